@@ -1,0 +1,3 @@
+//! The `memory` binary.
+
+fn main() {}

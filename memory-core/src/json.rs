@@ -1,0 +1,76 @@
+//! A JSON value kept as the text it came in.
+
+use std::{fmt, sync::Arc};
+
+/// Valid JSON, byte for byte as it was given.
+///
+/// Tool inputs, unknown content blocks and metadata travel as text, so that key order, number
+/// spelling and white space survive, and so that codecs which do not describe themselves can carry them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Json(Arc<str>);
+
+/// A text that is not JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("not JSON")]
+pub struct InvalidJson(#[source] serde_json::Error);
+
+impl Json {
+    /// Checks `text`.
+    ///
+    /// # Errors
+    /// When it is not exactly one JSON value.
+    pub fn new(text: &str) -> Result<Self, InvalidJson> {
+        serde_json::from_str::<&serde_json::value::RawValue>(text)
+            .map(|raw| Self(raw.get().into()))
+            .map_err(InvalidJson)
+    }
+
+    /// The JSON string that means `text`.
+    #[must_use]
+    pub fn string(text: &str) -> Self {
+        Self(serde_json::Value::from(text).to_string().into())
+    }
+
+    /// From a parsed value, printed compactly.
+    #[must_use]
+    pub fn from_value(value: &serde_json::Value) -> Self {
+        Self(value.to_string().into())
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The parsed value; `null` for a number that no Rust number can hold.
+    #[must_use]
+    pub fn to_value(&self) -> serde_json::Value {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_spelling_and_order() {
+        let text = r#"{"b": 1.0, "a":1e400,  "a": null}"#;
+        assert_eq!(Json::new(text).unwrap().as_str(), text);
+        assert!(Json::new("{").is_err());
+        assert!(Json::new("1 2").is_err());
+    }
+}

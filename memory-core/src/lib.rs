@@ -1,0 +1,56 @@
+//! Types, ports and pure planning of an agent's memory.
+//!
+//! Every message of a conversation is a [`Node`] and is kept exactly. [`Summary`]s cover runs of nodes, and a
+//! view of a conversation is a [cut](plan::Cut) through the tree they make: each node is represented exactly
+//! once. This crate decides; it does no IO, knows no clock and no randomness, and names no async runtime.
+//! Engines implement the ports ([`Store`], [`Retriever`], [`Embedder`], …) in crates of their own.
+//!
+//! Non-goals: serialization for disk or wire, file access, threads.
+//!
+//! ```
+//! use memory_core::{Message, NodeRange, NodeId};
+//!
+//! let message = Message::user("The budget is 4,200 euros.").by("Maya");
+//! assert_eq!(message.speaker_or_role(), "Maya");
+//! assert_eq!(NodeRange::first_n(12).unwrap().widen(2, 12).to_string(), "1-12");
+//! # assert_eq!(NodeId::FIRST.get(), 1);
+//! ```
+
+mod canonical;
+mod first_words;
+mod hash;
+mod id;
+mod json;
+mod merkle;
+mod message;
+mod message_json;
+mod nearest;
+mod node;
+pub mod plan;
+mod port;
+mod range;
+mod summary;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod time;
+
+pub use canonical::canonical_bytes;
+pub use first_words::FirstWords;
+pub use hash::{Hash, InvalidHash};
+pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, SummaryId};
+pub use json::{InvalidJson, Json};
+pub use merkle::{MerkleFrontier, Salt, leaf_hash};
+pub use message::{ContentBlock, InvalidMessageKey, Media, Message, MessageKey, Role};
+pub use message_json::{InvalidMessage, message_from_json, message_to_json};
+pub use nearest::nearest;
+pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
+pub use port::{
+    Appended, BoxError, BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Clock, ConversationState, EmbedError,
+    Embedder, Event, Excerpt, Hit, ImportanceScorer, IndexReport, NodeProof, Progress, Query, Recall, RecallRequest,
+    Recorded, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob,
+    ScoreScale, Signal, Slot, SlotScore, Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource,
+    TokenCounter, VectorError, VectorIndex, VectorIndexStats, Verification, VerifiedConversation, WrittenSummary,
+};
+pub use range::NodeRange;
+pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, WrittenBy};
+pub use time::{InvalidTimestamp, Timestamp};

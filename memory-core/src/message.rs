@@ -1,0 +1,317 @@
+//! What was said: messages and their content blocks.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
+
+use crate::Json;
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// A person, or a tool answering on their side of the exchange.
+    User,
+    /// The model.
+    Assistant,
+    /// Instructions of the application.
+    System,
+    /// A tool's answer, where a provider gives it a role of its own.
+    Tool,
+}
+
+impl Role {
+    /// The role in lower case, as providers write it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One piece of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ContentBlock {
+    /// Plain text.
+    Text(String),
+    /// The model calls a tool.
+    ToolUse {
+        /// Ties the result to the call.
+        id: String,
+        /// The tool.
+        name: String,
+        /// Its arguments.
+        input: Json,
+    },
+    /// A tool's answer.
+    ToolResult {
+        /// The call it answers.
+        tool_use_id: String,
+        /// What the tool returned.
+        content: Vec<ContentBlock>,
+        /// Whether the tool failed.
+        is_error: bool,
+    },
+    /// A picture.
+    Image(Media),
+    /// A document.
+    Document {
+        /// Its title or file name.
+        title: Option<String>,
+        /// The document itself.
+        media: Media,
+    },
+    /// The model's reasoning.
+    Reasoning {
+        /// The text.
+        text: String,
+        /// The provider's signature over it.
+        signature: Option<String>,
+    },
+    /// A block of a kind that this version does not know, kept as it came.
+    Unknown(Json),
+}
+
+/// A picture or document: by address or by value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Media {
+    /// Somewhere else.
+    Url(String),
+    /// Text held here.
+    Text {
+        /// IANA media type, as in `text/plain`.
+        media_type: String,
+        /// The text.
+        text: String,
+    },
+    /// Bytes held here.
+    Bytes {
+        /// IANA media type, as in `image/png`.
+        media_type: String,
+        /// The bytes.
+        data: Arc<[u8]>,
+    },
+}
+
+/// The caller's own name for a message: appending a second message under the same key of the same
+/// conversation is a no-op. 1 to 256 bytes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageKey(Arc<str>);
+
+/// A text that cannot be a message key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a message key has 1 to 256 bytes, this one has {0}")]
+pub struct InvalidMessageKey(pub usize);
+
+impl MessageKey {
+    /// Checks `key`.
+    ///
+    /// # Errors
+    /// When it is empty or longer than 256 bytes.
+    pub fn new(key: &str) -> Result<Self, InvalidMessageKey> {
+        if (1..=256).contains(&key.len()) { Ok(Self(key.into())) } else { Err(InvalidMessageKey(key.len())) }
+    }
+
+    /// The key as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MessageKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One message, exactly as it was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// The speaker's name, where the conversation knows one.
+    pub speaker: Option<String>,
+    /// What is said, in order.
+    pub content: Vec<ContentBlock>,
+    /// The caller's name for the message, which makes appending it idempotent.
+    pub key: Option<MessageKey>,
+    /// Anything else that the caller wants kept with it.
+    pub metadata: BTreeMap<String, Json>,
+    /// No summary may hold its content; recall still finds it.
+    pub keep_out_of_summaries: bool,
+}
+
+impl Message {
+    /// A message of one text block.
+    #[must_use]
+    pub fn text_of(role: Role, text: impl Into<String>) -> Self {
+        Self {
+            role,
+            speaker: None,
+            content: vec![ContentBlock::Text(text.into())],
+            key: None,
+            metadata: BTreeMap::new(),
+            keep_out_of_summaries: false,
+        }
+    }
+
+    /// A user's message of one text block.
+    #[must_use]
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::text_of(Role::User, text)
+    }
+
+    /// The model's message of one text block.
+    #[must_use]
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::text_of(Role::Assistant, text)
+    }
+
+    /// Names the speaker.
+    #[must_use]
+    pub fn by(mut self, speaker: impl Into<String>) -> Self {
+        self.speaker = Some(speaker.into());
+        self
+    }
+
+    /// Gives the message a key.
+    #[must_use]
+    pub fn with_key(mut self, key: MessageKey) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// Keeps its content out of all summaries.
+    #[must_use]
+    pub fn kept_out_of_summaries(mut self) -> Self {
+        self.keep_out_of_summaries = true;
+        self
+    }
+
+    /// The speaker's name, or else the role.
+    #[must_use]
+    pub fn speaker_or_role(&self) -> &str {
+        self.speaker.as_deref().unwrap_or(self.role.as_str())
+    }
+
+    /// All that the message says, as text: blocks one below the other, tool calls and results as
+    /// what they say, media as a line that names it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        push_blocks(&mut out, &self.content);
+        out
+    }
+
+    /// Lines of [`Self::text`]; an empty message has one.
+    #[must_use]
+    pub fn line_count(&self) -> u32 {
+        u32::try_from(self.text().lines().count().max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Ids of the tool calls it makes.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().filter_map(|block| {
+            let ContentBlock::ToolUse { id, .. } = block else { return None };
+            Some(id.as_str())
+        })
+    }
+
+    /// Ids of the tool calls it answers.
+    pub fn tool_results(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().filter_map(|block| {
+            let ContentBlock::ToolResult { tool_use_id, .. } = block else { return None };
+            Some(tool_use_id.as_str())
+        })
+    }
+
+    /// Whether a prompt may begin here: a user's message that answers no tool call.
+    #[must_use]
+    pub fn begins_prompt(&self) -> bool {
+        self.role == Role::User && self.tool_results().next().is_none()
+    }
+}
+
+fn push_blocks(out: &mut String, blocks: &[ContentBlock]) {
+    for block in blocks {
+        let line = block.text();
+        if line.is_empty() {
+            continue;
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&line);
+    }
+}
+
+impl ContentBlock {
+    /// What the block says, as text; empty where it says nothing.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(text) | Self::Reasoning { text, .. } => Cow::Borrowed(text),
+            Self::ToolUse { name, input, .. } => Cow::Owned(format!("{name}({input})")),
+            Self::ToolResult { content, is_error, .. } => {
+                let mut out = String::from(if *is_error { "error:" } else { "" });
+                push_blocks(&mut out, content);
+                Cow::Owned(out)
+            }
+            Self::Image(media) => Cow::Owned(format!("[image: {}]", media.describe())),
+            Self::Document { title, media } => {
+                let title = title.as_deref().unwrap_or("untitled");
+                match media {
+                    Media::Text { text, .. } => Cow::Owned(format!("[document: {title}]\n{text}")),
+                    Media::Url(_) | Media::Bytes { .. } => {
+                        Cow::Owned(format!("[document: {title}, {}]", media.describe()))
+                    }
+                }
+            }
+            Self::Unknown(json) => match json.to_value().get("text").and_then(|text| text.as_str()) {
+                Some(text) => Cow::Owned(text.to_owned()),
+                None => Cow::Borrowed(json.as_str()),
+            },
+        }
+    }
+}
+
+impl Media {
+    fn describe(&self) -> Cow<'_, str> {
+        match self {
+            Self::Url(url) => Cow::Borrowed(url),
+            Self::Text { media_type, .. } => Cow::Borrowed(media_type),
+            Self::Bytes { media_type, data } => Cow::Owned(format!("{media_type}, {} bytes", data.len())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_result_is_said_not_reported_as_no_output() {
+        let result = ContentBlock::ToolResult {
+            tool_use_id: "t".into(),
+            content: vec![ContentBlock::Text("41 rows".into())],
+            is_error: true,
+        };
+        let message = Message { content: vec![result], ..Message::user("") };
+        assert_eq!(message.text(), "error:\n41 rows");
+        assert!(!message.begins_prompt());
+    }
+
+    #[test]
+    fn an_unknown_block_is_searched_by_its_text() {
+        let block = ContentBlock::Unknown(Json::new(r#"{"type":"x","text":"hello"}"#).unwrap());
+        assert_eq!(block.text(), "hello");
+    }
+}

@@ -1,0 +1,182 @@
+//! A message in its place.
+
+use crate::{Message, NodeId, Role, Timestamp};
+
+/// A stored message with what is known about it.
+///
+/// Its compression [`Level`](crate::Level) is no field: it follows from which summaries cover it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Its position in the conversation.
+    pub id: NodeId,
+    /// The message, exactly as it was said.
+    pub message: Message,
+    /// When it was said.
+    pub at: Timestamp,
+    /// Lines of its text, at least 1.
+    pub line_count: u32,
+    /// Tokens of its text, by the counter of whoever appended it.
+    pub tokens: u32,
+    /// Weight in 0..=1; 0.5 until something scored it.
+    pub importance: f32,
+    /// What it is about.
+    pub topics: Vec<String>,
+    /// An earlier node that it follows up or corrects.
+    pub relates_to: Option<Relation>,
+    /// Stays verbatim in every view that it fits.
+    pub pinned: bool,
+}
+
+impl Node {
+    /// Importance of a node that nothing has scored.
+    pub const NEUTRAL_IMPORTANCE: f32 = 0.5;
+
+    /// Whether a person or the model said it.
+    #[must_use]
+    pub fn kind(&self) -> NodeKind {
+        NodeKind::of(self.message.role)
+    }
+}
+
+/// Whether a person's side or the model said it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    /// The user's side, tools and instructions included.
+    User,
+    /// The model.
+    Ai,
+}
+
+impl NodeKind {
+    /// The kind of a role.
+    #[must_use]
+    pub const fn of(role: Role) -> Self {
+        match role {
+            Role::Assistant => Self::Ai,
+            Role::User | Role::System | Role::Tool => Self::User,
+        }
+    }
+
+    /// `user` or `ai`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Ai => "ai",
+        }
+    }
+}
+
+/// How a node refers back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Relation {
+    /// The earlier node.
+    pub to: NodeId,
+    /// What this one does to it.
+    pub kind: RelationKind,
+}
+
+/// What a node does to the earlier one that it refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RelationKind {
+    /// Goes on with it.
+    FollowUp,
+    /// Sets it right.
+    Correction,
+}
+
+/// A message about to be appended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeDraft {
+    /// The message.
+    pub message: Message,
+    /// When it was said.
+    pub at: Timestamp,
+    /// Tokens of its text.
+    pub tokens: u32,
+    /// Weight in 0..=1.
+    pub importance: f32,
+    /// What it is about.
+    pub topics: Vec<String>,
+    /// An earlier node that it follows up or corrects.
+    pub relates_to: Option<Relation>,
+}
+
+impl NodeDraft {
+    /// A draft of neutral importance.
+    #[must_use]
+    pub fn new(message: Message, at: Timestamp, tokens: u32) -> Self {
+        Self { message, at, tokens, importance: Node::NEUTRAL_IMPORTANCE, topics: Vec::new(), relates_to: None }
+    }
+}
+
+/// What planning needs to know of a node; 24 bytes, so that a million of them fit in memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NodeOutline {
+    /// When it was said.
+    pub at: Timestamp,
+    /// Tokens of its text.
+    pub tokens: u32,
+    /// Lines of its text; `u16::MAX` stands for that many or more.
+    pub line_count: u16,
+    /// Tool calls that it makes, at most 255.
+    pub calls: u8,
+    /// Tool calls that it answers, at most 255.
+    pub answers: u8,
+    /// Importance in 255ths.
+    importance: u8,
+    /// Who speaks.
+    pub role: Role,
+    /// Stays verbatim in every view that it fits.
+    pub pinned: bool,
+    /// No summary may hold its content.
+    pub keep_out_of_summaries: bool,
+}
+
+impl NodeOutline {
+    /// The outline of `node`.
+    #[must_use]
+    pub fn of(node: &Node) -> Self {
+        let mut outline = Self {
+            at: node.at,
+            tokens: node.tokens,
+            line_count: u16::try_from(node.line_count).unwrap_or(u16::MAX),
+            calls: u8::try_from(node.message.tool_calls().count()).unwrap_or(u8::MAX),
+            answers: u8::try_from(node.message.tool_results().count()).unwrap_or(u8::MAX),
+            importance: 0,
+            role: node.message.role,
+            pinned: node.pinned,
+            keep_out_of_summaries: node.message.keep_out_of_summaries,
+        };
+        outline.set_importance(node.importance);
+        outline
+    }
+
+    /// Weight in 0..=1.
+    #[must_use]
+    pub fn importance(&self) -> f32 {
+        f32::from(self.importance) / 255.0
+    }
+
+    /// Sets the weight; what lies outside 0..=1 is taken as the nearest end, NaN as 0.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=255 just before")]
+    pub fn set_importance(&mut self, importance: f32) {
+        self.importance = (importance.clamp(0.0, 1.0) * 255.0).round() as u8;
+    }
+
+    /// Whether a prompt may begin here: a user's message that answers no tool call.
+    #[must_use]
+    pub fn begins_prompt(&self) -> bool {
+        self.role == Role::User && self.answers == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outline_stays_small() {
+        assert!(size_of::<NodeOutline>() <= 24);
+    }
+}

@@ -1,0 +1,41 @@
+//! The ports: what the engines outside this crate implement.
+//!
+//! Every port is object-safe and is held as `Arc<dyn Port>`. Ports that may wait are asynchronous
+//! without naming a runtime: they return a [`BoxFuture`].
+
+mod chat_model;
+mod clock;
+
+mod embedder;
+mod importance;
+mod reranker;
+mod retriever;
+mod store;
+mod summarizer;
+mod tokens;
+mod vector_index;
+
+use std::{error::Error, future::Future, pin::Pin};
+
+pub use chat_model::{ChatError, ChatModel, ChatReply, ChatRequest};
+pub use clock::Clock;
+
+pub use embedder::{EmbedError, Embedder};
+pub use importance::{ImportanceScorer, ScoreError, ScoreJob};
+pub use reranker::{RerankError, Reranker};
+pub use retriever::{
+    Excerpt, Hit, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope,
+    Score, ScoreScale, Signal,
+};
+pub use store::{
+    Appended, ConversationState, Event, NodeProof, Recorded, Store, StoreError, Verification, VerifiedConversation,
+};
+pub use summarizer::{SummarizeError, Summarizer, SummaryJob, SummarySource, WrittenSummary};
+pub use tokens::TokenCounter;
+pub use vector_index::{Slot, SlotScore, VectorError, VectorIndex, VectorIndexStats};
+
+/// A future that may move between threads.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Any error, for the cause of a typed one.
+pub type BoxError = Box<dyn Error + Send + Sync>;

@@ -1,0 +1,62 @@
+//! Port: the model that answers.
+
+use std::fmt;
+
+use super::{BoxError, BoxFuture};
+use crate::Message;
+
+/// What a model is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChatRequest {
+    /// Instructions that stand before the messages.
+    pub system: Option<String>,
+    /// The messages; the first may begin a prompt and no tool call is without its result.
+    pub messages: Vec<Message>,
+    /// The most tokens that the reply may have.
+    pub max_reply_tokens: u32,
+}
+
+/// What a model answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChatReply {
+    /// The reply.
+    pub message: Message,
+    /// Tokens of the request, where the provider says.
+    pub prompt_tokens: Option<u32>,
+}
+
+/// A language model.
+///
+/// Contract: a request beyond the window is [`ChatError::ContextOverflow`] and nothing else, because
+/// that error starts a reduction.
+pub trait ChatModel: fmt::Debug + Send + Sync {
+    /// The model's name at its provider.
+    fn name(&self) -> &str;
+
+    /// Tokens that request and reply may have together.
+    fn context_window(&self) -> u32;
+
+    /// Asks for one reply.
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ChatError>>;
+}
+
+/// Why there is no reply.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChatError {
+    /// The request is longer than the model's window.
+    #[error("the request does not fit the window of {window} tokens")]
+    ContextOverflow {
+        /// The window.
+        window: u32,
+    },
+    /// The provider failed.
+    #[error("model {model} failed")]
+    Backend {
+        /// The model.
+        model: String,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+}

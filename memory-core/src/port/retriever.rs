@@ -1,0 +1,214 @@
+//! Port: what of the past bears on a question.
+
+use std::fmt;
+
+use super::{BoxError, BoxFuture, EmbedError, RerankError, StoreError, VectorError};
+use crate::{ConversationId, NodeId, NodeRange};
+
+/// Where to search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// In every conversation.
+    All,
+    /// In these.
+    Conversations(Vec<ConversationId>),
+}
+
+impl Scope {
+    /// One conversation alone.
+    #[must_use]
+    pub fn one(conversation: &ConversationId) -> Self {
+        Self::Conversations(vec![conversation.clone()])
+    }
+}
+
+/// A question to the past.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    /// The question, in plain words.
+    pub text: String,
+    /// Where to search.
+    pub scope: Scope,
+    /// The most hits to give.
+    pub limit: usize,
+}
+
+/// What a score means, so that scores of two scales are never compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ScoreScale {
+    /// A cross-encoder's logit, unbounded.
+    Logit,
+    /// Cosine, −1..=1.
+    Cosine,
+    /// BM25, from 0.
+    Bm25,
+    /// A fusion of several signals, comparable within one answer only.
+    Fused,
+}
+
+impl ScoreScale {
+    /// The scale's name in lower case.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Logit => "logit",
+            Self::Cosine => "cosine",
+            Self::Bm25 => "bm25",
+            Self::Fused => "fused",
+        }
+    }
+}
+
+/// A number with its scale; higher is better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// The number, finite.
+    pub value: f32,
+    /// Its scale.
+    pub scale: ScoreScale,
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:.3}", self.scale.as_str(), self.value)
+    }
+}
+
+/// One reason for a hit's place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signal {
+    /// The signal's name, as in `bm25`.
+    pub name: &'static str,
+    /// What it measured.
+    pub value: f32,
+    /// What it added to the score.
+    pub share: f32,
+}
+
+/// A node that bears on the question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// Its conversation.
+    pub conversation: ConversationId,
+    /// The node.
+    pub node: NodeId,
+    /// How well it answers.
+    pub score: Score,
+    /// Why, the heaviest signal first.
+    pub signals: Vec<Signal>,
+}
+
+/// The answer to a [`Query`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Retrieved {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// What the caller ought to know, a line each: for one, that recall was by words only.
+    pub notices: Vec<String>,
+}
+
+/// A request for exact words to set beside a view.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecallRequest {
+    /// The question.
+    pub question: String,
+    /// The conversation to recall from.
+    pub conversation: ConversationId,
+    /// The most tokens that the excerpts may cost, a message being its own tokens and `per_message`.
+    pub max_tokens: u32,
+    /// Tokens that a message costs beside its text.
+    pub per_message: u32,
+    /// The most hits to take, before their neighbours.
+    pub limit: usize,
+    /// Messages to show before and after each hit.
+    pub radius: u64,
+    /// What is shown verbatim already and would be wasted.
+    pub shown: Vec<NodeRange>,
+}
+
+/// A run of messages worth showing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Excerpt {
+    /// The run.
+    pub nodes: NodeRange,
+    /// The hits in it, best first.
+    pub hits: Vec<Hit>,
+}
+
+/// The answer to a [`RecallRequest`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recall {
+    /// In order of time; no two overlap or touch.
+    pub excerpts: Vec<Excerpt>,
+    /// What the caller ought to know, a line each.
+    pub notices: Vec<String>,
+}
+
+/// What an index had to catch up on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IndexReport {
+    /// Nodes whose words were indexed.
+    pub words: u64,
+    /// Nodes whose meaning was embedded.
+    pub embedded: u64,
+    /// What the caller ought to know, a line each.
+    pub notices: Vec<String>,
+}
+
+/// Told about long work.
+pub trait Progress: Send + Sync {
+    /// `done` of `total` units are done.
+    fn report(&self, done: u64, total: u64);
+}
+
+impl Progress for () {
+    fn report(&self, _done: u64, _total: u64) {}
+}
+
+/// Finds what bears on a question.
+///
+/// Contract: whatever was appended before the call is found by its words; where there is no embedding
+/// model, or vectors are missing, the answer is by words and says so in a notice. The order of equal scores
+/// is fixed.
+pub trait Retriever: fmt::Debug + Send + Sync {
+    /// The nodes that answer the question best.
+    fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>>;
+
+    /// The messages worth showing for a question, within a budget that is never exceeded.
+    fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>>;
+
+    /// Brings what is cached about a conversation up to its last node.
+    fn catch_up<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>>;
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RetrieveError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The embedder failed in another way than by being absent.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+    /// The vector index failed.
+    #[error(transparent)]
+    Vectors(#[from] VectorError),
+    /// The reranker failed.
+    #[error(transparent)]
+    Rerank(#[from] RerankError),
+    /// The backend failed.
+    #[error("{backend} failed")]
+    Backend {
+        /// Which one.
+        backend: &'static str,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+}

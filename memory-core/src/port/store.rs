@@ -1,0 +1,368 @@
+//! Port: where conversations are kept.
+
+use std::{fmt, path::PathBuf};
+
+use super::{BoxError, BoxFuture};
+use crate::{
+    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Salt, Summary, SummaryDraft,
+    SummaryId, Timestamp, WrittenBy,
+};
+
+/// What became of an appended message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Its position.
+    pub node: NodeId,
+    /// `false` when its key was there already with the same message: nothing was written.
+    pub is_new: bool,
+}
+
+/// Something that happened to a conversation beside a message.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A strategy wrote a summary.
+    Summary(SummaryDraft),
+    /// A strategy or a person weighed a node.
+    Importance {
+        /// The node.
+        node: NodeId,
+        /// Weight in 0..=1.
+        importance: f32,
+        /// Who weighed it.
+        scored_by: WrittenBy,
+    },
+    /// A node is to stay verbatim, or no longer.
+    Pin {
+        /// The node.
+        node: NodeId,
+        /// Whether it stays.
+        pinned: bool,
+    },
+    /// The conversation got a title.
+    Title(String),
+    /// The conversation's tags, all of them.
+    Tags(Vec<String>),
+}
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// A summary under this number. Recording the same level, span and input hash again gives the number
+    /// that is there.
+    Summary(SummaryId),
+    /// Anything else.
+    Done,
+}
+
+/// A conversation at a glance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConversationState {
+    /// Its name.
+    pub id: ConversationId,
+    /// How many messages; the last node's position.
+    pub nodes: u64,
+    /// How many summaries.
+    pub summaries: u64,
+    /// When the first message was said; `None` while it is empty.
+    pub first_at: Option<Timestamp>,
+    /// When the last message was said.
+    pub last_at: Option<Timestamp>,
+    /// Sum of the messages' tokens.
+    pub tokens: u64,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its tags, sorted.
+    pub tags: Vec<String>,
+}
+
+/// What proves a node: its leaf is `leaf_hash(salt, canonical bytes)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeProof {
+    /// The salt hashed with the message.
+    pub salt: Salt,
+    /// The leaf.
+    pub leaf: Hash,
+}
+
+/// What a re-read of everything found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verification {
+    /// Each conversation that was read, by name.
+    pub conversations: Vec<VerifiedConversation>,
+    /// Nodes that ought to be there.
+    pub nodes: u64,
+    /// Nodes that were read back, decoded, and whose leaf was hashed again.
+    pub verified: u64,
+    /// The conversation's root, or for several the digest over their names and roots.
+    pub root: Hash,
+    /// What is damaged, in words with path and offset; empty when all is well.
+    pub damage: Vec<String>,
+}
+
+/// A conversation that was verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedConversation {
+    /// Its name.
+    pub id: ConversationId,
+    /// Nodes that ought to be there.
+    pub nodes: u64,
+    /// Nodes that were read back and hashed again.
+    pub verified: u64,
+    /// The Merkle root over its leaves.
+    pub root: Hash,
+}
+
+impl Verification {
+    /// Sums up conversations; the root of exactly one stands for itself, that of several is the digest
+    /// over their names and roots.
+    #[must_use]
+    pub fn of(mut conversations: Vec<VerifiedConversation>, damage: Vec<String>) -> Self {
+        conversations.sort_by(|a, b| a.id.cmp(&b.id));
+        let root = match conversations.as_slice() {
+            [only] => only.root,
+            all => Hash::of_parts(all.iter().flat_map(|c| [c.id.as_str().as_bytes(), c.root.as_bytes().as_slice()])),
+        };
+        Self {
+            nodes: conversations.iter().map(|c| c.nodes).sum(),
+            verified: conversations.iter().map(|c| c.verified).sum(),
+            conversations,
+            root,
+            damage,
+        }
+    }
+
+    /// Whether every node was read back and nothing is damaged.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.verified == self.nodes && self.damage.is_empty()
+    }
+}
+
+/// Keeps conversations: an append-only sequence of messages each, and the events beside them.
+///
+/// Contract, which `testing::store_conformance` checks:
+/// - `append` and `record` return once what they wrote survives a crash. A batch is written whole or
+///   not at all, in order, without another batch between; dropping the future neither loses nor doubles it.
+/// - Nodes are numbered densely from 1 in the order of appending. A conversation begins with its first
+///   append.
+/// - A message whose key is in the conversation already is not written again; under the same key a
+///   *different* message is [`StoreError::KeyConflict`] and its batch writes nothing.
+/// - Reads see everything that was acknowledged before they began, and give back exactly what was
+///   appended.
+/// - Nothing is ever changed in place: a node's importance and pin are those of the latest event.
+pub trait Store: fmt::Debug + Send + Sync {
+    /// Appends messages to a conversation, which it begins if need be. An empty batch writes nothing.
+    fn append<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        batch: Vec<NodeDraft>,
+    ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>>;
+
+    /// Records events of a conversation, which must exist. A summary must have a level above FULL, span
+    /// existing nodes, and name children whose spans tile its own.
+    fn record<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        events: Vec<Event>,
+    ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>>;
+
+    /// One node.
+    fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>>;
+
+    /// The nodes of a run that exist, in order.
+    fn nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>>;
+
+    /// Outlines of all nodes, in order.
+    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>>;
+
+    /// All summaries of a conversation, in order of their numbers.
+    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>>;
+
+    /// The node that has this key, if any.
+    fn find_key<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        key: &'a MessageKey,
+    ) -> BoxFuture<'a, Result<Option<NodeId>, StoreError>>;
+
+    /// Salt and leaf of the nodes of a run that exist, in order.
+    fn proofs<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>>;
+
+    /// One conversation at a glance.
+    fn conversation<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>>;
+
+    /// All conversations at a glance, by name.
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>>;
+
+    /// Reads everything again from where it is kept, hashes it again, and says what is whole. Damage is
+    /// an answer, not an error. `None` verifies every conversation.
+    fn verify<'a>(
+        &'a self,
+        conversation: Option<&'a ConversationId>,
+    ) -> BoxFuture<'a, Result<Verification, StoreError>>;
+}
+
+/// Why a store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// No conversation of that name.
+    #[error("no conversation `{id}`{}", did_you_mean(nearest))]
+    UnknownConversation {
+        /// The name asked for.
+        id: ConversationId,
+        /// Names that are there and look like it, nearest first.
+        nearest: Vec<ConversationId>,
+    },
+    /// No node at that position.
+    #[error("node {node} not found: `{conversation}` has nodes 1 to {nodes}")]
+    UnknownNode {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The position asked for.
+        node: NodeId,
+        /// How many nodes there are.
+        nodes: u64,
+    },
+    /// The key names another message already.
+    #[error("message key `{key}` of `{conversation}` already names a different message, node {node}")]
+    KeyConflict {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The key.
+        key: MessageKey,
+        /// The node that has it.
+        node: NodeId,
+    },
+    /// What was to be written makes no sense.
+    #[error("not recorded in `{conversation}`: {why}")]
+    Invalid {
+        /// The conversation.
+        conversation: ConversationId,
+        /// What is wrong.
+        why: String,
+    },
+    /// What is on disk is not what was written there.
+    #[error("{path} is damaged at byte {offset}: {why}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// What is wrong there.
+        why: String,
+    },
+    /// Somebody else writes to the store.
+    #[error("the store {path} is in use by process {pid} on {host}")]
+    Locked {
+        /// The store.
+        path: PathBuf,
+        /// The holder's process id.
+        pid: u32,
+        /// The holder's machine.
+        host: String,
+    },
+    /// The store was written by a newer version.
+    #[error("the store {path} has format {found}, this version reads up to {supported}: use a newer version")]
+    NewerFormat {
+        /// The store.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest that this version reads.
+        supported: u32,
+    },
+    /// The directory holds something that is no store.
+    #[error("{path} is not a memory store: {why}")]
+    NotAStore {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// An earlier write failed to reach the disk; nothing more is written until the store is reopened.
+    #[error("the store {path} takes no more writes since one failed ({why}): reopen it")]
+    Poisoned {
+        /// The store.
+        path: PathBuf,
+        /// The failure.
+        why: String,
+    },
+    /// The disk is full.
+    #[error("no space left for {path}: nothing was written, the log is intact")]
+    DiskFull {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("could not {action} {path}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Another backend failed.
+    #[error("{backend} failed")]
+    Backend {
+        /// Which one.
+        backend: &'static str,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+}
+
+impl StoreError {
+    /// The error for an unknown conversation, with the names among `known` that look like it.
+    #[must_use]
+    pub fn unknown_conversation<'a>(id: &ConversationId, known: impl IntoIterator<Item = &'a ConversationId>) -> Self {
+        Self::UnknownConversation {
+            id: id.clone(),
+            nearest: crate::nearest(id.as_str(), known, ConversationId::as_str),
+        }
+    }
+
+    /// Whether something was asked for that is not there.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::UnknownConversation { .. } | Self::UnknownNode { .. })
+    }
+
+    /// Whether what is on disk is damaged.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. })
+    }
+
+    /// Whether the same call may succeed later without anything being repaired.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Locked { .. } | Self::DiskFull { .. })
+    }
+}
+
+fn did_you_mean(nearest: &[ConversationId]) -> String {
+    match nearest {
+        [] => String::new(),
+        names => {
+            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!("; nearest: {}", names.join(", "))
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The conformance suite of [`Store`]: one set of checks that every store passes.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a suite of tests: a breach panics"
+)]
+
+use std::sync::Arc;
+
+use crate::{
+    ContentBlock, ConversationId, Event, Hash, Json, Level, MerkleFrontier, Message, MessageKey, Node, NodeDraft,
+    NodeId, NodeOutline, NodeRange, Recorded, Role, Store, StoreError, SummaryDraft, SummaryId, SummaryMetadata,
+    Timestamp, WrittenBy, canonical_bytes, leaf_hash,
+};
+
+fn id(name: &str) -> ConversationId {
+    ConversationId::new(name).expect("a valid name")
+}
+
+fn draft(text: &str, at: i64) -> NodeDraft {
+    NodeDraft::new(Message::user(text), Timestamp::from_millis(at), 3)
+}
+
+fn keyed(text: &str, key: &str) -> NodeDraft {
+    let key = MessageKey::new(key).expect("a valid key");
+    NodeDraft::new(Message::user(text).with_key(key), Timestamp::from_millis(0), 3)
+}
+
+fn node(position: u64) -> NodeId {
+    NodeId::new(position).expect("not zero")
+}
+
+fn range(first: u64, last: u64) -> NodeRange {
+    NodeRange::new(node(first), node(last)).expect("in order")
+}
+
+fn summary(level: Level, span: NodeRange, children: &[u64], text: &str) -> SummaryDraft {
+    SummaryDraft {
+        level,
+        span,
+        children: children.iter().filter_map(|&n| SummaryId::new(n)).collect(),
+        text: text.to_owned(),
+        tokens: 2,
+        metadata: SummaryMetadata {
+            importance: 0.75,
+            topics: vec!["tests".into()],
+            has_decision: true,
+            has_code: false,
+            line_count: 4,
+        },
+        written_by: WrittenBy { strategy: "suite".into(), version: "1".into() },
+        input_hash: Hash::of_parts([text.as_bytes()]),
+    }
+}
+
+/// Every kind of block in one message.
+fn everything() -> Message {
+    let json = |text: &str| Json::new(text).expect("JSON");
+    let result = ContentBlock::ToolResult {
+        tool_use_id: "t1".into(),
+        content: vec![
+            ContentBlock::Text("41 rows\nand more".into()),
+            ContentBlock::Unknown(json(r#"{"type":"odd", "n":1.50}"#)),
+        ],
+        is_error: true,
+    };
+    let bytes = crate::Media::Bytes { media_type: "image/png".into(), data: Arc::from([0u8, 255, 7]) };
+    Message {
+        role: Role::Assistant,
+        speaker: Some("Ann \u{1F600}".into()),
+        content: vec![
+            ContentBlock::Text("line one\r\nline two\0".into()),
+            ContentBlock::ToolUse { id: "t1".into(), name: "query".into(), input: json(r#"{"b" : 1, "a":[ ]}"#) },
+            result,
+            ContentBlock::Image(bytes.clone()),
+            ContentBlock::Image(crate::Media::Url("https://example.com/a.png".into())),
+            ContentBlock::Document { title: Some("plan".into()), media: bytes },
+            ContentBlock::Document {
+                title: None,
+                media: crate::Media::Text { media_type: "text/plain".into(), text: "words".into() },
+            },
+            ContentBlock::Reasoning { text: "hm".into(), signature: Some("sig".into()) },
+            ContentBlock::Unknown(json(r#"{"type":"new","z":1,"a":2}"#)),
+        ],
+        key: MessageKey::new("k").ok(),
+        metadata: [("session".to_owned(), json("3")), ("tag".to_owned(), json(r#""x""#))].into(),
+        keep_out_of_summaries: true,
+    }
+}
+
+/// Checks that `store`, which must be empty, keeps the contract of [`Store`].
+///
+/// # Panics
+/// At the first breach, saying which.
+pub async fn store_conformance(store: &dyn Store) {
+    an_empty_store_knows_nothing(store).await;
+    messages_come_back_exactly(store).await;
+    numbers_are_dense_and_conversations_apart(store).await;
+    keys_make_appending_idempotent(store).await;
+    a_refused_batch_writes_nothing(store).await;
+    events_are_projected(store).await;
+    summaries_are_checked_and_idempotent(store).await;
+    roots_are_those_of_the_leaves(store).await;
+}
+
+async fn an_empty_store_knows_nothing(store: &dyn Store) {
+    assert!(store.conversations().await.unwrap().is_empty(), "the store under test must be empty");
+    let none = id("none");
+    assert!(store.append(&none, Vec::new()).await.unwrap().is_empty());
+    assert!(store.conversation(&none).await.unwrap_err().is_not_found(), "an empty batch begins no conversation");
+    assert!(store.nodes(&none, range(1, 2)).await.unwrap_err().is_not_found());
+    assert!(store.record(&none, vec![Event::Title("x".into())]).await.unwrap_err().is_not_found());
+    assert!(store.verify(Some(&none)).await.unwrap_err().is_not_found());
+    assert!(store.verify(None).await.unwrap().is_whole(), "nothing is whole");
+}
+
+async fn messages_come_back_exactly(store: &dyn Store) {
+    let exact = id("exact");
+    let mut first = NodeDraft::new(everything(), Timestamp::from_millis(-5), 77);
+    first.topics = vec!["a".into(), "b".into()];
+    let empty = Message { content: Vec::new(), ..Message::user("") };
+    let mut second = NodeDraft::new(empty, Timestamp::from_millis(i64::MAX), 0);
+    second.relates_to = Some(crate::Relation { to: node(1), kind: crate::RelationKind::Correction });
+    second.importance = 1.0;
+    store.append(&exact, vec![first.clone(), second.clone()]).await.unwrap();
+    let expect = |id, draft: &NodeDraft| Node {
+        id: node(id),
+        message: draft.message.clone(),
+        at: draft.at,
+        line_count: draft.message.line_count(),
+        tokens: draft.tokens,
+        importance: draft.importance,
+        topics: draft.topics.clone(),
+        relates_to: draft.relates_to,
+        pinned: false,
+    };
+    let nodes = store.nodes(&exact, range(1, 9)).await.unwrap();
+    assert_eq!(nodes, [expect(1, &first), expect(2, &second)]);
+    assert_eq!(store.node(&exact, node(2)).await.unwrap(), nodes[1]);
+    let outline: Vec<_> = nodes.iter().map(NodeOutline::of).collect();
+    assert_eq!(store.outline(&exact).await.unwrap(), outline);
+    let missing = store.node(&exact, node(3)).await.unwrap_err();
+    assert!(matches!(missing, StoreError::UnknownNode { nodes: 2, .. }), "{missing}");
+    assert!(store.nodes(&exact, range(3, 9)).await.unwrap().is_empty());
+    let near = store.node(&id("exakt"), node(1)).await.unwrap_err().to_string();
+    assert!(near.contains("`exact`"), "an unknown name is answered with the nearest: {near}");
+}
+
+async fn numbers_are_dense_and_conversations_apart(store: &dyn Store) {
+    let (a, b) = (id("a"), id("b"));
+    for round in 0..3 {
+        let of_a = store.append(&a, vec![draft("one", round), draft("two", round)]).await.unwrap();
+        let of_b = store.append(&b, vec![draft("other", round)]).await.unwrap();
+        let round = u64::try_from(round).unwrap();
+        assert_eq!(of_a.iter().map(|a| a.node.get()).collect::<Vec<_>>(), [2 * round + 1, 2 * round + 2]);
+        assert_eq!(of_b[0].node.get(), round + 1);
+        assert!(of_a.iter().chain(&of_b).all(|appended| appended.is_new));
+    }
+    let states = store.conversations().await.unwrap();
+    let counts: Vec<_> = states.iter().map(|s| (s.id.as_str().to_owned(), s.nodes)).collect();
+    assert_eq!(counts, [("a".to_owned(), 6), ("b".to_owned(), 3), ("exact".to_owned(), 2)], "sorted by name");
+    let state = store.conversation(&a).await.unwrap();
+    assert_eq!(
+        (state.tokens, state.first_at, state.last_at),
+        (18, Some(Timestamp::from_millis(0)), Some(Timestamp::from_millis(2)))
+    );
+}
+
+async fn keys_make_appending_idempotent(store: &dyn Store) {
+    let keys = id("keys");
+    let first = store.append(&keys, vec![keyed("ok", "k1"), draft("ok", 0), keyed("ok", "k1")]).await.unwrap();
+    assert_eq!(first.iter().map(|a| (a.node.get(), a.is_new)).collect::<Vec<_>>(), [(1, true), (2, true), (1, false)]);
+    let again = store.append(&keys, vec![keyed("ok", "k1"), keyed("new", "k2")]).await.unwrap();
+    assert_eq!(again.iter().map(|a| (a.node.get(), a.is_new)).collect::<Vec<_>>(), [(1, false), (3, true)]);
+    assert_eq!(store.conversation(&keys).await.unwrap().nodes, 3);
+    let key = MessageKey::new("k2").expect("a valid key");
+    assert_eq!(store.find_key(&keys, &key).await.unwrap(), Some(node(3)));
+    assert_eq!(store.find_key(&id("a"), &key).await.unwrap(), None, "keys belong to their conversation");
+}
+
+async fn a_refused_batch_writes_nothing(store: &dyn Store) {
+    let keys = id("keys");
+    let conflict = store.append(&keys, vec![draft("fresh", 0), keyed("changed", "k1")]).await.unwrap_err();
+    assert!(matches!(conflict, StoreError::KeyConflict { .. }), "{conflict}");
+    let fresh = id("never-begun");
+    let conflict = store.append(&fresh, vec![keyed("one", "k"), keyed("two", "k")]).await.unwrap_err();
+    assert!(matches!(conflict, StoreError::KeyConflict { .. }), "{conflict}");
+    assert!(store.conversation(&fresh).await.unwrap_err().is_not_found());
+    let bad = vec![Event::Title("lost".into()), Event::Pin { node: node(99), pinned: true }];
+    assert!(store.record(&keys, bad).await.is_err());
+    let state = store.conversation(&keys).await.unwrap();
+    assert_eq!((state.nodes, state.title), (3, None));
+}
+
+async fn events_are_projected(store: &dyn Store) {
+    let a = id("a");
+    let scored_by = WrittenBy { strategy: "rules".into(), version: "2".into() };
+    let importance = |importance| Event::Importance { node: node(2), importance, scored_by: scored_by.clone() };
+    let pin = |node_id, pinned| Event::Pin { node: node(node_id), pinned };
+    let events = vec![
+        importance(0.25),
+        importance(1.0),
+        pin(2, true),
+        pin(3, true),
+        pin(3, false),
+        Event::Title("first".into()),
+        Event::Title("second".into()),
+        Event::Tags(vec!["z".into(), "b".into(), "z".into()]),
+    ];
+    let recorded = store.record(&a, events).await.unwrap();
+    assert_eq!(recorded, [Recorded::Done; 8]);
+    let state = store.conversation(&a).await.unwrap();
+    assert_eq!((state.title.as_deref(), state.tags), (Some("second"), vec!["b".to_owned(), "z".to_owned()]));
+    let two = store.node(&a, node(2)).await.unwrap();
+    assert!(two.pinned && (two.importance - 1.0).abs() < f32::EPSILON, "the latest event counts");
+    assert!(!store.node(&a, node(3)).await.unwrap().pinned);
+    assert_eq!(store.outline(&a).await.unwrap()[1], NodeOutline::of(&two));
+}
+
+async fn summaries_are_checked_and_idempotent(store: &dyn Store) {
+    let a = id("a");
+    let number = |n| Recorded::Summary(SummaryId::new(n).expect("not zero"));
+    let leaves = vec![
+        Event::Summary(summary(Level::Summary, range(1, 1), &[], "one")),
+        Event::Summary(summary(Level::Summary, range(2, 2), &[], "two")),
+    ];
+    assert_eq!(store.record(&a, leaves.clone()).await.unwrap(), [number(1), number(2)]);
+    assert_eq!(store.record(&a, leaves).await.unwrap(), [number(1), number(2)], "recorded again, written once");
+    let meta = summary(Level::Meta, range(1, 2), &[1, 2], "both");
+    assert_eq!(store.record(&a, vec![Event::Summary(meta.clone())]).await.unwrap(), [number(3)]);
+    let read = store.summaries(&a).await.unwrap();
+    assert_eq!(read.len(), 3);
+    assert_eq!((read[2].id.get(), &read[2].body), (3, &meta));
+    for bad in [
+        summary(Level::Full, range(1, 1), &[], "level"),
+        summary(Level::Summary, range(1, 7), &[], "beyond the end"),
+        summary(Level::Meta, range(1, 3), &[1, 2], "children too short"),
+        summary(Level::Meta, range(1, 2), &[2, 1], "out of order"),
+        summary(Level::Meta, range(1, 2), &[1, 9], "unknown child"),
+        summary(Level::Meta, range(1, 2), &[], "no children"),
+    ] {
+        let name = bad.text.clone();
+        let refused = store.record(&a, vec![Event::Summary(bad)]).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Invalid { .. }), "{name}: {refused}");
+    }
+    let state = store.conversation(&a).await.unwrap();
+    assert_eq!((state.nodes, state.summaries), (6, 3), "summaries take no node number");
+}
+
+async fn roots_are_those_of_the_leaves(store: &dyn Store) {
+    let a = id("a");
+    let nodes = store.nodes(&a, range(1, 6)).await.unwrap();
+    let proofs = store.proofs(&a, range(1, 6)).await.unwrap();
+    assert_eq!(proofs.len(), 6);
+    for (node, proof) in nodes.iter().zip(&proofs) {
+        assert_eq!(proof.leaf, leaf_hash(&proof.salt, &canonical_bytes(&node.message, node.at)));
+    }
+    let root = proofs.iter().map(|proof| proof.leaf).collect::<MerkleFrontier>().root();
+    let verified = store.verify(Some(&a)).await.unwrap();
+    assert_eq!((verified.root, verified.nodes, verified.verified), (root, 6, 6));
+    let all = store.verify(None).await.unwrap();
+    assert!(all.is_whole());
+    assert_eq!(all.conversations.iter().map(|c| c.id.as_str()).collect::<Vec<_>>(), ["a", "b", "exact", "keys"]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::MemoryStore;
+
+    #[test]
+    fn the_store_that_forgets_conforms() {
+        pollster::block_on(store_conformance(&MemoryStore::default()));
+    }
+}

@@ -1,0 +1,180 @@
+//! Simple, honest implementations of the small ports.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use crate::{
+    BoxFuture, Clock, EmbedError, Embedder, Excerpt, Hash, Hit, IndexReport, ModelId, NodeRange, Progress, Query,
+    Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreScale, Store, Timestamp,
+    TokenCounter,
+};
+use std::sync::Arc;
+
+/// Counts words, each at most 4 characters long: about what a real tokenizer gives.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WordCounter;
+
+impl TokenCounter for WordCounter {
+    fn name(&self) -> &'static str {
+        "words"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        let tokens: usize = text.split_whitespace().map(|word| word.chars().count().div_ceil(4)).sum();
+        u32::try_from(tokens).unwrap_or(u32::MAX)
+    }
+}
+
+/// A clock that moves by one second at each look.
+#[derive(Debug)]
+pub struct FixedClock(AtomicI64);
+
+impl FixedClock {
+    /// Begins at `start`.
+    #[must_use]
+    pub fn starting_at(start: Timestamp) -> Self {
+        Self(AtomicI64::new(start.as_millis()))
+    }
+}
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.fetch_add(1000, Ordering::Relaxed))
+    }
+}
+
+/// Embeds a text as the normalized sum of one pseudo-random direction a word: texts that share words are
+/// alike, and nothing else is known of meaning.
+#[derive(Debug)]
+pub struct HashEmbedder {
+    model: ModelId,
+    dimensions: usize,
+}
+
+impl HashEmbedder {
+    /// Vectors of `dimensions` components, at least 1.
+    #[must_use]
+    pub fn new(dimensions: usize) -> Self {
+        Self { model: ModelId::new(&format!("hash/{dimensions}")), dimensions: dimensions.max(1) }
+    }
+
+    /// The vector of a text.
+    #[must_use]
+    pub fn vector(&self, text: &str) -> Vec<f32> {
+        let mut sum = vec![0f32; self.dimensions];
+        let lower = text.to_lowercase();
+        for word in lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+            let seed = Hash::of_parts([word.as_bytes()]);
+            let bytes = seed.as_bytes().iter().cycle();
+            for (i, (component, byte)) in sum.iter_mut().zip(bytes).enumerate() {
+                let turn = u8::try_from(i / 32 % 8).unwrap_or(0);
+                *component += f32::from(byte.rotate_left(u32::from(turn))) - 127.5;
+            }
+        }
+        let norm = sum.iter().map(|x| x * x).sum::<f32>().sqrt();
+        if norm > 0.0 {
+            sum.iter_mut().for_each(|x| *x /= norm);
+        } else if let Some(first) = sum.first_mut() {
+            *first = 1.0;
+        }
+        sum
+    }
+}
+
+impl Embedder for HashEmbedder {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
+        Box::pin(async move { Ok(texts.iter().map(|text| vec![self.vector(text)]).collect()) })
+    }
+
+    fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        Box::pin(async move { Ok(self.vector(text)) })
+    }
+}
+
+/// Retrieves by counting the question's words in every message: slow, simple, right enough for tests.
+#[derive(Debug)]
+pub struct ScanRetriever {
+    store: Arc<dyn Store>,
+}
+
+impl ScanRetriever {
+    /// Reads from `store`.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+}
+
+impl Retriever for ScanRetriever {
+    fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>> {
+        Box::pin(async move {
+            let question = query.text.to_lowercase();
+            let words: Vec<_> = question.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2).collect();
+            let conversations = match &query.scope {
+                Scope::Conversations(ids) => ids.clone(),
+                Scope::All => self.store.conversations().await?.into_iter().map(|state| state.id).collect(),
+            };
+            let mut hits = Vec::new();
+            for conversation in conversations {
+                let nodes = self.store.conversation(&conversation).await?.nodes;
+                let Some(all) = NodeRange::first_n(nodes) else {
+                    continue;
+                };
+                for node in self.store.nodes(&conversation, all).await? {
+                    let text = node.message.text().to_lowercase();
+                    let found = words.iter().filter(|word| text.contains(**word)).count();
+                    if found > 0 {
+                        let value = f32::from(u16::try_from(found).unwrap_or(u16::MAX));
+                        let score = Score { value, scale: ScoreScale::Fused };
+                        let conversation = conversation.clone();
+                        hits.push(Hit { conversation, node: node.id, score, signals: Vec::new() });
+                    }
+                }
+            }
+            hits.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then(a.node.cmp(&b.node)));
+            hits.truncate(query.limit);
+            Ok(Retrieved { hits, notices: Vec::new() })
+        })
+    }
+
+    fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
+        Box::pin(async move {
+            let scope = Scope::one(&request.conversation);
+            let query = Query { text: request.question.clone(), scope, limit: request.limit };
+            let found = self.search(&query).await?;
+            let outline = self.store.outline(&request.conversation).await?;
+            let mut left = request.max_tokens;
+            let mut taken: Vec<Hit> = Vec::new();
+            for hit in found.hits {
+                let tokens = outline.get(hit.node.index()).map_or(0, |node| node.tokens);
+                let cost = tokens.saturating_add(request.per_message);
+                if cost <= left && !request.shown.iter().any(|range| range.contains(hit.node)) {
+                    left -= cost;
+                    taken.push(hit);
+                }
+            }
+            taken.sort_by_key(|hit| hit.node);
+            let runs = NodeRange::merge(taken.iter().map(|hit| NodeRange::single(hit.node)).collect());
+            let excerpt = |nodes: NodeRange| Excerpt {
+                nodes,
+                hits: taken.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect(),
+            };
+            Ok(Recall { excerpts: runs.into_iter().map(excerpt).collect(), notices: Vec::new() })
+        })
+    }
+
+    fn catch_up<'a>(
+        &'a self,
+        _conversation: &'a crate::ConversationId,
+        _progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>> {
+        Box::pin(async { Ok(IndexReport::default()) })
+    }
+}

@@ -1,0 +1,267 @@
+//! A store that forgets at exit: the model that real stores are tested against.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use crate::{
+    Appended, BoxFuture, ConversationId, ConversationState, Event, MerkleFrontier, MessageKey, Node, NodeDraft, NodeId,
+    NodeOutline, NodeProof, NodeRange, Recorded, Store, StoreError, Summary, SummaryId, Verification,
+    VerifiedConversation, canonical_bytes, leaf_hash, plan::check_summary,
+};
+
+/// Keeps everything in maps. Its salts are zero, so its roots are repeatable.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    conversations: Mutex<BTreeMap<ConversationId, Conversation>>,
+}
+
+#[derive(Debug, Default)]
+struct Conversation {
+    nodes: Vec<Node>,
+    summaries: Vec<Summary>,
+    title: Option<String>,
+    tags: Vec<String>,
+}
+
+impl Conversation {
+    fn by_key(&self, key: &MessageKey) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.message.key.as_ref() == Some(key))
+    }
+
+    fn state(&self, id: &ConversationId) -> ConversationState {
+        ConversationState {
+            id: id.clone(),
+            nodes: self.nodes.len() as u64,
+            summaries: self.summaries.len() as u64,
+            first_at: self.nodes.first().map(|node| node.at),
+            last_at: self.nodes.last().map(|node| node.at),
+            tokens: self.nodes.iter().map(|node| u64::from(node.tokens)).sum(),
+            title: self.title.clone(),
+            tags: self.tags.clone(),
+        }
+    }
+
+    fn range(&self, range: NodeRange) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(move |node| range.contains(node.id))
+    }
+
+    fn append(&mut self, id: &ConversationId, batch: Vec<NodeDraft>) -> Result<Vec<Appended>, StoreError> {
+        let before = self.nodes.len();
+        let mut appended = Vec::new();
+        for draft in batch {
+            let key = draft.message.key.clone();
+            if let Some((key, there)) = key.and_then(|key| self.by_key(&key).map(|node| (key, node))) {
+                if there.message != draft.message {
+                    let node = there.id;
+                    self.nodes.truncate(before);
+                    return Err(StoreError::KeyConflict { conversation: id.clone(), key, node });
+                }
+                appended.push(Appended { node: there.id, is_new: false });
+                continue;
+            }
+            let node = NodeId::from_index(self.nodes.len());
+            self.nodes.push(Node {
+                id: node,
+                line_count: draft.message.line_count(),
+                message: draft.message,
+                at: draft.at,
+                tokens: draft.tokens,
+                importance: draft.importance,
+                topics: draft.topics,
+                relates_to: draft.relates_to,
+                pinned: false,
+            });
+            appended.push(Appended { node, is_new: true });
+        }
+        Ok(appended)
+    }
+
+    fn record(&mut self, id: &ConversationId, events: Vec<Event>) -> Result<Vec<Recorded>, StoreError> {
+        for event in &events {
+            self.check(id, event)?;
+        }
+        Ok(events.into_iter().map(|event| self.apply(event)).collect())
+    }
+
+    fn check(&self, id: &ConversationId, event: &Event) -> Result<(), StoreError> {
+        let node = match event {
+            Event::Summary(draft) => {
+                let span_of = |child: SummaryId| self.summaries.get(child.index()).map(|summary| summary.body.span);
+                return check_summary(draft, self.nodes.len() as u64, span_of)
+                    .map_err(|why| StoreError::Invalid { conversation: id.clone(), why });
+            }
+            Event::Importance { node, .. } | Event::Pin { node, .. } => *node,
+            Event::Title(_) | Event::Tags(_) => return Ok(()),
+        };
+        match self.nodes.get(node.index()) {
+            Some(_) => Ok(()),
+            None => Err(self.unknown_node(id, node)),
+        }
+    }
+
+    fn apply(&mut self, event: Event) -> Recorded {
+        match event {
+            Event::Summary(body) => {
+                let same = |s: &&Summary| {
+                    (s.body.level, s.body.span, s.body.input_hash) == (body.level, body.span, body.input_hash)
+                };
+                if let Some(there) = self.summaries.iter().find(same) {
+                    return Recorded::Summary(there.id);
+                }
+                let id = SummaryId::from_index(self.summaries.len());
+                self.summaries.push(Summary { id, body });
+                return Recorded::Summary(id);
+            }
+            Event::Importance { node, importance, .. } => {
+                if let Some(node) = self.nodes.get_mut(node.index()) {
+                    node.importance = importance;
+                }
+            }
+            Event::Pin { node, pinned } => {
+                if let Some(node) = self.nodes.get_mut(node.index()) {
+                    node.pinned = pinned;
+                }
+            }
+            Event::Title(title) => self.title = Some(title),
+            Event::Tags(mut tags) => {
+                tags.sort();
+                tags.dedup();
+                self.tags = tags;
+            }
+        }
+        Recorded::Done
+    }
+
+    fn unknown_node(&self, id: &ConversationId, node: NodeId) -> StoreError {
+        StoreError::UnknownNode { conversation: id.clone(), node, nodes: self.nodes.len() as u64 }
+    }
+}
+
+fn proof(node: &Node) -> NodeProof {
+    let salt = [0; 16];
+    NodeProof { salt, leaf: leaf_hash(&salt, &canonical_bytes(&node.message, node.at)) }
+}
+
+impl MemoryStore {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConversationId, Conversation>> {
+        self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(
+        &self,
+        id: &ConversationId,
+        act: impl FnOnce(&mut Conversation) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut all = self.lock();
+        match all.get_mut(id) {
+            Some(conversation) => act(conversation),
+            None => Err(StoreError::unknown_conversation(id, all.keys())),
+        }
+    }
+}
+
+impl Store for MemoryStore {
+    fn append<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        batch: Vec<NodeDraft>,
+    ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>> {
+        Box::pin(async move {
+            if batch.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut all = self.lock();
+            let mut trial = Conversation::default();
+            let there = all.get_mut(conversation);
+            let is_new = there.is_none();
+            let appended = there.unwrap_or(&mut trial).append(conversation, batch)?;
+            if is_new {
+                all.insert(conversation.clone(), trial);
+            }
+            Ok(appended)
+        })
+    }
+
+    fn record<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        events: Vec<Event>,
+    ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| c.record(conversation, events)) })
+    }
+
+    fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {
+        Box::pin(async move {
+            self.with(conversation, |c| {
+                c.nodes.get(node.index()).cloned().ok_or_else(|| c.unknown_node(conversation, node))
+            })
+        })
+    }
+
+    fn nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.range(range).cloned().collect())) })
+    }
+
+    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.nodes.iter().map(NodeOutline::of).collect())) })
+    }
+
+    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.summaries.clone())) })
+    }
+
+    fn find_key<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        key: &'a MessageKey,
+    ) -> BoxFuture<'a, Result<Option<NodeId>, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.by_key(key).map(|node| node.id))) })
+    }
+
+    fn proofs<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.range(range).map(proof).collect())) })
+    }
+
+    fn conversation<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.state(conversation))) })
+    }
+
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
+        Box::pin(async move { Ok(self.lock().iter().map(|(id, c)| c.state(id)).collect()) })
+    }
+
+    fn verify<'a>(
+        &'a self,
+        conversation: Option<&'a ConversationId>,
+    ) -> BoxFuture<'a, Result<Verification, StoreError>> {
+        Box::pin(async move {
+            let all = self.lock();
+            let verified = |id: &ConversationId, c: &Conversation| {
+                let root = c.nodes.iter().map(|node| proof(node).leaf).collect::<MerkleFrontier>().root();
+                let nodes = c.nodes.len() as u64;
+                VerifiedConversation { id: id.clone(), nodes, verified: nodes, root }
+            };
+            let verified = match conversation {
+                None => all.iter().map(|(id, c)| verified(id, c)).collect(),
+                Some(id) => match all.get(id) {
+                    Some(c) => vec![verified(id, c)],
+                    None => return Err(StoreError::unknown_conversation(id, all.keys())),
+                },
+            };
+            Ok(Verification::of(verified, Vec::new()))
+        })
+    }
+}

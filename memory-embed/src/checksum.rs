@@ -1,0 +1,55 @@
+//! SHA-256 of files, as the hexadecimal text that pins are written in.
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use sha2::{Digest, Sha256};
+
+/// The digest of `bytes` in lower-case hexadecimal.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    hex(Sha256::digest(bytes).as_slice())
+}
+
+/// The digest of the file at `path` in lower-case hexadecimal.
+pub(crate) fn sha256_hex_of_file(path: &Path) -> io::Result<String> {
+    copy_and_hash(&mut File::open(path)?, &mut io::sink())
+}
+
+/// Copies everything and returns its digest in lower-case hexadecimal.
+pub(crate) fn copy_and_hash(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = match from.read(&mut buffer) {
+            Ok(0) => return Ok(hex(hasher.finalize().as_slice())),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let bytes = buffer.get(..read).unwrap_or_default();
+        hasher.update(bytes);
+        to.write_all(bytes)?;
+    }
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_and_hashes_the_published_example() {
+        let mut copy = Vec::new();
+        let digest = copy_and_hash(&mut b"abc".as_slice(), &mut copy).unwrap();
+        assert_eq!(copy, b"abc");
+        // FIPS 180-4, example "abc".
+        assert_eq!(digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(digest, sha256_hex(b"abc"));
+    }
+}

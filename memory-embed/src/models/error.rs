@@ -1,0 +1,120 @@
+//! Why a model cannot be used.
+
+use std::{io, path::PathBuf};
+
+use memory_core::{BoxError, EmbedError};
+
+/// Why a model cannot be located or loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// A file is not there, or only a part of it.
+    #[error("{what} is missing at {path}: {how}")]
+    Missing {
+        /// What it is, as in `the tokenizer of all-MiniLM-L6-v2/int8`.
+        what: String,
+        /// Where it was looked for.
+        path: PathBuf,
+        /// How to get it.
+        how: &'static str,
+    },
+    /// No place for models was given, and this user has no cache directory.
+    #[error("there is no cache directory to keep models in: set {variable} to a directory")]
+    NoCacheDirectory {
+        /// The variable that names one.
+        variable: &'static str,
+    },
+    /// A file is not the one that was pinned.
+    #[error("{path} has SHA-256 {actual}, expected {expected}: run `memory model fetch`")]
+    Checksum {
+        /// The file.
+        path: PathBuf,
+        /// The pinned digest.
+        expected: String,
+        /// The file's digest.
+        actual: String,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {path}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The library is no ONNX Runtime that this program can use.
+    #[error("{path} cannot be loaded as ONNX Runtime")]
+    Runtime {
+        /// The library.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+    /// A process can hold one ONNX Runtime.
+    #[error("ONNX Runtime is already loaded from {loaded}, so {asked} cannot be: use the same library, or another process")]
+    OtherRuntime {
+        /// The library in use.
+        loaded: PathBuf,
+        /// The library asked for.
+        asked: PathBuf,
+    },
+    /// The tokenizer file is damaged or of a kind that cannot be used.
+    #[error("{path} is no tokenizer that can be used")]
+    Tokenizer {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+    /// The graph is damaged or of a kind that cannot be used.
+    #[error("{path} is no sentence-embedding model that can be used")]
+    Graph {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+    /// An option has no usable value.
+    #[error("{option} is {value}: it must be {must}")]
+    Option {
+        /// The option's name.
+        option: &'static str,
+        /// Its value.
+        value: usize,
+        /// What it must be.
+        must: String,
+    },
+    /// The operating system gave no thread for the model to run on.
+    #[error("no thread could be started for the model")]
+    Thread(#[source] io::Error),
+}
+
+impl From<ModelError> for EmbedError {
+    fn from(error: ModelError) -> Self {
+        let how = match &error {
+            ModelError::Missing { how, .. } => (*how).to_owned(),
+            other => describe(other),
+        };
+        let what = match error {
+            ModelError::Missing { what, path, .. } => format!("{what} ({})", path.display()),
+            _ => "the embedding model".to_owned(),
+        };
+        Self::Unavailable { what, how }
+    }
+}
+
+/// The error and its causes on one line.
+fn describe(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,1 @@
+//! Hook registry, conversation managers and sessions.

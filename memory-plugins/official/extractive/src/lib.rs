@@ -1,0 +1,1 @@
+//! The extractive summarizer as a plugin.

@@ -1,0 +1,1 @@
+//! The first-words summarizer as a plugin.

@@ -1,0 +1,1 @@
+//! The built-in summarizers and importance scorers, pure.

@@ -1,0 +1,1 @@
+//! Hybrid retrieval by words and by meaning, packing under a budget.

@@ -1,0 +1,129 @@
+//! Measures the groups that are built and sets every figure beside its bar, in one table.
+
+mod bars;
+mod group;
+mod judge;
+mod report;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+
+use self::bars::Bars;
+use self::group::Group;
+use self::judge::Judged;
+use self::report::Report;
+use crate::invocation::Invocation;
+use crate::workspace::Workspace;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// One group; without it, all that are built.
+    group: Option<Group>,
+    /// Exit 1 when a figure falls short of its bar, or is missing from a group that is built.
+    #[arg(long)]
+    check: bool,
+    /// Write figures, bars and verdicts to this file.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+/// The figures of one group with their verdicts.
+#[derive(Serialize)]
+struct JudgedGroup {
+    group: Group,
+    machine: String,
+    figures: Vec<Judged>,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    let bars = Bars::read(workspace)?;
+    let built = built_groups(workspace)?;
+    let (wanted, unbuilt) = choose(args.group, &built);
+    if !unbuilt.is_empty() {
+        println!("not built yet: {}", names(&unbuilt));
+    }
+    let groups = wanted.into_iter().map(|group| measure(workspace, &bars, group)).collect::<Result<Vec<_>>>()?;
+    if !groups.is_empty() {
+        println!("{}", machines(&groups));
+        println!("{}", table::render(&groups));
+    }
+    if let Some(path) = &args.json {
+        write_json(path, &groups)?;
+    }
+    if args.check {
+        let asked_for_unbuilt = args.group.is_some() && !unbuilt.is_empty();
+        check(&groups, asked_for_unbuilt)?;
+    }
+    Ok(())
+}
+
+/// The groups to measure, and those that cannot be because they are not built.
+fn choose(asked: Option<Group>, built: &[Group]) -> (Vec<Group>, Vec<Group>) {
+    Group::ALL
+        .into_iter()
+        .filter(|group| asked.is_none_or(|asked| asked == *group))
+        .partition(|group| built.contains(group))
+}
+
+fn built_groups(workspace: &Workspace) -> Result<Vec<Group>> {
+    let listed = figures(workspace).args(["list"]).capture()?;
+    listed.lines().map(str::parse).collect()
+}
+
+fn measure(workspace: &Workspace, bars: &Bars, group: Group) -> Result<JudgedGroup> {
+    let directory = tempfile::tempdir().context("making a directory for the figures")?;
+    let path = directory.path().join("figures.json");
+    figures(workspace).args([group.name(), "--json"]).args([&path]).run()?;
+    let report = Report::read(&path, group)?;
+    Ok(JudgedGroup { group, machine: report.machine, figures: judge::judge(bars.of(group), report.figures) })
+}
+
+fn figures(workspace: &Workspace) -> Invocation {
+    Invocation::cargo(workspace, "bench").args(["run", "--release", "--locked"]).args([
+        "-p",
+        "memory-benches",
+        "--bin",
+        "figures",
+        "--",
+    ])
+}
+
+fn machines(groups: &[JudgedGroup]) -> String {
+    let mut machines: Vec<_> = groups.iter().map(|group| group.machine.as_str()).collect();
+    machines.dedup();
+    format!("measured on {}", machines.join(" and "))
+}
+
+fn write_json(path: &Path, groups: &[JudgedGroup]) -> Result<()> {
+    let json = serde_json::to_string_pretty(&serde_json::json!({ "groups": groups }))?;
+    fs::write(path, json + "\n").with_context(|| format!("writing {}", path.display()))
+}
+
+fn check(groups: &[JudgedGroup], asked_for_unbuilt: bool) -> Result<()> {
+    if asked_for_unbuilt {
+        bail!("bench --check: the group is not built");
+    }
+    let failed: Vec<String> = groups
+        .iter()
+        .flat_map(|group| {
+            let failed = group.figures.iter().filter(|judged| judged.verdict.fails());
+            failed.map(|judged| format!("{}.{} {}", group.group, judged.key, judged.verdict))
+        })
+        .collect();
+    if !failed.is_empty() {
+        bail!("bench --check: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn names(groups: &[Group]) -> String {
+    let names: Vec<&str> = groups.iter().map(|group| group.name()).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests;

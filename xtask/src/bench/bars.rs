@@ -1,0 +1,107 @@
+//! The bars: what each figure is held to, from `figures.toml`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::group::Group;
+use crate::workspace::Workspace;
+
+/// A limit in the figure's own unit.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Bar {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Bar {
+    /// False for a value that is no number.
+    pub(super) fn holds(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(limit) => value >= limit,
+            Self::AtMost(limit) => value <= limit,
+        }
+    }
+}
+
+impl fmt::Display for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtLeast(limit) => write!(f, "≥ {limit}"),
+            Self::AtMost(limit) => write!(f, "≤ {limit}"),
+        }
+    }
+}
+
+/// The bars of one group, by the figures' keys.
+pub(super) type GroupBars = BTreeMap<String, Bar>;
+
+pub(super) struct Bars(BTreeMap<String, GroupBars>);
+
+impl Bars {
+    /// The shared file where it is at hand, else the copy in the tree.
+    pub(super) fn read(workspace: &Workspace) -> Result<Self> {
+        let shared = workspace.shared("figures.toml");
+        if shared.is_file() {
+            Self::read_file(&shared)
+        } else {
+            Self::read_file(&workspace.root().join("benches/figures.toml"))
+        }
+    }
+
+    fn read_file(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).with_context(|| format!("reading the bars from {}", path.display()))?;
+        Self::parse(&text).with_context(|| format!("the bars in {}", path.display()))
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let tables: BTreeMap<String, GroupBars> = toml::from_str(text)?;
+        for name in tables.keys() {
+            name.parse::<Group>()?;
+        }
+        Ok(Self(tables))
+    }
+
+    /// None at all for a group that the file leaves out.
+    pub(super) fn of(&self, group: Group) -> GroupBars {
+        self.0.get(group.name()).cloned().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_holds_at_its_limit_and_on_its_own_side() {
+        assert!(Bar::AtMost(0.6).holds(0.6));
+        assert!(Bar::AtMost(0.6).holds(0.1));
+        assert!(!Bar::AtMost(0.6).holds(0.61));
+        assert!(Bar::AtLeast(3.0).holds(3.0));
+        assert!(!Bar::AtLeast(3.0).holds(2.99));
+        assert!(!Bar::AtLeast(3.0).holds(f64::NAN));
+        assert!(!Bar::AtMost(3.0).holds(f64::NAN));
+    }
+
+    #[test]
+    fn the_file_in_the_tree_has_bars_for_each_group() {
+        let bars = Bars::parse(include_str!("../../../benches/figures.toml")).unwrap();
+        for group in Group::ALL {
+            assert!(!bars.of(group).is_empty(), "{group}");
+        }
+        let log = bars.of(Group::Log);
+        assert_eq!(log.get("append_cpu_vs_fjall"), Some(&Bar::AtMost(0.6)));
+        assert_eq!(log.get("group_commit_64_vs_1"), Some(&Bar::AtLeast(10.0)));
+    }
+
+    #[test]
+    fn an_unknown_table_or_limit_is_refused() {
+        assert!(Bars::parse("[nothing]\na = { at_most = 1.0 }").is_err());
+        assert!(Bars::parse("[log]\na = { about = 1.0 }").is_err());
+    }
+}

@@ -1,0 +1,73 @@
+//! Sets figures beside their bars.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::bars::{Bar, GroupBars};
+use super::report::Figure;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Verdict {
+    Holds,
+    FallsShort,
+    /// There is a bar and no figure for it.
+    Missing,
+    /// There is a figure and no bar for it.
+    NoBar,
+}
+
+impl Verdict {
+    pub(super) fn fails(self) -> bool {
+        matches!(self, Self::FallsShort | Self::Missing)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Holds => "holds",
+            Self::FallsShort => "falls short",
+            Self::Missing => "missing",
+            Self::NoBar => "no bar",
+        })
+    }
+}
+
+/// A key of the report or of the bars, with what each says of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Judged {
+    pub(super) key: String,
+    pub(super) figure: Option<Figure>,
+    pub(super) bar: Option<Bar>,
+    pub(super) verdict: Verdict,
+}
+
+/// The measured figures in the report's order, then the bars that no figure answers.
+pub(super) fn judge(mut bars: GroupBars, figures: Vec<Figure>) -> Vec<Judged> {
+    let mut judged: Vec<Judged> = figures
+        .into_iter()
+        .map(|figure| {
+            let bar = bars.remove(&figure.key);
+            Judged::measured(figure, bar)
+        })
+        .collect();
+    judged.extend(bars.into_iter().map(|(key, bar)| Judged::missing(key, bar)));
+    judged
+}
+
+impl Judged {
+    fn measured(figure: Figure, bar: Option<Bar>) -> Self {
+        let verdict = match bar {
+            None => Verdict::NoBar,
+            Some(bar) if bar.holds(figure.value) => Verdict::Holds,
+            Some(_) => Verdict::FallsShort,
+        };
+        Self { key: figure.key.clone(), figure: Some(figure), bar, verdict }
+    }
+
+    fn missing(key: String, bar: Bar) -> Self {
+        Self { key, figure: None, bar: Some(bar), verdict: Verdict::Missing }
+    }
+}

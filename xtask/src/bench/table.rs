@@ -1,0 +1,83 @@
+//! The one table of `bench`: a row a figure.
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{Cell, ContentArrangement, Table};
+
+use super::JudgedGroup;
+use super::judge::Judged;
+use super::report::{Figure, Measure};
+
+const HEADER: [&str; 6] = ["figure", "ours", "peers", "measured", "bar", "verdict"];
+
+pub(super) fn render(groups: &[JudgedGroup]) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_header(HEADER);
+    for group in groups {
+        for judged in &group.figures {
+            table.add_row(row(group, judged));
+        }
+    }
+    table
+}
+
+fn row(group: &JudgedGroup, judged: &Judged) -> Vec<Cell> {
+    let figure = judged.figure.as_ref();
+    let ours = figure.and_then(|figure| figure.ours.as_ref());
+    let peers: Vec<String> = figure.into_iter().flat_map(|figure| figure.peers.iter().map(measure)).collect();
+    [
+        format!("{}.{}", group.group, judged.key),
+        ours.map(measure).unwrap_or_default(),
+        peers.join("\n"),
+        figure.map(measured).unwrap_or_default(),
+        judged.bar.map(|bar| bar.to_string()).unwrap_or_default(),
+        judged.verdict.to_string(),
+    ]
+    .map(Cell::new)
+    .into()
+}
+
+fn measure(measure: &Measure) -> String {
+    format!("{} {} {}", measure.name, short(measure.value), measure.unit)
+}
+
+/// The median with its spread, and the note of the benchmark below it.
+fn measured(figure: &Figure) -> String {
+    let value = format!("{} ± {} {}", short(figure.value), short(figure.spread), figure.unit);
+    if figure.note.is_empty() { value } else { format!("{value}\n{}", figure.note) }
+}
+
+/// Enough digits to tell figures apart, no more.
+fn short(value: f64) -> String {
+    let size = value.abs();
+    if size >= 1000.0 {
+        format!("{value:.0}")
+    } else if size >= 100.0 {
+        format!("{value:.1}")
+    } else if size >= 10.0 {
+        format!("{value:.2}")
+    } else if size >= 0.001 || value == 0.0 {
+        format!("{value:.3}")
+    } else {
+        format!("{value:.1e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_still_tell_apart() {
+        for (value, expected) in [
+            (0.0, "0.000"),
+            (0.000_02, "2.0e-5"),
+            (0.41, "0.410"),
+            (0.999, "0.999"),
+            (29.5, "29.50"),
+            (250.25, "250.2"),
+            (214_000.0, "214000"),
+        ] {
+            assert_eq!(short(value), expected);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `bench` from a report and bars to table, JSON and exit, without running a benchmark.
+
+use super::judge::Verdict;
+use super::*;
+
+const BARS: &str = "
+[log]
+append_cpu_vs_fjall = { at_most = 0.6 }
+group_commit_64_vs_1 = { at_least = 10.0 }
+reopen_100k_ms = { at_most = 5.0 }
+";
+
+const REPORT: &str = r#"{
+  "group": "log",
+  "machine": "2 cores",
+  "figures": [
+    {"key": "append_cpu_vs_fjall", "value": 0.41, "unit": "x", "spread": 0.03,
+     "ours": {"name": "memory-store", "value": 1.2, "unit": "us"},
+     "peers": [{"name": "fjall", "value": 2.9, "unit": "us"}, {"name": "redb", "value": 31.0, "unit": "us"}],
+     "note": "200 B"},
+    {"key": "group_commit_64_vs_1", "value": 9.5, "unit": "x", "spread": 0.4},
+    {"key": "extra", "value": 1.0, "unit": "s", "spread": 0.0}
+  ]
+}"#;
+
+fn judged() -> JudgedGroup {
+    let report = Report::parse(REPORT, Group::Log).unwrap();
+    JudgedGroup {
+        group: Group::Log,
+        machine: report.machine,
+        figures: judge::judge(Bars::parse(BARS).unwrap().of(Group::Log), report.figures),
+    }
+}
+
+#[test]
+fn each_figure_and_each_unanswered_bar_gets_a_verdict() {
+    let group = judged();
+    let verdicts: Vec<_> = group.figures.iter().map(|judged| (judged.key.as_str(), judged.verdict)).collect();
+    assert_eq!(
+        verdicts,
+        [
+            ("append_cpu_vs_fjall", Verdict::Holds),
+            ("group_commit_64_vs_1", Verdict::FallsShort),
+            ("extra", Verdict::NoBar),
+            ("reopen_100k_ms", Verdict::Missing),
+        ]
+    );
+}
+
+#[test]
+fn check_fails_on_what_falls_short_and_on_what_is_missing() {
+    let error = check(&[judged()], false).unwrap_err().to_string();
+    assert_eq!(error, "bench --check: log.group_commit_64_vs_1 falls short, log.reopen_100k_ms missing");
+}
+
+#[test]
+fn check_passes_when_every_bar_holds() {
+    let mut group = judged();
+    group.figures.retain(|judged| !judged.verdict.fails());
+    assert!(check(&[group], false).is_ok());
+    assert!(check(&[], false).is_ok());
+}
+
+#[test]
+fn check_fails_on_a_group_asked_for_and_not_built() {
+    assert!(check(&[], true).is_err());
+}
+
+#[test]
+fn without_a_group_all_built_ones_are_measured() {
+    let built = [Group::Views, Group::Log];
+    let (wanted, unbuilt) = choose(None, &built);
+    assert_eq!(wanted, [Group::Log, Group::Views]);
+    assert_eq!(unbuilt.len(), Group::ALL.len() - 2);
+    assert_eq!(choose(Some(Group::Log), &built), (vec![Group::Log], vec![]));
+    assert_eq!(choose(Some(Group::Embed), &built), (vec![], vec![Group::Embed]));
+}
+
+#[test]
+fn the_table_shows_ours_the_peers_the_bar_and_the_verdict() {
+    let table = table::render(&[judged()]).to_string();
+    for shown in [
+        "log.append_cpu_vs_fjall",
+        "memory-store 1.200 us",
+        "fjall 2.900 us",
+        "redb 31.00 us",
+        "0.410 ± 0.030 x",
+        "200 B",
+        "≤ 0.6",
+        "holds",
+        "≥ 10",
+        "falls short",
+        "missing",
+    ] {
+        assert!(table.contains(shown), "{shown} is not in\n{table}");
+    }
+}
+
+#[test]
+fn the_json_holds_figures_bars_and_verdicts() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.json");
+    write_json(&path, &[judged()]).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let group = &json["groups"][0];
+    assert_eq!(group["group"], "log");
+    assert_eq!(group["machine"], "2 cores");
+    assert_eq!(group["figures"][0]["figure"]["value"], 0.41);
+    assert_eq!(group["figures"][0]["bar"]["at_most"], 0.6);
+    assert_eq!(group["figures"][0]["verdict"], "holds");
+    assert_eq!(group["figures"][3]["verdict"], "missing");
+}
+
+#[test]
+fn a_report_of_another_group_or_with_a_key_twice_is_refused() {
+    let other = Report::parse(REPORT, Group::Views).unwrap_err();
+    assert_eq!(other.to_string(), "are those of log");
+    let twice = REPORT.replace("\"extra\"", "\"group_commit_64_vs_1\"");
+    let twice = Report::parse(&twice, Group::Log).unwrap_err();
+    assert_eq!(twice.to_string(), "hold `group_commit_64_vs_1` twice");
+}

@@ -1,0 +1,63 @@
+//! Every check that must pass before a change lands; no check stands anywhere else.
+
+mod features;
+
+use anyhow::Result;
+
+use crate::invocation::Invocation;
+use crate::steps::Steps;
+use crate::tally::Tally;
+use crate::test;
+use crate::tidy;
+use crate::workspace::Workspace;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Leave out the build, the tests and the doctests, for a caller that runs `cargo xtask test` itself.
+    #[arg(long)]
+    skip_test: bool,
+}
+
+impl Args {
+    /// Nothing left out.
+    pub(crate) fn all() -> Self {
+        Self { skip_test: false }
+    }
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    let mut steps = Steps::start();
+    steps.run("fmt", || fmt(workspace))?;
+    steps.run("tidy", || tidy::run(workspace))?;
+    steps.run("clippy", || clippy(workspace))?;
+    steps.run("features", || features::run(workspace))?;
+    steps.run("rustdoc", || rustdoc(workspace))?;
+    let tally = if args.skip_test { None } else { Some(test::run_tests(workspace, &mut steps)?) };
+    println!("{}", summary(&steps, tally));
+    Ok(())
+}
+
+fn fmt(workspace: &Workspace) -> Result<()> {
+    Invocation::cargo(workspace, "fmt").args(["fmt", "--all", "--check"]).run()
+}
+
+fn clippy(workspace: &Workspace) -> Result<()> {
+    Invocation::cargo(workspace, "clippy")
+        .args(["clippy", "--workspace", "--all-targets", "--locked"])
+        .args(["--", "-D", "warnings"])
+        .run()
+}
+
+fn rustdoc(workspace: &Workspace) -> Result<()> {
+    Invocation::cargo(workspace, "rustdoc")
+        .args(["doc", "--no-deps", "--workspace", "--locked"])
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .run()
+}
+
+fn summary(steps: &Steps, tally: Option<Tally>) -> String {
+    match tally {
+        Some(tally) => format!("ci: all well, {}; tests {tally}", steps.summary()),
+        None => format!("ci: all well, {}; tests left out", steps.summary()),
+    }
+}

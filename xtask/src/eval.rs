@@ -1,0 +1,81 @@
+//! Runs retrieval on a data directory, writes the run file and prints the scorer's table.
+
+use std::env;
+use std::path::{self, Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::invocation::Invocation;
+use crate::workspace::Workspace;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Directory with `conversations.jsonl` and `queries.jsonl`.
+    #[arg(long)]
+    data: PathBuf,
+    /// The run file to write, one line a question.
+    #[arg(long)]
+    run: PathBuf,
+    /// Tokens the packed context may cost; without it each conversation's default.
+    #[arg(long)]
+    budget: Option<u32>,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    // The commands below run in the workspace root, the paths are meant from here.
+    let data = absolute(&args.data)?;
+    let run = absolute(&args.run)?;
+    if !data.is_dir() {
+        return absent(&data, env::var("CI").is_ok_and(|ci| ci == "true"));
+    }
+    let mut eval = Invocation::cargo(workspace, "eval")
+        .args(["run", "--release", "--locked"])
+        .args(["-p", "memory-benches", "--bin", "eval", "--"])
+        .args([Path::new("--data"), &data, Path::new("--run"), &run]);
+    if let Some(budget) = args.budget {
+        eval = eval.args(["--budget", &budget.to_string()]);
+    }
+    eval.run()?;
+    score(workspace, &data, &run)
+}
+
+/// A developer may lack the data, which is never in the tree; a CI run without it has shown nothing.
+fn absent(data: &Path, ci: bool) -> Result<()> {
+    let data = data.display();
+    if ci {
+        bail!("no evaluation data at {data}, and CI=true does not let it be skipped");
+    }
+    println!("eval: skipped, no evaluation data at {data}; name another directory with --data");
+    Ok(())
+}
+
+fn score(workspace: &Workspace, data: &Path, run: &Path) -> Result<()> {
+    let scorers = [workspace.shared("eval/score.py"), data.join("../score.py")];
+    let Some(scorer) = scorers.iter().find(|scorer| scorer.is_file()) else {
+        println!("eval: run file written, not scored: no score.py beside the data");
+        return Ok(());
+    };
+    let python = Invocation::program(workspace, "score", "python3");
+    if !python.args(["--version"]).succeeds() {
+        println!("eval: run file written, not scored: no python3");
+        return Ok(());
+    }
+    Invocation::program(workspace, "score", "python3").args([scorer, data, run]).run()
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    path::absolute(path).with_context(|| format!("making {} absolute", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_data_is_skipped_except_in_ci() {
+        let data = Path::new("no-such-data");
+        assert!(absent(data, false).is_ok());
+        let error = absent(data, true).unwrap_err().to_string();
+        assert!(error.contains("no-such-data"), "{error}");
+    }
+}

@@ -1,0 +1,72 @@
+//! Everything a developer runs: `cargo xtask COMMAND`.
+
+mod bench;
+mod ci;
+mod demo;
+mod eval;
+mod invocation;
+mod nightly;
+mod setup;
+mod steps;
+mod tally;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::workspace::Workspace;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Everything a developer runs.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build the `memory` binary in release and fetch the runtime, model and tokenizer.
+    Setup,
+    /// Set up whatever is missing, then run `memory demo`.
+    Demo,
+    /// Set up whatever is missing, then run tidy, the tests and the doctests.
+    Test,
+    /// Every check that must pass before a change lands.
+    Ci(ci::Args),
+    /// `ci`, then the checks that need a tool installed.
+    Nightly,
+    /// Check the layer rule, the manifests and the contents of the tree.
+    Tidy,
+    /// Measure against the peers and set the figures beside their bars.
+    Bench(bench::Args),
+    /// Run retrieval on a data directory, write the run file and score it.
+    Eval(eval::Args),
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    let workspace = Workspace::locate()?;
+    match command {
+        Command::Setup => setup::run(&workspace).map(drop),
+        Command::Demo => demo::run(&workspace),
+        Command::Test => test::run(&workspace),
+        Command::Ci(args) => ci::run(&workspace, &args),
+        Command::Nightly => nightly::run(&workspace),
+        Command::Tidy => tidy::run(&workspace),
+        Command::Bench(args) => bench::run(&workspace, &args),
+        Command::Eval(args) => eval::run(&workspace, &args),
+    }
+}

@@ -1,0 +1,20 @@
+//! Builds the `memory` binary and has it fetch what it needs at run time.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::invocation::Invocation;
+use crate::steps;
+use crate::workspace::Workspace;
+
+/// Returns the path of the release binary, built and with its model in place.
+pub(crate) fn run(workspace: &Workspace) -> Result<PathBuf> {
+    let started = Instant::now();
+    Invocation::cargo(workspace, "setup").args(["build", "--release", "--locked", "-p", "memory-cli"]).run()?;
+    let memory = workspace.memory_binary("release");
+    Invocation::program(workspace, "setup", &memory).args(["model", "fetch"]).run()?;
+    println!("setup: ready in {}", steps::shown(started.elapsed()));
+    Ok(memory)
+}

@@ -1,0 +1,69 @@
+//! Sets up whatever is missing, then runs tidy, the tests and the doctests.
+
+use anyhow::{Result, ensure};
+
+use crate::invocation::{Invocation, Stream};
+use crate::steps::Steps;
+use crate::tally::Tally;
+use crate::tidy;
+use crate::workspace::Workspace;
+
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    let mut steps = Steps::start();
+    steps.run("tidy", || tidy::run(workspace))?;
+    let tally = run_tests(workspace, &mut steps)?;
+    println!("{}", steps.summary());
+    println!("test: {tally}");
+    Ok(())
+}
+
+/// Everything of `test` but tidy.
+///
+/// The model is fetched by the dev binary. It comes out of the one build that the runners use afterwards: the same
+/// packages, profile and features, so nothing is compiled a second time. `setup` would add a release build of the
+/// whole tree that no test runs. The same build leaves the plugin libraries where the host's tests load them.
+pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tally> {
+    steps.run("build", || {
+        Invocation::cargo(workspace, "build")
+            .args(["build", "--workspace", "--locked"])
+            .args(["--lib", "--bins", "--tests"])
+            .run()
+    })?;
+    steps.run("model", || {
+        Invocation::program(workspace, "model", workspace.memory_binary("debug")).args(["model", "fetch"]).run()
+    })?;
+    let tests = steps.run("tests", || unit_and_integration(workspace))?;
+    let doctests = steps.run("doctests", || doctests(workspace))?;
+    Ok(tests.and(doctests))
+}
+
+fn unit_and_integration(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let cargo = Invocation::cargo(workspace, "tests");
+    if has_nextest(workspace) {
+        // Nextest reports on standard error.
+        cargo
+            .args(["nextest", "run", "--workspace", "--locked"])
+            .args(["--color", "never"])
+            .watch(Stream::Stderr, |line| tally.read(line))?;
+    } else {
+        cargo
+            .args(["test", "--workspace", "--locked"])
+            .args(["--lib", "--bins", "--tests"])
+            .watch(Stream::Stdout, |line| tally.read(line))?;
+    }
+    ensure!(tally.passed > 0, "the test runner counted no test");
+    Ok(tally)
+}
+
+fn has_nextest(workspace: &Workspace) -> bool {
+    Invocation::cargo(workspace, "tests").args(["nextest", "--version"]).succeeds()
+}
+
+fn doctests(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = Tally::default();
+    Invocation::cargo(workspace, "doctests")
+        .args(["test", "--doc", "--workspace", "--locked"])
+        .watch(Stream::Stdout, |line| tally.read(line))?;
+    Ok(tally)
+}

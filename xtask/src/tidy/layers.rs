@@ -1,0 +1,236 @@
+//! The layer rule: a star around `memory-core`, with the exceptions DESIGN.md section 2 names.
+
+use std::path::Path;
+
+use cargo_metadata::{DependencyKind, Metadata};
+
+use super::Fault;
+
+/// What a package is in the star; its directory decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layer {
+    Core,
+    Library,
+    PluginHost,
+    PluginAbi,
+    Strategies,
+    /// A plugin library, official or a test fixture.
+    Plugin,
+    Application,
+    Benches,
+    Xtask,
+}
+
+/// A package of the workspace and what its manifest asks for, dev- and build-dependencies included.
+pub(super) struct Package {
+    name: String,
+    layer: Layer,
+    dependencies: Vec<Dependency>,
+}
+
+struct Dependency {
+    name: String,
+    dev: bool,
+}
+
+pub(super) fn packages(metadata: &Metadata) -> Vec<Package> {
+    let root = metadata.workspace_root.as_std_path();
+    metadata
+        .workspace_packages()
+        .into_iter()
+        .map(|package| Package {
+            name: package.name.to_string(),
+            layer: layer_of(root, package.manifest_path.as_std_path()),
+            dependencies: package.dependencies.iter().map(dependency).collect(),
+        })
+        .collect()
+}
+
+fn dependency(declared: &cargo_metadata::Dependency) -> Dependency {
+    Dependency { name: declared.name.clone(), dev: declared.kind == DependencyKind::Development }
+}
+
+fn layer_of(root: &Path, manifest: &Path) -> Layer {
+    let directory = manifest.parent().unwrap_or(manifest);
+    let directory = directory.strip_prefix(root).unwrap_or(directory);
+    let parts: Vec<_> = directory.iter().filter_map(|part| part.to_str()).collect();
+    match parts.as_slice() {
+        ["memory-core"] => Layer::Core,
+        ["memory-plugins"] => Layer::PluginHost,
+        ["memory-plugins", "abi"] => Layer::PluginAbi,
+        ["memory-plugins", "strategies"] => Layer::Strategies,
+        ["memory-plugins", "official" | "fixtures", _] => Layer::Plugin,
+        ["memory-cli"] => Layer::Application,
+        ["benches"] => Layer::Benches,
+        ["xtask"] => Layer::Xtask,
+        _ => Layer::Library,
+    }
+}
+
+/// A fault for each forbidden edge.
+pub(super) fn check(packages: &[Package]) -> Vec<Fault> {
+    packages
+        .iter()
+        .flat_map(|package| {
+            package
+                .dependencies
+                .iter()
+                .filter(|dependency| !allowed(packages, package, dependency))
+                .map(|dependency| forbidden(package, dependency))
+        })
+        .collect()
+}
+
+fn allowed(packages: &[Package], from: &Package, dependency: &Dependency) -> bool {
+    let ours = packages.iter().find(|package| package.name == dependency.name);
+    match ours {
+        // A package may turn on its own `testing` feature for its tests.
+        Some(on) if on.name == from.name => dependency.dev,
+        Some(on) => may_depend(from.layer, on.layer, dependency.dev),
+        None => from.layer != Layer::PluginAbi || dependency.dev || dependency.name == "abi_stable",
+    }
+}
+
+fn may_depend(from: Layer, on: Layer, dev: bool) -> bool {
+    match from {
+        Layer::Core | Layer::PluginAbi | Layer::Xtask => false,
+        Layer::Library | Layer::Strategies => on == Layer::Core,
+        Layer::Plugin => matches!(on, Layer::Core | Layer::PluginAbi | Layer::Strategies),
+        // The host loads plugins at run time; only its tests may name them, to have them built.
+        Layer::PluginHost => match on {
+            Layer::Core | Layer::PluginAbi | Layer::Strategies => true,
+            Layer::Plugin => dev,
+            Layer::Library | Layer::PluginHost | Layer::Application | Layer::Benches | Layer::Xtask => false,
+        },
+        Layer::Application => !matches!(on, Layer::Benches | Layer::Xtask),
+        Layer::Benches => on != Layer::Xtask,
+    }
+}
+
+fn forbidden(from: &Package, dependency: &Dependency) -> Fault {
+    let kind = if dependency.dev { "dev-dependency" } else { "dependency" };
+    Fault::new(format!("{} -> {}", from.name, dependency.name), format!("forbidden {kind}: {}", rule(from.layer)))
+}
+
+fn rule(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Core => "memory-core depends on none of ours",
+        Layer::Library => "a library depends on memory-core and on no sibling",
+        Layer::PluginHost => {
+            "memory-plugins depends on memory-core and its nested packages, on plugins for tests alone"
+        }
+        Layer::PluginAbi => "memory-plugin-abi depends on abi_stable alone",
+        Layer::Strategies => "memory-strategies depends on memory-core alone",
+        Layer::Plugin => "a plugin depends on the ABI, the strategies and memory-core",
+        Layer::Application => "memory-cli depends on no bench and not on xtask",
+        Layer::Benches => "benches do not depend on xtask",
+        Layer::Xtask => "xtask depends on none of ours",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAR: &[(&str, Layer)] = &[
+        ("memory-core", Layer::Core),
+        ("memory-store", Layer::Library),
+        ("memory-search", Layer::Library),
+        ("memory-plugins", Layer::PluginHost),
+        ("memory-plugin-abi", Layer::PluginAbi),
+        ("memory-strategies", Layer::Strategies),
+        ("memory-plugin-extractive", Layer::Plugin),
+        ("memory-cli", Layer::Application),
+        ("memory-benches", Layer::Benches),
+        ("xtask", Layer::Xtask),
+    ];
+
+    /// The star with one edge, judged.
+    fn faults(from: &str, on: &str, dev: bool) -> Vec<String> {
+        let packages: Vec<Package> = STAR
+            .iter()
+            .map(|&(name, layer)| Package {
+                name: name.to_owned(),
+                layer,
+                dependencies: (name == from).then(|| Dependency { name: on.to_owned(), dev }).into_iter().collect(),
+            })
+            .collect();
+        check(&packages).iter().map(Fault::to_string).collect()
+    }
+
+    #[test]
+    fn forbidden_edges_are_found() {
+        for (from, on, dev) in [
+            ("memory-core", "memory-store", false),
+            ("memory-core", "memory-store", true),
+            ("memory-core", "memory-core", false),
+            ("memory-store", "memory-search", false),
+            ("memory-store", "memory-search", true),
+            ("memory-store", "memory-strategies", false),
+            ("memory-search", "memory-cli", true),
+            ("memory-plugins", "memory-store", false),
+            ("memory-plugins", "memory-plugin-extractive", false),
+            ("memory-plugin-abi", "memory-core", false),
+            ("memory-plugin-abi", "serde", false),
+            ("memory-strategies", "memory-plugin-abi", false),
+            ("memory-plugin-extractive", "memory-plugins", true),
+            ("memory-cli", "memory-benches", true),
+            ("memory-cli", "xtask", false),
+            ("memory-benches", "xtask", false),
+            ("xtask", "memory-core", false),
+            ("xtask", "memory-core", true),
+        ] {
+            assert_eq!(faults(from, on, dev).len(), 1, "{from} -> {on}, dev {dev}");
+        }
+    }
+
+    #[test]
+    fn allowed_edges_pass() {
+        for (from, on, dev) in [
+            ("memory-core", "memory-core", true),
+            ("memory-core", "serde", false),
+            ("memory-store", "memory-core", false),
+            ("memory-store", "memory-core", true),
+            ("memory-plugins", "memory-plugin-abi", false),
+            ("memory-plugins", "memory-strategies", false),
+            ("memory-plugins", "memory-plugin-extractive", true),
+            ("memory-plugin-abi", "abi_stable", false),
+            ("memory-plugin-abi", "tempfile", true),
+            ("memory-strategies", "memory-core", false),
+            ("memory-plugin-extractive", "memory-plugin-abi", false),
+            ("memory-cli", "memory-plugins", false),
+            ("memory-benches", "memory-cli", false),
+            ("xtask", "anyhow", false),
+        ] {
+            assert_eq!(faults(from, on, dev), [""; 0], "{from} -> {on}, dev {dev}");
+        }
+    }
+
+    #[test]
+    fn a_fault_names_both_ends_and_the_rule() {
+        assert_eq!(
+            faults("memory-store", "memory-search", true),
+            ["memory-store -> memory-search: forbidden dev-dependency: \
+                a library depends on memory-core and on no sibling"]
+        );
+    }
+
+    #[test]
+    fn the_directory_decides_the_layer() {
+        let layer = |directory: &str| {
+            let root = Path::new("/checkout");
+            layer_of(root, &root.join(directory).join("Cargo.toml"))
+        };
+        assert_eq!(layer("memory-core"), Layer::Core);
+        assert_eq!(layer("memory-store"), Layer::Library);
+        assert_eq!(layer("memory-plugins"), Layer::PluginHost);
+        assert_eq!(layer("memory-plugins/abi"), Layer::PluginAbi);
+        assert_eq!(layer("memory-plugins/strategies"), Layer::Strategies);
+        assert_eq!(layer("memory-plugins/official/extractive"), Layer::Plugin);
+        assert_eq!(layer("memory-plugins/fixtures/panics"), Layer::Plugin);
+        assert_eq!(layer("memory-cli"), Layer::Application);
+        assert_eq!(layer("benches"), Layer::Benches);
+        assert_eq!(layer("xtask"), Layer::Xtask);
+        assert_eq!(layer("memory-something-new"), Layer::Library);
+    }
+}

@@ -1,0 +1,46 @@
+//! Where the workspace is and what it consists of.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::{Metadata, MetadataCommand};
+
+/// The workspace this xtask was started in, as `cargo metadata` tells it.
+pub(crate) struct Workspace {
+    metadata: Metadata,
+}
+
+impl Workspace {
+    /// Finds the workspace at run time: beside the manifest that `cargo run` names, else from the current directory.
+    pub(crate) fn locate() -> Result<Self> {
+        let mut command = MetadataCommand::new();
+        command.no_deps();
+        if let Some(manifest_dir) = env::var_os("CARGO_MANIFEST_DIR") {
+            command.current_dir(PathBuf::from(manifest_dir));
+        }
+        let metadata = command.exec().context("reading `cargo metadata`")?;
+        Ok(Self { metadata })
+    }
+
+    pub(crate) fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.metadata.workspace_root.as_std_path()
+    }
+
+    /// A path in `shared/`, the folder that lies beside the checkout where there is one.
+    pub(crate) fn shared(&self, relative: &str) -> PathBuf {
+        let beside = self.root().parent().unwrap_or_else(|| self.root());
+        beside.join("shared").join(relative)
+    }
+
+    /// Where cargo puts the `memory` binary of a profile, `debug` or `release`.
+    pub(crate) fn memory_binary(&self, profile: &str) -> PathBuf {
+        let name = format!("memory{}", env::consts::EXE_SUFFIX);
+        let target = self.metadata.target_directory.as_std_path();
+        target.join(profile).join(name)
+    }
+}
