@@ -78,7 +78,8 @@ fn without_a_group_all_built_ones_are_measured() {
 
 #[test]
 fn the_table_shows_ours_the_peers_the_bar_and_the_verdict() {
-    let table = table::render(&[judged()]).to_string();
+    let mut table = table::render(&[judged()]);
+    let table = table.force_no_tty().to_string();
     for shown in [
         "log.append_cpu_vs_fjall",
         "memory-store 1.200 us",
