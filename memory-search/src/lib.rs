@@ -1,1 +1,3 @@
 //! Hybrid retrieval by words and by meaning, packing under a budget.
+
+mod lexical;

@@ -1,0 +1,11 @@
+//! Retrieval by words: text becomes terms, terms become postings, postings become BM25 scores.
+
+mod analyzer;
+mod bm25;
+mod fold;
+mod postings;
+mod stop_words;
+
+pub(crate) use analyzer::{Analyzer, NodeTerms, indexed_text};
+pub(crate) use bm25::{Bm25, Collection, QuestionTerm};
+pub(crate) use postings::Postings;

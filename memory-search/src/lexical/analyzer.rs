@@ -1,0 +1,229 @@
+//! Text becomes terms.
+
+use std::borrow::Cow;
+
+use memory_core::Message;
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{
+    fold::{fold, is_unspaced},
+    stop_words::is_stop_word,
+};
+
+/// Longest term in bytes; what is longer is cut to it, and has no parts.
+const MAX_TERM_BYTES: usize = 128;
+
+/// Splits text into terms: words (Unicode Standard Annex 29) in lower case, without accents, stemmed as English.
+///
+/// - What is written as one, with digits or signs in it (`QX-4471-93B`, `4,200`, `src/lib.rs`, `a_b`), is a term,
+///   and so are its parts. Separators of thousands are left out, so that `4,200` and `4200` are one term.
+/// - `camelCase` is a term, and so are its parts.
+/// - In scripts that put no spaces between words, each character and each pair of neighbours is a term.
+pub(crate) struct Analyzer {
+    stemmer: Stemmer,
+}
+
+/// A term of a text.
+struct Term<'a> {
+    text: Cow<'a, str>,
+    is_stop_word: bool,
+}
+
+/// The terms of one node, ready to be added to [`Postings`](super::Postings).
+#[derive(Debug, Default)]
+pub(crate) struct NodeTerms {
+    /// Each term once, with how often it occurs; sorted.
+    pub(crate) counts: Vec<(Box<str>, u32)>,
+    /// Terms that are no stop words, repeats counted.
+    pub(crate) length: u32,
+}
+
+/// What is written and what is asked differ in scripts without spaces: a text is indexed by characters and
+/// pairs, a question looks for pairs, and for a character only where it stands alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Index,
+    Ask,
+}
+
+impl Default for Analyzer {
+    fn default() -> Self {
+        Self { stemmer: Stemmer::create(Algorithm::English) }
+    }
+}
+
+impl std::fmt::Debug for Analyzer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Analyzer").finish_non_exhaustive()
+    }
+}
+
+/// What is indexed of a message, by words as by meaning: who says it is part of what it says.
+pub(crate) fn indexed_text(message: &Message) -> String {
+    format!("{}: {}", message.speaker_or_role(), message.text())
+}
+
+impl Analyzer {
+    /// The terms of a text to index. Stop words are among them, so that a question of stop words alone finds
+    /// what it names, but they do not count towards the length.
+    pub(crate) fn document(&self, text: &str) -> NodeTerms {
+        let mut all: Vec<Box<str>> = Vec::new();
+        let mut length = 0;
+        self.each_term(text, Purpose::Index, &mut |term| {
+            length += u32::from(!term.is_stop_word);
+            all.push(term.text.into());
+        });
+        all.sort_unstable();
+        let mut counts: Vec<(Box<str>, u32)> = Vec::new();
+        for text in all {
+            match counts.last_mut() {
+                Some((last, count)) if *last == text => *count += 1,
+                _ => counts.push((text, 1)),
+            }
+        }
+        NodeTerms { counts, length }
+    }
+
+    /// The terms to look for, each once: stop words only if there is nothing else.
+    pub(crate) fn question(&self, text: &str) -> Vec<Box<str>> {
+        let mut words: Vec<Box<str>> = Vec::new();
+        let mut stop_words: Vec<Box<str>> = Vec::new();
+        self.each_term(text, Purpose::Ask, &mut |term| {
+            let kept = if term.is_stop_word { &mut stop_words } else { &mut words };
+            if !kept.iter().any(|known| **known == *term.text) {
+                kept.push(term.text.into());
+            }
+        });
+        if words.is_empty() { stop_words } else { words }
+    }
+
+    fn each_term(&self, text: &str, purpose: Purpose, emit: &mut dyn FnMut(Term<'_>)) {
+        let text = fold(text);
+        let mut rest = &*text;
+        while let Some(first) = rest.chars().next() {
+            let unspaced = is_unspaced(first);
+            let end = rest.find(|c| is_unspaced(c) != unspaced).unwrap_or(rest.len());
+            let (run, after) = rest.split_at(end);
+            if unspaced { characters(run, purpose, emit) } else { self.spaced(run, emit) }
+            rest = after;
+        }
+    }
+
+    /// Words, and runs of words that single signs join.
+    fn spaced(&self, text: &str, emit: &mut dyn FnMut(Term<'_>)) {
+        let mut words = text.unicode_word_indices().peekable();
+        while let Some((start, first)) = words.next() {
+            let mut end = start + first.len();
+            let mut joined_by_sign = false;
+            self.word(first, emit);
+            while let Some(&(next, word)) = words.peek() {
+                let Some(sign) = text.get(end..next).filter(|between| is_joint(between)) else { break };
+                joined_by_sign |= sign != "-";
+                end = next + word.len();
+                self.word(word, emit);
+                words.next();
+            }
+            let whole = text.get(start..end).unwrap_or(first);
+            if whole.len() > first.len() && (joined_by_sign || whole.contains(|c: char| c.is_ascii_digit())) {
+                emit_whole(whole, emit);
+            }
+        }
+    }
+
+    /// One word of Annex 29, which may be a number, an identifier or a name with signs in it.
+    fn word(&self, word: &str, emit: &mut dyn FnMut(Term<'_>)) {
+        if is_grouped_number(word) {
+            emit_whole(&word.replace([',', '\''], ""), emit);
+        } else if word.contains(|c: char| !c.is_alphanumeric() && c != '\'') {
+            emit_whole(word, emit);
+        } else {
+            self.emit_word(word, emit);
+        }
+        if word.len() > MAX_TERM_BYTES {
+            return;
+        }
+        let mut parts = word.split(|c: char| !c.is_alphanumeric() && c != '\'').flat_map(humps).peekable();
+        while let Some(part) = parts.next_if(|part| part.len() < word.len()) {
+            let is_letter = part.chars().count() == 1 && !part.starts_with(char::is_numeric);
+            if !is_letter {
+                self.emit_word(part, emit);
+            }
+        }
+    }
+
+    fn emit_word(&self, word: &str, emit: &mut dyn FnMut(Term<'_>)) {
+        let lower = word.to_lowercase();
+        let is_stop_word = is_stop_word(&lower);
+        let stemmed = if is_stop_word || lower.contains(char::is_numeric) {
+            Cow::Borrowed(lower.as_str())
+        } else {
+            self.stemmer.stem(&lower)
+        };
+        let text = cut(&stemmed);
+        if !text.is_empty() {
+            emit(Term { text: Cow::Borrowed(text), is_stop_word });
+        }
+    }
+}
+
+fn emit_whole(text: &str, emit: &mut dyn FnMut(Term<'_>)) {
+    let lower = text.to_lowercase();
+    emit(Term { text: Cow::Borrowed(cut(&lower)), is_stop_word: false });
+}
+
+fn characters(run: &str, purpose: Purpose, emit: &mut dyn FnMut(Term<'_>)) {
+    let mut ends = run.char_indices().map(|(at, c)| (at, at + c.len_utf8())).peekable();
+    let is_single = run.chars().nth(1).is_none();
+    while let Some((start, end)) = ends.next() {
+        let pair_end = ends.peek().map(|&(_, end)| end);
+        let single = (purpose == Purpose::Index || is_single).then_some(end);
+        for text in [single, pair_end].into_iter().flatten().filter_map(|end| run.get(start..end)) {
+            emit(Term { text: Cow::Borrowed(text), is_stop_word: false });
+        }
+    }
+}
+
+/// Whether two words with `between` between them are written as one.
+fn is_joint(between: &str) -> bool {
+    matches!(between, "-" | "/" | "\\" | "." | ":" | "::" | "@" | "+" | "#" | "=" | "&" | "_" | "->")
+}
+
+/// Whether `word` is a number whose digits stand in groups of three, as in `4,200` or `1'000'000`.
+fn is_grouped_number(word: &str) -> bool {
+    let mut groups = word.split([',', '\'']);
+    let head = groups.next().unwrap_or_default();
+    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let mut tail = groups.peekable();
+    let has_tail = tail.peek().is_some();
+    has_tail && (1..=3).contains(&head.len()) && is_digits(head) && tail.all(|g| g.len() == 3 && is_digits(g))
+}
+
+/// The parts of `camelCase`, `HTTPServer`, `iphone12`: a part ends where a capital follows a small letter, where the
+/// last of several capitals is followed by a small letter, and between letters and digits.
+fn humps(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut before = None;
+        let mut chars = rest.char_indices().peekable();
+        let end = std::iter::from_fn(|| chars.next().map(|(at, c)| (at, c, chars.peek().map(|&(_, next)| next))))
+            .find_map(|(at, c, next)| {
+                let last = before.replace(c)?;
+                let begins = (last.is_lowercase() && c.is_uppercase())
+                    || (last.is_uppercase() && c.is_uppercase() && next.is_some_and(char::is_lowercase))
+                    || (last.is_numeric() != c.is_numeric() && last != '\'' && c != '\'');
+                begins.then_some(at)
+            })
+            .unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        rest = after;
+        Some(part)
+    })
+}
+
+fn cut(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(MAX_TERM_BYTES)).unwrap_or(text)
+}

@@ -1,0 +1,84 @@
+//! BM25: how well a node's words answer a question.
+
+use super::Postings;
+
+/// The two parameters of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bm25 {
+    /// How slowly repeats of a term saturate, above 0.
+    pub(crate) k1: f32,
+    /// How much a long node is marked down, 0..=1.
+    pub(crate) b: f32,
+}
+
+/// What BM25 needs to know of all the nodes that are searched together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Collection {
+    /// How many nodes.
+    pub(crate) nodes: u64,
+    /// Terms of all nodes together.
+    pub(crate) total_length: u64,
+}
+
+/// A term of the question and what it is worth.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct QuestionTerm {
+    /// The term.
+    pub(crate) text: Box<str>,
+    /// How rare it is: its inverse document frequency.
+    pub(crate) idf: f32,
+}
+
+impl Bm25 {
+    /// Suits short turns of a chat.
+    pub(crate) const CHAT: Self = Self { k1: 0.9, b: 0.4 };
+    /// Suits long turns of an agent.
+    pub(crate) const AGENT: Self = Self { k1: 1.2, b: 0.8 };
+
+    /// Adds the score of one term to each node that holds it.
+    fn add_term(self, postings: &Postings, term: &QuestionTerm, average_length: f32, scores: &mut [f32]) {
+        let Self { k1, b } = self;
+        for (index, count) in postings.occurrences(&term.text) {
+            let (Some(score), Some(&length)) = (scores.get_mut(index), postings.lengths().get(index)) else { break };
+            let (count, length) = (to_f32(count), to_f32(length));
+            *score += term.idf * count * (k1 + 1.0) / (count + k1 * (1.0 - b + b * length / average_length));
+        }
+    }
+
+    /// The score of every node, 0 for one that holds no term of the question.
+    pub(crate) fn scores(self, postings: &Postings, terms: &[QuestionTerm], all: Collection) -> Vec<f32> {
+        let mut scores = vec![0.0; postings.lengths().len()];
+        for term in terms {
+            self.add_term(postings, term, all.average_length(), &mut scores);
+        }
+        scores
+    }
+}
+
+impl Collection {
+    /// These nodes and those of one more conversation.
+    pub(crate) fn with(self, postings: &Postings) -> Self {
+        Self {
+            nodes: self.nodes + postings.through(),
+            total_length: self.total_length + postings.total_length(),
+        }
+    }
+
+    /// Terms of a node on average, at least 1.
+    #[expect(clippy::cast_precision_loss, reason = "a mean needs no more than 24 bits")]
+    fn average_length(self) -> f32 {
+        (self.total_length as f32 / self.nodes.max(1) as f32).max(1.0)
+    }
+
+    /// The inverse document frequency of a term that `nodes_with` nodes hold, above 0 (the form of Lucene).
+    #[expect(clippy::cast_precision_loss, reason = "a logarithm needs no more than 24 bits")]
+    pub(crate) fn idf(self, nodes_with: u64) -> f32 {
+        let (all, with) = (self.nodes as f32, nodes_with as f32);
+        ((all - with + 0.5).max(0.5) / (with + 0.5)).ln_1p()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of terms in a message are small")]
+fn to_f32(count: u32) -> f32 {
+    count as f32
+}
