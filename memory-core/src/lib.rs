@@ -45,11 +45,12 @@ pub use message_json::{InvalidMessage, message_from_json, message_to_json};
 pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use port::{
-    Appended, BoxError, BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Clock, ConversationState, EmbedError,
-    Embedder, Event, Excerpt, Hit, ImportanceScorer, IndexReport, NodeProof, Progress, Query, Recall, RecallRequest,
-    Recorded, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob,
-    ScoreScale, Signal, Slot, SlotScore, Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource,
-    TokenCounter, VectorError, VectorIndex, VectorIndexStats, Verification, VerifiedConversation, WrittenSummary,
+    Appended, BoxError, BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy,
+    ConversationState, EmbedError, Embedder, Event, Excerpt, History, Hit, ImportanceScorer, IndexReport, NodeProof,
+    Progress, Query, Recall, RecallRequest, Recorded, RerankError, Reranker, RetrieveError, Retrieved, Retriever,
+    Scope, Score, ScoreError, ScoreJob, ScoreScale, Signal, Slot, SlotScore, Store, StoreError, SummarizeError,
+    Summarizer, SummaryJob, SummarySource, TokenCounter, VectorError, VectorIndex, VectorIndexStats, Verification,
+    VerifiedConversation, WrittenSummary,
 };
 pub use range::NodeRange;
 pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, WrittenBy};

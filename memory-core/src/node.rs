@@ -134,6 +134,23 @@ pub struct NodeOutline {
 }
 
 impl NodeOutline {
+    /// The outline of a message by `role`, said `at` that time, with nothing else known yet: for stores that
+    /// fill it in without building the whole [`Node`].
+    #[must_use]
+    pub fn new(at: Timestamp, role: Role) -> Self {
+        Self {
+            at,
+            tokens: 0,
+            line_count: 1,
+            calls: 0,
+            answers: 0,
+            importance: 0,
+            role,
+            pinned: false,
+            keep_out_of_summaries: false,
+        }
+    }
+
     /// The outline of `node`.
     #[must_use]
     pub fn of(node: &Node) -> Self {

@@ -1,5 +1,15 @@
 //! Pure decisions over the summary tree: what to compact, and what a view shows.
 
 mod check;
+mod compaction;
+#[cfg(test)]
+mod testing;
+mod tree;
+mod turns;
+mod view;
 
 pub use check::check_summary;
+pub use compaction::{Compaction, InvalidThresholds, Merge, Thresholds, plan_compaction, plan_shrink};
+pub use tree::Tree;
+pub use turns::turns;
+pub use view::{Cut, CutPiece, HierarchicalView, PlanError, ViewPolicy, plan_view};

@@ -5,6 +5,7 @@
 
 mod chat_model;
 mod clock;
+mod context_strategy;
 
 mod embedder;
 mod importance;
@@ -19,6 +20,7 @@ use std::{error::Error, future::Future, pin::Pin};
 
 pub use chat_model::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use clock::Clock;
+pub use context_strategy::{ContextStrategy, History};
 
 pub use embedder::{EmbedError, Embedder};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};

@@ -1,0 +1,413 @@
+//! What to summarize next.
+
+use super::{Tree, turns};
+use crate::{Level, NodeId, NodeRange, Summary, SummaryId};
+
+/// When compaction starts and where it stops, in nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    /// FULL nodes that remain when compaction stops.
+    pub recent_node_limit: u64,
+    /// Compaction starts when more FULL nodes than this stand.
+    pub summary_threshold: u64,
+    /// Merging into METAs starts when more unmerged SUMMARY nodes than this stand.
+    pub meta_summary_threshold: u64,
+    /// Merging into ARCHIVEs starts when unmerged METAs cover more nodes than this.
+    pub archive_threshold: u64,
+    /// Fewest nodes in a META.
+    pub meta_min: u64,
+    /// Most nodes in a META, save for one turn that is longer.
+    pub meta_max: u64,
+    /// Most summaries in an ARCHIVE.
+    pub archive_fan_out: usize,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self {
+            recent_node_limit: 10,
+            summary_threshold: 20,
+            meta_summary_threshold: 50,
+            archive_threshold: 200,
+            meta_min: 20,
+            meta_max: 40,
+            archive_fan_out: 8,
+        }
+    }
+}
+
+/// Thresholds that contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("thresholds: {0}")]
+pub struct InvalidThresholds(&'static str);
+
+impl Thresholds {
+    /// Checks that compaction under these thresholds stops and makes progress.
+    ///
+    /// # Errors
+    /// Says which two contradict each other.
+    pub fn check(&self) -> Result<(), InvalidThresholds> {
+        if self.recent_node_limit > self.summary_threshold {
+            return Err(InvalidThresholds("recent_node_limit must not exceed summary_threshold"));
+        }
+        if self.meta_min < 2 || self.meta_min > self.meta_max {
+            return Err(InvalidThresholds("a META has at least 2 nodes, and meta_min must not exceed meta_max"));
+        }
+        if self.meta_max > self.meta_summary_threshold {
+            return Err(InvalidThresholds("meta_max must not exceed meta_summary_threshold"));
+        }
+        if self.archive_fan_out < 2 {
+            return Err(InvalidThresholds("archive_fan_out must be at least 2"));
+        }
+        Ok(())
+    }
+}
+
+/// Summaries to be written: everything in it can be written from what is recorded already.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compaction {
+    /// Nodes to get a SUMMARY each.
+    pub summarize: Vec<NodeId>,
+    /// Summaries to be merged into one of a higher level.
+    pub merge: Vec<Merge>,
+}
+
+/// Neighbouring summaries to be merged into one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merge {
+    /// META or ARCHIVE.
+    pub level: Level,
+    /// What it is made from, in order.
+    pub children: Vec<SummaryId>,
+    /// The nodes that they cover together.
+    pub span: NodeRange,
+}
+
+impl Compaction {
+    /// Whether nothing is to be done.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.summarize.is_empty() && self.merge.is_empty()
+    }
+}
+
+/// Plans what the thresholds ask for. Performing a plan may make another one due: plan again until it is
+/// empty. Turns are not parted: their nodes are summarized and merged together.
+#[must_use]
+pub fn plan_compaction(tree: &Tree<'_>, thresholds: &Thresholds) -> Compaction {
+    let turns = turns(tree.nodes());
+    let mut plan = Compaction::default();
+    let full: u64 = tree.full().iter().map(|run| run.count()).sum();
+    if full > thresholds.summary_threshold {
+        plan.summarize = oldest_full(tree, &turns, full - thresholds.recent_node_limit);
+    }
+    let roots = tree.roots();
+    let summaries = trailing(&roots, |summary| summary.body.level == Level::Summary);
+    if covered(summaries) > thresholds.meta_summary_threshold {
+        plan.merge.extend(meta_groups(tree, &turns, summaries, thresholds));
+    }
+    // Whatever is older than the trailing SUMMARYs is METAs and ARCHIVEs, lower ones to the right.
+    let merged = roots.get(..roots.len() - summaries.len()).unwrap_or_default();
+    let metas = trailing(merged, |summary| summary.body.level == Level::Meta);
+    if covered(metas) > thresholds.archive_threshold {
+        plan.merge.extend(merge_oldest(metas, thresholds.archive_fan_out));
+    }
+    let archives = merged.get(..merged.len() - metas.len()).unwrap_or_default();
+    plan.merge.extend(crowded_archives(tree, archives, thresholds.archive_fan_out));
+    plan
+}
+
+/// Plans the step that makes the coarsest cut smaller when it does not fit its budget, whatever the
+/// thresholds say. Empty when nothing is left to do.
+///
+/// The steps, each only when the one before has nothing left: SUMMARYs into METAs, METAs and ARCHIVEs into
+/// ARCHIVEs, the older half of the FULL nodes into SUMMARYs (the newest turn last).
+#[must_use]
+pub fn plan_shrink(tree: &Tree<'_>, thresholds: &Thresholds) -> Compaction {
+    let turns = turns(tree.nodes());
+    let roots = tree.roots();
+    let mut plan = Compaction::default();
+    for run in runs_of(&roots, |summary| summary.body.level == Level::Summary) {
+        if run.len() > 1 {
+            let size = usize::try_from(thresholds.meta_max).unwrap_or(usize::MAX).max(2);
+            plan.merge.extend(run.chunks(size).filter(|chunk| chunk.len() > 1).filter_map(|c| merge(Level::Meta, c)));
+        }
+    }
+    if !plan.is_empty() {
+        return plan;
+    }
+    for run in runs_of(&roots, |_| true) {
+        let groups = run.chunks(thresholds.archive_fan_out.max(2)).filter(|chunk| chunk.len() > 1);
+        plan.merge.extend(groups.filter_map(|chunk| merge(Level::Archive, chunk)));
+    }
+    if !plan.is_empty() {
+        return plan;
+    }
+    let full: u64 = tree.full().iter().map(|run| run.count()).sum();
+    plan.summarize = oldest_full(tree, &turns, full.div_ceil(2));
+    if plan.summarize.is_empty() {
+        // One turn holds more than half of them: it goes whole.
+        let first = tree.full().first().map(|run| run.first());
+        let turn = first.and_then(|first| turns.iter().find(|turn| turn.contains(first)));
+        plan.summarize = turn.map(|turn| turn.iter().filter(|n| tree.leaf(*n).is_none()).collect()).unwrap_or_default();
+    }
+    plan
+}
+
+/// The oldest FULL nodes, at most `count`, whole turns only.
+fn oldest_full(tree: &Tree<'_>, turns: &[NodeRange], count: u64) -> Vec<NodeId> {
+    let mut chosen: Vec<NodeId> = Vec::new();
+    for turn in turns {
+        let bare: Vec<_> = turn.iter().filter(|node| tree.leaf(*node).is_none()).collect();
+        if (chosen.len() + bare.len()) as u64 > count {
+            break;
+        }
+        chosen.extend(bare);
+    }
+    chosen
+}
+
+fn trailing<'s, 'a>(roots: &'s [&'a Summary], is: impl Fn(&Summary) -> bool) -> &'s [&'a Summary] {
+    let start = roots.iter().rposition(|summary| !is(summary)).map_or(0, |last_other| last_other + 1);
+    roots.get(start..).unwrap_or_default()
+}
+
+/// Maximal runs of neighbouring roots that satisfy `is` and cover nodes without a gap.
+fn runs_of<'s, 'a>(roots: &'s [&'a Summary], is: impl Fn(&Summary) -> bool) -> Vec<&'s [&'a Summary]> {
+    let joined = |a: &&Summary, b: &&Summary| is(a) && is(b) && a.body.span.is_followed_by(b.body.span);
+    roots.chunk_by(joined).filter(|run| run.first().is_some_and(|summary| is(summary))).collect()
+}
+
+fn covered(summaries: &[&Summary]) -> u64 {
+    summaries.iter().map(|summary| summary.body.span.count()).sum()
+}
+
+fn merge(level: Level, children: &[&Summary]) -> Option<Merge> {
+    let span = children.iter().map(|summary| summary.body.span).reduce(NodeRange::hull)?;
+    // A gap (a FULL node between) would let the new summary claim a node that no child covers.
+    (covered(children) == span.count()).then(|| Merge {
+        level,
+        children: children.iter().map(|summary| summary.id).collect(),
+        span,
+    })
+}
+
+fn merge_oldest(summaries: &[&Summary], fan_out: usize) -> Option<Merge> {
+    let oldest = summaries.get(..fan_out.min(summaries.len()))?;
+    if oldest.len() < 2 { None } else { merge(Level::Archive, oldest) }
+}
+
+/// Of the ARCHIVEs of one height, the oldest `fan_out` once there are more than that.
+fn crowded_archives(tree: &Tree<'_>, archives: &[&Summary], fan_out: usize) -> Vec<Merge> {
+    archives
+        .chunk_by(|a, b| tree.height(a.id) == tree.height(b.id))
+        .filter(|same| same.len() > fan_out)
+        .filter_map(|same| merge_oldest(same, fan_out))
+        .collect()
+}
+
+/// Groups the oldest SUMMARYs until no more than the threshold would stand.
+fn meta_groups(tree: &Tree<'_>, turns: &[NodeRange], summaries: &[&Summary], thresholds: &Thresholds) -> Vec<Merge> {
+    let mut groups = Vec::new();
+    let mut rest = summaries;
+    while covered(rest) > thresholds.meta_summary_threshold {
+        let Some(size) = group_size(tree, turns, rest, thresholds) else { break };
+        let (group, behind) = rest.split_at(size);
+        groups.extend(merge(Level::Meta, group));
+        rest = behind;
+    }
+    groups
+}
+
+/// How many of `summaries` make the next group: between `meta_min` and `meta_max` nodes, ending with a
+/// turn, and there where the conversation paused longest.
+fn group_size(tree: &Tree<'_>, turns: &[NodeRange], summaries: &[&Summary], thresholds: &Thresholds) -> Option<usize> {
+    let mut nodes = 0;
+    let mut best: Option<(i64, usize)> = None;
+    for (index, pair) in summaries.windows(2).enumerate() {
+        let [here, next] = pair else { continue };
+        nodes += here.body.span.count();
+        let ends_turn = turns.binary_search_by(|turn| turn.last().cmp(&here.body.span.last())).is_ok();
+        if nodes < thresholds.meta_min || !ends_turn {
+            continue;
+        }
+        if nodes > thresholds.meta_max && best.is_some() {
+            break;
+        }
+        let at = |node: NodeId| tree.nodes().get(node.index()).map_or(0, |outline| outline.at.as_millis());
+        let pause = at(next.body.span.first()).saturating_sub(at(here.body.span.last()));
+        // Among equal pauses the largest group wins: fewer, fuller METAs.
+        if best.is_none_or(|(longest, _)| pause >= longest) {
+            best = Some((pause, index + 1));
+        }
+        if nodes > thresholds.meta_max {
+            break;
+        }
+    }
+    best.map(|(_, size)| size)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        History, NodeOutline, Timestamp,
+        plan::testing::{outlines, summary},
+    };
+
+    /// Performs plans as a manager would, until nothing is due.
+    fn settle(nodes: &[NodeOutline], summaries: &mut Vec<Summary>, thresholds: &Thresholds) -> usize {
+        for round in 0.. {
+            let tree = Tree::new(History { nodes, summaries });
+            let plan = plan_compaction(&tree, thresholds);
+            if plan.is_empty() {
+                return round;
+            }
+            apply(plan, summaries);
+            assert!(round < 10_000, "compaction never settles");
+        }
+        0
+    }
+
+    fn apply(plan: Compaction, summaries: &mut Vec<Summary>) {
+        for node in plan.summarize {
+            summaries.push(summary(summaries, Level::Summary, NodeRange::single(node), Vec::new()));
+        }
+        for merge in plan.merge {
+            let count = summaries.len();
+            summaries.push(summary(summaries, merge.level, merge.span, merge.children));
+            assert_eq!(summaries.len(), count + 1);
+        }
+    }
+
+    fn levels(nodes: &[NodeOutline], summaries: &[Summary]) -> [u64; 4] {
+        Tree::new(History { nodes, summaries }).nodes_per_level()
+    }
+
+    #[test]
+    fn compaction_starts_above_20_and_stops_at_10() {
+        let thresholds = Thresholds::default();
+        let mut summaries = Vec::new();
+        let nodes = outlines(&"ua".repeat(10));
+        assert_eq!(settle(&nodes, &mut summaries, &thresholds), 0, "20 FULL nodes may stand");
+        let nodes = outlines(&("ua".repeat(10) + "u"));
+        settle(&nodes, &mut summaries, &thresholds);
+        assert_eq!(levels(&nodes, &summaries), [10, 11, 0, 0]);
+        let nodes = outlines(&"ua".repeat(15));
+        assert_eq!(settle(&nodes, &mut summaries, &thresholds), 0, "hysteresis: nothing until 20 are exceeded again");
+    }
+
+    #[test]
+    fn metas_start_above_50_summaries_and_archives_above_200_nodes() {
+        let thresholds = Thresholds::default();
+        let mut summaries = Vec::new();
+        let mut nodes = Vec::new();
+        let (mut first_meta, mut first_archive) = (None, None);
+        for count in 1..=600u64 {
+            nodes.extend(outlines("u"));
+            let before = levels(&nodes, &summaries);
+            settle(&nodes, &mut summaries, &thresholds);
+            let [full, summary, meta, archive] = levels(&nodes, &summaries);
+            assert!(full <= 20 && summary <= 50 + 11 && meta <= 240, "{count}: {full} {summary} {meta} {archive}");
+            if meta > 0 && first_meta.is_none() {
+                first_meta = Some(before[1]);
+            }
+            first_archive = first_archive.or((archive > 0).then_some(count));
+        }
+        assert!(first_meta.is_some() && first_archive.is_some_and(|count| count > 200));
+        for summary in summaries.iter().filter(|summary| summary.body.level == Level::Meta) {
+            assert!((20..=40).contains(&summary.body.span.count()), "a META has 20 to 40 nodes");
+        }
+    }
+
+    #[test]
+    fn the_top_of_the_tree_grows_with_the_logarithm() {
+        let thresholds = Thresholds::default();
+        let top = |count| {
+            let nodes = outlines(&"u".repeat(count));
+            let mut summaries = Vec::new();
+            settle(&nodes, &mut summaries, &thresholds);
+            Tree::new(History { nodes: &nodes, summaries: &summaries }).roots().len()
+        };
+        let (small, large) = (top(1_000), top(30_000));
+        assert!(large < small + 30, "{small} roots at 1,000 nodes, {large} at 30,000");
+    }
+
+    #[test]
+    fn the_tail_is_not_eaten_to_spare_a_tool_pair() {
+        let thresholds = Thresholds { recent_node_limit: 4, summary_threshold: 6, ..Thresholds::default() };
+        // Node 4 calls, node 5 answers: the boundary before node 5 would part them.
+        let nodes = outlines("uau2rruaua");
+        let mut summaries = Vec::new();
+        settle(&nodes, &mut summaries, &thresholds);
+        assert_eq!(levels(&nodes, &summaries)[0], 4, "the call and both results are summarized together");
+        let nodes = outlines("uaua2rrua");
+        let mut summaries = Vec::new();
+        settle(&nodes, &mut summaries, &thresholds);
+        assert_eq!(levels(&nodes, &summaries)[0], 5, "more than 4 stay, never fewer");
+    }
+
+    #[test]
+    fn a_meta_ends_where_the_conversation_paused() {
+        let mut nodes = outlines(&"u".repeat(75));
+        for (index, node) in nodes.iter_mut().enumerate() {
+            let day = i64::from(index >= 27) * 86_400_000;
+            node.at = Timestamp::from_millis(day + i64::try_from(index).unwrap() * 1_000);
+        }
+        let mut summaries = Vec::new();
+        settle(&nodes, &mut summaries, &Thresholds::default());
+        let meta = summaries.iter().find(|summary| summary.body.level == Level::Meta).unwrap();
+        assert_eq!(meta.body.span.to_string(), "1-27");
+    }
+
+    #[test]
+    fn contradicting_thresholds_are_refused() {
+        let good = Thresholds::default();
+        assert_eq!(good.check(), Ok(()));
+        for bad in [
+            Thresholds { recent_node_limit: 21, ..good },
+            Thresholds { meta_min: 41, ..good },
+            Thresholds { meta_min: 1, ..good },
+            Thresholds { meta_max: 51, ..good },
+            Thresholds { archive_fan_out: 1, ..good },
+        ] {
+            assert!(bad.check().is_err(), "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn compaction_settles_and_parts_no_turn(shape in "[uaa12rR]{0,300}") {
+            let nodes = outlines(&shape);
+            let mut summaries = Vec::new();
+            settle(&nodes, &mut summaries, &Thresholds::default());
+            let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
+            for turn in turns(&nodes) {
+                let full = turn.iter().filter(|node| tree.leaf(*node).is_none()).count() as u64;
+                prop_assert!(full == 0 || full == turn.count());
+            }
+        }
+
+        #[test]
+        fn shrinking_ends_with_one_summary_over_everything(shape in "[uaa12rR]{1,300}") {
+            let nodes = outlines(&shape);
+            let thresholds = Thresholds::default();
+            let mut summaries = Vec::new();
+            settle(&nodes, &mut summaries, &thresholds);
+            for _ in 0..1_000 {
+                let plan = plan_shrink(&Tree::new(History { nodes: &nodes, summaries: &summaries }), &thresholds);
+                if plan.is_empty() {
+                    break;
+                }
+                apply(plan, &mut summaries);
+            }
+            let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
+            prop_assert!(tree.full().is_empty());
+            prop_assert_eq!(tree.roots().len(), 1);
+        }
+    }
+}

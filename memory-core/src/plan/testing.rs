@@ -1,0 +1,48 @@
+//! Conversations in one line, for the tests of planning.
+
+use crate::{
+    Hash, Level, NodeOutline, NodeRange, Role, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+};
+
+/// `u` user, `a` assistant, a digit an assistant with that many calls, `r` one result, `R` two results.
+pub(crate) fn outline(letter: char) -> NodeOutline {
+    let calls = letter.to_digit(10).and_then(|n| u8::try_from(n).ok()).unwrap_or(0);
+    let (role, answers) = match letter {
+        'u' => (Role::User, 0),
+        'r' => (Role::User, 1),
+        'R' => (Role::User, 2),
+        _ => (Role::Assistant, 0),
+    };
+    let mut outline = NodeOutline::of(&crate::Node {
+        id: crate::NodeId::FIRST,
+        message: crate::Message::text_of(role, ""),
+        at: Timestamp::default(),
+        line_count: 1,
+        tokens: 40,
+        importance: 0.5,
+        topics: Vec::new(),
+        relates_to: None,
+        pinned: false,
+    });
+    (outline.calls, outline.answers) = (calls, answers);
+    outline
+}
+
+pub(crate) fn outlines(shape: &str) -> Vec<NodeOutline> {
+    shape.chars().map(outline).collect()
+}
+
+/// A summary as a manager would record it, its number the next.
+pub(crate) fn summary(summaries: &[Summary], level: Level, span: NodeRange, children: Vec<SummaryId>) -> Summary {
+    let body = SummaryDraft {
+        level,
+        span,
+        children,
+        text: String::new(),
+        tokens: 10,
+        metadata: SummaryMetadata::default(),
+        written_by: WrittenBy { strategy: "test".into(), version: "1".into() },
+        input_hash: Hash::of_parts([]),
+    };
+    Summary { id: SummaryId::from_index(summaries.len()), body }
+}
