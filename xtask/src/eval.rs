@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// The run file to write, one line a question.
     #[arg(long)]
     run: PathBuf,
-    /// Tokens the packed context may cost; without it each conversation's default.
+    /// Tokens the packed context may cost.
     #[arg(long)]
     budget: Option<u32>,
 }

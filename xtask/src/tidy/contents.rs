@@ -16,24 +16,24 @@ struct Rule {
 const RULES: &[Rule] = &[
     Rule {
         what: "an absolute path of a machine",
-        pattern: r"(?m)(?:^|file://|[^\w.~})/-])/(?:work|root|home|Users)/",
+        pattern: r"(?m)(?:^|file://|[^A-Za-z0-9_.~})/-])/(?:work|root|home|Users)/",
         exempt: &[],
     },
     Rule {
         what: "the host of a package registry or model hub; its client knows it",
         pattern: concat!(
-            r"(?i)\b(?:crates\.io|pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)",
+            r"(?i-u)\b(?:crates\.io|pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)",
             r"|deb\.debian\.org|proxy\.golang\.org|huggingface\.co)\b",
         ),
         // Cargo writes the index of each package there.
         exempt: &["Cargo.lock"],
     },
-    Rule { what: "an AWS key id", pattern: r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", exempt: &[] },
+    Rule { what: "an AWS key id", pattern: r"(?-u)\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", exempt: &[] },
     Rule { what: "a private key", pattern: r"-----BEGIN (?:[A-Z0-9 ]+ )?PRIVATE KEY-----", exempt: &[] },
-    Rule { what: "a bearer token", pattern: r"(?i)\bbearer\s+[\w.~+/-]{20,}", exempt: &[] },
+    Rule { what: "a bearer token", pattern: r"(?i-u)\bbearer\s+[\w.~+/-]{20,}", exempt: &[] },
     Rule {
         what: "an access token of a code host or model provider",
-        pattern: r"\b(?:gh[pousr]_\w{36,}|github_pat_\w{36,}|hf_[A-Za-z0-9]{30,}|sk-[\w-]{32,})",
+        pattern: r"(?-u)\b(?:gh[pousr]_\w{36,}|github_pat_\w{36,}|hf_[A-Za-z0-9]{30,}|sk-[\w-]{32,})",
         exempt: &[],
     },
 ];
