@@ -1,0 +1,156 @@
+//! One conversation: appended to, compacted, shown, recalled from.
+
+use std::sync::Arc;
+
+use memory_core::{
+    Appended, ConversationId, Event, IndexReport, Message, Node, NodeDraft, NodeId, Progress, Query, Retrieved, Role,
+    Scope, Timestamp,
+};
+
+use crate::{
+    CompactionReport, Context, ContextOptions, ConversationStats, MemoryError, MessageAdded, asks_to_be_kept_out,
+    context,
+    manager::hierarchical::{self, Snapshot},
+    memory::Parts,
+};
+
+/// A handle on a conversation. Cheap to clone; the conversation begins with its first message.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    parts: Arc<Parts>,
+    id: ConversationId,
+}
+
+/// A message that was appended and shown to the hooks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Added {
+    /// Its place.
+    pub appended: Appended,
+    /// The copy that goes out to the model, with what hooks added.
+    pub outgoing: Message,
+}
+
+impl Conversation {
+    pub(crate) fn new(parts: Arc<Parts>, id: ConversationId) -> Self {
+        Self { parts, id }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn id(&self) -> &ConversationId {
+        &self.id
+    }
+
+    /// Appends a message, said now. Returns once it is on disk.
+    ///
+    /// A user's message that asks to be kept out of summaries is marked so.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn append(&self, message: Message) -> Result<Appended, MemoryError> {
+        let at = self.parts.clock.now();
+        let appended = self.append_batch(vec![(message, at)]).await?;
+        appended.into_iter().next().ok_or_else(|| unreachable_append(&self.id))
+    }
+
+    /// Appends messages with the times they were said at, all or none.
+    ///
+    /// # Errors
+    /// When the store fails; nothing is appended then.
+    pub async fn append_batch(&self, batch: Vec<(Message, Timestamp)>) -> Result<Vec<Appended>, MemoryError> {
+        let draft = |(mut message, at): (Message, Timestamp)| {
+            let text = message.text();
+            message.keep_out_of_summaries |= message.role == Role::User && asks_to_be_kept_out(&text);
+            NodeDraft::new(message, at, self.parts.counter.count(&text))
+        };
+        let drafts = batch.into_iter().map(draft).collect();
+        Ok(self.parts.store.append(&self.id, drafts).await?)
+    }
+
+    /// Appends a message and lets the hooks take part; gives the copy that goes out to the model.
+    ///
+    /// # Errors
+    /// When the store fails, or a hook does: the message is appended then all the same.
+    pub async fn add_message(&self, message: Message) -> Result<Added, MemoryError> {
+        let appended = self.append(message.clone()).await?;
+        let mut event = MessageAdded { conversation: self.id.clone(), node: appended.node, outgoing: message };
+        self.parts.hooks.dispatch(&mut event).await?;
+        Ok(Added { appended, outgoing: event.outgoing })
+    }
+
+    /// Does whatever compaction is due. [`Self::context`] does so by itself.
+    ///
+    /// # Errors
+    /// When a strategy or the store fails; summaries recorded before stay, nothing else changes.
+    pub async fn compact(&self, progress: &dyn Progress) -> Result<CompactionReport, MemoryError> {
+        hierarchical::compact(&self.parts, &self.id, progress).await
+    }
+
+    /// Brings what recall has cached up to the last message. Recall does so by itself.
+    ///
+    /// # Errors
+    /// When the retriever fails.
+    pub async fn index(&self, progress: &dyn Progress) -> Result<IndexReport, MemoryError> {
+        match &self.parts.retriever {
+            Some(retriever) => Ok(retriever.catch_up(&self.id, progress).await?),
+            None => Ok(IndexReport::default()),
+        }
+    }
+
+    /// What a model is to be shown for a question: every message represented exactly once, and the exact
+    /// words that bear on the question, within the budget.
+    ///
+    /// # Errors
+    /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; else when a port fails.
+    pub async fn context(&self, question: &str, options: &ContextOptions) -> Result<Context, MemoryError> {
+        context::assemble(&self.parts, &self.id, question, options).await
+    }
+
+    /// The messages that answer a question best.
+    ///
+    /// # Errors
+    /// When the retriever fails.
+    pub async fn search(&self, question: &str, limit: usize) -> Result<Retrieved, MemoryError> {
+        match &self.parts.retriever {
+            Some(retriever) => {
+                let query = Query { text: question.to_owned(), scope: Scope::one(&self.id), limit };
+                Ok(retriever.search(&query).await?)
+            }
+            None => Ok(Retrieved { hits: Vec::new(), notices: vec!["this memory has no retriever".to_owned()] }),
+        }
+    }
+
+    /// A message, exactly as it was said.
+    ///
+    /// # Errors
+    /// When there is no such node, or the store fails.
+    pub async fn expand(&self, node: NodeId) -> Result<Node, MemoryError> {
+        Ok(self.parts.store.node(&self.id, node).await?)
+    }
+
+    /// Keeps a message verbatim in every view that it fits, or no longer.
+    ///
+    /// # Errors
+    /// When there is no such node, or the store fails.
+    pub async fn pin(&self, node: NodeId, pinned: bool) -> Result<(), MemoryError> {
+        self.parts.store.record(&self.id, vec![Event::Pin { node, pinned }]).await?;
+        Ok(())
+    }
+
+    /// The conversation in figures.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn stats(&self) -> Result<ConversationStats, MemoryError> {
+        let state = self.parts.store.conversation(&self.id).await?;
+        let snapshot = Snapshot::read(&self.parts, &self.id).await?;
+        let coarsest = snapshot.coarsest(&self.parts);
+        Ok(ConversationStats::of(&state, &snapshot, coarsest))
+    }
+}
+
+/// A store that breaks its contract: one message went in, no answer came out.
+fn unreachable_append(id: &ConversationId) -> MemoryError {
+    let why = "the store answered an append of one message with nothing".to_owned();
+    MemoryError::Store(memory_core::StoreError::Invalid { conversation: id.clone(), why })
+}

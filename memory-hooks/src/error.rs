@@ -1,0 +1,85 @@
+//! What can go wrong.
+
+use memory_core::{
+    BoxError, RetrieveError, ScoreError, StoreError, SummarizeError, WrittenBy,
+    plan::{InvalidThresholds, PlanError},
+};
+
+/// Why a memory could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The retriever failed.
+    #[error(transparent)]
+    Retrieve(#[from] RetrieveError),
+    /// The summarizer failed; nothing was recorded.
+    #[error(transparent)]
+    Summarize(#[from] SummarizeError),
+    /// The scorer failed; nothing was recorded.
+    #[error(transparent)]
+    Score(#[from] ScoreError),
+    /// A strategy broke its contract; nothing was recorded.
+    #[error("strategy {strategy} broke its contract: {breach}")]
+    Contract {
+        /// The strategy.
+        strategy: WrittenBy,
+        /// How.
+        breach: String,
+    },
+    /// No view fits the budget.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A compaction would not have lowered the token count; nothing was recorded.
+    #[error("compaction would leave {after} tokens of {before}: nothing was changed")]
+    NoProgress {
+        /// Tokens of the coarsest view before.
+        before: u32,
+        /// Tokens of the coarsest view after.
+        after: u32,
+    },
+    /// A hook refused.
+    #[error("hook `{hook}` failed")]
+    Hook {
+        /// Its name.
+        hook: String,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+}
+
+impl MemoryError {
+    /// Whether something was asked for that is not there.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.store_error().is_some_and(StoreError::is_not_found)
+    }
+
+    /// Whether what is on disk is damaged.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        self.store_error().is_some_and(StoreError::is_damage)
+    }
+
+    fn store_error(&self) -> Option<&StoreError> {
+        match self {
+            Self::Store(error) | Self::Retrieve(RetrieveError::Store(error)) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Why a memory could not be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A port that has no default was not given.
+    #[error("a memory needs a {0}: call MemoryBuilder::{0}")]
+    Missing(&'static str),
+    /// The thresholds contradict each other.
+    #[error(transparent)]
+    Thresholds(#[from] InvalidThresholds),
+}

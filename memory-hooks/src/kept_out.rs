@@ -1,0 +1,110 @@
+//! Content that no summary may hold.
+
+use std::sync::LazyLock;
+
+use memory_core::Message;
+use regex::{Regex, RegexSet};
+
+/// Ways to ask for it, in lower case.
+const REQUESTS: [&str; 4] = [
+    r"\b(?:keep|leave)\b[^.!?\n]{0,60}\bout of\b[^.!?\n]{0,40}\bsummar",
+    r"\b(?:do not|don't|don’t|never)\b[^.!?\n]{0,40}\b(?:include|put|mention|repeat|write)\b[^.!?\n]{0,60}\bsummar",
+    r"\b(?:do not|don't|don’t|never) summari[sz]e (?:this|that|it|these|those)\b",
+    r"\b(?:must|should|may) not\b[^.!?\n]{0,40}\b(?:in|into) (?:any|the|a|your)[^.!?\n]{0,20} summar",
+];
+
+#[expect(clippy::expect_used, reason = "constant patterns, compiled by a test")]
+static ASKS: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(REQUESTS).expect("the patterns are valid"));
+
+/// A term that identifies something: it has a digit and at least four characters.
+#[expect(clippy::expect_used, reason = "a constant pattern, compiled by a test")]
+static IDENTIFIER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"[\p{L}\p{N}](?:[\p{L}\p{N}._@/+#:,-]*[\p{L}\p{N}])?").expect("the pattern is valid"));
+
+const PLACEHOLDER: &str = "[kept out]";
+
+/// Whether a text asks that it be kept out of summaries.
+#[must_use]
+pub fn asks_to_be_kept_out(text: &str) -> bool {
+    ASKS.is_match(&text.to_lowercase())
+}
+
+/// Strikes out what identifies the content of kept-out messages wherever else it is repeated, so that a
+/// summary of an answer does not give away what the question was to keep.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Redactor {
+    /// In lower case, longest first, so that a term is struck before its parts.
+    terms: Vec<String>,
+}
+
+impl Redactor {
+    /// Learns the identifying terms of kept-out messages.
+    pub(crate) fn new<'a>(kept_out: impl IntoIterator<Item = &'a Message>) -> Self {
+        let mut terms: Vec<String> = Vec::new();
+        for message in kept_out {
+            let text = message.text();
+            let found = IDENTIFIER.find_iter(&text).map(|term| term.as_str());
+            let identifies = |term: &&str| term.chars().any(char::is_numeric) && term.chars().count() >= 4;
+            terms.extend(found.filter(identifies).map(str::to_lowercase));
+        }
+        terms.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        terms.dedup();
+        Self { terms }
+    }
+
+    /// `text` without the terms.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        if self.terms.is_empty() {
+            return text.to_owned();
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut rest = 0;
+        for term in IDENTIFIER.find_iter(text) {
+            let lower = term.as_str().to_lowercase();
+            if self.terms.iter().any(|secret| lower.contains(secret.as_str())) {
+                out.push_str(text.get(rest..term.start()).unwrap_or_default());
+                out.push_str(PLACEHOLDER);
+                rest = term.end();
+            }
+        }
+        out.push_str(text.get(rest..).unwrap_or_default());
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_understood_and_other_talk_of_summaries_is_not() {
+        for yes in [
+            "The reference is 4471. Keep that out of any summary.",
+            "Please leave this number out of your summaries",
+            "Don't include the key in the summary!",
+            "Do not summarize this.",
+            "It must not appear in any summary.",
+        ] {
+            assert!(asks_to_be_kept_out(yes), "{yes}");
+        }
+        for no in [
+            "Summarize this, please.",
+            "I read the summary. Do not deploy.",
+            "Keep going. The summary is fine.",
+            "We left it out of the release; see the summary",
+        ] {
+            assert!(!asks_to_be_kept_out(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn what_identifies_a_secret_is_struck_wherever_it_is_repeated() {
+        let secret = Message::user("The ticket is QX-4471-93B, due in 3 days.").kept_out_of_summaries();
+        let redactor = Redactor::new([&secret]);
+        let check = |text: &str, expected: &str| assert_eq!(redactor.redact(text), expected);
+        check("Noted: qx-4471-93b.", "Noted: [kept out].");
+        check("see (QX-4471-93B/2)", "see ([kept out])");
+        check("QX-4471 alone, in 3 days", "QX-4471 alone, in 3 days");
+        check("", "");
+    }
+}

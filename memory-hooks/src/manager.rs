@@ -1,0 +1,4 @@
+//! Conversation managers: what keeps a history small.
+
+pub(crate) mod hierarchical;
+mod writing;

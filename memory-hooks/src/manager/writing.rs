@@ -1,0 +1,171 @@
+//! Turns planned summaries into written ones, without recording anything.
+
+use memory_core::{
+    ConversationId, Event, Hash, ImportanceScorer, Level, Node, NodeId, NodeRange, ScoreJob, Store, Summarizer,
+    Summary, SummaryDraft, SummaryJob, SummaryMetadata, SummarySource, TokenCounter,
+    plan::{Compaction, Merge},
+};
+
+use crate::{MemoryError, kept_out::Redactor};
+
+/// What stands in the place of a message that no summary may hold.
+const KEPT_OUT: &str = "(kept out of summaries)";
+/// Most tokens of a SUMMARY, a META and an ARCHIVE.
+const SUMMARY_TOKENS: u32 = 48;
+const META_TOKENS: u32 = 128;
+const ARCHIVE_TOKENS: u32 = 192;
+/// Nodes read at once, to bound memory.
+const CHUNK: usize = 256;
+
+/// Writes summaries for one conversation.
+pub(super) struct Writer<'a> {
+    pub(super) store: &'a dyn Store,
+    pub(super) counter: &'a dyn TokenCounter,
+    pub(super) summarizer: &'a dyn Summarizer,
+    pub(super) scorer: Option<&'a dyn ImportanceScorer>,
+    pub(super) conversation: &'a ConversationId,
+    pub(super) summaries: &'a [Summary],
+    pub(super) redactor: &'a Redactor,
+}
+
+impl Writer<'_> {
+    /// The events that carry a plan out: summaries, and the weights found on the way.
+    pub(super) async fn write(&self, plan: &Compaction) -> Result<Vec<Event>, MemoryError> {
+        let mut events = Vec::new();
+        for chunk in plan.summarize.chunks(CHUNK) {
+            self.write_leaves(chunk, &mut events).await?;
+        }
+        for merge in &plan.merge {
+            events.push(Event::Summary(self.write_merge(merge).await?));
+        }
+        Ok(events)
+    }
+
+    async fn write_leaves(&self, ids: &[NodeId], events: &mut Vec<Event>) -> Result<(), MemoryError> {
+        for run in NodeRange::merge(ids.iter().copied().map(NodeRange::single).collect()) {
+            let mut nodes = self.store.nodes(self.conversation, run).await?;
+            let proofs = self.store.proofs(self.conversation, run).await?;
+            self.score(&mut nodes, events)?;
+            for (node, proof) in nodes.iter().zip(&proofs) {
+                events.push(Event::Summary(self.write_leaf(node, proof.leaf).await?));
+            }
+        }
+        Ok(())
+    }
+
+    /// Weighs nodes that nobody has weighed.
+    fn score(&self, nodes: &mut [Node], events: &mut Vec<Event>) -> Result<(), MemoryError> {
+        let Some(scorer) = self.scorer else { return Ok(()) };
+        let texts: Vec<_> = nodes.iter().map(|node| node.message.text()).collect();
+        let jobs: Vec<_> = nodes.iter().zip(&texts).map(|(node, text)| job(node, text)).collect();
+        let scores = scorer.score(&jobs)?;
+        let identity = scorer.identity();
+        if scores.len() != nodes.len() || scores.iter().any(|score| !(0.0..=1.0).contains(score)) {
+            let breach = format!("{} scores for {} messages, not all in 0..=1", scores.len(), nodes.len());
+            return Err(MemoryError::Contract { strategy: identity, breach });
+        }
+        for (node, importance) in nodes.iter_mut().zip(scores) {
+            node.importance = importance;
+            events.push(Event::Importance { node: node.id, importance, scored_by: identity.clone() });
+        }
+        Ok(())
+    }
+
+    async fn write_leaf(&self, node: &Node, leaf: Hash) -> Result<SummaryDraft, MemoryError> {
+        let span = NodeRange::single(node.id);
+        let metadata = SummaryMetadata {
+            importance: node.importance,
+            topics: node.topics.clone(),
+            line_count: u64::from(node.line_count),
+            ..SummaryMetadata::default()
+        };
+        // Half of what it stands for: a summary that saves nothing is none.
+        let max_tokens = (node.tokens / 2).clamp(1, SUMMARY_TOKENS);
+        if node.message.keep_out_of_summaries {
+            let input = Hash::of_parts([leaf.as_bytes().as_slice()]);
+            return Ok(self.draft(Level::Summary, span, Vec::new(), KEPT_OUT.to_owned(), metadata, input));
+        }
+        let source = SummarySource {
+            nodes: span,
+            role: Some(node.message.role),
+            speaker: node.message.speaker_or_role().to_owned(),
+            text: self.redactor.redact(&node.message.text()),
+            metadata,
+        };
+        self.ask(Level::Summary, vec![source], Vec::new(), max_tokens, &[leaf]).await
+    }
+
+    async fn write_merge(&self, merge: &Merge) -> Result<SummaryDraft, MemoryError> {
+        let children: Vec<_> = merge.children.iter().filter_map(|id| self.summaries.get(id.index())).collect();
+        let sources = children
+            .iter()
+            .map(|child| SummarySource {
+                nodes: child.body.span,
+                role: None,
+                speaker: String::new(),
+                text: self.redactor.redact(&child.body.text),
+                metadata: child.body.metadata.clone(),
+            })
+            .collect();
+        let cap = if merge.level == Level::Meta { META_TOKENS } else { ARCHIVE_TOKENS };
+        let tokens: u32 = children.iter().map(|child| child.body.tokens).sum();
+        let inputs: Vec<_> = children.iter().map(|child| child.body.input_hash).collect();
+        self.ask(merge.level, sources, merge.children.clone(), (tokens / 2).clamp(1, cap), &inputs).await
+    }
+
+    async fn ask(
+        &self,
+        level: Level,
+        sources: Vec<SummarySource>,
+        children: Vec<memory_core::SummaryId>,
+        max_tokens: u32,
+        inputs: &[Hash],
+    ) -> Result<SummaryDraft, MemoryError> {
+        let job = SummaryJob { level, sources: &sources, previous: None, max_tokens, counter: self.counter };
+        let identity = self.summarizer.identity();
+        let Some(span) = job.span() else {
+            let breach = format!("a {level} without sources was planned");
+            return Err(MemoryError::Contract { strategy: identity, breach });
+        };
+        let written = self.summarizer.summarize(job).await?;
+        let tokens = self.counter.count(&written.text);
+        if tokens > max_tokens {
+            let breach = format!("{tokens} tokens for nodes {span} where at most {max_tokens} were allowed");
+            return Err(MemoryError::Contract { strategy: identity, breach });
+        }
+        let mut metadata = written.metadata;
+        metadata.line_count = sources.iter().map(|source| source.metadata.line_count).sum();
+        metadata.importance =
+            sources.iter().map(|source| source.metadata.importance).fold(metadata.importance, f32::max);
+        let inputs = inputs.iter().map(|hash| hash.as_bytes().as_slice());
+        let shape = [level.number()].into_iter().chain(max_tokens.to_le_bytes()).collect::<Vec<_>>();
+        let input_hash = Hash::of_parts(std::iter::once(shape.as_slice()).chain(inputs));
+        Ok(self.draft(level, span, children, written.text, metadata, input_hash))
+    }
+
+    fn draft(
+        &self,
+        level: Level,
+        span: NodeRange,
+        children: Vec<memory_core::SummaryId>,
+        text: String,
+        metadata: SummaryMetadata,
+        input_hash: Hash,
+    ) -> SummaryDraft {
+        let tokens = self.counter.count(&text);
+        SummaryDraft {
+            level,
+            span,
+            children,
+            text,
+            tokens,
+            metadata,
+            written_by: self.summarizer.identity(),
+            input_hash,
+        }
+    }
+}
+
+fn job<'a>(node: &'a Node, text: &'a str) -> ScoreJob<'a> {
+    ScoreJob { role: node.message.role, text, embedding: None }
+}

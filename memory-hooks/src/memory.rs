@@ -1,0 +1,198 @@
+//! The memory of an agent, put together from ports.
+
+use std::sync::Arc;
+
+use memory_core::{
+    Clock, ContextStrategy, ConversationId, FirstWords, ImportanceScorer, Retriever, Store, Summarizer, Timestamp,
+    TokenCounter,
+    plan::{HierarchicalView, Thresholds, ViewPolicy},
+};
+
+use crate::{BuildError, Conversation, HookRegistry, SystemClock};
+
+/// All conversations of an agent. Cheap to clone; clones share everything.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    pub(crate) parts: Arc<Parts>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    pub(crate) retriever: Option<Arc<dyn Retriever>>,
+    pub(crate) summarizer: Arc<dyn Summarizer>,
+    pub(crate) scorer: Option<Arc<dyn ImportanceScorer>>,
+    pub(crate) strategy: Arc<dyn ContextStrategy>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) thresholds: Thresholds,
+    pub(crate) policy: ViewPolicy,
+    pub(crate) hooks: HookRegistry,
+}
+
+impl Memory {
+    /// Begins to put a memory together.
+    #[must_use]
+    pub fn builder() -> MemoryBuilder {
+        MemoryBuilder::default()
+    }
+
+    /// A conversation, which begins with its first message.
+    #[must_use]
+    pub fn conversation(&self, id: ConversationId) -> Conversation {
+        Conversation::new(Arc::clone(&self.parts), id)
+    }
+
+    /// A conversation under a new name (UUIDv7).
+    ///
+    /// # Errors
+    /// When the system has no randomness to give.
+    pub fn new_conversation(&self) -> Result<Conversation, getrandom::Error> {
+        let mut random = [0; 10];
+        getrandom::fill(&mut random)?;
+        Ok(self.conversation(ConversationId::generate(self.now(), random)))
+    }
+
+    /// The store behind it.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.parts.store
+    }
+
+    /// What counts tokens.
+    #[must_use]
+    pub fn token_counter(&self) -> &Arc<dyn TokenCounter> {
+        &self.parts.counter
+    }
+
+    fn now(&self) -> Timestamp {
+        self.parts.clock.now()
+    }
+}
+
+/// Puts a [`Memory`] together. Store and token counter have no default.
+#[derive(Debug, Default)]
+pub struct MemoryBuilder {
+    store: Option<Arc<dyn Store>>,
+    counter: Option<Arc<dyn TokenCounter>>,
+    retriever: Option<Arc<dyn Retriever>>,
+    summarizer: Option<Arc<dyn Summarizer>>,
+    scorer: Option<Arc<dyn ImportanceScorer>>,
+    strategy: Option<Arc<dyn ContextStrategy>>,
+    clock: Option<Arc<dyn Clock>>,
+    thresholds: Thresholds,
+    policy: ViewPolicy,
+    hooks: HookRegistry,
+}
+
+impl MemoryBuilder {
+    /// Where conversations are kept.
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// What counts tokens: for budgets, and at appending.
+    #[must_use]
+    pub fn token_counter(mut self, counter: Arc<dyn TokenCounter>) -> Self {
+        self.counter = Some(counter);
+        self
+    }
+
+    /// What recalls exact words. Without it a context is the history alone.
+    #[must_use]
+    pub fn retriever(mut self, retriever: Arc<dyn Retriever>) -> Self {
+        self.retriever = Some(retriever);
+        self
+    }
+
+    /// What writes summaries; [`FirstWords`] by default.
+    #[must_use]
+    pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
+        self.summarizer = Some(summarizer);
+        self
+    }
+
+    /// What weighs messages when they are summarized; without it all weigh the same.
+    #[must_use]
+    pub fn scorer(mut self, scorer: Arc<dyn ImportanceScorer>) -> Self {
+        self.scorer = Some(scorer);
+        self
+    }
+
+    /// What chooses the view; [`HierarchicalView`] by default.
+    #[must_use]
+    pub fn strategy(mut self, strategy: Arc<dyn ContextStrategy>) -> Self {
+        self.strategy = Some(strategy);
+        self
+    }
+
+    /// What tells the time; [`SystemClock`] by default.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// When compaction starts and stops.
+    #[must_use]
+    pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
+        self.thresholds = thresholds;
+        self
+    }
+
+    /// What views weigh.
+    #[must_use]
+    pub fn view_policy(mut self, policy: ViewPolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Who takes part.
+    #[must_use]
+    pub fn hooks(mut self, hooks: HookRegistry) -> Self {
+        self.hooks = hooks;
+        self
+    }
+
+    /// Puts it together.
+    ///
+    /// # Errors
+    /// When the store or the token counter is missing, or the thresholds contradict each other.
+    pub fn build(self) -> Result<Memory, BuildError> {
+        self.thresholds.check()?;
+        let parts = Parts {
+            store: self.store.ok_or(BuildError::Missing("store"))?,
+            counter: self.counter.ok_or(BuildError::Missing("token_counter"))?,
+            retriever: self.retriever,
+            summarizer: self.summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
+            scorer: self.scorer,
+            strategy: self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView)),
+            clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
+            thresholds: self.thresholds,
+            policy: self.policy,
+            hooks: self.hooks,
+        };
+        Ok(Memory { parts: Arc::new(parts) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::testing::{MemoryStore, WordCounter};
+
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let check = |builder: MemoryBuilder, missing| {
+            assert_eq!(builder.build().unwrap_err(), BuildError::Missing(missing));
+        };
+        check(Memory::builder(), "store");
+        check(Memory::builder().store(Arc::new(MemoryStore::default())), "token_counter");
+        let thresholds = Thresholds { recent_node_limit: 30, ..Thresholds::default() };
+        let builder = Memory::builder().store(Arc::new(MemoryStore::default())).token_counter(Arc::new(WordCounter));
+        assert!(matches!(builder.thresholds(thresholds).build(), Err(BuildError::Thresholds(_))));
+    }
+}

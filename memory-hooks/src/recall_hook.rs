@@ -1,0 +1,195 @@
+//! The hook that adds recalled words to a user's message.
+
+use std::sync::Arc;
+
+use memory_core::{
+    BoxError, BoxFuture, ContentBlock, ConversationId, Node, NodeId, NodeRange, Query, Retriever, Scope, Store,
+    TokenCounter,
+};
+
+use crate::{Hook, HookProvider, HookRegistry, MessageAdded, render};
+
+/// How much recalled text a message may be given.
+#[derive(Clone, Debug)]
+pub enum RecallBudget {
+    /// Characters, of the lines between the fences.
+    Characters(usize),
+    /// Tokens by this counter, of the lines between the fences.
+    Tokens(u32, Arc<dyn TokenCounter>),
+}
+
+impl RecallBudget {
+    fn fits(&self, text: &str) -> bool {
+        match self {
+            Self::Characters(most) => text.chars().count() <= *most,
+            Self::Tokens(most, counter) => counter.count(text) <= *most,
+        }
+    }
+}
+
+/// What the hook adds.
+#[derive(Clone, Debug)]
+pub struct RecallHookOptions {
+    /// Whether it does anything.
+    pub enabled: bool,
+    /// How much it adds.
+    pub budget: RecallBudget,
+    /// Whether each message is named by number and speaker.
+    pub include_metadata: bool,
+    /// Hits to recall.
+    pub top_k: usize,
+    /// Messages before and after each hit.
+    pub radius: u64,
+}
+
+impl Default for RecallHookOptions {
+    /// The documented defaults: 2,000 characters, with metadata, three hits, two messages on each side.
+    fn default() -> Self {
+        let budget = RecallBudget::Characters(2_000);
+        Self { enabled: true, budget, include_metadata: true, top_k: 3, radius: 2 }
+    }
+}
+
+/// Adds exact words from the same conversation to a user's outgoing message; the log keeps what was said.
+///
+/// The added text has a lead line, `---Previous Context---`, one entry a message
+/// (`[Message N, speaker]: text`), `---End Previous Context---`, a blank line and `Current question: …`.
+/// Text inside is escaped: it cannot close the fence. The budget is filled best hit first, then shown in
+/// order of time. A message for which nothing is found goes out unchanged.
+#[derive(Debug)]
+pub struct RecallHook {
+    store: Arc<dyn Store>,
+    retriever: Arc<dyn Retriever>,
+    options: RecallHookOptions,
+}
+
+impl RecallHook {
+    /// Recalls with `retriever`, reads exact words from `store`.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, retriever: Arc<dyn Retriever>, options: RecallHookOptions) -> Self {
+        Self { store, retriever, options }
+    }
+
+    async fn enrich(&self, event: &mut MessageAdded) -> Result<(), BoxError> {
+        let question = event.outgoing.text();
+        if !self.options.enabled || !event.outgoing.begins_prompt() || question.trim().is_empty() {
+            return Ok(());
+        }
+        let chosen = self.choose(&event.conversation, event.node, &question).await?;
+        if chosen.is_empty() {
+            return Ok(());
+        }
+        let body = self.body(&chosen);
+        let enriched = format!(
+            "{}\n{}\n{body}\n{}\n\n{}",
+            render::RECALL_LEAD,
+            render::FENCE_OPEN,
+            render::FENCE_CLOSE,
+            render::QUESTION
+        );
+        // The question's own blocks stay as they are, pictures included.
+        match event.outgoing.content.iter_mut().find(|block| matches!(block, ContentBlock::Text(_))) {
+            Some(ContentBlock::Text(text)) => text.insert_str(0, &enriched),
+            _ => event.outgoing.content.insert(0, ContentBlock::Text(enriched)),
+        }
+        Ok(())
+    }
+
+    /// The messages to show, in order of time.
+    async fn choose(
+        &self,
+        conversation: &ConversationId,
+        asking: NodeId,
+        question: &str,
+    ) -> Result<Vec<Node>, BoxError> {
+        // The question itself is the best hit for itself, so one more is asked for.
+        let limit = self.options.top_k + 1;
+        let query = Query { text: question.to_owned(), scope: Scope::one(conversation), limit };
+        let hits = self.retriever.search(&query).await?.hits;
+        let total = asking.get() - 1;
+        let hits: Vec<_> =
+            hits.iter().map(|hit| hit.node).filter(|node| *node < asking).take(self.options.top_k).collect();
+        let around = |hit: &NodeId| NodeRange::single(*hit).widen(self.options.radius, total);
+        let mut found = Vec::new();
+        for run in NodeRange::merge(hits.iter().map(around).collect()) {
+            found.extend(self.store.nodes(conversation, run).await?);
+        }
+        // All hits before any neighbour, the best first; neighbours by the hit they belong to.
+        let rank = |node: &Node| {
+            let own = hits.iter().position(|hit| *hit == node.id);
+            let beside = hits.iter().position(|hit| around(hit).contains(node.id));
+            (own.is_none(), own.or(beside), node.id)
+        };
+        found.sort_by_key(rank);
+        let mut chosen: Vec<Node> = Vec::new();
+        for node in found {
+            let id = node.id;
+            chosen.push(node);
+            chosen.sort_by_key(|node| node.id);
+            if !self.options.budget.fits(&self.body(&chosen)) {
+                match chosen.as_mut_slice() {
+                    // The best hit is never left out: it is shortened in its middle, with a pointer to the whole.
+                    [best] => self.shorten(best),
+                    _ => chosen.retain(|node| node.id != id),
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn line(&self, node: &Node) -> String {
+        if self.options.include_metadata { render::message_line(node) } else { render::bare_line(node) }
+    }
+
+    fn body(&self, nodes: &[Node]) -> String {
+        let mut lines = Vec::new();
+        let mut before: Option<NodeRange> = None;
+        for node in nodes {
+            let here = NodeRange::single(node.id);
+            lines.extend(before.and_then(|before| render::gap_line(before, here)));
+            lines.push(self.line(node));
+            before = Some(here);
+        }
+        lines.join("\n")
+    }
+
+    /// Cuts the middle out of a message until it fits alone.
+    fn shorten(&self, node: &mut Node) {
+        let text: Vec<char> = node.message.text().chars().collect();
+        let (mut fits, mut too_long) = (0, text.len());
+        while fits + 1 < too_long {
+            let middle = fits.midpoint(too_long);
+            node.message.content = vec![ContentBlock::Text(head_and_tail(&text, middle, node.id))];
+            if self.options.budget.fits(&self.line(node)) {
+                fits = middle;
+            } else {
+                too_long = middle;
+            }
+        }
+        node.message.content = vec![ContentBlock::Text(head_and_tail(&text, fits, node.id))];
+    }
+}
+
+/// The first two thirds and the last third of `keep` characters, and how to get the rest.
+fn head_and_tail(text: &[char], keep: usize, node: NodeId) -> String {
+    let tail = keep / 3;
+    let head: String = text.iter().take(keep - tail).collect();
+    let end: String = text.iter().skip(text.len() - tail).collect();
+    format!("{head} [{} characters not shown: expand_node({node})] {end}", text.len() - keep)
+}
+
+impl Hook<MessageAdded> for RecallHook {
+    fn name(&self) -> &'static str {
+        "recall"
+    }
+
+    fn call<'a>(&'a self, event: &'a mut MessageAdded) -> BoxFuture<'a, Result<(), BoxError>> {
+        Box::pin(self.enrich(event))
+    }
+}
+
+impl HookProvider for RecallHook {
+    fn register(self: Arc<Self>, registry: &mut HookRegistry) {
+        registry.add::<MessageAdded>(self);
+    }
+}

@@ -1,0 +1,67 @@
+//! A conversation in figures.
+
+use memory_core::{ConversationState, Level, NodeKind};
+
+use crate::manager::hierarchical::Snapshot;
+
+/// What a conversation holds and what its compression saves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConversationStats {
+    /// Messages.
+    pub nodes: u64,
+    /// Messages of the user's side.
+    pub user_nodes: u64,
+    /// The model's messages.
+    pub ai_nodes: u64,
+    /// Nodes at each level, by the level's number.
+    pub nodes_per_level: [u64; 4],
+    /// Summaries recorded.
+    pub summaries: u64,
+    /// Tokens of all messages.
+    pub tokens: u64,
+    /// Tokens of the coarsest view that covers them all.
+    pub view_tokens: u64,
+    /// Days between the first and the last message.
+    pub days: f64,
+}
+
+impl ConversationStats {
+    pub(crate) fn of(state: &ConversationState, snapshot: &Snapshot, view_tokens: u32) -> Self {
+        let user_nodes = snapshot.nodes.iter().filter(|node| NodeKind::of(node.role) == NodeKind::User).count() as u64;
+        let span = match (state.first_at, state.last_at) {
+            (Some(first), Some(last)) => last.as_millis().saturating_sub(first.as_millis()),
+            _ => 0,
+        };
+        #[expect(clippy::cast_precision_loss, reason = "days are shown with one decimal")]
+        let days = span as f64 / 86_400_000.0;
+        Self {
+            nodes: state.nodes,
+            user_nodes,
+            ai_nodes: snapshot.nodes.len() as u64 - user_nodes,
+            nodes_per_level: snapshot.tree().nodes_per_level(),
+            summaries: state.summaries,
+            tokens: state.tokens,
+            view_tokens: u64::from(view_tokens),
+            days,
+        }
+    }
+
+    /// How many nodes are at a level.
+    #[must_use]
+    pub fn at_level(&self, level: Level) -> u64 {
+        self.nodes_per_level.get(usize::from(level.number())).copied().unwrap_or(0)
+    }
+
+    /// Tokens that the coarsest view saves.
+    #[must_use]
+    pub fn tokens_saved(&self) -> u64 {
+        self.tokens.saturating_sub(self.view_tokens)
+    }
+
+    /// How many times smaller the coarsest view is than the history.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a ratio need not be exact")]
+    pub fn compression_ratio(&self) -> f64 {
+        if self.view_tokens == 0 { 1.0 } else { self.tokens as f64 / self.view_tokens as f64 }
+    }
+}
