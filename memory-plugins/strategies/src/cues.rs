@@ -1,0 +1,422 @@
+//! Words and phrases that announce what a sentence does: a decision, a promise, an error, small talk.
+
+use std::sync::LazyLock;
+
+use crate::words::{KeyMap, key, words};
+
+/// What a sentence does, as far as its words announce it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cues(u16);
+
+impl Cues {
+    /// Something was decided or agreed.
+    pub(crate) const DECISION: Self = Self(1);
+    /// Somebody will do something, or it is due.
+    pub(crate) const COMMITMENT: Self = Self(1 << 1);
+    /// Somebody likes, wants or never does something.
+    pub(crate) const PREFERENCE: Self = Self(1 << 2);
+    /// Something fails.
+    pub(crate) const PROBLEM: Self = Self(1 << 3);
+    /// Something was repaired or explained.
+    pub(crate) const FIX: Self = Self(1 << 4);
+    /// The speaker asks to remember it.
+    pub(crate) const EMPHASIS: Self = Self(1 << 5);
+    /// Greetings, thanks, offers of help.
+    pub(crate) const SMALL_TALK: Self = Self(1 << 6);
+    /// A question.
+    pub(crate) const QUESTION: Self = Self(1 << 7);
+    /// A personal fact: name, age, place, work.
+    pub(crate) const PERSONAL: Self = Self(1 << 8);
+
+    /// Whether all of `other` is in it.
+    pub(crate) fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both together.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+/// Phrases are matched word by word, so case, a plural s and what stands between the words do not count.
+const PHRASES: &[(Cues, &[&str])] = &[
+    (
+        Cues::DECISION,
+        &[
+            "decided",
+            "decide on",
+            "decision",
+            "let's go with",
+            "go with",
+            "going with",
+            "went with",
+            "agreed",
+            "we agree",
+            "settled on",
+            "settle on",
+            "we chose",
+            "i chose",
+            "chosen",
+            "opted",
+            "opt for",
+            "approved",
+            "finalized",
+            "finalised",
+            "conclusion",
+            "we'll use",
+            "we will use",
+            "i'll use",
+            "let's use",
+            "switch to",
+            "switched to",
+            "we'll go",
+            "picked",
+            "signed off",
+            "resolved to",
+            "made up my mind",
+            "beschlossen",
+            "entschieden",
+            "vereinbart",
+            "entscheidung",
+            "décidé",
+            "décision",
+            "decidido",
+            "decidimos",
+            "decisión",
+            "deciso",
+            "决定",
+            "決定",
+            "決め",
+            "решили",
+            "решение",
+        ],
+    ),
+    (
+        Cues::COMMITMENT,
+        &[
+            "we will",
+            "i will",
+            "i'll",
+            "we'll",
+            "going to",
+            "plan to",
+            "planning to",
+            "promise",
+            "promised",
+            "committed to",
+            "deadline",
+            "due",
+            "by monday",
+            "by tuesday",
+            "by wednesday",
+            "by thursday",
+            "by friday",
+            "by tomorrow",
+            "todo",
+            "to do",
+            "action item",
+            "next step",
+            "need to",
+            "must",
+            "have to",
+            "scheduled",
+            "appointment",
+            "deliver",
+            "werden wir",
+            "ich werde",
+            "muss",
+            "nous allons",
+            "je vais",
+            "vamos a",
+            "voy a",
+            "必须",
+            "予定",
+            "約束",
+        ],
+    ),
+    (
+        Cues::PREFERENCE,
+        &[
+            "prefer",
+            "preferred",
+            "preference",
+            "favorite",
+            "favourite",
+            "i like",
+            "i love",
+            "i hate",
+            "i dislike",
+            "i don't like",
+            "i want",
+            "i'd like",
+            "i'd rather",
+            "rather than",
+            "never use",
+            "always use",
+            "please always",
+            "please never",
+            "please don't",
+            "allergic",
+            "can't stand",
+            "i enjoy",
+            "my style",
+            "bevorzuge",
+            "lieber",
+            "préfère",
+            "prefiero",
+            "喜欢",
+            "好き",
+        ],
+    ),
+    (
+        Cues::PROBLEM,
+        &[
+            "error",
+            "exception",
+            "failed",
+            "fails",
+            "failing",
+            "failure",
+            "bug",
+            "crash",
+            "crashed",
+            "crashing",
+            "panic",
+            "panicked",
+            "broken",
+            "doesn't work",
+            "does not work",
+            "not working",
+            "issue",
+            "problem",
+            "traceback",
+            "timeout",
+            "timed out",
+            "segfault",
+            "undefined",
+            "cannot",
+            "unable to",
+            "wrong",
+            "regression",
+            "leak",
+            "outage",
+            "fehler",
+            "erreur",
+            "fallo",
+            "ошибка",
+            "错误",
+            "エラ",
+        ],
+    ),
+    (
+        Cues::FIX,
+        &[
+            "fixed",
+            "fix",
+            "fixing",
+            "solved",
+            "solution",
+            "resolved",
+            "workaround",
+            "root cause",
+            "the cause",
+            "because of",
+            "caused by",
+            "turned out",
+            "turns out",
+            "works now",
+            "repaired",
+            "patched",
+            "reverted",
+            "the trick",
+            "gelöst",
+            "behoben",
+            "résolu",
+            "解决",
+            "解決",
+        ],
+    ),
+    (
+        Cues::EMPHASIS,
+        &[
+            "important",
+            "importantly",
+            "remember",
+            "don't forget",
+            "keep in mind",
+            "critical",
+            "crucial",
+            "essential",
+            "note that",
+            "for the record",
+            "in summary",
+            "to summarize",
+            "key point",
+            "takeaway",
+            "make sure",
+            "warning",
+            "wichtig",
+            "merke",
+            "重要",
+        ],
+    ),
+    (
+        Cues::SMALL_TALK,
+        &[
+            "thanks",
+            "thank you",
+            "you're welcome",
+            "hello",
+            "hi",
+            "hey",
+            "good morning",
+            "great question",
+            "good question",
+            "sure",
+            "of course",
+            "certainly",
+            "absolutely",
+            "happy to help",
+            "glad to",
+            "let me know",
+            "feel free",
+            "hope this helps",
+            "hope that helps",
+            "no problem",
+            "sounds good",
+            "bye",
+            "goodbye",
+            "see you",
+            "take care",
+            "have a great",
+            "have a nice",
+            "i'd be happy",
+            "here's a",
+            "here is a",
+            "here are some",
+            "danke",
+            "hallo",
+            "merci",
+            "gracias",
+            "谢谢",
+            "ありがとう",
+        ],
+    ),
+    (
+        Cues::PERSONAL,
+        &[
+            "my name",
+            "i am",
+            "i'm",
+            "i live",
+            "i moved",
+            "i work",
+            "my wife",
+            "my husband",
+            "my partner",
+            "my son",
+            "my daughter",
+            "my mother",
+            "my father",
+            "my birthday",
+            "i was born",
+            "i bought",
+            "i got",
+            "i started",
+            "my job",
+            "my address",
+            "my phone",
+            "years old",
+            "ich heiße",
+            "je m'appelle",
+            "me llamo",
+        ],
+    ),
+];
+
+/// Words that turn a decision around when they stand close before it.
+const NEGATIONS: &[&str] =
+    &["not", "never", "no", "haven't", "hasn't", "didn't", "don't", "isn't", "wasn't", "without", "undecided", "nicht"];
+
+/// How many words a negation reaches.
+const REACH: usize = 3;
+
+struct Lexicon {
+    /// By the first word: the words behind it and the cue.
+    phrases: KeyMap<Vec<(Vec<u64>, Cues)>>,
+    negations: KeyMap<()>,
+}
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
+    let mut phrases: KeyMap<Vec<(Vec<u64>, Cues)>> = KeyMap::default();
+    for (cue, list) in PHRASES {
+        for phrase in *list {
+            let mut keys = words(phrase).map(|word| word.key);
+            if let Some(first) = keys.next() {
+                phrases.entry(first).or_default().push((keys.collect(), *cue));
+            }
+        }
+    }
+    Lexicon { phrases, negations: NEGATIONS.iter().map(|word| (key(word), ())).collect() }
+});
+
+/// What the sentence `text`, whose words have `keys`, does.
+pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
+    let lexicon = &*LEXICON;
+    let mut found = Cues::default();
+    for (at, first) in keys.iter().enumerate() {
+        let Some(phrases) = lexicon.phrases.get(first) else { continue };
+        let behind = keys.get(at + 1..).unwrap_or_default();
+        for (rest, cue) in phrases {
+            if behind.starts_with(rest) && !(*cue == Cues::DECISION && negated(keys, at)) {
+                found = found.with(*cue);
+            }
+        }
+    }
+    if text.trim_end().ends_with(['?', '？', '؟']) {
+        found = found.without(Cues::DECISION).without(Cues::COMMITMENT).with(Cues::QUESTION);
+    }
+    found
+}
+
+fn negated(keys: &[u64], at: usize) -> bool {
+    let before = keys.get(at.saturating_sub(REACH)..at).unwrap_or_default();
+    before.iter().any(|key| LEXICON.negations.contains_key(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Cues {
+        cues(text, &words(text).map(|word| word.key).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn each_cue_is_heard() {
+        assert!(of("OK, let's go with Postgres.").has(Cues::DECISION));
+        assert!(of("Wir haben das gestern beschlossen.").has(Cues::DECISION));
+        assert!(of("来週の金曜日に決定しました。").has(Cues::DECISION));
+        assert!(of("I'll send it tomorrow").has(Cues::COMMITMENT));
+        assert!(of("I prefer tabs").has(Cues::PREFERENCE));
+        assert!(of("It FAILED with a traceback").has(Cues::PROBLEM));
+        assert!(of("The root cause was the cache").has(Cues::FIX));
+        assert!(of("Please remember this").has(Cues::EMPHASIS));
+        assert!(of("Thank you!").has(Cues::SMALL_TALK));
+        assert!(of("My name is Ada").has(Cues::PERSONAL));
+        assert_eq!(of("The sky over the harbour"), Cues::default());
+    }
+
+    #[test]
+    fn questions_and_negations_decide_nothing() {
+        assert!(!of("Should we go with Postgres?").has(Cues::DECISION));
+        assert!(of("Should we go with Postgres?").has(Cues::QUESTION));
+        assert!(!of("We have not yet decided.").has(Cues::DECISION));
+        assert!(of("Not bad at all, and so in the end we decided.").has(Cues::DECISION));
+    }
+}

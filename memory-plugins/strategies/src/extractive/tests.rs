@@ -1,0 +1,201 @@
+//! Tests of the extractive summarizer.
+
+use memory_core::{NodeId, NodeRange, TokenCounter, testing::WordCounter};
+use proptest::prelude::*;
+
+use super::*;
+
+fn message(text: &str) -> SummarySource {
+    SummarySource {
+        nodes: NodeRange::single(NodeId::FIRST),
+        role: Some(Role::User),
+        speaker: "user".into(),
+        text: text.into(),
+        metadata: SummaryMetadata::default(),
+    }
+}
+
+fn summary(text: &str, topics: &[&str], importance: f32) -> SummarySource {
+    let metadata = SummaryMetadata {
+        topics: topics.iter().map(|&topic| topic.into()).collect(),
+        importance,
+        ..SummaryMetadata::default()
+    };
+    SummarySource { role: None, speaker: String::new(), metadata, ..message(text) }
+}
+
+fn write(level: Level, sources: &[SummarySource], max_tokens: u32) -> WrittenSummary {
+    Extractive.write(&SummaryJob { level, sources, previous: None, max_tokens, counter: &WordCounter })
+}
+
+fn text_of(text: &str, max_tokens: u32) -> String {
+    write(Level::Summary, &[message(text)], max_tokens).text
+}
+
+#[test]
+fn decisions_figures_and_names_are_kept_and_small_talk_is_not() {
+    let text = "Hi, good morning! I hope you slept well. After a long debate we decided to rent the hall in Ghent for \
+                1,850 euros. It was quite a nice debate. Thanks a lot for everything!";
+    let written = write(Level::Summary, &[message(text)], 24);
+    assert_eq!(written.text, "After a long debate we decided to rent the hall in Ghent for 1,850 euros.");
+    assert!(written.metadata.has_decision && !written.metadata.has_code);
+    assert!(written.metadata.importance > 0.5);
+    assert!(written.metadata.topics.contains(&"Ghent".to_owned()), "{:?}", written.metadata.topics);
+}
+
+#[test]
+fn a_summary_has_at_most_two_sentences_in_the_order_of_the_text() {
+    let text = "The cache key is 77. Nothing else happened here. The root cause was a stale lock in Redis. \
+                We agreed to ship on 4 May. Birds sang outside.";
+    let summary = text_of(text, 1000);
+    assert_eq!(summary, "The root cause was a stale lock in Redis. We agreed to ship on 4 May.");
+}
+
+#[test]
+fn the_whole_text_is_read() {
+    let text = format!("{}Finally we decided on port 8443.", "Nothing much was said here again. ".repeat(20_000));
+    assert!(text_of(&text, 20).contains("8443"));
+}
+
+#[test]
+fn the_text_is_one_line_without_markup() {
+    let text =
+        "# Result\n\n- **Decided**: use `tokio` 1.48\n- see [docs](http://x.org/y)\n\n```rust\nfn main() {}\n```\n";
+    let written = write(Level::Meta, &[message(text)], 1000);
+    for noise in ["\n", "**", "`", "# ", "]("] {
+        assert!(!written.text.contains(noise), "{noise:?} in {}", written.text);
+    }
+    assert!(written.text.contains("Decided: use tokio 1.48"), "{}", written.text);
+    assert!(written.metadata.has_code);
+}
+
+#[test]
+fn a_sentence_too_long_is_cut_behind_a_clause() {
+    let text = "We decided to move the archive to Lisbon, because the old site floods every single winter without fail";
+    assert_eq!(text_of(text, 14), "We decided to move the archive to Lisbon…");
+}
+
+#[test]
+fn a_language_without_spaces_is_cut_at_its_own_stops() {
+    let text = "おはようございます。来週の会議は金曜日の15時に決定しました。よろしくお願いします。";
+    assert_eq!(text_of(text, 8), "来週の会議は金曜日の15時に決定しました。");
+}
+
+#[test]
+fn a_meta_begins_with_its_themes_and_spends_what_it_may() {
+    let sources: Vec<_> = (1..=30)
+        .map(|n| {
+            let (topic, text) = match n % 3 {
+                0 => ("billing", format!("The billing job number {n} was moved to the night.")),
+                1 => ("login", format!("Login needs {n} retries since the update of Keycloak.")),
+                _ => ("billing", format!("Maya will call customer {n} about billing.")),
+            };
+            summary(&text, &[topic], 0.5)
+        })
+        .collect();
+    let meta = write(Level::Meta, &sources, 120);
+    assert!(meta.text.starts_with("topics: "), "{}", meta.text);
+    assert_eq!(meta.metadata.topics[0], "billing");
+    let spent = WordCounter.count(&meta.text);
+    assert!((90..=120).contains(&spent), "{spent}: {}", meta.text);
+}
+
+#[test]
+fn an_archive_merges_the_themes_of_its_metas() {
+    let sources = [
+        summary("topics: billing, night jobs; The billing job moved. Maya called.", &["billing", "night jobs"], 0.6),
+        summary("topics: billing, login; Keycloak was updated to 26.", &["billing", "login"], 0.2),
+    ];
+    let archive = write(Level::Archive, &sources, 60);
+    assert_eq!(archive.text.matches("topics: ").count(), 1, "{}", archive.text);
+    assert_eq!(archive.metadata.topics[0], "billing");
+    assert!((archive.metadata.importance - 0.5).abs() < 1e-6, "{}", archive.metadata.importance);
+}
+
+#[test]
+fn a_more_important_source_is_told_first() {
+    let sources = [summary("The garden gate squeaks.", &[], 0.1), summary("The kitchen light flickers.", &[], 0.9)];
+    assert_eq!(write(Level::Meta, &sources, 9).text, "The kitchen light flickers.");
+}
+
+#[test]
+fn nothing_worth_telling_is_still_told() {
+    assert_eq!(text_of("?!", 5), "?!");
+    assert_eq!(text_of("ok", 5), "ok");
+    assert_eq!(text_of("\u{1}\u{2}", 5), "…");
+    assert_eq!(text_of(" \n ", 5), "");
+    assert_eq!(text_of("```\n```", 5), "``` ```");
+}
+
+#[test]
+fn many_long_sources_are_linear_work() {
+    let sources: Vec<_> = (0..200)
+        .map(|n| summary(&format!("Source {n} tells of item {} at length. ", n * 7).repeat(200), &[], 0.5))
+        .collect();
+    let written = write(Level::Archive, &sources, 300);
+    assert!(WordCounter.count(&written.text) <= 300);
+    assert!(!written.text.is_empty());
+}
+
+/// Charges for bytes, so that some characters cost more than small bounds.
+#[derive(Debug)]
+struct ByteCounter;
+
+impl TokenCounter for ByteCounter {
+    fn name(&self) -> &'static str {
+        "bytes"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        u32::try_from(text.len()).unwrap_or(u32::MAX)
+    }
+}
+
+#[test]
+fn the_bound_outranks_saying_something() {
+    let sources = [message("漢")];
+    let job =
+        SummaryJob { level: Level::Summary, sources: &sources, previous: None, max_tokens: 1, counter: &ByteCounter };
+    assert_eq!(Extractive.write(&job).text, ".");
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        Just(" \n\t".to_owned()),
+        "[a-zA-Z0-9 ,.?!\n]{0,200}",
+        "\\PC{0,60}",
+        "(.|\n){0,80}",
+        "[あ-ん漢字仮名。]{0,200}",
+        "([#*`|>~\\-\n \\[\\](){}\":,_]|[a-z]){0,120}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn the_bound_is_kept_and_something_is_said(
+        texts in prop::collection::vec(texts(), 1..8),
+        level in prop::sample::select(&[Level::Summary, Level::Meta, Level::Archive][..]),
+        max in prop_oneof![1u32..6, 1u32..200],
+        summaries in any::<bool>(),
+    ) {
+        let source = |text: &String| if summaries { summary(text, &["a, b;\nc", ""], 0.5) } else { message(text) };
+        let sources: Vec<_> = texts.iter().map(source).collect();
+        let written = write(level, &sources, max);
+        prop_assert!(WordCounter.count(&written.text) <= max, "{}", written.text);
+        prop_assert_eq!(written.text.trim().is_empty(), texts.iter().all(|text| text.trim().is_empty()));
+        prop_assert!(!written.text.contains(['\n', '\r', '\u{2028}']), "{:?}", written.text);
+        prop_assert!((0.0..=1.0).contains(&written.metadata.importance));
+        prop_assert!(written.metadata.topics.len() <= TOPICS);
+        prop_assert_eq!(write(level, &sources, max), written);
+    }
+
+    #[test]
+    fn a_bound_in_bytes_is_kept(text in texts(), max in 1u32..60) {
+        let sources = [message(&text)];
+        let job = SummaryJob { level: Level::Summary, sources: &sources, previous: None, max_tokens: max, counter: &ByteCounter };
+        let written = Extractive.write(&job).text;
+        prop_assert!(ByteCounter.count(&written) <= max);
+        prop_assert_eq!(written.trim().is_empty(), text.trim().is_empty());
+    }
+}

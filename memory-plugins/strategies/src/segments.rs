@@ -1,0 +1,163 @@
+//! Cuts messages into the pieces that a summary may be made of, each one clean line.
+
+use crate::{
+    markup::{Line, classify, push_data, push_folded, push_plain, push_row},
+    sentences::sentences,
+};
+
+/// A sentence, title, row or line of code.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Segment {
+    /// One line without markup, trimmed, never blank.
+    pub text: String,
+    /// What it was.
+    pub kind: Kind,
+    /// Which source it comes from.
+    pub source: usize,
+}
+
+/// What a segment was in its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// A sentence of running text or of a list.
+    Sentence,
+    /// A title.
+    Heading,
+    /// A row of a table.
+    Row,
+    /// A line or a part of a line of JSON.
+    Data,
+    /// A line of a code block.
+    Code,
+}
+
+/// A line this long was probably broken by an editor and goes on in the next one.
+const WRAPPED: usize = 60;
+
+/// Appends the segments of `text`, in order.
+pub(crate) fn cut(source: usize, text: &str, out: &mut Vec<Segment>) {
+    let mut cutter = Cutter { source, out, paragraph: String::new(), line: String::new() };
+    let mut fence: Option<(char, usize)> = None;
+    let mut last_length = 0;
+    for line in text.split(['\n', '\r', '\u{2028}', '\u{2029}', '\u{85}']) {
+        if let Some((mark, count)) = fence {
+            if let Line::Fence(other, length) = classify(line) {
+                if other == mark && length >= count && line.trim().chars().all(|c| c == mark) {
+                    fence = None;
+                }
+            } else {
+                cutter.whole(line, Kind::Code, push_folded);
+            }
+            continue;
+        }
+        let classified = classify(line);
+        if !matches!(classified, Line::Text(_)) {
+            cutter.end_paragraph();
+        }
+        match classified {
+            Line::Blank => {}
+            Line::Fence(mark, count) => fence = Some((mark, count)),
+            Line::Heading(title) => cutter.whole(title, Kind::Heading, push_plain),
+            Line::Row(row) => cutter.whole(row, Kind::Row, push_row),
+            Line::Data(data) => cutter.whole(data, Kind::Data, push_data),
+            Line::Item(item) => cutter.join(item),
+            Line::Text(text) => {
+                let wrapped = last_length >= WRAPPED || text.starts_with(char::is_lowercase);
+                if !wrapped || cutter.paragraph.ends_with(['.', '!', '?', ':', '。', '！', '？']) {
+                    cutter.end_paragraph();
+                }
+                cutter.join(text);
+            }
+        }
+        last_length = line.len();
+    }
+    cutter.end_paragraph();
+}
+
+struct Cutter<'a> {
+    source: usize,
+    out: &'a mut Vec<Segment>,
+    paragraph: String,
+    line: String,
+}
+
+impl Cutter<'_> {
+    /// Adds a line of running text to the paragraph.
+    fn join(&mut self, text: &str) {
+        if !self.paragraph.is_empty() && !self.paragraph.ends_with(' ') {
+            self.paragraph.push(' ');
+        }
+        push_plain(text, &mut self.paragraph);
+    }
+
+    /// Cuts the paragraph into sentences.
+    fn end_paragraph(&mut self) {
+        let paragraph = std::mem::take(&mut self.paragraph);
+        self.push_all(&paragraph, Kind::Sentence);
+        self.paragraph = paragraph;
+        self.paragraph.clear();
+    }
+
+    /// Makes a line of its own of `text`, cleaned by `push`.
+    fn whole(&mut self, text: &str, kind: Kind, push: fn(&str, &mut String)) {
+        let mut line = std::mem::take(&mut self.line);
+        push(text, &mut line);
+        self.push_all(&line, kind);
+        line.clear();
+        self.line = line;
+    }
+
+    fn push_all(&mut self, text: &str, kind: Kind) {
+        let segment = |text: &str| Segment { text: text.to_owned(), kind, source: self.source };
+        self.out.extend(sentences(text).filter(|text| text.chars().any(char::is_alphanumeric)).map(segment));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[(Kind, &str)]) {
+        let mut out = Vec::new();
+        cut(0, text, &mut out);
+        let found: Vec<_> = out.iter().map(|segment| (segment.kind, segment.text.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_message_of_all_kinds() {
+        check(
+            "# Plan\n\nWe start on **Monday**. Bring:\n- pens\n- paper. And ink.\n\n| City | Cost |\n|---|---|\n| Bonn | 30 |\n\n```rust\nfn main() {\n}\n```\n{\"id\": 7}\n",
+            &[
+                (Kind::Heading, "Plan"),
+                (Kind::Sentence, "We start on Monday."),
+                (Kind::Sentence, "Bring:"),
+                (Kind::Sentence, "pens"),
+                (Kind::Sentence, "paper."),
+                (Kind::Sentence, "And ink."),
+                (Kind::Row, "City, Cost"),
+                (Kind::Row, "Bonn, 30"),
+                (Kind::Code, "fn main() {"),
+                (Kind::Data, "id: 7"),
+            ],
+        );
+    }
+
+    #[test]
+    fn wrapped_lines_are_joined_and_short_ones_are_not() {
+        let wrapped = "This line was broken by an editor at the seventieth column of the\npage. Done.";
+        check(
+            wrapped,
+            &[
+                (Kind::Sentence, "This line was broken by an editor at the seventieth column of the page."),
+                (Kind::Sentence, "Done."),
+            ],
+        );
+        check("Yes\nTomorrow at 9", &[(Kind::Sentence, "Yes"), (Kind::Sentence, "Tomorrow at 9")]);
+    }
+
+    #[test]
+    fn a_fence_left_open_is_code_to_the_end() {
+        check("```\nlet x = 1;\n", &[(Kind::Code, "let x = 1;")]);
+    }
+}

@@ -1,0 +1,150 @@
+//! Picks segments by what they add for their cost.
+
+use std::{cmp::Ordering, collections::BinaryHeap};
+
+use crate::terms::Terms;
+
+/// A segment that may be picked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    /// Its place among all segments.
+    pub segment: usize,
+    /// What its terms are multiplied by: kind, place, cues, source.
+    pub factor: f32,
+    /// Roughly what it costs, in tokens, above 0.
+    pub cost: f32,
+}
+
+/// What may be picked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Tokens, by the candidates' own costs.
+    pub tokens: f32,
+    /// Segments.
+    pub segments: usize,
+    /// The power to which a cost counts against a value: 1 for value per token, less where the number of
+    /// segments is what binds.
+    pub thrift: f32,
+}
+
+/// A term that is told again is worth this much of itself.
+const AGAIN: f32 = 0.1;
+
+/// The best candidates by first glance are looked at again and again; the rest cannot matter.
+const LOOKED_AT: usize = 512;
+
+/// Tokens that any pick costs beside its own, so that many tiny ones do not win.
+const OVERHEAD: f32 = 4.0;
+
+/// Picks greedily, best first. A term that a pick already tells adds little in the next.
+///
+/// The best one is picked even if it is too long, at what the part that fits would be worth.
+pub(crate) fn select(candidates: Vec<Candidate>, terms: &Terms, limits: Limits) -> Vec<usize> {
+    let mut told = vec![false; terms.len()];
+    let rate = |candidate: &Candidate, told: &[bool]| {
+        let fitting = (limits.tokens / candidate.cost).min(1.0);
+        let cut = if fitting < 1.0 { 0.8 } else { 1.0 };
+        let cost = candidate.cost.min(limits.tokens) + OVERHEAD;
+        gain(candidate, terms, told) * fitting * cut / cost.powf(limits.thrift)
+    };
+    let mut rated: Vec<Rated> = candidates
+        .into_iter()
+        .map(|candidate| Rated { rate: rate(&candidate, &told), candidate, at_pick: 0 })
+        .collect();
+    if rated.len() > LOOKED_AT {
+        rated.select_nth_unstable_by(LOOKED_AT, |a, b| b.cmp(a));
+        rated.truncate(LOOKED_AT);
+    }
+    let mut heap: BinaryHeap<Rated> = rated.into();
+    let mut picked = Vec::new();
+    let mut left = limits.tokens;
+    while let Some(best) = heap.pop() {
+        if picked.len() >= limits.segments {
+            break;
+        }
+        if best.candidate.cost > left && !picked.is_empty() {
+            continue;
+        }
+        // Told terms lower a rate and never raise it: what still leads after a second look is the best.
+        if best.at_pick < picked.len() {
+            let fresh = Rated { rate: rate(&best.candidate, &told), at_pick: picked.len(), ..best };
+            if heap.peek().is_some_and(|next| next.cmp(&fresh) == Ordering::Greater) {
+                heap.push(fresh);
+                continue;
+            }
+        }
+        for &term in terms.of_segment(best.candidate.segment) {
+            if let Some(told) = usize::try_from(term).ok().and_then(|index| told.get_mut(index)) {
+                *told = true;
+            }
+        }
+        left -= best.candidate.cost;
+        picked.push(best.candidate.segment);
+    }
+    picked
+}
+
+fn gain(candidate: &Candidate, terms: &Terms, told: &[bool]) -> f32 {
+    let worth = |&term: &u32| {
+        let again = usize::try_from(term).ok().and_then(|index| told.get(index)).copied().unwrap_or(false);
+        terms.weight(term) * if again { AGAIN } else { 1.0 }
+    };
+    // Something above 0 even for a segment of common words only, so that it can be picked when it is all there is.
+    (0.05 + terms.of_segment(candidate.segment).iter().map(worth).sum::<f32>()) * candidate.factor
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Rated {
+    rate: f32,
+    candidate: Candidate,
+    /// How many were picked when it was rated.
+    at_pick: usize,
+}
+
+impl Ord for Rated {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rate.total_cmp(&other.rate).then(other.candidate.segment.cmp(&self.candidate.segment))
+    }
+}
+
+impl PartialOrd for Rated {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Rated {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Rated {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segments::cut;
+
+    fn picked(text: &str, limits: Limits) -> Vec<usize> {
+        let mut segments = Vec::new();
+        cut(0, text, &mut segments);
+        let candidate = |segment| Candidate { segment, factor: 1.0, cost: 10.0 };
+        select((0..segments.len()).map(candidate).collect(), &Terms::read(&segments, 1), limits)
+    }
+
+    #[test]
+    fn what_is_told_already_adds_little() {
+        let text = "The Berlin office opens in March. The Berlin office opens in March. Rain fell softly.";
+        let limits = Limits { tokens: 20.0, segments: 9, thrift: 1.0 };
+        assert_eq!(picked(text, limits), [0, 2]);
+    }
+
+    #[test]
+    fn both_limits_hold() {
+        let text = "One bird sang. Two cats slept. Three dogs ran.";
+        assert_eq!(picked(text, Limits { tokens: 100.0, segments: 2, thrift: 0.5 }).len(), 2);
+        assert_eq!(picked(text, Limits { tokens: 25.0, segments: 9, thrift: 1.0 }).len(), 2);
+        assert_eq!(picked(text, Limits { tokens: 5.0, segments: 9, thrift: 1.0 }).len(), 1);
+    }
+}

@@ -1,0 +1,173 @@
+//! Cuts running text into sentences, and long ones into pieces at clauses.
+//!
+//! The rules of UAX #29 cut after "Dr." and know nothing of initials or "No. 5"; these do, and take one pass.
+
+use crate::words::{is_unspaced, is_word_char};
+
+/// Longest piece in bytes; a "sentence" beyond it is a list, a log or a language without stops.
+const PIECE: usize = 360;
+
+/// Words that a full stop never ends a sentence behind.
+const TITLES: &[&str] =
+    &["dr", "mr", "mrs", "ms", "prof", "sr", "jr", "gen", "col", "rev", "hon", "vs", "e.g", "i.e", "cf", "bzw", "z.b"];
+
+/// Words that a full stop does not end a sentence behind when a figure follows.
+const BEFORE_FIGURES: &[&str] = &["no", "nr", "fig", "p", "pp", "vol", "ch", "sec", "eq", "art", "approx", "ca"];
+
+/// The sentences of `text` as trimmed slices, none blank, none longer than [`PIECE`] unless nothing divides it.
+pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    Sentences { rest: text }.flat_map(pieces).map(str::trim).filter(|sentence| !sentence.is_empty())
+}
+
+struct Sentences<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Sentences<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (sentence, rest) = self.rest.split_at_checked(end_of_first(self.rest)).unwrap_or((self.rest, ""));
+        self.rest = rest;
+        Some(sentence)
+    }
+}
+
+/// The byte behind the first sentence of `text`.
+fn end_of_first(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if !ends_anywhere(c) && !ends_before_space(c) {
+            continue;
+        }
+        let mut end = at + c.len_utf8();
+        let mut anywhere = ends_anywhere(c);
+        let mut only_stop = c == '.';
+        while let Some(&(next_at, next)) = chars.peek() {
+            if !(ends_anywhere(next) || ends_before_space(next) || closes(next)) {
+                break;
+            }
+            anywhere |= ends_anywhere(next);
+            only_stop &= next == '.' || closes(next);
+            end = next_at + next.len_utf8();
+            chars.next();
+        }
+        if anywhere {
+            return end;
+        }
+        let Some(&(_, after)) = chars.peek() else { break };
+        if !after.is_whitespace() && !is_unspaced(after) {
+            continue;
+        }
+        let follows = text.get(end..).unwrap_or_default().trim_start().chars().next();
+        let goes_on = (only_stop || c == '…') && follows.is_some_and(char::is_lowercase);
+        if goes_on || (only_stop && is_abbreviation(text.get(..at).unwrap_or_default(), follows)) {
+            continue;
+        }
+        return end;
+    }
+    text.len()
+}
+
+/// Stops that need no space behind them.
+fn ends_anywhere(c: char) -> bool {
+    matches!(c, '。' | '！' | '？' | '｡' | '．' | '।' | '॥' | '؟' | '۔' | '။' | '។' | '։')
+}
+
+fn ends_before_space(c: char) -> bool {
+    matches!(c, '.' | '!' | '?' | '…')
+}
+
+/// Marks that belong to the sentence before them.
+pub(crate) fn closes(c: char) -> bool {
+    matches!(c, '"' | '\'' | ')' | ']' | '}' | '”' | '’' | '»' | '」' | '』' | '）')
+}
+
+/// Whether the stop behind `head` marks an abbreviation.
+fn is_abbreviation(head: &str, follows: Option<char>) -> bool {
+    let start = head.rfind(|c: char| !(is_word_char(c) || c == '.')).map_or(0, |at| {
+        let width = head.get(at..).and_then(|tail| tail.chars().next()).map_or(1, char::len_utf8);
+        at + width
+    });
+    let word = head.get(start..).unwrap_or_default();
+    let among = |list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(word));
+    let mut letters = word.chars();
+    let initial = matches!((letters.next(), letters.next()), (Some(c), None) if c.is_uppercase() && c != 'I')
+        && follows.is_some_and(char::is_uppercase);
+    initial || among(TITLES) || (among(BEFORE_FIGURES) && follows.is_some_and(char::is_numeric))
+}
+
+/// `sentence` whole when it is short enough, else in pieces cut behind clauses, else behind words, else anywhere.
+fn pieces(sentence: &str) -> impl Iterator<Item = &str> {
+    let mut rest = sentence;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = if rest.len() <= PIECE { rest.len() } else { end_of_piece(rest) };
+        let (piece, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        rest = behind;
+        Some(piece)
+    })
+}
+
+/// The end of the first piece of `text`, which is longer than [`PIECE`].
+fn end_of_piece(text: &str) -> usize {
+    let limit = text.floor_char_boundary(PIECE);
+    let head = text.get(..limit).unwrap_or(text);
+    let behind = |found: Option<(usize, &str)>| found.map(|(at, mark)| at + mark.len()).filter(|&end| end >= PIECE / 3);
+    let clause = head.rmatch_indices([';', '；', '，', '、']).next();
+    let comma = head.rmatch_indices(", ").next();
+    behind(clause)
+        .max(behind(comma))
+        .or_else(|| behind(head.rmatch_indices(char::is_whitespace).next()))
+        .unwrap_or_else(|| limit.max(text.chars().next().map_or(1, char::len_utf8)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(sentences(text).collect::<Vec<_>>(), expected, "{text}");
+    }
+
+    #[test]
+    fn stops_inside_figures_names_and_abbreviations_end_nothing() {
+        check("Pi is 3.14. Next.", &["Pi is 3.14.", "Next."]);
+        check("Dr. Smith met J. Doe at example.com. Fine.", &["Dr. Smith met J. Doe at example.com.", "Fine."]);
+        check("See No. 5 e.g. here. I said no. Then left.", &["See No. 5 e.g. here.", "I said no.", "Then left."]);
+        check("Wait... what? Yes!", &["Wait... what?", "Yes!"]);
+        check("He asked \"why?\" Then left.", &["He asked \"why?\"", "Then left."]);
+    }
+
+    #[test]
+    fn other_scripts_have_their_stops() {
+        check("会議は金曜日です。場所は東京です。", &["会議は金曜日です。", "場所は東京です。"]);
+        check("यह ठीक है। चलो।", &["यह ठीक है।", "चलो।"]);
+        check("هل هذا صحيح؟ نعم.", &["هل هذا صحيح؟", "نعم."]);
+    }
+
+    #[test]
+    fn what_has_no_stop_is_cut_at_clauses_then_words_then_anywhere() {
+        let clauses = "some words go here, ".repeat(40);
+        assert!(sentences(&clauses).all(|piece| piece.len() <= PIECE && piece.ends_with(',')));
+        let solid = "x".repeat(1000);
+        assert_eq!(sentences(&solid).map(str::len).sum::<usize>(), 1000);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_but_blanks_is_lost(text in "(\\PC|[.!? ,a-zA-Z0-9。]){0,900}") {
+            let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            let joined: String = sentences(&text).collect();
+            prop_assert_eq!(solid(&joined), solid(&text));
+            prop_assert!(sentences(&text).all(|s| s == s.trim() && !s.is_empty()));
+        }
+    }
+}

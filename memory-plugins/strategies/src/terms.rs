@@ -1,0 +1,344 @@
+//! Weighs the words of a text: by how often and how widely they occur, and whether they are figures or names.
+
+use std::{collections::HashSet, sync::LazyLock};
+
+use memory_core::SummarySource;
+
+use crate::{
+    cues::{Cues, cues},
+    segments::Segment,
+    words::{Form, KeyMap, Word, key, phrase_key, words},
+};
+
+/// A word that is not common, or a name of two words.
+#[derive(Clone, Debug)]
+struct Term {
+    /// Where it stands first: segment, first byte and length.
+    place: (usize, usize, usize),
+    form: Form,
+    /// How often it occurs.
+    count: u32,
+    /// In how many documents.
+    documents: u32,
+    /// The last document that it was counted for.
+    last: usize,
+    /// How often it is written with a capital where nothing demands one.
+    capitals: u32,
+    /// Of two words.
+    phrase: bool,
+    /// What it says, filled in once all is read.
+    weight: f32,
+}
+
+/// The terms of a text.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    terms: Vec<Term>,
+    /// For each segment its distinct terms.
+    bags: Vec<Vec<u32>>,
+    /// For each segment what it announces.
+    cues: Vec<Cues>,
+}
+
+impl Terms {
+    /// Reads all `segments` of `sources` sources once. A document is a source, or a segment where there is one
+    /// source only.
+    pub(crate) fn read(segments: &[Segment], sources: usize) -> Self {
+        let mut reader = Reader::default();
+        for (index, segment) in segments.iter().enumerate() {
+            reader.read(index, if sources > 1 { segment.source } else { index }, &segment.text);
+        }
+        let documents = if sources > 1 { sources } else { segments.len() };
+        let mut terms = reader.terms;
+        for term in &mut terms {
+            term.weight = term.weigh(documents);
+        }
+        Self { terms, bags: reader.bags, cues: reader.cues }
+    }
+
+    /// The distinct terms of a segment.
+    pub(crate) fn of_segment(&self, segment: usize) -> &[u32] {
+        self.bags.get(segment).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a segment announces.
+    pub(crate) fn cues(&self, segment: usize) -> Cues {
+        self.cues.get(segment).copied().unwrap_or_default()
+    }
+
+    /// How much a term says; above 0.
+    pub(crate) fn weight(&self, term: u32) -> f32 {
+        self.term(term).map_or(0.0, |term| term.weight)
+    }
+
+    /// How many terms there are.
+    pub(crate) fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// How many distinct figures and how many distinct other terms a segment has.
+    pub(crate) fn figures_and_others(&self, segment: usize) -> (u32, u32) {
+        let of_form = |figure: bool| {
+            let bag = self.of_segment(segment).iter().filter_map(|&term| self.term(term));
+            u32::try_from(bag.filter(|term| (term.form == Form::Figure) == figure).count()).unwrap_or(u32::MAX)
+        };
+        (of_form(true), of_form(false))
+    }
+
+    fn term(&self, term: u32) -> Option<&Term> {
+        usize::try_from(term).ok().and_then(|index| self.terms.get(index))
+    }
+
+    /// The at most `most` terms that the text is about, most telling first: names and words, no bare figures.
+    /// What the sources already call their topics counts as said again in each of them.
+    pub(crate) fn topics(&self, segments: &[Segment], sources: &[SummarySource], most: usize) -> Vec<String> {
+        let mut told: Vec<(f32, usize, String)> = Vec::new();
+        let mut by_key: KeyMap<usize> = KeyMap::default();
+        for topic in sources.iter().flat_map(|source| &source.metadata.topics) {
+            let topic = clean_topic(topic);
+            if topic.is_empty() {
+                continue;
+            }
+            let next = told.len();
+            let at = *by_key.entry(topic_key(&topic)).or_insert(next);
+            match told.get_mut(at) {
+                Some(entry) => entry.0 += HANDED_DOWN,
+                None => told.push((HANDED_DOWN, at, topic)),
+            }
+        }
+        let surface = |term: &Term| {
+            let (segment, at, length) = term.place;
+            segments.get(segment).and_then(|segment| segment.text.get(at..at + length)).unwrap_or_default()
+        };
+        let mut own: Vec<&Term> = self.terms.iter().filter(|term| term.may_be_topic(surface(term))).collect();
+        let worth =
+            |term: &Term| term.weight * (0.5 + to_f32(term.count)).ln_1p() * if term.phrase { 1.2 } else { 1.0 };
+        own.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.place.cmp(&b.place)));
+        for term in own.into_iter().take(most * 4) {
+            let topic = clean_topic(surface(term));
+            let next = told.len();
+            let at = *by_key.entry(topic_key(&topic)).or_insert(next);
+            match told.get_mut(at) {
+                Some(entry) => entry.0 += worth(term),
+                None => told.push((worth(term), at, topic)),
+            }
+        }
+        told.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut topics: Vec<String> = Vec::new();
+        for (_, _, topic) in told {
+            let within = |other: &String| words(other).any(|word| words(&topic).any(|own| own.key == word.key));
+            if topics.len() < most && !topics.iter().any(within) {
+                topics.push(topic);
+            }
+        }
+        topics
+    }
+}
+
+/// What a topic of a source is worth beside the words of the text.
+const HANDED_DOWN: f32 = 1.5;
+
+/// Weight of a name beside that of a word.
+const NAME: f32 = 1.6;
+
+/// Weight of a name of two words, which count by themselves already.
+const PHRASE: f32 = 0.3;
+
+/// Longest topic in bytes.
+const LONGEST_TOPIC: usize = 40;
+
+fn topic_key(topic: &str) -> u64 {
+    words(topic).map(|word| word.key).reduce(phrase_key).unwrap_or_else(|| key(topic))
+}
+
+/// One line, short, without the marks that separate topics.
+fn clean_topic(topic: &str) -> String {
+    let plain = topic.replace([',', ';'], " ");
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    plain.get(..plain.floor_char_boundary(LONGEST_TOPIC)).unwrap_or_default().trim().to_owned()
+}
+
+impl Term {
+    fn is_name(&self) -> bool {
+        self.form == Form::Capital && self.capitals * 2 > self.count
+    }
+
+    fn weigh(&self, documents: usize) -> f32 {
+        let kind = match self.form {
+            Form::Figure => 1.8,
+            Form::Capital if self.is_name() => NAME,
+            Form::Identifier => 1.3,
+            Form::Unspaced => 0.6,
+            Form::Plain | Form::Capital => 1.0,
+        };
+        let kind = if self.phrase { PHRASE } else { kind };
+        let rare = (1.0 + to_f32(u32::try_from(documents).unwrap_or(u32::MAX)) / to_f32(self.documents.max(1))).ln();
+        kind * to_f32(self.count).ln_1p() * rare
+    }
+
+    fn may_be_topic(&self, surface: &str) -> bool {
+        let long_enough = match self.form {
+            Form::Figure => return false,
+            Form::Unspaced => surface.chars().count() > 1,
+            Form::Capital => surface.len() > 2 || (surface.len() == 2 && surface.chars().all(char::is_uppercase)),
+            Form::Plain | Form::Identifier => surface.chars().count() > 3,
+        };
+        long_enough && surface.len() <= LONGEST_TOPIC
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts above 16 million weigh the same")]
+fn to_f32(count: u32) -> f32 {
+    count as f32
+}
+
+#[derive(Default)]
+struct Reader {
+    index: KeyMap<u32>,
+    terms: Vec<Term>,
+    bags: Vec<Vec<u32>>,
+    cues: Vec<Cues>,
+    keys: Vec<u64>,
+}
+
+impl Reader {
+    fn read(&mut self, segment: usize, document: usize, text: &str) {
+        self.keys.clear();
+        let mut bag = Vec::new();
+        let mut before: Option<Word<'_>> = None;
+        for word in words(text) {
+            let opens = self.keys.is_empty();
+            self.keys.push(word.key);
+            if is_common(&word) {
+                // "New" says little, but begins "New York".
+                before = (word.form == Form::Capital && word.text.len() > 2).then_some(word);
+                continue;
+            }
+            bag.push(self.count(segment, document, word, word.key, opens));
+            let name = word.form == Form::Capital;
+            if let Some(first) = before.filter(|first| name && first.at + first.text.len() + 1 == word.at) {
+                let text = text.get(first.at..word.at + word.text.len()).unwrap_or_default();
+                let both = Word { text, at: first.at, key: phrase_key(first.key, word.key), form: Form::Capital };
+                // "The Berlin" at the beginning of a sentence is no name, unless it is one elsewhere.
+                let opened = self.keys.len() == 2 && is_common(&first);
+                if !opened || self.index.contains_key(&both.key) {
+                    bag.push(self.count(segment, document, both, both.key, false));
+                }
+            }
+            before = name.then_some(word);
+        }
+        bag.sort_unstable();
+        bag.dedup();
+        self.bags.push(bag);
+        self.cues.push(cues(text, &self.keys));
+    }
+
+    /// Counts one occurrence and gives the term's number. The first word of a sentence has a capital anyway.
+    fn count(&mut self, segment: usize, document: usize, word: Word<'_>, key: u64, opens: bool) -> u32 {
+        let next = u32::try_from(self.terms.len()).unwrap_or(u32::MAX);
+        let number = *self.index.entry(key).or_insert(next);
+        let capital = word.form == Form::Capital && !opens;
+        let index = usize::try_from(number).unwrap_or(usize::MAX);
+        match self.terms.get_mut(index) {
+            Some(term) => {
+                term.count += 1;
+                term.capitals += u32::from(capital);
+                term.form = term.form.max(word.form);
+                if term.last != document {
+                    term.last = document;
+                    term.documents += 1;
+                }
+            }
+            None => self.terms.push(Term {
+                place: (segment, word.at, word.text.len()),
+                form: word.form,
+                count: 1,
+                documents: 1,
+                last: document,
+                capitals: u32::from(capital),
+                phrase: word.text.contains(' '),
+                weight: 0.0,
+            }),
+        }
+        number
+    }
+}
+
+/// English words, and the commonest of a few neighbours, that say little by themselves.
+const COMMON: &str = "a an the this that these those there here it its itself i me my mine myself we us our ours you \
+    your yours he him his she her hers they them their theirs who whom whose which what when where why how and or but \
+    nor so yet if then else than as at by for from in into of off on onto out over to up down upon with within without \
+    about above after again against all almost along already also although always among another any anyone anything \
+    are aren't around be became because become been before being below between both can can't cannot could couldn't \
+    did didn't do does doesn't doing don't done during each either enough even ever every everyone everything few \
+    first get gets getting go goes going gone got had hadn't has hasn't have haven't having however i'd i'll i'm i've \
+    is isn't it's just keep kind know last least less let let's like likely little look lot lots made make makes making \
+    many may maybe mean might more most much must need never next no none not nothing now often ok okay once one only \
+    other others otherwise own per perhaps please pretty put quite rather really right said same say see seem several \
+    shall should shouldn't since some someone something sometimes soon still such sure take tell thank thanks that's \
+    there's they're thing things think through thus too try two under until use used using usually very want was \
+    wasn't way we'd we'll we're we've well went were weren't what's while will won't would wouldn't yeah yes you'd \
+    you'll you're you've great good nice hi hello hey great happy help sounds looks able based ensure include \
+    including consider step example provide specific different various new \
+    der die das den dem des ein eine einen und oder aber nicht ist sind war ich du er sie es wir ihr mit auf für von \
+    zu im am le la les un une des et ou est sont je tu il elle nous vous dans pour avec sur que qui el los las una y \
+    o es son yo con por para en de del no se lo";
+
+static COMMON_KEYS: LazyLock<HashSet<u64>> = LazyLock::new(|| COMMON.split_whitespace().map(key).collect());
+
+fn is_common(word: &Word<'_>) -> bool {
+    let small = word.text.len() < 2 && word.form != Form::Figure;
+    small || (word.form != Form::Figure && word.text.len() <= 12 && COMMON_KEYS.contains(&word.key))
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::{NodeId, NodeRange, SummaryMetadata};
+
+    use super::*;
+    use crate::segments::cut;
+
+    fn topics(text: &str, handed_down: &[&str]) -> Vec<String> {
+        let mut segments = Vec::new();
+        cut(0, text, &mut segments);
+        let source = SummarySource {
+            nodes: NodeRange::single(NodeId::FIRST),
+            role: None,
+            speaker: String::new(),
+            text: text.into(),
+            metadata: SummaryMetadata {
+                topics: handed_down.iter().map(|&topic| topic.into()).collect(),
+                ..SummaryMetadata::default()
+            },
+        };
+        Terms::read(&segments, 1).topics(&segments, &[source], 5)
+    }
+
+    #[test]
+    fn topics_are_what_is_said_often_and_names_stay_whole() {
+        let text =
+            "We fly to New York in May. The budget is tight. The budget covers hotels. New York has many hotels.";
+        let topics = topics(text, &[]);
+        assert!(topics.contains(&"New York".to_owned()), "{topics:?}");
+        assert!(topics.contains(&"budget".to_owned()), "{topics:?}");
+        assert!(topics.len() <= 5 && !topics.contains(&"York".to_owned()), "{topics:?}");
+    }
+
+    #[test]
+    fn topics_of_the_sources_are_merged_with_the_words() {
+        let topics = topics("The deployment failed.", &["Deployments", "on; call"]);
+        assert_eq!(topics[0], "Deployments");
+        assert!(topics.contains(&"on call".to_owned()), "{topics:?}");
+        assert!(!topics.contains(&"deployment".to_owned()), "{topics:?}");
+    }
+
+    #[test]
+    fn figures_weigh_more_than_words() {
+        let mut segments = Vec::new();
+        cut(0, "The invoice 4711 waits.", &mut segments);
+        let terms = Terms::read(&segments, 1);
+        let weights: Vec<_> = terms.of_segment(0).iter().map(|&term| terms.weight(term)).collect();
+        assert_eq!(weights.len(), 3);
+        assert!(weights[1] > weights[0] && weights[1] > weights[2]);
+    }
+}
