@@ -111,8 +111,10 @@ impl Terms {
             segments.get(segment).and_then(|segment| segment.text.get(at..at + length)).unwrap_or_default()
         };
         let mut own: Vec<&Term> = self.terms.iter().filter(|term| term.may_be_topic(surface(term))).collect();
-        let worth =
-            |term: &Term| term.weight * (0.5 + to_f32(term.count)).ln_1p() * if term.phrase { 1.2 } else { 1.0 };
+        let worth = |term: &Term| {
+            let whole_name = if term.phrase { 1.1 * NAME / PHRASE } else { 1.0 };
+            term.weight * to_f32(term.count).ln_1p() * whole_name
+        };
         own.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.place.cmp(&b.place)));
         for term in own.into_iter().take(most * 4) {
             let topic = clean_topic(surface(term));
