@@ -10,7 +10,7 @@ const WINDOW: usize = 64 << 10;
 
 /// Bytes after which a text is cut wherever it stands. Below the million steps at which the
 /// tokenizer's regular expressions give up.
-const LONGEST_WINDOW: usize = 256 << 10;
+const LONGEST_WINDOW: usize = 128 << 10;
 
 /// A vocabulary that ships inside the binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +51,7 @@ impl fmt::Display for Encoding {
 /// Making one costs nothing: the vocabulary is read at the first count, once for the whole process.
 /// Special tokens such as `<|endoftext|>` count as the ordinary text they are.
 ///
-/// Counts are exact for texts in which, every 256 KiB, a word ends before a space or before
+/// Counts are exact for texts in which, every 64 KiB or so, a word ends before a space or before
 /// punctuation. A longer run is cut, each cut changing the count by a few tokens, because
 /// its cost would otherwise have no bound.
 ///
@@ -228,14 +228,13 @@ mod tests {
         assert_eq!(TiktokenCounter::cl100k().count(""), 0);
     }
 
-    /// Longer than any stack or step limit of the regular expressions.
     #[test]
-    fn huge_runs_are_counted() {
+    fn a_huge_run_is_counted_to_a_few_tokens() {
         for counter in COUNTERS {
             for unit in ["a", "aB", " ", "\n", " \n", "\t", "!", "é", "漢", "7", "👍", "\u{300}", "'s"] {
-                let text = unit.repeat((2 << 20) / unit.len());
-                let count = counter.count(&text) as usize;
-                assert!(count > 0 && count < text.len(), "{unit:?}: {count}");
+                let text = unit.repeat(LONGEST_WINDOW * 5 / 4 / unit.len());
+                let off = counter.count(&text).abs_diff(whole(counter, &text));
+                assert!(off <= 4, "{unit:?}: off by {off}");
             }
         }
     }
@@ -278,7 +277,7 @@ mod tests {
         #[test]
         fn windows_are_bounded_and_lose_nothing(text in "\\PC{0,200}", window in 1usize..20, longest in 1usize..20) {
             let pieces: Vec<&str> = Windows::new(&text, window, longest).collect();
-            prop_assert_eq!(pieces.concat(), text);
+            prop_assert_eq!(pieces.concat(), text.clone());
             prop_assert!(pieces.iter().all(|piece| !piece.is_empty()));
             prop_assert!(pieces.iter().all(|piece| piece.len() <= window.max(longest).max(4)));
         }

@@ -183,7 +183,8 @@ mod tests {
             for file in package.files {
                 assert!(is_digest(file.sha256) && file.size > 0, "{}", file.path);
                 assert!(paths.insert(file.path), "{} is kept twice", file.path);
-                let inside = Path::new(file.path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+                let inside =
+                    Path::new(file.path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
                 assert!(inside, "{}", file.path);
             }
         }

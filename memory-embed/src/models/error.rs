@@ -1,8 +1,13 @@
 //! Why a model cannot be used.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use memory_core::{BoxError, EmbedError};
+
+const HOW_TO_GET_IT: &str = "run `memory model fetch`";
 
 /// Why a model cannot be located or loaded.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +30,7 @@ pub enum ModelError {
         variable: &'static str,
     },
     /// A file is not the one that was pinned.
-    #[error("{path} has SHA-256 {actual}, expected {expected}: run `memory model fetch`")]
+    #[error("{path} has SHA-256 {actual}, expected {expected}: run `memory model fetch --force`")]
     Checksum {
         /// The file.
         path: PathBuf,
@@ -53,7 +58,9 @@ pub enum ModelError {
         source: BoxError,
     },
     /// A process can hold one ONNX Runtime.
-    #[error("ONNX Runtime is already loaded from {loaded}, so {asked} cannot be: use the same library, or another process")]
+    #[error(
+        "ONNX Runtime is already loaded from {loaded}, so {asked} cannot be: use the same library, or another process"
+    )]
     OtherRuntime {
         /// The library in use.
         loaded: PathBuf,
@@ -91,6 +98,22 @@ pub enum ModelError {
     /// The operating system gave no thread for the model to run on.
     #[error("no thread could be started for the model")]
     Thread(#[source] io::Error),
+}
+
+impl ModelError {
+    /// `what` is not at `path`.
+    pub(crate) fn missing(what: &str, path: &Path) -> Self {
+        Self::Missing { what: what.to_owned(), path: path.to_path_buf(), how: HOW_TO_GET_IT }
+    }
+
+    /// `what` cannot be read from `path`.
+    pub(crate) fn reading(what: &str, path: &Path, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::NotFound {
+            Self::missing(what, path)
+        } else {
+            Self::Io { path: path.to_path_buf(), source }
+        }
+    }
 }
 
 impl From<ModelError> for EmbedError {

@@ -13,8 +13,6 @@ use crate::checksum::sha256_hex_of_file;
 /// The environment variable that names the directory for models.
 pub const MODELS_VARIABLE: &str = "MEMORY_MODELS";
 
-const HOW_TO_GET_IT: &str = "run `memory model fetch`";
-
 /// A directory for runtime, models and tokenizers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelStore {
@@ -33,10 +31,12 @@ pub struct ModelFiles {
     /// The graph: `input_ids` and `attention_mask` (and `token_type_ids`, if it has it) give
     /// `last_hidden_state`, `[batch, sequence, dimensions]`.
     pub model: PathBuf,
+    /// The digest that the graph must have, in lower-case hexadecimal.
+    pub model_sha256: Option<String>,
     /// The `tokenizer.json`.
     pub tokenizer: PathBuf,
-    /// The digest that the graph must have, in lower-case hexadecimal.
-    pub sha256: Option<String>,
+    /// The digest that the tokenizer must have, in lower-case hexadecimal.
+    pub tokenizer_sha256: Option<String>,
     /// Tokens that the model reads at once, the two that enclose a text included.
     pub max_tokens: usize,
 }
@@ -87,15 +87,16 @@ impl ModelStore {
             let path = self.path_of(file);
             match fs::metadata(&path) {
                 Ok(found) if found.is_file() && found.len() == file.size => Ok(path),
-                _ => Err(ModelError::Missing { what: format!("the {role} of {}", model.name), path, how: HOW_TO_GET_IT }),
+                _ => Err(ModelError::missing(&format!("the {role} of {}", model.name), &path)),
             }
         };
         Ok(ModelFiles {
             name: model.name.to_owned(),
             runtime: find("runtime", model.runtime)?,
             model: find("graph", model.model)?,
+            model_sha256: Some(model.model.sha256.to_owned()),
             tokenizer: find("tokenizer", model.tokenizer)?,
-            sha256: Some(model.model.sha256.to_owned()),
+            tokenizer_sha256: Some(model.tokenizer.sha256.to_owned()),
             max_tokens: model.max_tokens,
         })
     }
@@ -134,7 +135,7 @@ mod tests {
         assert!(error.source().is_none());
         let EmbedError::Unavailable { what, how } = EmbedError::from(error) else { panic!("another error") };
         assert!(what.contains("libonnxruntime"), "{what}");
-        assert_eq!(how, HOW_TO_GET_IT);
+        assert_eq!(how, "run `memory model fetch`");
     }
 
     #[test]

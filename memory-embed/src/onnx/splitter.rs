@@ -1,0 +1,199 @@
+//! From a text to the sequences of token numbers that the model reads.
+
+use memory_core::BoxError;
+use tokenizers::Tokenizer;
+
+use super::chunk::{Token, plan_chunks};
+
+/// Bytes after which a text is tokenized in another step: an encoding takes a hundred times the memory of its text.
+const STEP: usize = 64 << 10;
+
+/// A longer word (the limit is in characters, of at least a byte) is a single unknown token to WordPiece.
+const LONGEST_WORD: usize = 100;
+
+/// Tokenizes texts and cuts those that are too long for the model.
+#[derive(Debug)]
+pub(super) struct Splitter {
+    tokenizer: Tokenizer,
+    begin: u32,
+    end: u32,
+    pad: u32,
+    /// Tokens between `begin` and `end`, at most.
+    limit: usize,
+    overlap: usize,
+}
+
+impl Splitter {
+    /// Reads a `tokenizer.json` for a model that reads `max_tokens` at once.
+    ///
+    /// Its own padding and truncation are dropped, and text such as `[SEP]` is text.
+    pub(super) fn new(json: &[u8], max_tokens: usize, overlap: usize) -> Result<Self, BoxError> {
+        let mut tokenizer = Tokenizer::from_bytes(json)?;
+        let pad = tokenizer.get_padding().map_or(0, |padding| padding.pad_id);
+        tokenizer.with_padding(None).with_truncation(None)?;
+        tokenizer.set_encode_special_tokens(true);
+        let frame = tokenizer.encode_fast("", true)?;
+        let &[begin, end] = frame.get_ids() else {
+            return Err(format!("it encloses a text in {} tokens, not in 2", frame.len()).into());
+        };
+        Ok(Self { tokenizer, begin, end, pad, limit: max_tokens.saturating_sub(2), overlap })
+    }
+
+    /// The token that fills up a row of a batch.
+    pub(super) fn pad(&self) -> u32 {
+        self.pad
+    }
+
+    /// The sequences of `text`, at least one, each with its enclosing tokens and none too long for the model.
+    pub(super) fn split(&self, text: &str) -> Result<Vec<Vec<u32>>, BoxError> {
+        let tokens = self.tokens(text)?;
+        let sequence = |chunk: std::ops::Range<usize>| {
+            let inner = tokens.get(chunk).unwrap_or_default().iter().map(|token| token.id);
+            [self.begin].into_iter().chain(inner).chain([self.end]).collect()
+        };
+        Ok(plan_chunks(text, &tokens, self.limit, self.overlap).into_iter().map(sequence).collect())
+    }
+
+    fn tokens(&self, text: &str) -> Result<Vec<Token>, BoxError> {
+        let mut tokens = Vec::new();
+        for (start, step) in steps(text) {
+            let encoding = self.tokenizer.encode(step, false)?;
+            tokens.extend(
+                encoding
+                    .get_ids()
+                    .iter()
+                    .zip(encoding.get_offsets())
+                    .map(|(id, (from, to))| Token { id: *id, bytes: start + from..start + to }),
+            );
+        }
+        Ok(tokens)
+    }
+}
+
+/// Cuts a text, where that changes no token, into pieces of about [`STEP`] bytes, and cuts words longer than
+/// [`LONGEST_WORD`] bytes so that none of them is lost. Gives each piece with its offset.
+fn steps(text: &str) -> Vec<(usize, &str)> {
+    let mut cuts = Vec::new();
+    let mut step = 0;
+    let mut word = 0;
+    for (at, c) in text.char_indices() {
+        let end = at + c.len_utf8();
+        if is_word(c) {
+            if end - word > LONGEST_WORD {
+                cuts.push(at);
+                (step, word) = (at, at);
+            }
+        } else {
+            if at - step >= STEP {
+                cuts.push(at);
+                step = at;
+            }
+            word = end;
+        }
+    }
+    let starts = std::iter::once(0).chain(cuts.iter().copied());
+    let ends = cuts.iter().copied().chain(std::iter::once(text.len()));
+    starts.zip(ends).filter_map(|(start, end)| Some((start, text.get(start..end)?))).collect()
+}
+
+/// Whether tokenizers never part a word at this character.
+fn is_word(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_alphanumeric() } else { !c.is_whitespace() }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// WordPiece over single letters, framed like BERT.
+    const TOKENIZER: &str = r###"{
+        "version": "1.0",
+        "truncation": {"max_length": 4, "strategy": "LongestFirst", "stride": 0},
+        "padding": {"strategy": {"Fixed": 9}, "direction": "Right", "pad_to_multiple_of": null, "pad_id": 7, "pad_type_id": 0, "pad_token": "[PAD]"},
+        "added_tokens": [
+            {"id": 0, "content": "[CLS]", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true},
+            {"id": 1, "content": "[SEP]", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}
+        ],
+        "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": true},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "[SEP]", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {"[CLS]": {"id": "[CLS]", "ids": [0], "tokens": ["[CLS]"]}, "[SEP]": {"id": "[SEP]", "ids": [1], "tokens": ["[SEP]"]}}
+        },
+        "decoder": null,
+        "model": {
+            "type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+            "vocab": {"[CLS]": 0, "[SEP]": 1, "[UNK]": 2, "a": 3, "##a": 4, "b": 5, ".": 6, "[PAD]": 7, "[": 8, "]": 9, "sep": 10}
+        }
+    }"###;
+
+    fn splitter(max_tokens: usize, overlap: usize) -> Splitter {
+        Splitter::new(TOKENIZER.as_bytes(), max_tokens, overlap).unwrap()
+    }
+
+    #[test]
+    fn the_files_own_padding_and_truncation_are_dropped() {
+        assert_eq!(splitter(20, 0).split("a b a b a b a").unwrap(), [[0, 3, 5, 3, 5, 3, 5, 3, 1]]);
+        assert_eq!(splitter(20, 0).pad(), 7);
+    }
+
+    #[test]
+    fn the_empty_text_is_one_sequence() {
+        assert_eq!(splitter(20, 2).split("").unwrap(), [[0, 1]]);
+    }
+
+    #[test]
+    fn names_of_special_tokens_are_text() {
+        assert_eq!(splitter(20, 2).split("[SEP]").unwrap(), [[0, 8, 10, 9, 1]]);
+    }
+
+    #[test]
+    fn a_long_text_makes_several_sequences() {
+        assert_eq!(
+            splitter(5, 1).split("a b. b a.").unwrap(),
+            [vec![0, 3, 5, 6, 1], vec![0, 6, 5, 1], vec![0, 5, 3, 6, 1]]
+        );
+    }
+
+    #[test]
+    fn a_word_beyond_the_vocabularys_limit_is_not_lost() {
+        let word = "a".repeat(250);
+        let sequences = splitter(64, 0).split(&word).unwrap();
+        assert_eq!(sequences.iter().map(|sequence| sequence.len() - 2).sum::<usize>(), 250);
+        assert!(!sequences.concat().contains(&2));
+    }
+
+    #[test]
+    fn another_frame_is_refused() {
+        let json = TOKENIZER.replace(
+            r#"[{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}"#,
+            r#"[{"Sequence": {"id": "A", "type_id": 0}}"#,
+        );
+        let error = Splitter::new(json.as_bytes(), 20, 0).unwrap_err();
+        assert!(error.to_string().contains("in 1 tokens"), "{error}");
+    }
+
+    #[test]
+    fn a_text_without_blanks_is_taken_in_bounded_steps() {
+        for unit in ["a", "ab.", "漢", "{\"k\":1}"] {
+            let text = unit.repeat(4 * STEP / unit.len());
+            assert!(steps(&text).iter().all(|(_, step)| step.len() <= STEP + LONGEST_WORD), "{unit}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn steps_are_the_text(text in "(\\PC|[a-z]{60}|[ \n.]){0,40}") {
+            let mut at = 0;
+            for (start, step) in steps(&text) {
+                prop_assert_eq!(start, at);
+                at += step.len();
+            }
+            prop_assert_eq!(at, text.len());
+        }
+    }
+}

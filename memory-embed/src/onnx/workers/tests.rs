@@ -1,0 +1,181 @@
+//! Tests of the queue with an engine that needs no model.
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::atomic::{AtomicUsize, Ordering},
+    sync::mpsc::{Receiver, Sender, channel},
+    task::{Context, Poll, Waker},
+};
+
+use super::*;
+
+/// Gives each sequence its first token as its vector, once it may.
+struct Gated {
+    /// One message lets one batch through; when the sender is gone, all pass.
+    gate: Arc<Mutex<Receiver<()>>>,
+    seen: Sender<Vec<Vec<u32>>>,
+}
+
+impl Engine for Gated {
+    fn embed(&mut self, sequences: &[&[u32]]) -> Result<Vec<Vec<f32>>, EngineError> {
+        self.seen.send(sequences.iter().map(|sequence| sequence.to_vec()).collect()).unwrap();
+        let _ = self.gate.lock().unwrap().recv();
+        sequences
+            .iter()
+            .map(|sequence| match sequence[0] {
+                13 => panic!("unlucky"),
+                14 => Err(EngineError::BadOutput("nonsense".to_owned())),
+                first => Ok(vec![f32::from(u8::try_from(first).unwrap())]),
+            })
+            .collect()
+    }
+}
+
+struct Fixture {
+    workers: Workers,
+    open: Option<Sender<()>>,
+    seen: Receiver<Vec<Vec<u32>>>,
+    started: Arc<AtomicUsize>,
+}
+
+impl Fixture {
+    /// A text is a list of numbers; `/` parts its sequences.
+    fn new(workers: usize, queue: usize) -> Self {
+        let (open, gate) = channel();
+        let (send, seen) = channel();
+        let gate = Arc::new(Mutex::new(gate));
+        let started = Arc::new(AtomicUsize::new(1));
+        let engine = move || Box::new(Gated { gate: Arc::clone(&gate), seen: send.clone() }) as Box<dyn Engine>;
+        let first = engine();
+        let engine = Mutex::new(engine);
+        let count = Arc::clone(&started);
+        let parts = Parts {
+            model: ModelId::new("test"),
+            split: Box::new(|text| {
+                assert!(text != "panic");
+                text.split('/').map(|sequence| sequence.split(' ').map(|token| Ok(token.parse()?)).collect()).collect()
+            }),
+            start: Box::new(move || {
+                count.fetch_add(1, Ordering::SeqCst);
+                Ok(engine.lock().unwrap()())
+            }),
+            workers,
+            batch_tokens: 2,
+            queue,
+        };
+        Self { workers: Workers::start(parts, first).unwrap(), open: Some(open), seen, started }
+    }
+
+    fn open(mut self) -> Self {
+        self.open = None;
+        self
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Embeddings, EmbedError> {
+        pollster::block_on(self.workers.embed(texts, Urgency::Indexing))
+    }
+}
+
+fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn vectors_come_in_the_order_of_texts_and_chunks() {
+    let fixture = Fixture::new(3, 8).open();
+    let texts: Vec<String> = (0..50)
+        .map(|n| format!("{n} 0/{}", 100 + n))
+        .map(|text| text.replace("13 ", "12 ").replace("14 ", "12 "))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let embeddings = fixture.embed(&texts).unwrap();
+    assert_eq!(embeddings.len(), 50);
+    for (n, chunks) in (0_u8..).zip(&embeddings) {
+        let first = if n == 13 || n == 14 { 12 } else { n };
+        assert_eq!(*chunks, [[f32::from(first)], [f32::from(100 + n)]]);
+    }
+}
+
+#[test]
+fn no_texts_need_no_worker() {
+    assert!(Fixture::new(1, 1).embed(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn a_question_goes_before_the_batches_that_wait() {
+    let fixture = Fixture::new(1, 8);
+    let mut indexing = pin!(fixture.workers.embed(&["1 0/2 0/3 0"], Urgency::Indexing));
+    assert!(poll(indexing.as_mut()).is_pending());
+    assert_eq!(fixture.seen.recv().unwrap(), [[1, 0]]);
+    let mut question = pin!(fixture.workers.embed(&["9 0"], Urgency::Question));
+    assert!(poll(question.as_mut()).is_pending());
+    let fixture_open = fixture.open.as_ref().unwrap();
+    fixture_open.send(()).unwrap();
+    assert_eq!(fixture.seen.recv().unwrap(), [[9, 0]]);
+    for _ in 0..3 {
+        fixture_open.send(()).unwrap();
+    }
+    assert_eq!(pollster::block_on(question).unwrap(), [[[9.0]]]);
+    assert_eq!(pollster::block_on(indexing).unwrap(), [[[1.0], [2.0], [3.0]]]);
+}
+
+#[test]
+fn callers_wait_when_the_queue_is_full() {
+    let fixture = Fixture::new(1, 1);
+    let mut first = pin!(fixture.workers.embed(&["1"], Urgency::Indexing));
+    let mut second = pin!(fixture.workers.embed(&["2"], Urgency::Indexing));
+    assert!(poll(first.as_mut()).is_pending());
+    assert!(poll(second.as_mut()).is_pending());
+    assert_eq!(fixture.seen.recv().unwrap(), [[1]]);
+    assert_eq!(fixture.workers.shared.lock().waiting(), 0, "the second was let in");
+    fixture.open.as_ref().unwrap().send(()).unwrap();
+    assert_eq!(pollster::block_on(first).unwrap(), [[[1.0]]]);
+    fixture.open.as_ref().unwrap().send(()).unwrap();
+    assert_eq!(pollster::block_on(second).unwrap(), [[[2.0]]]);
+}
+
+#[test]
+fn work_that_nobody_waits_for_is_given_up() {
+    let fixture = Fixture::new(1, 8);
+    {
+        let mut dropped = pin!(fixture.workers.embed(&["1 0/2 0/3 0"], Urgency::Indexing));
+        assert!(poll(dropped.as_mut()).is_pending());
+        assert_eq!(fixture.seen.recv().unwrap(), [[1, 0]]);
+    }
+    let fixture = fixture.open();
+    assert_eq!(fixture.embed(&["7"]).unwrap(), [[[7.0]]]);
+    assert_eq!(fixture.seen.recv().unwrap(), [[7]]);
+}
+
+#[test]
+fn workers_start_only_when_work_piles_up() {
+    let fixture = Fixture::new(3, 8).open();
+    fixture.embed(&["1", "2", "3"]).unwrap();
+    assert_eq!(fixture.started.load(Ordering::SeqCst), 1);
+    let many = vec!["1 2"; 40];
+    fixture.embed(&many).unwrap();
+    let Fixture { workers, started, .. } = fixture;
+    drop(workers);
+    assert_eq!(started.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn a_panic_fails_one_request_and_no_more() {
+    let fixture = Fixture::new(1, 8).open();
+    for (text, why) in [("13", "the model's worker panicked"), ("panic", "the tokenizer panicked")] {
+        let Err(EmbedError::Backend { source, .. }) = fixture.embed(&[text]) else { panic!("{text} has a vector") };
+        assert_eq!(source.to_string(), why);
+    }
+    assert_eq!(fixture.embed(&["7"]).unwrap(), [[[7.0]]]);
+}
+
+#[test]
+fn errors_of_tokenizer_and_model_reach_the_caller() {
+    let fixture = Fixture::new(1, 8).open();
+    assert!(matches!(fixture.embed(&["x"]), Err(EmbedError::Backend { .. })));
+    assert!(
+        matches!(fixture.embed(&["1", "14", "2 2"]), Err(EmbedError::BadOutput { what, .. }) if what == "nonsense")
+    );
+    assert_eq!(fixture.embed(&["7"]).unwrap(), [[[7.0]]]);
+}

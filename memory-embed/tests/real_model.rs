@@ -1,0 +1,199 @@
+//! The pinned model, run for real.
+
+use std::{env, fs, thread};
+
+use memory_core::{EmbedError, Embedder};
+use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelFiles, ModelStore, OnnxEmbedder, OnnxOptions};
+use pollster::block_on;
+
+/// The files of the model; without them a test is skipped, but fails where `CI=true`.
+fn files_or_skip() -> Option<ModelFiles> {
+    match ModelStore::discover(None).and_then(|store| store.locate(&ALL_MINILM_L6_V2)) {
+        Ok(files) => Some(files),
+        Err(error) if env::var_os("CI").is_some_and(|ci| ci == "true") => panic!("{error}"),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn embedder_or_skip() -> Option<OnnxEmbedder> {
+    Some(OnnxEmbedder::load(&files_or_skip()?, &OnnxOptions::default().workers(2)).unwrap())
+}
+
+fn documents(embedder: &OnnxEmbedder, texts: &[&str]) -> Vec<Vec<Vec<f32>>> {
+    block_on(embedder.embed_documents(texts)).unwrap()
+}
+
+fn query(embedder: &OnnxEmbedder, text: &str) -> Vec<f32> {
+    block_on(embedder.embed_query(text)).unwrap()
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn assert_near(a: &[f32], b: &[f32], tolerance: f32) {
+    assert_eq!(a.len(), b.len());
+    for (at, (a, b)) in a.iter().zip(b).enumerate() {
+        assert!((a - b).abs() <= tolerance, "component {at}: {a} and {b}");
+    }
+}
+
+const DISK: &str = "The deploy failed because the disk was full.";
+const SPACE: &str = "Release was aborted: no space left on device.";
+const TULIPS: &str = "She planted tulips in the garden last spring.";
+
+/// Sentences enough for several chunks, with one fact at the end.
+fn long_text() -> String {
+    let filler = "The meeting went on with remarks about the weather, the coffee and the chairs. ";
+    filler.repeat(40) + "Finally Maya said that the database password rotates every ninety days."
+}
+
+#[test]
+fn vectors_are_those_of_the_reference() {
+    let Some(embedder) = embedder_or_skip() else { return };
+    // By onnxruntime 1.31.1 and tokenizers 0.23.3 in Python from the same files.
+    let vectors = documents(&embedder, &[DISK, SPACE, TULIPS]);
+    let [disk, space, tulips] = vectors.iter().map(|chunks| chunks[0].as_slice()).collect::<Vec<_>>()[..] else {
+        panic!()
+    };
+    assert_near(&disk[..6], &[0.026_844, -0.036_894, -0.003_853, -0.094_184, 0.053_940, -0.085_776], 1e-4);
+    assert_near(&space[..6], &[0.017_366, -0.005_396, 0.029_381, -0.006_662, 0.066_919, -0.024_406], 1e-4);
+    assert!((cosine(disk, space) - 0.570_731).abs() < 1e-4);
+    assert!((cosine(disk, tulips) - 0.110_288).abs() < 1e-4);
+}
+
+#[test]
+fn like_meanings_are_nearer_than_unlike_ones() {
+    let Some(embedder) = embedder_or_skip() else { return };
+    let question = query(&embedder, "Why did the rollout break?");
+    let vectors = documents(&embedder, &[DISK, SPACE, TULIPS]);
+    let scores: Vec<f32> = vectors.iter().map(|chunks| cosine(&question, &chunks[0])).collect();
+    assert!(scores[0] > scores[2] + 0.2 && scores[1] > scores[2] + 0.2, "{scores:?}");
+}
+
+#[test]
+fn every_text_has_unit_vectors_of_the_stated_dimensions() {
+    let Some(embedder) = embedder_or_skip() else { return };
+    assert_eq!(embedder.dimensions(), 384);
+    let long = long_text();
+    let unbroken = "f81d4fae7dec11d0a76500a0c91e6bf6".repeat(60);
+    let code = "fn f(x: u8) -> u8 {\n    x.wrapping_add(1)\n}\n".repeat(60);
+    let japanese = "会議は月曜日に延期されました。".repeat(60);
+    let texts = ["", " \n\t", "a", "👍🏽", "[SEP] [MASK]", "\0\u{feff}", &long, &unbroken, &code, &japanese];
+    for (text, chunks) in texts.iter().zip(documents(&embedder, &texts)) {
+        assert!(!chunks.is_empty());
+        assert_eq!(chunks.len() > 1, text.len() > 1000, "{} chunks of {} bytes", chunks.len(), text.len());
+        for vector in chunks {
+            assert_eq!(vector.len(), 384);
+            assert!((cosine(&vector, &vector) - 1.0).abs() < 1e-5);
+        }
+    }
+}
+
+#[test]
+fn a_vector_does_not_depend_on_the_texts_beside_it() {
+    let Some(embedder) = embedder_or_skip() else { return };
+    let long = long_text();
+    let texts = [
+        DISK,
+        "Yes.",
+        &long,
+        SPACE,
+        "",
+        TULIPS,
+        "A much longer remark, with many more words in it, and with commas too.",
+    ];
+    let together = documents(&embedder, &texts);
+    for (text, chunks) in texts.iter().zip(&together) {
+        let alone = documents(&embedder, &[text]).remove(0);
+        assert_eq!(alone.len(), chunks.len());
+        for (alone, together) in alone.iter().zip(chunks) {
+            assert_near(alone, together, 1e-4);
+        }
+    }
+}
+
+#[test]
+fn vectors_come_in_the_order_of_the_texts() {
+    let Some(embedder) = embedder_or_skip() else { return };
+    let texts: Vec<String> = (0..60).map(|n| format!("Remark {n}{}", " and so on".repeat(n % 7))).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    for (text, chunks) in texts.iter().zip(documents(&embedder, &texts)) {
+        assert_near(&chunks[0], &query(&embedder, text), 1e-4);
+    }
+}
+
+#[test]
+fn nothing_of_a_long_text_is_lost() {
+    let Some(embedder) = embedder_or_skip() else { return };
+    let long = long_text();
+    let chunks = documents(&embedder, &[&long]).remove(0);
+    assert!(chunks.len() >= 3, "{} chunks", chunks.len());
+    let question = query(&embedder, "How often does the database password change?");
+    let scores: Vec<f32> = chunks.iter().map(|chunk| cosine(&question, chunk)).collect();
+    let (last, others) = scores.split_last().unwrap();
+    assert!(others.iter().all(|other| last > other), "{scores:?}");
+}
+
+#[test]
+fn a_long_query_is_near_all_its_chunks() {
+    let Some(embedder) = embedder_or_skip() else { return };
+    let long = long_text();
+    let vector = query(&embedder, &long);
+    assert!((cosine(&vector, &vector) - 1.0).abs() < 1e-5);
+    for chunk in &documents(&embedder, &[&long])[0] {
+        assert!(cosine(&vector, chunk) > 0.5);
+    }
+}
+
+#[test]
+fn callers_on_many_threads_get_their_own_vectors() {
+    let Some(embedder) = embedder_or_skip() else { return };
+    let expected = documents(&embedder, &[DISK, SPACE, TULIPS]);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            for (text, chunks) in [DISK, SPACE, TULIPS].iter().zip(&expected) {
+                let embedder = &embedder;
+                scope.spawn(move || assert_near(&query(embedder, text), &chunks[0], 1e-4));
+            }
+        }
+    });
+}
+
+#[test]
+fn the_model_is_named_with_the_digest_of_its_graph() {
+    let Some(embedder) = embedder_or_skip() else { return };
+    assert_eq!(embedder.model().as_str(), "all-MiniLM-L6-v2/int8@8199be6f699a");
+}
+
+#[test]
+fn damaged_files_are_typed_errors() {
+    let Some(files) = files_or_skip() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let damaged = directory.path().join("damaged");
+    fs::write(&damaged, b"\x08\x07 no graph and no tokenizer").unwrap();
+    let load = |files: &ModelFiles| OnnxEmbedder::load(files, &OnnxOptions::default()).unwrap_err();
+
+    let pinned = ModelFiles { model: damaged.clone(), ..files.clone() };
+    assert!(matches!(load(&pinned), ModelError::Checksum { path, .. } if path == damaged));
+    let unpinned = ModelFiles { model_sha256: None, ..pinned };
+    assert!(matches!(load(&unpinned), ModelError::Graph { path, .. } if path == damaged));
+    let tokenizer = ModelFiles { tokenizer: damaged.clone(), tokenizer_sha256: None, ..files.clone() };
+    assert!(matches!(load(&tokenizer), ModelError::Tokenizer { path, .. } if path == damaged));
+    let missing = ModelFiles { runtime: directory.path().join("libonnxruntime.so"), ..files };
+    assert!(matches!(EmbedError::from(load(&missing)), EmbedError::Unavailable { .. }));
+}
+
+#[test]
+fn a_second_runtime_in_the_process_is_refused_by_name() {
+    let Some(files) = files_or_skip() else { return };
+    let _embedder = OnnxEmbedder::load(&files, &OnnxOptions::default()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let runtime = directory.path().join("libonnxruntime.so");
+    fs::copy(&files.runtime, &runtime).unwrap();
+    let error = OnnxEmbedder::load(&ModelFiles { runtime, ..files }, &OnnxOptions::default()).unwrap_err();
+    assert!(matches!(error, ModelError::OtherRuntime { .. }), "{error}");
+}
