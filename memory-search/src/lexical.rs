@@ -3,9 +3,11 @@
 mod analyzer;
 mod bm25;
 mod fold;
+mod index;
 mod postings;
 mod stop_words;
 
 pub(crate) use analyzer::{Analyzer, NodeTerms, indexed_text};
 pub(crate) use bm25::{Bm25, Collection, QuestionTerm};
+pub(crate) use index::{Indexed, WordIndex};
 pub(crate) use postings::Postings;

@@ -105,7 +105,11 @@ impl Analyzer {
             let unspaced = is_unspaced(first);
             let end = rest.find(|c| is_unspaced(c) != unspaced).unwrap_or(rest.len());
             let (run, after) = rest.split_at(end);
-            if unspaced { characters(run, purpose, emit) } else { self.spaced(run, emit) }
+            if unspaced {
+                characters(run, purpose, emit)
+            } else {
+                self.spaced(run, emit)
+            }
             rest = after;
         }
     }

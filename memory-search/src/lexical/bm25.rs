@@ -35,33 +35,60 @@ impl Bm25 {
     /// Suits long turns of an agent.
     pub(crate) const AGENT: Self = Self { k1: 1.2, b: 0.8 };
 
-    /// Adds the score of one term to each node that holds it.
-    fn add_term(self, postings: &Postings, term: &QuestionTerm, average_length: f32, scores: &mut [f32]) {
-        let Self { k1, b } = self;
-        for (index, count) in postings.occurrences(&term.text) {
-            let (Some(score), Some(&length)) = (scores.get_mut(index), postings.lengths().get(index)) else { break };
-            let (count, length) = (to_f32(count), to_f32(length));
-            *score += term.idf * count * (k1 + 1.0) / (count + k1 * (1.0 - b + b * length / average_length));
-        }
-    }
-
     /// The score of every node, 0 for one that holds no term of the question.
     pub(crate) fn scores(self, postings: &Postings, terms: &[QuestionTerm], all: Collection) -> Vec<f32> {
-        let mut scores = vec![0.0; postings.lengths().len()];
+        let lengths: Vec<_> = postings.lengths().iter().map(|&length| to_f32(length)).collect();
+        let mut scores = vec![0.0; lengths.len()];
         for term in terms {
-            self.add_term(postings, term, all.average_length(), &mut scores);
+            for (index, count) in postings.occurrences(&term.text) {
+                if let (Some(score), Some(length)) = (scores.get_mut(index), lengths.get(index)) {
+                    *score += term.idf * self.weight(to_f32(count), length / all.average_length());
+                }
+            }
         }
         scores
     }
+
+    /// The score of every node together with its neighbours: of a text that holds the node twice and the nodes right
+    /// before and after it once. What answers a question is often said in reply to the words that the question uses.
+    pub(crate) fn window_scores(self, postings: &Postings, terms: &[QuestionTerm], all: Collection) -> Vec<f32> {
+        let lengths: Vec<_> = postings.lengths().iter().map(|&length| to_f32(length)).collect();
+        let lengths = windows(&lengths);
+        let average_length = 4.0 * all.average_length();
+        let mut scores = vec![0.0; lengths.len()];
+        let mut counts = vec![0.0; lengths.len()];
+        for term in terms {
+            counts.fill(0.0);
+            for (index, count) in postings.occurrences(&term.text) {
+                if let Some(slot) = counts.get_mut(index) {
+                    *slot = to_f32(count);
+                }
+            }
+            for ((score, count), length) in scores.iter_mut().zip(windows(&counts)).zip(&lengths) {
+                *score += term.idf * self.weight(count, length / average_length);
+            }
+        }
+        scores
+    }
+
+    /// What `count` occurrences count for in a text of `length` times the average.
+    fn weight(self, count: f32, length: f32) -> f32 {
+        let Self { k1, b } = self;
+        count * (k1 + 1.0) / (count + k1 * (1.0 - b + b * length))
+    }
+}
+
+/// Each value twice, with its neighbours.
+fn windows(values: &[f32]) -> Vec<f32> {
+    let before = std::iter::once(&0.0).chain(values);
+    let after = values.iter().skip(1).chain(std::iter::once(&0.0));
+    values.iter().zip(before).zip(after).map(|((value, before), after)| before + 2.0 * value + after).collect()
 }
 
 impl Collection {
     /// These nodes and those of one more conversation.
     pub(crate) fn with(self, postings: &Postings) -> Self {
-        Self {
-            nodes: self.nodes + postings.through(),
-            total_length: self.total_length + postings.total_length(),
-        }
+        Self { nodes: self.nodes + postings.through(), total_length: self.total_length + postings.total_length() }
     }
 
     /// Terms of a node on average, at least 1.

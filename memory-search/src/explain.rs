@@ -1,0 +1,58 @@
+//! Why hits are where they are, as a table.
+
+use std::fmt;
+
+use memory_core::{Hit, Signal};
+
+/// Hits by row, signals by column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation<'a> {
+    /// The signals' names, in order of how much they add over all hits together.
+    pub signals: Vec<&'static str>,
+    /// The hits, as given.
+    pub hits: &'a [Hit],
+}
+
+impl<'a> Explanation<'a> {
+    /// Explains the order of `hits`.
+    #[must_use]
+    pub fn of(hits: &'a [Hit]) -> Self {
+        let mut sums: Vec<(&'static str, f32)> = Vec::new();
+        for signal in hits.iter().flat_map(|hit| &hit.signals) {
+            match sums.iter_mut().find(|(name, _)| *name == signal.name) {
+                Some((_, sum)) => *sum += signal.share,
+                None => sums.push((signal.name, signal.share)),
+            }
+        }
+        sums.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+        Self { signals: sums.into_iter().map(|(name, _)| name).collect(), hits }
+    }
+
+    /// What one signal said of a hit; `None` where it said nothing.
+    #[must_use]
+    pub fn signal(hit: &'a Hit, name: &str) -> Option<&'a Signal> {
+        hit.signals.iter().find(|signal| signal.name == name)
+    }
+}
+
+impl fmt::Display for Explanation<'_> {
+    /// A line for each hit: rank, place, score, and for each signal its share of the score and what it measured.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = |hit: &Hit| format!("{}/{}", hit.conversation, hit.node);
+        let width = self.hits.iter().map(|hit| place(hit).chars().count()).max().unwrap_or(0).max(4);
+        write!(f, "{:>4}  {:<width$}  {:>6}", "rank", "node", "score")?;
+        for name in &self.signals {
+            write!(f, "  {name:>16}")?;
+        }
+        for (index, hit) in self.hits.iter().enumerate() {
+            write!(f, "\n{:>4}  {:<width$}  {:>6.3}", index + 1, place(hit), hit.score.value)?;
+            for name in &self.signals {
+                match Self::signal(hit, name) {
+                    Some(Signal { value, share, .. }) => write!(f, "  {:>16}", format!("{share:.3} ({value:.3})"))?,
+                    None => write!(f, "  {:>16}", "-")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! Several signals become one score.
+
+use memory_core::Signal;
+
+/// What one signal says of every candidate.
+#[derive(Debug)]
+pub(crate) struct Column {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its part in the sum, from 0.
+    pub(crate) weight: f32,
+    /// The value that adds nothing; `None` for the lowest that there is.
+    pub(crate) floor: Option<f32>,
+    /// What it measured of each candidate; NaN where it measured nothing.
+    pub(crate) values: Vec<f32>,
+}
+
+/// Candidates with a score.
+#[derive(Debug)]
+pub(crate) struct Fused {
+    columns: Vec<(Column, Range)>,
+    /// The score of each candidate, 0..=1.
+    pub(crate) scores: Vec<f32>,
+}
+
+/// Which values of a column become 0 and 1.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    low: f32,
+    high: f32,
+}
+
+impl Range {
+    fn of(column: &Column) -> Self {
+        let values = || column.values.iter().copied();
+        let low = column.floor.unwrap_or_else(|| values().fold(f32::INFINITY, f32::min));
+        Self { low, high: values().fold(f32::NEG_INFINITY, f32::max) }
+    }
+
+    /// `value` as a share of the way from low to high, 0 where nothing was measured. Where all are equal, what is
+    /// above 0 is as good as can be.
+    fn share(self, value: f32) -> f32 {
+        if value > self.low {
+            (value - self.low) / (self.high - self.low)
+        } else {
+            f32::from(u8::from(value > 0.0 && self.high <= self.low))
+        }
+    }
+}
+
+impl Fused {
+    /// A convex sum: each signal is stretched to 0..=1 over all candidates (min-max), weighted, and added. Weights
+    /// are taken in proportion, so that without one signal the others keep their balance.
+    ///
+    /// All columns must be equally long.
+    pub(crate) fn of(mut columns: Vec<Column>) -> Self {
+        let sum: f32 = columns.iter().map(|column| column.weight).sum();
+        columns.iter_mut().for_each(|column| column.weight /= sum.max(f32::MIN_POSITIVE));
+        let columns: Vec<_> = columns.into_iter().map(|column| (Range::of(&column), column)).collect();
+        let mut scores = vec![0.0; columns.first().map_or(0, |(_, column)| column.values.len())];
+        for (range, column) in &columns {
+            for (score, &value) in scores.iter_mut().zip(&column.values) {
+                *score += column.weight * range.share(value);
+            }
+        }
+        Self { columns: columns.into_iter().map(|(range, column)| (column, range)).collect(), scores }
+    }
+
+    /// Why a candidate has its score: the shares add up to it; the heaviest first.
+    pub(crate) fn signals(&self, candidate: usize) -> Vec<Signal> {
+        let measured = self.columns.iter().filter_map(|(column, range)| {
+            let value = *column.values.get(candidate)?;
+            (!value.is_nan()).then(|| Signal { name: column.name, value, share: column.weight * range.share(value) })
+        });
+        let mut signals: Vec<_> = measured.collect();
+        signals.sort_by(|a, b| b.share.total_cmp(&a.share));
+        signals
+    }
+
+    /// The `limit` candidates of the highest scores above 0 that `wanted` lets through, best first; equal scores in
+    /// order of their index.
+    pub(crate) fn best(&self, limit: usize, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+        let scored = self.scores.iter().enumerate().filter(|&(index, &score)| score > 0.0 && wanted(index));
+        let mut best: Vec<_> = scored.map(|(index, &score)| (score, index)).collect();
+        let order = |a: &(f32, usize), b: &(f32, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if limit < best.len() {
+            best.select_nth_unstable_by(limit, order);
+            best.truncate(limit);
+        }
+        best.sort_unstable_by(order);
+        best.into_iter().map(|(_, index)| index).collect()
+    }
+}

@@ -1,0 +1,162 @@
+//! The retriever: words and meaning over a store.
+
+use std::sync::Arc;
+
+use memory_core::{
+    BoxFuture, ConversationId, Embedder, Excerpt, IndexReport, NodeId, NodeRange, Progress, Query, Recall,
+    RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Store, VectorIndex,
+};
+
+use crate::{
+    lexical::WordIndex,
+    pack::{PackRequest, TooLarge, pack},
+    ranking::{Pool, Ranking},
+    semantic::{NoMeaning, Semantic},
+};
+
+const EMPTY_QUESTION: &str = "nothing is recalled for an empty question";
+/// Memory that the postings of conversations not in use may take.
+const POSTINGS_BYTES: usize = 256 << 20;
+
+/// Retrieves by words and, where there are an embedding model and an index of its vectors, by meaning.
+///
+/// A score is a convex sum of three signals, each stretched to 0..=1 over all that is searched: `window` (BM25 over a
+/// message and its neighbours), `words` (BM25 over the message alone) and `cosine`. Several conversations are searched
+/// as if they were one: the rarity of a term, the average length and the stretching are those of all their messages,
+/// so the scores of their hits compare.
+///
+/// Postings live in memory and are carried on from where they end. Vectors are made for what has none yet when it is
+/// searched, which for a long conversation takes its time: [`catch_up`](Retriever::catch_up) does it beforehand. Where
+/// model, index or vectors are missing or fail, the answer is by words, and a notice says so.
+#[derive(Debug)]
+pub struct HybridRetriever {
+    store: Arc<dyn Store>,
+    words: WordIndex,
+    semantic: Semantic,
+}
+
+impl HybridRetriever {
+    /// Reads from `store`; without `embedder` or `index`, by words only.
+    #[must_use]
+    pub fn new(
+        store: Arc<dyn Store>,
+        embedder: Option<Arc<dyn Embedder>>,
+        index: Option<Arc<dyn VectorIndex>>,
+    ) -> Self {
+        Self { store, words: WordIndex::new(POSTINGS_BYTES), semantic: Semantic::new(embedder, index) }
+    }
+
+    /// Scores every node of a scope; the notices are for the caller.
+    async fn rank(&self, question: &str, scope: &Scope) -> Result<(Ranking, Vec<String>), RetrieveError> {
+        let mut conversations = Vec::new();
+        for (conversation, nodes) in self.resolve(scope).await? {
+            let (indexed, _) = self.words.catch_up(&*self.store, &conversation, nodes, &()).await?;
+            conversations.push((conversation, indexed));
+        }
+        let pool = Pool::new(conversations);
+        let words = pool.word_scores(self.words.question(question));
+        let (cosines, notices) = match self.semantic.cosines(&*self.store, question, &pool).await {
+            Ok(cosines) => (Some(cosines), Vec::new()),
+            Err(missing) => (None, vec![missing.notice()?]),
+        };
+        Ok((Ranking::new(pool, words, cosines), notices))
+    }
+
+    /// The conversations of a scope, each once and in order, with how many nodes they have.
+    async fn resolve(&self, scope: &Scope) -> Result<Vec<(ConversationId, u64)>, RetrieveError> {
+        let mut states = match scope {
+            Scope::All => self.store.conversations().await?,
+            Scope::Conversations(ids) => {
+                let mut states = Vec::with_capacity(ids.len());
+                for id in ids {
+                    states.push(self.store.conversation(id).await?);
+                }
+                states
+            }
+        };
+        states.sort_by(|a, b| a.id.cmp(&b.id));
+        states.dedup_by(|a, b| a.id == b.id);
+        Ok(states.into_iter().map(|state| (state.id, state.nodes)).collect())
+    }
+}
+
+impl Retriever for HybridRetriever {
+    fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>> {
+        Box::pin(async move {
+            if query.text.trim().is_empty() {
+                return Ok(Retrieved { hits: Vec::new(), notices: vec![EMPTY_QUESTION.to_owned()] });
+            }
+            let (ranking, notices) = self.rank(&query.text, &query.scope).await?;
+            Ok(Retrieved { hits: ranking.hits(query.limit, |_| true), notices })
+        })
+    }
+
+    fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
+        Box::pin(async move {
+            if request.question.trim().is_empty() {
+                return Ok(Recall { excerpts: Vec::new(), notices: vec![EMPTY_QUESTION.to_owned()] });
+            }
+            let (ranking, mut notices) = self.rank(&request.question, &Scope::one(&request.conversation)).await?;
+            let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
+            let hits = ranking.hits(request.limit, |node| !is_shown(node));
+            let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
+            let packed = pack(&PackRequest {
+                outline: &self.store.outline(&request.conversation).await?,
+                ranked: &ranked,
+                shown: &request.shown,
+                max_tokens: request.max_tokens,
+                per_message: request.per_message,
+                radius: request.radius,
+            });
+            if let Some(TooLarge { node, tokens }) = packed.too_large {
+                let budget = request.max_tokens;
+                notices.push(format!("the best hit, node {node}, is left out: it costs {tokens} tokens of {budget}"));
+            }
+            let excerpt = |nodes: NodeRange| Excerpt {
+                nodes,
+                hits: hits.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect(),
+            };
+            Ok(Recall { excerpts: packed.runs.into_iter().map(excerpt).collect(), notices })
+        })
+    }
+
+    fn catch_up<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>> {
+        Box::pin(async move {
+            let nodes = self.store.conversation(conversation).await?.nodes;
+            let vectors = self.semantic.vectors();
+            let words_missing = nodes.saturating_sub(self.words.through(conversation));
+            let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.through(conversation)));
+            let mut steps = Steps { progress, before: 0, total: words_missing + vectors_missing };
+            let (indexed, words) = self.words.catch_up(&*self.store, conversation, nodes, &steps).await?;
+            let mut report = IndexReport { words, embedded: 0, notices: Vec::new() };
+            steps.before = words_missing;
+            let embedded = match vectors {
+                Ok(vectors) => vectors.catch_up(&*self.store, conversation, &indexed, nodes, &steps).await,
+                Err(missing) => Err(missing),
+            };
+            match embedded {
+                Ok(embedded) => report.embedded = embedded,
+                Err(NoMeaning::Index(failed)) => return Err(failed.into()),
+                Err(missing) => report.notices.push(missing.notice()?),
+            }
+            Ok(report)
+        })
+    }
+}
+
+/// Reports several steps of work as one.
+struct Steps<'a> {
+    progress: &'a dyn Progress,
+    before: u64,
+    total: u64,
+}
+
+impl Progress for Steps<'_> {
+    fn report(&self, done: u64, _of_this_step: u64) {
+        self.progress.report(self.before + done, self.total);
+    }
+}

@@ -1,0 +1,205 @@
+//! Retrieval by meaning: what has no vector yet is embedded, and nodes are scored by cosine.
+
+use std::sync::Arc;
+
+use memory_core::{
+    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, RetrieveError, SlotScore, Store, StoreError,
+    VectorError, VectorIndex,
+};
+
+use crate::{
+    lexical::{Indexed, indexed_text},
+    ranking::Pool,
+};
+
+/// Nodes embedded, and handed to the index, at a time.
+const BATCH: u64 = 256;
+/// Batches after which the index is put on disk, so that an interrupted run loses little.
+const BATCHES_BETWEEN_FLUSHES: u64 = 16;
+
+/// An embedding model and the index of its vectors, where there are any.
+#[derive(Debug)]
+pub(crate) struct Semantic {
+    embedder: Option<Arc<dyn Embedder>>,
+    index: Option<Arc<dyn VectorIndex>>,
+}
+
+/// A model and an index that fit each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vectors<'a> {
+    embedder: &'a dyn Embedder,
+    index: &'a dyn VectorIndex,
+}
+
+/// Why meaning has no say in an answer.
+#[derive(Debug)]
+pub(crate) enum NoMeaning {
+    /// Model or index are not there, or do not fit each other; in words.
+    Missing(String),
+    /// The index failed. It is a cache, and stops no read.
+    Index(VectorError),
+    /// Something failed without which there is no answer.
+    Failed(RetrieveError),
+}
+
+impl NoMeaning {
+    /// The notice that goes with an answer by words.
+    ///
+    /// # Errors
+    /// What leaves no answer at all.
+    pub(crate) fn notice(self) -> Result<String, RetrieveError> {
+        match self {
+            Self::Missing(why) => Ok(format!("recall is by words only: {why}")),
+            Self::Index(failed) => Ok(format!("recall is by words only: the vector index failed ({failed})")),
+            Self::Failed(error) => Err(error),
+        }
+    }
+}
+
+impl From<EmbedError> for NoMeaning {
+    fn from(error: EmbedError) -> Self {
+        match error {
+            EmbedError::Unavailable { .. } => Self::Missing(error.to_string()),
+            other => Self::Failed(other.into()),
+        }
+    }
+}
+
+impl From<VectorError> for NoMeaning {
+    fn from(error: VectorError) -> Self {
+        Self::Index(error)
+    }
+}
+
+impl From<StoreError> for NoMeaning {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl Semantic {
+    pub(crate) fn new(embedder: Option<Arc<dyn Embedder>>, index: Option<Arc<dyn VectorIndex>>) -> Self {
+        Self { embedder, index }
+    }
+
+    /// The model and the index.
+    pub(crate) fn vectors(&self) -> Result<Vectors<'_>, NoMeaning> {
+        let missing = |why: &str| NoMeaning::Missing(why.to_owned());
+        let embedder = self.embedder.as_deref().ok_or_else(|| missing("no embedding model is set up"))?;
+        let index = self.index.as_deref().ok_or_else(|| missing("no vector index is set up"))?;
+        let (model, dimensions) = (embedder.model(), embedder.dimensions());
+        if (model, dimensions) != (index.model(), index.dimensions()) {
+            return Err(NoMeaning::Missing(format!(
+                "the index holds vectors of {} with {} dimensions, the embedding model is {model} with {dimensions}",
+                index.model(),
+                index.dimensions(),
+            )));
+        }
+        Ok(Vectors { embedder, index })
+    }
+
+    /// How near each node of a pool is to a question; NaN for a node without a vector. What has none is embedded
+    /// before.
+    pub(crate) async fn cosines(&self, store: &dyn Store, question: &str, pool: &Pool) -> Result<Vec<f32>, NoMeaning> {
+        let vectors = self.vectors()?;
+        let question = vectors.embedder.embed_query(question).await?;
+        let mut cosines = Vec::new();
+        for part in pool.parts() {
+            vectors.catch_up(store, &part.conversation, &part.indexed, part.nodes as u64, &()).await?;
+            cosines.extend(vectors.cosines(&part.conversation, &question, part.nodes).await?);
+        }
+        Ok(cosines)
+    }
+}
+
+impl Vectors<'_> {
+    /// All nodes up to this position have vectors.
+    pub(crate) fn through(&self, conversation: &ConversationId) -> u64 {
+        self.index.stats(conversation).through
+    }
+
+    /// Embeds the nodes behind those that have vectors, up to `last`; gives how many.
+    pub(crate) async fn catch_up(
+        &self,
+        store: &dyn Store,
+        conversation: &ConversationId,
+        indexed: &Indexed,
+        last: u64,
+        progress: &dyn Progress,
+    ) -> Result<u64, NoMeaning> {
+        let begun = self.through(conversation);
+        if begun >= last {
+            return Ok(0);
+        }
+        let _embedding = indexed.embedding.lock().await;
+        let (mut embedded, mut batches) = (0, 0);
+        while let Some(batch) = batch_after(self.through(conversation), last) {
+            embedded += self.embed(store, conversation, batch).await?;
+            if self.through(conversation) < batch.first().get() {
+                break;
+            }
+            batches += 1;
+            if batches % BATCHES_BETWEEN_FLUSHES == 0 {
+                self.index.flush().await?;
+            }
+            progress.report(self.through(conversation).min(last).saturating_sub(begun), last - begun);
+        }
+        if batches % BATCHES_BETWEEN_FLUSHES > 0 {
+            self.index.flush().await?;
+        }
+        Ok(embedded)
+    }
+
+    /// Embeds one batch; gives how many nodes it added to the index.
+    async fn embed(
+        &self,
+        store: &dyn Store,
+        conversation: &ConversationId,
+        batch: NodeRange,
+    ) -> Result<u64, NoMeaning> {
+        let nodes = store.nodes(conversation, batch).await?;
+        let texts: Vec<_> = nodes.iter().map(|node| indexed_text(&node.message)).collect();
+        let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+        let vectors = self.embedder.embed_documents(&texts).await?;
+        if vectors.len() != nodes.len() {
+            let what = format!("vectors of {} texts for {}", vectors.len(), nodes.len());
+            return Err(EmbedError::BadOutput { model: self.embedder.model().clone(), what }.into());
+        }
+        let nodes: Vec<_> = nodes.iter().map(|node| node.id).zip(vectors).collect();
+        match self.index.insert(conversation, &nodes).await {
+            Ok(()) => Ok(nodes.len() as u64),
+            // Another process embedded them in the meantime.
+            Err(VectorError::OutOfOrder { .. }) if self.through(conversation) >= batch.first().get() => Ok(0),
+            Err(failed) => Err(failed.into()),
+        }
+    }
+
+    /// How near the first `nodes` nodes of a conversation are to a question.
+    ///
+    /// A message of several chunks counts half by its first, which tells what it is about, and half by its best: by
+    /// the best alone, long messages crowd out short ones, each having many tries.
+    async fn cosines(
+        &self,
+        conversation: &ConversationId,
+        question: &[f32],
+        nodes: usize,
+    ) -> Result<Vec<f32>, VectorError> {
+        let mut best = vec![f32::NAN; nodes];
+        let mut first = vec![f32::NAN; nodes];
+        for SlotScore { slot, cosine } in self.index.search(conversation, question, usize::MAX).await? {
+            let index = slot.node.index();
+            if let Some(best) = best.get_mut(index) {
+                *best = best.max(cosine);
+            }
+            if let Some(first) = first.get_mut(index).filter(|_| slot.chunk == 0) {
+                *first = cosine;
+            }
+        }
+        Ok(first.into_iter().zip(best).map(|(first, best)| f32::midpoint(first, best)).collect())
+    }
+}
+
+fn batch_after(through: u64, last: u64) -> Option<NodeRange> {
+    let end = through.saturating_add(BATCH).min(last);
+    NodeRange::new(NodeId::new(through + 1)?, NodeId::new(end)?)
+}
