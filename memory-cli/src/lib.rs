@@ -1,1 +1,18 @@
-//! The memory binary: wiring, commands.
+//! The application: one function that wires the crates, and the commands over it.
+//!
+//! [`open`] makes a [`Runtime`] from a [`Config`]; [`run`] is the whole `memory` binary. What a program other
+//! than the binary may want, benches for one, is public; the commands are not.
+#![doc = "The README's example, compiled:\n"]
+#![cfg_attr(doctest, doc = include_str!("../../README.md"))]
+
+mod cli;
+mod commands;
+mod config;
+mod failure;
+pub mod import;
+mod output;
+mod runtime;
+
+pub use cli::run;
+pub use config::{Access, Config, Recall};
+pub use runtime::{OpenError, Runtime, open};

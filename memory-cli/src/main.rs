@@ -1,3 +1,7 @@
 //! The `memory` binary.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    memory_cli::run(std::env::args_os())
+}

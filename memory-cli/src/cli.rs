@@ -1,0 +1,185 @@
+//! The words of the command line, and the way from them to a command and an exit code.
+
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
+use serde_json::json;
+
+use crate::{
+    Access, Config, Recall,
+    commands::{browse, context, demo, expand, find, import, model, search, stats, verify},
+    config::STORE_VARIABLE,
+    failure::{self, Code, Usage},
+    output::Output,
+};
+
+/// An agent's memory: every message kept exactly, a small view of all of them, and what matters found again.
+#[derive(Debug, Parser)]
+#[command(name = "memory", version, arg_required_else_help = true)]
+struct Cli {
+    /// The store's directory [default: this user's data directory]
+    #[arg(long, global = true, env = STORE_VARIABLE, value_name = "DIR|URL")]
+    store: Option<String>,
+    /// Print one JSON value instead of tables and text
+    #[arg(long, global = true)]
+    json: bool,
+    /// Recall by words alone, without the embedding model
+    #[arg(long, global = true)]
+    words_only: bool,
+    /// What writes summaries: a built-in strategy or a plugin
+    #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SUMMARIZER", default_value = "extractive")]
+    summarizer: String,
+    /// A directory with strategy plugins; may be repeated
+    #[arg(long, global = true, value_name = "DIR")]
+    plugins: Vec<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Read conversations from files into the store
+    Import(import::Args),
+    /// Print what a model would be shown for a question
+    Context(context::Args),
+    /// Find the messages that answer a question best
+    Search(search::Args),
+    /// Find text by a regular expression
+    Find(find::Args),
+    /// Print a message exactly as it was said
+    Expand(expand::Args),
+    /// Look through the levels of a conversation
+    Browse(browse::Args),
+    /// Show what is stored and what compression saves
+    Stats(stats::Args),
+    /// Read everything again, hash it again, and say what is whole
+    Verify(verify::Args),
+    /// Show all of it on a sample conversation, in a store of its own
+    Demo(demo::Args),
+    /// Embedding models and their runtime
+    Model(model::Args),
+}
+
+/// What every command is given.
+#[derive(Debug)]
+pub(crate) struct Globals {
+    pub(crate) output: Output,
+    store: Option<String>,
+    words_only: bool,
+    summarizer: String,
+    plugins: Vec<PathBuf>,
+}
+
+impl Globals {
+    /// The configuration for a command that reads or writes the store.
+    pub(crate) fn config(&self, access: Access) -> anyhow::Result<Config> {
+        let store = match &self.store {
+            Some(url) if url.contains("://") => {
+                let scheme = url.split("://").next().unwrap_or_default();
+                let why = format!("this build keeps stores in directories only, not behind `{scheme}://`");
+                return Err(Usage(why).into());
+            }
+            Some(directory) => PathBuf::from(directory),
+            None => Config::default_store()
+                .ok_or_else(|| Usage(format!("this user has no data directory: give --store or {STORE_VARIABLE}")))?,
+        };
+        Ok(self.config_at(store, access))
+    }
+
+    /// The configuration over another store.
+    pub(crate) fn config_at(&self, store: PathBuf, access: Access) -> Config {
+        let mut config = Config::new(store, access);
+        config.recall = if self.words_only { Recall::Words } else { Recall::Hybrid };
+        config.summarizer.clone_from(&self.summarizer);
+        config.plugins.clone_from(&self.plugins);
+        config
+    }
+}
+
+/// Runs the `memory` binary.
+///
+/// Exit codes: 0 done, 2 usage, 3 not found, 4 damaged, 1 anything else.
+#[must_use]
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    start_log();
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    let output = Output { json: cli.json };
+    let globals = Globals {
+        output,
+        store: cli.store,
+        words_only: cli.words_only,
+        summarizer: cli.summarizer,
+        plugins: cli.plugins,
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return report(output, &anyhow::Error::new(error).context("cannot start")),
+    };
+    match runtime.block_on(dispatch(cli.command, &globals)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => report(output, &error),
+    }
+}
+
+async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
+    match command {
+        Command::Import(args) => import::run(&args, globals).await,
+        Command::Context(args) => context::run(&args, globals).await,
+        Command::Search(args) => search::run(&args, globals).await,
+        Command::Find(args) => find::run(&args, globals).await,
+        Command::Expand(args) => expand::run(&args, globals).await,
+        Command::Browse(args) => browse::run(&args, globals).await,
+        Command::Stats(args) => stats::run(&args, globals).await,
+        Command::Verify(args) => verify::run(&args, globals).await,
+        Command::Demo(args) => demo::run(&args, globals).await,
+        Command::Model(args) => model::run(&args, globals),
+    }
+}
+
+/// Warnings go to standard error; `MEMORY_LOG` asks for more.
+fn start_log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("MEMORY_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,ort=error"));
+    // A second start in one process (a test) keeps the first log.
+    drop(tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time().try_init());
+}
+
+fn report(output: Output, error: &anyhow::Error) -> ExitCode {
+    if error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is_closed_pipe)) {
+        // Whoever read the output has seen enough, as `head` does.
+        return ExitCode::SUCCESS;
+    }
+    let code = failure::code(error);
+    let text = failure::describe(error);
+    if output.json {
+        let value = json!({"error": text, "exit_code": code as u8});
+        drop(writeln!(io::stderr().lock(), "{value}"));
+    } else if code == Code::Usage {
+        Cli::command().error(ErrorKind::ValueValidation, text).exit();
+    } else {
+        drop(writeln!(io::stderr().lock(), "error: {text}"));
+    }
+    code.into()
+}
+
+fn is_closed_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,14 @@
+//! The commands, one a file.
+
+pub(crate) mod browse;
+pub(crate) mod context;
+pub(crate) mod demo;
+pub(crate) mod expand;
+pub(crate) mod find;
+pub(crate) mod import;
+pub(crate) mod model;
+pub(crate) mod search;
+pub(crate) mod stats;
+pub(crate) mod verify;
+
+mod resolve;

@@ -1,0 +1,108 @@
+//! `memory context`: what a model would be shown.
+
+use clap::Args as ClapArgs;
+use memory_core::ConversationId;
+use memory_hooks::{Context, ContextOptions, Piece};
+use serde_json::{Value, json};
+
+use super::resolve;
+use crate::{
+    Access,
+    cli::Globals,
+    open,
+    output::{Output, grouped, table},
+};
+
+/// What a model would be shown for a question.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The question
+    question: String,
+    /// The conversation, or the beginning of its name [default: the only one]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+    /// The most tokens of the whole context, the question included
+    #[arg(long, value_name = "TOKENS", default_value_t = ContextOptions::default().budget,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    budget: u32,
+    /// Messages shown before and after each recalled one
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    radius: u64,
+    /// Also say why each piece is there
+    #[arg(long)]
+    explain: bool,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Write)?)?;
+    let id = resolve::conversation(runtime.store.as_ref(), args.conversation.as_deref()).await?;
+    let conversation = runtime.memory.conversation(id.clone());
+    let bar = globals.output.bar("indexing");
+    conversation.index(&bar).await?;
+    bar.finish();
+    let options = ContextOptions { radius: args.radius, ..ContextOptions::tokens(args.budget) };
+    let context = conversation.context(&args.question, &options).await?;
+    print(globals.output, &id, &args.question, &context, args.explain)?;
+    Ok(())
+}
+
+fn print(
+    output: Output,
+    id: &ConversationId,
+    question: &str,
+    context: &Context,
+    explain: bool,
+) -> std::io::Result<()> {
+    if output.json {
+        return output.value(&to_json(id, question, context));
+    }
+    output.line(context.text())?;
+    context.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    output.note(&summary(context));
+    if explain {
+        let rows = context.pieces.iter().map(|piece| {
+            let nodes = piece.nodes.map(|nodes| nodes.to_string()).unwrap_or_default();
+            [piece.kind.as_str().to_owned(), nodes, piece.tokens.to_string(), piece.why.clone()]
+        });
+        output.line(&table(["piece", "nodes", "tokens", "why"], rows).to_string())?;
+    }
+    Ok(())
+}
+
+/// `4,012 of 4,096 tokens (history 1,400, recalled 2,560); the whole conversation has 45,800`.
+pub(super) fn summary(context: &Context) -> String {
+    let grouped32 = |tokens: u32| grouped(u64::from(tokens));
+    format!(
+        "{} of {} tokens (history {}, recalled {}); the whole conversation has {}",
+        grouped32(context.tokens),
+        grouped32(context.budget),
+        grouped32(context.history_tokens()),
+        grouped32(context.recalled_tokens()),
+        grouped(context.full_tokens),
+    )
+}
+
+fn to_json(id: &ConversationId, question: &str, context: &Context) -> Value {
+    let piece = |piece: &Piece| {
+        let nodes: Vec<u64> = piece.nodes.iter().flat_map(|run| run.iter()).map(|node| node.get()).collect();
+        json!({
+            "kind": piece.kind.as_str(),
+            "nodes": nodes,
+            "tokens": piece.tokens,
+            "why": piece.why,
+            "text": piece.text,
+        })
+    };
+    json!({
+        "conversation": id.as_str(),
+        "question": question,
+        "budget": context.budget,
+        "tokens": context.tokens,
+        "history_tokens": context.history_tokens(),
+        "recalled_tokens": context.recalled_tokens(),
+        "full_tokens": context.full_tokens,
+        "pieces": context.pieces.iter().map(piece).collect::<Vec<_>>(),
+        "notices": context.notices,
+        "text": context.text(),
+    })
+}

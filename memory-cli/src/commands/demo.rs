@@ -1,0 +1,105 @@
+//! `memory demo`: all of it on a sample conversation.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use clap::Args as ClapArgs;
+use memory_core::{ConversationId, Message, NodeId, Store};
+use memory_hooks::{ContextOptions, PieceKind};
+
+use super::{context, import, verify};
+use crate::{
+    Access,
+    cli::Globals,
+    import::{ImportedConversation, jsonl},
+    open,
+    output::{grouped, shorten},
+};
+
+const SAMPLE: &str = include_str!("../../assets/demo.jsonl");
+const QUESTION: &str = "What is the escrow ticket number?";
+const BUDGET: u32 = 3_000;
+
+/// All of it on a sample conversation.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// Keep the demo's store in this directory [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let temporary = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let directory = args.keep.clone().unwrap_or_else(|| temporary.path().join("store"));
+    let output = globals.output;
+    let runtime = open(&globals.config_at(directory.clone(), Access::Write))?;
+    let id = ConversationId::new("tally")?;
+    let messages = jsonl::parse(SAMPLE, Path::new("demo.jsonl"))?;
+    let secret = secret(&messages)?;
+
+    let imported = ImportedConversation { id: id.clone(), messages };
+    let imported = import::import(&runtime.memory, imported, true, output).await?;
+    runtime.flush().await?;
+    output.line(&format!("1. A conversation of {} messages goes in, word for word.", imported.read))?;
+    imported.notices.iter().for_each(|notice| output.note(&format!("   note: {notice}")));
+    let stats = &imported.stats;
+    output.line(&format!(
+        "   {} tokens; the smallest view that covers every message has {}: {:.1} times smaller",
+        grouped(stats.tokens),
+        grouped(stats.view_tokens),
+        stats.compression_ratio()
+    ))?;
+    let [full, summary, meta, archive] = stats.nodes_per_level;
+    output.line(&format!("   {full} messages FULL, {summary} as SUMMARY, {meta} under META, {archive} under ARCHIVE"))?;
+
+    let conversation = runtime.memory.conversation(id.clone());
+    let asked = conversation.context(QUESTION, &ContextOptions::tokens(BUDGET)).await?;
+    output.line(&format!("\n2. What a model is shown for \"{QUESTION}\""))?;
+    output.line(&format!("   {}", context::summary(&asked)))?;
+    let pieces: Vec<_> = asked.pieces.iter().filter(|piece| piece.kind != PieceKind::Recalled).take(4).collect();
+    pieces.iter().try_for_each(|piece| output.line(&format!("   | {}", shorten(&piece.text, 110))))?;
+    output.line("   | …")?;
+
+    let summaries = runtime.store.summaries(&id).await?;
+    ensure!(
+        summaries.iter().all(|summary| !summary.body.text.contains(&secret.number)),
+        "a summary gives away what was to be kept out of summaries"
+    );
+    let found = asked.pieces.iter().find(|piece| piece.text.contains(&secret.number));
+    let found = found.context("the number that was said early on is not in the context")?;
+    output.line(&format!("\n3. The number was said once, in message {}, and kept out of all {} summaries.", secret.node, summaries.len()))?;
+    output.line(&format!("   Recall finds it: {}", found.why))?;
+    output.line(&format!("   | {}", shorten(&found.text, 110)))?;
+
+    let node = conversation.expand(secret.node).await?;
+    output.line(&format!("\n4. expand_node({}) gives the message exactly:", secret.node))?;
+    for line in node.message.text().lines() {
+        output.line(&format!("   | {line}"))?;
+    }
+
+    let verification = runtime.store.verify(Some(&id)).await?;
+    output.line("\n5. Everything is read back from disk and hashed again:")?;
+    if args.keep.is_some() {
+        output.note(&format!("the store stays in {}", directory.display()));
+    }
+    output.line(&verify::last_line(&verification))?;
+    ensure!(verification.is_whole(), "the demo's store is damaged");
+    Ok(())
+}
+
+struct Secret {
+    node: NodeId,
+    number: String,
+}
+
+/// The message that asks to be kept out of summaries, and the number in it.
+fn secret(messages: &[(Message, Option<memory_core::Timestamp>)]) -> anyhow::Result<Secret> {
+    let index = messages.iter().position(|(message, _)| message.keep_out_of_summaries);
+    let index = index.context("the sample marks no message to be kept out of summaries")?;
+    let text = messages.get(index).map(|(message, _)| message.text()).unwrap_or_default();
+    let number = text
+        .split(|c: char| c.is_whitespace() || ".,;:()".contains(c))
+        .find(|word| word.contains('-') && word.chars().any(|c| c.is_ascii_digit()));
+    let number = number.context("the marked message of the sample holds no number")?.to_owned();
+    Ok(Secret { node: NodeId::from_index(index), number })
+}

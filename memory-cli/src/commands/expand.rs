@@ -1,0 +1,45 @@
+//! `memory expand`: a message exactly as it was said.
+
+use clap::Args as ClapArgs;
+use memory_core::{ConversationId, Node, NodeId, message_to_json};
+use serde_json::{Value, json};
+
+use super::resolve;
+use crate::{Access, cli::Globals, open};
+
+/// A message exactly as it was said.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The node's number
+    #[arg(value_parser = resolve::node)]
+    node: NodeId,
+    /// The conversation, or the beginning of its name [default: the only one]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let id = resolve::conversation(runtime.store.as_ref(), args.conversation.as_deref()).await?;
+    let node = runtime.memory.conversation(id.clone()).expand(args.node).await?;
+    if globals.output.json {
+        return Ok(globals.output.value(&to_json(&id, &node))?);
+    }
+    globals.output.note(&format!("{id}, node {}: {}, {}", node.id, node.message.speaker_or_role(), node.at));
+    Ok(globals.output.line(&node.message.text())?)
+}
+
+fn to_json(id: &ConversationId, node: &Node) -> Value {
+    json!({
+        "conversation": id.as_str(),
+        "node": node.id.get(),
+        "at": node.at.to_string(),
+        "kind": node.kind().as_str(),
+        "tokens": node.tokens,
+        "lines": node.line_count,
+        "importance": node.importance,
+        "pinned": node.pinned,
+        "message": message_to_json(&node.message),
+        "text": node.message.text(),
+    })
+}

@@ -1,0 +1,65 @@
+//! `memory find`: text by a regular expression.
+
+use clap::Args as ClapArgs;
+use memory_core::{NodeId, NodeRange};
+use memory_search::{FindRequest, find};
+use serde_json::json;
+
+use super::resolve;
+use crate::{Access, cli::Globals, failure::Usage, open};
+
+/// Text by a regular expression.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The regular expression
+    pattern: String,
+    /// The conversation, or the beginning of its name [default: the only one]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+    /// First node to look at
+    #[arg(long, value_name = "NODE", value_parser = resolve::node)]
+    from: Option<NodeId>,
+    /// Last node to look at
+    #[arg(long, value_name = "NODE", value_parser = resolve::node)]
+    to: Option<NodeId>,
+    /// The most matches
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let store = runtime.store.as_ref();
+    let conversation = resolve::conversation(store, args.conversation.as_deref()).await?;
+    let range = match (args.from, args.to) {
+        (None, None) => None,
+        (from, to) => {
+            let from = from.unwrap_or(NodeId::FIRST);
+            let to = to.or_else(|| NodeId::new(u64::MAX)).unwrap_or(from);
+            Some(NodeRange::new(from, to).ok_or_else(|| Usage(format!("--from {from} comes after --to {to}")))?)
+        }
+    };
+    let request = FindRequest { conversation: &conversation, pattern: &args.pattern, range, limit: args.limit };
+    let found = find(store, &request).await.map_err(|error| match error {
+        memory_search::FindError::Pattern { .. } => anyhow::Error::new(Usage(error.to_string())),
+        other => anyhow::Error::new(other),
+    })?;
+    let output = globals.output;
+    if output.json {
+        let matches: Vec<_> = found
+            .matches
+            .iter()
+            .map(|m| json!({"node": m.node.get(), "line": m.line, "start": m.span.start, "end": m.span.end,
+                            "before": m.before, "matched": m.matched, "after": m.after}))
+            .collect();
+        let value = json!({"conversation": conversation.as_str(), "matches": matches, "more": found.more,
+                           "scanned": found.scanned});
+        return Ok(output.value(&value)?);
+    }
+    for found in &found.matches {
+        output.line(&format!("{}:{}: {}{}{}", found.node, found.line, found.before, found.matched, found.after))?;
+    }
+    let more = if found.more { "; there are more: raise --limit" } else { "" };
+    output.note(&format!("{} matches in {} messages{more}", found.matches.len(), found.scanned));
+    Ok(())
+}

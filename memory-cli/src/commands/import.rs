@@ -1,0 +1,189 @@
+//! `memory import`: conversations from files into the store.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use clap::{Args as ClapArgs, ValueEnum};
+use memory_core::{ConversationId, Message, Progress, Timestamp};
+use memory_hooks::{ConversationStats, Memory, SystemClock};
+use serde_json::json;
+
+use crate::{
+    Access,
+    cli::Globals,
+    failure::Usage,
+    import::{ImportedConversation, eval, jsonl},
+    open,
+    output::{Output, grouped, table},
+};
+
+/// Messages that are appended as one batch.
+const BATCH: usize = 512;
+
+/// Conversations from files into the store. A file is read whole before anything of it is appended.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// What the files hold: `jsonl` a message a line, `eval` a conversation a line
+    #[arg(long, value_enum)]
+    format: Format,
+    /// The files; with `eval` also directories that hold a conversations.jsonl
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The conversation to append to, with `jsonl` [default: the file's name without its ending]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<ConversationId>,
+    /// Leave the embeddings for later
+    #[arg(long)]
+    no_embed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Eval,
+    Jsonl,
+}
+
+/// What became of a conversation.
+pub(super) struct Imported {
+    pub(super) id: ConversationId,
+    pub(super) read: usize,
+    pub(super) new: usize,
+    pub(super) stats: ConversationStats,
+    pub(super) append: Duration,
+    pub(super) compact: Duration,
+    pub(super) index: Duration,
+    pub(super) notices: Vec<String>,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    // All files first: a fault in the last one must not leave the first half-imported.
+    let mut conversations = Vec::new();
+    for file in &args.files {
+        conversations.extend(read(file, args)?);
+    }
+    let config = globals.config(Access::Write)?;
+    let config = if args.no_embed { config.without_model() } else { config };
+    let runtime = open(&config)?;
+    let mut all = Vec::with_capacity(conversations.len());
+    for conversation in conversations {
+        all.push(import(&runtime.memory, conversation, !args.no_embed, globals.output).await?);
+    }
+    runtime.flush().await?;
+    print(globals.output, &all)
+}
+
+fn read(file: &Path, args: &Args) -> anyhow::Result<Vec<ImportedConversation>> {
+    if args.format == Format::Eval {
+        if args.conversation.is_some() {
+            return Err(Usage("an eval file names its conversations: leave --conversation out".to_owned()).into());
+        }
+        return Ok(eval::read(file)?);
+    }
+    let id = match &args.conversation {
+        Some(id) => id.clone(),
+        None => {
+            let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            let named = |error| Usage(format!("{error}: name the conversation by --conversation"));
+            ConversationId::new(&stem).map_err(named)?
+        }
+    };
+    Ok(vec![ImportedConversation { id, messages: jsonl::read(file)? }])
+}
+
+/// Appends, compacts and indexes one conversation.
+pub(super) async fn import(
+    memory: &Memory,
+    imported: ImportedConversation,
+    embed: bool,
+    output: Output,
+) -> anyhow::Result<Imported> {
+    let ImportedConversation { id, messages } = imported;
+    let conversation = memory.conversation(id.clone());
+    let read = messages.len();
+    let mut new = 0;
+    let mut started = Instant::now();
+    let mut lap = || std::mem::replace(&mut started, Instant::now()).elapsed();
+    let bar = output.bar("appending");
+    let mut batches = with_times(messages).into_iter().peekable();
+    let mut done = 0;
+    while batches.peek().is_some() {
+        let batch: Vec<_> = batches.by_ref().take(BATCH).collect();
+        done += batch.len();
+        new += conversation.append_batch(batch).await?.iter().filter(|appended| appended.is_new).count();
+        bar.report(done as u64, read as u64);
+    }
+    bar.finish();
+    let append = lap();
+    let bar = output.bar("compacting");
+    conversation.compact(&bar).await?;
+    bar.finish();
+    let compact = lap();
+    let mut notices = Vec::new();
+    if embed {
+        let bar = output.bar("embedding");
+        notices = conversation.index(&bar).await?.notices;
+        bar.finish();
+    }
+    let index = lap();
+    let stats = conversation.stats().await?;
+    Ok(Imported { id, read, new, stats, append, compact, index, notices })
+}
+
+/// Messages without a time of their own were said when the one before them was; before the first such time,
+/// now.
+fn with_times(messages: Vec<(Message, Option<Timestamp>)>) -> Vec<(Message, Timestamp)> {
+    let mut last = memory_core::Clock::now(&SystemClock);
+    let time = |(message, at): (Message, Option<Timestamp>)| {
+        last = at.unwrap_or(last);
+        (message, last)
+    };
+    messages.into_iter().map(time).collect()
+}
+
+fn print(output: Output, all: &[Imported]) -> anyhow::Result<()> {
+    let mut notices: Vec<_> = all.iter().flat_map(|imported| imported.notices.clone()).collect();
+    notices.dedup();
+    if output.json {
+        let rows: Vec<_> = all
+            .iter()
+            .map(|i| json!({"conversation": i.id.as_str(), "read": i.read, "new": i.new, "nodes": i.stats.nodes,
+                            "tokens": i.stats.tokens, "view_tokens": i.stats.view_tokens,
+                            "append_seconds": i.append.as_secs_f64(), "compact_seconds": i.compact.as_secs_f64(),
+                            "index_seconds": i.index.as_secs_f64()}))
+            .collect();
+        return Ok(output.value(&json!({"conversations": rows, "notices": notices}))?);
+    }
+    notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
+    let rows = all.iter().map(|i| {
+        [
+            i.id.to_string(),
+            grouped(i.read as u64),
+            grouped(i.new as u64),
+            grouped(i.stats.tokens),
+            grouped(i.stats.view_tokens),
+            seconds(i.append),
+            seconds(i.compact),
+            seconds(i.index),
+        ]
+    });
+    let header = ["conversation", "read", "new", "tokens", "view", "append s", "compact s", "embed s"];
+    output.line(&table(header, rows).to_string())?;
+    let read: usize = all.iter().map(|i| i.read).sum();
+    let without: Duration = all.iter().map(|i| i.append + i.compact).sum();
+    let with: Duration = without + all.iter().map(|i| i.index).sum::<Duration>();
+    let rate = |time: Duration| {
+        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
+        let rate = (read as f64 / time.as_secs_f64().max(1e-9)) as u64;
+        grouped(rate)
+    };
+    output.note(&format!(
+        "{} messages read, {}/s without embedding, {}/s with it",
+        grouped(read as u64),
+        rate(without),
+        rate(with)
+    ));
+    Ok(())
+}

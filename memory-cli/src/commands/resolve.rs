@@ -1,0 +1,41 @@
+//! From the name on the command line to a conversation.
+
+use memory_core::{ConversationId, NodeId, Store, StoreError};
+
+use crate::failure::{NotFound, Usage};
+
+/// The conversation that is meant: by its name, or by the beginning of it while that is unique; without a
+/// name the only one there is.
+pub(super) async fn conversation(store: &dyn Store, name: Option<&str>) -> anyhow::Result<ConversationId> {
+    let known: Vec<_> = store.conversations().await?.into_iter().map(|state| state.id).collect();
+    let Some(name) = name else {
+        return match known.as_slice() {
+            [only] => Ok(only.clone()),
+            [] => Err(NotFound("the store holds no conversation: import one first".to_owned()).into()),
+            several => {
+                Err(Usage(format!("the store holds {} conversations: say which by --conversation", several.len())).into())
+            }
+        };
+    };
+    if let Some(exact) = known.iter().find(|id| id.as_str() == name) {
+        return Ok(exact.clone());
+    }
+    let mut beginning: Vec<_> = known.iter().filter(|id| id.as_str().starts_with(name)).collect();
+    match (beginning.pop(), beginning.len()) {
+        (Some(only), 0) => Ok(only.clone()),
+        (Some(_), more) => {
+            let total = more + 1;
+            Err(NotFound(format!("`{name}` is the beginning of {total} conversations: give more of the name")).into())
+        }
+        (None, _) => match ConversationId::new(name) {
+            Ok(id) => Err(StoreError::unknown_conversation(&id, &known).into()),
+            Err(invalid) => Err(Usage(invalid.to_string()).into()),
+        },
+    }
+}
+
+/// A node's position on the command line.
+pub(super) fn node(text: &str) -> Result<NodeId, String> {
+    let number = text.parse::<u64>().map_err(|_| format!("`{text}` is no node number"))?;
+    NodeId::new(number).ok_or_else(|| "nodes are numbered from 1".to_owned())
+}

@@ -1,0 +1,77 @@
+//! `memory search`: the messages that answer a question best.
+
+use clap::Args as ClapArgs;
+use memory_core::{Hit, Node, Query, Retriever, Scope, Signal};
+use serde_json::{Value, json};
+
+use super::resolve;
+use crate::{
+    Access,
+    cli::Globals,
+    open,
+    output::{shorten, table},
+};
+
+/// The messages that answer a question best.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The question
+    question: String,
+    /// Search in this conversation alone [default: in all]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+    /// The most hits
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+    /// Also say why each hit has its place
+    #[arg(long)]
+    explain: bool,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Read)?)?;
+    let scope = match &args.conversation {
+        Some(name) => Scope::one(&resolve::conversation(runtime.store.as_ref(), Some(name)).await?),
+        None => Scope::All,
+    };
+    let query = Query { text: args.question.clone(), scope, limit: args.limit };
+    let found = runtime.retriever.search(&query).await?;
+    let mut hits = Vec::with_capacity(found.hits.len());
+    for hit in found.hits {
+        let node = runtime.memory.store().node(&hit.conversation, hit.node).await?;
+        hits.push((hit, node));
+    }
+    let output = globals.output;
+    if output.json {
+        let hits: Vec<_> = hits.iter().map(|(hit, node)| to_json(hit, node)).collect();
+        return Ok(output.value(&json!({"question": args.question, "hits": hits, "notices": found.notices}))?);
+    }
+    found.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    if hits.is_empty() {
+        return Ok(output.line("no message bears on that question")?);
+    }
+    let why = |signals: &[Signal]| {
+        signals.iter().map(|s| format!("{} {:.2} (+{:.2})", s.name, s.value, s.share)).collect::<Vec<_>>().join(", ")
+    };
+    let rows = hits.iter().map(|(hit, node)| {
+        let text = format!("{}: {}", node.message.speaker_or_role(), shorten(&node.message.text(), 120));
+        let text = if args.explain { format!("{text}\n{}", why(&hit.signals)) } else { text };
+        [hit.conversation.to_string(), hit.node.to_string(), format!("{:.3}", hit.score.value), text]
+    });
+    Ok(output.line(&table(["conversation", "node", "score", "message"], rows).to_string())?)
+}
+
+fn to_json(hit: &Hit, node: &Node) -> Value {
+    let signals: Vec<_> =
+        hit.signals.iter().map(|s| json!({"name": s.name, "value": s.value, "share": s.share})).collect();
+    json!({
+        "conversation": hit.conversation.as_str(),
+        "node": hit.node.get(),
+        "score": hit.score.value,
+        "scale": hit.score.scale.as_str(),
+        "signals": signals,
+        "speaker": node.message.speaker_or_role(),
+        "at": node.at.to_string(),
+        "text": node.message.text(),
+    })
+}

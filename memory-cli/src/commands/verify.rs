@@ -1,0 +1,71 @@
+//! `memory verify`: everything read again and hashed again.
+
+use clap::Args as ClapArgs;
+use memory_core::{Store, Verification};
+use serde_json::json;
+
+use super::resolve;
+use crate::{
+    Access,
+    cli::Globals,
+    failure::Damage,
+    open,
+    output::{Output, grouped, table},
+};
+
+/// Everything read again and hashed again.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// One conversation alone, or the beginning of its name [default: all]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let store = runtime.store.as_ref();
+    let verification = match &args.conversation {
+        Some(name) => store.verify(Some(&resolve::conversation(store, Some(name)).await?)).await?,
+        None => store.verify(None).await?,
+    };
+    print(globals.output, &verification)?;
+    if verification.is_whole() {
+        return Ok(());
+    }
+    let missing = verification.nodes - verification.verified;
+    Err(Damage(format!("{missing} of {} nodes could not be verified", verification.nodes)).into())
+}
+
+/// The last line of every verification.
+pub(super) fn last_line(verification: &Verification) -> String {
+    format!("verified {} of {} nodes, root {}", verification.verified, verification.nodes, verification.root)
+}
+
+fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
+    if output.json {
+        let conversations: Vec<_> = verification
+            .conversations
+            .iter()
+            .map(|c| json!({"conversation": c.id.as_str(), "nodes": c.nodes, "verified": c.verified,
+                            "root": c.root.to_string()}))
+            .collect();
+        return output.value(&json!({
+            "nodes": verification.nodes,
+            "verified": verification.verified,
+            "root": verification.root.to_string(),
+            "damage": verification.damage,
+            "conversations": conversations,
+        }));
+    }
+    for damage in &verification.damage {
+        output.line(&format!("damaged: {damage}"))?;
+    }
+    if verification.conversations.len() > 1 {
+        let rows = verification
+            .conversations
+            .iter()
+            .map(|c| [c.id.to_string(), format!("{} of {}", grouped(c.verified), grouped(c.nodes)), c.root.to_string()]);
+        output.line(&table(["conversation", "verified", "root"], rows).to_string())?;
+    }
+    output.line(&last_line(verification))
+}

@@ -1,0 +1,77 @@
+//! What a runtime is put together from.
+
+use std::path::{Path, PathBuf};
+
+use directories::ProjectDirs;
+
+/// The environment variable that names the store.
+pub const STORE_VARIABLE: &str = "MEMORY_STORE";
+
+/// What a runtime is put together from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The store's directory.
+    pub store: PathBuf,
+    /// Whether it is written to.
+    pub access: Access,
+    /// How the past is searched.
+    pub recall: Recall,
+    /// The summarizer's name in the registry.
+    pub summarizer: String,
+    /// Directories with strategy plugins.
+    pub plugins: Vec<PathBuf>,
+    /// The directory with runtime and models; the user's own by default.
+    pub models: Option<PathBuf>,
+}
+
+/// Whether a store is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Alone, and made if it is not there.
+    Write,
+    /// Beside a writer; it must be there.
+    Read,
+}
+
+/// How the past is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recall {
+    /// By words and, where the model is there, by meaning.
+    Hybrid,
+    /// By words; no model is looked for.
+    Words,
+}
+
+impl Config {
+    /// The defaults over a store.
+    #[must_use]
+    pub fn new(store: impl Into<PathBuf>, access: Access) -> Self {
+        Self {
+            store: store.into(),
+            access,
+            recall: Recall::Hybrid,
+            summarizer: "extractive".to_owned(),
+            plugins: Vec::new(),
+            models: None,
+        }
+    }
+
+    /// The same without looking for a model, for what needs none.
+    #[must_use]
+    pub fn without_model(mut self) -> Self {
+        self.recall = Recall::Words;
+        self
+    }
+
+    /// Where this user's store is when nothing says otherwise.
+    #[must_use]
+    pub fn default_store() -> Option<PathBuf> {
+        ProjectDirs::from("", "", "memory").map(|dirs| dirs.data_dir().join("store"))
+    }
+
+    /// Where vectors are cached.
+    #[must_use]
+    pub fn vectors(store: &Path) -> PathBuf {
+        store.join("cache").join("vectors")
+    }
+}

@@ -1,0 +1,88 @@
+//! Errors as the shell sees them: a line that says what to do, and an exit code that scripts can rely on.
+
+use std::{error::Error, process::ExitCode};
+
+use memory_core::{EmbedError, RetrieveError, StoreError};
+use memory_hooks::MemoryError;
+
+use crate::runtime::OpenError;
+
+/// A mistake in the words of the command.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Usage(pub(crate) String);
+
+/// Something that was asked for and is not there.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NotFound(pub(crate) String);
+
+/// Something on disk that is not what was written there.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Damage(pub(crate) String);
+
+/// Exit codes; clap exits with 2 by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    Other = 1,
+    Usage = 2,
+    NotFound = 3,
+    Damaged = 4,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// The code for an error: that of the first cause that has one.
+pub(crate) fn code(error: &anyhow::Error) -> Code {
+    error.chain().find_map(code_of).unwrap_or(Code::Other)
+}
+
+fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
+    if cause.is::<Usage>() {
+        return Some(Code::Usage);
+    }
+    if cause.is::<NotFound>() {
+        return Some(Code::NotFound);
+    }
+    if cause.is::<Damage>() {
+        return Some(Code::Damaged);
+    }
+    let store = cause
+        .downcast_ref::<StoreError>()
+        .or_else(|| match cause.downcast_ref::<OpenError>()? {
+            OpenError::Store(error) => Some(error),
+            _ => None,
+        })
+        .map(|error| (error.is_not_found(), error.is_damage()))
+        .or_else(|| cause.downcast_ref::<MemoryError>().map(|error| (error.is_not_found(), error.is_damage())))
+        .or_else(|| match cause.downcast_ref::<RetrieveError>()? {
+            RetrieveError::Store(error) => Some((error.is_not_found(), error.is_damage())),
+            _ => None,
+        });
+    match store {
+        Some((true, _)) => Some(Code::NotFound),
+        Some((_, true)) => Some(Code::Damaged),
+        _ => None,
+    }
+}
+
+/// The error and its causes in one line each.
+pub(crate) fn describe(error: &anyhow::Error) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let line = cause.to_string();
+        // A transparent error repeats its source.
+        if lines.last() != Some(&line) {
+            lines.push(line);
+        }
+    }
+    if error.chain().any(|cause| cause.is::<EmbedError>()) {
+        lines.push("search by words needs no model: add --words-only".to_owned());
+    }
+    lines.join("\n  caused by: ")
+}

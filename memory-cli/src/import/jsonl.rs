@@ -1,0 +1,110 @@
+//! Plain message JSONL: a message a line.
+
+use std::{
+    fs,
+    path::Path,
+};
+
+use memory_core::{Message, MessageKey, Timestamp, message_from_json};
+use serde_json::Value;
+
+use super::ImportError;
+
+/// Reads a file of one message a line: `{"role", "content", "speaker"?, "key"?, "at"?, "session"?,
+/// "keep_out_of_summaries"?, "metadata"?}`. Blank lines are passed over.
+///
+/// # Errors
+/// [`ImportError`] with the line of the first fault; a file without messages is one.
+pub fn read(path: &Path) -> Result<Vec<(Message, Option<Timestamp>)>, ImportError> {
+    let text = fs::read_to_string(path).map_err(|source| ImportError::Io { path: path.to_owned(), source })?;
+    parse(&text, path)
+}
+
+/// Reads the text of such a file; `path` is for errors.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(text: &str, path: &Path) -> Result<Vec<(Message, Option<Timestamp>)>, ImportError> {
+    let mut messages = Vec::new();
+    for (line, value) in lines(text, path)? {
+        let fault = |why: String| ImportError::Line { path: path.to_owned(), line, why };
+        messages.push(message(&value).map_err(fault)?);
+    }
+    if messages.is_empty() {
+        return Err(ImportError::Empty { path: path.to_owned() });
+    }
+    Ok(messages)
+}
+
+/// The JSON values of a file of one a line, with their line numbers from 1.
+pub(super) fn lines(text: &str, path: &Path) -> Result<Vec<(usize, Value)>, ImportError> {
+    // Some editors put a byte order mark in front.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let parse = |(index, line): (usize, &str)| {
+        let value = serde_json::from_str(line).map_err(|error| ImportError::Line {
+            path: path.to_owned(),
+            line: index + 1,
+            // The parser's own position is within the line, so only its column means something.
+            why: format!("not JSON at column {}: {}", error.column(), kind(&error)),
+        });
+        value.map(|value| (index + 1, value))
+    };
+    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(parse).collect()
+}
+
+fn kind(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+fn message(value: &Value) -> Result<(Message, Option<Timestamp>), String> {
+    let mut message = message_from_json(value).map_err(|error| error.to_string())?;
+    if message.key.is_none() && let Some(id) = value.get("id").and_then(Value::as_str) {
+        message.key = Some(MessageKey::new(id).map_err(|error| format!("id: {error}"))?);
+    }
+    if let Some(session) = value.get("session") {
+        message.metadata.insert("session".to_owned(), memory_core::Json::from_value(session));
+    }
+    let at = match value.get("at").or_else(|| value.get("timestamp")) {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text.parse::<Timestamp>().map_err(|error| format!("at: {error}"))?),
+        Some(Value::Number(millis)) => {
+            let millis = millis.as_i64().ok_or("at: expected whole milliseconds since 1970")?;
+            Some(Timestamp::from_millis(millis))
+        }
+        Some(_) => return Err("at: expected a time as text or milliseconds since 1970".to_owned()),
+    };
+    Ok((message, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_text(text: &str) -> Result<Vec<(Message, Option<Timestamp>)>, String> {
+        parse(text, Path::new("x.jsonl")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn faults_name_file_and_line() {
+        let good = r#"{"role":"user","content":"hi"}"#;
+        let check = |bad: &str, expected: &str| {
+            let error = parse_text(&format!("{good}\n\n{bad}\n{good}")).unwrap_err();
+            assert!(error.starts_with(&format!("x.jsonl:3: {expected}")), "{error}");
+        };
+        check("{", "not JSON at column 1");
+        check(r#"{"role":"user"}"#, "content: missing");
+        check(r#"{"role":"user","content":"x","at":"noon"}"#, "at: `noon` is no time");
+        check(r#"{"role":"user","content":"x","key":""}"#, "key: ");
+        assert_eq!(parse_text("\n \n").unwrap_err(), "x.jsonl holds no message: nothing was imported");
+    }
+
+    #[test]
+    fn a_line_gives_message_time_and_key() {
+        let read = parse_text("\u{feff}{\"role\":\"ai\",\"content\":\"hi\",\"id\":\"k\",\"at\":1500,\"session\":2}").unwrap();
+        let (message, at) = &read[0];
+        assert_eq!(message.key.as_ref().map(MessageKey::as_str), Some("k"));
+        assert_eq!(message.metadata["session"].as_str(), "2");
+        assert_eq!(*at, Some(Timestamp::from_millis(1500)));
+    }
+}

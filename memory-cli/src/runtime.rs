@@ -1,0 +1,190 @@
+//! The one function that wires the crates together.
+
+use std::{path::PathBuf, sync::Arc};
+
+use memory_core::{
+    BoxFuture, EmbedError, Embedder, ModelId, RetrieveError, Retriever, StoreError, Summarizer, VectorError, VectorIndex,
+};
+use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxEmbedder, OnnxOptions, TiktokenCounter};
+use memory_hooks::{BuildError, Memory};
+use memory_plugins::{Registry, UnknownStrategy};
+use memory_search::HybridRetriever;
+use memory_store::{ExactIndex, LogOptions, LogStore};
+
+use crate::{Access, Config, Recall};
+
+/// Everything that a command or a bench needs, put together.
+#[derive(Debug)]
+pub struct Runtime {
+    /// The log.
+    pub store: Arc<LogStore>,
+    /// What searches it.
+    pub retriever: Arc<dyn Retriever>,
+    /// The conversations.
+    pub memory: Memory,
+    vectors: Option<Arc<ExactIndex>>,
+}
+
+/// Why a runtime cannot be put together.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The vectors' files cannot be opened.
+    #[error(transparent)]
+    Vectors(#[from] VectorError),
+    /// The model is there and cannot be used.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// No strategy has that name.
+    #[error(transparent)]
+    Strategy(#[from] UnknownStrategy),
+    /// A directory of plugins cannot be read, or a file in it is no plugin.
+    #[error("plugins in {directory}")]
+    Plugins {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        #[source]
+        source: memory_plugins::LoadError,
+    },
+    /// The parts do not make a memory.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+/// Puts a runtime together: the log, the model where it is there, retrieval, strategies, conversations.
+///
+/// A missing model is no error: recall is by words then, and says so.
+///
+/// # Errors
+/// [`OpenError`]; nothing stays open then.
+pub fn open(config: &Config) -> Result<Runtime, OpenError> {
+    let store = Arc::new(match config.access {
+        Access::Write => LogStore::open(&config.store, LogOptions::default())?.0,
+        Access::Read => LogStore::open_read_only(&config.store, LogOptions::default())?.0,
+    });
+    let (embedder, vectors) = match config.recall {
+        Recall::Words => (None, None),
+        Recall::Hybrid => {
+            let embedder = embedder(config)?;
+            let vectors = match config.access {
+                Access::Write => ExactIndex::open(
+                    Config::vectors(&config.store),
+                    embedder.model().clone(),
+                    embedder.dimensions(),
+                )?,
+                Access::Read => ExactIndex::open_read_only(
+                    Config::vectors(&config.store),
+                    embedder.model().clone(),
+                    embedder.dimensions(),
+                )?,
+            };
+            (Some(embedder), Some(Arc::new(vectors)))
+        }
+    };
+    let index = vectors.clone().map(|vectors| vectors as Arc<dyn VectorIndex>);
+    let retriever: Arc<dyn Retriever> = Arc::new(HybridRetriever::new(store.clone(), embedder, index));
+    let registry = registry(config)?;
+    let memory = Memory::builder()
+        .store(store.clone())
+        .token_counter(Arc::new(TiktokenCounter::cl100k()))
+        .retriever(retriever.clone())
+        .summarizer(summarizer(&registry, config)?)
+        .scorer(registry.scorer("rules")?)
+        .build()?;
+    Ok(Runtime { store, retriever, memory, vectors })
+}
+
+impl Runtime {
+    /// Puts caches on disk that are not there yet. Messages always are.
+    ///
+    /// # Errors
+    /// When a cache cannot be written; nothing but time is lost then.
+    pub async fn flush(&self) -> Result<(), RetrieveError> {
+        match &self.vectors {
+            Some(vectors) => Ok(vectors.flush().await?),
+            None => Ok(()),
+        }
+    }
+}
+
+fn embedder(config: &Config) -> Result<Arc<dyn Embedder>, ModelError> {
+    let model = &ALL_MINILM_L6_V2;
+    let located = ModelStore::discover(config.models.as_deref()).and_then(|models| models.locate(model));
+    match located {
+        Ok(files) => Ok(Arc::new(OnnxEmbedder::load(&files, &OnnxOptions::default())?)),
+        Err(missing @ (ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. })) => {
+            let digest = model.model.sha256.get(..12).unwrap_or_default();
+            let model = ModelId::new(&format!("{}@{digest}", model.name));
+            Ok(Arc::new(AbsentModel { model, dimensions: 384, why: missing.into() }))
+        }
+        Err(other) => Err(other),
+    }
+}
+
+fn registry(config: &Config) -> Result<Registry, OpenError> {
+    let mut registry = Registry::with_builtins();
+    for directory in &config.plugins {
+        let at = |source| OpenError::Plugins { directory: directory.clone(), source };
+        for loaded in registry.load_dir(directory) {
+            loaded.map_err(at)?;
+        }
+    }
+    Ok(registry)
+}
+
+fn summarizer(registry: &Registry, config: &Config) -> Result<Arc<dyn Summarizer>, UnknownStrategy> {
+    registry.summarizer(&config.summarizer)
+}
+
+/// Stands in for a model that is not there: the vectors that are cached keep their place, and every question
+/// is answered by words with a notice that says how to get the model.
+#[derive(Debug)]
+struct AbsentModel {
+    model: ModelId,
+    dimensions: usize,
+    why: Missing,
+}
+
+/// What is missing and how to get it.
+#[derive(Clone, Debug)]
+struct Missing {
+    what: String,
+    how: String,
+}
+
+impl From<ModelError> for Missing {
+    fn from(error: ModelError) -> Self {
+        match EmbedError::from(error) {
+            EmbedError::Unavailable { what, how } => Self { what, how },
+            other => Self { what: other.to_string(), how: "run `memory model fetch`".to_owned() },
+        }
+    }
+}
+
+impl AbsentModel {
+    fn unavailable(&self) -> EmbedError {
+        EmbedError::Unavailable { what: self.why.what.clone(), how: self.why.how.clone() }
+    }
+}
+
+impl Embedder for AbsentModel {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn embed_documents<'a>(&'a self, _texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
+        Box::pin(async { Err(self.unavailable()) })
+    }
+
+    fn embed_query<'a>(&'a self, _text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        Box::pin(async { Err(self.unavailable()) })
+    }
+}
