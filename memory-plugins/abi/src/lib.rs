@@ -1,1 +1,59 @@
-//! The stable ABI between a strategy plugin and its host, version 1.
+//! The stable ABI between a strategy plugin of an agent's memory and its host.
+//!
+//! A plugin is a `cdylib` that exports one strategy. Its author implements [`v1::SummarizerPlugin`] or
+//! [`v1::ScorerPlugin`] in safe Rust and names the type in [`export_summarizer!`] or [`export_scorer!`]; the macro
+//! wraps every entry so that a panic becomes a [`v1::Failure`] and never unwinds into the host.
+//!
+//! Only what is in this crate crosses the border: flat `repr(C)` structs, borrowed strings and slices in, owned ones
+//! out, newtyped integers where more values may come. The compiler versions and allocators of host and plugin may
+//! differ. A plugin must be built with `panic = "unwind"` (the default): with `abort` its panics end the host.
+//!
+//! **Invariant.** Once released, [`v1`] never changes: `abi_stable` compares layouts when a plugin is loaded, and a
+//! field or method more makes a new host refuse every old plugin. What grows goes into a `v2`, tried first.
+//!
+//! Non-goals: loading (that is `memory-plugins`), strategies (`memory-strategies`), isolation. A plugin runs inside
+//! the host's process and is trusted code.
+//!
+//! ```
+//! use memory_plugin_abi::v1::{Failure, SummarizerPlugin, SummaryHost, SummaryJob, Written};
+//!
+//! /// Summarizes by the last word of each source.
+//! struct LastWords;
+//!
+//! impl SummarizerPlugin for LastWords {
+//!     fn new(_configuration: &str) -> Result<Self, Failure> {
+//!         Ok(Self)
+//!     }
+//!
+//!     fn summarize(&self, job: &SummaryJob<'_>, host: &dyn SummaryHost) -> Result<Written, Failure> {
+//!         let mut text = String::new();
+//!         for source in &job.sources {
+//!             let longer = format!("{text} {}", source.text.as_str().split_whitespace().last().unwrap_or_default());
+//!             if host.count_tokens(longer.as_str().into()) > job.max_tokens {
+//!                 break;
+//!             }
+//!             text = longer;
+//!         }
+//!         Ok(Written { text: text.trim().into(), ..Written::default() })
+//!     }
+//! }
+//!
+//! memory_plugin_abi::export_summarizer! {
+//!     plugin: LastWords,
+//!     name: "last-words",
+//!     description: "The last word of each message.",
+//! }
+//! # fn main() {}
+//! ```
+
+mod export;
+pub mod v1;
+
+#[doc(hidden)]
+pub mod __private {
+    //! What the export macros expand to; no part of the interface.
+    pub use abi_stable::{
+        library::{__call_root_module_loader, CheckTypeLayout, LibHeader, RootModuleResult},
+        std_types::{RResult, RStr},
+    };
+}

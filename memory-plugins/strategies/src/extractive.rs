@@ -93,7 +93,9 @@ fn candidates(job: &SummaryJob<'_>, segments: &[Segment], terms: &Terms) -> Vec<
         let bytes = to_f32(u32::try_from(segment.text.len()).unwrap_or(u32::MAX));
         Candidate { segment: index, factor, cost: (bytes * tokens_per_byte).max(1.0) }
     };
-    segments.iter().enumerate().map(candidate).collect()
+    let talk = |index: usize| terms.cues(index) == Cues::SMALL_TALK && terms.of_segment(index).is_empty();
+    let only_talk = (0..segments.len()).all(talk);
+    segments.iter().enumerate().filter(|&(index, _)| only_talk || !talk(index)).map(candidate).collect()
 }
 
 /// What the words of a segment are multiplied by, for what it is and does.

@@ -1,0 +1,72 @@
+//! The macros that make a crate a plugin.
+
+/// Exports a type that implements [`SummarizerPlugin`](crate::v1::SummarizerPlugin) as the summarizer of this
+/// library. Once in a crate, whose type is `cdylib`; the version is the crate's.
+///
+/// ```ignore
+/// memory_plugin_abi::export_summarizer! {
+///     plugin: MySummarizer,
+///     name: "my-summarizer",
+///     description: "What it does, in a sentence.",
+///     configuration_schema: r#"{"type": "object"}"#,   // may be left out
+/// }
+/// ```
+#[macro_export]
+macro_rules! export_summarizer {
+    ($($fields:tt)*) => { $crate::__export! { summarizer_module, $($fields)* } };
+}
+
+/// Exports a type that implements [`ScorerPlugin`](crate::v1::ScorerPlugin) as the importance scorer of this library.
+/// Takes what [`export_summarizer!`](crate::export_summarizer) takes.
+#[macro_export]
+macro_rules! export_scorer {
+    ($($fields:tt)*) => { $crate::__export! { scorer_module, $($fields)* } };
+}
+
+/// What abi_stable's `export_root_module` attribute writes, without naming that crate in the plugin's manifest.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __export {
+    ($module:ident, plugin: $plugin:ty, name: $name:expr, description: $description:expr $(,)?) => {
+        $crate::__export! { $module, plugin: $plugin, name: $name, description: $description, configuration_schema: "" }
+    };
+    (
+        $module:ident, plugin: $plugin:ty, name: $name:expr, description: $description:expr,
+        configuration_schema: $schema:expr $(,)?
+    ) => {
+        const _: () = {
+            fn module() -> $crate::v1::PluginModule_Ref {
+                $crate::v1::$module::<$plugin>($crate::v1::Identity {
+                    name: $crate::__private::RStr::from_str($name),
+                    version: $crate::__private::RStr::from_str(::core::env!("CARGO_PKG_VERSION")),
+                    description: $crate::__private::RStr::from_str($description),
+                    configuration_schema: $crate::__private::RStr::from_str($schema),
+                })
+            }
+
+            extern "C" fn erased_module() -> $crate::__private::RootModuleResult {
+                $crate::__private::__call_root_module_loader(module)
+            }
+
+            // SAFETY: the name is abi_stable's own for this static, and `erased_module` returns the erased form of
+            // the module type named here.
+            #[unsafe(export_name = "_1as_0lib_1header_0root_bmodule_bloader")]
+            static HEADER: $crate::__private::LibHeader = unsafe {
+                $crate::__private::LibHeader::from_constructor::<$crate::v1::PluginModule_Ref>(
+                    erased_module,
+                    $crate::__private::CheckTypeLayout::Yes,
+                )
+            };
+        };
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_exported_name_is_the_one_that_abi_stable_looks_for() {
+        let macro_text = include_str!("export.rs");
+        let wanted = format!("export_name = \"{}\"", abi_stable::library::ROOT_MODULE_LOADER_NAME);
+        assert!(macro_text.contains(&wanted), "the macro must say {wanted}");
+    }
+}

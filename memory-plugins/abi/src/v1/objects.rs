@@ -1,0 +1,70 @@
+//! The objects that cross the border: strategies from the plugin, the host's services to it.
+#![expect(unsafe_code, reason = "abi_stable's attribute expands to the unsafe calls through its vtables")]
+#![expect(non_local_definitions, reason = "abi_stable's attribute places its impls in a constant")]
+
+use abi_stable::{
+    sabi_trait,
+    sabi_types::RRef,
+    std_types::{RBox, RResult, RSlice, RStr, RVec},
+};
+
+use super::{Failure, LogLevel, ScoreJob, SummaryJob, Written};
+
+/// Writes summaries. Called from several threads at once.
+///
+/// Authors implement [`SummarizerPlugin`](super::SummarizerPlugin) instead: an object made by hand must not let a
+/// panic escape.
+#[sabi_trait]
+pub trait Summarizer: Send + Sync {
+    /// Writes the summary.
+    #[sabi(last_prefix_field)]
+    fn summarize(&self, job: SummaryJob<'_>, host: SummaryHostRef<'_>) -> RResult<Written, Failure>;
+}
+
+/// Scores messages. Called from several threads at once.
+///
+/// Authors implement [`ScorerPlugin`](super::ScorerPlugin) instead: an object made by hand must not let a panic
+/// escape.
+#[sabi_trait]
+pub trait ImportanceScorer: Send + Sync {
+    /// One finite score in 0..=1 for each job, in input order. The jobs are consecutive messages.
+    #[sabi(last_prefix_field)]
+    fn score(&self, jobs: RSlice<'_, ScoreJob<'_>>, host: ScoreHostRef<'_>) -> RResult<RVec<f32>, Failure>;
+}
+
+/// What the host does for a summarizer while a call lasts.
+#[sabi_trait]
+pub trait SummaryHost: Send + Sync {
+    /// Tokens of `text` by the counter that the bound is checked with; `u32::MAX` once the call was given up.
+    fn count_tokens(&self, text: RStr<'_>) -> u32;
+
+    /// Whether nobody waits for the answer any more. A plugin with long loops asks now and then and returns.
+    fn is_cancelled(&self) -> bool;
+
+    /// Writes a line to the host's log.
+    #[sabi(last_prefix_field)]
+    fn log(&self, level: LogLevel, message: RStr<'_>);
+}
+
+/// What the host does for a scorer while a call lasts.
+#[sabi_trait]
+pub trait ScoreHost: Send + Sync {
+    /// Whether nobody waits for the answer any more.
+    fn is_cancelled(&self) -> bool;
+
+    /// Writes a line to the host's log.
+    #[sabi(last_prefix_field)]
+    fn log(&self, level: LogLevel, message: RStr<'_>);
+}
+
+/// A summarizer made by a plugin.
+pub type SummarizerBox = Summarizer_TO<'static, RBox<()>>;
+
+/// A scorer made by a plugin.
+pub type ScorerBox = ImportanceScorer_TO<'static, RBox<()>>;
+
+/// The host's services, borrowed for one call.
+pub type SummaryHostRef<'a> = SummaryHost_TO<'a, RRef<'a, ()>>;
+
+/// The host's services, borrowed for one call.
+pub type ScoreHostRef<'a> = ScoreHost_TO<'a, RRef<'a, ()>>;
