@@ -1,0 +1,24 @@
+//! The append-only log: segments of frames, one writer thread, readers that never wait for it.
+
+mod batch;
+mod codec;
+mod directory;
+mod failure;
+mod frame;
+mod media;
+mod queue;
+mod reader;
+mod recovery;
+mod scan;
+mod segment;
+mod state;
+mod store;
+mod tail;
+#[cfg(test)]
+mod tests;
+mod verify;
+mod writer;
+
+pub use recovery::{OpenReport, TornTail};
+pub use state::Damage;
+pub use store::{LogOptions, LogStore};

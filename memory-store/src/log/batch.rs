@@ -1,0 +1,339 @@
+//! Requests checked against the log and turned into frames, before anything is written.
+
+use std::{collections::HashMap, sync::Arc};
+
+use memory_core::{
+    Appended, ConversationId, Event, Message, MessageKey, NodeDraft, NodeId, NodeOutline, Recorded, Salt, StoreError,
+    Summary, SummaryDraft, SummaryId, plan::check_summary,
+};
+
+use super::{
+    codec::{CodecError, StoredMessage, check_depth, encode_event, encode_opened},
+    frame::{MAX_PAYLOAD, Payload},
+    reader::Reader,
+    state::{Change, Conversation, Location, State},
+};
+
+/// A message that is ready to be written; made on the caller's thread, so that callers share the work.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    record: Vec<u8>,
+    outline: NodeOutline,
+    /// The message itself where it has a key, to compare it with what is stored under that key.
+    keyed: Option<(MessageKey, Message)>,
+}
+
+impl Prepared {
+    pub(crate) fn new(draft: NodeDraft, salt: Salt) -> Result<Self, CodecError> {
+        check_depth(&draft.message)?;
+        check_weight(draft.importance)?;
+        let stored = StoredMessage::new(draft, salt);
+        let record = stored.encode()?;
+        // An outline holds no number; which one the node gets is known later.
+        let node = stored.into_node(NodeId::FIRST);
+        let outline = NodeOutline::of(&node);
+        let keyed = node.message.key.clone().map(|key| (key, node.message));
+        Ok(Self { record, outline, keyed })
+    }
+
+    /// Bytes that it takes in the log.
+    pub(crate) fn bytes(&self) -> usize {
+        self.record.len()
+    }
+}
+
+fn check_weight(importance: f32) -> Result<(), CodecError> {
+    if (0.0..=1.0).contains(&importance) {
+        Ok(())
+    } else {
+        Err(CodecError(format!("an importance lies in 0..=1, not at {importance}")))
+    }
+}
+
+/// A frame that may be written.
+#[derive(Debug)]
+pub(crate) struct PlannedFrame {
+    pub(crate) payload: Payload,
+    /// The conversation's number; `None` when the frame opens it.
+    pub(crate) number: Option<u64>,
+    pub(crate) id: ConversationId,
+    pub(crate) nodes_before: u64,
+    /// What it does. Locations are offsets in the frame until it has its place.
+    pub(crate) changes: Vec<Change>,
+}
+
+impl PlannedFrame {
+    /// Turns offsets in the frame into locations in the log.
+    pub(crate) fn locate(&mut self, segment: u32, frame: u32) {
+        for change in &mut self.changes {
+            if let Change::Node { location, .. } = change {
+                *location = Location { segment, offset: location.offset.saturating_add(frame) };
+            }
+        }
+    }
+}
+
+/// What the requests before this one will have done once they are on disk.
+///
+/// All in it is absolute, so that it stays true while parts of it are published.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    conversations: HashMap<ConversationId, Overlay>,
+}
+
+#[derive(Debug, Default)]
+struct Overlay {
+    number: Option<u64>,
+    nodes: u64,
+    keys: HashMap<MessageKey, (NodeId, Message)>,
+    summaries: Vec<Arc<Summary>>,
+}
+
+/// What one request adds; nothing of it counts before the whole request was found right.
+#[derive(Debug, Default)]
+struct Trial {
+    more_nodes: u64,
+    keys: HashMap<MessageKey, (NodeId, Message)>,
+    summaries: Vec<Arc<Summary>>,
+}
+
+impl Pending {
+    /// Notes the number of a conversation that the group opens.
+    pub(crate) fn opened(&mut self, id: &ConversationId, number: u64) {
+        if let Some(overlay) = self.conversations.get_mut(id) {
+            overlay.number = Some(number);
+        }
+    }
+
+    /// Checks a batch of messages. No frame when every one of them is there already.
+    pub(crate) fn plan_append(
+        &mut self,
+        state: &State,
+        id: &ConversationId,
+        batch: Vec<Prepared>,
+    ) -> Result<(Option<PlannedFrame>, Vec<Appended>), StoreError> {
+        let mut view = View::new(state, id, self.conversations.get(id))?;
+        let nodes_before = view.nodes();
+        let mut payload = Payload::default();
+        if view.number().is_none() {
+            payload.push(&encode_opened(id).map_err(|error| invalid(id, error))?);
+        }
+        let (mut changes, mut appended) = (Vec::new(), Vec::new());
+        for Prepared { record, outline, keyed } in batch {
+            if let Some((key, message)) = &keyed
+                && let Some(node) = view.keyed(key, message)?
+            {
+                appended.push(Appended { node, is_new: false });
+                continue;
+            }
+            let offset = offset(payload.push(&record));
+            let key = keyed.as_ref().map(|(key, _)| state.key_hash(key.as_str()));
+            changes.push(Change::Node { outline, location: Location { segment: 0, offset }, key });
+            let node = view.add_node(keyed);
+            appended.push(Appended { node, is_new: true });
+        }
+        if changes.is_empty() {
+            return Ok((None, appended));
+        }
+        check_size(id, &payload)?;
+        let (number, nodes, trial) = (view.number(), view.nodes(), view.trial);
+        self.accept(id, number, nodes, trial);
+        Ok((Some(PlannedFrame { payload, number, id: id.clone(), nodes_before, changes }), appended))
+    }
+
+    /// Checks events. No frame when all are summaries that are there already.
+    pub(crate) fn plan_record(
+        &mut self,
+        state: &State,
+        id: &ConversationId,
+        events: Vec<Event>,
+    ) -> Result<(Option<PlannedFrame>, Vec<Recorded>), StoreError> {
+        let overlay = self.conversations.get(id);
+        if overlay.is_none() {
+            state.conversation(id)?;
+        }
+        let mut view = View::new(state, id, overlay)?;
+        let mut payload = Payload::default();
+        let (mut changes, mut recorded) = (Vec::new(), Vec::new());
+        for event in events {
+            let event = normalized(event);
+            view.check_event(&event)?;
+            let next = view.next_summary();
+            if let Event::Summary(draft) = &event
+                && let Some(there) = view.same_summary(draft)
+            {
+                recorded.push(Recorded::Summary(there));
+                continue;
+            }
+            payload.push(&encode_event(&event, next).map_err(|error| invalid(id, error))?);
+            match event {
+                Event::Summary(body) => {
+                    let summary = Arc::new(Summary { id: next, body });
+                    view.trial.summaries.push(Arc::clone(&summary));
+                    changes.push(Change::Summary(summary));
+                    recorded.push(Recorded::Summary(next));
+                    continue;
+                }
+                Event::Importance { node, importance, .. } => changes.push(Change::Importance { node, importance }),
+                Event::Pin { node, pinned } => changes.push(Change::Pin { node, pinned }),
+                Event::Title(title) => changes.push(Change::Title(title)),
+                Event::Tags(tags) => changes.push(Change::Tags(tags)),
+                // The codec has refused it.
+                _ => {}
+            }
+            recorded.push(Recorded::Done);
+        }
+        if changes.is_empty() {
+            return Ok((None, recorded));
+        }
+        check_size(id, &payload)?;
+        let (number, nodes_before, trial) = (view.number(), view.nodes(), view.trial);
+        self.accept(id, number, nodes_before, trial);
+        Ok((Some(PlannedFrame { payload, number, id: id.clone(), nodes_before, changes }), recorded))
+    }
+
+    fn accept(&mut self, id: &ConversationId, number: Option<u64>, nodes: u64, trial: Trial) {
+        let overlay = self.conversations.entry(id.clone()).or_default();
+        overlay.number = number;
+        overlay.nodes = nodes;
+        overlay.keys.extend(trial.keys);
+        overlay.summaries.extend(trial.summaries);
+    }
+}
+
+fn normalized(event: Event) -> Event {
+    match event {
+        Event::Tags(mut tags) => {
+            tags.sort();
+            tags.dedup();
+            Event::Tags(tags)
+        }
+        other => other,
+    }
+}
+
+fn check_size(id: &ConversationId, payload: &Payload) -> Result<(), StoreError> {
+    let bytes = payload.frame_bytes();
+    if bytes <= MAX_PAYLOAD {
+        return Ok(());
+    }
+    let why = format!("the batch takes {bytes} bytes, and at most {MAX_PAYLOAD} are written at once: split it");
+    Err(StoreError::Invalid { conversation: id.clone(), why })
+}
+
+fn offset(within_frame: usize) -> u32 {
+    u32::try_from(within_frame).unwrap_or(u32::MAX)
+}
+
+pub(crate) fn invalid(id: &ConversationId, error: CodecError) -> StoreError {
+    StoreError::Invalid { conversation: id.clone(), why: error.0 }
+}
+
+/// A conversation as one request sees it: what is on disk, what the group adds, and what the request itself
+/// has added so far.
+struct View<'a> {
+    state: &'a State,
+    id: &'a ConversationId,
+    on_disk: Option<&'a Conversation>,
+    overlay: Option<&'a Overlay>,
+    trial: Trial,
+}
+
+impl<'a> View<'a> {
+    fn new(state: &'a State, id: &'a ConversationId, overlay: Option<&'a Overlay>) -> Result<Self, StoreError> {
+        let on_disk = state.find(id);
+        if let Some(damage) = on_disk.and_then(|conversation| conversation.doubt.clone()) {
+            return Err(damage.into());
+        }
+        Ok(Self { state, id, on_disk, overlay, trial: Trial::default() })
+    }
+
+    fn number(&self) -> Option<u64> {
+        self.on_disk.map(|conversation| conversation.number).or(self.overlay.and_then(|overlay| overlay.number))
+    }
+
+    fn nodes(&self) -> u64 {
+        let on_disk = self.on_disk.map_or(0, Conversation::nodes);
+        self.overlay.map_or(on_disk, |overlay| overlay.nodes) + self.trial.more_nodes
+    }
+
+    fn add_node(&mut self, keyed: Option<(MessageKey, Message)>) -> NodeId {
+        let node = NodeId::from_index(usize::try_from(self.nodes()).unwrap_or(usize::MAX));
+        self.trial.more_nodes += 1;
+        if let Some((key, message)) = keyed {
+            self.trial.keys.insert(key, (node, message));
+        }
+        node
+    }
+
+    /// The node that has `key`, if it says the same as `message`.
+    fn keyed(&self, key: &MessageKey, message: &Message) -> Result<Option<NodeId>, StoreError> {
+        let pending = self.trial.keys.get(key).or_else(|| self.overlay.and_then(|overlay| overlay.keys.get(key)));
+        let (node, is_same) = match pending {
+            Some((node, there)) => (*node, there == message),
+            None => match self.stored(key)? {
+                Some((node, there)) => (node, there == *message),
+                None => return Ok(None),
+            },
+        };
+        if is_same {
+            return Ok(Some(node));
+        }
+        Err(StoreError::KeyConflict { conversation: self.id.clone(), key: key.clone(), node })
+    }
+
+    fn stored(&self, key: &MessageKey) -> Result<Option<(NodeId, Message)>, StoreError> {
+        let Some(on_disk) = self.on_disk else { return Ok(None) };
+        let candidates = on_disk.key_candidates(self.state.key_hash(key.as_str()));
+        if candidates.is_empty() {
+            return Ok(None);
+        }
+        let mut reader = Reader::new(&self.state.segments, 1);
+        let Some((node, location)) = reader.with_key(key, &candidates)? else { return Ok(None) };
+        Ok(Some((node, reader.stored(location)?.draft.message)))
+    }
+
+    fn pending_summaries(&self) -> impl Iterator<Item = &Arc<Summary>> {
+        self.overlay.into_iter().flat_map(|overlay| &overlay.summaries).chain(&self.trial.summaries)
+    }
+
+    fn same_summary(&self, draft: &SummaryDraft) -> Option<SummaryId> {
+        let input = |draft: &SummaryDraft| (draft.level, draft.span, draft.input_hash);
+        let on_disk = self.on_disk.and_then(|conversation| conversation.same_summary(draft));
+        let pending = || self.pending_summaries().find(|summary| input(&summary.body) == input(draft));
+        on_disk.or_else(|| pending().map(|summary| summary.id))
+    }
+
+    fn next_summary(&self) -> SummaryId {
+        let pending = self.pending_summaries().last().map(|summary| summary.id);
+        let on_disk = self.on_disk.and_then(Conversation::last_summary);
+        let last = pending.or(on_disk).map_or(0, SummaryId::get);
+        SummaryId::from_index(usize::try_from(last).unwrap_or(usize::MAX))
+    }
+
+    fn check_event(&self, event: &Event) -> Result<(), StoreError> {
+        let invalid = |why| StoreError::Invalid { conversation: self.id.clone(), why };
+        match event {
+            Event::Summary(draft) => {
+                check_weight(draft.metadata.importance).map_err(|error| invalid(error.0))?;
+                let on_disk = |child| self.on_disk.and_then(|c| c.summaries.get(&child)).map(|s| s.body.span);
+                let pending = |child| self.pending_summaries().find(|s| s.id == child).map(|s| s.body.span);
+                check_summary(draft, self.nodes(), |child| on_disk(child).or_else(|| pending(child))).map_err(invalid)
+            }
+            Event::Importance { node, importance, .. } => {
+                check_weight(*importance).map_err(|error| invalid(error.0))?;
+                self.check_node(*node)
+            }
+            Event::Pin { node, .. } => self.check_node(*node),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_node(&self, node: NodeId) -> Result<(), StoreError> {
+        let nodes = self.nodes();
+        if node.get() <= nodes {
+            return Ok(());
+        }
+        Err(StoreError::UnknownNode { conversation: self.id.clone(), node, nodes })
+    }
+}

@@ -1,0 +1,102 @@
+//! Records as bytes: versioned wire types through bincode, converted by hand.
+//!
+//! Nothing outside of this module knows bincode.
+
+mod event;
+mod message;
+
+use bincode::{
+    BorrowDecode, Encode,
+    config::{Configuration, Limit, LittleEndian, Varint},
+};
+use memory_core::ConversationId;
+
+use super::frame::{MAX_RECORD, RECORD_HEADER, finish_record};
+pub(crate) use event::{EventRecord, encode_event};
+pub(crate) use message::{MessageRecord, StoredMessage, check_depth};
+
+/// Bytes that decoding one record may claim, memory for its lists included. Without a limit a few corrupt
+/// bytes ask for more memory than there is and end the process.
+const LIMIT: usize = 2 * MAX_RECORD;
+
+/// Little-endian, integers in 1 to 9 bytes.
+const CONFIG: Configuration<LittleEndian, Varint, Limit<LIMIT>> =
+    bincode::config::standard().with_little_endian().with_variable_int_encoding().with_limit::<LIMIT>();
+
+/// Version of each record's wire type. A changed type gets the next number and keeps the old one readable.
+const VERSION: u8 = 1;
+
+/// The number of each kind of record. Reserved: 8 fact, 9 embedding model registered, 10 view shown,
+/// 11 erased, 12 checkpoint marker.
+mod kind {
+    pub(super) const OPENED: u8 = 1;
+    pub(super) const MESSAGE: u8 = 2;
+    pub(super) const SUMMARY: u8 = 3;
+    pub(super) const IMPORTANCE: u8 = 4;
+    pub(super) const PIN: u8 = 5;
+    pub(super) const TITLE: u8 = 6;
+    pub(super) const TAGS: u8 = 7;
+}
+
+/// What a record says, borrowed from its bytes.
+#[derive(Debug)]
+pub(crate) enum Record<'a> {
+    /// A conversation begins; the first record of its first frame.
+    Opened(ConversationId),
+    /// The next node.
+    Message(MessageRecord<'a>),
+    /// Anything else.
+    Event(EventRecord<'a>),
+}
+
+/// Why bytes with a right checksum say nothing that this version understands, or why a value has no bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct CodecError(pub(crate) String);
+
+impl From<&str> for CodecError {
+    fn from(why: &str) -> Self {
+        Self(why.to_owned())
+    }
+}
+
+/// The whole record, header included, that opens a conversation.
+pub(crate) fn encode_opened(name: &ConversationId) -> Result<Vec<u8>, CodecError> {
+    encode(kind::OPENED, &name.as_str())
+}
+
+fn encode<T: Encode>(kind: u8, value: &T) -> Result<Vec<u8>, CodecError> {
+    let mut record = vec![0; RECORD_HEADER];
+    record.extend_from_slice(&[kind, VERSION]);
+    bincode::encode_into_std_write(value, &mut record, CONFIG).map_err(|error| CodecError(error.to_string()))?;
+    let length = record.len();
+    finish_record(record)
+        .ok_or_else(|| CodecError(format!("it takes {length} bytes, and a record has at most {MAX_RECORD}")))
+}
+
+/// Reads a record's body.
+pub(crate) fn decode(body: &[u8]) -> Result<Record<'_>, CodecError> {
+    let ([number, version], value) = body.split_first_chunk::<2>().ok_or("a record is cut short")?;
+    if *version != VERSION {
+        return Err(CodecError(format!("a record of kind {number} has unknown version {version}")));
+    }
+    match *number {
+        kind::OPENED => {
+            let name = whole::<&str>(value)?;
+            ConversationId::new(name).map(Record::Opened).map_err(|error| CodecError(error.to_string()))
+        }
+        kind::MESSAGE => whole(value).map(Record::Message),
+        other => event::decode(other, value).map(Record::Event),
+    }
+}
+
+/// One value that takes all of `bytes`.
+fn whole<'a, T: BorrowDecode<'a, ()>>(bytes: &'a [u8]) -> Result<T, CodecError> {
+    match bincode::borrow_decode_from_slice(bytes, CONFIG) {
+        Ok((value, read)) if read == bytes.len() => Ok(value),
+        Ok(_) => Err(CodecError("a record has bytes behind its end".into())),
+        Err(error) => Err(CodecError(format!("a record cannot be decoded: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! The store's directory: `FORMAT`, `LOCK`, and how an empty directory becomes a store.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use memory_core::{StoreError, Timestamp};
+
+use super::{
+    failure::{fill_random, io_error},
+    frame::StoreId,
+    media::{Access, Media, MediaFile, read_from},
+    segment::{SEGMENT_HEADER, SegmentHeader, segment_name},
+    tail::create_segment,
+};
+
+/// The format that this version writes, and the newest that it reads.
+const FORMAT: u32 = 1;
+const MAGIC: &str = "memory-store";
+const FORMAT_FILE: &str = "FORMAT";
+const FORMAT_TEMPORARY: &str = "FORMAT.tmp";
+const LOCK_FILE: &str = "LOCK";
+const LOG: &str = "log";
+const CACHE: &str = "cache";
+
+/// A store's directory and the name in its `FORMAT`.
+#[derive(Clone, Debug)]
+pub(crate) struct Directory {
+    pub(crate) path: PathBuf,
+    pub(crate) id: StoreId,
+}
+
+/// A directory that this process may write to, for as long as the value lives.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    pub(crate) directory: Directory,
+    pub(crate) lock: Box<dyn MediaFile>,
+    /// Whether there was no store before.
+    pub(crate) created: bool,
+}
+
+impl Directory {
+    pub(crate) fn log(&self) -> PathBuf {
+        self.path.join(LOG)
+    }
+
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.path.join(CACHE)
+    }
+
+    /// Opens a store for reading alone.
+    pub(crate) fn open(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
+        let id = read_format(media, path)?.ok_or_else(|| not_a_store(path, "it holds no file FORMAT"))?;
+        Ok(Self { path: path.to_owned(), id })
+    }
+}
+
+impl Owned {
+    /// Opens a store for writing, or makes one where there is nothing yet.
+    pub(crate) fn open(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
+        // Nothing is written before it is clear that the directory is ours.
+        match media.list(path) {
+            Ok(names) if names.iter().any(|name| name == FORMAT_FILE) => drop(read_format(media, path)?),
+            Ok(names) => check_unfinished(media, path, &names)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                media.create_dir_all(path).map_err(io_error("create", path))?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                return Err(not_a_store(path, "it is no directory"));
+            }
+            Err(error) => return Err(io_error("list", path)(error)),
+        }
+        let lock = take_lock(media, path)?;
+        // Read under the lock: another process may have made the store meanwhile.
+        let there = read_format(media, path)?;
+        let (id, created) = match there {
+            Some(id) => (id, false),
+            None => (create(media, path)?, true),
+        };
+        Ok(Self { directory: Directory { path: path.to_owned(), id }, lock, created })
+    }
+}
+
+fn not_a_store(path: &Path, why: &str) -> StoreError {
+    StoreError::NotAStore { path: path.to_owned(), why: why.to_owned() }
+}
+
+/// The store's name out of `FORMAT`; `None` when there is no such file.
+fn read_format(media: &dyn Media, path: &Path) -> Result<Option<StoreId>, StoreError> {
+    let file = path.join(FORMAT_FILE);
+    let bytes = match media.open(&file, Access::Read) {
+        Ok(open) => read_from(&*open, 0).map_err(io_error("read", &file))?,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(io_error("read", &file)(error)),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = text.lines();
+    if lines.next() != Some(MAGIC) {
+        return Err(not_a_store(path, "its file FORMAT is that of something else"));
+    }
+    let damaged = |why: &str| StoreError::Damaged { path: file.clone(), offset: 0, why: why.to_owned() };
+    let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|number| number.parse().ok());
+    match format {
+        // A newer version may lay out the rest as it likes.
+        Some(found) if found > FORMAT => {
+            Err(StoreError::NewerFormat { path: path.to_owned(), found, supported: FORMAT })
+        }
+        Some(FORMAT) => {
+            let id = lines.next().and_then(|line| line.strip_prefix("id ")).and_then(parse_id);
+            let id = id.ok_or_else(|| damaged("it names no store"))?;
+            if text == format_text(id) { Ok(Some(id)) } else { Err(damaged("its checksum does not match")) }
+        }
+        _ => Err(damaged("it names no format")),
+    }
+}
+
+fn format_text(id: StoreId) -> String {
+    let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let body = format!("{MAGIC}\nformat {FORMAT}\nid {hex}\n");
+    format!("{body}crc32c {:08x}\n", crc32c::crc32c(body.as_bytes()))
+}
+
+fn parse_id(hex: &str) -> Option<StoreId> {
+    let number = u128::from_str_radix(hex, 16).ok()?;
+    (hex.len() == 32).then(|| number.to_be_bytes())
+}
+
+/// A directory without `FORMAT` may become a store when it is empty, or when making one was interrupted:
+/// `FORMAT` comes last, when the first segment stands.
+fn check_unfinished(media: &dyn Media, path: &Path, names: &[String]) -> Result<(), StoreError> {
+    let ours = [FORMAT_TEMPORARY, LOCK_FILE, LOG, CACHE];
+    if let Some(other) = names.iter().find(|name| !ours.contains(&name.as_str())) {
+        return Err(not_a_store(path, &format!("it holds `{other}` and no file FORMAT")));
+    }
+    if !names.iter().any(|name| name == LOG) {
+        return Ok(());
+    }
+    let log = path.join(LOG);
+    for name in media.list(&log).map_err(io_error("list", &log))? {
+        let segment = log.join(&name);
+        let open = media.open(&segment, Access::Read).map_err(io_error("read", &segment))?;
+        let behind_header = read_from(&*open, u64::from(SEGMENT_HEADER)).map_err(io_error("read", &segment))?;
+        let is_first = name == segment_name(1) || name.ends_with(".tmp");
+        if !is_first || behind_header.iter().any(|byte| *byte != 0) {
+            let why = "it is missing, but there is a log".to_owned();
+            return Err(StoreError::Damaged { path: path.join(FORMAT_FILE), offset: 0, why });
+        }
+    }
+    Ok(())
+}
+
+fn create(media: &dyn Media, path: &Path) -> Result<StoreId, StoreError> {
+    let mut id = StoreId::default();
+    fill_random(&mut id)?;
+    for dir in [path.join(LOG), path.join(CACHE)] {
+        media.create_dir_all(&dir).map_err(io_error("create", &dir))?;
+    }
+    let header = SegmentHeader { store: id, number: 1, previous_end: 0, first_lsn: 1 };
+    create_segment(media, &path.join(LOG), &header).map_err(|failure| StoreError::from(&failure))?;
+    media.sync_dir(path).map_err(io_error("sync", path))?;
+    let (temporary, file) = (path.join(FORMAT_TEMPORARY), path.join(FORMAT_FILE));
+    let written = media.open(&temporary, Access::Create).and_then(|open| {
+        open.write_at(format_text(id).as_bytes(), 0)?;
+        open.sync_all()
+    });
+    written.map_err(io_error("write", &temporary))?;
+    media.rename(&temporary, &file).map_err(io_error("write", &file))?;
+    media.sync_dir(path).map_err(io_error("sync", path))?;
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        media.sync_dir(parent).map_err(io_error("sync", parent))?;
+    }
+    Ok(id)
+}
+
+fn take_lock(media: &dyn Media, path: &Path) -> Result<Box<dyn MediaFile>, StoreError> {
+    let file = path.join(LOCK_FILE);
+    let Some(lock) = media.lock(&file).map_err(io_error("lock", &file))? else {
+        return Err(locked(media, path, &file));
+    };
+    let host = gethostname::gethostname();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let since = Timestamp::from_millis(i64::try_from(since).unwrap_or(i64::MAX));
+    let text = format!("pid {}\nhost {}\nsince {since}\n", process::id(), host.to_string_lossy());
+    let write = || {
+        lock.set_size(0)?;
+        lock.write_at(text.as_bytes(), 0)
+    };
+    write().map_err(io_error("write", &file))?;
+    Ok(lock)
+}
+
+/// The error that names the holder. Between locking and writing its name a holder has none yet.
+fn locked(media: &dyn Media, path: &Path, file: &Path) -> StoreError {
+    let bytes = media.open(file, Access::Read).and_then(|open| read_from(&*open, 0)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    StoreError::Locked {
+        path: path.to_owned(),
+        pid: field("pid").and_then(|pid| pid.parse().ok()).unwrap_or(0),
+        host: field("host").unwrap_or("an unknown host").to_owned(),
+    }
+}

@@ -1,0 +1,58 @@
+//! Failures of the file system as errors of the store.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use memory_core::StoreError;
+
+/// A failure that several callers are told of.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    action: &'static str,
+    path: PathBuf,
+    kind: io::ErrorKind,
+    why: String,
+}
+
+impl Failure {
+    pub(crate) fn new(action: &'static str, path: &Path, source: &io::Error) -> Self {
+        Self { action, path: path.to_owned(), kind: source.kind(), why: source.to_string() }
+    }
+
+    /// Whether there was no space left, which is over once there is space again.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        matches!(self.kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
+    /// What happened, in words.
+    pub(crate) fn why(&self) -> String {
+        format!("could not {} {}: {}", self.action, self.path.display(), self.why)
+    }
+}
+
+impl From<&Failure> for StoreError {
+    fn from(failure: &Failure) -> Self {
+        if failure.is_disk_full() {
+            return Self::DiskFull { path: failure.path.clone() };
+        }
+        let source = io::Error::new(failure.kind, failure.why.clone());
+        Self::Io { action: failure.action, path: failure.path.clone(), source }
+    }
+}
+
+/// Turns an error of the file system into one of the store.
+pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    move |source| match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull { path: path.to_owned() },
+        _ => StoreError::Io { action, path: path.to_owned(), source },
+    }
+}
+
+/// Fills `bytes` from the operating system's source of random numbers.
+pub(crate) fn fill_random(bytes: &mut [u8]) -> Result<(), StoreError> {
+    let failed =
+        |error: getrandom::Error| StoreError::Backend { backend: "random number source", source: error.into() };
+    getrandom::fill(bytes).map_err(failed)
+}

@@ -1,0 +1,297 @@
+//! Frames and the records in them: the outermost layer of bytes in a segment.
+
+use std::ops::Range;
+
+/// Bytes of a frame's header.
+pub(crate) const FRAME_HEADER: usize = 52;
+/// Bytes in front of each record: length and checksum.
+pub(crate) const RECORD_HEADER: usize = 8;
+/// Longest record, its header left out.
+pub(crate) const MAX_RECORD: usize = 64 << 20;
+/// Longest payload of a frame.
+pub(crate) const MAX_PAYLOAD: usize = 256 << 20;
+/// Version of the frame layout.
+const FRAME_FORMAT: u8 = 1;
+/// A frame that holds one batch of records of one conversation.
+const BATCH: u8 = 1;
+/// Begins every frame; no UTF-8 text holds its first byte.
+const MAGIC: [u8; 4] = [0xF7, b'm', b'e', b'm'];
+
+/// Random bytes that name a store; they seed the checksum of each header.
+pub(crate) type StoreId = [u8; 16];
+
+/// Where a frame stands. Its header's checksum covers the place, so that bytes which look like a frame but
+/// were copied there, out of a backup or inside of somebody's message, are none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) store: StoreId,
+    pub(crate) segment: u32,
+    pub(crate) offset: u32,
+}
+
+impl Place {
+    fn checksum(&self, header: &[u8]) -> u32 {
+        let seed = crc32c::crc32c(&self.store);
+        let seed = crc32c::crc32c_append(seed, &self.segment.to_le_bytes());
+        let seed = crc32c::crc32c_append(seed, &self.offset.to_le_bytes());
+        crc32c::crc32c_append(seed, header)
+    }
+}
+
+/// What stands in front of a frame's payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameHeader {
+    /// The conversation's number: the log sequence number of the frame that opened it.
+    pub(crate) conversation: u64,
+    /// Dense over the whole log, from 1.
+    pub(crate) lsn: u64,
+    /// Nodes in the conversation before this frame.
+    pub(crate) nodes_before: u64,
+    /// Bytes of the payload.
+    pub(crate) payload: u32,
+    /// All of the segment before this offset was on disk when the frame was written.
+    pub(crate) durable: u32,
+}
+
+/// Why bytes are no frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BadFrame {
+    pub(crate) why: &'static str,
+    /// The header, when only what follows it is bad.
+    pub(crate) header: Option<FrameHeader>,
+}
+
+impl BadFrame {
+    const fn new(why: &'static str) -> Self {
+        Self { why, header: None }
+    }
+}
+
+impl FrameHeader {
+    /// Bytes of the whole frame.
+    pub(crate) fn frame_bytes(&self) -> usize {
+        FRAME_HEADER + self.payload as usize
+    }
+
+    fn encode(&self, place: &Place, payload_crc: u32) -> [u8; FRAME_HEADER] {
+        let mut out = [0; FRAME_HEADER];
+        let mut rest = out.as_mut_slice();
+        let mut put = |bytes: &[u8]| {
+            if let Some((field, behind)) = std::mem::take(&mut rest).split_at_mut_checked(bytes.len()) {
+                field.copy_from_slice(bytes);
+                rest = behind;
+            }
+        };
+        let key_epoch = 0u32;
+        put(&MAGIC);
+        put(&[FRAME_FORMAT, BATCH, 0, 0]);
+        put(&self.conversation.to_le_bytes());
+        put(&self.lsn.to_le_bytes());
+        put(&self.nodes_before.to_le_bytes());
+        put(&key_epoch.to_le_bytes());
+        put(&self.payload.to_le_bytes());
+        put(&self.durable.to_le_bytes());
+        put(&payload_crc.to_le_bytes());
+        if let Some((fields, crc)) = out.split_last_chunk_mut::<4>() {
+            *crc = place.checksum(fields).to_le_bytes();
+        }
+        out
+    }
+
+    /// Reads the frame at the beginning of `bytes`, which stands at `place`, and checks all of it.
+    pub(crate) fn parse<'a>(bytes: &'a [u8], place: &Place) -> Result<(Self, &'a [u8]), BadFrame> {
+        let (header, behind) =
+            bytes.split_first_chunk::<FRAME_HEADER>().ok_or(BadFrame::new("a frame header is cut short"))?;
+        if !header.starts_with(&MAGIC) {
+            return Err(BadFrame::new("no frame begins here"));
+        }
+        let (fields, crc) = header.split_last_chunk::<4>().ok_or(BadFrame::new("a frame header is cut short"))?;
+        if place.checksum(fields) != u32::from_le_bytes(*crc) {
+            return Err(BadFrame::new("the checksum of a frame header does not match"));
+        }
+        let mut fields = Fields(fields);
+        let (Some(_), Some([format, kind, flags, _])) = (fields.take::<4>(), fields.take::<4>()) else {
+            return Err(BadFrame::new("a frame header is cut short"));
+        };
+        let parsed = (|| {
+            let conversation = fields.u64()?;
+            let (lsn, nodes_before) = (fields.u64()?, fields.u64()?);
+            let (_key_epoch, payload, durable) = (fields.u32()?, fields.u32()?, fields.u32()?);
+            Some((Self { conversation, lsn, nodes_before, payload, durable }, fields.u32()?))
+        })();
+        let (header, payload_crc) = parsed.ok_or(BadFrame::new("a frame header is cut short"))?;
+        let bad = |why| Err(BadFrame { why, header: Some(header) });
+        if (format, kind, flags) != (FRAME_FORMAT, BATCH, 0) {
+            return bad("a frame has a format, type or flags that this version does not know");
+        }
+        match behind.get(..header.payload as usize) {
+            None => bad("a frame is cut short"),
+            Some(payload) if crc32c::crc32c(payload) != payload_crc => bad("the checksum of a payload does not match"),
+            Some(payload) => Ok((header, payload)),
+        }
+    }
+
+    /// The first place at or behind `from` where a frame may begin.
+    pub(crate) fn next_magic(bytes: &[u8], from: usize) -> Option<usize> {
+        let rest = bytes.get(from..)?;
+        rest.windows(MAGIC.len()).position(|window| window == MAGIC).map(|found| from + found)
+    }
+}
+
+/// A frame being put together: records go in one behind the other.
+#[derive(Debug, Default)]
+pub(crate) struct Payload {
+    bytes: Vec<u8>,
+}
+
+impl Payload {
+    /// Adds a record that [`finish_record`] made, and says where in the frame it stands.
+    pub(crate) fn push(&mut self, record: &[u8]) -> usize {
+        let offset = FRAME_HEADER + self.bytes.len();
+        self.bytes.extend_from_slice(record);
+        offset
+    }
+
+    /// Bytes of the whole frame.
+    pub(crate) fn frame_bytes(&self) -> usize {
+        FRAME_HEADER + self.bytes.len()
+    }
+
+    /// Appends the finished frame to `out`.
+    pub(crate) fn finish(&self, header: &FrameHeader, place: &Place, out: &mut Vec<u8>) {
+        out.extend_from_slice(&header.encode(place, crc32c::crc32c(&self.bytes)));
+        out.extend_from_slice(&self.bytes);
+    }
+}
+
+/// Fills in length and checksum of a record whose body stands behind [`RECORD_HEADER`] bytes of room; `None`
+/// when it is longer than [`MAX_RECORD`].
+pub(crate) fn finish_record(mut record: Vec<u8>) -> Option<Vec<u8>> {
+    let (header, body) = record.split_first_chunk_mut::<RECORD_HEADER>()?;
+    let length = u32::try_from(body.len()).ok().filter(|_| body.len() <= MAX_RECORD)?;
+    let (first, second) = header.split_at_mut_checked(4)?;
+    first.copy_from_slice(&length.to_le_bytes());
+    second.copy_from_slice(&record_checksum(length, body).to_le_bytes());
+    Some(record)
+}
+
+fn record_checksum(length: u32, body: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&length.to_le_bytes()), body)
+}
+
+/// Bytes of the record that begins with `header`, header included; `None` for a length that none has.
+pub(crate) fn record_bytes(header: [u8; RECORD_HEADER]) -> Option<usize> {
+    let length = u32::from_le_bytes(*header.first_chunk::<4>()?) as usize;
+    (length <= MAX_RECORD).then_some(RECORD_HEADER + length)
+}
+
+/// The body of the record at the beginning of `bytes`, checked.
+pub(crate) fn parse_record(bytes: &[u8]) -> Result<&[u8], &'static str> {
+    let (header, _) = bytes.split_first_chunk::<RECORD_HEADER>().ok_or("a record is cut short")?;
+    let end = record_bytes(*header).ok_or("a record has an impossible length")?;
+    let body = bytes.get(RECORD_HEADER..end).ok_or("a record is cut short")?;
+    let mut fields = Fields(header);
+    match (fields.u32(), fields.u32()) {
+        (Some(length), Some(crc)) if record_checksum(length, body) == crc => Ok(body),
+        _ => Err("the checksum of a record does not match"),
+    }
+}
+
+/// The records of a payload: where in the frame each stands, and its body.
+pub(crate) fn records(payload: &[u8]) -> impl Iterator<Item = Result<(Range<usize>, &[u8]), &'static str>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = payload.get(at..).filter(|rest| !rest.is_empty())?;
+        let record = parse_record(rest);
+        let start = FRAME_HEADER + at;
+        // Behind a bad record nothing can be told apart.
+        at = record.map_or(payload.len(), |body| at + RECORD_HEADER + body.len());
+        Some(record.map(|body| (start..FRAME_HEADER + at, body)))
+    })
+}
+
+/// Little-endian fields, one behind the other.
+pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
+
+impl Fields<'_> {
+    pub(crate) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (field, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*field)
+    }
+
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: Place = Place { store: [7; 16], segment: 3, offset: 64 };
+
+    fn record(body: &[u8]) -> Vec<u8> {
+        finish_record([&[0; RECORD_HEADER], body].concat()).unwrap()
+    }
+
+    fn frame() -> Vec<u8> {
+        let mut payload = Payload::default();
+        payload.push(&record(b"one"));
+        payload.push(&record(b"two!"));
+        let length = u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap();
+        let header = FrameHeader { conversation: 9, lsn: 12, nodes_before: 4, payload: length, durable: 64 };
+        let mut bytes = Vec::new();
+        payload.finish(&header, &PLACE, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn a_frame_gives_back_its_records() {
+        let bytes = frame();
+        let (header, payload) = FrameHeader::parse(&bytes, &PLACE).unwrap();
+        assert_eq!((header.conversation, header.lsn, header.nodes_before, header.durable), (9, 12, 4, 64));
+        assert_eq!(header.frame_bytes(), bytes.len());
+        let found: Vec<_> = records(payload).map(Result::unwrap).collect();
+        assert_eq!(found.iter().map(|(_, body)| *body).collect::<Vec<_>>(), [b"one".as_slice(), b"two!"]);
+        for (range, body) in found {
+            assert_eq!(parse_record(&bytes[range]).unwrap(), body, "a record is read by its place in the frame");
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_is_found() {
+        let bytes = frame();
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(FrameHeader::parse(&flipped, &PLACE).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_frame_in_another_place_is_none() {
+        let bytes = frame();
+        for place in [Place { offset: 65, ..PLACE }, Place { segment: 4, ..PLACE }, Place { store: [8; 16], ..PLACE }] {
+            assert!(FrameHeader::parse(&bytes, &place).is_err());
+        }
+    }
+
+    /// Golden bytes: a change here makes every store unreadable.
+    #[test]
+    fn the_layout_of_version_1_never_changes() {
+        let golden = "f76d656d010100000900000000000000\
+                      0c000000000000000400000000000000\
+                      00000000170000004000000000000000\
+                      00000000";
+        let mut bytes = frame();
+        assert_eq!(bytes.len(), FRAME_HEADER + 2 * RECORD_HEADER + 7);
+        bytes[44..FRAME_HEADER].fill(0);
+        let hex: String = bytes[..FRAME_HEADER].iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, golden);
+    }
+}

@@ -1,0 +1,58 @@
+//! What the log asks of a file system: a seam at which tests pull the plug.
+
+mod disk;
+#[cfg(test)]
+pub(crate) mod sim;
+
+use std::{fmt, io, path::Path};
+
+pub(crate) use disk::Disk;
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Reading a file that exists.
+    Read,
+    /// Reading and writing a file that exists.
+    Write,
+    /// Reading and writing a new file; one of that name loses its contents.
+    Create,
+}
+
+/// A file system. Contract: what a returned `sync_*` covered survives a crash, and nothing else surely does;
+/// a rename or a new name survives once its directory was synced.
+pub(crate) trait Media: fmt::Debug + Send + Sync {
+    /// Names in a directory, in no order.
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
+    fn create_dir_all(&self, dir: &Path) -> io::Result<()>;
+    fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn MediaFile>>;
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Opens a file, made if need be, and locks it against every other opening; `None` while it is locked
+    /// elsewhere. The lock dies with the returned file and with the process.
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn MediaFile>>>;
+}
+
+/// An open file, read and written by position.
+pub(crate) trait MediaFile: fmt::Debug + Send + Sync {
+    fn size(&self) -> io::Result<u64>;
+    /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    fn set_size(&self, size: u64) -> io::Result<()>;
+    /// Syncs contents, and the size if it changed.
+    fn sync_data(&self) -> io::Result<()>;
+    /// Syncs contents and all that is known of the file.
+    fn sync_all(&self) -> io::Result<()>;
+}
+
+/// All of a file from `offset` on.
+pub(crate) fn read_from(file: &dyn MediaFile, offset: u64) -> io::Result<Vec<u8>> {
+    let size = file.size()?.saturating_sub(offset);
+    let size = usize::try_from(size).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+    let mut bytes = vec![0; size];
+    let read = file.read_at(&mut bytes, offset)?;
+    bytes.truncate(read);
+    Ok(bytes)
+}

@@ -1,0 +1,93 @@
+//! The real file system.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io,
+    os::unix::fs::FileExt,
+    path::Path,
+};
+
+use super::{Access, Media, MediaFile};
+
+/// The operating system's files.
+#[derive(Debug)]
+pub(crate) struct Disk;
+
+impl Media for Disk {
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
+    fn create_dir_all(&self, dir: &Path) -> io::Result<()> {
+        fs::create_dir_all(dir)
+    }
+
+    fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn MediaFile>> {
+        let file = match access {
+            Access::Read => File::open(path),
+            Access::Write => OpenOptions::new().read(true).write(true).open(path),
+            Access::Create => OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path),
+        };
+        Ok(Box::new(file?))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        File::open(dir)?.sync_all()
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn MediaFile>>> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Box::new(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl MediaFile for File {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<usize> {
+        let mut total = 0;
+        while !buffer.is_empty() {
+            match FileExt::read_at(self, buffer, offset) {
+                Ok(0) => break,
+                Ok(read) => {
+                    total += read;
+                    offset += read as u64;
+                    buffer = buffer.get_mut(read..).unwrap_or_default();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(total)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        FileExt::write_all_at(self, bytes, offset)
+    }
+
+    fn set_size(&self, size: u64) -> io::Result<()> {
+        self.set_len(size)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        File::sync_data(self)
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        File::sync_all(self)
+    }
+}

@@ -1,0 +1,143 @@
+//! Segments: the numbered files that frames are written to.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    frame::{Fields, Place, StoreId},
+    media::MediaFile,
+};
+
+/// Bytes of a segment's header.
+pub(crate) const SEGMENT_HEADER: u32 = 64;
+const MAGIC: [u8; 8] = *b"MEMSEG\r\n";
+const SEGMENT_FORMAT: u32 = 1;
+
+/// What stands at the beginning of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentHeader {
+    pub(crate) store: StoreId,
+    /// The segment's number, from 1.
+    pub(crate) number: u32,
+    /// Where the segment before ends; 0 for the first.
+    pub(crate) previous_end: u32,
+    /// The log sequence number of the first frame.
+    pub(crate) first_lsn: u64,
+}
+
+impl SegmentHeader {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(SEGMENT_HEADER as usize);
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&SEGMENT_FORMAT.to_le_bytes());
+        out.extend_from_slice(&self.number.to_le_bytes());
+        out.extend_from_slice(&self.store);
+        out.extend_from_slice(&self.first_lsn.to_le_bytes());
+        out.extend_from_slice(&self.previous_end.to_le_bytes());
+        out.resize(SEGMENT_HEADER as usize - 4, 0);
+        let crc = crc32c::crc32c(&out);
+        out.extend_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
+        let header = bytes.first_chunk::<{ SEGMENT_HEADER as usize }>().ok_or("the segment header is cut short")?;
+        let (fields, crc) = header.split_last_chunk::<4>().ok_or("the segment header is cut short")?;
+        if crc32c::crc32c(fields) != u32::from_le_bytes(*crc) {
+            return Err("the checksum of the segment header does not match");
+        }
+        let mut fields = Fields(fields);
+        if fields.take() != Some(MAGIC) || fields.u32() != Some(SEGMENT_FORMAT) {
+            return Err("the segment header has an unknown format");
+        }
+        let parsed = (|| {
+            let (number, store) = (fields.u32()?, fields.take()?);
+            let (first_lsn, previous_end) = (fields.u64()?, fields.u32()?);
+            Some(Self { store, number, previous_end, first_lsn })
+        })();
+        parsed.ok_or("the segment header is cut short")
+    }
+}
+
+/// An open segment. The one seam through which the log is read: a mapped file may stand behind it as well.
+#[derive(Clone, Debug)]
+pub(crate) struct Segment {
+    number: u32,
+    path: Arc<Path>,
+    file: Arc<dyn MediaFile>,
+}
+
+impl Segment {
+    pub(crate) fn new(number: u32, path: &Path, file: Box<dyn MediaFile>) -> Self {
+        Self { number, path: path.into(), file: file.into() }
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn file(&self) -> &dyn MediaFile {
+        &*self.file
+    }
+
+    /// The place of a frame in this segment.
+    pub(crate) fn place(&self, store: StoreId, offset: u32) -> Place {
+        Place { store, segment: self.number, offset }
+    }
+
+    /// Up to `buffer.len()` bytes from `offset`; fewer only at the end of the file.
+    pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u32) -> io::Result<usize> {
+        self.file.read_at(buffer, u64::from(offset))
+    }
+}
+
+/// `0001.seg` for segment 1; longer numbers take more digits.
+pub(crate) fn segment_name(number: u32) -> String {
+    format!("{number:04}.seg")
+}
+
+/// The path of segment `number` in the directory `log`.
+pub(crate) fn segment_path(log: &Path, number: u32) -> PathBuf {
+    log.join(segment_name(number))
+}
+
+/// The number in a segment's file name; `None` for any other file.
+pub(crate) fn segment_number(name: &str) -> Option<u32> {
+    let number = name.strip_suffix(".seg")?.parse().ok()?;
+    (number > 0 && segment_name(number) == name).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: SegmentHeader = SegmentHeader { store: [5; 16], number: 2, previous_end: 4_000, first_lsn: 31 };
+
+    #[test]
+    fn every_flipped_bit_of_a_header_is_found() {
+        let bytes = HEADER.encode();
+        assert_eq!(SegmentHeader::parse(&bytes), Ok(HEADER));
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(SegmentHeader::parse(&flipped).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_name_gives_the_number_and_nothing_else_does() {
+        for number in [1, 42, 9_999, 10_000] {
+            assert_eq!(segment_number(&segment_name(number)), Some(number));
+        }
+        for other in ["0000.seg", "1.seg", "0001.tmp", "00001.seg", "+001.seg", ".seg"] {
+            assert_eq!(segment_number(other), None, "{other}");
+        }
+    }
+}

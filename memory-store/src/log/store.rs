@@ -1,0 +1,364 @@
+//! The log as a [`Store`].
+
+use std::{
+    future::poll_fn,
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    thread::{self, JoinHandle},
+};
+
+use futures_channel::oneshot;
+use memory_core::{
+    Appended, BoxFuture, ConversationId, ConversationState, Event, MessageKey, Node, NodeDraft, NodeId, NodeOutline,
+    NodeProof, NodeRange, Recorded, Salt, Store, StoreError, Summary, Verification,
+};
+
+use super::{
+    batch::{Prepared, invalid},
+    directory::{Directory, Owned},
+    failure::fill_random,
+    media::{Disk, Media, MediaFile},
+    queue::Queue,
+    reader::Reader,
+    recovery::{Mode, OpenReport, Recovered, recover},
+    state::{Conversation, Snapshot, State},
+    verify::verify,
+    writer::{Reply, Request, Writer},
+};
+
+/// How a log is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogOptions {
+    /// Where a segment is full, in bytes; 4 KiB to 1 GiB. A batch that is longer gets a segment of its own.
+    pub segment_bytes: u32,
+    /// Bytes of messages that may wait for the disk; beyond that, callers wait before they are let in.
+    pub queue_bytes: usize,
+}
+
+impl LogOptions {
+    const SEGMENT_BYTES: std::ops::RangeInclusive<u32> = 4 << 10..=1 << 30;
+
+    /// The defaults with another size of segments, in bytes; taken as the nearest end of 4 KiB to 1 GiB.
+    #[must_use]
+    pub fn with_segment_bytes(mut self, bytes: u32) -> Self {
+        self.segment_bytes = bytes.clamp(*Self::SEGMENT_BYTES.start(), *Self::SEGMENT_BYTES.end());
+        self
+    }
+}
+
+impl Default for LogOptions {
+    /// Segments of 64 MiB, 16 MiB waiting.
+    fn default() -> Self {
+        Self { segment_bytes: 64 << 20, queue_bytes: 16 << 20 }
+    }
+}
+
+/// Conversations in an append-only log on disk.
+///
+/// An append returns once its bytes were synced; everything that waits at that moment shares the sync. One
+/// process writes at a time, others may [read](Self::open_read_only). Work with the file system happens
+/// inside of the futures' `poll`, short reads apart on a thread of the store's own; no runtime is needed.
+///
+/// Dropping the store waits for what was let in to be written.
+#[derive(Debug)]
+pub struct LogStore {
+    shared: Arc<Shared>,
+    report: OpenReport,
+    writing: Option<Writing>,
+}
+
+/// What a store that may write holds on to.
+#[derive(Debug)]
+struct Writing {
+    thread: Option<JoinHandle<()>>,
+    /// Let go after the thread has ended.
+    _lock: Box<dyn MediaFile>,
+}
+
+/// What the writer thread and the readers share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) directory: Directory,
+    pub(crate) queue: Queue<Request>,
+    state: RwLock<State>,
+}
+
+impl Shared {
+    /// The state, for as short as can be: publishing a commit group waits for it.
+    pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn poisoned(&self, why: &str) -> StoreError {
+        StoreError::Poisoned { path: self.directory.path.clone(), why: why.to_owned() }
+    }
+}
+
+impl LogStore {
+    /// Opens the store in a directory, or makes one in a directory that is empty or not there yet.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] while another process writes to it, [`StoreError::NewerFormat`],
+    /// [`StoreError::NotAStore`], or what the file system says. Damage inside of the log is none: it is in
+    /// [`Self::report`], and what it does not touch can be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_with(path, LogOptions::default())
+    }
+
+    /// [`Self::open`] with options.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn open_with(path: impl AsRef<Path>, options: LogOptions) -> Result<Self, StoreError> {
+        Self::open_on(Arc::new(Disk), path.as_ref(), options)
+    }
+
+    /// Opens a store for reading alone, also while another process writes to it. What is appended later is not
+    /// seen; a tail that was cut short is left as it is.
+    ///
+    /// # Errors
+    /// As for [`Self::open`], but for the lock.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_read_only_on(&Disk, path.as_ref())
+    }
+
+    pub(crate) fn open_read_only_on(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
+        let directory = Directory::open(media, path)?;
+        let recovered = recover(media, &directory, Mode::ReadOnly)?;
+        let report = report(&recovered, false);
+        let shared = Shared { directory, queue: Queue::new(0), state: RwLock::new(recovered.state) };
+        Ok(Self { shared: Arc::new(shared), report, writing: None })
+    }
+
+    pub(crate) fn open_on(media: Arc<dyn Media>, path: &Path, options: LogOptions) -> Result<Self, StoreError> {
+        let Owned { directory, lock, created } = Owned::open(&*media, path)?;
+        let recovered = recover(&*media, &directory, Mode::Write)?;
+        let report = report(&recovered, created);
+        let Recovered { state, tail, next_lsn, .. } = recovered;
+        let shared = Arc::new(Shared { directory, queue: Queue::new(options.queue_bytes), state: RwLock::new(state) });
+        let writer = Writer::new(Arc::clone(&shared), media, tail, next_lsn, options.segment_bytes);
+        let thread = thread::Builder::new().name("memory-log".into()).spawn(move || writer.run());
+        let thread = thread.map_err(|source| StoreError::Io {
+            action: "start the writer thread of",
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self { shared, report, writing: Some(Writing { thread: Some(thread), _lock: lock }) })
+    }
+
+    /// What opening it found.
+    #[must_use]
+    pub fn report(&self) -> &OpenReport {
+        &self.report
+    }
+
+    /// The store's directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.shared.directory.path
+    }
+
+    /// Where caches belong that are derived from the log. Whatever is in it may be deleted.
+    #[must_use]
+    pub fn cache_dir(&self) -> PathBuf {
+        self.shared.directory.cache()
+    }
+
+    fn read<T>(
+        &self,
+        id: &ConversationId,
+        read: impl FnOnce(&Conversation) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        read(self.shared.state().conversation(id)?)
+    }
+
+    /// Hands a request to the writer and waits for its answer.
+    async fn write<T>(&self, bytes: usize, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, StoreError> {
+        if self.writing.is_none() {
+            let source = std::io::Error::new(std::io::ErrorKind::PermissionDenied, "it was opened for reading alone");
+            return Err(StoreError::Io { action: "write to", path: self.path().to_owned(), source });
+        }
+        let (reply, answer) = oneshot::channel();
+        let mut request = Some(request(reply));
+        let gone = || self.shared.poisoned("its writer thread has ended");
+        let pushed = poll_fn(|context| self.shared.queue.poll_push(context, &mut request, bytes)).await;
+        pushed.map_err(|_| gone())?;
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    fn read_nodes(&self, id: &ConversationId, range: NodeRange) -> Result<Vec<Node>, StoreError> {
+        let (segments, wanted) = self.wanted(id, range)?;
+        let mut reader = Reader::new(&segments, wanted.len());
+        wanted.iter().map(|wanted| reader.node(wanted)).collect()
+    }
+
+    fn wanted(&self, id: &ConversationId, range: NodeRange) -> Result<Snapshot, StoreError> {
+        let state = self.shared.state();
+        let wanted = state.conversation(id)?.wanted(range);
+        Ok((Arc::clone(&state.segments), wanted))
+    }
+}
+
+impl Drop for LogStore {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+        if let Some(thread) = self.writing.as_mut().and_then(|writing| writing.thread.take())
+            && thread.join().is_err()
+        {
+            tracing::error!(path = %self.path().display(), "the writer thread of the log has panicked");
+        }
+    }
+}
+
+fn report(recovered: &Recovered, created: bool) -> OpenReport {
+    let state = &recovered.state;
+    OpenReport {
+        created,
+        conversations: state.conversations().count() as u64,
+        nodes: state.conversations().map(Conversation::nodes).sum(),
+        torn: recovered.torn.clone(),
+        damage: state.damage.clone(),
+    }
+}
+
+/// Gives each message its salt, hashes and encodes it.
+fn prepare(id: &ConversationId, batch: Vec<NodeDraft>) -> Result<Vec<Prepared>, StoreError> {
+    const SALT: usize = size_of::<Salt>();
+    let mut random = vec![0; batch.len() * SALT];
+    fill_random(&mut random)?;
+    let (salts, _) = random.as_chunks::<SALT>();
+    let prepared = batch.into_iter().zip(salts).map(|(draft, salt)| Prepared::new(draft, *salt));
+    prepared.collect::<Result<_, _>>().map_err(|error| invalid(id, error))
+}
+
+impl Store for LogStore {
+    fn append<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        batch: Vec<NodeDraft>,
+    ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>> {
+        Box::pin(async move {
+            if batch.is_empty() {
+                return Ok(Vec::new());
+            }
+            let batch = prepare(conversation, batch)?;
+            let bytes = batch.iter().map(Prepared::bytes).sum();
+            let conversation = conversation.clone();
+            self.write(bytes, |reply| Request::Append { conversation, batch, reply }).await
+        })
+    }
+
+    fn record<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        events: Vec<Event>,
+    ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
+        Box::pin(async move {
+            let bytes = events.iter().map(event_bytes).sum();
+            let conversation = conversation.clone();
+            self.write(bytes, |reply| Request::Record { conversation, events, reply }).await
+        })
+    }
+
+    fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {
+        Box::pin(async move {
+            let (segments, wanted) = self.wanted(conversation, NodeRange::single(node))?;
+            match wanted.first() {
+                Some(wanted) => Reader::new(&segments, 1).node(wanted),
+                None => self.read(conversation, |there| Err(there.unknown_node(node))),
+            }
+        })
+    }
+
+    fn nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>> {
+        Box::pin(async move { self.read_nodes(conversation, range) })
+    }
+
+    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
+        Box::pin(async move { self.read(conversation, |there| Ok(there.outlines.clone())) })
+    }
+
+    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            let summaries: Vec<Arc<Summary>> =
+                self.read(conversation, |there| Ok(there.summaries.values().cloned().collect()))?;
+            Ok(summaries.iter().map(|summary| Summary::clone(summary)).collect())
+        })
+    }
+
+    fn find_key<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        key: &'a MessageKey,
+    ) -> BoxFuture<'a, Result<Option<NodeId>, StoreError>> {
+        Box::pin(async move {
+            let (segments, candidates) = {
+                let state = self.shared.state();
+                let hash = state.key_hash(key.as_str());
+                (Arc::clone(&state.segments), state.conversation(conversation)?.key_candidates(hash))
+            };
+            let found = Reader::new(&segments, 1).with_key(key, &candidates)?;
+            Ok(found.map(|(node, _)| node))
+        })
+    }
+
+    fn proofs<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>> {
+        Box::pin(async move {
+            let (segments, wanted) = self.wanted(conversation, range)?;
+            let mut reader = Reader::new(&segments, wanted.len());
+            wanted.iter().map(|wanted| reader.proof(wanted.location)).collect()
+        })
+    }
+
+    fn conversation<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move { self.read(conversation, |there| Ok(there.state())) })
+    }
+
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
+        Box::pin(async move { Ok(self.shared.state().conversations().map(Conversation::state).collect()) })
+    }
+
+    fn verify<'a>(
+        &'a self,
+        conversation: Option<&'a ConversationId>,
+    ) -> BoxFuture<'a, Result<Verification, StoreError>> {
+        Box::pin(async move {
+            // Reads every byte: too long for whoever polls.
+            let (reply, answer) = oneshot::channel();
+            let (shared, only) = (Arc::clone(&self.shared), conversation.cloned());
+            let thread = thread::Builder::new().name("memory-verify".into());
+            let spawned = thread.spawn(move || reply.send(verify(&shared, only.as_ref())));
+            spawned.map_err(|source| StoreError::Io { action: "verify", path: self.path().to_owned(), source })?;
+            let panicked = || StoreError::Backend { backend: "verification", source: "its thread panicked".into() };
+            answer.await.unwrap_or_else(|_| Err(panicked()))
+        })
+    }
+}
+
+/// About as many bytes as the event takes in the log.
+fn event_bytes(event: &Event) -> usize {
+    const FIXED: usize = 64;
+    FIXED
+        + match event {
+            Event::Summary(draft) => draft.text.len() + draft.children.len() * 3,
+            Event::Title(title) => title.len(),
+            Event::Tags(tags) => tags.iter().map(String::len).sum(),
+            _ => 0,
+        }
+}

@@ -1,0 +1,276 @@
+//! The writer thread: all requests that wait go to disk together, with one sync.
+
+use std::{collections::VecDeque, mem, sync::Arc};
+
+use futures_channel::oneshot;
+use memory_core::{Appended, ConversationId, Event, Recorded, StoreError};
+
+use super::{
+    batch::{Pending, PlannedFrame, Prepared},
+    failure::Failure,
+    frame::{FRAME_HEADER, FrameHeader},
+    media::Media,
+    segment::{SEGMENT_HEADER, SegmentHeader},
+    state::{Applied, State},
+    store::Shared,
+    tail::{Tail, create_segment},
+};
+
+/// A commit group is written once it has this many bytes, whoever else waits.
+const MOST_GROUP_BYTES: usize = 8 << 20;
+
+/// Where an answer goes.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// Something to be written.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Append { conversation: ConversationId, batch: Vec<Prepared>, reply: Reply<Vec<Appended>> },
+    Record { conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
+}
+
+/// An answer that waits for its group to be on disk.
+#[derive(Debug)]
+enum Answer {
+    Appended(Reply<Vec<Appended>>, Vec<Appended>),
+    Recorded(Reply<Vec<Recorded>>, Vec<Recorded>),
+}
+
+impl Answer {
+    fn give(self, failure: Option<StoreError>) {
+        match (self, failure) {
+            (Self::Appended(reply, appended), None) => answer(reply, Ok(appended)),
+            (Self::Recorded(reply, recorded), None) => answer(reply, Ok(recorded)),
+            (Self::Appended(reply, _), Some(error)) => answer(reply, Err(error)),
+            (Self::Recorded(reply, _), Some(error)) => answer(reply, Err(error)),
+        }
+    }
+}
+
+fn answer<T>(reply: Reply<T>, result: Result<T, StoreError>) {
+    // Whoever asked may have gone; what was written stays written.
+    drop(reply.send(result));
+}
+
+/// Frames that go to disk together.
+#[derive(Debug, Default)]
+struct Group {
+    bytes: Vec<u8>,
+    applied: Vec<Applied>,
+    answers: Vec<Answer>,
+}
+
+/// Owns the end of the log.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    shared: Arc<Shared>,
+    media: Arc<dyn Media>,
+    tail: Tail,
+    next_lsn: u64,
+    segment_bytes: u32,
+    group: Group,
+    pending: Pending,
+    poisoned: Option<String>,
+}
+
+/// Turns callers away when the writer is gone, be it by a panic.
+struct TurnAway(Arc<Shared>);
+
+impl Drop for TurnAway {
+    fn drop(&mut self) {
+        self.0.queue.abandon();
+    }
+}
+
+impl Writer {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        media: Arc<dyn Media>,
+        tail: Tail,
+        next_lsn: u64,
+        segment_bytes: u32,
+    ) -> Self {
+        Self {
+            shared,
+            media,
+            tail,
+            next_lsn,
+            segment_bytes,
+            group: Group::default(),
+            pending: Pending::default(),
+            poisoned: None,
+        }
+    }
+
+    /// Serves requests until the queue is closed.
+    pub(crate) fn run(mut self) {
+        let turn_away = TurnAway(Arc::clone(&self.shared));
+        while let Some(requests) = self.shared.queue.take_all() {
+            self.serve(requests);
+        }
+        // A store at rest takes no more space than its frames. Zeros that stay do no harm.
+        if self.poisoned.is_none()
+            && let Err(failure) = self.tail.trim()
+        {
+            tracing::debug!(why = failure.why(), "zeros stay behind the log");
+        }
+        drop(turn_away);
+    }
+
+    fn serve(&mut self, requests: VecDeque<Request>) {
+        for request in requests {
+            self.plan(request);
+            if self.group.bytes.len() >= MOST_GROUP_BYTES && self.commit().is_err() {
+                self.pending = Pending::default();
+            }
+        }
+        drop(self.commit());
+        self.pending = Pending::default();
+    }
+
+    /// Checks a request and puts its frame into the group.
+    fn plan(&mut self, request: Request) {
+        match request {
+            Request::Append { conversation, batch, reply } => {
+                let planned = self.check(|pending, state| pending.plan_append(state, &conversation, batch));
+                match planned {
+                    Ok((frame, appended)) => self.place(frame, Answer::Appended(reply, appended)),
+                    Err(error) => answer(reply, Err(error)),
+                }
+            }
+            Request::Record { conversation, events, reply } => {
+                let planned = self.check(|pending, state| pending.plan_record(state, &conversation, events));
+                match planned {
+                    Ok((frame, recorded)) => self.place(frame, Answer::Recorded(reply, recorded)),
+                    Err(error) => answer(reply, Err(error)),
+                }
+            }
+        }
+    }
+
+    fn check<T>(&mut self, plan: impl FnOnce(&mut Pending, &State) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Some(why) = &self.poisoned {
+            return Err(self.shared.poisoned(why));
+        }
+        plan(&mut self.pending, &self.shared.state())
+    }
+
+    fn place(&mut self, frame: Option<PlannedFrame>, answer: Answer) {
+        if let Some(frame) = frame
+            && let Err(failure) = self.add(frame)
+        {
+            // The frame was checked against what has just failed. Nothing is pending any more.
+            self.pending = Pending::default();
+            return answer.give(Some((&failure).into()));
+        }
+        self.group.answers.push(answer);
+    }
+
+    /// Adds a frame to the group, in the next segment if this one has no room.
+    fn add(&mut self, mut frame: PlannedFrame) -> Result<(), Failure> {
+        let bytes = frame.payload.frame_bytes();
+        // An empty segment takes a frame of any length.
+        if self.offset() > SEGMENT_HEADER && self.offset() as usize + bytes > self.segment_bytes as usize {
+            self.commit()?;
+            self.roll()?;
+        }
+        let offset = self.offset();
+        let lsn = self.next_lsn + self.group.applied.len() as u64;
+        let opened = frame.number.is_none().then(|| frame.id.clone());
+        let number = frame.number.unwrap_or(lsn);
+        if opened.is_some() {
+            self.pending.opened(&frame.id, number);
+        }
+        let header = FrameHeader {
+            conversation: number,
+            lsn,
+            nodes_before: frame.nodes_before,
+            payload: u32::try_from(bytes - FRAME_HEADER).unwrap_or(u32::MAX),
+            durable: self.tail.end,
+        };
+        let segment = &self.tail.segment;
+        frame.payload.finish(&header, &segment.place(self.shared.directory.id, offset), &mut self.group.bytes);
+        frame.locate(segment.number(), offset);
+        let PlannedFrame { nodes_before, changes, .. } = frame;
+        self.group.applied.push(Applied { conversation: number, opened, nodes_before, changes });
+        Ok(())
+    }
+
+    /// Where the next frame of the group begins.
+    fn offset(&self) -> u32 {
+        self.tail.end.saturating_add(u32::try_from(self.group.bytes.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Puts the group on disk, shows it to readers, and answers.
+    fn commit(&mut self) -> Result<(), Failure> {
+        let Group { mut bytes, applied, answers } = mem::take(&mut self.group);
+        let written = if bytes.is_empty() { Ok(()) } else { self.write(&bytes) };
+        match &written {
+            Ok(()) => self.publish(applied, bytes.len()),
+            Err(failure) => tracing::error!(why = failure.why(), "a commit group was not written"),
+        }
+        for answer in answers {
+            answer.give(written.as_ref().err().map(StoreError::from));
+        }
+        if bytes.capacity() <= 2 * MOST_GROUP_BYTES {
+            bytes.clear();
+            self.group.bytes = bytes;
+        }
+        written
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let until = u64::from(self.tail.end) + bytes.len() as u64;
+        let reserved = self.tail.reserve(until, self.segment_bytes);
+        reserved.map_err(|failure| self.poison_unless_full(failure))?;
+        let file = self.tail.segment.file();
+        if let Err(error) = file.write_at(bytes, u64::from(self.tail.end)) {
+            let failure = Failure::new("write", self.tail.segment.path(), &error);
+            if failure.is_disk_full() && self.tail.trim().is_ok() {
+                return Err(failure);
+            }
+            return Err(self.poison(failure));
+        }
+        let synced = self.tail.segment.file().sync_data();
+        synced.map_err(|error| self.poison(Failure::new("sync", self.tail.segment.path(), &error)))
+    }
+
+    fn publish(&mut self, applied: Vec<Applied>, bytes: usize) {
+        self.next_lsn += applied.len() as u64;
+        self.tail.end = self.tail.end.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+        let mut state = self.shared.state_mut();
+        state.end = self.tail.end;
+        for frame in applied {
+            // What was written was checked against this very state. Should it not fit, memory and disk differ.
+            if let Err(why) = state.apply(frame) {
+                self.poisoned = Some(format!("the index does not follow the log: {why}"));
+            }
+        }
+    }
+
+    /// Seals the segment and begins the next.
+    fn roll(&mut self) -> Result<(), Failure> {
+        self.tail.trim().map_err(|failure| self.poison_unless_full(failure))?;
+        let header = SegmentHeader {
+            store: self.shared.directory.id,
+            number: self.tail.segment.number() + 1,
+            previous_end: self.tail.end,
+            first_lsn: self.next_lsn,
+        };
+        let created = create_segment(&*self.media, &self.shared.directory.log(), &header);
+        self.tail = created.map_err(|failure| self.poison_unless_full(failure))?;
+        let mut state = self.shared.state_mut();
+        Arc::make_mut(&mut state.segments).push(self.tail.segment.clone());
+        state.end = self.tail.end;
+        Ok(())
+    }
+
+    fn poison_unless_full(&mut self, failure: Failure) -> Failure {
+        if failure.is_disk_full() { failure } else { self.poison(failure) }
+    }
+
+    fn poison(&mut self, failure: Failure) -> Failure {
+        self.poisoned = Some(failure.why());
+        failure
+    }
+}
