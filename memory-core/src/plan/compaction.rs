@@ -117,41 +117,60 @@ pub fn plan_compaction(tree: &Tree<'_>, thresholds: &Thresholds) -> Compaction {
     plan
 }
 
-/// Plans the step that makes the coarsest cut smaller when it does not fit its budget, whatever the
+/// Plans the next step that makes the coarsest cut smaller when it does not fit its budget, whatever the
 /// thresholds say. Empty when nothing is left to do.
 ///
-/// The steps, each only when the one before has nothing left: SUMMARYs into METAs, METAs and ARCHIVEs into
-/// ARCHIVEs, the older half of the FULL nodes into SUMMARYs (the newest turn last).
+/// The steps, each only when the one before has nothing left: the oldest SUMMARYs into a META of at least
+/// [`Thresholds::meta_min`] nodes, the oldest neighbours of equal height into an ARCHIVE, the older half of
+/// the FULL nodes into SUMMARYs (the newest turn last), SUMMARYs into a smaller META, and at last the two
+/// newest neighbours into an ARCHIVE. Merging equals first keeps the tree's height logarithmic: were
+/// everything merged with whatever came last, each turn would wrap the whole history once more.
 #[must_use]
 pub fn plan_shrink(tree: &Tree<'_>, thresholds: &Thresholds) -> Compaction {
-    let turns = turns(tree.nodes());
     let roots = tree.roots();
-    let mut plan = Compaction::default();
-    for run in runs_of(&roots, |summary| summary.body.level == Level::Summary) {
-        if run.len() > 1 {
-            let size = usize::try_from(thresholds.meta_max).unwrap_or(usize::MAX).max(2);
-            plan.merge.extend(run.chunks(size).filter(|chunk| chunk.len() > 1).filter_map(|c| merge(Level::Meta, c)));
-        }
+    let meta_min = usize::try_from(thresholds.meta_min).unwrap_or(usize::MAX).max(2);
+    let merged = oldest_meta(&roots, meta_min, thresholds).or_else(|| oldest_equals(tree, &roots, thresholds));
+    if let Some(merge) = merged {
+        return Compaction { merge: vec![merge], ..Compaction::default() };
     }
-    if !plan.is_empty() {
-        return plan;
+    let summarize = older_half(tree);
+    if !summarize.is_empty() {
+        return Compaction { summarize, ..Compaction::default() };
     }
-    for run in runs_of(&roots, |_| true) {
-        let groups = run.chunks(thresholds.archive_fan_out.max(2)).filter(|chunk| chunk.len() > 1);
-        plan.merge.extend(groups.filter_map(|chunk| merge(Level::Archive, chunk)));
+    let merged = oldest_meta(&roots, 2, thresholds).or_else(|| {
+        let newest = runs_of(&roots, |_| true).into_iter().rfind(|run| run.len() > 1)?;
+        merge(Level::Archive, newest.get(newest.len() - 2..)?)
+    });
+    Compaction { merge: merged.into_iter().collect(), ..Compaction::default() }
+}
+
+/// The oldest run of at least `fewest` SUMMARYs, cut to what one META may hold.
+fn oldest_meta(roots: &[&Summary], fewest: usize, thresholds: &Thresholds) -> Option<Merge> {
+    let most = usize::try_from(thresholds.meta_max).unwrap_or(usize::MAX).max(2);
+    let run = runs_of(roots, |summary| summary.body.level == Level::Summary);
+    let oldest = run.into_iter().find(|run| run.len() >= fewest)?;
+    merge(Level::Meta, oldest.get(..oldest.len().min(most))?)
+}
+
+/// The oldest neighbours of one height above SUMMARY, as many as one ARCHIVE may hold.
+fn oldest_equals(tree: &Tree<'_>, roots: &[&Summary], thresholds: &Thresholds) -> Option<Merge> {
+    let merged = runs_of(roots, |summary| summary.body.level != Level::Summary);
+    let equal = |a: &&Summary, b: &&Summary| tree.height(a.id) == tree.height(b.id);
+    let oldest = merged.into_iter().flat_map(|run| run.chunk_by(equal)).find(|run| run.len() > 1)?;
+    merge_oldest(oldest, thresholds.archive_fan_out.max(2))
+}
+
+/// The older half of the FULL nodes; a turn that is more than half of them goes whole.
+fn older_half(tree: &Tree<'_>) -> Vec<NodeId> {
+    let turns = turns(tree.nodes());
+    let full = tree.full();
+    let count: u64 = full.iter().map(|run| run.count()).sum();
+    let half = oldest_full(tree, &turns, count.div_ceil(2));
+    if !half.is_empty() {
+        return half;
     }
-    if !plan.is_empty() {
-        return plan;
-    }
-    let full: u64 = tree.full().iter().map(|run| run.count()).sum();
-    plan.summarize = oldest_full(tree, &turns, full.div_ceil(2));
-    if plan.summarize.is_empty() {
-        // One turn holds more than half of them: it goes whole.
-        let first = tree.full().first().map(|run| run.first());
-        let turn = first.and_then(|first| turns.iter().find(|turn| turn.contains(first)));
-        plan.summarize = turn.map(|turn| turn.iter().filter(|n| tree.leaf(*n).is_none()).collect()).unwrap_or_default();
-    }
-    plan
+    let turn = full.first().and_then(|run| turns.iter().find(|turn| turn.contains(run.first())));
+    turn.map(|turn| turn.iter().filter(|node| tree.leaf(*node).is_none()).collect()).unwrap_or_default()
 }
 
 /// The oldest FULL nodes, at most `count`, whole turns only.
@@ -375,6 +394,29 @@ mod tests {
         ] {
             assert!(bad.check().is_err(), "{bad:?}");
         }
+    }
+
+    /// A budget that only a few roots fit makes every turn shrink: the tree must not gain a storey each time.
+    #[test]
+    fn shrinking_at_every_turn_keeps_the_tree_low() {
+        let thresholds = Thresholds::default();
+        let (mut nodes, mut summaries) = (Vec::new(), Vec::new());
+        for _ in 0..500 {
+            nodes.extend(outlines("ua"));
+            settle(&nodes, &mut summaries, &thresholds);
+            for _ in 0..1_000 {
+                let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
+                let full: u64 = tree.full().iter().map(|run| run.count()).sum();
+                if tree.roots().len() as u64 + full <= 30 {
+                    break;
+                }
+                apply(plan_shrink(&tree, &thresholds), &mut summaries);
+            }
+        }
+        let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
+        let height = tree.roots().iter().filter_map(|root| tree.height(root.id)).max();
+        assert!(height <= Some(10), "{height:?} storeys over 1,000 nodes");
+        assert!(summaries.len() < 1_150, "{} summaries for 1,000 nodes", summaries.len());
     }
 
     proptest! {

@@ -1,9 +1,11 @@
 //! Which nodes and summaries a model is shown: a cut through the summary tree.
 
+mod settled;
+
 use std::{cmp::Ordering, collections::BinaryHeap};
 
 use super::{Tree, turns};
-use crate::{ContextStrategy, History, Level, NodeId, NodeRange, SummaryId, WrittenBy};
+use crate::{ContextStrategy, History, Level, NodeId, NodeOutline, NodeRange, SummaryId, WrittenBy};
 
 /// What a view weighs and what its pieces cost beside their words.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,6 +90,10 @@ pub enum PlanError {
 /// It starts from the coarsest cut and refines it, always the step with the most value for its tokens:
 /// value = importance × recency × fidelity, recency halving every [`ViewPolicy::half_life`] nodes. Pinned
 /// nodes are brought back word for word first, while they fit.
+///
+/// Between two compactions new messages only add to the end: what is summarized is cut within half of the
+/// budget as if nothing had come since, and only when the messages since need more than the other half is
+/// it shown at its coarsest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HierarchicalView;
 
@@ -97,23 +103,33 @@ impl ContextStrategy for HierarchicalView {
     }
 
     fn plan(&self, history: History<'_>, budget: u32, policy: &ViewPolicy) -> Result<Cut, PlanError> {
-        plan_view(&Tree::new(history), budget, policy)
+        settled::plan(history, budget, policy)
     }
 }
 
-/// Plans a view of at most `budget` tokens.
+/// Plans a view of at most `budget` tokens; everything word for word where that fits.
 ///
 /// # Errors
 /// [`PlanError::BudgetTooSmall`] when not even the coarsest cut fits.
 pub fn plan_view(tree: &Tree<'_>, budget: u32, policy: &ViewPolicy) -> Result<Cut, PlanError> {
+    let words = words(tree.nodes(), policy);
+    if words <= u64::from(budget) {
+        let pieces = turns(tree.nodes()).into_iter().map(CutPiece::Verbatim).collect();
+        return Ok(Cut { pieces, tokens: u32::try_from(words).unwrap_or(u32::MAX) });
+    }
     let mut view = Refinement::new(tree, policy);
     if view.tokens > u64::from(budget) {
-        let needed = u32::try_from(view.tokens).unwrap_or(u32::MAX);
+        let needed = u32::try_from(view.tokens.min(words)).unwrap_or(u32::MAX);
         return Err(PlanError::BudgetTooSmall { needed, budget });
     }
     view.restore_pinned(u64::from(budget));
     view.refine(u64::from(budget));
     Ok(view.into_cut())
+}
+
+/// What nodes cost word for word.
+fn words(nodes: &[NodeOutline], policy: &ViewPolicy) -> u64 {
+    nodes.iter().map(|node| u64::from(node.tokens) + u64::from(policy.per_message)).sum()
 }
 
 /// A cut while it is being refined.
@@ -178,8 +194,11 @@ impl<'t> Refinement<'t> {
             view.tokens += view.summary_cost(root.id);
         }
         for index in 0..view.turns.len() {
-            // A turn that is covered in part only stays whole: word for word.
-            if view.turn_at(index).is_some_and(|turn| turn.iter().any(|node| tree.leaf(node).is_none())) {
+            let Some(turn) = view.turn_at(index) else { continue };
+            if turn.iter().any(|node| tree.leaf(node).is_none()) {
+                // A turn that is covered in part only (its call was merged before the result came) stays
+                // whole: word for word, in the place of its own SUMMARYs.
+                view.leaves(turn).into_iter().for_each(|leaf| view.open_path_to(leaf));
                 view.set_verbatim(index);
             }
         }
@@ -209,8 +228,7 @@ impl<'t> Refinement<'t> {
     }
 
     fn node_cost(&self, node: NodeId) -> u64 {
-        let tokens = self.tree.nodes().get(node.index()).map_or(0, |outline| outline.tokens);
-        u64::from(tokens) + u64::from(self.policy.per_message)
+        self.tree.nodes().get(node.index()).map_or(0, |outline| words(std::slice::from_ref(outline), self.policy))
     }
 
     /// Importance × recency, before fidelity.

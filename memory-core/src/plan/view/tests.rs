@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     NodeOutline, Summary,
     plan::{
-        Thresholds, plan_compaction,
+        Compaction, Thresholds, plan_compaction, plan_shrink,
         testing::{outlines, summary},
     },
 };
@@ -14,19 +14,25 @@ use crate::{
 fn settled(shape: &str) -> (Vec<NodeOutline>, Vec<Summary>) {
     let nodes = outlines(shape);
     let mut summaries = Vec::new();
-    loop {
-        let plan =
-            plan_compaction(&Tree::new(History { nodes: &nodes, summaries: &summaries }), &Thresholds::default());
-        if plan.is_empty() {
-            return (nodes, summaries);
-        }
-        for node in plan.summarize {
-            summaries.push(summary(&summaries, Level::Summary, NodeRange::single(node), Vec::new()));
-        }
-        for merge in plan.merge {
-            summaries.push(summary(&summaries, merge.level, merge.span, merge.children));
-        }
+    while perform(&nodes, &mut summaries, plan_compaction) {}
+    (nodes, summaries)
+}
+
+/// Performs one plan; whether there was anything to do.
+fn perform(
+    nodes: &[NodeOutline],
+    summaries: &mut Vec<Summary>,
+    plan: impl Fn(&Tree<'_>, &Thresholds) -> Compaction,
+) -> bool {
+    let plan = plan(&Tree::new(History { nodes, summaries }), &Thresholds::default());
+    let is_due = !plan.is_empty();
+    for node in plan.summarize {
+        summaries.push(summary(summaries, Level::Summary, NodeRange::single(node), Vec::new()));
     }
+    for merge in plan.merge {
+        summaries.push(summary(summaries, merge.level, merge.span, merge.children));
+    }
+    is_due
 }
 
 fn cost(cut: &Cut, nodes: &[NodeOutline], summaries: &[Summary], policy: &ViewPolicy) -> u32 {
@@ -68,6 +74,61 @@ proptest! {
             let shown = turn.iter().filter(|node| verbatim.iter().any(|run| run.contains(*node))).count() as u64;
             prop_assert!(shown == 0 || shown == turn.count(), "a tool call is never parted from its result");
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// A call may be summarized and merged before its result is appended.
+    #[test]
+    fn coverage_holds_whatever_is_appended_after_shrinking(before in "[uaa12rR]{1,80}", after in "[uarR1]{0,20}", steps in 0usize..40, more in 0u32..3_000) {
+        let (mut nodes, mut summaries) = settled(&before);
+        for _ in 0..steps {
+            perform(&nodes, &mut summaries, plan_shrink);
+        }
+        nodes.extend(outlines(&after));
+        let policy = ViewPolicy::default();
+        let budget = needed(&nodes, &summaries) + more;
+        let history = History { nodes: &nodes, summaries: &summaries };
+        let all: Vec<_> = (0..nodes.len()).map(NodeId::from_index).collect();
+        for cut in [plan_view(&Tree::new(history), budget, &policy), HierarchicalView.plan(history, budget, &policy)] {
+            let cut = cut.unwrap();
+            let covered: Vec<_> = cut.pieces.iter().flat_map(|piece| piece.span().iter()).collect();
+            prop_assert_eq!(&covered, &all);
+            prop_assert_eq!(cut.tokens, cost(&cut, &nodes, &summaries, &policy));
+            prop_assert!(cut.tokens <= budget);
+        }
+    }
+}
+
+#[test]
+fn a_result_that_comes_after_its_call_was_merged_brings_the_call_back() {
+    let (mut nodes, mut summaries) = settled("uaua1");
+    while perform(&nodes, &mut summaries, plan_shrink) {}
+    nodes.extend(outlines("ra"));
+    let history = History { nodes: &nodes, summaries: &summaries };
+    let cut = HierarchicalView.plan(history, needed(&nodes, &summaries), &ViewPolicy::default()).unwrap();
+    let spans: Vec<_> = cut.pieces.iter().map(|piece| piece.span().to_string()).collect();
+    assert_eq!(spans, ["1", "2", "3", "4", "5-6", "7"]);
+    let turn = NodeRange::single(NodeId::from_index(4)).hull(NodeRange::single(NodeId::from_index(5)));
+    assert!(cut.pieces.contains(&CutPiece::Verbatim(turn)));
+}
+
+/// The invariant **Stable prefix**: messages that come between two compactions only add to the end.
+#[test]
+fn stable_prefix_between_compactions() {
+    let (mut nodes, summaries) = settled(&"ua".repeat(101));
+    let policy = ViewPolicy::default();
+    let recent = |cut: &Cut| cut.pieces.iter().filter(|piece| matches!(piece, CutPiece::Verbatim(_))).count();
+    let cut = |nodes: &[NodeOutline]| HierarchicalView.plan(History { nodes, summaries: &summaries }, 3_000, &policy);
+    let mut before = cut(&nodes).unwrap();
+    assert!(recent(&before) > 12, "older messages are worth showing word for word: {before:?}");
+    for _ in 0..8 {
+        nodes.extend(outlines("u"));
+        let after = cut(&nodes).unwrap();
+        assert!(after.pieces.starts_with(&before.pieces), "the older part was cut anew");
+        before = after;
     }
 }
 
