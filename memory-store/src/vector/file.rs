@@ -1,0 +1,187 @@
+//! The cache file of one conversation's vectors: a header, and blocks that are appended.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use memory_core::{ConversationId, Hash, ModelId, NodeId, Slot};
+
+const MAGIC: &[u8; 8] = b"MEMVEC\r\n";
+const FORMAT: u32 = 1;
+const BLOCK_MAGIC: [u8; 4] = *b"blok";
+/// Magic, first node, last node, number of vectors, checksum.
+const BLOCK_HEADER: usize = 4 + 8 + 8 + 4 + 4;
+/// Node and chunk of a vector.
+const SLOT_BYTES: usize = 8 + 4;
+
+/// Vectors of a conversation, one behind the other.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Vectors {
+    pub(crate) slots: Vec<Slot>,
+    /// `slots.len()` times the dimensions.
+    pub(crate) components: Vec<f32>,
+    /// All nodes up to here are in.
+    pub(crate) through: u64,
+}
+
+/// Where a conversation's vectors are kept between runs.
+#[derive(Debug)]
+pub(crate) struct VectorFile {
+    path: PathBuf,
+    header: Vec<u8>,
+    dimensions: usize,
+    /// How much of the file is good; 0 when there is none, or none that fits.
+    good: u64,
+}
+
+impl VectorFile {
+    /// The file for `conversation` and `model` in `dir`, and what of it is good. Whatever else is in it is
+    /// overwritten by the next [`Self::append`]; nothing about it is an error.
+    pub(crate) fn load(
+        dir: &Path,
+        conversation: &ConversationId,
+        model: &ModelId,
+        dimensions: usize,
+    ) -> (Self, Vectors) {
+        let name = Hash::of_parts([conversation.as_str().as_bytes(), model.as_str().as_bytes()]).to_string();
+        let path = dir.join(name).with_extension("vec");
+        let header = header(conversation, model, dimensions);
+        let mut file = Self { path, header, dimensions, good: 0 };
+        let mut vectors = Vectors::default();
+        match fs::read(&file.path) {
+            Ok(bytes) => {
+                file.good = file.read(&bytes, &mut vectors);
+                if file.good < bytes.len() as u64 {
+                    let path = file.path.display();
+                    tracing::warn!(%path, good = file.good, of = bytes.len(), "a vector cache does not fit: rebuilding");
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => tracing::warn!(path = %file.path.display(), %error, "a vector cache cannot be read"),
+        }
+        (file, vectors)
+    }
+
+    /// Takes in blocks up to the first that is not good, and says how many bytes that were.
+    fn read(&self, bytes: &[u8], vectors: &mut Vectors) -> u64 {
+        let Some(mut rest) = bytes.strip_prefix(self.header.as_slice()) else { return 0 };
+        while let Some(behind) = self.read_block(rest, vectors) {
+            rest = behind;
+        }
+        (bytes.len() - rest.len()) as u64
+    }
+
+    fn read_block<'a>(&self, bytes: &'a [u8], vectors: &mut Vectors) -> Option<&'a [u8]> {
+        let (header, behind) = bytes.split_first_chunk::<BLOCK_HEADER>()?;
+        let (fields, checksum) = header.split_last_chunk::<4>()?;
+        let (magic, fields) = fields.split_first_chunk::<4>()?;
+        let (first, fields) = fields.split_first_chunk::<8>()?;
+        let (last, count) = fields.split_first_chunk::<8>()?;
+        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        let count = u32::from_le_bytes(*count.first_chunk::<4>()?) as usize;
+        let body = behind.get(..count.checked_mul(SLOT_BYTES + 4 * self.dimensions)?)?;
+        let crc = crc32c::crc32c_append(crc32c::crc32c(header.get(..BLOCK_HEADER - 4)?), body);
+        let follows = *magic == BLOCK_MAGIC && first == vectors.through + 1 && last >= first;
+        if !follows || crc != u32::from_le_bytes(*checksum) {
+            return None;
+        }
+        let (slots, components) = body.split_at_checked(count * SLOT_BYTES)?;
+        let slots: Option<Vec<Slot>> = slots.as_chunks::<SLOT_BYTES>().0.iter().map(read_slot).collect();
+        vectors.slots.extend(slots?);
+        vectors.components.extend(components.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+        vectors.through = last;
+        behind.get(body.len()..)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the file; the next [`Self::append`] makes it anew.
+    pub(crate) fn remove(&mut self) -> io::Result<()> {
+        self.good = 0;
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes of it that are good.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.good
+    }
+
+    /// Puts the vectors behind the first `saved` slots on disk, which cover the nodes behind `through`.
+    pub(crate) fn append(&mut self, vectors: &Vectors, saved: usize, through: u64) -> io::Result<()> {
+        let size = fs::metadata(&self.path).map_or(0, |file| file.len());
+        if self.good == 0 || size < self.good {
+            // There is none that fits, or somebody has taken it away since.
+            return self.rewrite(vectors);
+        }
+        let block = self.block(vectors, saved, through);
+        let file = OpenOptions::new().write(true).open(&self.path)?;
+        file.set_len(self.good)?;
+        file.write_all_at(&block, self.good)?;
+        file.sync_data()?;
+        self.good += block.len() as u64;
+        Ok(())
+    }
+
+    fn rewrite(&mut self, vectors: &Vectors) -> io::Result<()> {
+        if let Some(dir) = self.path.parent() {
+            fs::create_dir_all(dir)?;
+        }
+        let temporary = self.path.with_extension("tmp");
+        let mut bytes = self.header.clone();
+        bytes.extend(self.block(vectors, 0, 0));
+        let file = File::create(&temporary)?;
+        file.write_all_at(&bytes, 0)?;
+        file.sync_all()?;
+        fs::rename(&temporary, &self.path)?;
+        self.good = bytes.len() as u64;
+        Ok(())
+    }
+
+    fn block(&self, vectors: &Vectors, saved: usize, through: u64) -> Vec<u8> {
+        let slots = vectors.slots.get(saved..).unwrap_or_default();
+        let components = vectors.components.get(saved * self.dimensions..).unwrap_or_default();
+        let mut out = Vec::with_capacity(BLOCK_HEADER + slots.len() * SLOT_BYTES + components.len() * 4);
+        out.extend_from_slice(&BLOCK_MAGIC);
+        out.extend_from_slice(&(through + 1).to_le_bytes());
+        out.extend_from_slice(&vectors.through.to_le_bytes());
+        out.extend_from_slice(&u32::try_from(slots.len()).unwrap_or(u32::MAX).to_le_bytes());
+        let mut body = Vec::with_capacity(slots.len() * SLOT_BYTES + components.len() * 4);
+        for Slot { node, chunk } in slots {
+            body.extend_from_slice(&node.get().to_le_bytes());
+            body.extend_from_slice(&chunk.to_le_bytes());
+        }
+        body.extend(components.iter().flat_map(|component| component.to_le_bytes()));
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&out), &body);
+        out.extend_from_slice(&crc.to_le_bytes());
+        out.append(&mut body);
+        out
+    }
+}
+
+/// Names everything that must be the same for the vectors to be of use; compared as a whole.
+fn header(conversation: &ConversationId, model: &ModelId, dimensions: usize) -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
+    out.extend_from_slice(&FORMAT.to_le_bytes());
+    out.extend_from_slice(&(dimensions as u64).to_le_bytes());
+    for name in [model.as_str(), conversation.as_str()] {
+        out.extend_from_slice(&(name.len() as u64).to_le_bytes());
+        out.extend_from_slice(name.as_bytes());
+    }
+    let crc = crc32c::crc32c(&out);
+    out.extend_from_slice(&crc.to_le_bytes());
+    out
+}
+
+fn read_slot(bytes: &[u8; SLOT_BYTES]) -> Option<Slot> {
+    let (node, chunk) = bytes.split_first_chunk::<8>()?;
+    let node = NodeId::new(u64::from_le_bytes(*node))?;
+    Some(Slot { node, chunk: u32::from_le_bytes(*chunk.first_chunk::<4>()?) })
+}
