@@ -56,3 +56,34 @@ impl fmt::Display for Explanation<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use memory_core::{ConversationId, NodeId, Score, ScoreScale};
+
+    use super::*;
+
+    fn hit(node: u64, signals: &[(&'static str, f32, f32)]) -> Hit {
+        Hit {
+            conversation: ConversationId::new("trip").unwrap(),
+            node: NodeId::new(node).unwrap(),
+            score: Score { value: signals.iter().map(|signal| signal.2).sum(), scale: ScoreScale::Fused },
+            signals: signals.iter().map(|&(name, value, share)| Signal { name, value, share }).collect(),
+        }
+    }
+
+    #[test]
+    fn a_table_shows_each_signal_of_each_hit() {
+        let hits = [hit(12, &[("cosine", 0.61, 0.5), ("words", 7.25, 0.25)]), hit(3, &[("words", 1.5, 0.0625)])];
+        let expected = "\
+rank  node      score            cosine             words
+   1  trip/12   0.750     0.500 (0.610)     0.250 (7.250)
+   2  trip/3    0.062                 -     0.062 (1.500)";
+        assert_eq!(Explanation::of(&hits).to_string(), expected);
+    }
+
+    #[test]
+    fn no_hits_are_a_heading_alone() {
+        assert_eq!(Explanation::of(&[]).to_string(), "rank  node   score");
+    }
+}

@@ -91,3 +91,58 @@ impl Fused {
         best.into_iter().map(|(_, index)| index).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(name: &'static str, weight: f32, floor: Option<f32>, values: &[f32]) -> Column {
+        Column { name, weight, floor, values: values.to_vec() }
+    }
+
+    #[test]
+    fn a_score_is_the_sum_of_its_shares() {
+        let fused = Fused::of(vec![
+            column("words", 1.0, Some(0.0), &[4.0, 0.0, 2.0]),
+            column("cosine", 3.0, None, &[0.2, 0.6, f32::NAN]),
+        ]);
+        assert_eq!(fused.scores, [0.25, 0.75, 0.125]);
+        let signals = fused.signals(1);
+        assert_eq!(
+            signals.iter().map(|signal| (signal.name, signal.value)).collect::<Vec<_>>(),
+            [("cosine", 0.6), ("words", 0.0)]
+        );
+        assert_eq!(fused.signals(2).len(), 1, "what was not measured is no reason");
+        for (candidate, score) in fused.scores.iter().enumerate() {
+            assert_eq!(fused.signals(candidate).iter().map(|signal| signal.share).sum::<f32>(), *score);
+        }
+    }
+
+    #[test]
+    fn the_only_candidate_is_found() {
+        assert_eq!(Fused::of(vec![column("words", 1.0, Some(0.0), &[4.0])]).best(9, |_| true), [0]);
+        assert_eq!(Fused::of(vec![column("cosine", 1.0, None, &[0.3])]).best(9, |_| true), [0]);
+        assert_eq!(Fused::of(vec![column("words", 1.0, Some(0.0), &[0.0])]).best(9, |_| true), [0; 0]);
+    }
+
+    #[test]
+    fn the_worst_of_those_that_hold_a_word_is_found() {
+        assert_eq!(Fused::of(vec![column("words", 1.0, Some(0.0), &[4.0, 1.0])]).best(9, |_| true), [0, 1]);
+    }
+
+    #[test]
+    fn equal_scores_keep_their_order_whatever_the_limit() {
+        let fused = Fused::of(vec![column("words", 1.0, Some(0.0), &[1.0, 2.0, 1.0, 0.0, 2.0, 1.0])]);
+        for limit in 0..7 {
+            let expected = [1, 4, 0, 2, 5];
+            assert_eq!(fused.best(limit, |_| true), expected[..limit.min(5)], "{limit}");
+        }
+        assert_eq!(fused.best(2, |candidate| candidate != 4), [1, 0]);
+    }
+
+    #[test]
+    fn nothing_measured_gives_nothing() {
+        assert_eq!(Fused::of(Vec::new()).best(3, |_| true), [0; 0]);
+        assert_eq!(Fused::of(vec![column("cosine", 1.0, None, &[f32::NAN; 2])]).best(3, |_| true), [0; 0]);
+    }
+}

@@ -152,3 +152,6 @@ impl<'a> Packer<'a> {
 fn density(rank: usize, tokens: u64) -> u64 {
     (1.0 / (10.0 + rank as f64) / (tokens.max(1) as f64).sqrt()).to_bits()
 }
+
+#[cfg(test)]
+mod tests;

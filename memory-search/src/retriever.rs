@@ -160,3 +160,6 @@ impl Progress for Steps<'_> {
         self.progress.report(self.before + done, self.total);
     }
 }
+
+#[cfg(test)]
+mod tests;

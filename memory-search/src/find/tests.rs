@@ -1,1 +1,97 @@
 //! Tests of `find`.
+
+use memory_core::{Message, NodeDraft, Timestamp, testing::MemoryStore};
+
+use super::*;
+
+fn conversation() -> ConversationId {
+    ConversationId::new("c").unwrap()
+}
+
+fn store(texts: &[&str]) -> MemoryStore {
+    let store = MemoryStore::default();
+    let draft = |text: &&str| NodeDraft::new(Message::user(*text), Timestamp::from_millis(0), 1);
+    pollster::block_on(store.append(&conversation(), texts.iter().map(draft).collect())).unwrap();
+    store
+}
+
+fn find_in(texts: &[&str], pattern: &str, range: Option<(u64, u64)>, limit: usize) -> Result<Found, FindError> {
+    let range = range.map(|(a, b)| NodeRange::new(NodeId::new(a).unwrap(), NodeId::new(b).unwrap()).unwrap());
+    let request = FindRequest { conversation: &conversation(), pattern, range, limit };
+    pollster::block_on(find(&store(texts), &request))
+}
+
+fn nodes(found: &Found) -> Vec<u64> {
+    found.matches.iter().map(|found| found.node.get()).collect()
+}
+
+#[test]
+fn a_match_names_its_node_place_and_line() {
+    let found = find_in(&["nothing", "first\nthe code is QX-4471, I think\nlast"], r"QX-\d+", None, 10).unwrap();
+    let expected = Match {
+        node: NodeId::new(2).unwrap(),
+        span: 18..25,
+        line: 2,
+        before: "the code is ".to_owned(),
+        matched: "QX-4471".to_owned(),
+        after: ", I think".to_owned(),
+    };
+    assert_eq!(found, Found { matches: vec![expected], more: false, scanned: 2 });
+}
+
+#[test]
+fn a_range_bounds_the_search() {
+    let texts = ["a", "a", "a", "a"];
+    assert_eq!(nodes(&find_in(&texts, "a", Some((2, 3)), 10).unwrap()), [2, 3]);
+    assert_eq!(nodes(&find_in(&texts, "a", Some((4, 99)), 10).unwrap()), [4]);
+    let error = find_in(&texts, "a", Some((5, 9)), 10).unwrap_err();
+    assert!(matches!(&error, FindError::Store(error) if error.is_not_found()), "{error}");
+}
+
+#[test]
+fn more_is_said_only_when_there_is_more() {
+    let texts = ["a a", "a"];
+    assert_eq!(find_in(&texts, "a", None, 3).map(|found| (nodes(&found), found.more)).unwrap(), (vec![1, 1, 2], false));
+    assert_eq!(find_in(&texts, "a", None, 2).map(|found| (nodes(&found), found.more)).unwrap(), (vec![1, 1], true));
+    assert!(find_in(&texts, "a", None, 0).unwrap().more);
+    assert!(!find_in(&texts, "b", None, 0).unwrap().more);
+}
+
+#[test]
+fn a_long_conversation_is_read_piece_by_piece() {
+    let mut texts = vec!["x"; usize::try_from(CHUNK).unwrap() * 2 + 1];
+    *texts.last_mut().unwrap() = "needle";
+    let found = find_in(&texts, "needle", None, 10).unwrap();
+    assert_eq!((nodes(&found), found.scanned), (vec![CHUNK * 2 + 1], CHUNK * 2 + 1));
+}
+
+#[test]
+fn lines_are_anchored_and_empty_matches_are_none() {
+    assert_eq!(find_in(&["one\ntwo"], "^two$", None, 10).unwrap().matches.len(), 1);
+    assert_eq!(find_in(&["one"], "z*", None, 10).unwrap().matches.len(), 0);
+}
+
+#[test]
+fn long_surroundings_are_shortened_at_characters() {
+    let text = format!("{}needle{}", "é".repeat(300), "日".repeat(300));
+    let found = find_in(&[&text], "needle", None, 1).unwrap().matches.remove(0);
+    assert_eq!(found.before, format!("…{}", "é".repeat(MAX_CONTEXT / 2)));
+    assert_eq!(found.after, format!("{}…", "日".repeat(MAX_CONTEXT / 3)));
+    let all = find_in(&["a\nb"], "(?s).+", None, 1).unwrap().matches.remove(0);
+    assert_eq!((all.span, all.matched, all.after), (0..3, "a".to_owned(), String::new()));
+}
+
+#[test]
+fn a_bad_pattern_says_what_is_wrong_with_it() {
+    let error = find_in(&["a"], "a(b", None, 1).unwrap_err();
+    assert!(error.to_string().contains("unclosed group"), "{error}");
+    let error = find_in(&["a"], r"(\w{500}){500}", None, 1).unwrap_err();
+    assert!(error.to_string().contains("size limit"), "{error}");
+}
+
+#[test]
+fn an_unknown_conversation_is_not_found() {
+    let request = FindRequest { conversation: &conversation(), pattern: "a", range: None, limit: 1 };
+    let error = pollster::block_on(find(&MemoryStore::default(), &request)).unwrap_err();
+    assert!(matches!(&error, FindError::Store(error) if error.is_not_found()), "{error}");
+}

@@ -231,3 +231,6 @@ fn humps(word: &str) -> impl Iterator<Item = &str> {
 fn cut(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_TERM_BYTES)).unwrap_or(text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -109,3 +109,67 @@ impl Collection {
 fn to_f32(count: u32) -> f32 {
     count as f32
 }
+
+#[cfg(test)]
+mod tests {
+    use memory_core::NodeId;
+
+    use super::*;
+    use crate::lexical::Analyzer;
+
+    fn index(texts: &[&str]) -> (Postings, Collection) {
+        let mut postings = Postings::default();
+        for (index, text) in texts.iter().enumerate() {
+            postings.push(NodeId::from_index(index), Analyzer::default().document(text));
+        }
+        let all = Collection::default().with(&postings);
+        (postings, all)
+    }
+
+    fn ask(all: Collection, postings: &Postings, terms: &[&str]) -> Vec<QuestionTerm> {
+        let weigh =
+            |term: &&str| QuestionTerm { text: (*term).into(), idf: all.idf(u64::from(postings.nodes_with(term))) };
+        terms.iter().map(weigh).collect()
+    }
+
+    #[test]
+    fn scores_are_those_of_the_formula() {
+        let (postings, all) = index(&["red red blue", "blue green green green", "grey"]);
+        let scores = Bm25 { k1: 1.2, b: 0.8 }.scores(&postings, &ask(all, &postings, &["red", "blue"]), all);
+        let average = 8.0f64 / 3.0;
+        let term = |idf: f64, count: f64, length: f64| {
+            idf * count * 2.2 / (count + 1.2 * (1.0 - 0.8 + 0.8 * length / average))
+        };
+        let idf = |with: f64| (1.0 + (3.0 - with + 0.5) / (with + 0.5)).ln();
+        let expected = [term(idf(1.0), 2.0, 3.0) + term(idf(2.0), 1.0, 3.0), term(idf(2.0), 1.0, 4.0), 0.0];
+        for (score, expected) in scores.iter().zip(expected) {
+            assert!((f64::from(*score) - expected).abs() < 1e-5, "{score} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn a_window_scores_as_the_text_that_it_stands_for() {
+        let texts = ["red blue", "green", "blue blue grey", "red"];
+        let (postings, all) = index(&texts);
+        let terms = ask(all, &postings, &["red", "blue"]);
+        let found = Bm25::CHAT.window_scores(&postings, &terms, all);
+        let around = |at: usize| {
+            let neighbour = |at: Option<usize>| at.and_then(|at| texts.get(at)).copied().unwrap_or_default();
+            let (before, after) = (neighbour(at.checked_sub(1)), neighbour(Some(at + 1)));
+            format!("{before} {} {} {after}", texts[at], texts[at])
+        };
+        for (at, found) in found.into_iter().enumerate() {
+            let (window, _) = index(&[&around(at)]);
+            let four_times = Collection { nodes: all.nodes, total_length: 4 * all.total_length };
+            let expected = Bm25::CHAT.scores(&window, &terms, four_times)[0];
+            assert!((found - expected).abs() < 1e-5, "node {at}: {found} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn a_term_of_every_node_still_counts() {
+        let (postings, all) = index(&["red", "red blue"]);
+        let scores = Bm25::AGENT.scores(&postings, &ask(all, &postings, &["red"]), all);
+        assert!(scores.iter().all(|&score| score > 0.0), "{scores:?}");
+    }
+}

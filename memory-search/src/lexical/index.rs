@@ -124,3 +124,6 @@ fn chunk_after(through: u64, last: u64) -> Option<NodeRange> {
     let end = through.saturating_add(CHUNK).min(last);
     NodeRange::new(NodeId::new(through + 1)?, NodeId::new(end)?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Tests of the analyzer.
+
+use memory_core::{ContentBlock, Json, Message};
+use proptest::prelude::*;
+
+use super::*;
+
+/// The terms of a text, sorted; stop words are among them.
+fn check(text: &str, expected: &[&str]) {
+    let terms = Analyzer::default().document(text);
+    let found: Vec<_> = terms.counts.iter().map(|(term, _)| &**term).collect();
+    let mut expected = expected.to_vec();
+    expected.sort_unstable();
+    assert_eq!(found, expected, "{text}");
+}
+
+fn asks(text: &str, expected: &[&str]) {
+    let terms = Analyzer::default().question(text);
+    assert_eq!(terms.iter().map(|term| &**term).collect::<Vec<_>>(), expected, "{text}");
+}
+
+/// Whether a question finds a text by a term of it.
+fn finds(question: &str, text: &str) -> bool {
+    let analyzer = Analyzer::default();
+    let terms = analyzer.document(text);
+    analyzer.question(question).iter().any(|asked| terms.counts.iter().any(|(term, _)| term == asked))
+}
+
+#[test]
+fn words_are_stemmed_in_lower_case_without_accents() {
+    check("Running Cafés", &["run", "cafe"]);
+    check("Caroline\u{2019}s Plans", &["carolin", "plan"]);
+}
+
+#[test]
+fn numbers_and_references_are_found_whole_and_by_part() {
+    check("QX-4471-93B", &["qx-4471-93b", "qx", "4471", "93b", "93"]);
+    check("4,200", &["4200", "4", "200"]);
+    check("4200", &["4200"]);
+    check("3.14", &["3.14", "3", "14"]);
+    check("1,2,3", &["1,2,3", "1", "2", "3"]);
+    assert!(finds("4,200", "it costs 4200 euros"));
+    assert!(finds("4471", "the reference is QX-4471-93B."));
+}
+
+#[test]
+fn identifiers_are_found_whole_and_by_part() {
+    check("camelCase", &["camelcas", "camel", "case"]);
+    check("HTTPServer2", &["httpserver2", "http", "server", "2"]);
+    check("max_token_count", &["max_token_count", "max", "token", "count"]);
+    check("src/lib.rs", &["src/lib.rs", "src", "lib.rs", "lib", "rs"]);
+    check("std::vec", &["std::vec", "std", "vec"]);
+    check("well-known", &["well", "known"]);
+    assert!(finds("where is parseConfig?", "call parse_config(path)"));
+}
+
+#[test]
+fn scripts_without_spaces_are_found_by_pairs() {
+    check("東京都", &["東", "東京", "京", "京都", "都"]);
+    check("Rust言語", &["rust", "言", "言語", "語"]);
+    asks("東京都", &["東京", "京都"]);
+    asks("猫", &["猫"]);
+    assert!(finds("ラーメン", "昨日ラーメンを食べた"));
+    assert!(finds("학교", "학교에서 만나요"));
+    assert!(finds("กรุงเทพ", "ฉันอยู่ที่กรุงเทพมหานคร"));
+    assert!(!finds("京都", "東大"));
+}
+
+#[test]
+fn a_question_drops_stop_words_unless_there_is_nothing_else() {
+    asks("What did John say about the plan, the plan?", &["john", "say", "plan"]);
+    asks("who are you?", &["who", "are", "you"]);
+    asks("?!", &[]);
+}
+
+#[test]
+fn stop_words_do_not_make_a_text_longer() {
+    let analyzer = Analyzer::default();
+    assert_eq!(analyzer.document("the plan is the plan").length, 2);
+    assert_eq!(analyzer.document("").length, 0);
+}
+
+#[test]
+fn a_term_has_an_end() {
+    let long = "aB".repeat(5_000);
+    let terms = Analyzer::default().document(&long);
+    assert_eq!(terms.counts.len(), 1);
+    assert_eq!(terms.counts[0].0.len(), MAX_TERM_BYTES);
+    assert!(finds(&long, &long));
+}
+
+#[test]
+fn who_speaks_and_what_a_tool_said_are_indexed() {
+    let result = ContentBlock::ToolResult {
+        tool_use_id: "t".into(),
+        content: vec![ContentBlock::Text("41 rows".into())],
+        is_error: false,
+    };
+    let call = ContentBlock::ToolUse { id: "t".into(), name: "count".into(), input: Json::new("{}").unwrap() };
+    let message = Message { content: vec![call, result], ..Message::user("").by("Maya") };
+    assert_eq!(indexed_text(&message), "Maya: count({})\n41 rows");
+    assert_eq!(indexed_text(&Message::assistant("yes")), "assistant: yes");
+}
+
+proptest! {
+    #[test]
+    fn any_text_has_terms_within_bounds(text in "(\\PC|\n){0,60}") {
+        let terms = Analyzer::default().document(&text);
+        prop_assert!(terms.counts.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        prop_assert!(terms.counts.iter().all(|(term, _)| !term.is_empty() && term.len() <= MAX_TERM_BYTES));
+        prop_assert!(u64::from(terms.length) <= terms.counts.iter().map(|&(_, count)| u64::from(count)).sum());
+    }
+
+    #[test]
+    fn a_text_is_found_by_itself(text in "[a-zA-Z0-9_.,:/' éß東京ก-]{0,40}") {
+        let has_terms = !Analyzer::default().document(&text).counts.is_empty();
+        prop_assert_eq!(finds(&text, &text), has_terms);
+    }
+}

@@ -1,0 +1,340 @@
+//! Stores, models and indexes that count, fail, or give what a test says.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use memory_core::{
+    Appended, BoxFuture, ConversationId, ConversationState, EmbedError, Embedder, Event, MessageKey, ModelId, Node,
+    NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Slot, SlotScore, Store, StoreError, Summary,
+    VectorError, VectorIndex, VectorIndexStats, Verification,
+    testing::{HashEmbedder, MemoryStore},
+};
+
+/// Counts the nodes that are read from it.
+#[derive(Debug, Default)]
+pub(super) struct CountingStore {
+    store: MemoryStore,
+    nodes_read: AtomicU64,
+}
+
+impl CountingStore {
+    pub(super) fn nodes_read(&self) -> u64 {
+        self.nodes_read.load(Ordering::Relaxed)
+    }
+}
+
+type StoreResult<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+impl Store for CountingStore {
+    fn append<'a>(&'a self, id: &'a ConversationId, batch: Vec<NodeDraft>) -> StoreResult<'a, Vec<Appended>> {
+        self.store.append(id, batch)
+    }
+
+    fn record<'a>(&'a self, id: &'a ConversationId, events: Vec<Event>) -> StoreResult<'a, Vec<Recorded>> {
+        self.store.record(id, events)
+    }
+
+    fn node<'a>(&'a self, id: &'a ConversationId, node: NodeId) -> StoreResult<'a, Node> {
+        self.nodes_read.fetch_add(1, Ordering::Relaxed);
+        self.store.node(id, node)
+    }
+
+    fn nodes<'a>(&'a self, id: &'a ConversationId, range: NodeRange) -> StoreResult<'a, Vec<Node>> {
+        self.nodes_read.fetch_add(range.count(), Ordering::Relaxed);
+        self.store.nodes(id, range)
+    }
+
+    fn outline<'a>(&'a self, id: &'a ConversationId) -> StoreResult<'a, Vec<NodeOutline>> {
+        self.store.outline(id)
+    }
+
+    fn summaries<'a>(&'a self, id: &'a ConversationId) -> StoreResult<'a, Vec<Summary>> {
+        self.store.summaries(id)
+    }
+
+    fn find_key<'a>(&'a self, id: &'a ConversationId, key: &'a MessageKey) -> StoreResult<'a, Option<NodeId>> {
+        self.store.find_key(id, key)
+    }
+
+    fn proofs<'a>(&'a self, id: &'a ConversationId, range: NodeRange) -> StoreResult<'a, Vec<NodeProof>> {
+        self.store.proofs(id, range)
+    }
+
+    fn conversation<'a>(&'a self, id: &'a ConversationId) -> StoreResult<'a, ConversationState> {
+        self.store.conversation(id)
+    }
+
+    fn conversations(&self) -> StoreResult<'_, Vec<ConversationState>> {
+        self.store.conversations()
+    }
+
+    fn verify<'a>(&'a self, id: Option<&'a ConversationId>) -> StoreResult<'a, Verification> {
+        self.store.verify(id)
+    }
+}
+
+type Vectors = Vec<(Slot, Vec<f32>)>;
+
+/// Scores every vector, one after the other.
+#[derive(Debug)]
+pub(super) struct ExactIndex {
+    model: ModelId,
+    dimensions: usize,
+    vectors: Mutex<BTreeMap<ConversationId, Vectors>>,
+    unflushed: AtomicU64,
+}
+
+impl ExactIndex {
+    pub(super) fn of(embedder: &dyn Embedder) -> Self {
+        let (model, dimensions) = (embedder.model().clone(), embedder.dimensions());
+        Self { model, dimensions, vectors: Mutex::default(), unflushed: AtomicU64::new(0) }
+    }
+
+    pub(super) fn unflushed(&self) -> u64 {
+        self.unflushed.load(Ordering::Relaxed)
+    }
+}
+
+impl VectorIndex for ExactIndex {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn stats(&self, conversation: &ConversationId) -> VectorIndexStats {
+        let all = self.vectors.lock().unwrap();
+        let vectors = all.get(conversation).map_or(&[][..], Vec::as_slice);
+        let through = vectors.last().map_or(0, |(slot, _)| slot.node.get());
+        VectorIndexStats { vectors: vectors.len() as u64, through, bytes: 0 }
+    }
+
+    fn insert<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        nodes: &'a [(NodeId, Vec<Vec<f32>>)],
+    ) -> BoxFuture<'a, Result<(), VectorError>> {
+        Box::pin(async move {
+            let through = self.stats(conversation).through;
+            let mut all = self.vectors.lock().unwrap();
+            for (offset, &(found, _)) in (1..).zip(nodes) {
+                let expected = NodeId::new(through + offset).unwrap();
+                if found != expected {
+                    return Err(VectorError::OutOfOrder { expected, found });
+                }
+            }
+            let held = all.entry(conversation.clone()).or_default();
+            for (node, chunks) in nodes {
+                assert!(!chunks.is_empty(), "node {node} has no vector");
+                held.extend((0..).zip(chunks).map(|(chunk, v)| (Slot { node: *node, chunk }, v.clone())));
+            }
+            self.unflushed.fetch_add(nodes.len() as u64, Ordering::Relaxed);
+            Ok(())
+        })
+    }
+
+    fn search<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        query: &'a [f32],
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<SlotScore>, VectorError>> {
+        Box::pin(async move {
+            let all = self.vectors.lock().unwrap();
+            let held = all.get(conversation).map_or(&[][..], Vec::as_slice);
+            let score = |(slot, vector): &(Slot, Vec<f32>)| SlotScore {
+                slot: *slot,
+                cosine: vector.iter().zip(query).map(|(a, b)| a * b).sum(),
+            };
+            let mut scores: Vec<_> = held.iter().map(score).collect();
+            scores.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then(a.slot.cmp(&b.slot)));
+            scores.truncate(limit);
+            Ok(scores)
+        })
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
+        Box::pin(async {
+            self.unflushed.store(0, Ordering::Relaxed);
+            Ok(())
+        })
+    }
+}
+
+/// Takes no vectors.
+#[derive(Debug)]
+pub(super) struct FailingIndex(pub(super) ModelId);
+
+fn failure() -> VectorError {
+    VectorError::Backend { backend: "test", source: "broken".into() }
+}
+
+impl VectorIndex for FailingIndex {
+    fn model(&self) -> &ModelId {
+        &self.0
+    }
+
+    fn dimensions(&self) -> usize {
+        64
+    }
+
+    fn stats(&self, _: &ConversationId) -> VectorIndexStats {
+        VectorIndexStats::default()
+    }
+
+    fn insert<'a>(
+        &'a self,
+        _: &'a ConversationId,
+        _: &'a [(NodeId, Vec<Vec<f32>>)],
+    ) -> BoxFuture<'a, Result<(), VectorError>> {
+        Box::pin(async { Err(failure()) })
+    }
+
+    fn search<'a>(
+        &'a self,
+        _: &'a ConversationId,
+        _: &'a [f32],
+        _: usize,
+    ) -> BoxFuture<'a, Result<Vec<SlotScore>, VectorError>> {
+        Box::pin(async { Err(failure()) })
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
+        Box::pin(async { Err(failure()) })
+    }
+}
+
+type Documents = Vec<Vec<Vec<f32>>>;
+
+/// A model that was never fetched.
+#[derive(Debug)]
+pub(super) struct NoModel(pub(super) ModelId);
+
+impl NoModel {
+    fn unavailable() -> EmbedError {
+        EmbedError::Unavailable { what: "the model".into(), how: "fetch it".into() }
+    }
+}
+
+impl Embedder for NoModel {
+    fn model(&self) -> &ModelId {
+        &self.0
+    }
+
+    fn dimensions(&self) -> usize {
+        64
+    }
+
+    fn embed_documents<'a>(&'a self, _: &'a [&'a str]) -> BoxFuture<'a, Result<Documents, EmbedError>> {
+        Box::pin(async { Err(Self::unavailable()) })
+    }
+
+    fn embed_query<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        Box::pin(async { Err(Self::unavailable()) })
+    }
+}
+
+/// Counts the texts that it embeds, and lets other threads run meanwhile.
+#[derive(Debug)]
+pub(super) struct CountingEmbedder {
+    embedder: HashEmbedder,
+    texts: AtomicU64,
+}
+
+impl CountingEmbedder {
+    pub(super) fn new(dimensions: usize) -> Self {
+        Self { embedder: HashEmbedder::new(dimensions), texts: AtomicU64::new(0) }
+    }
+
+    pub(super) fn texts(&self) -> u64 {
+        self.texts.load(Ordering::Relaxed)
+    }
+}
+
+impl Embedder for CountingEmbedder {
+    fn model(&self) -> &ModelId {
+        self.embedder.model()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.embedder.dimensions()
+    }
+
+    fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Documents, EmbedError>> {
+        self.texts.fetch_add(texts.len() as u64, Ordering::Relaxed);
+        std::thread::yield_now();
+        self.embedder.embed_documents(texts)
+    }
+
+    fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        self.embedder.embed_query(text)
+    }
+}
+
+/// Gives one vector too few.
+#[derive(Debug)]
+pub(super) struct WrongCount(pub(super) HashEmbedder);
+
+impl Embedder for WrongCount {
+    fn model(&self) -> &ModelId {
+        self.0.model()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.0.dimensions()
+    }
+
+    fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Documents, EmbedError>> {
+        self.0.embed_documents(&texts[1..])
+    }
+
+    fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        self.0.embed_query(text)
+    }
+}
+
+/// Two dimensions: a text has a chunk at each angle, in degrees, that is given for the word it ends in; every
+/// question lies at one angle.
+#[derive(Debug)]
+pub(super) struct FewChunks {
+    model: ModelId,
+    angles: BTreeMap<&'static str, Vec<f32>>,
+    question: f32,
+}
+
+impl FewChunks {
+    pub(super) fn new<const N: usize>(angles: [(&'static str, Vec<f32>); N], question: f32) -> Self {
+        Self { model: ModelId::new("angles"), angles: angles.into(), question }
+    }
+}
+
+fn at(angle: f32) -> Vec<f32> {
+    let (sin, cos) = angle.to_radians().sin_cos();
+    vec![cos, sin]
+}
+
+impl Embedder for FewChunks {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn dimensions(&self) -> usize {
+        2
+    }
+
+    fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Documents, EmbedError>> {
+        let angles = |text: &&str| self.angles[text.rsplit(' ').next().unwrap()].iter().map(|&a| at(a)).collect();
+        Box::pin(async move { Ok(texts.iter().map(angles).collect()) })
+    }
+
+    fn embed_query<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        Box::pin(async { Ok(at(self.question)) })
+    }
+}
