@@ -17,7 +17,8 @@ pub struct PackRequest<'a> {
     pub max_tokens: u32,
     /// Tokens that a message costs beside its text.
     pub per_message: u32,
-    /// Messages to show before and after each hit.
+    /// Messages to show before and after each hit; 0 packs most of what bears on the question into a budget. The
+    /// designs that show a fixed surrounding take 2.
     pub radius: u64,
 }
 

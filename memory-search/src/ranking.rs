@@ -15,6 +15,9 @@ const WINDOW_PART: f32 = 0.4;
 const WORDS_PART: f32 = 0.1;
 const COSINE_PART: f32 = 0.5;
 
+/// Terms of a question that are looked for, the rarest first: a page that someone pastes need not be looked up whole.
+const MAX_TERMS: usize = 64;
+
 /// Conversations that are searched as if they were one, and a score for each of their nodes.
 ///
 /// The rarity of a term and the average length are those of all of them together, and each signal is stretched over
@@ -77,10 +80,12 @@ impl Pool {
         let guards: Vec<_> = self.parts.iter().map(|part| part.indexed.read()).collect();
         let all = guards.iter().fold(Collection::default(), |all, postings| all.with(postings));
         let weigh = |text: Box<str>| {
-            let nodes_with = guards.iter().map(|postings| u64::from(postings.nodes_with(&text))).sum();
-            QuestionTerm { idf: all.idf(nodes_with), text }
+            let nodes_with: u64 = guards.iter().map(|postings| u64::from(postings.nodes_with(&text))).sum();
+            (nodes_with > 0).then(|| QuestionTerm { idf: all.idf(nodes_with), text })
         };
-        let terms: Vec<_> = terms.into_iter().map(weigh).collect();
+        let mut terms: Vec<_> = terms.into_iter().filter_map(weigh).collect();
+        terms.sort_by(|a, b| b.idf.total_cmp(&a.idf));
+        terms.truncate(MAX_TERMS);
         let each = |score: &dyn Fn(&Postings) -> Vec<f32>| {
             let parts = self.parts.iter().zip(&guards);
             parts.flat_map(|(part, postings)| score(postings).into_iter().take(part.nodes)).collect()

@@ -1,6 +1,6 @@
 //! Text becomes terms.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use memory_core::Message;
 use rust_stemmers::{Algorithm, Stemmer};
@@ -85,17 +85,16 @@ impl Analyzer {
         NodeTerms { counts, length }
     }
 
-    /// The terms to look for, each once: stop words only if there is nothing else.
+    /// The terms to look for, each once, sorted: stop words only if there is nothing else.
     pub(crate) fn question(&self, text: &str) -> Vec<Box<str>> {
-        let mut words: Vec<Box<str>> = Vec::new();
-        let mut stop_words: Vec<Box<str>> = Vec::new();
+        let mut words: BTreeSet<Box<str>> = BTreeSet::new();
+        let mut stop_words: BTreeSet<Box<str>> = BTreeSet::new();
         self.each_term(text, Purpose::Ask, &mut |term| {
             let kept = if term.is_stop_word { &mut stop_words } else { &mut words };
-            if !kept.iter().any(|known| **known == *term.text) {
-                kept.push(term.text.into());
-            }
+            kept.insert(term.text.into());
         });
-        if words.is_empty() { stop_words } else { words }
+        let terms = if words.is_empty() { stop_words } else { words };
+        terms.into_iter().collect()
     }
 
     fn each_term(&self, text: &str, purpose: Purpose, emit: &mut dyn FnMut(Term<'_>)) {
@@ -147,8 +146,8 @@ impl Analyzer {
         if word.len() > MAX_TERM_BYTES {
             return;
         }
-        let mut parts = word.split(|c: char| !c.is_alphanumeric() && c != '\'').flat_map(humps).peekable();
-        while let Some(part) = parts.next_if(|part| part.len() < word.len()) {
+        let parts = word.split(|c: char| !c.is_alphanumeric() && c != '\'').flat_map(humps);
+        for part in parts.filter(|part| part.len() < word.len()) {
             let is_letter = part.chars().count() == 1 && !part.starts_with(char::is_numeric);
             if !is_letter {
                 self.emit_word(part, emit);

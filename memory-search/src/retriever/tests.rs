@@ -229,6 +229,19 @@ fn stop_words_alone_find_what_holds_them() {
 }
 
 #[test]
+fn a_pasted_page_finds_what_is_rare_in_it() {
+    let store = store();
+    let fillers: Vec<_> = (0..200).map(|n| format!("filler{n}")).collect();
+    for _ in 0..3 {
+        say(&*store, "talk", &[&fillers.join(" ")]);
+    }
+    let page = format!("{} piano {}", fillers.join(" "), fillers.join(" "));
+    let found = search(&by_words(&store), &page, Scope::one(&id("talk")), 20);
+    let piano = found.hits.iter().find(|hit| hit.node.get() == 6).unwrap();
+    assert!(piano.signals.iter().any(|signal| signal.name == "words" && signal.value > 0.0), "{piano:?}");
+}
+
+#[test]
 fn recall_leaves_out_what_is_shown() {
     let store = store();
     let retriever = by_words(&store);

@@ -58,7 +58,7 @@ fn identifiers_are_found_whole_and_by_part() {
 fn scripts_without_spaces_are_found_by_pairs() {
     check("東京都", &["東", "東京", "京", "京都", "都"]);
     check("Rust言語", &["rust", "言", "言語", "語"]);
-    asks("東京都", &["東京", "京都"]);
+    asks("東京都", &["京都", "東京"]);
     asks("猫", &["猫"]);
     assert!(finds("ラーメン", "昨日ラーメンを食べた"));
     assert!(finds("학교", "학교에서 만나요"));
@@ -68,8 +68,8 @@ fn scripts_without_spaces_are_found_by_pairs() {
 
 #[test]
 fn a_question_drops_stop_words_unless_there_is_nothing_else() {
-    asks("What did John say about the plan, the plan?", &["john", "say", "plan"]);
-    asks("who are you?", &["who", "are", "you"]);
+    asks("What did John say about the plan, the plan?", &["john", "plan", "say"]);
+    asks("who are you?", &["are", "who", "you"]);
     asks("?!", &[]);
 }
 
