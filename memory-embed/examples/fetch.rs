@@ -6,7 +6,7 @@ use memory_embed::{ALL_MINILM_L6_V2, FetchOptions, ModelStore, fetch};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let store = ModelStore::discover(None)?;
-    let report = fetch(&store, &ALL_MINILM_L6_V2, &FetchOptions::default(), &mut |event| eprintln!("{event:?}"))?;
+    let report = fetch(&store, &ALL_MINILM_L6_V2, &FetchOptions::default(), &mut |_| {})?;
     for package in report.packages {
         let did = if package.downloaded { "downloaded" } else { "already there" };
         println!("{} {}: {} bytes, {did}", package.name, package.version, package.bytes);

@@ -51,9 +51,8 @@ impl fmt::Display for Encoding {
 /// Making one costs nothing: the vocabulary is read at the first count, once for the whole process.
 /// Special tokens such as `<|endoftext|>` count as the ordinary text they are.
 ///
-/// Counts are exact for texts in which, every 64 KiB or so, a word ends before a space or before
-/// punctuation. A longer run is cut, each cut changing the count by a few tokens, because
-/// its cost would otherwise have no bound.
+/// Counts are exact for texts in which, every 64 KiB, a word ends before a space or before punctuation. A longer run is
+/// cut every 128 KiB, each cut changing the count by a few tokens, because its cost would otherwise have no bound.
 ///
 /// ```
 /// use memory_core::TokenCounter;

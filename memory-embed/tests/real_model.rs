@@ -1,4 +1,5 @@
 //! The pinned model, run for real.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which the lints do not know as tests")]
 
 use std::{env, fs, thread};
 

@@ -71,7 +71,7 @@ pub enum FetchError {
         source: BoxError,
     },
     /// A file or directory cannot be read or written.
-    #[error("{path}")]
+    #[error("cannot read or write {path}")]
     Io {
         /// The file or directory.
         path: PathBuf,

@@ -25,7 +25,7 @@ pub struct OnnxOptions {
     pub workers: usize,
     /// Threads of each session. By default 1: as many sessions as processors are faster than one with many threads.
     pub threads_per_worker: usize,
-    /// Tokens that run together, padding included. By default 384; much more is slower.
+    /// Tokens that run together, padding included. By default 256; much more is slower.
     pub batch_tokens: usize,
     /// Tokens that a chunk of a long text repeats from the chunk before it, at most. By default 32.
     pub overlap_tokens: usize,
@@ -38,7 +38,7 @@ impl Default for OnnxOptions {
         Self {
             workers: thread::available_parallelism().map_or(1, usize::from).min(8),
             threads_per_worker: 1,
-            batch_tokens: 384,
+            batch_tokens: 256,
             overlap_tokens: 32,
             queue: 32,
         }
