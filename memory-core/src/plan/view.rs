@@ -91,9 +91,8 @@ pub enum PlanError {
 /// value = importance × recency × fidelity, recency halving every [`ViewPolicy::half_life`] nodes. Pinned
 /// nodes are brought back word for word first, while they fit.
 ///
-/// Between two compactions new messages only add to the end: what is summarized is cut within half of the
-/// budget as if nothing had come since, and only when the messages since need more than the other half is
-/// it shown at its coarsest.
+/// Between two compactions new messages only add to the end: room for them is set aside before what is
+/// summarized is cut.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HierarchicalView;
 
