@@ -23,6 +23,11 @@ static IDENTIFIER: LazyLock<Regex> =
 
 const PLACEHOLDER: &str = "[kept out]";
 
+/// What codes and numbers are written with.
+fn is_code(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
+}
+
 /// Whether a text asks that it be kept out of summaries.
 #[must_use]
 pub fn asks_to_be_kept_out(text: &str) -> bool {
@@ -44,8 +49,11 @@ impl Redactor {
         for message in kept_out {
             let text = message.text();
             let found = IDENTIFIER.find_iter(&text).map(|term| term.as_str());
+            // `ticket#QX-4471` and `番号はQX-4471です` give away `QX-4471` too, which may be repeated alone.
+            let parts = found.flat_map(|term| std::iter::once(term).chain(term.split(|c| !is_code(c))));
             let identifies = |term: &&str| term.chars().any(char::is_numeric) && term.chars().count() >= 4;
-            terms.extend(found.filter(identifies).map(str::to_lowercase));
+            terms
+                .extend(parts.map(|part| part.trim_matches(['.', '_', '-'])).filter(identifies).map(str::to_lowercase));
         }
         terms.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
         terms.dedup();
@@ -106,5 +114,15 @@ mod tests {
         check("see (QX-4471-93B/2)", "see ([kept out])");
         check("QX-4471 alone, in 3 days", "QX-4471 alone, in 3 days");
         check("", "");
+    }
+
+    #[test]
+    fn a_secret_is_known_without_what_it_was_glued_to() {
+        let secrets = [Message::user("ticket#QX-4471-93B"), Message::user("番号はZ7-0815です。")];
+        let redactor = Redactor::new(&secrets);
+        let check = |text: &str, expected: &str| assert_eq!(redactor.redact(text), expected);
+        check("Noted: QX-4471-93B.", "Noted: [kept out].");
+        check("It is Z7-0815, right?", "It is [kept out], right?");
+        check("ticket 12", "ticket 12");
     }
 }

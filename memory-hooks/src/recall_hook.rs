@@ -134,6 +134,10 @@ impl RecallHook {
                 }
             }
         }
+        if !self.options.budget.fits(&self.body(&chosen)) {
+            // A budget that not even the pointer fits.
+            chosen.clear();
+        }
         Ok(chosen)
     }
 

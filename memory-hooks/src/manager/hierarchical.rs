@@ -1,11 +1,12 @@
 //! The hierarchical manager: performs the compactions that `memory_core::plan` plans.
 
 use memory_core::{
-    ConversationId, Event, History, NodeId, NodeOutline, NodeRange, Progress, Recorded, Summary, SummaryId,
-    plan::{Compaction, PlanError, Tree, plan_compaction, plan_shrink, plan_view},
+    ConversationId, Event, Hash, History, Level, NodeId, NodeOutline, NodeRange, Progress, Recorded, Summary,
+    SummaryDraft, SummaryId, SummaryMetadata, WrittenBy,
+    plan::{Compaction, Merge, PlanError, Tree, plan_compaction, plan_shrink, plan_view},
 };
 
-use super::writing::Writer;
+use super::writing::{KEPT_OUT, Writer};
 use crate::{Compacted, CompactionFailed, MemoryError, kept_out::Redactor, memory::Parts};
 
 /// Most nodes that one step summarizes, to bound memory and the size of a record.
@@ -59,10 +60,7 @@ impl Snapshot {
         let mut after = self.clone();
         for event in events {
             match event {
-                Event::Summary(body) => {
-                    let id = SummaryId::from_index(after.summaries.len());
-                    after.summaries.push(Summary { id, body: body.clone() });
-                }
+                Event::Summary(body) => after.push(body.clone()),
                 Event::Importance { node, importance, .. } => {
                     if let Some(node) = after.nodes.get_mut(node.index()) {
                         node.set_importance(*importance);
@@ -73,30 +71,32 @@ impl Snapshot {
         }
         after
     }
+
+    fn push(&mut self, body: SummaryDraft) {
+        self.summaries.push(Summary { id: SummaryId::from_index(self.summaries.len()), body });
+    }
 }
 
 /// Does whatever compaction the thresholds ask for.
 ///
-/// A step that would not lower the token count is left for later, when more messages have come.
+/// What would not lower the token count is not recorded: it is left for later, when more messages have come.
 pub(crate) async fn compact(
     parts: &Parts,
     conversation: &ConversationId,
     progress: &dyn Progress,
 ) -> Result<CompactionReport, MemoryError> {
     let mut manager = Manager::begin(parts, conversation).await?;
-    let total = manager.snapshot.nodes.len() as u64;
-    loop {
-        let mut plan = plan_compaction(&manager.snapshot.tree(), &parts.thresholds);
+    let total = manager.ahead.nodes.len() as u64;
+    let next = |tree: &Tree<'_>| {
+        let mut plan = plan_compaction(tree, &parts.thresholds);
         plan.summarize.truncate(STEP);
-        let full: u64 = manager.snapshot.tree().full().iter().map(|run| run.count()).sum();
+        plan
+    };
+    loop {
+        let full: u64 = manager.ahead.tree().full().iter().map(|run| run.count()).sum();
         progress.report(total - full, total);
-        if plan.is_empty() {
+        if !manager.step(next).await? {
             return manager.finish().await;
-        }
-        match manager.perform(&plan).await {
-            Ok(()) => {}
-            Err(MemoryError::NoProgress { .. }) => return manager.finish().await,
-            Err(error) => return Err(manager.fail(error).await),
         }
     }
 }
@@ -109,38 +109,68 @@ pub(crate) async fn shrink(
     budget: u32,
 ) -> Result<CompactionReport, MemoryError> {
     let mut manager = Manager::begin(parts, conversation).await?;
-    while manager.snapshot.coarsest(parts) > budget {
-        let plan = plan_shrink(&manager.snapshot.tree(), &parts.thresholds);
-        if plan.is_empty() {
-            break;
-        }
-        match manager.perform(&plan).await {
-            Ok(()) => {}
-            Err(MemoryError::NoProgress { .. }) => break,
-            Err(error) => return Err(manager.fail(error).await),
-        }
-    }
+    while manager.report.tokens_after > budget && manager.step(|tree| plan_shrink(tree, &parts.thresholds)).await? {}
     manager.finish().await
 }
 
 struct Manager<'a> {
     parts: &'a Parts,
     conversation: &'a ConversationId,
-    snapshot: Snapshot,
+    /// As recorded, and with what is written but not recorded yet.
+    ahead: Snapshot,
+    /// Summaries that are recorded.
+    recorded: usize,
+    /// What is written but not recorded yet, a plan each: by itself it lowers nothing. One SUMMARY for each
+    /// of many tiny messages costs as much as they do; the META over them does not.
+    pending: Vec<Vec<Event>>,
     redactor: Redactor,
     report: CompactionReport,
 }
 
 impl<'a> Manager<'a> {
     async fn begin(parts: &'a Parts, conversation: &'a ConversationId) -> Result<Self, MemoryError> {
-        let snapshot = Snapshot::read(parts, conversation).await?;
-        let redactor = redactor(parts, conversation, &snapshot).await?;
-        let tokens = snapshot.coarsest(parts);
+        let ahead = Snapshot::read(parts, conversation).await?;
+        let redactor = redactor(parts, conversation, &ahead).await?;
+        let tokens = ahead.coarsest(parts);
         let report = CompactionReport { summaries: 0, tokens_before: tokens, tokens_after: tokens };
-        Ok(Self { parts, conversation, snapshot, redactor, report })
+        let recorded = ahead.summaries.len();
+        Ok(Self { parts, conversation, ahead, recorded, pending: Vec::new(), redactor, report })
     }
 
-    /// Writes and records one plan, whole or not at all.
+    /// Performs the next plan; `false` when there is none, or none that could help.
+    async fn step(&mut self, next: impl Fn(&Tree<'_>) -> Compaction) -> Result<bool, MemoryError> {
+        let plan = next(&self.ahead.tree());
+        if plan.is_empty() || (self.pending.is_empty() && !self.may_help(&next)) {
+            return Ok(false);
+        }
+        match self.perform(&plan).await {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                self.announce_failure(&error).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether the token count would fall, were every summary as short as can be. Asked before a strategy is
+    /// paid for words that would be thrown away, turn after turn.
+    fn may_help(&self, next: impl Fn(&Tree<'_>) -> Compaction) -> bool {
+        let mut ahead = self.ahead.clone();
+        loop {
+            let plan = next(&ahead.tree());
+            if plan.is_empty() {
+                return false;
+            }
+            for draft in shortest(&plan, &ahead, self.parts) {
+                ahead.push(draft);
+            }
+            if ahead.coarsest(self.parts) < self.report.tokens_after {
+                return true;
+            }
+        }
+    }
+
+    /// Writes one plan, and records it with those before it once they lower the token count.
     async fn perform(&mut self, plan: &Compaction) -> Result<(), MemoryError> {
         let writer = Writer {
             store: self.parts.store.as_ref(),
@@ -148,33 +178,43 @@ impl<'a> Manager<'a> {
             summarizer: self.parts.summarizer.as_ref(),
             scorer: self.parts.scorer.as_deref(),
             conversation: self.conversation,
-            summaries: &self.snapshot.summaries,
+            summaries: &self.ahead.summaries,
             redactor: &self.redactor,
         };
         let events = writer.write(plan).await?;
-        let mut after = self.snapshot.with(&events);
-        let tokens = after.coarsest(self.parts);
-        if tokens >= self.report.tokens_after {
-            return Err(MemoryError::NoProgress { before: self.report.tokens_after, after: tokens });
+        self.ahead = self.ahead.with(&events);
+        self.pending.push(events);
+        if self.ahead.coarsest(self.parts) < self.report.tokens_after { self.record().await } else { Ok(()) }
+    }
+
+    async fn record(&mut self) -> Result<(), MemoryError> {
+        for events in std::mem::take(&mut self.pending) {
+            let expected = events.iter().filter(|event| matches!(event, Event::Summary(_))).count();
+            let expected = (self.recorded..self.recorded + expected).map(SummaryId::from_index);
+            let recorded = self.parts.store.record(self.conversation, events).await?;
+            let numbers = recorded.iter().filter_map(|recorded| match recorded {
+                Recorded::Summary(id) => Some(*id),
+                Recorded::Done => None,
+            });
+            self.report.summaries += numbers.clone().filter(|id| id.index() >= self.recorded).count() as u64;
+            if !numbers.eq(expected.clone()) {
+                // Somebody else recorded summaries meanwhile: go on from what is there now.
+                self.ahead = Snapshot::read(self.parts, self.conversation).await?;
+                self.recorded = self.ahead.summaries.len();
+                break;
+            }
+            self.recorded += expected.count();
         }
-        let recorded = self.parts.store.record(self.conversation, events).await?;
-        let numbers = recorded.iter().filter_map(|recorded| match recorded {
-            Recorded::Summary(id) => Some(*id),
-            Recorded::Done => None,
-        });
-        let expected = after.summaries.iter().skip(self.snapshot.summaries.len()).map(|summary| summary.id);
-        if !numbers.clone().eq(expected) {
-            // Somebody else recorded summaries meanwhile: plan from what is there now.
-            after = Snapshot::read(self.parts, self.conversation).await?;
-        }
-        self.report.summaries += numbers.count() as u64;
-        self.report.tokens_after = after.coarsest(self.parts);
-        self.snapshot = after;
+        self.report.tokens_after = self.ahead.coarsest(self.parts);
         Ok(())
     }
 
     async fn finish(self) -> Result<CompactionReport, MemoryError> {
         let CompactionReport { summaries, tokens_before, tokens_after } = self.report;
+        if !self.pending.is_empty() {
+            let after = self.ahead.coarsest(self.parts);
+            self.announce_failure(&MemoryError::NoProgress { before: tokens_after, after }).await;
+        }
         if summaries > 0 {
             let conversation = self.conversation.clone();
             tracing::debug!(%conversation, summaries, tokens_before, tokens_after, "compacted");
@@ -184,20 +224,46 @@ impl<'a> Manager<'a> {
         Ok(self.report)
     }
 
-    async fn fail(&self, error: MemoryError) -> MemoryError {
+    async fn announce_failure(&self, error: &MemoryError) {
         let mut event = CompactionFailed { conversation: self.conversation.clone(), error: error.to_string() };
         tracing::warn!(conversation = %event.conversation, %error, "compaction failed and changed nothing");
-        match self.parts.hooks.dispatch(&mut event).await {
-            Ok(()) => error,
-            Err(hook) => {
-                tracing::warn!(%hook, "a hook failed on the failure");
-                error
-            }
+        if let Err(hook) = self.parts.hooks.dispatch(&mut event).await {
+            tracing::warn!(%hook, "a hook failed on the failure");
         }
     }
 }
 
-async fn redactor(parts: &Parts, conversation: &ConversationId, snapshot: &Snapshot) -> Result<Redactor, MemoryError> {
+/// The summaries of a plan as short as can be, for estimates.
+fn shortest(plan: &Compaction, snapshot: &Snapshot, parts: &Parts) -> Vec<SummaryDraft> {
+    let draft = |level, span, children, tokens| SummaryDraft {
+        level,
+        span,
+        children,
+        text: String::new(),
+        tokens,
+        metadata: SummaryMetadata::default(),
+        written_by: WrittenBy { strategy: String::new(), version: String::new() },
+        input_hash: Hash::of_parts([]),
+    };
+    let leaf = |node: &NodeId| {
+        let outline = snapshot.nodes.get(node.index());
+        let tokens = match outline {
+            Some(outline) if outline.keep_out_of_summaries => parts.counter.count(KEPT_OUT),
+            Some(outline) => outline.tokens.min(1),
+            None => 0,
+        };
+        draft(Level::Summary, NodeRange::single(*node), Vec::new(), tokens)
+    };
+    let merged = |merge: &Merge| draft(merge.level, merge.span, merge.children.clone(), 1);
+    plan.summarize.iter().map(leaf).chain(plan.merge.iter().map(merged)).collect()
+}
+
+/// What strikes out the content of kept-out messages.
+pub(crate) async fn redactor(
+    parts: &Parts,
+    conversation: &ConversationId,
+    snapshot: &Snapshot,
+) -> Result<Redactor, MemoryError> {
     let kept_out = snapshot.nodes.iter().enumerate().filter(|(_, node)| node.keep_out_of_summaries);
     let kept_out: Vec<_> = kept_out.map(|(index, _)| NodeRange::single(NodeId::from_index(index))).collect();
     let mut messages = Vec::new();

@@ -9,11 +9,13 @@ use memory_core::{
 use crate::{MemoryError, kept_out::Redactor};
 
 /// What stands in the place of a message that no summary may hold.
-const KEPT_OUT: &str = "(kept out of summaries)";
+pub(super) const KEPT_OUT: &str = "(kept out of summaries)";
 /// Most tokens of a SUMMARY, a META and an ARCHIVE.
 const SUMMARY_TOKENS: u32 = 48;
 const META_TOKENS: u32 = 128;
 const ARCHIVE_TOKENS: u32 = 192;
+/// A summary of fewer tokens may be blank: not even one character may fit.
+const FEW_TOKENS: u32 = 8;
 /// Nodes read at once, to bound memory.
 const CHUNK: usize = 256;
 
@@ -64,7 +66,9 @@ impl Writer<'_> {
             let breach = format!("{} scores for {} messages, not all in 0..=1", scores.len(), nodes.len());
             return Err(MemoryError::Contract { strategy: identity, breach });
         }
-        for (node, importance) in nodes.iter_mut().zip(scores) {
+        // The scorer sees them all, for the company matters; but a weight that somebody gave stays.
+        let unweighed = |node: &Node| node.importance.to_bits() == Node::NEUTRAL_IMPORTANCE.to_bits();
+        for (node, importance) in nodes.iter_mut().zip(scores).filter(|(node, _)| unweighed(node)) {
             node.importance = importance;
             events.push(Event::Importance { node: node.id, importance, scored_by: identity.clone() });
         }
@@ -82,6 +86,8 @@ impl Writer<'_> {
         // Half of what it stands for: a summary that saves nothing is none.
         let max_tokens = (node.tokens / 2).clamp(1, SUMMARY_TOKENS);
         if node.message.keep_out_of_summaries {
+            // What it is about is content too.
+            let metadata = SummaryMetadata { topics: Vec::new(), ..metadata };
             let input = Hash::of_parts([leaf.as_bytes().as_slice()]);
             return Ok(self.draft(Level::Summary, span, Vec::new(), KEPT_OUT.to_owned(), metadata, input));
         }
@@ -133,10 +139,16 @@ impl Writer<'_> {
             let breach = format!("{tokens} tokens for nodes {span} where at most {max_tokens} were allowed");
             return Err(MemoryError::Contract { strategy: identity, breach });
         }
+        let says_something = |text: &str| !text.trim().is_empty();
+        let has_words = sources.iter().any(|source| says_something(&source.text));
+        if max_tokens >= FEW_TOKENS && has_words && !says_something(&written.text) {
+            let breach = format!("a blank {level} for nodes {span}");
+            return Err(MemoryError::Contract { strategy: identity, breach });
+        }
         let mut metadata = written.metadata;
         metadata.line_count = sources.iter().map(|source| source.metadata.line_count).sum();
         metadata.importance =
-            sources.iter().map(|source| source.metadata.importance).fold(metadata.importance, f32::max);
+            sources.iter().map(|source| source.metadata.importance).fold(metadata.importance, f32::max).clamp(0.0, 1.0);
         let inputs = inputs.iter().map(|hash| hash.as_bytes().as_slice());
         let shape = [level.number()].into_iter().chain(max_tokens.to_le_bytes()).collect::<Vec<_>>();
         let input_hash = Hash::of_parts(std::iter::once(shape.as_slice()).chain(inputs));

@@ -1,0 +1,370 @@
+//! Puts a context together: first the history, from the budget alone; then what the question recalls.
+
+use std::collections::HashMap;
+
+use memory_core::{
+    ConversationId, Excerpt, Hit, Node, NodeId, NodeRange, Recall, RecallRequest, Summary,
+    plan::{Cut, CutPiece, PlanError},
+};
+
+use super::{Context, ContextOptions, Piece, PieceKind};
+use crate::{
+    MemoryError, RecallUsed,
+    kept_out::Redactor,
+    manager::hierarchical::{self, Snapshot},
+    memory::Parts,
+    render,
+};
+
+/// What joining two texts may cost beyond the sum of their tokens.
+const SEAM: u32 = 4;
+
+/// Assembles a context.
+pub(crate) async fn assemble(
+    parts: &Parts,
+    conversation: &ConversationId,
+    question: &str,
+    options: &ContextOptions,
+) -> Result<Context, MemoryError> {
+    // What is due by the thresholds is best effort: without it the context is coarser or errs below.
+    let compacted = hierarchical::compact(parts, conversation, &()).await;
+    let notices = compacted.err().map(|error| failed(&error)).into_iter().collect();
+    let snapshot = Snapshot::read(parts, conversation).await?;
+    let redactor = hierarchical::redactor(parts, conversation, &snapshot).await?;
+    let question = Question::new(question, parts);
+    let mut assembly = Assembly { parts, conversation, question, options, snapshot, redactor, notices };
+    let history = assembly.history().await?;
+    let context = assembly.recall_beside(&history).await?;
+    assembly.announce(&context).await?;
+    Ok(context)
+}
+
+/// The question, as it is asked and as it is shown.
+struct Question {
+    asked: String,
+    line: String,
+    /// What it adds to a context, with a little to spare for what joining texts may cost.
+    tokens: u32,
+}
+
+impl Question {
+    fn new(asked: &str, parts: &Parts) -> Self {
+        let line = format!("{}{asked}", render::QUESTION);
+        let tokens = parts.counter.count(&format!("\n\n{line}")).saturating_add(SEAM);
+        Self { asked: asked.to_owned(), line, tokens }
+    }
+}
+
+/// The history's part of a context.
+#[derive(Clone)]
+struct HistoryPart {
+    /// What is shown word for word.
+    verbatim: Vec<NodeRange>,
+    pieces: Vec<Piece>,
+    /// The lead line and the pieces, a line each.
+    text: String,
+    tokens: u32,
+}
+
+struct Assembly<'a> {
+    parts: &'a Parts,
+    conversation: &'a ConversationId,
+    question: Question,
+    options: &'a ContextOptions,
+    snapshot: Snapshot,
+    redactor: Redactor,
+    notices: Vec<String>,
+}
+
+impl Assembly<'_> {
+    fn count(&self, text: &str) -> u32 {
+        self.parts.counter.count(text)
+    }
+
+    /// The most that the history may take, so that the question still fits.
+    ///
+    /// It depends on the question only by steps: an eighth of the budget is set aside for it, twice as much
+    /// for one that is longer, and so on. So the history's part of a prompt stays the same from question to
+    /// question.
+    fn ceiling(&self) -> u32 {
+        let budget = self.options.budget;
+        let mut reserve = budget.div_ceil(8);
+        while reserve < self.question.tokens && reserve < budget {
+            reserve = reserve.saturating_mul(2);
+        }
+        budget.saturating_sub(reserve)
+    }
+
+    /// The history within its share of the budget; the coarsest one that there can be where that needs more.
+    async fn history(&mut self) -> Result<HistoryPart, MemoryError> {
+        let ceiling = self.ceiling();
+        if let Some(whole) = self.everything(ceiling).await? {
+            return Ok(whole);
+        }
+        let share = if self.parts.retriever.is_some() { self.options.history_share.clamp(0.0, 1.0) } else { 1.0 };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
+        let share = (f64::from(self.options.budget) * f64::from(share)) as u32;
+        let share = share.min(ceiling);
+        // Where not even the question fits, shrinking the history would be in vain.
+        let mut may_shrink = self.question.tokens < self.options.budget;
+        let mut trouble = None;
+        loop {
+            let target = match self.history_within(share).await? {
+                Ok(history) => return Ok(history),
+                Err(_) if !may_shrink => return self.coarsest_history(trouble).await,
+                Err(target) => target,
+            };
+            let before = self.snapshot.summaries.len();
+            trouble = hierarchical::shrink(self.parts, self.conversation, target).await.err();
+            self.snapshot = Snapshot::read(self.parts, self.conversation).await?;
+            may_shrink = trouble.is_none() && self.snapshot.summaries.len() > before;
+        }
+    }
+
+    /// The coarsest history, if it fits beside the question; else `trouble`, the reason why there is no
+    /// coarser one, or the tokens needed.
+    async fn coarsest_history(&mut self, trouble: Option<MemoryError>) -> Result<HistoryPart, MemoryError> {
+        let cut = self.plan(self.snapshot.coarsest(self.parts))?;
+        let history = self.render(&cut).await?;
+        let needed = self.close(&history, Vec::new()).tokens;
+        match trouble {
+            _ if needed <= self.options.budget => {
+                self.notices.extend(trouble.map(|error| failed(&error)));
+                Ok(history)
+            }
+            Some(error) => Err(error),
+            None => Err(PlanError::BudgetTooSmall { needed, budget: self.options.budget }.into()),
+        }
+    }
+
+    /// Every message word for word, if that costs at most `limit`.
+    async fn everything(&self, limit: u32) -> Result<Option<HistoryPart>, MemoryError> {
+        let words: u64 = self.snapshot.nodes.iter().map(|node| u64::from(node.tokens)).sum();
+        let Some(all) = NodeRange::first_n(self.snapshot.nodes.len() as u64).filter(|_| words <= u64::from(limit))
+        else {
+            return Ok(None);
+        };
+        let history = self.render(&Cut { pieces: vec![CutPiece::Verbatim(all)], tokens: 0 }).await?;
+        Ok(Some(history).filter(|history| history.tokens <= limit))
+    }
+
+    /// A history of at most `limit` tokens as it is really written out; else what the coarsest view ought to
+    /// cost by the plan's estimate for there to be one.
+    async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
+        let mut estimate = limit.saturating_sub(self.count(render::HISTORY_LEAD));
+        loop {
+            let cut = match self.plan(estimate) {
+                Ok(cut) => cut,
+                Err(PlanError::BudgetTooSmall { .. }) => return Ok(Err(estimate)),
+                Err(error) => return Err(error.into()),
+            };
+            let history = self.render(&cut).await?;
+            let Some(excess) = history.tokens.checked_sub(limit).filter(|excess| *excess > 0) else {
+                return Ok(Ok(history));
+            };
+            let lower = estimate.min(cut.tokens).saturating_sub(excess);
+            if lower == 0 {
+                return Ok(Err(0));
+            }
+            estimate = lower;
+        }
+    }
+
+    fn plan(&self, budget: u32) -> Result<Cut, PlanError> {
+        self.parts.strategy.plan(self.snapshot.history(), budget, &self.parts.policy)
+    }
+
+    async fn render(&self, cut: &Cut) -> Result<HistoryPart, MemoryError> {
+        let tree = self.snapshot.tree();
+        let verbatim = cut.verbatim();
+        let mut words = HashMap::new();
+        for run in &verbatim {
+            let nodes = self.parts.store.nodes(self.conversation, *run).await?;
+            words.extend(nodes.into_iter().map(|node| (node.id, node)));
+        }
+        let mut pieces = Vec::new();
+        for piece in &cut.pieces {
+            match *piece {
+                CutPiece::Summary { id, span } => {
+                    let Some(summary) = tree.summary(id) else { continue };
+                    let text = render::summary_line(summary, &self.redactor);
+                    pieces.push(self.piece(
+                        PieceKind::Summary(summary.body.level),
+                        Some(span),
+                        text,
+                        summary_reason(summary),
+                    ));
+                }
+                CutPiece::Verbatim(run) => {
+                    for node in run.iter().filter_map(|id| words.get(&id)) {
+                        let why = message_reason(node, tree.leaf(node.id).is_none());
+                        let nodes = Some(NodeRange::single(node.id));
+                        pieces.push(self.piece(PieceKind::Message, nodes, render::message_line(node), why));
+                    }
+                }
+            }
+        }
+        let mut text = String::from(render::HISTORY_LEAD);
+        pieces.iter().for_each(|piece| push_line(&mut text, &piece.text));
+        let tokens = self.count(&text);
+        Ok(HistoryPart { verbatim, pieces, text, tokens })
+    }
+
+    fn piece(&self, kind: PieceKind, nodes: Option<NodeRange>, text: String, why: String) -> Piece {
+        Piece { kind, nodes, tokens: self.count(&text), why, text }
+    }
+
+    /// The whole context: the history as it is, and as much recalled beside it as the budget leaves room for.
+    async fn recall_beside(&self, history: &HistoryPart) -> Result<Context, MemoryError> {
+        let frame = [render::RECALL_LEAD, render::FENCE_OPEN, render::FENCE_CLOSE];
+        let frame: u32 = frame.iter().map(|line| self.count(line) + 1).sum();
+        let taken = history.tokens.saturating_add(self.question.tokens).saturating_add(frame);
+        let mut room = self.options.budget.saturating_sub(taken);
+        // What pieces cost joined differs a little from the sum of their parts, so the room shrinks by what
+        // was too much until the words fit.
+        loop {
+            let (pinned, spent) = self.pinned_within(room, &history.verbatim).await?;
+            let shown = pinned.iter().filter_map(|piece| piece.nodes).chain(history.verbatim.iter().copied());
+            let shown = NodeRange::merge(shown.collect());
+            let recall = self.recall(&shown, room - spent).await?;
+            let mut recalled = self.recalled_pieces(&shown, &recall).await?;
+            recalled.extend(pinned);
+            recalled.sort_by_key(|piece| piece.nodes);
+            let mut context = self.close(history, recalled);
+            if context.tokens <= self.options.budget {
+                context.notices.extend(recall.notices);
+                return Ok(context);
+            }
+            if room == 0 {
+                let (needed, budget) = (context.tokens, self.options.budget);
+                return Err(PlanError::BudgetTooSmall { needed, budget }.into());
+            }
+            room = room.saturating_sub((context.tokens - self.options.budget).max(8));
+        }
+    }
+
+    /// Pinned messages that the history does not show word for word, newest first, as many as `room` is enough
+    /// for; and what they cost. To bring one back in its place, all that was merged with it must come too.
+    async fn pinned_within(&self, room: u32, shown: &[NodeRange]) -> Result<(Vec<Piece>, u32), MemoryError> {
+        let mut pieces = Vec::new();
+        let mut left = room;
+        for (index, outline) in self.snapshot.nodes.iter().enumerate().rev().filter(|(_, node)| node.pinned) {
+            let node = NodeId::from_index(index);
+            let cost = outline.tokens.saturating_add(self.parts.policy.per_message);
+            if cost <= left && !shown.iter().any(|run| run.contains(node)) {
+                left -= cost;
+                let line = render::message_line(&self.parts.store.node(self.conversation, node).await?);
+                let nodes = Some(NodeRange::single(node));
+                pieces.push(self.piece(PieceKind::Recalled, nodes, line, "pinned".to_owned()));
+            }
+        }
+        Ok((pieces, room - left))
+    }
+
+    async fn recall(&self, shown: &[NodeRange], room: u32) -> Result<Recall, MemoryError> {
+        let all = NodeRange::first_n(self.snapshot.nodes.len() as u64);
+        let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && shown != all.as_slice()) else {
+            return Ok(Recall::default());
+        };
+        let request = RecallRequest {
+            question: self.question.asked.clone(),
+            conversation: self.conversation.clone(),
+            max_tokens: room,
+            per_message: self.parts.policy.per_message,
+            limit: self.options.recall_limit,
+            radius: self.options.radius,
+            shown: shown.to_vec(),
+        };
+        Ok(retriever.recall(&request).await?)
+    }
+
+    /// Recalled messages in order of time, without those that the history shows word for word already.
+    async fn recalled_pieces(&self, shown: &[NodeRange], recall: &Recall) -> Result<Vec<Piece>, MemoryError> {
+        let mut pieces = Vec::new();
+        for excerpt in &recall.excerpts {
+            let nodes = self.parts.store.nodes(self.conversation, excerpt.nodes).await?;
+            for node in nodes.iter().filter(|node| !shown.iter().any(|run| run.contains(node.id))) {
+                let why = recall_reason(node.id, excerpt, recall);
+                let nodes = Some(NodeRange::single(node.id));
+                pieces.push(self.piece(PieceKind::Recalled, nodes, render::message_line(node), why));
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// Writes the whole out: the history, what was recalled, the question.
+    fn close(&self, history: &HistoryPart, recalled: Vec<Piece>) -> Context {
+        let HistoryPart { mut pieces, mut text, .. } = history.clone();
+        if !recalled.is_empty() {
+            push_line(&mut text, "");
+            push_line(&mut text, render::RECALL_LEAD);
+            push_line(&mut text, render::FENCE_OPEN);
+            let mut before: Option<NodeRange> = None;
+            for piece in &recalled {
+                let gap = before.zip(piece.nodes).and_then(|(before, here)| render::gap_line(before, here));
+                gap.iter().for_each(|gap| push_line(&mut text, gap));
+                before = piece.nodes;
+                push_line(&mut text, &piece.text);
+            }
+            push_line(&mut text, render::FENCE_CLOSE);
+        }
+        push_line(&mut text, "");
+        push_line(&mut text, &self.question.line);
+        pieces.extend(recalled);
+        pieces.push(self.piece(PieceKind::Question, None, self.question.line.clone(), "the question".to_owned()));
+        let full_tokens = self.snapshot.nodes.iter().map(|node| u64::from(node.tokens)).sum();
+        let tokens = self.count(&text);
+        Context { pieces, tokens, budget: self.options.budget, full_tokens, notices: self.notices.clone(), text }
+    }
+
+    async fn announce(&self, context: &Context) -> Result<(), MemoryError> {
+        let recalled = context.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
+        let nodes = NodeRange::merge(recalled.filter_map(|piece| piece.nodes).collect());
+        if !nodes.is_empty() {
+            let mut event = RecallUsed { conversation: self.conversation.clone(), nodes };
+            self.parts.hooks.dispatch(&mut event).await?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(error: &MemoryError) -> String {
+    format!("compaction failed, the history is shown as it stands: {error}")
+}
+
+fn push_line(text: &mut String, line: &str) {
+    text.push('\n');
+    text.push_str(line);
+}
+
+fn summary_reason(summary: &Summary) -> String {
+    let body = &summary.body;
+    let messages = body.span.count();
+    let unit = if messages == 1 { "message" } else { "messages" };
+    format!("{} of {messages} {unit}, importance {:.2}, by {}", body.level, body.metadata.importance, body.written_by)
+}
+
+fn message_reason(node: &Node, is_recent: bool) -> String {
+    if is_recent {
+        "recent: not summarized yet".to_owned()
+    } else if node.pinned {
+        "pinned".to_owned()
+    } else {
+        format!("worth its tokens: importance {:.2}", node.importance)
+    }
+}
+
+fn recall_reason(node: NodeId, excerpt: &Excerpt, recall: &Recall) -> String {
+    let hits = recall.excerpts.iter().flat_map(|excerpt| &excerpt.hits);
+    let better = |hit: &Hit| hits.clone().filter(|other| other.score.value > hit.score.value).count();
+    match excerpt.hits.iter().find(|hit| hit.node == node) {
+        Some(hit) => {
+            let signals: Vec<_> = hit.signals.iter().map(|s| format!("{} {:.2}", s.name, s.value)).collect();
+            format!("hit {}: {} ({})", better(hit) + 1, hit.score, signals.join(", "))
+        }
+        None => match excerpt.hits.iter().min_by_key(|hit| hit.node.get().abs_diff(node.get())) {
+            Some(hit) => format!("beside message {}", hit.node),
+            None => "part of an excerpt".to_owned(),
+        },
+    }
+}
