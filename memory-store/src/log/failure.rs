@@ -14,16 +14,23 @@ pub(crate) struct Failure {
     path: PathBuf,
     kind: io::ErrorKind,
     why: String,
+    /// Whether it is unknown what of the write is on disk.
+    leaves_doubt: bool,
 }
 
 impl Failure {
     pub(crate) fn new(action: &'static str, path: &Path, source: &io::Error) -> Self {
-        Self { action, path: path.to_owned(), kind: source.kind(), why: source.to_string() }
+        Self { action, path: path.to_owned(), kind: source.kind(), why: source.to_string(), leaves_doubt: false }
     }
 
-    /// Whether there was no space left, which is over once there is space again.
+    /// The same failure where nobody knows what of the write is on disk.
+    pub(crate) fn leaving_doubt(self) -> Self {
+        Self { leaves_doubt: true, ..self }
+    }
+
+    /// Whether there was no space left and nothing was written: over once there is space again.
     pub(crate) fn is_disk_full(&self) -> bool {
-        matches!(self.kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        is_full(self.kind) && !self.leaves_doubt
     }
 
     /// What happened, in words.
@@ -44,10 +51,14 @@ impl From<&Failure> for StoreError {
 
 /// Turns an error of the file system into one of the store.
 pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
-    move |source| match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull { path: path.to_owned() },
-        _ => StoreError::Io { action, path: path.to_owned(), source },
+    move |source| {
+        let path = path.to_owned();
+        if is_full(source.kind()) { StoreError::DiskFull { path } } else { StoreError::Io { action, path, source } }
     }
+}
+
+fn is_full(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Fills `bytes` from the operating system's source of random numbers.

@@ -1,6 +1,7 @@
 //! Opening a log: every segment is read, its frames are checked and taken in, and a torn tail is cut.
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -144,11 +145,13 @@ pub(crate) struct Replay {
     /// The segment before: number, path and end.
     previous: Option<(u32, PathBuf, u32)>,
     torn: Option<TornTail>,
+    /// Conversations whose opening is lost: damage is noted once for each, not for each of their frames.
+    orphans: HashSet<u64>,
 }
 
 impl Default for Replay {
     fn default() -> Self {
-        Self { state: State::default(), next_lsn: 1, gap: false, previous: None, torn: None }
+        Self { state: State::default(), next_lsn: 1, gap: false, previous: None, torn: None, orphans: HashSet::new() }
     }
 }
 
@@ -226,11 +229,12 @@ impl Replay {
         self.gap = false;
         let applied = read_frame(&self.state, location, header, payload);
         let applied = applied.and_then(|applied| self.state.apply(applied).map_err(str::to_owned));
-        if let Err(why) = &applied {
+        let Err(why) = &applied else { return true };
+        if self.state.knows(header.conversation) || self.orphans.insert(header.conversation) {
             self.damage(segment.path(), offset, bytes, why, Some(header.conversation));
             self.gap = false;
         }
-        applied.is_ok()
+        false
     }
 
     /// Notes that a part of the log cannot be read.

@@ -266,7 +266,11 @@ impl State {
         self.by_number(*self.names.get(id)?)
     }
 
-    pub(crate) fn by_number(&self, number: u64) -> Option<&Conversation> {
+    pub(crate) fn knows(&self, number: u64) -> bool {
+        self.conversations.contains_key(&number)
+    }
+
+    fn by_number(&self, number: u64) -> Option<&Conversation> {
         self.conversations.get(&number)
     }
 
@@ -290,7 +294,7 @@ impl State {
             self.names.insert(id.clone(), number);
             self.conversations.insert(number, Conversation::new(id, number));
         }
-        let unknown = "the conversation that the frame belongs to was never opened, or its opening is lost";
+        let unknown = "the conversation that this frame belongs to is not known; its opening is lost";
         let conversation = self.conversations.get_mut(&number).ok_or(unknown)?;
         match (nodes_before.cmp(&conversation.nodes()), conversation.doubt.take()) {
             (std::cmp::Ordering::Less, doubt) => {

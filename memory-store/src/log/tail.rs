@@ -79,8 +79,8 @@ impl Tail {
             self.segment.file().set_size(end)?;
             self.segment.file().sync_all()
         };
-        trim().map_err(|error| Failure::new("seal", self.segment.path(), &error))?;
+        // Whether or not that works, nothing may count on zeros behind the end any more.
         self.allocated = end;
-        Ok(())
+        trim().map_err(|error| Failure::new("seal", self.segment.path(), &error))
     }
 }

@@ -271,6 +271,6 @@ impl Writer {
 
     fn poison(&mut self, failure: Failure) -> Failure {
         self.poisoned = Some(failure.why());
-        failure
+        failure.leaving_doubt()
     }
 }

@@ -1,0 +1,321 @@
+//! Stores whose files somebody has changed.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use memory_core::{ConversationState, Store, StoreError, testing::store_conformance};
+use proptest::{prelude::*, sample::Index};
+
+use super::sample::{Request, all, draft, id, model, node, perform, requests, shown, tiny_segments};
+use crate::LogStore;
+
+fn open(path: &Path) -> Result<LogStore, StoreError> {
+    LogStore::open_with(path, tiny_segments())
+}
+
+/// A store on disk that holds the sample.
+fn sample_store() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).unwrap();
+    requests().iter().for_each(|request| perform(&store, request).unwrap());
+    dir
+}
+
+fn segments(store: &Path) -> Vec<PathBuf> {
+    let mut segments: Vec<_> = fs::read_dir(store.join("log")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    segments.sort();
+    segments
+}
+
+fn edit(path: &Path, edit: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = fs::read(path).unwrap();
+    edit(&mut bytes);
+    fs::write(path, bytes).unwrap();
+}
+
+/// Reads whatever the store gives, in every way; an error must be damage, and what is read must be true.
+fn everything_read_is_true(store: &dyn Store, truth: &dyn Store, context: &str) {
+    pollster::block_on(async {
+        for ConversationState { id, nodes, .. } in store.conversations().await.unwrap() {
+            let Ok(should) = truth.nodes(&id, all()).await else { panic!("{context}: `{id}` came out of nowhere") };
+            assert!(nodes <= should.len() as u64, "{context}: `{id}` has nodes that were never appended");
+            for should in should.iter().take(usize::try_from(nodes).unwrap()) {
+                match store.node(&id, should.id).await {
+                    Ok(node) => assert_eq!(node.message, should.message, "{context}: node {} of `{id}`", should.id),
+                    Err(error) => assert!(error.is_damage(), "{context}: {error}"),
+                }
+            }
+            store.summaries(&id).await.unwrap();
+            store.outline(&id).await.unwrap();
+        }
+    });
+}
+
+/// Appends whose frames fill one segment, so that all of it may be a tail: `FORMAT`, and the segment.
+fn one_segment() -> &'static (Vec<Request>, Vec<u8>, Vec<u8>) {
+    static IMAGE: OnceLock<(Vec<Request>, Vec<u8>, Vec<u8>)> = OnceLock::new();
+    IMAGE.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let appends: Vec<_> = (1..12).map(|n| Request::Append("a", vec![draft(n, 40 * n)])).collect();
+        let store = LogStore::open(dir.path()).unwrap();
+        appends.iter().for_each(|request| perform(&store, request).unwrap());
+        drop(store);
+        let segment = fs::read(&segments(dir.path())[0]).unwrap();
+        (appends, fs::read(dir.path().join("FORMAT")).unwrap(), segment)
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_torn_log_reopens_to_a_prefix(cut in any::<Index>(), garbage in prop::collection::vec(any::<u8>(), 0..300)) {
+        let (appends, format, whole) = one_segment();
+        let cut = 64 + cut.index(whole.len() - 63);
+        let left = [&whole[..cut], &garbage].concat();
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("log")).unwrap();
+        fs::write(dir.path().join("FORMAT"), format).unwrap();
+        fs::write(dir.path().join("log/0001.seg"), &left).unwrap();
+
+        let store = LogStore::open(dir.path()).unwrap();
+        prop_assert_eq!(&store.report().damage, &[]);
+        let held = usize::try_from(store.report().nodes).unwrap();
+        prop_assert_eq!(shown(&store).unwrap(), shown(&model(&appends[..held])).unwrap());
+        let torn = store.report().torn.clone();
+        drop(store);
+        // What was cut is reported to the last byte that is not zero, and no whole frame is in it.
+        let end = fs::metadata(&segments(dir.path())[0]).unwrap().len();
+        let used = left.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1);
+        match torn {
+            Some(torn) => prop_assert_eq!((torn.offset, torn.offset + torn.bytes), (end, used)),
+            None => prop_assert!(used <= end),
+        }
+        prop_assert!(end <= cut as u64 && (held == appends.len()) == (cut == whole.len()));
+
+        // The log goes on from there.
+        let store = LogStore::open(dir.path()).unwrap();
+        prop_assert_eq!(&store.report().torn, &None);
+        let rest: Vec<_> = appends[held..].iter().flat_map(|request| match request {
+            Request::Append(_, batch) => batch.clone(),
+            Request::Record(..) => Vec::new(),
+        }).collect();
+        perform(&store, &Request::Append("a", rest)).unwrap();
+        prop_assert_eq!(shown(&store).unwrap(), shown(&model(appends)).unwrap());
+    }
+}
+
+#[test]
+fn every_flipped_byte_is_an_error_or_is_found() {
+    let dir = sample_store();
+    let truth = model(&requests());
+    let names = ["FORMAT".into()].into_iter().chain(segments(dir.path()));
+    for path in names.map(|name: PathBuf| dir.path().join(name)) {
+        let whole = fs::read(&path).unwrap();
+        // Every byte of headers, and of the rest enough to meet every field.
+        for byte in (0..whole.len()).filter(|byte| *byte < 300 || byte % 7 == 0) {
+            let context = format!("{} byte {byte}", path.display());
+            let mut flipped = whole.clone();
+            flipped[byte] ^= 1 << (byte % 8);
+            fs::write(&path, &flipped).unwrap();
+            match LogStore::open_read_only(dir.path()) {
+                Ok(store) => {
+                    let found = !store.report().damage.is_empty() || store.report().torn.is_some();
+                    assert!(found, "{context}: nobody noticed");
+                    everything_read_is_true(&store, &truth, &context);
+                }
+                Err(StoreError::Damaged { .. } | StoreError::NotAStore { .. } | StoreError::NewerFormat { .. }) => {}
+                Err(error) => panic!("{context}: {error:?}"),
+            }
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    assert_eq!(shown(&LogStore::open_read_only(dir.path()).unwrap()).unwrap(), shown(&truth).unwrap());
+}
+
+#[test]
+fn damage_in_a_sealed_segment_is_named_and_the_rest_goes_on() {
+    let dir = sample_store();
+    let truth = model(&requests());
+    let sealed = segments(dir.path()).remove(0);
+    edit(&sealed, |bytes| bytes[64 + 52 + 40] ^= 1);
+
+    let store = open(dir.path()).unwrap();
+    // The first frame opened `a`: with its name all of `a` is gone, which is said once. The others are whole.
+    let [damage, orphans] = store.report().damage.as_slice() else { panic!("{:?}", store.report().damage) };
+    assert_eq!((damage.path.as_path(), damage.offset), (sealed.as_path(), 64));
+    assert!(orphans.why.contains("its opening is lost"), "{orphans}");
+    everything_read_is_true(&store, &truth, "first frame");
+    let b = pollster::block_on(store.nodes(&id("b"), all())).unwrap();
+    assert_eq!(b, pollster::block_on(truth.nodes(&id("b"), all())).unwrap());
+    perform(&store, &Request::Append("b", vec![draft(4, 10)])).unwrap();
+    let verified = pollster::block_on(store.verify(None)).unwrap();
+    assert!(
+        verified.damage.iter().any(|words| words.contains("0001.seg") && words.contains("byte 64")),
+        "{verified:?}"
+    );
+    assert!(pollster::block_on(store.verify(Some(&id("b")))).unwrap().is_whole());
+}
+
+#[test]
+fn a_lost_node_is_damage_and_its_neighbours_keep_their_numbers() {
+    let dir = sample_store();
+    let truth = model(&requests());
+    // The second batch of `a` is the fourth frame: nodes 3 to 7.
+    let whole = LogStore::open_read_only(dir.path()).unwrap();
+    let third = pollster::block_on(whole.proofs(&id("a"), memory_core::NodeRange::single(node(3)))).unwrap()[0];
+    let path = segments(dir.path()).into_iter().find(|path| {
+        let bytes = fs::read(path).unwrap();
+        bytes.windows(16).any(|window| window == third.salt)
+    });
+    edit(&path.unwrap(), |bytes| {
+        let at = bytes.windows(16).position(|window| window == third.salt).unwrap();
+        bytes[at] ^= 1;
+    });
+
+    let store = open(dir.path()).unwrap();
+    let state = pollster::block_on(store.conversation(&id("a"))).unwrap();
+    assert_eq!(state.nodes, 20, "later nodes keep their numbers");
+    for position in 1..=20 {
+        let read = pollster::block_on(store.node(&id("a"), node(position)));
+        match read {
+            Ok(node) => assert!(!(3..=7).contains(&position), "{node:?}"),
+            Err(error) => assert!((3..=7).contains(&position) && error.is_damage(), "node {position}: {error}"),
+        }
+    }
+    everything_read_is_true(&store, &truth, "nodes 3 to 7 lost");
+    let verified = pollster::block_on(store.verify(Some(&id("a")))).unwrap();
+    assert_eq!((verified.nodes, verified.verified, verified.damage.len()), (20, 15, 1), "{:?}", verified.damage);
+    // A later frame says how many nodes there were, so that the conversation may grow.
+    perform(&store, &Request::Append("a", vec![draft(21, 10)])).unwrap();
+}
+
+#[test]
+fn nothing_is_appended_where_a_number_could_be_that_of_a_lost_node() {
+    let dir = sample_store();
+    let store = open(dir.path()).unwrap();
+    // Behind this frame nothing says how long `c` is.
+    perform(&store, &Request::Append("c", vec![draft(2, 2_000)])).unwrap();
+    perform(&store, &Request::Append("b", vec![draft(4, 3_000)])).unwrap();
+    drop(store);
+    let salt = {
+        let store = LogStore::open_read_only(dir.path()).unwrap();
+        pollster::block_on(store.proofs(&id("c"), memory_core::NodeRange::single(node(2)))).unwrap()[0].salt
+    };
+    for path in segments(dir.path()) {
+        edit(&path, |bytes| {
+            if let Some(at) = bytes.windows(16).position(|window| window == salt) {
+                bytes[at] ^= 1;
+            }
+        });
+    }
+    let store = open(dir.path()).unwrap();
+    let refused = perform(&store, &Request::Append("c", vec![draft(3, 10)])).unwrap_err();
+    assert!(refused.is_damage(), "{refused}");
+    assert!(pollster::block_on(store.node(&id("c"), node(1))).is_ok());
+    perform(&store, &Request::Append("b", vec![draft(5, 10)])).unwrap();
+}
+
+#[test]
+fn content_that_was_changed_together_with_its_checksums_does_not_match_its_leaf() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = LogStore::open(dir.path()).unwrap();
+    perform(&store, &Request::Append("a", vec![draft(1, 10), draft(2, 10), draft(3, 10)])).unwrap();
+    let root = pollster::block_on(store.verify(None)).unwrap().root;
+    drop(store);
+    let id_text = fs::read_to_string(dir.path().join("FORMAT")).unwrap();
+    let hex = id_text.lines().find_map(|line| line.strip_prefix("id ")).unwrap().to_owned();
+    let store_id = u128::from_str_radix(&hex, 16).unwrap().to_be_bytes();
+    edit(&segments(dir.path())[0], |bytes| super::forge(bytes, store_id, b"message 2", b"message 9"));
+
+    let store = LogStore::open(dir.path()).unwrap();
+    assert!(store.report().damage.is_empty(), "every checksum is right");
+    let forged = pollster::block_on(store.node(&id("a"), node(2))).unwrap();
+    assert!(forged.message.text().starts_with("message 9"));
+    let verified = pollster::block_on(store.verify(None)).unwrap();
+    assert_eq!((verified.nodes, verified.verified), (3, 2));
+    assert_ne!(verified.root, root);
+    assert!(verified.damage[0].contains("node 2 of `a`"), "{:?}", verified.damage);
+}
+
+#[test]
+fn a_missing_segment_is_named() {
+    let dir = sample_store();
+    let gone = segments(dir.path()).remove(1);
+    fs::remove_file(&gone).unwrap();
+    let store = open(dir.path()).unwrap();
+    assert!(store.report().damage.iter().any(|damage| damage.path == gone), "{:?}", store.report().damage);
+    everything_read_is_true(&store, &model(&requests()), "segment 2 is gone");
+    fs::remove_dir_all(dir.path().join("log")).unwrap();
+    drop(store);
+    assert!(open(dir.path()).is_err());
+}
+
+#[test]
+fn a_segment_cut_at_a_frame_is_noticed() {
+    let dir = sample_store();
+    let first = segments(dir.path()).remove(0);
+    edit(&first, |bytes| bytes.truncate(64));
+    let store = open(dir.path()).unwrap();
+    assert!(!store.report().damage.is_empty());
+    everything_read_is_true(&store, &model(&requests()), "segment 1 is empty");
+}
+
+#[test]
+fn a_newer_store_is_refused() {
+    let dir = sample_store();
+    edit(&dir.path().join("FORMAT"), |bytes| {
+        let text = String::from_utf8(bytes.clone()).unwrap().replace("format 1", "format 2");
+        *bytes = text.into_bytes();
+    });
+    for error in [open(dir.path()).unwrap_err(), LogStore::open_read_only(dir.path()).unwrap_err()] {
+        assert!(matches!(error, StoreError::NewerFormat { found: 2, supported: 1, .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn a_directory_of_something_else_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("thesis.txt"), "years of work").unwrap();
+    for error in [open(dir.path()).unwrap_err(), LogStore::open_read_only(dir.path()).unwrap_err()] {
+        assert!(matches!(error, StoreError::NotAStore { .. }), "{error:?}");
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing was put beside it");
+    assert!(matches!(open(&dir.path().join("thesis.txt")), Err(StoreError::NotAStore { .. })));
+    assert!(matches!(LogStore::open_read_only(dir.path().join("none")), Err(StoreError::NotAStore { .. })));
+}
+
+#[test]
+fn a_log_without_its_format_file_is_not_taken_for_an_empty_directory() {
+    let dir = sample_store();
+    let format = dir.path().join("FORMAT");
+    let kept = fs::read(&format).unwrap();
+    fs::remove_file(&format).unwrap();
+    assert!(open(dir.path()).unwrap_err().is_damage());
+    fs::write(&format, kept).unwrap();
+    assert_eq!(shown(&open(dir.path()).unwrap()).unwrap(), shown(&model(&requests())).unwrap());
+}
+
+#[test]
+fn a_reader_beside_the_writer_sees_what_was_acknowledged_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = open(dir.path()).unwrap();
+    for (done, request) in requests().iter().enumerate() {
+        perform(&writer, request).unwrap();
+        let reader = LogStore::open_read_only(dir.path()).unwrap();
+        assert_eq!(shown(&reader).unwrap(), shown(&model(&requests()[..=done])).unwrap());
+        assert!(perform(&reader, request).is_err(), "it writes nothing");
+    }
+}
+
+#[test]
+fn the_log_conforms_in_tiny_segments_and_reopens_to_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).unwrap();
+    pollster::block_on(store_conformance(&store));
+    let before = (shown(&store).unwrap(), pollster::block_on(store.verify(None)).unwrap());
+    drop(store);
+    let store = open(dir.path()).unwrap();
+    assert_eq!((shown(&store).unwrap(), pollster::block_on(store.verify(None)).unwrap()), before);
+}

@@ -1,0 +1,204 @@
+//! Stores on a disk that fails at its n-th operation, for every n.
+
+use std::{io, path::Path, sync::Arc};
+
+use memory_core::{Store, StoreError};
+
+use super::sample::{Request, model, perform, requests, shown, tiny_segments};
+use crate::{
+    LogStore,
+    log::media::{
+        Media,
+        sim::{Fault, SimDisk, Unsynced},
+    },
+};
+
+const PATH: &str = "/disk/store";
+
+fn open(disk: &SimDisk) -> Result<LogStore, StoreError> {
+    LogStore::open_on(Arc::new(disk.clone()), Path::new(PATH), tiny_segments())
+}
+
+fn empty_disk() -> SimDisk {
+    let disk = SimDisk::default();
+    let media: &dyn Media = &disk;
+    media.create_dir_all(Path::new("/disk")).unwrap();
+    for dir in ["/", "/disk"] {
+        media.sync_dir(Path::new(dir)).unwrap();
+    }
+    disk
+}
+
+/// What became of the requests: those that were acknowledged, and the first whose fate is not known.
+#[derive(Debug, Default)]
+struct Outcome {
+    acknowledged: Vec<Request>,
+    unknown: Option<Request>,
+}
+
+fn run(disk: &SimDisk) -> Outcome {
+    let mut outcome = Outcome::default();
+    let Ok(store) = open(disk) else { return outcome };
+    for request in requests() {
+        match perform(&store, &request) {
+            Ok(()) => {
+                assert!(outcome.unknown.is_none(), "nothing is written after a failure that was no full disk");
+                outcome.acknowledged.push(request);
+            }
+            // Nothing was written: neither this request nor those that build on it.
+            Err(StoreError::DiskFull { .. }) => {}
+            Err(error) if error.is_not_found() || matches!(error, StoreError::Invalid { .. }) => {}
+            Err(error) => {
+                let is_first = outcome.unknown.is_none();
+                assert!(is_first || matches!(error, StoreError::Poisoned { .. }), "{error:?}");
+                outcome.unknown.get_or_insert(request);
+            }
+        }
+    }
+    outcome
+}
+
+/// Checks that the store shows all that was acknowledged, whole, and nothing half. Gives back what it holds.
+fn check(store: &LogStore, outcome: &Outcome, context: &str) -> Vec<Request> {
+    assert!(store.report().damage.is_empty(), "{context}: {:?}", store.report().damage);
+    let shown_now = shown(store).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let verified = pollster::block_on(store.verify(None)).unwrap();
+    assert!(verified.is_whole(), "{context}: {:?}", verified.damage);
+    let mut held = outcome.acknowledged.clone();
+    if shown_now == shown(&model(&held)).unwrap() {
+        return held;
+    }
+    held.extend(outcome.unknown.clone());
+    assert_eq!(shown_now, shown(&model(&held)).unwrap(), "{context}");
+    held
+}
+
+/// Operations of a run in which nothing fails.
+fn operations() -> usize {
+    let disk = empty_disk();
+    let before = disk.operations();
+    let outcome = run(&disk);
+    assert_eq!(outcome.acknowledged.len(), requests().len());
+    disk.operations() - before
+}
+
+#[test]
+fn lossless_whatever_operation_the_power_fails_at() {
+    let kinds = [Unsynced::Lost, Unsynced::Kept].into_iter().chain((0..4).map(Unsynced::Mixed));
+    let operations = operations();
+    for unsynced in kinds {
+        for at in 0..operations {
+            let context = format!("power lost at operation {at} of {operations}, {unsynced:?}");
+            let disk = empty_disk();
+            disk.fail_after(at, Fault::PowerLoss);
+            let outcome = run(&disk);
+            disk.power_cycle(unsynced);
+            let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
+            let held = check(&store, &outcome, &context);
+            go_on(&store, held, &context);
+        }
+    }
+}
+
+/// The store takes the rest of the requests as if nothing had happened.
+fn go_on(store: &LogStore, mut held: Vec<Request>, context: &str) {
+    for request in requests().split_off(held.len()) {
+        perform(store, &request).unwrap_or_else(|error| panic!("{context}: {error}"));
+        held.push(request);
+    }
+    assert_eq!(shown(store).unwrap(), shown(&model(&held)).unwrap(), "{context}");
+}
+
+#[test]
+fn lossless_when_the_power_fails_again_during_recovery() {
+    for at in (0..operations()).step_by(3) {
+        for again in 0..12 {
+            let context = format!("power lost at operation {at}, and at {again} of reopening");
+            let disk = empty_disk();
+            disk.fail_after(at, Fault::PowerLoss);
+            let outcome = run(&disk);
+            disk.power_cycle(Unsynced::Mixed(at as u64));
+            disk.fail_after(again, Fault::PowerLoss);
+            // Whether it opens or not: what it holds must be there afterwards.
+            let seen = open(&disk).ok().map(|store| check(&store, &outcome, &context));
+            disk.power_cycle(Unsynced::Mixed(again as u64));
+            let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
+            let held = check(&store, &outcome, &context);
+            if let Some(seen) = seen {
+                assert_eq!(held.len(), seen.len(), "{context}: what was read once stays");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_failed_write_or_sync_poisons_the_store_until_it_is_reopened() {
+    for at in 0..operations() {
+        let context = format!("operation {at} fails");
+        let disk = empty_disk();
+        disk.fail_after(at, Fault::Fail(io::ErrorKind::Other));
+        let outcome = run(&disk);
+        // The same kernel, the same page cache: what a failed sync left there looks as if it were written.
+        let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
+        let held = check(&store, &outcome, &context);
+        drop(store);
+        disk.power_cycle(Unsynced::Lost);
+        let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
+        let outcome = Outcome { acknowledged: held, unknown: None };
+        let held = check(&store, &outcome, &format!("{context}, reopened, then a power loss"));
+        go_on(&store, held, &context);
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_the_log_intact_and_is_over_when_there_is_space() {
+    let mut refused = 0;
+    for at in 0..operations() {
+        let context = format!("no space at operation {at}");
+        let disk = empty_disk();
+        disk.fail_after(at, Fault::Fail(io::ErrorKind::StorageFull));
+        let outcome = run(&disk);
+        refused += usize::from(outcome.unknown.is_none() && outcome.acknowledged.len() < requests().len());
+        for unsynced in [Unsynced::Kept, Unsynced::Lost] {
+            disk.power_cycle(unsynced);
+            check(&open(&disk).unwrap(), &outcome, &context);
+        }
+    }
+    assert!(refused > 10, "most often a full disk costs the request and no more; here {refused} times");
+}
+
+#[test]
+fn a_read_only_directory_is_a_typed_error() {
+    for at in 0..6 {
+        let disk = empty_disk();
+        disk.fail_after(at, Fault::Fail(io::ErrorKind::ReadOnlyFilesystem));
+        let error = open(&disk).unwrap_err();
+        assert!(matches!(error, StoreError::Io { .. }), "operation {at}: {error:?}");
+        open(&disk).unwrap_or_else(|error| panic!("after operation {at} failed: {error:?}"));
+    }
+}
+
+#[test]
+fn a_second_writer_is_turned_away_while_the_first_lives() {
+    let disk = empty_disk();
+    let first = open(&disk).unwrap();
+    let second = open(&disk).unwrap_err();
+    assert!(matches!(&second, StoreError::Locked { pid, host, .. } if *pid == std::process::id() && !host.is_empty()));
+    assert!(second.is_retryable());
+    drop(first);
+    open(&disk).unwrap();
+}
+
+#[test]
+fn a_store_at_rest_ends_with_its_last_frame() {
+    let disk = empty_disk();
+    run(&disk);
+    let media: &dyn Media = &disk;
+    let log = Path::new(PATH).join("log");
+    let names = media.list(&log).unwrap();
+    assert!(names.len() > 4, "the sample fills several segments: {names:?}");
+    for name in names {
+        let bytes = disk.contents(&log.join(&name)).unwrap();
+        assert!(!bytes.ends_with(&[0; 16]), "{name}: zeros written ahead are cut off");
+    }
+}

@@ -1,0 +1,105 @@
+//! Requests to a store, a model to compare it with, and what both show.
+
+use memory_core::{
+    ConversationId, ConversationState, Event, Hash, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange,
+    Store, StoreError, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy, testing::MemoryStore,
+};
+
+use crate::LogOptions;
+
+#[derive(Clone, Debug)]
+pub(super) enum Request {
+    Append(&'static str, Vec<NodeDraft>),
+    Record(&'static str, Vec<Event>),
+}
+
+pub(super) fn id(name: &str) -> ConversationId {
+    ConversationId::new(name).unwrap()
+}
+
+pub(super) fn node(position: u64) -> NodeId {
+    NodeId::new(position).unwrap()
+}
+
+pub(super) fn all() -> NodeRange {
+    NodeRange::first_n(1 << 40).unwrap()
+}
+
+/// Segments so small that a few messages fill one.
+pub(super) fn tiny_segments() -> LogOptions {
+    LogOptions::default().with_segment_bytes(0)
+}
+
+/// A message whose text says its number and is `bytes` long or a little more.
+pub(super) fn draft(number: usize, bytes: usize) -> NodeDraft {
+    let text = format!("message {number} {}", "x".repeat(bytes));
+    NodeDraft::new(Message::user(text), Timestamp::from_millis(1_000 + i64::try_from(number).unwrap()), 7)
+}
+
+pub(super) fn summary(first: u64, last: u64, children: &[u64]) -> SummaryDraft {
+    SummaryDraft {
+        level: if children.is_empty() { Level::Summary } else { Level::Meta },
+        span: NodeRange::new(node(first), node(last)).unwrap(),
+        children: children.iter().filter_map(|n| SummaryId::new(*n)).collect(),
+        text: format!("nodes {first} to {last}"),
+        tokens: 4,
+        metadata: SummaryMetadata { topics: vec!["tests".into()], ..SummaryMetadata::default() },
+        written_by: WrittenBy { strategy: "sample".into(), version: "1".into() },
+        input_hash: Hash::of_parts([first.to_le_bytes().as_slice(), &last.to_le_bytes()]),
+    }
+}
+
+/// Requests of every kind that fill several tiny segments; one batch is longer than a segment.
+pub(super) fn requests() -> Vec<Request> {
+    let keyed = |mut draft: NodeDraft, key: &str| {
+        draft.message.key = MessageKey::new(key).ok();
+        draft
+    };
+    let weigh = Event::Importance {
+        node: node(2),
+        importance: 0.25,
+        scored_by: WrittenBy { strategy: "sample".into(), version: "1".into() },
+    };
+    vec![
+        Request::Append("a", vec![draft(1, 10), keyed(draft(2, 300), "second")]),
+        Request::Append("b", vec![draft(1, 900)]),
+        Request::Record("a", vec![Event::Title("the title".into()), Event::Tags(vec!["z".into(), "b".into()])]),
+        Request::Append("a", (3..8).map(|n| draft(n, 200)).collect()),
+        Request::Append("b", vec![draft(2, 1_900)]),
+        Request::Record("a", vec![Event::Summary(summary(1, 1, &[])), Event::Summary(summary(2, 2, &[]))]),
+        Request::Append("a", (8..20).map(|n| draft(n, 700)).collect()),
+        Request::Record("a", vec![weigh, Event::Pin { node: node(9), pinned: true }]),
+        Request::Append("a", vec![keyed(draft(2, 300), "second"), draft(20, 0)]),
+        Request::Record("a", vec![Event::Summary(summary(1, 2, &[1, 2]))]),
+        Request::Append("c", vec![draft(1, 2_500)]),
+        Request::Append("b", vec![draft(3, 1_000)]),
+    ]
+}
+
+pub(super) fn perform(store: &dyn Store, request: &Request) -> Result<(), StoreError> {
+    match request.clone() {
+        Request::Append(name, batch) => pollster::block_on(store.append(&id(name), batch)).map(drop),
+        Request::Record(name, events) => pollster::block_on(store.record(&id(name), events)).map(drop),
+    }
+}
+
+/// A model that has taken in these requests.
+pub(super) fn model(requests: &[Request]) -> MemoryStore {
+    let model = MemoryStore::default();
+    requests.iter().for_each(|request| perform(&model, request).unwrap());
+    model
+}
+
+/// All that can be read of a store.
+pub(super) type Shown = Vec<(ConversationState, Vec<Node>, Vec<Summary>)>;
+
+pub(super) fn shown(store: &dyn Store) -> Result<Shown, StoreError> {
+    pollster::block_on(async {
+        let mut shown = Vec::new();
+        for state in store.conversations().await? {
+            let (nodes, summaries) = (store.nodes(&state.id, all()).await?, store.summaries(&state.id).await?);
+            shown.push((state, nodes, summaries));
+        }
+        Ok(shown)
+    })
+}
