@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use directories::ProjectDirs;
 
 /// The environment variable that names the store.
-pub const STORE_VARIABLE: &str = "MEMORY_STORE";
+pub(crate) const STORE_VARIABLE: &str = "MEMORY_STORE";
 
 /// What a runtime is put together from.
 #[derive(Clone, Debug, PartialEq, Eq)]

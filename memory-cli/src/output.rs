@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use comfy_table::{ContentArrangement, Table, presets::UTF8_HORIZONTAL_ONLY};
+use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use memory_core::Progress;
 use serde_json::Value;
@@ -73,7 +73,7 @@ impl Progress for Bar {
 /// A table with a header.
 pub(crate) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
     let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
+    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
     if !io::stdout().is_terminal() {
         table.set_width(140);
     }

@@ -1,15 +1,14 @@
 //! The one function that wires the crates together.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, EmbedError, Embedder, ModelId, RetrieveError, Retriever, StoreError, Summarizer, VectorError, VectorIndex,
+    BoxFuture, EmbedError, Embedder, ModelId, RetrieveError, Retriever, StoreError, VectorError, VectorIndex,
 };
 use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxEmbedder, OnnxOptions, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
-use memory_plugins::{Registry, UnknownStrategy};
 use memory_search::HybridRetriever;
-use memory_store::{ExactIndex, LogOptions, LogStore};
+use memory_store::{ExactIndex, LogStore};
 
 use crate::{Access, Config, Recall};
 
@@ -38,18 +37,6 @@ pub enum OpenError {
     /// The model is there and cannot be used.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// No strategy has that name.
-    #[error(transparent)]
-    Strategy(#[from] UnknownStrategy),
-    /// A directory of plugins cannot be read, or a file in it is no plugin.
-    #[error("plugins in {directory}")]
-    Plugins {
-        /// The directory.
-        directory: PathBuf,
-        /// Why.
-        #[source]
-        source: memory_plugins::LoadError,
-    },
     /// The parts do not make a memory.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -63,37 +50,26 @@ pub enum OpenError {
 /// [`OpenError`]; nothing stays open then.
 pub fn open(config: &Config) -> Result<Runtime, OpenError> {
     let store = Arc::new(match config.access {
-        Access::Write => LogStore::open(&config.store, LogOptions::default())?.0,
-        Access::Read => LogStore::open_read_only(&config.store, LogOptions::default())?.0,
+        Access::Write => LogStore::open(&config.store)?,
+        Access::Read => LogStore::open_read_only(&config.store)?,
     });
     let (embedder, vectors) = match config.recall {
         Recall::Words => (None, None),
         Recall::Hybrid => {
             let embedder = embedder(config)?;
-            let vectors = match config.access {
-                Access::Write => ExactIndex::open(
-                    Config::vectors(&config.store),
-                    embedder.model().clone(),
-                    embedder.dimensions(),
-                )?,
-                Access::Read => ExactIndex::open_read_only(
-                    Config::vectors(&config.store),
-                    embedder.model().clone(),
-                    embedder.dimensions(),
-                )?,
-            };
+            let vectors =
+                ExactIndex::open(Config::vectors(&config.store), embedder.model().clone(), embedder.dimensions());
             (Some(embedder), Some(Arc::new(vectors)))
         }
     };
     let index = vectors.clone().map(|vectors| vectors as Arc<dyn VectorIndex>);
     let retriever: Arc<dyn Retriever> = Arc::new(HybridRetriever::new(store.clone(), embedder, index));
-    let registry = registry(config)?;
     let memory = Memory::builder()
         .store(store.clone())
         .token_counter(Arc::new(TiktokenCounter::cl100k()))
         .retriever(retriever.clone())
-        .summarizer(summarizer(&registry, config)?)
-        .scorer(registry.scorer("rules")?)
+        .summarizer(Arc::new(memory_strategies::Extractive))
+        .scorer(Arc::new(memory_strategies::Rules))
         .build()?;
     Ok(Runtime { store, retriever, memory, vectors })
 }
@@ -123,21 +99,6 @@ fn embedder(config: &Config) -> Result<Arc<dyn Embedder>, ModelError> {
         }
         Err(other) => Err(other),
     }
-}
-
-fn registry(config: &Config) -> Result<Registry, OpenError> {
-    let mut registry = Registry::with_builtins();
-    for directory in &config.plugins {
-        let at = |source| OpenError::Plugins { directory: directory.clone(), source };
-        for loaded in registry.load_dir(directory) {
-            loaded.map_err(at)?;
-        }
-    }
-    Ok(registry)
-}
-
-fn summarizer(registry: &Registry, config: &Config) -> Result<Arc<dyn Summarizer>, UnknownStrategy> {
-    registry.summarizer(&config.summarizer)
 }
 
 /// Stands in for a model that is not there: the vectors that are cached keep their place, and every question

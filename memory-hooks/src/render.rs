@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use memory_core::{Node, NodeRange, Summary};
+use memory_core::{Level, Node, NodeRange, Summary};
 use regex::Regex;
 
 use crate::kept_out::Redactor;
@@ -14,19 +14,21 @@ pub(crate) const FENCE_OPEN: &str = "---Previous Context---";
 pub(crate) const FENCE_CLOSE: &str = "---End Previous Context---";
 pub(crate) const QUESTION: &str = "Current question: ";
 
-/// Weight from which a summary is marked.
+/// Weight from which a SUMMARY is marked.
 const IMPORTANT: f32 = 0.8;
 
 /// Longest speaker's name that is written out, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// `Node 3: … (62 lines)`, `Nodes 7-12 [IMPORTANT]: … (128 lines)`.
+/// `Node 3 [IMPORTANT]: … (62 lines)`, `Nodes 7-12: … (128 lines)`.
 ///
 /// A message may have been marked after it, or one that repeats it, was summarized: so it is struck out here too.
 pub(crate) fn summary_line(summary: &Summary, redactor: &Redactor) -> String {
     let body = &summary.body;
     let name = if body.span.count() == 1 { "Node" } else { "Nodes" };
-    let mark = if body.metadata.importance >= IMPORTANT { " [IMPORTANT]" } else { "" };
+    // Among twenty and more messages something is always important: the mark would say nothing.
+    let is_marked = body.level == Level::Summary && body.metadata.importance >= IMPORTANT;
+    let mark = if is_marked { " [IMPORTANT]" } else { "" };
     let lines = body.metadata.line_count;
     let unit = if lines == 1 { "line" } else { "lines" };
     format!("{name} {}{mark}: {} ({lines} {unit})", body.span, escape(&redactor.redact(&body.text)))

@@ -90,8 +90,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if output.json {
         let rows: Vec<_> = entries
             .iter()
-            .map(|e| json!({"level": e.level.as_str(), "first": e.nodes.first().get(), "last": e.nodes.last().get(),
-                            "lines": e.lines, "tokens": e.tokens, "text": e.text}))
+            .map(|e| {
+                json!({"level": e.level.as_str(), "first": e.nodes.first().get(), "last": e.nodes.last().get(),
+                            "lines": e.lines, "tokens": e.tokens, "text": e.text})
+            })
             .collect();
         let value = json!({"conversation": id.as_str(), "entries": rows, "next": next.map(NodeId::get)});
         return Ok(output.value(&value)?);

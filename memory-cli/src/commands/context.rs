@@ -46,13 +46,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print(
-    output: Output,
-    id: &ConversationId,
-    question: &str,
-    context: &Context,
-    explain: bool,
-) -> std::io::Result<()> {
+fn print(output: Output, id: &ConversationId, question: &str, context: &Context, explain: bool) -> std::io::Result<()> {
     if output.json {
         return output.value(&to_json(id, question, context));
     }

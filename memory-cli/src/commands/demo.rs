@@ -50,7 +50,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         stats.compression_ratio()
     ))?;
     let [full, summary, meta, archive] = stats.nodes_per_level;
-    output.line(&format!("   {full} messages FULL, {summary} as SUMMARY, {meta} under META, {archive} under ARCHIVE"))?;
+    output
+        .line(&format!("   {full} messages FULL, {summary} as SUMMARY, {meta} under META, {archive} under ARCHIVE"))?;
 
     let conversation = runtime.memory.conversation(id.clone());
     let asked = conversation.context(QUESTION, &ContextOptions::tokens(BUDGET)).await?;
@@ -67,7 +68,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     );
     let found = asked.pieces.iter().find(|piece| piece.text.contains(&secret.number));
     let found = found.context("the number that was said early on is not in the context")?;
-    output.line(&format!("\n3. The number was said once, in message {}, and kept out of all {} summaries.", secret.node, summaries.len()))?;
+    output.line(&format!(
+        "\n3. The number was said once, in message {}, and kept out of all {} summaries.",
+        secret.node,
+        summaries.len()
+    ))?;
     output.line(&format!("   Recall finds it: {}", found.why))?;
     output.line(&format!("   | {}", shorten(&found.text, 110)))?;
 

@@ -49,8 +49,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let matches: Vec<_> = found
             .matches
             .iter()
-            .map(|m| json!({"node": m.node.get(), "line": m.line, "start": m.span.start, "end": m.span.end,
-                            "before": m.before, "matched": m.matched, "after": m.after}))
+            .map(|m| {
+                json!({"node": m.node.get(), "line": m.line, "start": m.span.start, "end": m.span.end,
+                            "before": m.before, "matched": m.matched, "after": m.after})
+            })
             .collect();
         let value = json!({"conversation": conversation.as_str(), "matches": matches, "more": found.more,
                            "scanned": found.scanned});

@@ -148,10 +148,12 @@ fn print(output: Output, all: &[Imported]) -> anyhow::Result<()> {
     if output.json {
         let rows: Vec<_> = all
             .iter()
-            .map(|i| json!({"conversation": i.id.as_str(), "read": i.read, "new": i.new, "nodes": i.stats.nodes,
+            .map(|i| {
+                json!({"conversation": i.id.as_str(), "read": i.read, "new": i.new, "nodes": i.stats.nodes,
                             "tokens": i.stats.tokens, "view_tokens": i.stats.view_tokens,
                             "append_seconds": i.append.as_secs_f64(), "compact_seconds": i.compact.as_secs_f64(),
-                            "index_seconds": i.index.as_secs_f64()}))
+                            "index_seconds": i.index.as_secs_f64()})
+            })
             .collect();
         return Ok(output.value(&json!({"conversations": rows, "notices": notices}))?);
     }
@@ -175,7 +177,12 @@ fn print(output: Output, all: &[Imported]) -> anyhow::Result<()> {
     let without: Duration = all.iter().map(|i| i.append + i.compact).sum();
     let with: Duration = without + all.iter().map(|i| i.index).sum::<Duration>();
     let rate = |time: Duration| {
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate"
+        )]
         let rate = (read as f64 / time.as_secs_f64().max(1e-9)) as u64;
         grouped(rate)
     };

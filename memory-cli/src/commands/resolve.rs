@@ -1,19 +1,21 @@
 //! From the name on the command line to a conversation.
 
 use memory_core::{ConversationId, NodeId, Store, StoreError};
+use memory_store::LogStore;
 
-use crate::failure::{NotFound, Usage};
+use crate::failure::{Damage, NotFound, Usage};
 
 /// The conversation that is meant: by its name, or by the beginning of it while that is unique; without a
 /// name the only one there is.
-pub(super) async fn conversation(store: &dyn Store, name: Option<&str>) -> anyhow::Result<ConversationId> {
+pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow::Result<ConversationId> {
     let known: Vec<_> = store.conversations().await?.into_iter().map(|state| state.id).collect();
     let Some(name) = name else {
         return match known.as_slice() {
             [only] => Ok(only.clone()),
             [] => Err(NotFound("the store holds no conversation: import one first".to_owned()).into()),
             several => {
-                Err(Usage(format!("the store holds {} conversations: say which by --conversation", several.len())).into())
+                Err(Usage(format!("the store holds {} conversations: say which by --conversation", several.len()))
+                    .into())
             }
         };
     };
@@ -26,6 +28,11 @@ pub(super) async fn conversation(store: &dyn Store, name: Option<&str>) -> anyho
         (Some(_), more) => {
             let total = more + 1;
             Err(NotFound(format!("`{name}` is the beginning of {total} conversations: give more of the name")).into())
+        }
+        // What cannot be read may be the very conversation.
+        (None, _) if !store.report().damage.is_empty() => {
+            let damage: Vec<_> = store.report().damage.iter().map(ToString::to_string).collect();
+            Err(Damage(format!("no conversation `{name}` in what can be read: {}", damage.join("; "))).into())
         }
         (None, _) => match ConversationId::new(name) {
             Ok(id) => Err(StoreError::unknown_conversation(&id, &known).into()),

@@ -1,7 +1,7 @@
 //! `memory search`: the messages that answer a question best.
 
 use clap::Args as ClapArgs;
-use memory_core::{Hit, Node, Query, Retriever, Scope, Signal};
+use memory_core::{Hit, Node, Query, Scope, Signal};
 use serde_json::{Value, json};
 
 use super::resolve;

@@ -38,8 +38,19 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let conversations: Vec<_> = all.iter().map(|(id, stats)| to_json(id, stats)).collect();
         return Ok(output.value(&json!({"conversations": conversations}))?);
     }
-    let header =
-        ["conversation", "messages", "user/AI", "full", "summary", "meta", "archive", "tokens", "view", "smaller", "days"];
+    let header = [
+        "conversation",
+        "messages",
+        "user/AI",
+        "full",
+        "summary",
+        "meta",
+        "archive",
+        "tokens",
+        "view",
+        "smaller",
+        "days",
+    ];
     let rows = all.iter().map(|(id, stats)| {
         [
             id.to_string(),

@@ -46,8 +46,10 @@ fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
         let conversations: Vec<_> = verification
             .conversations
             .iter()
-            .map(|c| json!({"conversation": c.id.as_str(), "nodes": c.nodes, "verified": c.verified,
-                            "root": c.root.to_string()}))
+            .map(|c| {
+                json!({"conversation": c.id.as_str(), "nodes": c.nodes, "verified": c.verified,
+                            "root": c.root.to_string()})
+            })
             .collect();
         return output.value(&json!({
             "nodes": verification.nodes,
@@ -61,10 +63,9 @@ fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
         output.line(&format!("damaged: {damage}"))?;
     }
     if verification.conversations.len() > 1 {
-        let rows = verification
-            .conversations
-            .iter()
-            .map(|c| [c.id.to_string(), format!("{} of {}", grouped(c.verified), grouped(c.nodes)), c.root.to_string()]);
+        let rows = verification.conversations.iter().map(|c| {
+            [c.id.to_string(), format!("{} of {}", grouped(c.verified), grouped(c.nodes)), c.root.to_string()]
+        });
         output.line(&table(["conversation", "verified", "root"], rows).to_string())?;
     }
     output.line(&last_line(verification))

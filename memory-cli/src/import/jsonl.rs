@@ -1,9 +1,6 @@
 //! Plain message JSONL: a message a line.
 
-use std::{
-    fs,
-    path::Path,
-};
+use std::{fs, path::Path};
 
 use memory_core::{Message, MessageKey, Timestamp, message_from_json};
 use serde_json::Value;
@@ -59,7 +56,9 @@ fn kind(error: &serde_json::Error) -> String {
 
 fn message(value: &Value) -> Result<(Message, Option<Timestamp>), String> {
     let mut message = message_from_json(value).map_err(|error| error.to_string())?;
-    if message.key.is_none() && let Some(id) = value.get("id").and_then(Value::as_str) {
+    if message.key.is_none()
+        && let Some(id) = value.get("id").and_then(Value::as_str)
+    {
         message.key = Some(MessageKey::new(id).map_err(|error| format!("id: {error}"))?);
     }
     if let Some(session) = value.get("session") {
@@ -101,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_line_gives_message_time_and_key() {
-        let read = parse_text("\u{feff}{\"role\":\"ai\",\"content\":\"hi\",\"id\":\"k\",\"at\":1500,\"session\":2}").unwrap();
+        let read =
+            parse_text("\u{feff}{\"role\":\"ai\",\"content\":\"hi\",\"id\":\"k\",\"at\":1500,\"session\":2}").unwrap();
         let (message, at) = &read[0];
         assert_eq!(message.key.as_ref().map(MessageKey::as_str), Some("k"));
         assert_eq!(message.metadata["session"].as_str(), "2");

@@ -1,0 +1,210 @@
+//! The binary as scripts use it: output, exit codes, bad input.
+
+mod support;
+
+use std::fs;
+
+use serde_json::Value;
+use support::Store;
+
+#[test]
+fn a_conversation_goes_in_is_shown_found_expanded_and_verified() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(60));
+    let imported = store.json(&["import", "--format", "jsonl", &file]);
+    assert_eq!(imported["conversations"][0]["new"], 60);
+
+    let context = store.json(&["context", "--conversation", "trip", "--budget", "700", "Which platform?"]);
+    assert!(context["tokens"].as_u64().unwrap() <= 700, "{context}");
+    let pieces = context["pieces"].as_array().unwrap();
+    let history = pieces.iter().filter(|piece| piece["kind"] != "recalled");
+    let covered: Vec<_> =
+        history.flat_map(|piece| piece["nodes"].as_array().unwrap()).filter_map(Value::as_u64).collect();
+    assert_eq!(covered, (1..=60).collect::<Vec<_>>(), "every message is represented exactly once, in order");
+    for piece in pieces {
+        assert!(piece["tokens"].is_u64() && !piece["why"].as_str().unwrap().is_empty(), "{piece}");
+    }
+    assert!(context["text"].as_str().unwrap().contains("platform 9"), "{context}");
+
+    let text = store.succeed(&["context", "--conversation", "trip", "--budget", "700", "Which platform?"]);
+    assert_eq!(text.trim_end(), context["text"].as_str().unwrap(), "text and JSON show the same");
+    let explained = store.succeed(&["context", "--budget", "700", "--explain", "Which platform?"]);
+    assert!(explained.contains("hit 1:"), "{explained}");
+
+    let found = store.json(&["search", "--limit", "3", "platform of the train"]);
+    assert_eq!(found["hits"][0]["node"], 7);
+    let matches = store.json(&["find", r"platform \d+"]);
+    assert_eq!((&matches["matches"][0]["node"], &matches["matches"][0]["matched"]), (&7.into(), &"platform 9".into()));
+    assert!(store.json(&["find", "--from", "8", r"platform \d+"])["matches"].as_array().unwrap().is_empty());
+    let node = store.json(&["expand", "--conversation", "tr", "7"]);
+    assert_eq!(node["message"]["content"], "The train leaves at 7:42 from platform 9.");
+    let stats = store.json(&["stats"]);
+    assert_eq!(stats["conversations"][0]["nodes"], 60);
+    let entries = store.json(&["browse"]);
+    assert!(!entries["entries"].as_array().unwrap().is_empty());
+
+    let verified = store.succeed(&["verify"]);
+    let last = verified.lines().last().unwrap();
+    assert!(last.starts_with("verified 60 of 60 nodes, root "), "{last}");
+    assert_eq!(last.rsplit(' ').next().unwrap().len(), 64);
+}
+
+#[test]
+fn importing_again_changes_nothing() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(30));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let root = store.succeed(&["verify"]);
+    let again = store.json(&["import", "--format", "jsonl", &file]);
+    assert_eq!((&again["conversations"][0]["read"], &again["conversations"][0]["new"]), (&30.into(), &0.into()));
+    assert_eq!(store.succeed(&["verify"]), root);
+}
+
+#[test]
+fn the_eval_format_is_read() {
+    let store = Store::new();
+    let line = r#"{"conversation_id":"c1","turns":[{"turn_id":"D1:1","session":1,"timestamp":"2024-03-15","speaker":"Ann","role":"user","text":"Hello from Ann","n_tokens":3},{"turn_id":"D1:2","session":1,"timestamp":null,"speaker":"Bob","role":"assistant","text":"Hi","n_tokens":1}]}"#;
+    fs::create_dir(store.path("data")).unwrap();
+    store.file("data/conversations.jsonl", line);
+    store.succeed(&["import", "--format", "eval", &store.path("data")]);
+    let node = store.json(&["expand", "1"]);
+    assert_eq!(node["message"]["key"], "D1:1");
+    assert_eq!((&node["message"]["speaker"], &node["at"]), (&"Ann".into(), &"2024-03-15T00:00:00Z".into()));
+    assert_eq!(store.json(&["expand", "2"])["at"], node["at"], "without a time of its own, that of the one before");
+}
+
+#[test]
+fn malformed_jsonl_names_file_and_line_and_imports_nothing() {
+    let store = Store::new();
+    let good = store.file("good.jsonl", &support::messages(5));
+    let bad = store.file("bad.jsonl", &format!("{}{{\"role\":\"user\"\n", support::messages(3)));
+    let error = store.fail(&["import", "--format", "jsonl", &good, &bad], 1);
+    assert!(error.contains("bad.jsonl:4: not JSON"), "{error}");
+    store.fail(&["stats"], 1);
+    let empty = store.file("empty.jsonl", "\n");
+    assert!(store.fail(&["import", "--format", "jsonl", &empty], 1).contains("holds no message"));
+    let missing = store.path("missing.jsonl");
+    assert!(store.fail(&["import", "--format", "jsonl", &missing], 1).contains("missing.jsonl"));
+}
+
+#[test]
+fn what_is_not_there_is_not_found_with_the_nearest_names() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(5));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let error = store.fail(&["stats", "--conversation", "tripp"], 3);
+    assert!(error.contains("no conversation `tripp`; nearest: `trip`"), "{error}");
+    let error = store.fail(&["expand", "6"], 3);
+    assert!(error.contains("node 6 not found: `trip` has nodes 1 to 5"), "{error}");
+    let error = store.fail(&["--json", "expand", "6"], 3);
+    assert_eq!(serde_json::from_str::<Value>(&error).unwrap()["exit_code"], 3);
+}
+
+#[test]
+fn mistakes_in_the_words_of_a_command_exit_with_2() {
+    let store = Store::new();
+    for name in ["a", "b"] {
+        let file = store.file(&format!("{name}.jsonl"), &support::messages(2));
+        store.succeed(&["import", "--format", "jsonl", &file]);
+    }
+    let error = store.fail(&["expand", "1"], 2);
+    assert!(error.contains("2 conversations: say which by --conversation"), "{error}");
+    store.fail(&["expand", "--conversation", "a", "0"], 2);
+    store.fail(&["expand", "--conversation", "a", "x"], 2);
+    store.fail(&["context", "--conversation", "a", "--budget", "0", "q"], 2);
+    assert!(store.fail(&["find", "--conversation", "a", "("], 2).contains("unclosed group"));
+    store.fail(&["find", "--conversation", "a", "--from", "3", "--to", "2", "x"], 2);
+    store.fail(&["import", "--format", "nonsense", "x"], 2);
+    store.fail(&["no-such-command"], 2);
+    store.fail(&["--store", "postgres://host/db", "stats"], 2);
+    assert!(store.fail(&["--summarizer", "extractiv", "context", "-c", "a", "q"], 2).contains("extractive"));
+}
+
+#[test]
+fn a_budget_that_nothing_fits_is_an_error_with_the_tokens_needed() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(40));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let error = store.fail(&["context", "--budget", "20", "Which platform?"], 1);
+    assert!(error.contains("tokens, the budget is 20"), "{error}");
+}
+
+#[test]
+fn a_store_of_a_newer_format_is_refused() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(2));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let format = store.path("store/FORMAT");
+    let newer = fs::read_to_string(&format).unwrap().replacen('1', "99", 1);
+    fs::write(&format, newer).unwrap();
+    for command in [&["stats"][..], &["import", "--format", "jsonl", &file]] {
+        let error = store.fail(command, 1);
+        assert!(error.contains("format 99") && error.contains("newer version"), "{error}");
+    }
+}
+
+#[test]
+fn damage_is_found_and_exits_with_4() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(30));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let file = store.file("late.jsonl", &support::messages(30));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let log = fs::read_dir(store.path("store/log")).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = fs::read(&log).unwrap();
+    let needle = b"platform 9";
+    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    bytes[at] ^= 1;
+    fs::write(&log, bytes).unwrap();
+    let error = store.fail(&["verify"], 4);
+    assert!(error.contains("could not be verified") || error.contains("damaged"), "{error}");
+    store.fail(&["expand", "--conversation", "trip", "7"], 4);
+    assert!(store.succeed(&["expand", "--conversation", "late", "9"]).contains('9'), "what is whole can be read");
+}
+
+#[test]
+fn a_missing_model_falls_back_to_words_and_says_how_to_get_it() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(30));
+    let nowhere = store.path("no-models");
+    let run = |args: &[&str]| {
+        let output = store.hybrid(args).env("MEMORY_MODELS", &nowhere).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(&["import", "--format", "jsonl", &file]);
+    let found: Value = serde_json::from_str(&run(&["--json", "search", "platform of the train"])).unwrap();
+    assert_eq!(found["hits"][0]["node"], 7);
+    let notices = found["notices"].as_array().unwrap();
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    let notice = notices[0].as_str().unwrap();
+    assert!(notice.contains("words only") && notice.contains("memory model fetch"), "{notice}");
+}
+
+#[test]
+fn a_store_where_nothing_can_be_written_is_a_clear_error() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(2));
+    let blocked = format!("{file}/store");
+    let error =
+        support::failure(support::memory().args(["--store", &blocked, "import", "--format", "jsonl", &file]), 1);
+    assert!(error.contains(&blocked), "{error}");
+    let nothing = store.path("nothing-here");
+    let error = support::failure(support::memory().args(["--store", &nothing, "stats"]), 1);
+    assert!(error.contains("nothing-here"), "{error}");
+    assert!(!fs::exists(&nothing).unwrap(), "reading makes no store");
+}
+
+#[test]
+fn a_second_writer_is_told_who_holds_the_store() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(2));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let held = memory_store::LogStore::open(store.path("store")).unwrap();
+    let error = store.fail(&["import", "--format", "jsonl", &file], 1);
+    let holder = format!("in use by process {}", std::process::id());
+    assert!(error.contains(&holder), "{error}");
+    store.succeed(&["stats"]);
+    drop(held);
+    store.succeed(&["import", "--format", "jsonl", &file]);
+}

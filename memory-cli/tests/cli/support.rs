@@ -1,0 +1,85 @@
+//! Runs the binary on a store in a temporary directory.
+
+use std::{fs, process::Command};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A store that goes away with the value, and room for files beside it.
+pub(crate) struct Store(TempDir);
+
+/// The binary, without whatever this user has set.
+pub(crate) fn memory() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
+    command.env_remove("MEMORY_STORE").env_remove("MEMORY_SUMMARIZER").env_remove("MEMORY_LOG");
+    command
+}
+
+/// Runs a command that must end with `code`; gives what it said on standard error.
+pub(crate) fn failure(command: &mut Command, code: i32) -> String {
+    let output = command.output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{command:?}: {error}");
+    error
+}
+
+impl Store {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The binary on this store, with recall by meaning where the model is there.
+    pub(crate) fn hybrid(&self, args: &[&str]) -> Command {
+        let mut command = memory();
+        command.args(["--store", &self.path("store")]).args(args);
+        command
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.hybrid(args);
+        command.arg("--words-only");
+        command
+    }
+
+    pub(crate) fn succeed(&self, args: &[&str]) -> String {
+        let output = self.command(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let text = self.succeed(&[&["--json"], args].concat());
+        serde_json::from_str(&text).unwrap()
+    }
+
+    pub(crate) fn fail(&self, args: &[&str], code: i32) -> String {
+        failure(&mut self.command(args), code)
+    }
+}
+
+/// A conversation of `count` messages as JSONL; the seventh names a platform.
+pub(crate) fn messages(count: usize) -> String {
+    let line = |number: usize| {
+        let role = if number % 2 == 1 { "user" } else { "assistant" };
+        let text = match number {
+            7 => "The train leaves at 7:42 from platform 9.".to_owned(),
+            _ => format!(
+                "Remark number {number} about the weather, the hotel and the museum we could see on day {number}."
+            ),
+        };
+        let value = serde_json::json!({"key": format!("k{number}"), "role": role, "content": text,
+                                       "at": 1_700_000_000_000_u64 + number as u64 * 60_000});
+        format!("{value}\n")
+    };
+    (1..=count).map(line).collect()
+}
