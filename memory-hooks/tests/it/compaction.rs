@@ -1,0 +1,289 @@
+//! When summaries are written, what is recorded of them, and what happens when a strategy misbehaves.
+
+use std::sync::Arc;
+
+use memory_core::{
+    BoxFuture, Event, Hash, ImportanceScorer, Level, Message, NodeDraft, NodeId, NodeRange, Role, ScoreError, ScoreJob,
+    Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, SummaryMetadata, Timestamp, WrittenBy,
+    WrittenSummary,
+    plan::{Thresholds, ViewPolicy},
+    testing::MemoryStore,
+};
+use memory_hooks::{CompactionReport, ContextOptions, MemoryError};
+use pollster::block_on;
+use proptest::prelude::*;
+
+use crate::support::{Manner, Scripted, World, chat, conversations, covered, id, line};
+
+fn world_of(summarizer: &Arc<Scripted>) -> World {
+    let summarizer = Arc::clone(summarizer);
+    World::with(|builder, _| builder.summarizer(summarizer))
+}
+
+fn compact(world: &World) -> Result<CompactionReport, MemoryError> {
+    block_on(world.talk.compact(&()))
+}
+
+#[test]
+fn compaction_starts_above_20_messages_and_stops_at_10() {
+    let world = World::new();
+    world.say(chat(20));
+    assert_eq!(compact(&world).unwrap().summaries, 0);
+    world.say([line(21, 20)]);
+    assert_eq!(compact(&world).unwrap().summaries, 11);
+    assert_eq!(world.levels(), [10, 11, 0, 0]);
+    world.say((22..=31).map(|number| line(number, 20)));
+    assert_eq!(compact(&world).unwrap().summaries, 0, "hysteresis: 20 stand again");
+    let compacted = world.compacted.lock().unwrap();
+    assert_eq!(compacted.len(), 1);
+    assert!(compacted[0].tokens_after < compacted[0].tokens_before);
+}
+
+#[test]
+fn metas_and_archives_follow_at_their_thresholds() {
+    let world = World::new();
+    world.say(chat(600));
+    compact(&world).unwrap();
+    let [full, summary, meta, archive] = world.levels();
+    let thresholds = Thresholds::default();
+    assert_eq!(full, thresholds.recent_node_limit);
+    assert!(summary <= thresholds.meta_summary_threshold && meta <= thresholds.archive_threshold && archive > 0);
+    assert_eq!(full + summary + meta + archive, 600);
+    let metas = world.summaries().into_iter().filter(|summary| summary.body.level == Level::Meta);
+    assert!(metas.map(|meta| meta.body.span.count()).all(|count| (20..=40).contains(&count)));
+}
+
+#[test]
+fn compacting_twice_writes_nothing_the_second_time() {
+    let summarizer = Scripted::new(Manner::Good);
+    let world = world_of(&summarizer);
+    world.say(chat(300));
+    assert!(compact(&world).unwrap().summaries > 0);
+    let (calls, summaries) = (summarizer.calls(), world.summaries());
+    let again = compact(&world).unwrap();
+    assert_eq!((again.summaries, again.tokens_before), (0, again.tokens_after));
+    assert_eq!((summarizer.calls(), world.summaries()), (calls, summaries));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// The invariant **Progress**.
+    #[test]
+    fn progress_a_compaction_lowers_the_token_count_or_changes_nothing(messages in conversations(1..150)) {
+        let world = World::new();
+        for message in messages {
+            world.say([message]);
+            let before = world.summaries().len();
+            let report = compact(&world).unwrap();
+            let written = world.summaries().len() - before;
+            prop_assert_eq!(report.summaries, written as u64);
+            prop_assert_eq!(written > 0, report.tokens_after < report.tokens_before);
+            prop_assert!(report.tokens_after <= report.tokens_before);
+        }
+    }
+
+    /// The invariant **Recorded**: the same messages give the same tree, text by text and hash by hash.
+    #[test]
+    fn recorded_a_rebuild_gives_the_same_tree(messages in conversations(30..120)) {
+        let [one, other] = [World::new(), World::new()];
+        one.say(messages.clone());
+        compact(&one).unwrap();
+        other.say(messages);
+        compact(&other).unwrap();
+        prop_assert_eq!(one.summaries(), other.summaries());
+    }
+}
+
+#[test]
+fn recorded_summaries_name_their_strategy_and_the_input_they_were_written_from() {
+    let world = world_of(&Scripted::new(Manner::Good));
+    world.say(chat(100));
+    compact(&world).unwrap();
+    let summaries = world.summaries();
+    let written_by = WrittenBy { strategy: "scripted".into(), version: "7".into() };
+    assert!(summaries.iter().all(|summary| summary.body.written_by == written_by));
+    let mut inputs: Vec<_> = summaries.iter().map(|summary| summary.body.input_hash).collect();
+    inputs.sort();
+    inputs.dedup();
+    assert_eq!(inputs.len(), summaries.len(), "no two summaries are of the same input");
+    let lines: u64 =
+        summaries.iter().filter(|s| s.body.level == Level::Summary).map(|s| s.body.metadata.line_count).sum();
+    assert_eq!(lines, 90);
+}
+
+#[test]
+fn another_word_in_a_message_is_another_input() {
+    let hash = |text: &str| {
+        let world = World::new();
+        world.say([Message::user(text)].into_iter().chain(chat(20)));
+        compact(&world).unwrap();
+        world.summaries()[0].body.input_hash
+    };
+    assert_ne!(hash("The meeting is on Tuesday at nine"), hash("The meeting is on Tuesday at ten"));
+}
+
+#[test]
+fn a_failing_summarizer_changes_nothing_and_is_announced() {
+    for first in [0, 5] {
+        let world = world_of(&Scripted::new(Manner::FailsFrom(first)));
+        world.say(chat(40));
+        let before = block_on(world.talk.stats()).unwrap();
+        let error = compact(&world).unwrap_err();
+        assert!(matches!(error, MemoryError::Summarize(_)), "{error}");
+        assert!(world.summaries().is_empty());
+        assert_eq!(block_on(world.talk.stats()).unwrap(), before);
+        let failed = world.failed.lock().unwrap();
+        assert_eq!((failed.len(), failed[0].conversation.clone()), (1, id()));
+        assert!(failed[0].error.contains("scripted 7"), "{}", failed[0].error);
+        assert!(world.compacted.lock().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn summaries_that_break_the_contract_are_refused() {
+    for (manner, breach) in [(Manner::TooLong, "at most"), (Manner::Blank, "blank")] {
+        let world = world_of(&Scripted::new(manner));
+        world.say((1..=40).map(|number| line(number, 60)));
+        match compact(&world).unwrap_err() {
+            MemoryError::Contract { strategy, breach: why } => {
+                assert_eq!(strategy.strategy, "scripted");
+                assert!(why.contains(breach), "{why}");
+            }
+            other => panic!("another error: {other}"),
+        }
+        assert!(world.summaries().is_empty());
+    }
+}
+
+#[test]
+fn a_failed_compaction_that_was_not_needed_does_not_stop_the_context() {
+    let world = world_of(&Scripted::new(Manner::FailsFrom(0)));
+    world.say(chat(40));
+    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(4_000))).unwrap();
+    assert_eq!(covered(&context), (1..=40).collect::<Vec<_>>());
+    assert!(context.notices.iter().any(|notice| notice.contains("compaction failed")), "{:?}", context.notices);
+}
+
+#[test]
+fn a_failed_compaction_that_was_needed_is_the_error() {
+    let world = world_of(&Scripted::new(Manner::FailsFrom(0)));
+    world.say(chat(40));
+    let error = block_on(world.talk.context("topic7", &ContextOptions::tokens(400))).unwrap_err();
+    assert!(matches!(error, MemoryError::Summarize(_)), "{error}");
+}
+
+#[test]
+fn a_compaction_that_cannot_help_is_not_paid_for() {
+    let summarizer = Scripted::new(Manner::Good);
+    let paid = Arc::clone(&summarizer);
+    // A summary costs more than any message here.
+    let policy = ViewPolicy { per_summary: 1_000, ..ViewPolicy::default() };
+    let world = World::with(|builder, _| builder.summarizer(paid).view_policy(policy));
+    world.say(chat(40));
+    for _ in 0..3 {
+        let report = compact(&world).unwrap();
+        assert_eq!((report.summaries, report.tokens_before), (0, report.tokens_after));
+    }
+    assert_eq!(summarizer.calls(), 0);
+    assert_eq!(world.levels(), [40, 0, 0, 0]);
+}
+
+/// Scores by length, or whatever it is told.
+#[derive(Debug)]
+struct Weigh(Option<f32>);
+
+impl ImportanceScorer for Weigh {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy { strategy: "weigh".into(), version: "1".into() }
+    }
+
+    fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
+        let score = |job: &ScoreJob<'_>| self.0.unwrap_or(if job.role == Role::User { 0.75 } else { 0.25 });
+        Ok(jobs.iter().map(score).collect())
+    }
+}
+
+#[test]
+fn scores_are_recorded_with_the_summaries() {
+    let world = World::with(|builder, _| builder.scorer(Arc::new(Weigh(None))));
+    world.say(chat(30));
+    compact(&world).unwrap();
+    let node = |n| block_on(world.talk.expand(NodeId::new(n).unwrap())).unwrap();
+    assert_eq!((node(1).importance, node(2).importance, node(30).importance), (0.75, 0.25, 0.5));
+    assert!(world.summaries().iter().all(|s| (s.body.metadata.importance - 0.5).abs() > 0.2), "summaries know them");
+}
+
+#[test]
+fn a_weight_that_somebody_gave_is_not_overwritten() {
+    let world = World::with(|builder, _| builder.scorer(Arc::new(Weigh(None))));
+    let heavy = NodeDraft { importance: 1.0, ..NodeDraft::new(line(1, 20), Timestamp::default(), 20) };
+    block_on(world.store.append(&id(), vec![heavy])).unwrap();
+    world.say((2..=30).map(|number| line(number, 20)));
+    compact(&world).unwrap();
+    let node = |n| block_on(world.talk.expand(NodeId::new(n).unwrap())).unwrap();
+    assert_eq!((node(1).importance, node(3).importance), (1.0, 0.75));
+}
+
+#[test]
+fn scores_outside_their_range_are_refused_and_nothing_is_recorded() {
+    for score in [1.5, -0.1, f32::NAN] {
+        let world = World::with(|builder, _| builder.scorer(Arc::new(Weigh(Some(score)))));
+        world.say(chat(30));
+        assert!(matches!(compact(&world), Err(MemoryError::Contract { .. })));
+        assert!(world.summaries().is_empty());
+        assert_eq!(block_on(world.talk.expand(NodeId::FIRST)).unwrap().importance.to_bits(), 0.5f32.to_bits());
+    }
+}
+
+/// Another process: records a summary of node 1 while this one waits for its first.
+#[derive(Debug)]
+struct Rival {
+    store: Arc<MemoryStore>,
+    inner: Arc<Scripted>,
+}
+
+impl Rival {
+    async fn interfere(&self) -> Result<(), StoreError> {
+        let body = SummaryDraft {
+            level: Level::Summary,
+            span: NodeRange::single(NodeId::FIRST),
+            children: Vec::new(),
+            text: "by the rival".into(),
+            tokens: 4,
+            metadata: SummaryMetadata::default(),
+            written_by: WrittenBy { strategy: "rival".into(), version: "1".into() },
+            input_hash: Hash::of_parts([b"rival".as_slice()]),
+        };
+        self.store.record(&id(), vec![Event::Summary(body)]).await.map(drop)
+    }
+}
+
+impl Summarizer for Rival {
+    fn identity(&self) -> WrittenBy {
+        self.inner.identity()
+    }
+
+    fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
+        Box::pin(async move {
+            if self.inner.calls() == 0 {
+                self.interfere()
+                    .await
+                    .map_err(|error| SummarizeError { strategy: self.identity(), source: error.into() })?;
+            }
+            self.inner.summarize(job).await
+        })
+    }
+}
+
+#[test]
+fn summaries_that_another_process_recorded_meanwhile_are_taken_over() {
+    let world =
+        World::with(|builder, store| builder.summarizer(Arc::new(Rival { store, inner: Scripted::new(Manner::Good) })));
+    world.say(chat(300));
+    compact(&world).unwrap();
+    assert_eq!(world.summaries()[0].body.text, "by the rival");
+    assert_eq!(world.levels().iter().sum::<u64>(), 300);
+    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(4_000))).unwrap();
+    assert_eq!(covered(&context), (1..=300).collect::<Vec<_>>());
+}

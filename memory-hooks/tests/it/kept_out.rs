@@ -1,0 +1,103 @@
+//! The needle: content that no summary may hold, and that recall still finds.
+
+use std::sync::Arc;
+
+use memory_core::{FirstWords, Message, NodeId, Summarizer};
+use memory_hooks::ContextOptions;
+use pollster::block_on;
+
+use crate::support::{Manner, Scripted, World, chat, covered, line};
+use memory_core::testing::ScanRetriever;
+
+const NEEDLE: &str = "QX-4471-93B";
+
+fn world_of(summarizer: Arc<dyn Summarizer>) -> World {
+    World::with(|builder, store| builder.summarizer(summarizer).retriever(Arc::new(ScanRetriever::new(store))))
+}
+
+/// 300 messages; the 40th holds the needle, the 41st and the 90th repeat it.
+fn conversation(needle: Message) -> Vec<Message> {
+    let mut messages = chat(300);
+    messages[39] = needle;
+    messages[40] = Message::assistant(format!("Noted: {NEEDLE} stays between us."));
+    messages[89] = Message::user(format!("about ({}/2): is it done?", NEEDLE.to_lowercase()));
+    messages
+}
+
+fn assert_kept_out(world: &World, what: &str) {
+    for summary in world.summaries() {
+        let text = format!("{} {:?}", summary.body.text, summary.body.metadata.topics).to_lowercase();
+        assert!(
+            !text.contains("4471"),
+            "{what}: {} {} holds the number: {text}",
+            summary.body.level,
+            summary.body.span
+        );
+        assert!(
+            !text.contains("vault"),
+            "{what}: {} {} holds the content: {text}",
+            summary.body.level,
+            summary.body.span
+        );
+    }
+}
+
+#[test]
+fn no_summary_of_any_level_holds_marked_content_whatever_the_strategy() {
+    let strategies: [(&str, Arc<dyn Summarizer>); 2] =
+        [("first words", Arc::new(FirstWords)), ("echo", Scripted::new(Manner::Echo))];
+    for (what, summarizer) in strategies {
+        let world = world_of(summarizer);
+        world.say(conversation(Message::user(format!("The vault opens with {NEEDLE}.")).kept_out_of_summaries()));
+        block_on(world.talk.compact(&())).unwrap();
+        assert_kept_out(&world, what);
+        // As small as it gets: every level up to one ARCHIVE over nearly everything.
+        for budget in [2_000, 1_000, 300, 60] {
+            let _ = block_on(world.talk.context("nothing in particular", &ContextOptions::tokens(budget)));
+            assert_kept_out(&world, what);
+        }
+        assert!(world.levels()[3] > 200, "the archives were written: {:?}", world.levels());
+    }
+}
+
+#[test]
+fn recall_still_finds_marked_content_word_for_word() {
+    let world = world_of(Scripted::new(Manner::Echo));
+    let needle = format!("The vault opens with {NEEDLE}.");
+    world.say(conversation(Message::user(&needle).kept_out_of_summaries()));
+    let context =
+        block_on(world.talk.context("What does the vault open with?", &ContextOptions::tokens(2_000))).unwrap();
+    assert!(context.text().contains(&format!("[Message 40, user]: {needle}")));
+    assert_eq!(covered(&context), (1..=300).collect::<Vec<_>>());
+    assert_eq!(block_on(world.talk.expand(NodeId::new(40).unwrap())).unwrap().message.text(), needle);
+}
+
+#[test]
+fn a_user_who_asks_for_it_is_heard_at_append() {
+    let world = world_of(Scripted::new(Manner::Echo));
+    let asking = Message::user(format!("The vault opens with {NEEDLE}. Keep that out of any summary."));
+    let mut messages = conversation(asking);
+    messages[59] = Message::assistant("Keep the agenda out of any summary, they said.");
+    world.say(messages);
+    let marked = |node| block_on(world.talk.expand(NodeId::new(node).unwrap())).unwrap().message.keep_out_of_summaries;
+    assert!(marked(40));
+    assert!(!marked(60), "only a user can ask");
+    block_on(world.talk.compact(&())).unwrap();
+    assert_kept_out(&world, "asked");
+}
+
+#[test]
+fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
+    let world = world_of(Scripted::new(Manner::Echo));
+    world.say([Message::user(format!("{NEEDLE} is the reference that I was given on the telephone"))]);
+    world.say((2..=30).map(|number| line(number, 200)));
+    block_on(world.talk.compact(&())).unwrap();
+    assert!(world.summaries().iter().any(|summary| summary.body.text.contains(NEEDLE)), "nobody had asked yet");
+    world.say([Message::user(format!("Never put {NEEDLE} into a summary."))]);
+    let context = block_on(world.talk.context("unrelated", &ContextOptions::tokens(1_500))).unwrap();
+    for piece in &context.pieces {
+        if matches!(piece.kind, memory_hooks::PieceKind::Summary(_)) {
+            assert!(!piece.text.contains(NEEDLE), "{}", piece.text);
+        }
+    }
+}

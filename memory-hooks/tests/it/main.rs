@@ -1,0 +1,14 @@
+//! Behaviour of a memory as a whole, over the fakes of `memory-core`.
+
+#[cfg(test)]
+mod compaction;
+#[cfg(test)]
+mod context;
+#[cfg(test)]
+mod kept_out;
+#[cfg(test)]
+mod recall_hook;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod traps;
