@@ -163,8 +163,8 @@ impl ExactIndex {
 
     fn flush_all(&self) -> Result<(), VectorError> {
         let all: Vec<_> = self.lock().values().cloned().collect();
-        let loaded = all.iter().filter_map(|entry| entry.get());
-        loaded.map(|held| held.write().unwrap_or_else(PoisonError::into_inner).flush()).collect()
+        let mut loaded = all.iter().filter_map(|entry| entry.get());
+        loaded.try_for_each(|held| held.write().unwrap_or_else(PoisonError::into_inner).flush())
     }
 }
 

@@ -159,6 +159,29 @@ fn damage_in_a_sealed_segment_is_named_and_the_rest_goes_on() {
 }
 
 #[test]
+fn what_was_proven_durable_is_never_cut_from_the_last_segment() {
+    let (appends, format, whole) = one_segment();
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("log")).unwrap();
+    fs::write(dir.path().join("FORMAT"), format).unwrap();
+    let mut hurt = whole.clone();
+    hurt[64 + 52 + 20] ^= 1;
+    let middle = hurt.len() / 2;
+    hurt[middle] ^= 1;
+    let file = dir.path().join("log/0001.seg");
+    fs::write(&file, &hurt).unwrap();
+
+    let store = LogStore::open(dir.path()).unwrap();
+    assert_eq!(store.report().torn, None);
+    assert!(store.report().damage.iter().any(|damage| damage.offset > 64), "{:?}", store.report().damage);
+    drop(store);
+    assert_eq!(fs::read(&file).unwrap(), hurt, "not a byte of it is changed");
+    // With the bits turned back everything is there.
+    fs::write(&file, whole).unwrap();
+    assert_eq!(shown(&LogStore::open(dir.path()).unwrap()).unwrap(), shown(&model(appends)).unwrap());
+}
+
+#[test]
 fn a_lost_node_is_damage_and_its_neighbours_keep_their_numbers() {
     let dir = sample_store();
     let truth = model(&requests());

@@ -1,0 +1,160 @@
+//! A store of each format that was ever written, opened for ever.
+
+use std::{env, fs, path::Path, sync::Arc};
+
+use memory_core::{
+    ContentBlock, ConversationId, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId,
+    NodeRange, Relation, RelationKind, Role, Store, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
+    WrittenBy,
+};
+use memory_store::LogStore;
+
+/// The root of conversation `talk` in `golden/format-1`.
+const FORMAT_1_ROOT: &str = include_str!("golden/format-1/talk.root");
+
+fn node(position: u64) -> NodeId {
+    NodeId::new(position).unwrap()
+}
+
+fn talk() -> ConversationId {
+    ConversationId::new("talk").unwrap()
+}
+
+fn drafts() -> Vec<NodeDraft> {
+    let json = |text: &str| Json::new(text).unwrap();
+    let at = |seconds: i64| Timestamp::from_millis(1_772_442_840_000 + seconds * 1_000);
+    let mut question = NodeDraft::new(Message::user("How many rows?\nExactly.").by("Ann"), at(0), 9);
+    question.message.key = MessageKey::new("q-1").ok();
+    question.message.metadata.insert("session".into(), json("1.0"));
+    question.topics = vec!["rows".into(), "counts".into()];
+    let call = ContentBlock::ToolUse { id: "t1".into(), name: "count".into(), input: json(r#"{"b": 1, "a":[]}"#) };
+    let reasoning = ContentBlock::Reasoning { text: "ask the table".into(), signature: Some("sig".into()) };
+    let ask = Message { content: vec![reasoning, call], ..Message::assistant("") };
+    let picture = Media::Bytes { media_type: "image/png".into(), data: Arc::from([0x89u8, b'P', 0, 255]) };
+    let result = ContentBlock::ToolResult {
+        tool_use_id: "t1".into(),
+        content: vec![ContentBlock::Text("41 rows".into()), ContentBlock::Image(picture)],
+        is_error: true,
+    };
+    let tool = Message { role: Role::Tool, content: vec![result], ..Message::user("") };
+    let document = ContentBlock::Document {
+        title: Some("plan".into()),
+        media: Media::Text { media_type: "text/plain".into(), text: "step one".into() },
+    };
+    let odd = ContentBlock::Unknown(json(r#"{"type":"new","z":1}"#));
+    let image = ContentBlock::Image(Media::Url("https://example.com/a.png".into()));
+    let answer = Message { content: vec![document, odd, image], ..Message::assistant("") };
+    let mut last = NodeDraft::new(answer.kept_out_of_summaries(), at(3), 30);
+    last.importance = 0.875;
+    last.relates_to = Some(Relation { to: node(1), kind: RelationKind::FollowUp });
+    vec![question, NodeDraft::new(ask, at(1), 12), NodeDraft::new(tool, at(2), 4), last]
+}
+
+fn summary(level: Level, last: u64, children: &[u64]) -> SummaryDraft {
+    SummaryDraft {
+        level,
+        span: NodeRange::new(node(1), node(last)).unwrap(),
+        children: children.iter().filter_map(|n| SummaryId::new(*n)).collect(),
+        text: "Ann wants an exact count.".into(),
+        tokens: 7,
+        metadata: SummaryMetadata {
+            importance: 0.5,
+            topics: vec!["rows".into()],
+            has_decision: true,
+            has_code: false,
+            line_count: 2,
+        },
+        written_by: WrittenBy { strategy: "extractive".into(), version: "1".into() },
+        input_hash: Hash::from_bytes([3; 32]),
+    }
+}
+
+fn events() -> Vec<Event> {
+    let scored_by = WrittenBy { strategy: "rules".into(), version: "1".into() };
+    vec![
+        Event::Summary(summary(Level::Summary, 1, &[])),
+        Event::Summary(summary(Level::Meta, 1, &[1])),
+        Event::Importance { node: node(2), importance: 0.25, scored_by },
+        Event::Pin { node: node(1), pinned: true },
+        Event::Title("Counting".into()),
+        Event::Tags(vec!["work".into(), "data".into()]),
+    ]
+}
+
+async fn check(store: &LogStore) {
+    let expected: Vec<Node> = (1u64..)
+        .zip(drafts())
+        .map(|(position, draft)| Node {
+            id: node(position),
+            line_count: draft.message.line_count(),
+            message: draft.message,
+            at: draft.at,
+            tokens: draft.tokens,
+            importance: if position == 2 { 0.25 } else { draft.importance },
+            topics: draft.topics,
+            relates_to: draft.relates_to,
+            pinned: position == 1,
+        })
+        .collect();
+    let all = NodeRange::first_n(9).unwrap();
+    assert_eq!(store.nodes(&talk(), all).await.unwrap(), expected);
+    let summaries = [summary(Level::Summary, 1, &[]), summary(Level::Meta, 1, &[1])];
+    let summaries = (0..).zip(summaries).map(|(index, body)| Summary { id: SummaryId::from_index(index), body });
+    assert!(store.summaries(&talk()).await.unwrap().into_iter().eq(summaries));
+    let state = store.conversation(&talk()).await.unwrap();
+    assert_eq!((state.title.as_deref(), state.tags), (Some("Counting"), vec!["data".to_owned(), "work".to_owned()]));
+    let key = MessageKey::new("q-1").unwrap();
+    assert_eq!(store.find_key(&talk(), &key).await.unwrap(), Some(node(1)));
+    let names: Vec<_> = store.conversations().await.unwrap().iter().map(|state| state.id.to_string()).collect();
+    assert_eq!(names, ["other", "talk"]);
+    assert!(store.verify(None).await.unwrap().is_whole());
+}
+
+/// Writes the sample that the golden stores hold.
+async fn write(path: &Path) -> LogStore {
+    let store = LogStore::open(path).unwrap();
+    let (first, rest) = (drafts()[..1].to_vec(), drafts()[1..].to_vec());
+    store.append(&talk(), first).await.unwrap();
+    store.append(&ConversationId::new("other").unwrap(), drafts()[1..2].to_vec()).await.unwrap();
+    store.append(&talk(), rest).await.unwrap();
+    store.record(&talk(), events()).await.unwrap();
+    store
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to.join("log")).unwrap();
+    for file in ["FORMAT", "log/0001.seg"] {
+        fs::copy(from.join(file), to.join(file)).unwrap();
+    }
+}
+
+#[test]
+fn a_store_of_format_1_opens_for_ever() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1");
+    let dir = tempfile::tempdir().unwrap();
+    copy(&golden, dir.path());
+    let root = |store: &LogStore| pollster::block_on(store.verify(Some(&talk()))).unwrap().root.to_string();
+    for store in [LogStore::open_read_only(dir.path()).unwrap(), LogStore::open(dir.path()).unwrap()] {
+        assert!(store.report().damage.is_empty() && store.report().torn.is_none(), "{:?}", store.report());
+        pollster::block_on(check(&store));
+        assert_eq!(root(&store), FORMAT_1_ROOT.trim());
+    }
+    // It can be written to as well.
+    let store = LogStore::open(dir.path()).unwrap();
+    pollster::block_on(store.append(&talk(), drafts()[1..2].to_vec())).unwrap();
+    assert_eq!(pollster::block_on(store.conversation(&talk())).unwrap().nodes, 5);
+}
+
+/// With `MEMORY_GOLDEN=DIR` it leaves the store there, as the golden store of a new format.
+#[test]
+fn this_version_writes_what_the_golden_store_holds() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = pollster::block_on(write(dir.path()));
+    pollster::block_on(check(&store));
+    let root = pollster::block_on(store.verify(Some(&talk()))).unwrap().root;
+    drop(store);
+    if let Some(golden) = env::var_os("MEMORY_GOLDEN") {
+        copy(dir.path(), Path::new(&golden));
+        fs::write(Path::new(&golden).join("talk.root"), format!("{root}\n")).unwrap();
+    }
+}
