@@ -1,1 +1,42 @@
-//! Strategies loaded at run time through a stable ABI, and the registry of all strategies.
+//! The registry of all strategies, built in and loaded at run time from libraries that speak `memory-plugin-abi`.
+//!
+//! A plugin is checked before it is opened, called on threads of the host's own under a deadline, and its answers are
+//! checked against the contract. One that fails again and again is quarantined, and a built-in strategy answers in
+//! its place. A call that never returns cannot be ended: it is given up, and its thread replaced up to a bound.
+//!
+//! **Trust.** A plugin runs inside this process with all its rights. The checks guard against accidents (a truncated
+//! copy, another interface, a panic), not against malice: load only what you would run. Libraries are never unloaded.
+//!
+//! Non-goals: isolation in another process, writing strategies (`memory-strategies`), the interface
+//! (`memory-plugin-abi`). No type of abi_stable is public here.
+//!
+//! ```
+//! use memory_plugins::Registry;
+//!
+//! let mut registry = Registry::with_builtins();
+//! for loaded in registry.load_dir("plugins".as_ref()) {
+//!     match loaded {
+//!         Ok(plugin) => println!("loaded {} {}", plugin.name, plugin.version),
+//!         Err(error) => eprintln!("{error}"),
+//!     }
+//! }
+//! let summarizer = registry.summarizer("extractive").unwrap();
+//! assert_eq!(summarizer.identity().strategy, "extractive");
+//! assert_eq!(registry.summarizer("extractiv").unwrap_err().nearest, ["extractive"]);
+//! ```
+
+mod call;
+mod convert;
+mod error;
+mod health;
+mod image;
+mod library;
+mod options;
+mod registry;
+mod scorer;
+mod summarizer;
+mod workers;
+
+pub use error::{CallError, LoadError, UnknownStrategy};
+pub use options::PluginOptions;
+pub use registry::{Origin, PluginInfo, Registry, StrategyKind};

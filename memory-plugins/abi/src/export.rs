@@ -3,7 +3,7 @@
 /// Exports a type that implements [`SummarizerPlugin`](crate::v1::SummarizerPlugin) as the summarizer of this
 /// library. Once in a crate, whose type is `cdylib`; the version is the crate's.
 ///
-/// ```ignore
+/// ```text
 /// memory_plugin_abi::export_summarizer! {
 ///     plugin: MySummarizer,
 ///     name: "my-summarizer",

@@ -27,7 +27,7 @@
 //!
 //!     fn summarize(&self, job: &SummaryJob<'_>, host: &dyn SummaryHost) -> Result<Written, Failure> {
 //!         let mut text = String::new();
-//!         for source in &job.sources {
+//!         for source in job.sources {
 //!             let longer = format!("{text} {}", source.text.as_str().split_whitespace().last().unwrap_or_default());
 //!             if host.count_tokens(longer.as_str().into()) > job.max_tokens {
 //!                 break;

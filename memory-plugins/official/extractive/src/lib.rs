@@ -1,1 +1,25 @@
-//! The extractive summarizer as a plugin.
+//! The extractive summarizer as a plugin, under the name `official-extractive`: the built-in one keeps the plain name.
+
+#[path = "../../bridge.rs"]
+mod bridge;
+
+use memory_plugin_abi::v1::{Failure, SummarizerPlugin, SummaryHost, SummaryJob, Written};
+use memory_strategies::Extractive;
+
+struct Plugin;
+
+impl SummarizerPlugin for Plugin {
+    fn new(_configuration: &str) -> Result<Self, Failure> {
+        Ok(Self)
+    }
+
+    fn summarize(&self, job: &SummaryJob<'_>, host: &dyn SummaryHost) -> Result<Written, Failure> {
+        bridge::summarize(job, host, |job| Extractive.write(job))
+    }
+}
+
+memory_plugin_abi::export_summarizer! {
+    plugin: Plugin,
+    name: "official-extractive",
+    description: "The sentences that say most: decisions, figures, names.",
+}

@@ -1,1 +1,25 @@
-//! The first-words summarizer as a plugin.
+//! The first-words summarizer as a plugin, under the name `official-first-words`: the built-in one keeps the plain name.
+
+#[path = "../../bridge.rs"]
+mod bridge;
+
+use memory_plugin_abi::v1::{Failure, SummarizerPlugin, SummaryHost, SummaryJob, Written};
+use memory_strategies::FirstWords;
+
+struct Plugin;
+
+impl SummarizerPlugin for Plugin {
+    fn new(_configuration: &str) -> Result<Self, Failure> {
+        Ok(Self)
+    }
+
+    fn summarize(&self, job: &SummaryJob<'_>, host: &dyn SummaryHost) -> Result<Written, Failure> {
+        bridge::summarize(job, host, FirstWords::write)
+    }
+}
+
+memory_plugin_abi::export_summarizer! {
+    plugin: Plugin,
+    name: "official-first-words",
+    description: "The first eight words of each message.",
+}

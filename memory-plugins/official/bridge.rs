@@ -1,0 +1,75 @@
+//! Runs a summarizer of `memory-strategies` behind the plugin ABI; a module of each official plugin.
+
+use std::fmt;
+
+use memory_core::{
+    Level, NodeId, NodeRange, Role, SummaryJob, SummaryMetadata, SummarySource, TokenCounter, WrittenSummary,
+};
+use memory_plugin_abi::v1;
+
+/// Has `write` write the summary that `job` asks for.
+pub(crate) fn summarize(
+    job: &v1::SummaryJob<'_>,
+    host: &dyn v1::SummaryHost,
+    write: impl FnOnce(&SummaryJob<'_>) -> WrittenSummary,
+) -> Result<v1::Written, v1::Failure> {
+    let sources = job.sources.iter().map(source).collect::<Result<Vec<_>, _>>()?;
+    let level = Level::from_number(job.level.0).ok_or_else(|| v1::Failure::new("no such level"))?;
+    let previous = Some(job.previous.as_str()).filter(|previous| !previous.is_empty());
+    let counter = HostCounter(host);
+    let written =
+        write(&SummaryJob { level, sources: &sources, previous, max_tokens: job.max_tokens, counter: &counter });
+    let flag = |set: bool, flag: v1::Flags| if set { flag } else { v1::Flags::default() };
+    Ok(v1::Written {
+        text: written.text.into(),
+        topics: written.metadata.topics.into_iter().map(Into::into).collect(),
+        importance: written.metadata.importance,
+        flags: flag(written.metadata.has_decision, v1::Flags::HAS_DECISION)
+            .with(flag(written.metadata.has_code, v1::Flags::HAS_CODE)),
+    })
+}
+
+fn source(source: &v1::Source<'_>) -> Result<SummarySource, v1::Failure> {
+    let first = NodeId::new(source.first_node);
+    let nodes = first.zip(NodeId::new(source.last_node)).and_then(|(first, last)| NodeRange::new(first, last));
+    let role = match source.role {
+        v1::Role::NONE => None,
+        v1::Role::ASSISTANT => Some(Role::Assistant),
+        v1::Role::SYSTEM => Some(Role::System),
+        v1::Role::TOOL => Some(Role::Tool),
+        // Roles to come are somebody who speaks.
+        _ => Some(Role::User),
+    };
+    Ok(SummarySource {
+        nodes: nodes.ok_or_else(|| v1::Failure::new("a source stands for no nodes"))?,
+        role,
+        speaker: source.speaker.to_string(),
+        text: source.text.to_string(),
+        metadata: SummaryMetadata {
+            importance: source.importance,
+            topics: source.topics.iter().map(ToString::to_string).collect(),
+            has_decision: source.flags.has(v1::Flags::HAS_DECISION),
+            has_code: source.flags.has(v1::Flags::HAS_CODE),
+            line_count: source.line_count,
+        },
+    })
+}
+
+/// Counts as the host does.
+struct HostCounter<'a>(&'a dyn v1::SummaryHost);
+
+impl fmt::Debug for HostCounter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HostCounter")
+    }
+}
+
+impl TokenCounter for HostCounter<'_> {
+    fn name(&self) -> &'static str {
+        "host"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        self.0.count_tokens(text.into())
+    }
+}

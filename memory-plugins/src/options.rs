@@ -1,0 +1,46 @@
+//! How plugins are run.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use memory_core::{ImportanceScorer, Summarizer};
+use memory_strategies::{Extractive, Rules};
+
+/// How plugins are run. Begin with [`PluginOptions::default`] and change what differs.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PluginOptions {
+    /// How long a call may take, waiting for a thread included; 10 s.
+    pub deadline: Duration,
+    /// Threads that call plugins, at least 1; 4. They start when they are needed.
+    pub workers: usize,
+    /// Calls that may wait for a thread; 256. More are refused at once.
+    pub queue: usize,
+    /// Threads that are replaced because their call never returned; 8. Beyond it calls wait.
+    pub replacements: usize,
+    /// Failures in a row after which a plugin is asked no more, at least 1; 3.
+    pub failures: u32,
+    /// The largest file that is opened, in bytes; 256 MiB.
+    pub largest_file: u64,
+    /// Answers in place of a quarantined summarizer; `extractive`.
+    pub fallback_summarizer: Arc<dyn Summarizer>,
+    /// Answers in place of a quarantined scorer; `rules`.
+    pub fallback_scorer: Arc<dyn ImportanceScorer>,
+    /// Configurations as JSON text, by the plugin's name.
+    pub configurations: BTreeMap<String, String>,
+}
+
+impl Default for PluginOptions {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(10),
+            workers: 4,
+            queue: 256,
+            replacements: 8,
+            failures: 3,
+            largest_file: 256 << 20,
+            fallback_summarizer: Arc::new(Extractive),
+            fallback_scorer: Arc::new(Rules),
+            configurations: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A plugin's summarizer as the core's port.
+
+use std::{fmt, sync::Arc};
+
+use abi_stable::{
+    sabi_trait::TD_Opaque,
+    std_types::{RResult, RStr},
+};
+use memory_core::{BoxFuture, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary};
+use memory_plugin_abi::v1;
+
+use crate::{
+    call::Call,
+    convert::{OwnedSummaryJob, failure, log, written},
+    error::CallError,
+    health::Health,
+    workers::Workers,
+};
+
+/// Asks a plugin for summaries, and checks them. Quarantined, it is its fallback, by name too.
+pub(crate) struct PluginSummarizer {
+    identity: WrittenBy,
+    object: Arc<v1::SummarizerBox>,
+    workers: Arc<Workers>,
+    health: Health,
+    fallback: Arc<dyn Summarizer>,
+}
+
+impl PluginSummarizer {
+    pub(crate) fn new(
+        identity: WrittenBy,
+        object: v1::SummarizerBox,
+        workers: Arc<Workers>,
+        failures: u32,
+        fallback: Arc<dyn Summarizer>,
+    ) -> Self {
+        let health = Health::new(&identity.strategy, failures);
+        Self { identity, object: Arc::new(object), workers, health, fallback }
+    }
+
+    async fn ask(&self, job: &SummaryJob<'_>) -> Result<WrittenSummary, CallError> {
+        let owned = OwnedSummaryJob {
+            level: job.level,
+            sources: job.sources.to_vec(),
+            previous: job.previous.map(str::to_owned),
+            max_tokens: job.max_tokens,
+        };
+        let object = Arc::clone(&self.object);
+        let plugin = self.identity.strategy.clone();
+        let answer = self.workers.call(Some(job.counter), move |call| {
+            let host = Host { call, plugin: &plugin };
+            match owned.lend(|job| object.summarize(job, v1::SummaryHost_TO::from_ptr(&host, TD_Opaque))) {
+                RResult::ROk(answer) => written(answer),
+                RResult::RErr(reason) => Err(failure(&reason)),
+            }
+        });
+        let summary = answer.await?;
+        let tokens = job.counter.count(&summary.text);
+        if tokens > job.max_tokens {
+            return Err(CallError::TooLong { tokens, max_tokens: job.max_tokens });
+        }
+        let silent = job.sources.iter().all(|source| source.text.trim().is_empty());
+        if summary.text.trim().is_empty() && !silent {
+            return Err(CallError::Breach("a blank summary of sources that are not".to_owned()));
+        }
+        Ok(summary)
+    }
+}
+
+impl fmt::Debug for PluginSummarizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { identity, health, .. } = self;
+        f.debug_struct("PluginSummarizer").field("identity", identity).field("health", health).finish_non_exhaustive()
+    }
+}
+
+impl Summarizer for PluginSummarizer {
+    fn identity(&self) -> WrittenBy {
+        if self.health.is_quarantined() { self.fallback.identity() } else { self.identity.clone() }
+    }
+
+    fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
+        Box::pin(async move {
+            if self.health.is_quarantined() {
+                return self.fallback.summarize(job).await;
+            }
+            let outcome = self.ask(&job).await;
+            self.health.record(&outcome);
+            outcome.map_err(|error| SummarizeError { strategy: self.identity.clone(), source: error.into() })
+        })
+    }
+}
+
+/// The host's services to one call.
+struct Host<'a> {
+    call: &'a Call<WrittenSummary>,
+    plugin: &'a str,
+}
+
+impl v1::SummaryHost for Host<'_> {
+    fn count_tokens(&self, text: RStr<'_>) -> u32 {
+        self.call.count(text.as_str())
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.call.is_over()
+    }
+
+    fn log(&self, level: v1::LogLevel, message: RStr<'_>) {
+        log(self.plugin, level, message);
+    }
+}
+
+#[cfg(test)]
+mod tests;

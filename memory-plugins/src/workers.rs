@@ -1,0 +1,264 @@
+//! The threads that call plugins, and the clock that gives up calls.
+
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    thread,
+    time::{Duration, Instant},
+};
+
+use memory_core::TokenCounter;
+
+use crate::{
+    call::{Answer, Call, Expire},
+    error::CallError,
+    options::PluginOptions,
+};
+
+/// A bounded set of threads that run calls under a deadline.
+///
+/// A thread cannot be ended from outside, so a call past its deadline is given up: its caller is answered, its thread
+/// counts as stuck and another takes its place, up to a bound. When the stuck call does return, the thread that is too
+/// many ends. The threads end when the last handle is dropped and what was asked is answered.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    work: Condvar,
+    tick: Condvar,
+    limits: Limits,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    deadline: Duration,
+    workers: usize,
+    queue: usize,
+    replacements: usize,
+}
+
+/// Runs one call; true when the call had been given up meanwhile.
+type Job = Box<dyn FnOnce() -> bool + Send>;
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Job>,
+    deadlines: BinaryHeap<Reverse<Deadline>>,
+    threads: usize,
+    idle: usize,
+    /// Threads whose call was given up. Below 0 for a moment when a call returns as it is given up.
+    stuck: isize,
+    /// The clock runs.
+    clock: bool,
+    /// When the clock looks again by itself.
+    next_look: Option<Instant>,
+    closed: bool,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { threads, idle, stuck, .. } = self;
+        f.debug_struct("State")
+            .field("threads", threads)
+            .field("idle", idle)
+            .field("stuck", stuck)
+            .finish_non_exhaustive()
+    }
+}
+
+impl State {
+    /// Calls that are over leave their deadlines behind; those in front are swept away.
+    fn sweep(&mut self) {
+        while self.deadlines.peek().is_some_and(|Reverse(deadline)| deadline.call.strong_count() == 0) {
+            self.deadlines.pop();
+        }
+    }
+}
+
+struct Deadline {
+    at: Instant,
+    call: Weak<dyn Expire>,
+}
+
+impl Ord for Deadline {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.at.cmp(&other.at)
+    }
+}
+
+impl PartialOrd for Deadline {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Deadline {
+    fn eq(&self, other: &Self) -> bool {
+        self.at == other.at
+    }
+}
+
+impl Eq for Deadline {}
+
+impl Workers {
+    pub(crate) fn new(options: &PluginOptions) -> Self {
+        let limits = Limits {
+            deadline: options.deadline,
+            workers: options.workers.max(1),
+            queue: options.queue,
+            replacements: options.replacements,
+        };
+        let shared = Shared { state: Mutex::default(), work: Condvar::new(), tick: Condvar::new(), limits };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Has a worker run `work`. The answer counts tokens with `counter` while it is awaited.
+    pub(crate) fn call<'a, T: Send + 'static>(
+        &self,
+        counter: Option<&'a dyn TokenCounter>,
+        work: impl FnOnce(&Call<T>) -> Result<T, CallError> + Send + 'static,
+    ) -> Answer<'a, T> {
+        let call = Arc::new(Call::new());
+        let job = {
+            let call = Arc::clone(&call);
+            Box::new(move || {
+                if !call.begin() {
+                    return false;
+                }
+                let outcome = catch_unwind(AssertUnwindSafe(|| work(&call))).unwrap_or_else(|payload| {
+                    std::mem::forget(payload);
+                    Err(CallError::Panicked("beyond its guard".to_owned()))
+                });
+                call.finish(outcome)
+            })
+        };
+        let expiring: Arc<dyn Expire> = Arc::<Call<T>>::clone(&call);
+        if let Err(error) = Shared::submit(&self.shared, job, Arc::downgrade(&expiring)) {
+            call.finish(Err(error));
+        }
+        Answer { call, counter }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.work.notify_all();
+        self.shared.tick.notify_all();
+    }
+}
+
+impl Shared {
+    fn submit(this: &Arc<Self>, job: Job, call: Weak<dyn Expire>) -> Result<(), CallError> {
+        let mut state = this.lock();
+        if state.queue.len() >= this.limits.queue.max(1) {
+            return Err(CallError::Busy);
+        }
+        if !state.clock {
+            state.clock = this.spawn("memory-plugin-clock", Self::run_clock);
+            if !state.clock {
+                return Err(CallError::Busy);
+            }
+        }
+        state.queue.push_back(job);
+        state.sweep();
+        let at = Instant::now() + this.limits.deadline;
+        state.deadlines.push(Reverse(Deadline { at, call }));
+        this.staff(&mut state);
+        let clock_sleeps_past = state.next_look.is_none_or(|look| look > at);
+        drop(state);
+        this.work.notify_one();
+        if clock_sleeps_past {
+            this.tick.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Starts a thread when there is more work than idle threads and one may be started.
+    fn staff(self: &Arc<Self>, state: &mut State) {
+        if state.queue.len() > state.idle
+            && state.threads < self.most_threads(state)
+            && self.spawn("memory-plugin", Self::run_worker)
+        {
+            state.threads += 1;
+        }
+    }
+
+    fn most_threads(&self, state: &State) -> usize {
+        self.limits.workers + usize::try_from(state.stuck).unwrap_or(0).min(self.limits.replacements)
+    }
+
+    fn spawn(self: &Arc<Self>, name: &str, run: fn(&Arc<Self>)) -> bool {
+        let this = Arc::clone(self);
+        let spawned = thread::Builder::new().name(name.to_owned()).spawn(move || run(&this));
+        if let Err(error) = &spawned {
+            tracing::warn!(%error, "no thread to call plugins");
+        }
+        spawned.is_ok()
+    }
+
+    fn run_worker(self: &Arc<Self>) {
+        let mut state = self.lock();
+        loop {
+            let Some(job) = state.queue.pop_front() else {
+                if state.closed {
+                    break;
+                }
+                state.idle += 1;
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.idle -= 1;
+                continue;
+            };
+            drop(state);
+            let was_given_up = job();
+            state = self.lock();
+            if was_given_up {
+                state.stuck -= 1;
+                if state.threads > self.most_threads(&state) {
+                    break;
+                }
+            }
+        }
+        state.threads -= 1;
+    }
+
+    fn run_clock(self: &Arc<Self>) {
+        let mut state = self.lock();
+        loop {
+            state.sweep();
+            state.next_look = state.deadlines.peek().map(|Reverse(deadline)| deadline.at);
+            let Some(next) = state.next_look else {
+                if state.closed {
+                    break;
+                }
+                state = self.tick.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = next.saturating_duration_since(Instant::now());
+            if !left.is_zero() {
+                state = self.tick.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
+            let call = state.deadlines.pop().and_then(|Reverse(deadline)| deadline.call.upgrade());
+            drop(state);
+            let stuck = call.is_some_and(|call| call.expire(self.limits.deadline));
+            state = self.lock();
+            state.stuck += isize::from(stuck);
+            self.staff(&mut state);
+        }
+        state.clock = false;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;
