@@ -1,4 +1,30 @@
 //! The append-only log and the vector indexes beside it.
+//!
+//! [`LogStore`] keeps conversations for ever: an append returns when it is on disk, a crash loses nothing that
+//! was acknowledged, and damage is found, named and read around. [`ExactIndex`] is a cache of vectors: losing
+//! it loses time, never data. `docs/format.md` defines every byte of both.
+//!
+//! Non-goals: deciding what to keep or show (that is `memory-core`), embedding, searching by words.
+//!
+//! ```
+//! use memory_core::{ConversationId, Message, NodeDraft, Store, Timestamp};
+//! use memory_store::LogStore;
+//!
+//! # pollster::block_on(async {
+//! # let dir = tempfile::tempdir()?;
+//! # let path = dir.path();
+//! let store = LogStore::open(path)?;
+//! let talk = ConversationId::new("talk")?;
+//! let draft = NodeDraft::new(Message::user("The budget is 4,200 euros."), Timestamp::from_millis(0), 8);
+//! let appended = store.append(&talk, vec![draft]).await?;
+//!
+//! drop(store);
+//! let store = LogStore::open(path)?;
+//! let node = store.node(&talk, appended[0].node).await?;
+//! assert_eq!(node.message.text(), "The budget is 4,200 euros.");
+//! assert!(store.verify(None).await?.is_whole());
+//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+//! ```
 
 mod log;
 mod vector;

@@ -1,4 +1,5 @@
 //! A store of each format that was ever written, opened for ever.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
 use std::{env, fs, path::Path, sync::Arc};
 

@@ -1,4 +1,5 @@
 //! Several processes and one store: killed in the middle of writing, and kept apart while they live.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{
     collections::BTreeMap,

@@ -28,22 +28,24 @@ use super::{
 
 /// How a log is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct LogOptions {
-    /// Where a segment is full, in bytes; 4 KiB to 1 GiB. A batch that is longer gets a segment of its own.
-    pub segment_bytes: u32,
-    /// Bytes of messages that may wait for the disk; beyond that, callers wait before they are let in.
-    pub queue_bytes: usize,
+    segment_bytes: u32,
+    queue_bytes: usize,
 }
 
 impl LogOptions {
-    const SEGMENT_BYTES: std::ops::RangeInclusive<u32> = 4 << 10..=1 << 30;
-
-    /// The defaults with another size of segments, in bytes; taken as the nearest end of 4 KiB to 1 GiB.
+    /// Where a segment is full: `bytes`, or the nearest end of 4 KiB to 1 GiB. A batch that is longer gets a
+    /// segment of its own.
     #[must_use]
-    pub fn with_segment_bytes(mut self, bytes: u32) -> Self {
-        self.segment_bytes = bytes.clamp(*Self::SEGMENT_BYTES.start(), *Self::SEGMENT_BYTES.end());
-        self
+    pub fn with_segment_bytes(self, bytes: u32) -> Self {
+        Self { segment_bytes: bytes.clamp(4 << 10, 1 << 30), ..self }
+    }
+
+    /// How many bytes of messages may wait for the disk. Beyond that callers wait before they are let in, so
+    /// that a slow disk fills no memory.
+    #[must_use]
+    pub fn with_queue_bytes(self, bytes: usize) -> Self {
+        Self { queue_bytes: bytes, ..self }
     }
 }
 
@@ -57,8 +59,10 @@ impl Default for LogOptions {
 /// Conversations in an append-only log on disk.
 ///
 /// An append returns once its bytes were synced; everything that waits at that moment shares the sync. One
-/// process writes at a time, others may [read](Self::open_read_only). Work with the file system happens
-/// inside of the futures' `poll`, short reads apart on a thread of the store's own; no runtime is needed.
+/// process writes at a time, others may [read](Self::open_read_only).
+///
+/// It needs no runtime: writing happens on a thread of its own, verification on another, and the short reads
+/// where the future is polled. The log is on a file system of a Unix-like system, with `flock`.
 ///
 /// Dropping the store waits for what was let in to be written.
 #[derive(Debug)]
