@@ -1,10 +1,15 @@
 //! Stores on a disk that fails at its n-th operation, for every n.
 
-use std::{io, path::Path, sync::Arc};
+use std::{
+    io,
+    path::Path,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
 
 use memory_core::{Store, StoreError};
 
-use super::sample::{Request, model, perform, requests, shown, tiny_segments};
+use super::sample::{Request, all, draft, id, model, node, perform, requests, shown, tiny_segments};
 use crate::{
     LogStore,
     log::media::{
@@ -55,6 +60,8 @@ fn run(disk: &SimDisk) -> Outcome {
             }
         }
     }
+    // Whatever failed, it shows what it acknowledged, and nothing else.
+    assert_eq!(shown(&store).unwrap(), shown(&model(&outcome.acknowledged)).unwrap());
     outcome
 }
 
@@ -97,6 +104,43 @@ fn lossless_whatever_operation_the_power_fails_at() {
             let held = check(&store, &outcome, &context);
             go_on(&store, held, &context);
         }
+    }
+}
+
+#[test]
+fn lossless_for_every_caller_of_a_group_that_loses_power() {
+    const CALLERS: usize = 30;
+    for at in 0..120 {
+        let disk = empty_disk();
+        let store = open(&disk).unwrap();
+        disk.fail_after(at, Fault::PowerLoss);
+        let a = id("a");
+        let mut appends: Vec<_> = (0..CALLERS).map(|n| store.append(&a, vec![draft(n, n * 20)])).collect();
+        // All are let in before the first answer is waited for, so that they share commit groups as the writer
+        // thread finds them.
+        let mut context = Context::from_waker(Waker::noop());
+        let early: Vec<_> = appends.iter_mut().map(|append| append.as_mut().poll(&mut context)).collect();
+        let answers = early.into_iter().zip(appends).map(|(early, append)| match early {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => pollster::block_on(append),
+        });
+        let answers: Vec<_> = answers.map(|answer| answer.ok().map(|appended| appended[0].node)).collect();
+        drop(store);
+
+        disk.power_cycle(Unsynced::Mixed(at as u64));
+        let store = open(&disk).unwrap();
+        assert!(store.report().damage.is_empty(), "operation {at}: {:?}", store.report().damage);
+        let nodes = pollster::block_on(store.nodes(&a, all())).unwrap_or_default();
+        let texts: Vec<_> = nodes.iter().map(|node| node.message.text()).collect();
+        for (caller, answer) in answers.iter().enumerate() {
+            let text = draft(caller, caller * 20).message.text();
+            let found: Vec<_> = (1..).zip(&texts).filter(|(_, there)| **there == text).map(|(n, _)| node(n)).collect();
+            match answer {
+                Some(number) => assert_eq!(found, [*number], "operation {at}, caller {caller}"),
+                None => assert!(found.len() <= 1, "operation {at}, caller {caller}: written twice"),
+            }
+        }
+        assert!(texts.len() <= CALLERS);
     }
 }
 
