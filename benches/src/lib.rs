@@ -1,1 +1,26 @@
-//! Benchmarks and quality evaluation.
+//! Benchmarks and quality evaluation, for the binaries and criterion benches of this package.
+//!
+//! [`Group::report`] measures the figures that have bars in `figures.toml`, beside the stores one might use instead;
+//! [`evaluate`] runs retrieval over evaluation data. [`Corpus`] makes up the texts that benches are about.
+//!
+//! Non-goals: being depended on. As support of binaries alone it reports errors through `anyhow`.
+//!
+//! ```
+//! use memory_benches::Corpus;
+//!
+//! assert_eq!(Corpus::new(1).text(200), Corpus::new(1).text(200));
+//! ```
+
+mod corpus;
+mod eval;
+mod figure;
+mod group;
+mod log;
+mod rounds;
+mod stats;
+mod views;
+
+pub use corpus::Corpus;
+pub use eval::{Budget, EvalOptions, EvalParts, evaluate};
+pub use figure::{Figure, Measure, Report};
+pub use group::Group;

@@ -1,0 +1,2 @@
+//! embed.
+fn main() {}

@@ -1,0 +1,2 @@
+//! views.
+fn main() {}

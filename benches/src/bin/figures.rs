@@ -1,0 +1,61 @@
+//! `figures list` names the groups that are built; `figures GROUP --json FILE` measures one and writes its figures.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use memory_benches::Group;
+
+/// Measures the figures that have bars in `figures.toml`.
+#[derive(Parser)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Prints the groups that are built, one a line.
+    List,
+    /// What appending and reading records costs.
+    Log(Measured),
+    /// What views and compaction cost.
+    Views(Measured),
+}
+
+#[derive(clap::Args)]
+struct Measured {
+    /// Where to write the figures.
+    #[arg(long)]
+    json: PathBuf,
+    /// Where to make the stores that are measured, on a disk rather than in memory; by default the system's directory
+    /// for temporary files.
+    #[arg(long)]
+    scratch: Option<PathBuf>,
+}
+
+fn main() -> Result<()> {
+    match Args::parse().command {
+        Command::List => Group::ALL.iter().for_each(|group| println!("{}", group.name())),
+        Command::Log(measured) => measure(Group::Log, &measured)?,
+        Command::Views(measured) => measure(Group::Views, &measured)?,
+    }
+    Ok(())
+}
+
+fn measure(group: Group, Measured { json, scratch }: &Measured) -> Result<()> {
+    let scratch = match scratch {
+        Some(parent) => tempfile::tempdir_in(parent),
+        None => tempfile::tempdir(),
+    };
+    let scratch = scratch.context("making a directory for the stores")?;
+    let report = group.report(scratch.path())?;
+    write(json, &serde_json::to_string_pretty(&report)?)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("writing {}", path.display()))
+}

@@ -1,0 +1,63 @@
+//! The questions of the evaluation format: `queries.jsonl`.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, ensure};
+use memory_core::ConversationId;
+use serde::Deserialize;
+
+/// A question to one conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    /// Its name in the run file.
+    pub(super) id: String,
+    /// The conversation it is about.
+    pub(super) conversation: ConversationId,
+    /// The question in plain words.
+    pub(super) text: String,
+}
+
+/// The members of a line that a run needs; the scorer reads the others.
+#[derive(Deserialize)]
+struct Line {
+    query_id: String,
+    conversation_id: String,
+    question: String,
+}
+
+/// Reads all questions, answerable and not, in the file's order.
+///
+/// # Errors
+/// When the file cannot be read, a line is not what the format asks for, or there is no question.
+pub(super) fn read(path: &Path) -> Result<Vec<Question>> {
+    let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    let questions = parse(&text, path)?;
+    ensure!(!questions.is_empty(), "{} holds no question", path.display());
+    Ok(questions)
+}
+
+fn parse(text: &str, path: &Path) -> Result<Vec<Question>> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines.map(|(index, line)| question(line).with_context(|| format!("{}:{}", path.display(), index + 1))).collect()
+}
+
+fn question(line: &str) -> Result<Question> {
+    let Line { query_id, conversation_id, question } = serde_json::from_str(line)?;
+    Ok(Question { id: query_id, conversation: ConversationId::new(&conversation_id)?, text: question })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let good = r#"{"query_id":"q1","conversation_id":"c","question":"When?","answerable":false}"#;
+        let path = Path::new("queries.jsonl");
+        let questions = parse(&format!("{good}\n\n{good}\n"), path).unwrap();
+        assert_eq!(questions.len(), 2);
+        assert_eq!(questions[0].text, "When?");
+        let error = parse(&format!("{good}\n{{}}"), path).unwrap_err();
+        assert_eq!(error.to_string(), "queries.jsonl:2");
+    }
+}

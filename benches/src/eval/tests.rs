@@ -1,0 +1,64 @@
+//! A run over made-up conversations, from files to run file.
+
+use std::fs;
+
+use memory_core::testing::{MemoryStore, ScanRetriever, WordCounter};
+use serde_json::{Value, json};
+
+use super::*;
+
+fn parts() -> EvalParts {
+    let store = Arc::new(MemoryStore::default());
+    let retriever = Arc::new(ScanRetriever::new(store.clone()));
+    EvalParts { store, retriever, counter: Arc::new(WordCounter) }
+}
+
+fn turn(id: &str, text: &str) -> Value {
+    json!({"turn_id": id, "session": 1, "timestamp": null, "speaker": "Ada", "role": "user", "text": text, "n_tokens": 1})
+}
+
+fn data(questions: &[Value]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let talk = json!({"conversation_id": "talk", "dataset": "made-up", "turns": [
+        turn("t0", "The kiln reaches 1240 degrees."),
+        turn("t1", "Nobody has fed the tortoise."),
+        turn("t2", "The kiln is closed on Mondays."),
+    ]});
+    fs::write(directory.path().join("conversations.jsonl"), format!("{talk}\n")).unwrap();
+    let lines: Vec<_> = questions.iter().map(|question| format!("{question}\n")).collect();
+    fs::write(directory.path().join("queries.jsonl"), lines.concat()).unwrap();
+    directory
+}
+
+fn options(data: &tempfile::TempDir, budget: Option<Budget>) -> EvalOptions {
+    let run = data.path().join("run.jsonl");
+    EvalOptions { data: data.path().to_owned(), run, budget, demand_model: true }
+}
+
+#[test]
+fn every_question_has_a_line_with_turns_by_their_ids() {
+    let data = data(&[
+        json!({"query_id": "q0", "conversation_id": "talk", "question": "fed tortoise?", "answerable": true}),
+        json!({"query_id": "q1", "conversation_id": "talk", "question": "kiln Mondays", "answerable": false}),
+    ]);
+    let options = options(&data, Some(Budget::Tokens(20)));
+    pollster::block_on(evaluate(&parts(), &options)).unwrap();
+    let run = fs::read_to_string(&options.run).unwrap();
+    let lines: Vec<Value> = run.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ids: Vec<_> = lines.iter().map(|line| line["query_id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["q0", "q1"]);
+    assert_eq!(lines[0]["ranked"], json!(["t1"]));
+    assert_eq!(lines[1]["ranked"], json!(["t2", "t0"]));
+    assert_eq!(lines[1]["packed"], json!(["t2"]), "two messages of 8 tokens and their headers exceed the budget");
+    assert!(lines[1]["packed_tokens"].as_u64().unwrap() <= 20);
+    assert!(lines[0]["latency_ms"].as_f64().unwrap() >= 0.0);
+}
+
+#[test]
+fn a_question_to_no_conversation_fails_and_leaves_no_run() {
+    let data = data(&[json!({"query_id": "q9", "conversation_id": "walk", "question": "Where?"})]);
+    let options = options(&data, None);
+    let error = pollster::block_on(evaluate(&parts(), &options)).unwrap_err().to_string();
+    assert!(error.contains("q9") && error.contains("walk"), "{error}");
+    assert!(!options.run.exists());
+}

@@ -1,0 +1,124 @@
+//! Figures: what a run measured, in the form that `cargo xtask bench` reads.
+
+use std::{collections::BTreeMap, env::consts, fs, thread};
+
+use serde::Serialize;
+
+use crate::{rounds::Samples, stats::Spread};
+
+/// All figures of one group.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The group's name.
+    pub group: &'static str,
+    /// The machine they were measured on.
+    pub machine: String,
+    /// The figures.
+    pub figures: Vec<Figure>,
+}
+
+/// One figure: the median over interleaved rounds, and half the distance between the quartiles.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// The key of its bar in `figures.toml`.
+    pub key: &'static str,
+    /// The median.
+    pub value: f64,
+    /// Its unit; `x` for a ratio of ours to the peer.
+    pub unit: &'static str,
+    /// Half the interquartile range.
+    pub spread: f64,
+    /// What ours measured, where the figure is a ratio.
+    pub ours: Option<Measure>,
+    /// What the peers measured in the same rounds.
+    pub peers: Vec<Measure>,
+    /// How it was measured.
+    pub note: String,
+}
+
+/// The median of one contender.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measure {
+    /// Who.
+    pub name: String,
+    /// The median.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+}
+
+impl Measure {
+    fn of(samples: &Samples) -> Self {
+        let name = samples.name.clone();
+        Self { name, value: Spread::of(&samples.values).median, unit: samples.unit }
+    }
+}
+
+impl Figure {
+    /// A figure that stands for itself.
+    #[must_use]
+    pub(crate) fn absolute(key: &'static str, samples: &Samples, note: impl Into<String>) -> Self {
+        let Spread { median, half_range } = Spread::of(&samples.values);
+        let (ours, peers) = (None, Vec::new());
+        Self { key, value: median, unit: samples.unit, spread: half_range, ours, peers, note: note.into() }
+    }
+
+    /// Ours divided by the peer's, round by round.
+    #[must_use]
+    pub(crate) fn ratio(key: &'static str, ours: &Samples, peer: &Samples, note: impl Into<String>) -> Self {
+        let ratios: Vec<_> = ours.values.iter().zip(&peer.values).map(|(ours, peer)| ours / peer).collect();
+        let Spread { median, half_range } = Spread::of(&ratios);
+        Self {
+            key,
+            value: median,
+            unit: "x",
+            spread: half_range,
+            ours: Some(Measure::of(ours)),
+            peers: vec![Measure::of(peer)],
+            note: note.into(),
+        }
+    }
+
+    /// The figure with the largest value: the worst one where less is better. `None` of nothing.
+    #[must_use]
+    pub(crate) fn largest(figures: Vec<Self>) -> Option<Self> {
+        figures.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))
+    }
+}
+
+/// The processor, how many of its cores this process may use, and the system.
+#[must_use]
+pub(crate) fn machine() -> String {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    // Other systems tell the processor otherwise; there the architecture has to do.
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let fields: BTreeMap<_, _> = cpuinfo.lines().filter_map(|line| line.split_once(':')).collect();
+    let model =
+        fields.iter().find(|(name, _)| name.trim() == "model name").map_or(consts::ARCH, |(_, value)| value.trim());
+    format!("{model}, {cores} cores, {} {}", consts::OS, consts::ARCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(name: &str, values: &[f64]) -> Samples {
+        Samples { name: name.to_owned(), unit: "us", values: values.to_vec() }
+    }
+
+    #[test]
+    fn a_ratio_pairs_the_rounds() {
+        let figure = Figure::ratio("k", &samples("ours", &[1.0, 4.0, 9.0]), &samples("peer", &[2.0, 4.0, 3.0]), "");
+        assert_eq!((figure.value, figure.unit), (1.0, "x"));
+        assert_eq!(figure.ours.unwrap().value, 4.0);
+        assert_eq!(figure.peers[0].value, 3.0);
+    }
+
+    #[test]
+    fn the_largest_is_the_worst() {
+        let figure = |value| Figure::absolute("k", &samples("ours", &[value]), "");
+        let worst = Figure::largest(vec![figure(1.0), figure(3.0), figure(2.0)]).unwrap();
+        assert_eq!(worst.value, 3.0);
+        assert!(Figure::largest(Vec::new()).is_none());
+    }
+}

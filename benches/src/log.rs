@@ -1,0 +1,35 @@
+//! The group `log`: what appending and reading records costs, beside the stores one might use instead.
+
+mod append;
+mod contender;
+mod disk;
+mod filled;
+mod group_commit;
+mod growth;
+mod ours;
+mod peers;
+mod reads;
+mod reopen;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::figure::Figure;
+
+/// Bytes of a record's text: a short message, and a long one.
+const SIZES: [usize; 2] = [200, 2_000];
+
+/// Measures the group, with its files under `directory`.
+///
+/// # Errors
+/// When a store fails.
+pub(crate) fn measure(directory: &Path) -> Result<Vec<Figure>> {
+    let mut figures = append::measure(directory)?;
+    figures.push(group_commit::measure(directory)?);
+    figures.extend(reads::measure(directory)?);
+    figures.push(reopen::measure(directory)?);
+    figures.extend(disk::measure(directory)?);
+    figures.extend(growth::measure(directory)?);
+    Ok(figures)
+}

@@ -1,0 +1,40 @@
+//! What a store must do to be measured: append batches durably, read records by position.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Result;
+use cpu_time::ProcessTime;
+
+/// A store of records under the positions 0, 1, 2, …
+pub(super) trait Contender: Sized {
+    /// Records ready to be appended, so that making them is nobody's cost.
+    type Batch;
+
+    /// The name in the table.
+    const NAME: &'static str;
+
+    /// Makes a store in an empty directory.
+    fn create(directory: &Path) -> Result<Self>;
+
+    /// Makes records of texts.
+    fn batch(texts: &[String]) -> Self::Batch;
+
+    /// Appends a batch as one unit; it is on disk when this returns.
+    fn append(&mut self, batch: Self::Batch) -> Result<()>;
+
+    /// Brings what was appended into the form that is read fastest.
+    fn settle(&mut self) -> Result<()>;
+
+    /// Reads a record into memory of the caller's own; gives the bytes of its text.
+    fn read(&self, position: u64) -> Result<usize>;
+
+    /// Reads a run of records as [`Self::read`] does; gives the bytes of all texts.
+    fn read_run(&self, first: u64, count: u64) -> Result<usize>;
+}
+
+/// Processor time of all threads of this process while `work` ran: waiting for the disk costs none.
+pub(super) fn cpu_time_of(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
+    let start = ProcessTime::try_now()?;
+    work()?;
+    Ok(start.try_elapsed()?)
+}

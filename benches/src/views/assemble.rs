@@ -1,0 +1,39 @@
+//! Assembling a context from a conversation that is compacted.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+
+use super::talk::Talk;
+use crate::{
+    corpus::Corpus,
+    figure::Figure,
+    rounds::{Entrant, interleave},
+};
+
+/// Tokens of the context.
+const BUDGET: u32 = 8_000;
+const NOTE: &str = "from the store to the text of a context of 8,000 tokens, the history's part alone";
+
+pub(super) fn measure(ten_thousand: &Talk, million: &Talk) -> Result<Vec<Figure>> {
+    eprintln!("views: assembling");
+    // The first context may compact what the coarsest view does not fit; that is not assembling.
+    for talk in [ten_thousand, million] {
+        talk.context("Is everything ready?", BUDGET)?;
+    }
+    let [[small], [large]] = interleave([
+        Entrant::new("10,000 messages", ["ms"], || Ok([assemble(ten_thousand)?])),
+        Entrant::new("1,000,000 messages", ["ms"], || Ok([assemble(million)?])),
+    ])?;
+    let large_note = format!("{NOTE}; the tree's shape is real, its words are made up");
+    Ok(vec![Figure::absolute("assemble_10k_ms", &small, NOTE), Figure::absolute("assemble_1m_ms", &large, large_note)])
+}
+
+fn assemble(talk: &Talk) -> Result<f64> {
+    let question = Corpus::new(12).question();
+    let start = Instant::now();
+    let context = talk.context(&question, BUDGET)?;
+    let took = start.elapsed();
+    ensure!(context.tokens <= BUDGET && context.text().ends_with(&question), "the context is not what was asked for");
+    Ok(took.as_secs_f64() * 1e3)
+}
