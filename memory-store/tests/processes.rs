@@ -52,13 +52,18 @@ fn lossless_when_the_process_is_killed_in_the_middle_of_writing() {
         // The kill comes after a number of acknowledgements that differs from round to round; where in a
         // write it hits is left to chance.
         let mut head = String::new();
-        for _ in 0..=(round * 13) % 97 {
+        let lines = 1 + (round * 13) % 97;
+        for _ in 0..lines {
             output.read_line(&mut head).unwrap();
         }
         child.kill().unwrap();
         child.wait().unwrap();
         let of_this_round = acknowledged(head.as_bytes().chain(output));
-        assert!(!of_this_round.is_empty() || round == 0, "round {round}: nothing was acknowledged");
+        // The first line only says that the store is open.
+        assert!(
+            of_this_round.len() + 1 >= lines as usize,
+            "round {round}: the child wrote less than it was waited for"
+        );
         for (node, text) in of_this_round {
             assert!(known.insert(node, text).is_none(), "round {round}: node {node} was given out twice");
         }
