@@ -43,6 +43,9 @@ struct Limits {
     replacements: usize,
 }
 
+/// The deadline where the configured one lies beyond what the clock can tell.
+const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// Runs one call; true when the call had been given up meanwhile.
 type Job = Box<dyn FnOnce() -> bool + Send>;
 
@@ -168,7 +171,8 @@ impl Shared {
         }
         state.queue.push_back(job);
         state.sweep();
-        let at = Instant::now() + this.limits.deadline;
+        let now = Instant::now();
+        let at = now.checked_add(this.limits.deadline).unwrap_or(now + FAR);
         state.deadlines.push(Reverse(Deadline { at, call }));
         this.staff(&mut state);
         let clock_sleeps_past = state.next_look.is_none_or(|look| look > at);

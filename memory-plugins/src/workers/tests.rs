@@ -12,7 +12,6 @@ fn workers(workers: usize, queue: usize, deadline: Duration) -> Workers {
 }
 
 const SOON: Duration = Duration::from_millis(20);
-const FAR: Duration = Duration::from_secs(600);
 
 #[test]
 fn work_is_done_on_another_thread() {
@@ -104,18 +103,30 @@ fn a_full_queue_refuses_at_once() {
 fn a_call_whose_caller_went_away_is_told_so() {
     let workers = workers(1, 9, FAR);
     let (release, blocked) = channel::<()>();
+    let (began, begin) = channel();
     let (told, tell) = channel();
     let answer = workers.call(None, move |call: &Call<()>| {
+        began.send(call.is_over()).unwrap();
         let _ = blocked.recv();
         told.send(call.is_over()).unwrap();
         Ok(())
     });
-    // Begun for sure: a second call answers only behind the first one's thread, so wait until none is queued.
-    while !workers.shared.lock().queue.is_empty() {
-        thread::yield_now();
-    }
+    assert!(!begin.recv().unwrap());
     drop(answer);
     drop(release);
-    // Not begun in time means never begun, and the channel closed.
-    assert!(tell.recv().unwrap_or(true));
+    assert!(tell.recv().unwrap());
+}
+
+#[test]
+fn what_was_asked_is_answered_though_the_last_handle_is_gone() {
+    let workers = workers(1, 9, FAR);
+    let answers: Vec<_> = (0..9).map(|n| workers.call(None, move |_| Ok(n))).collect();
+    drop(workers);
+    let told: Vec<_> = answers.into_iter().map(|answer| block_on(answer).unwrap()).collect();
+    assert_eq!(told, (0..9).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_deadline_beyond_the_clock_is_no_deadline() {
+    assert_eq!(block_on(workers(1, 9, Duration::MAX).call(None, |_| Ok(1))), Ok(1));
 }

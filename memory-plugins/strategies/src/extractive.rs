@@ -121,7 +121,9 @@ fn factor(segment: &Segment, cues: Cues, source: Option<&SummarySource>, level: 
         * if cues.has(Cues::QUESTION) && role == Some(Role::Assistant) { 0.6 } else { 1.0 };
     let importance = source.map_or(0.0, |source| source.metadata.importance);
     let weight = if level >= Level::Meta && importance > 0.0 { 0.6 + 0.8 * importance.min(1.0) } else { 1.0 };
-    kind * (1.0 + more) * less * noise(&segment.text) * weight
+    // "Next steps:" tells nothing by itself.
+    let label = if segment.text.ends_with([':', '：']) { 0.2 } else { 1.0 };
+    kind * (1.0 + more) * less * label * noise(&segment.text) * weight
 }
 
 /// Below 1 for what is hardly language: mostly signs, or one endless word.
@@ -170,23 +172,24 @@ fn to_f32(count: u32) -> f32 {
 fn compose(job: &SummaryJob<'_>, segments: &[Segment], picks: &[usize], themes: &str) -> String {
     let most = if job.level >= Level::Meta { usize::MAX } else { SENTENCES_OF_SUMMARY };
     let fits = |text: &str| job.counter.count(text) <= job.max_tokens;
+    let mut left = job.max_tokens.saturating_sub(job.counter.count(themes));
     let mut kept: Vec<usize> = Vec::new();
-    let mut text = String::new();
     for &pick in picks {
-        if kept.len() >= most {
-            break;
-        }
-        let at = kept.partition_point(|&other| other < pick);
-        kept.insert(at, pick);
-        let longer = join(themes, segments, &kept);
-        if fits(&longer) {
-            text = longer;
-        } else {
-            kept.remove(at);
+        let cost = segments.get(pick).map_or(0, |segment| job.counter.count(&segment.text));
+        if kept.len() < most && cost <= left {
+            left -= cost;
+            kept.push(pick);
         }
     }
-    if !text.is_empty() {
-        return text;
+    // Parts and whole differ by what the counter makes of the seams: the last and least go until the whole fits.
+    while !kept.is_empty() {
+        let mut ordered = kept.clone();
+        ordered.sort_unstable();
+        let text = join(themes, segments, &ordered);
+        if fits(&text) {
+            return text;
+        }
+        kept.pop();
     }
     // Not even one fits whole: the best one is shortened.
     let best = picks.first().and_then(|&pick| segments.get(pick)).map_or("", |segment| segment.text.as_str());

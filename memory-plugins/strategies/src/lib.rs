@@ -1,8 +1,8 @@
 //! The built-in strategies of an agent's memory: summarizers and importance scorers that need no model.
 //!
 //! [`Extractive`] summarizes by the sentences that say most, [`FirstWords`] by the beginning of each message, and
-//! [`Rules`] tells what matters from what is trivial by words that announce it. All are pure: the same job gives
-//! the same answer on every machine, and nothing is read or kept.
+//! [`Rules`] tells what matters from what is trivial by words that announce it. All are pure: an answer depends on the
+//! job alone, and nothing is read or kept.
 //!
 //! Non-goals: understanding, paraphrase, translation. A summary here is made of words that were said.
 //!

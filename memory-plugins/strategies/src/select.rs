@@ -73,7 +73,12 @@ pub(crate) fn select(candidates: Vec<Candidate>, terms: &Terms, limits: Limits) 
                 continue;
             }
         }
-        for &term in terms.of_segment(best.candidate.segment) {
+        let bag = terms.of_segment(best.candidate.segment);
+        let is_told = |&term: &u32| usize::try_from(term).ok().and_then(|index| told.get(index)) == Some(&true);
+        if !picked.is_empty() && bag.iter().all(is_told) {
+            continue;
+        }
+        for &term in bag {
             if let Some(told) = usize::try_from(term).ok().and_then(|index| told.get_mut(index)) {
                 *told = true;
             }

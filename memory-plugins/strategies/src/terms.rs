@@ -280,8 +280,8 @@ const COMMON: &str = "a an the this that these those there here it its itself i 
     shall should shouldn't since some someone something sometimes soon still such sure take tell thank thanks that's \
     there's they're thing things think through thus too try two under until use used using usually very want was \
     wasn't way we'd we'll we're we've well went were weren't what's while will won't would wouldn't yeah yes you'd \
-    you'll you're you've great good nice hi hello hey bye goodbye morning evening great happy help sounds looks able based ensure include \
-    including consider step example provide specific different various new \
+    you'll you're you've great good nice hi hello hey bye goodbye wow cool cheers congrats awesome amazing haha lol morning evening great happy help sounds looks able based ensure include \
+    including consider conclusion overview introduction additional tip step example provide specific different various new \
     der die das den dem des ein eine einen und oder aber nicht ist sind war ich du er sie es wir ihr mit auf für von \
     zu im am le la les un une des et ou est sont je tu il elle nous vous dans pour avec sur que qui el los las una y \
     o es son yo con por para en de del no se lo";

@@ -8,7 +8,7 @@ use memory_core::{
     Level, NodeId, NodeRange, Role, SummarizeError, Summarizer, SummaryJob, SummaryMetadata, SummarySource,
     TokenCounter, testing::WordCounter,
 };
-use memory_plugins::{LoadError, Origin, Registry, StrategyKind};
+use memory_plugins::{LoadError, Origin, PluginOptions, Registry, StrategyKind};
 use memory_strategies::{Extractive, FirstWords};
 use pollster::block_on;
 use support::library;
@@ -98,6 +98,17 @@ fn a_plugin_of_another_kind_is_not_found_as_this_one() {
     let error = registry.scorer("official-first-words").unwrap_err();
     assert_eq!(error.kind, StrategyKind::Scorer);
     assert!(error.nearest.is_empty(), "{error}");
+}
+
+#[test]
+fn a_plugin_that_refuses_its_configuration_is_not_registered() {
+    let mut options = PluginOptions::default();
+    options.configurations.insert("official-extractive".into(), r#"{"sentences": 3}"#.into());
+    let mut registry = Registry::with_options(options);
+    let error = registry.load(&library("memory_plugin_extractive")).unwrap_err();
+    assert!(matches!(&error, LoadError::Refused { source, .. } if source.to_string().contains("no configuration")));
+    assert!(registry.summarizer("official-extractive").is_err());
+    registry.load(&library("memory_plugin_first_words")).unwrap();
 }
 
 #[test]

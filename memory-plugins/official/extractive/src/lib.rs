@@ -9,8 +9,8 @@ use memory_strategies::Extractive;
 struct Plugin;
 
 impl SummarizerPlugin for Plugin {
-    fn new(_configuration: &str) -> Result<Self, Failure> {
-        Ok(Self)
+    fn new(configuration: &str) -> Result<Self, Failure> {
+        bridge::take_no_configuration(configuration).map(|()| Self)
     }
 
     fn summarize(&self, job: &SummaryJob<'_>, host: &dyn SummaryHost) -> Result<Written, Failure> {
