@@ -43,7 +43,7 @@ pub(crate) fn code(error: &anyhow::Error) -> Code {
 }
 
 fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
-    if cause.is::<Usage>() {
+    if cause.is::<Usage>() || matches!(cause.downcast_ref::<OpenError>(), Some(OpenError::Strategy(_))) {
         return Some(Code::Usage);
     }
     if cause.is::<NotFound>() {

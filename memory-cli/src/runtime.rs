@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use memory_core::{
-    BoxFuture, EmbedError, Embedder, ModelId, RetrieveError, Retriever, StoreError, VectorError, VectorIndex,
-};
+use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, RetrieveError, Retriever, StoreError, VectorIndex};
 use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxEmbedder, OnnxOptions, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
+use memory_plugins::{Registry, UnknownStrategy};
 use memory_search::HybridRetriever;
 use memory_store::{ExactIndex, LogStore};
 
@@ -31,12 +30,12 @@ pub enum OpenError {
     /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The vectors' files cannot be opened.
-    #[error(transparent)]
-    Vectors(#[from] VectorError),
     /// The model is there and cannot be used.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// No strategy has that name.
+    #[error(transparent)]
+    Strategy(#[from] UnknownStrategy),
     /// The parts do not make a memory.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -57,19 +56,20 @@ pub fn open(config: &Config) -> Result<Runtime, OpenError> {
         Recall::Words => (None, None),
         Recall::Hybrid => {
             let embedder = embedder(config)?;
-            let vectors =
-                ExactIndex::open(Config::vectors(&config.store), embedder.model().clone(), embedder.dimensions());
+            let dir = Config::vectors(&config.store);
+            let vectors = ExactIndex::open(dir, embedder.model().clone(), embedder.dimensions());
             (Some(embedder), Some(Arc::new(vectors)))
         }
     };
     let index = vectors.clone().map(|vectors| vectors as Arc<dyn VectorIndex>);
     let retriever: Arc<dyn Retriever> = Arc::new(HybridRetriever::new(store.clone(), embedder, index));
+    let registry = registry(config);
     let memory = Memory::builder()
         .store(store.clone())
         .token_counter(Arc::new(TiktokenCounter::cl100k()))
         .retriever(retriever.clone())
-        .summarizer(Arc::new(memory_strategies::Extractive))
-        .scorer(Arc::new(memory_strategies::Rules))
+        .summarizer(registry.summarizer(&config.summarizer)?)
+        .scorer(registry.scorer("rules")?)
         .build()?;
     Ok(Runtime { store, retriever, memory, vectors })
 }
@@ -99,6 +99,21 @@ fn embedder(config: &Config) -> Result<Arc<dyn Embedder>, ModelError> {
         }
         Err(other) => Err(other),
     }
+}
+
+/// The built-in strategies and the plugins that can be loaded. A file that is no plugin is passed over: it
+/// matters only if its strategy is asked for, and then the name is unknown.
+fn registry(config: &Config) -> Registry {
+    let mut registry = Registry::with_builtins();
+    for directory in &config.plugins {
+        for loaded in registry.load_dir(directory) {
+            match loaded {
+                Ok(plugin) => tracing::debug!(name = plugin.name, version = plugin.version, "plugin loaded"),
+                Err(error) => tracing::warn!(%error, "plugin passed over"),
+            }
+        }
+    }
+    registry
 }
 
 /// Stands in for a model that is not there: the vectors that are cached keep their place, and every question

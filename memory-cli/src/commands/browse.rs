@@ -54,6 +54,8 @@ struct Entry {
     lines: u64,
     tokens: u32,
     text: String,
+    /// The strategy, where it is a summary.
+    written_by: Option<String>,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -92,7 +94,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             .iter()
             .map(|e| {
                 json!({"level": e.level.as_str(), "first": e.nodes.first().get(), "last": e.nodes.last().get(),
-                            "lines": e.lines, "tokens": e.tokens, "text": e.text})
+                            "lines": e.lines, "tokens": e.tokens, "text": e.text, "written_by": e.written_by})
             })
             .collect();
         let value = json!({"conversation": id.as_str(), "entries": rows, "next": next.map(NodeId::get)});
@@ -112,7 +114,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 fn entry(summary: &Summary) -> Entry {
     let body = &summary.body;
     let lines = body.metadata.line_count;
-    Entry { level: body.level, nodes: body.span, lines, tokens: body.tokens, text: body.text.clone() }
+    Entry {
+        level: body.level,
+        nodes: body.span,
+        lines,
+        tokens: body.tokens,
+        text: body.text.clone(),
+        written_by: Some(body.written_by.to_string()),
+    }
 }
 
 async fn messages(
@@ -127,6 +136,7 @@ async fn messages(
         lines: u64::from(node.line_count),
         tokens: node.tokens,
         text: format!("{}: {}", node.message.speaker_or_role(), node.message.text()),
+        written_by: None,
     };
     Ok(store.nodes(id, run).await?.into_iter().map(entry).collect())
 }

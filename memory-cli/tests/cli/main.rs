@@ -208,3 +208,74 @@ fn a_second_writer_is_told_who_holds_the_store() {
     drop(held);
     store.succeed(&["import", "--format", "jsonl", &file]);
 }
+
+#[test]
+fn a_plugin_is_chosen_by_name_and_a_broken_one_is_passed_over() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(60));
+    let plugins = store.path("plugins");
+    fs::create_dir(&plugins).unwrap();
+    let library = support::plugin("memory-plugin-first-words");
+    fs::copy(&library, store.path(&format!("plugins/{}", library.file_name().unwrap().display()))).unwrap();
+    store.file(&format!("plugins/broken{}", std::env::consts::DLL_SUFFIX), "no library");
+    let by_plugin = ["--plugins", &plugins, "--summarizer", "official-first-words"];
+    store.succeed(&[&by_plugin[..], &["import", "--format", "jsonl", &file]].concat());
+    let browsed = store.json(&["browse", "--level", "summary"]);
+    assert_eq!(browsed["entries"][0]["written_by"], "official-first-words 0.1.0");
+    store.fail(&["--summarizer", "official-first-words", "context", "--budget", "700", "q"], 2);
+}
+
+#[test]
+fn the_real_model_finds_what_no_word_of_the_question_names() {
+    let store = Store::new();
+    match memory_embed::ModelStore::discover(None).and_then(|models| models.locate(&memory_embed::ALL_MINILM_L6_V2)) {
+        Ok(_) => {}
+        Err(error) if std::env::var_os("CI").is_some_and(|ci| ci == "true") => panic!("{error}"),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            return;
+        }
+    }
+    let file = store.file("trip.jsonl", &support::messages(30));
+    let run = |args: &[&str]| {
+        let output = store.hybrid(args).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    run(&["--json", "import", "--format", "jsonl", &file]);
+    let found = run(&["--json", "search", "--limit", "1", "When does our railway departure happen?"]);
+    assert_eq!((&found["hits"][0]["node"], &found["notices"]), (&7.into(), &Value::Array(Vec::new())));
+}
+
+#[test]
+fn the_demo_runs_through() {
+    let store = Store::new();
+    let shown = store.succeed(&["demo"]);
+    assert!(shown.contains("kept out of all"), "{shown}");
+    let last = shown.lines().last().unwrap();
+    assert!(last.starts_with("verified 150 of 150 nodes, root "), "{last}");
+}
+
+/// The needle of the sample: in its message, and in no summary at any level.
+#[test]
+fn no_summary_of_the_sample_holds_what_was_to_be_kept_out() {
+    let store = Store::new();
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demo.jsonl");
+    for summarizer in ["extractive", "first-words"] {
+        let name = format!("tally-{summarizer}");
+        store.succeed(&["--summarizer", summarizer, "import", "--format", "jsonl", "--conversation", &name, sample]);
+        // A small budget makes ARCHIVEs, too.
+        store.succeed(&["--summarizer", summarizer, "context", "-c", &name, "--budget", "900", "What was decided?"]);
+        let mut levels = 0;
+        for level in ["summary", "meta", "archive"] {
+            let page = store.succeed(&["--json", "browse", "-c", &name, "--level", level, "--limit", "1000"]);
+            assert!(!page.contains("4471") && !page.contains("93B"), "{page}");
+            levels += usize::from(page.contains("\"text\""));
+        }
+        assert_eq!(levels, 3, "summaries of every level were looked at");
+        let found = store.json(&["find", "-c", &name, "QX-4471-93B"]);
+        assert_eq!(found["matches"][0]["node"], 9);
+        let hits = store.json(&["search", "-c", &name, "--limit", "1", "What is the escrow ticket number?"]);
+        assert_eq!(hits["hits"][0]["node"], 9);
+    }
+}

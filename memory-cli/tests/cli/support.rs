@@ -1,6 +1,15 @@
 //! Runs the binary on a store in a temporary directory.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "whatever fails here fails a test")]
 
-use std::{fs, process::Command};
+use std::{
+    env::{
+        self,
+        consts::{DLL_PREFIX, DLL_SUFFIX},
+    },
+    fs,
+    path::PathBuf,
+    process::Command,
+};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -65,6 +74,15 @@ impl Store {
     pub(crate) fn fail(&self, args: &[&str], code: i32) -> String {
         failure(&mut self.command(args), code)
     }
+}
+
+/// The library of a plugin package, which is built beside this test as its dependency.
+pub(crate) fn plugin(package: &str) -> PathBuf {
+    let name = format!("{DLL_PREFIX}{}{DLL_SUFFIX}", package.replace('-', "_"));
+    let test = env::current_exe().unwrap();
+    let beside = test.ancestors().skip(1).take(2).map(|directory| directory.join(&name));
+    let found = beside.into_iter().find(|path| path.exists());
+    found.unwrap_or_else(|| panic!("{name} is not beside {}: build the package {package}", test.display()))
 }
 
 /// A conversation of `count` messages as JSONL; the seventh names a platform.
