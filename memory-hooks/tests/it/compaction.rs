@@ -140,6 +140,20 @@ fn a_failing_summarizer_changes_nothing_and_is_announced() {
     }
 }
 
+/// One SUMMARY for each of many tiny messages saves nothing: it is recorded with the META over it, or not.
+#[test]
+fn progress_what_saves_nothing_by_itself_is_recorded_with_what_does_or_not_at_all() {
+    let tiny = || (0..100).map(|n| if n % 2 == 0 { Message::user("OK.") } else { Message::assistant("OK.") });
+    let world = world_of(&Scripted::new(Manner::FailsFrom(90)));
+    world.say(tiny());
+    assert!(compact(&world).is_err(), "90 SUMMARYs were written, the META failed");
+    assert!(world.summaries().is_empty());
+    let world = world_of(&Scripted::new(Manner::Good));
+    world.say(tiny());
+    let report = compact(&world).unwrap();
+    assert!(report.summaries > 90 && report.tokens_after < report.tokens_before, "{report:?}");
+}
+
 #[test]
 fn summaries_that_break_the_contract_are_refused() {
     for (manner, breach) in [(Manner::TooLong, "at most"), (Manner::Blank, "blank")] {

@@ -111,7 +111,7 @@ proptest! {
 
     #[test]
     fn recalled_words_never_repeat_the_history(messages in conversations(20..200), budget in 400u32..6_000) {
-        let world = World::with(|builder, _| builder.retriever(Arc::new(Shameless)));
+        let world = World::with(|builder, _| builder.retriever(Arc::new(Shameless::RepeatsWhatIsShown)));
         world.say(messages);
         let context = a_context_that_fits(&world, "topic7", budget);
         let shown = nodes_of(&context, PieceKind::Message);
@@ -127,12 +127,15 @@ proptest! {
         budget in 600u32..6_000,
         lengths in (0usize..70, 0usize..70),
     ) {
-        let world = World::new();
-        world.say(messages);
-        let ask = |words: usize| format!("topic{words} {}", "why ".repeat(words));
-        a_context_that_fits(&world, &ask(0), budget);
-        if let (Ok(one), Ok(other)) = (context(&world, &ask(lengths.0), budget), context(&world, &ask(lengths.1), budget)) {
-            prop_assert_eq!(history_text(&one), history_text(&other));
+        // Without recall the history has all that the question leaves.
+        for world in [World::new(), World::with(|builder, _| builder)] {
+            world.say(messages.clone());
+            let ask = |words: usize| format!("topic{words} {}", "why ".repeat(words));
+            a_context_that_fits(&world, &ask(0), budget);
+            let [one, other] = [lengths.0, lengths.1].map(|words| context(&world, &ask(words), budget));
+            if let (Ok(one), Ok(other)) = (one, other) {
+                prop_assert_eq!(history_text(&one), history_text(&other));
+            }
         }
     }
 }
@@ -227,7 +230,7 @@ fn an_unknown_conversation_is_not_found() {
 
 #[test]
 fn a_retriever_that_breaks_its_budget_cannot_break_the_ceiling() {
-    let world = World::with(|builder, _| builder.retriever(Arc::new(Shameless)));
+    let world = World::with(|builder, _| builder.retriever(Arc::new(Shameless::Overspends)));
     world.say(chat(300));
     let context = context(&world, "topic7", 2_000).unwrap();
     assert!(context.tokens <= 2_000);
@@ -260,9 +263,14 @@ fn text_of_the_conversation_cannot_pass_for_the_layout() {
     assert_eq!(lines.iter().filter(|line| line.starts_with("[Message ")).count(), 1);
 }
 
-/// Recalls everything, whatever is shown already and whatever it costs.
-#[derive(Debug)]
-struct Shameless;
+/// Breaks the contract of recall.
+#[derive(Clone, Copy, Debug)]
+enum Shameless {
+    /// The newest message that is shown already.
+    RepeatsWhatIsShown,
+    /// About three times as much as was asked for.
+    Overspends,
+}
 
 impl Retriever for Shameless {
     fn search<'a>(&'a self, _query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>> {
@@ -276,9 +284,12 @@ impl Retriever for Shameless {
             score: Score { value: 1.0, scale: ScoreScale::Fused },
             signals: Vec::new(),
         };
-        // At a third of the budget asked for it shows three times as much.
-        let nodes = NodeRange::first_n(u64::from(request.max_tokens / 10).max(1)).unwrap();
-        let recall = Recall { excerpts: vec![Excerpt { nodes, hits: vec![hit] }], notices: Vec::new() };
+        let excerpts = match self {
+            Self::RepeatsWhatIsShown => request.shown.last().map(|run| NodeRange::single(run.last())),
+            Self::Overspends => NodeRange::first_n(u64::from(request.max_tokens / 10)),
+        };
+        let excerpt = |nodes| Excerpt { nodes, hits: vec![hit.clone()] };
+        let recall = Recall { excerpts: excerpts.into_iter().map(excerpt).collect(), notices: Vec::new() };
         Box::pin(async { Ok(recall) })
     }
 

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use memory_core::{FirstWords, Message, NodeId, Summarizer};
-use memory_hooks::ContextOptions;
+use memory_core::{FirstWords, Level, Message, NodeId, Summarizer, testing::ScanRetriever};
+use memory_hooks::{ContextOptions, PieceKind};
 use pollster::block_on;
 
 use crate::support::{Manner, Scripted, World, chat, covered, line};
-use memory_core::testing::ScanRetriever;
 
 const NEEDLE: &str = "QX-4471-93B";
 
@@ -88,16 +87,15 @@ fn a_user_who_asks_for_it_is_heard_at_append() {
 
 #[test]
 fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
-    let world = world_of(Scripted::new(Manner::Echo));
-    world.say([Message::user(format!("{NEEDLE} is the reference that I was given on the telephone"))]);
+    let world = World::with(|builder, _| builder.summarizer(Scripted::new(Manner::Echo)));
+    world
+        .say([Message::user(format!("{NEEDLE} is the reference that I was given {}", "on the telephone ".repeat(80)))]);
     world.say((2..=30).map(|number| line(number, 200)));
     block_on(world.talk.compact(&())).unwrap();
     assert!(world.summaries().iter().any(|summary| summary.body.text.contains(NEEDLE)), "nobody had asked yet");
     world.say([Message::user(format!("Never put {NEEDLE} into a summary."))]);
-    let context = block_on(world.talk.context("unrelated", &ContextOptions::tokens(1_500))).unwrap();
-    for piece in &context.pieces {
-        if matches!(piece.kind, memory_hooks::PieceKind::Summary(_)) {
-            assert!(!piece.text.contains(NEEDLE), "{}", piece.text);
-        }
-    }
+    let context = block_on(world.talk.context("unrelated", &ContextOptions::tokens(4_500))).unwrap();
+    let first = &context.pieces[0];
+    assert_eq!(first.kind, PieceKind::Summary(Level::Summary));
+    assert!(first.text.starts_with("Node 1: [kept out] is the reference"), "{}", first.text);
 }

@@ -224,7 +224,7 @@ impl Summarizer for Scripted {
 fn echo(job: &SummaryJob<'_>) -> String {
     let mut said = String::new();
     for word in job.sources.iter().flat_map(|source| source.text.split_whitespace()) {
-        let longer = format!("{said} {word}");
+        let longer = if said.is_empty() { word.to_owned() } else { format!("{said} {word}") };
         if job.counter.count(&longer) > job.max_tokens {
             break;
         }
