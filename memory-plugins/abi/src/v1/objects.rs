@@ -12,7 +12,7 @@ use super::{Failure, LogLevel, ScoreJob, SummaryJob, Written};
 
 /// Writes summaries. Called from several threads at once.
 ///
-/// Authors implement [`SummarizerPlugin`](super::SummarizerPlugin) instead: an object made by hand must not let a
+/// Authors implement [`SummarizerPlugin`](crate::v1::SummarizerPlugin) instead: an object made by hand must not let a
 /// panic escape.
 #[sabi_trait]
 pub trait Summarizer: Send + Sync {
@@ -23,7 +23,7 @@ pub trait Summarizer: Send + Sync {
 
 /// Scores messages. Called from several threads at once.
 ///
-/// Authors implement [`ScorerPlugin`](super::ScorerPlugin) instead: an object made by hand must not let a panic
+/// Authors implement [`ScorerPlugin`](crate::v1::ScorerPlugin) instead: an object made by hand must not let a panic
 /// escape.
 #[sabi_trait]
 pub trait ImportanceScorer: Send + Sync {
