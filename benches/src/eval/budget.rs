@@ -58,7 +58,11 @@ mod tests {
 
     #[test]
     fn a_tenth_counts_the_headers() {
-        let node = |tokens| NodeOutline { tokens, ..NodeOutline::new(Timestamp::default(), Role::User) };
+        let node = |tokens| {
+            let mut node = NodeOutline::new(Timestamp::default(), Role::User);
+            node.tokens = tokens;
+            node
+        };
         let outline = [node(92), node(42), node(42)];
         assert_eq!("tenth".parse::<Budget>().unwrap().of(&outline), 20);
         assert_eq!("300".parse::<Budget>().unwrap().of(&outline), 300);
