@@ -1,6 +1,6 @@
 //! What a runtime is put together from.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use directories::ProjectDirs;
 
@@ -67,11 +67,5 @@ impl Config {
     #[must_use]
     pub fn default_store() -> Option<PathBuf> {
         ProjectDirs::from("", "", "memory").map(|dirs| dirs.data_dir().join("store"))
-    }
-
-    /// Where vectors are cached.
-    #[must_use]
-    pub fn vectors(store: &Path) -> PathBuf {
-        store.join("cache").join("vectors")
     }
 }

@@ -56,8 +56,12 @@ pub fn open(config: &Config) -> Result<Runtime, OpenError> {
         Recall::Words => (None, None),
         Recall::Hybrid => {
             let embedder = embedder(config)?;
-            let dir = Config::vectors(&config.store);
-            let vectors = ExactIndex::open(dir, embedder.model().clone(), embedder.dimensions());
+            let dir = store.cache_dir().join("vectors");
+            let (model, dimensions) = (embedder.model().clone(), embedder.dimensions());
+            let vectors = match config.access {
+                Access::Write => ExactIndex::open(dir, model, dimensions),
+                Access::Read => ExactIndex::open_read_only(dir, model, dimensions),
+            };
             (Some(embedder), Some(Arc::new(vectors)))
         }
     };

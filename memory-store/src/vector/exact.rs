@@ -42,6 +42,8 @@ pub struct ExactIndex {
     model: ModelId,
     dimensions: usize,
     dir: Option<PathBuf>,
+    /// Whether a flush puts anything on disk.
+    writes: bool,
     conversations: Mutex<HashMap<ConversationId, Arc<Entry>>>,
 }
 
@@ -61,13 +63,20 @@ impl ExactIndex {
     /// An index that forgets at exit.
     #[must_use]
     pub fn in_memory(model: ModelId, dimensions: usize) -> Self {
-        Self { model, dimensions, dir: None, conversations: Mutex::default() }
+        Self { model, dimensions, dir: None, writes: false, conversations: Mutex::default() }
     }
 
     /// An index with its files in `dir`, which is made when there is something to put in it. One process at a
     /// time may flush to a directory.
     #[must_use]
     pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
+        Self { writes: true, ..Self::open_read_only(dir, model, dimensions) }
+    }
+
+    /// An index that reads its files in `dir` and writes none, for use beside a process that does: what is
+    /// inserted is forgotten at exit.
+    #[must_use]
+    pub fn open_read_only(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
         Self { dir: Some(dir.as_ref().to_owned()), ..Self::in_memory(model, dimensions) }
     }
 
@@ -162,6 +171,9 @@ impl ExactIndex {
     }
 
     fn flush_all(&self) -> Result<(), VectorError> {
+        if !self.writes {
+            return Ok(());
+        }
         let all: Vec<_> = self.lock().values().cloned().collect();
         let mut loaded = all.iter().filter_map(|entry| entry.get());
         loaded.try_for_each(|held| held.write().unwrap_or_else(PoisonError::into_inner).flush())

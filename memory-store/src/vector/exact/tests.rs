@@ -232,3 +232,21 @@ fn a_directory_that_cannot_be_written_is_an_error_of_flush_alone() {
     assert!(matches!(pollster::block_on(index.flush()), Err(VectorError::Io { .. })));
     assert_eq!(search(&index, &id("a"), &sample()[0][0], 9).len(), 3);
 }
+
+#[test]
+fn an_index_beside_a_writer_reads_the_files_and_writes_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (id("a"), id("b"));
+    let writer = index_in(dir.path());
+    insert(&writer, &a, &sample());
+    flush(&writer);
+    let before = std::fs::read(only_file(dir.path())).unwrap();
+    let beside = ExactIndex::open_read_only(dir.path(), ModelId::new("toy/1"), DIMENSIONS);
+    assert_eq!(beside.stats(&a), writer.stats(&a));
+    let next = NodeId::from_index(sample().len());
+    pollster::block_on(beside.insert(&a, &[(next, sample()[0].clone())])).unwrap();
+    insert(&beside, &b, &sample());
+    flush(&beside);
+    assert_eq!(beside.stats(&a).through, writer.stats(&a).through + 1, "what is inserted is searched");
+    assert_eq!(std::fs::read(only_file(dir.path())).unwrap(), before);
+}
