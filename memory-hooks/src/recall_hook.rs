@@ -55,7 +55,7 @@ impl Default for RecallHookOptions {
 /// The added text has a lead line, `---Previous Context---`, one entry a message
 /// (`[Message N, speaker]: text`), `---End Previous Context---`, a blank line and `Current question: …`.
 /// Text inside is escaped: it cannot close the fence. The budget is filled best hit first, then shown in
-/// order of time. A message for which nothing is found goes out unchanged.
+/// order of time. A message for which nothing is found, or for which recall fails, goes out unchanged.
 #[derive(Debug)]
 pub struct RecallHook {
     store: Arc<dyn Store>,
@@ -188,7 +188,14 @@ impl Hook<MessageAdded> for RecallHook {
     }
 
     fn call<'a>(&'a self, event: &'a mut MessageAdded) -> BoxFuture<'a, Result<(), BoxError>> {
-        Box::pin(self.enrich(event))
+        Box::pin(async move {
+            // The message is in the log already. Failing its turn for want of an extra would make the caller
+            // append it again.
+            if let Err(error) = self.enrich(event).await {
+                tracing::warn!(conversation = %event.conversation, node = %event.node, %error, "nothing recalled");
+            }
+            Ok(())
+        })
     }
 }
 

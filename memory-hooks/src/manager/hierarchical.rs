@@ -55,21 +55,19 @@ impl Snapshot {
         }
     }
 
-    /// The snapshot as it would be with these events recorded.
-    fn with(&self, events: &[Event]) -> Self {
-        let mut after = self.clone();
+    /// Goes on as if these events were recorded.
+    fn apply(&mut self, events: &[Event]) {
         for event in events {
             match event {
-                Event::Summary(body) => after.push(body.clone()),
+                Event::Summary(body) => self.push(body.clone()),
                 Event::Importance { node, importance, .. } => {
-                    if let Some(node) = after.nodes.get_mut(node.index()) {
+                    if let Some(node) = self.nodes.get_mut(node.index()) {
                         node.set_importance(*importance);
                     }
                 }
                 _ => {}
             }
         }
-        after
     }
 
     fn push(&mut self, body: SummaryDraft) {
@@ -154,20 +152,22 @@ impl<'a> Manager<'a> {
 
     /// Whether the token count would fall, were every summary as short as can be. Asked before a strategy is
     /// paid for words that would be thrown away, turn after turn.
-    fn may_help(&self, next: impl Fn(&Tree<'_>) -> Compaction) -> bool {
-        let mut ahead = self.ahead.clone();
-        loop {
-            let plan = next(&ahead.tree());
+    fn may_help(&mut self, next: impl Fn(&Tree<'_>) -> Compaction) -> bool {
+        let written = self.ahead.summaries.len();
+        let helps = loop {
+            let plan = next(&self.ahead.tree());
             if plan.is_empty() {
-                return false;
+                break false;
             }
-            for draft in shortest(&plan, &ahead, self.parts) {
-                ahead.push(draft);
+            for draft in shortest(&plan, &self.ahead, self.parts) {
+                self.ahead.push(draft);
             }
-            if ahead.coarsest(self.parts) < self.report.tokens_after {
-                return true;
+            if self.ahead.coarsest(self.parts) < self.report.tokens_after {
+                break true;
             }
-        }
+        };
+        self.ahead.summaries.truncate(written);
+        helps
     }
 
     /// Writes one plan, and records it with those before it once they lower the token count.
@@ -182,7 +182,7 @@ impl<'a> Manager<'a> {
             redactor: &self.redactor,
         };
         let events = writer.write(plan).await?;
-        self.ahead = self.ahead.with(&events);
+        self.ahead.apply(&events);
         self.pending.push(events);
         if self.ahead.coarsest(self.parts) < self.report.tokens_after { self.record().await } else { Ok(()) }
     }

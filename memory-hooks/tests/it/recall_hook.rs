@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ContentBlock, Media, Message, NodeId, Role,
+    BoxFuture, ContentBlock, ConversationId, IndexReport, Media, Message, NodeId, Progress, Query, Recall,
+    RecallRequest, RetrieveError, Retrieved, Retriever, Role,
     testing::{MemoryStore, ScanRetriever, WordCounter},
 };
 use memory_hooks::{Added, HookRegistry, Memory, RecallBudget, RecallHook, RecallHookOptions};
@@ -241,4 +242,39 @@ fn recall_stays_in_its_conversation() {
     let memory = Memory::builder().store(store).token_counter(Arc::new(WordCounter)).hooks(hooks).build().unwrap();
     let added = block_on(memory.conversation(other).add_message(Message::user("Which invoice?"))).unwrap();
     assert_eq!(added.outgoing, Message::user("Which invoice?"));
+}
+
+/// A retriever whose backend is away.
+#[derive(Debug)]
+struct Away;
+
+impl Retriever for Away {
+    fn search<'a>(&'a self, _query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>> {
+        Box::pin(async { Err(RetrieveError::Backend { backend: "away", source: "gone".into() }) })
+    }
+
+    fn recall<'a>(&'a self, _request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
+        Box::pin(async { Err(RetrieveError::Backend { backend: "away", source: "gone".into() }) })
+    }
+
+    fn catch_up<'a>(
+        &'a self,
+        _conversation: &'a ConversationId,
+        _progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>> {
+        Box::pin(async { Ok(IndexReport::default()) })
+    }
+}
+
+/// The message is in the log by then: an error would make the caller append it twice.
+#[test]
+fn a_message_goes_out_unchanged_when_recall_fails() {
+    let store = Arc::new(MemoryStore::default());
+    let mut hooks = HookRegistry::new();
+    let options = RecallHookOptions::default();
+    hooks.provide(Arc::new(RecallHook::new(Arc::<MemoryStore>::clone(&store), Arc::new(Away), options)));
+    let world = World::over(store, |builder, _| builder.hooks(hooks));
+    say(&world, &["The train leaves at 7:42."]);
+    let added = ask(&world, Message::user("When does the train leave?"));
+    assert_eq!(added.outgoing, Message::user("When does the train leave?"));
 }
