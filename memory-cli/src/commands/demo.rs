@@ -18,7 +18,6 @@ use crate::{
 
 const SAMPLE: &str = include_str!("../../assets/demo.jsonl");
 const QUESTION: &str = "What is the escrow ticket number?";
-const BUDGET: u32 = 3_000;
 
 /// All of it on a sample conversation.
 #[derive(Debug, ClapArgs)]
@@ -54,7 +53,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .line(&format!("   {full} messages FULL, {summary} as SUMMARY, {meta} under META, {archive} under ARCHIVE"))?;
 
     let conversation = runtime.memory.conversation(id.clone());
-    let asked = conversation.context(QUESTION, &ContextOptions::tokens(BUDGET)).await?;
+    let asked = conversation.context(QUESTION, &ContextOptions::default()).await?;
     output.line(&format!("\n2. What a model is shown for \"{QUESTION}\""))?;
     output.line(&format!("   {}", context::summary(&asked)))?;
     let pieces: Vec<_> = asked.pieces.iter().filter(|piece| piece.kind != PieceKind::Recalled).take(4).collect();
@@ -78,9 +77,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
     let node = conversation.expand(secret.node).await?;
     output.line(&format!("\n4. expand_node({}) gives the message exactly:", secret.node))?;
-    for line in node.message.text().lines() {
-        output.line(&format!("   | {line}"))?;
-    }
+    let options = textwrap::Options::new(116).initial_indent("   | ").subsequent_indent("   | ");
+    textwrap::wrap(&node.message.text(), options).iter().try_for_each(|line| output.line(line))?;
 
     let verification = runtime.store.verify(Some(&id)).await?;
     output.line("\n5. Everything is read back from disk and hashed again:")?;
