@@ -1,24 +1,27 @@
 //! Runs of nodes that stand or fall together: a tool call and its results.
 
-use crate::{NodeId, NodeOutline, NodeRange};
+use crate::{NodeId, NodeOutline, NodeRange, Role};
 
 /// Splits a conversation into runs that must not be parted: a message that calls tools, everything up to
 /// the last of their results, and else each message alone. The runs tile the conversation.
 ///
-/// A call that is never answered (the agent died) binds nothing beyond the next message that may begin a
-/// prompt.
+/// A call that is never answered (the agent died, a tool was given up) binds nothing beyond the next message
+/// that may begin a prompt, nor beyond the model's next message once a result came: providers take no later one.
 #[must_use]
 pub fn turns(nodes: &[NodeOutline]) -> Vec<NodeRange> {
     let mut runs = Vec::new();
     let mut start = NodeId::FIRST;
     let mut open_calls = 0u32;
+    let mut answered = false;
     for (index, node) in nodes.iter().enumerate() {
         let here = NodeId::from_index(index);
-        if open_calls > 0 && node.begins_prompt() {
+        let goes_on = answered && node.role == Role::Assistant;
+        if open_calls > 0 && (node.begins_prompt() || goes_on) {
             runs.extend(here.previous().and_then(|last| NodeRange::new(start, last)));
             start = here;
             open_calls = 0;
         }
+        answered = open_calls > 0 && (answered || node.answers > 0);
         open_calls = open_calls.saturating_sub(u32::from(node.answers)) + u32::from(node.calls);
         if open_calls == 0 {
             runs.extend(NodeRange::new(start, here));
@@ -54,6 +57,8 @@ mod tests {
         check("u1r1ra", &["1", "2-3", "4-5", "6"]);
         check("u2rua", &["1", "2-3", "4", "5"]);
         check("u1", &["1", "2"]);
+        check("u2r1r1ra", &["1", "2-3", "4-5", "6-7", "8"]);
+        check("u11rra", &["1", "2-5", "6"]);
         check("ru", &["1", "2"]);
     }
 
