@@ -411,5 +411,4 @@ fn difference(more: u64, less: u64) -> i64 {
 }
 
 #[cfg(test)]
-#[path = "view/tests.rs"]
 mod tests;
