@@ -180,7 +180,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Outlines of all nodes, in order.
     fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>>;
 
-    /// All summaries of a conversation, in order of their numbers.
+    /// All summaries of a conversation that can be read, in order of their numbers. A store that lost some to
+    /// damage leaves their numbers out.
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>>;
 
     /// The node that has this key, if any.
@@ -273,6 +274,12 @@ pub enum StoreError {
         pid: u32,
         /// The holder's machine.
         host: String,
+    },
+    /// The store was opened for reading alone, and something was to be written.
+    #[error("the store {path} was opened for reading alone")]
+    ReadOnly {
+        /// The store.
+        path: PathBuf,
     },
     /// The store was written by a newer version.
     #[error("the store {path} has format {found}, this version reads up to {supported}: use a newer version")]

@@ -123,7 +123,7 @@ impl LogStore {
     }
 
     /// Opens a store for reading alone, also while another process writes to it. What is appended later is not
-    /// seen; a tail that was cut short is left as it is.
+    /// seen; a tail that was cut short is left as it is. Writes are [`StoreError::ReadOnly`].
     ///
     /// # Errors
     /// As for [`Self::open`], but for the lock.
@@ -184,8 +184,7 @@ impl LogStore {
     /// Hands a request to the writer and waits for its answer.
     async fn write<T>(&self, bytes: usize, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, StoreError> {
         if self.writing.is_none() {
-            let source = std::io::Error::new(std::io::ErrorKind::PermissionDenied, "it was opened for reading alone");
-            return Err(StoreError::Io { action: "write to", path: self.path().to_owned(), source });
+            return Err(StoreError::ReadOnly { path: self.path().to_owned() });
         }
         let (reply, answer) = oneshot::channel();
         let mut request = Some(request(reply));
