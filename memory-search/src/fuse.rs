@@ -50,7 +50,9 @@ impl Range {
 
 impl Fused {
     /// A convex sum: each signal is stretched to 0..=1 over all candidates (min-max), weighted, and added. Weights
-    /// are taken in proportion, so that without one signal the others keep their balance.
+    /// are taken in proportion, so that without one signal the others keep their balance. So they are for a candidate
+    /// of which a signal measured nothing: it has the score that its other signals give it by themselves, neither
+    /// marked down for what is unknown nor credited with it.
     ///
     /// All columns must be equally long.
     pub(crate) fn of(mut columns: Vec<Column>) -> Self {
@@ -58,19 +60,28 @@ impl Fused {
         columns.iter_mut().for_each(|column| column.weight /= sum.max(f32::MIN_POSITIVE));
         let columns: Vec<_> = columns.into_iter().map(|column| (Range::of(&column), column)).collect();
         let mut scores = vec![0.0; columns.first().map_or(0, |(_, column)| column.values.len())];
+        let mut unknown = vec![0.0; scores.len()];
         for (range, column) in &columns {
-            for (score, &value) in scores.iter_mut().zip(&column.values) {
+            for ((score, unknown), &value) in scores.iter_mut().zip(&mut unknown).zip(&column.values) {
                 *score += column.weight * range.share(value);
+                *unknown += if value.is_nan() { column.weight } else { 0.0 };
             }
+        }
+        for (score, unknown) in scores.iter_mut().zip(unknown) {
+            *score *= raise(unknown);
         }
         Self { columns: columns.into_iter().map(|(range, column)| (column, range)).collect(), scores }
     }
 
     /// Why a candidate has its score: the shares add up to it; the heaviest first.
     pub(crate) fn signals(&self, candidate: usize) -> Vec<Signal> {
-        let measured = self.columns.iter().filter_map(|(column, range)| {
-            let value = *column.values.get(candidate)?;
-            (!value.is_nan()).then(|| Signal { name: column.name, value, share: column.weight * range.share(value) })
+        let value = |column: &Column| column.values.get(candidate).copied();
+        let is_unknown = |column: &Column| value(column).is_some_and(f32::is_nan);
+        let unknown = self.columns.iter().filter(|(column, _)| is_unknown(column)).map(|(column, _)| column.weight);
+        let raise = raise(unknown.sum());
+        let measured = self.columns.iter().filter(|(column, _)| !is_unknown(column)).filter_map(|(column, range)| {
+            let value = value(column)?;
+            Some(Signal { name: column.name, value, share: column.weight * range.share(value) * raise })
         });
         let mut signals: Vec<_> = measured.collect();
         signals.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -92,6 +103,12 @@ impl Fused {
     }
 }
 
+/// What the weights that measured a candidate are multiplied by to make 1, the others being `unknown` together: just 1
+/// where all measured it.
+fn raise(unknown: f32) -> f32 {
+    (1.0 - unknown).max(f32::MIN_POSITIVE).recip()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,7 +123,7 @@ mod tests {
             column("words", 1.0, Some(0.0), &[4.0, 0.0, 2.0]),
             column("cosine", 3.0, None, &[0.2, 0.6, f32::NAN]),
         ]);
-        assert_eq!(fused.scores, [0.25, 0.75, 0.125]);
+        assert_eq!(fused.scores, [0.25, 0.75, 0.5]);
         let signals = fused.signals(1);
         assert_eq!(
             signals.iter().map(|signal| (signal.name, signal.value)).collect::<Vec<_>>(),
@@ -116,6 +133,20 @@ mod tests {
         for (candidate, score) in fused.scores.iter().enumerate() {
             assert_eq!(fused.signals(candidate).iter().map(|signal| signal.share).sum::<f32>(), *score);
         }
+    }
+
+    #[test]
+    fn a_candidate_that_a_signal_did_not_measure_is_neither_buried_nor_favoured() {
+        let words = [1.0, 2.0, 2.0, 2.0, 4.0];
+        let cosine = [0.6, 0.2, f32::NAN, 0.6, f32::NAN];
+        let columns = || vec![column("words", 1.0, Some(0.0), &words), column("cosine", 1.0, None, &cosine)];
+        let fused = Fused::of(columns());
+        let by_words = Fused::of(columns().into_iter().take(1).collect());
+        for unmeasured in [2, 4] {
+            assert_eq!(fused.scores[unmeasured], by_words.scores[unmeasured]);
+        }
+        let [worst, unmeasured, best] = [1, 2, 3].map(|candidate| fused.scores[candidate]);
+        assert!(worst < unmeasured && unmeasured < best, "of equal words, the one not measured lies between");
     }
 
     #[test]

@@ -105,6 +105,9 @@ impl Pool {
 
 impl Ranking {
     /// Fuses what is known of the nodes of a pool: by words, by cosine, or by both.
+    ///
+    /// The cosines weigh in proportion to how many nodes have one: the best of a few is no find, and stretching would
+    /// make it count as the best of all.
     pub(crate) fn new(pool: Pool, words: Option<WordScores>, cosines: Option<Vec<f32>>) -> Self {
         let mut columns = Vec::new();
         if let Some(WordScores { words, window }) = words {
@@ -112,7 +115,7 @@ impl Ranking {
             columns.push(Column { name: "words", weight: WORDS_PART, floor: Some(0.0), values: words });
         }
         if let Some(values) = cosines {
-            columns.push(Column { name: "cosine", weight: COSINE_PART, floor: None, values });
+            columns.push(Column { name: "cosine", weight: COSINE_PART * measured_part(&values), floor: None, values });
         }
         Self { pool, fused: Fused::of(columns) }
     }
@@ -134,4 +137,11 @@ impl Ranking {
             signals: self.fused.signals(candidate),
         })
     }
+}
+
+/// The part of the values that is not NaN, 0..=1.
+#[expect(clippy::cast_precision_loss, reason = "a weight needs no more than 24 bits")]
+fn measured_part(values: &[f32]) -> f32 {
+    let measured = values.iter().filter(|value| !value.is_nan()).count();
+    measured as f32 / values.len().max(1) as f32
 }

@@ -11,7 +11,7 @@ use crate::{
     lexical::WordIndex,
     pack::{PackRequest, TooLarge, pack},
     ranking::{Pool, Ranking},
-    semantic::{NoMeaning, Semantic},
+    semantic::{Meaning, NoMeaning, Semantic},
 };
 
 const EMPTY_QUESTION: &str = "nothing is recalled for an empty question";
@@ -25,9 +25,12 @@ const POSTINGS_BYTES: usize = 256 << 20;
 /// as if they were one: the rarity of a term, the average length and the stretching are those of all their messages,
 /// so the scores of their hits compare.
 ///
-/// Postings live in memory and are carried on from where they end. Vectors are made for what has none yet when it is
-/// searched, which for a long conversation takes its time: [`catch_up`](Retriever::catch_up) does it beforehand. Where
-/// model, index or vectors are missing or fail, the answer is by words, and a notice says so.
+/// Postings live in memory and are carried on from where they end. Vectors are made by
+/// [`catch_up`](Retriever::catch_up), however long it takes. A question makes only what is soon made: where all that
+/// it searches lacks vectors of at most 64 messages and 64 KiB of text, it embeds these, and otherwise nothing. A
+/// message without a vector is scored by its words alone, and `cosine` weighs the less the fewer messages have one.
+/// Where model, index or all vectors are missing or fail, the answer is by words; a notice says so, as it does where
+/// some vectors are missing.
 #[derive(Debug)]
 pub struct HybridRetriever {
     store: Arc<dyn Store>,
@@ -55,8 +58,8 @@ impl HybridRetriever {
         }
         let pool = Pool::new(conversations);
         let words = pool.word_scores(self.words.question(question));
-        let (cosines, notices) = match self.semantic.cosines(&*self.store, question, &pool).await {
-            Ok(cosines) => (Some(cosines), Vec::new()),
+        let (cosines, notices) = match self.semantic.meaning(&*self.store, question, &pool).await {
+            Ok(Meaning { cosines, notice }) => (Some(cosines), Vec::from_iter(notice)),
             Err(missing) => (None, vec![missing.notice()?]),
         };
         Ok((Ranking::new(pool, words, cosines), notices))

@@ -1,6 +1,6 @@
-//! Retrieval by meaning: what has no vector yet is embedded, and nodes are scored by cosine.
+//! Retrieval by meaning: the little that has no vector yet is embedded, and nodes are scored by cosine.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use memory_core::{
     ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, RetrieveError, SlotScore, Store, StoreError,
@@ -17,6 +17,16 @@ const BATCH: u64 = 256;
 /// Batches after which the index is put on disk, so that an interrupted run loses little.
 const BATCHES_BETWEEN_FLUSHES: u64 = 16;
 
+/// The most nodes without a vector, over all that is searched, that a question embeds: what a live conversation
+/// appends between two questions.
+pub(crate) const MAX_BACKLOG_NODES: u64 = 64;
+/// The most text that it embeds of them all together: some 16,000 tokens, a second or two on two cores.
+pub(crate) const MAX_BACKLOG_BYTES: usize = 64 << 10;
+
+/// The most of a question that is embedded: a page that someone pastes need not be embedded whole.
+pub(crate) const MAX_QUESTION_BYTES: usize = 16 << 10;
+const HOW_TO_CATCH_UP: &str = "index the rest first (`Retriever::catch_up`; `memory import` does it)";
+
 /// An embedding model and the index of its vectors, where there are any.
 #[derive(Debug)]
 pub(crate) struct Semantic {
@@ -29,6 +39,15 @@ pub(crate) struct Semantic {
 pub(crate) struct Vectors<'a> {
     embedder: &'a dyn Embedder,
     index: &'a dyn VectorIndex,
+}
+
+/// How near the nodes of a pool are to a question.
+#[derive(Debug)]
+pub(crate) struct Meaning {
+    /// The cosine of each node; NaN for one without a vector.
+    pub(crate) cosines: Vec<f32>,
+    /// Says so where some nodes have no vector.
+    pub(crate) notice: Option<String>,
 }
 
 /// Why meaning has no say in an answer.
@@ -98,17 +117,27 @@ impl Semantic {
         Ok(Vectors { embedder, index })
     }
 
-    /// How near each node of a pool is to a question; NaN for a node without a vector. What has none is embedded
-    /// before.
-    pub(crate) async fn cosines(&self, store: &dyn Store, question: &str, pool: &Pool) -> Result<Vec<f32>, NoMeaning> {
+    /// How near each node of a pool is to a question.
+    ///
+    /// A small backlog, of at most [`MAX_BACKLOG_NODES`] and [`MAX_BACKLOG_BYTES`] over the whole pool, is embedded
+    /// before. Of a larger one nothing is, so that no question waits for long: the vectors that are there must do.
+    pub(crate) async fn meaning(&self, store: &dyn Store, question: &str, pool: &Pool) -> Result<Meaning, NoMeaning> {
         let vectors = self.vectors()?;
-        let question = vectors.embedder.embed_query(question).await?;
+        let question = vectors.embedder.embed_query(&ends_of(question)).await?;
+        let embeds = vectors.is_backlog_small(store, pool).await?;
         let mut cosines = Vec::new();
         for part in pool.parts() {
-            vectors.catch_up(store, &part.conversation, &part.indexed, part.nodes as u64, &()).await?;
+            if embeds {
+                vectors.catch_up(store, &part.conversation, &part.indexed, part.nodes as u64, &()).await?;
+            }
             cosines.extend(vectors.cosines(&part.conversation, &question, part.nodes).await?);
         }
-        Ok(cosines)
+        let (all, scored) = (cosines.len(), cosines.iter().filter(|cosine| !cosine.is_nan()).count());
+        if scored == 0 && all > 0 {
+            return Err(NoMeaning::Missing(format!("none of the {all} messages is embedded; {HOW_TO_CATCH_UP}")));
+        }
+        let partial = || format!("meaning counts for {scored} of {all} messages only; {HOW_TO_CATCH_UP}");
+        Ok(Meaning { notice: (scored < all).then(partial), cosines })
     }
 }
 
@@ -116,6 +145,25 @@ impl Vectors<'_> {
     /// All nodes up to this position have vectors.
     pub(crate) fn through(&self, conversation: &ConversationId) -> u64 {
         self.index.stats(conversation).through
+    }
+
+    /// Whether a question may embed what has no vector yet. Reads no more text than it takes to tell.
+    async fn is_backlog_small(&self, store: &dyn Store, pool: &Pool) -> Result<bool, StoreError> {
+        let begins: Vec<_> = pool.parts().iter().map(|part| (part, self.through(&part.conversation))).collect();
+        let nodes: u64 = begins.iter().map(|(part, through)| (part.nodes as u64).saturating_sub(*through)).sum();
+        if nodes > MAX_BACKLOG_NODES {
+            return Ok(false);
+        }
+        let mut bytes = 0;
+        for (part, through) in begins {
+            for node in (through + 1..=part.nodes as u64).filter_map(NodeId::new) {
+                bytes += indexed_text(&store.node(&part.conversation, node).await?.message).len();
+                if bytes > MAX_BACKLOG_BYTES {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Embeds the nodes behind those that have vectors, up to `last`; gives how many.
@@ -197,6 +245,18 @@ impl Vectors<'_> {
         }
         Ok(first.into_iter().zip(best).map(|(first, best)| f32::midpoint(first, best)).collect())
     }
+}
+
+/// A question, or of one longer than [`MAX_QUESTION_BYTES`] its two ends: what is asked stands before or after what was
+/// pasted.
+fn ends_of(question: &str) -> Cow<'_, str> {
+    if question.len() <= MAX_QUESTION_BYTES {
+        return Cow::Borrowed(question);
+    }
+    let half = MAX_QUESTION_BYTES / 2;
+    let (first, rest) = question.split_at(question.floor_char_boundary(half));
+    let (_, last) = rest.split_at(rest.ceil_char_boundary(rest.len() - half + 1));
+    Cow::Owned(format!("{first}\n{last}"))
 }
 
 fn batch_after(through: u64, last: u64) -> Option<NodeRange> {

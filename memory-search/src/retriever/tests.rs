@@ -1,5 +1,6 @@
 //! Tests of the retriever against fakes of the other ports.
 
+mod backlog;
 mod fakes;
 
 use std::sync::atomic::{AtomicU64, Ordering};

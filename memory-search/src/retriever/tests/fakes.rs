@@ -241,16 +241,22 @@ impl Embedder for NoModel {
     }
 }
 
-/// Counts the texts that it embeds, and lets other threads run meanwhile.
+/// Counts the texts that it embeds and the bytes of a question, and lets other threads run meanwhile.
 #[derive(Debug)]
 pub(super) struct CountingEmbedder {
     embedder: HashEmbedder,
     texts: AtomicU64,
+    question_bytes: AtomicU64,
 }
 
 impl CountingEmbedder {
     pub(super) fn new(dimensions: usize) -> Self {
-        Self { embedder: HashEmbedder::new(dimensions), texts: AtomicU64::new(0) }
+        Self { embedder: HashEmbedder::new(dimensions), texts: AtomicU64::new(0), question_bytes: AtomicU64::new(0) }
+    }
+
+    /// Bytes of the last question.
+    pub(super) fn question_bytes(&self) -> u64 {
+        self.question_bytes.load(Ordering::Relaxed)
     }
 
     pub(super) fn texts(&self) -> u64 {
@@ -274,6 +280,7 @@ impl Embedder for CountingEmbedder {
     }
 
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        self.question_bytes.store(text.len() as u64, Ordering::Relaxed);
         self.embedder.embed_query(text)
     }
 }
