@@ -116,6 +116,7 @@ impl Pending {
         let nodes_before = view.nodes();
         let mut payload = Payload::default();
         if view.number().is_none() {
+            state.check_may_open(id)?;
             payload.push(&encode_opened(id).map_err(|error| invalid(id, error))?);
         }
         let (mut changes, mut appended) = (Vec::new(), Vec::new());

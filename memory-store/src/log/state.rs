@@ -254,6 +254,9 @@ pub(crate) struct State {
     /// Where the last segment ends, as far as it was acknowledged.
     pub(crate) end: u32,
     pub(crate) damage: Vec<Damage>,
+    /// The first damage that may hold the opening of a conversation. No conversation is begun meanwhile: its
+    /// name could be that of the lost one.
+    lost_opening: Option<Damage>,
     hasher: RandomState,
 }
 
@@ -314,9 +317,22 @@ impl State {
         Ok(())
     }
 
+    /// Whether a conversation of this name may be begun.
+    pub(crate) fn check_may_open(&self, id: &ConversationId) -> Result<(), StoreError> {
+        let Some(damage) = self.lost_opening.clone() else { return Ok(()) };
+        let why =
+            format!("{}; `{id}` may be a conversation that was opened there, so it is not begun anew", damage.why);
+        Err(Damage { why, ..damage }.into())
+    }
+
     /// Notes damage. Whichever conversation it may belong to is in doubt until a later frame of it says how
     /// many nodes it had.
     pub(crate) fn note_damage(&mut self, damage: Damage) {
+        // A frame of a known conversation has its opening before it.
+        let may_open = damage.conversation.is_none_or(|number| !self.knows(number));
+        if may_open && self.lost_opening.is_none() {
+            self.lost_opening = Some(damage.clone());
+        }
         for one in self.conversations.values_mut() {
             if damage.conversation.is_none_or(|number| number == one.number) && one.doubt.is_none() {
                 one.doubt = Some(damage.clone());

@@ -242,6 +242,58 @@ fn nothing_is_appended_where_a_number_could_be_that_of_a_lost_node() {
     perform(&store, &Request::Append("b", vec![draft(5, 10)])).unwrap();
 }
 
+/// Flips a byte of the first segment's first frame, which opened `a`. The store's other conversations are
+/// whole; each new name could be the lost one.
+fn refuses_new_conversations_when_the_opening_is_hurt(byte: usize) {
+    let dir = sample_store();
+    let first = segments(dir.path()).remove(0);
+    edit(&first, |bytes| bytes[64 + byte] ^= 1);
+    let store = open(dir.path()).unwrap();
+    let before = shown(&store).unwrap();
+    for name in ["a", "new"] {
+        match perform(&store, &Request::Append(name, vec![draft(1, 10)])).unwrap_err() {
+            StoreError::Damaged { path, offset, why } => {
+                assert_eq!((path, offset), (first.clone(), 64), "{name}");
+                assert!(why.contains(&format!("`{name}` may be a conversation that was opened there")), "{why}");
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    assert_eq!(shown(&store).unwrap(), before, "nothing was written");
+    perform(&store, &Request::Append("c", vec![draft(2, 10)])).unwrap();
+    drop(store);
+    assert!(perform(&open(dir.path()).unwrap(), &Request::Append("a", vec![draft(1, 10)])).unwrap_err().is_damage());
+}
+
+#[test]
+fn no_conversation_is_begun_while_the_header_of_an_opening_is_damaged() {
+    refuses_new_conversations_when_the_opening_is_hurt(20);
+}
+
+#[test]
+fn no_conversation_is_begun_while_the_payload_of_an_opening_is_damaged() {
+    refuses_new_conversations_when_the_opening_is_hurt(52 + 10);
+}
+
+#[test]
+fn a_conversation_may_begin_beside_damage_that_holds_no_opening() {
+    let dir = sample_store();
+    let third = {
+        let whole = LogStore::open_read_only(dir.path()).unwrap();
+        pollster::block_on(whole.proofs(&id("a"), memory_core::NodeRange::single(node(3)))).unwrap()[0].salt
+    };
+    for path in segments(dir.path()) {
+        edit(&path, |bytes| {
+            if let Some(at) = bytes.windows(16).position(|window| window == third) {
+                bytes[at] ^= 1;
+            }
+        });
+    }
+    let store = open(dir.path()).unwrap();
+    assert!(!store.report().damage.is_empty());
+    perform(&store, &Request::Append("new", vec![draft(1, 10)])).unwrap();
+}
+
 #[test]
 fn content_that_was_changed_together_with_its_checksums_does_not_match_its_leaf() {
     let dir = tempfile::tempdir().unwrap();
