@@ -5,7 +5,7 @@ use crate::{History, Level, NodeId, NodeOutline, NodeRange, Summary, SummaryId};
 /// A conversation's nodes and the summaries over them, with who covers whom.
 ///
 /// Of two summaries that claim the same nodes or children, the one recorded first counts and the other is
-/// ignored, so any sequence of summaries makes a forest.
+/// ignored, and so is one whose child was lost; so any sequence of summaries makes a forest.
 #[derive(Clone, Debug)]
 pub struct Tree<'a> {
     history: History<'a>,
@@ -51,21 +51,39 @@ impl<'a> Tree<'a> {
                 .children
                 .iter()
                 .map(|child| {
-                    let place = self.places.get(child.index())?;
+                    let place = self.places.get(self.position(*child)?)?;
                     place.height.filter(|_| place.parent.is_none())
                 })
                 .collect();
             let Some(highest) = heights.and_then(|heights| heights.into_iter().max()) else { return };
             for child in &body.children {
-                if let Some(place) = self.places.get_mut(child.index()) {
+                if let Some(place) = self.place_mut(*child) {
                     place.parent = Some(id);
                 }
             }
             highest + 1
         };
-        if let Some(place) = self.places.get_mut(id.index()) {
+        if let Some(place) = self.place_mut(id) {
             place.height = Some(height);
         }
+    }
+
+    /// Where a summary stands among the recorded ones: at its number, unless some before it were lost.
+    fn position(&self, id: SummaryId) -> Option<usize> {
+        let all = self.history.summaries;
+        match all.get(id.index()) {
+            Some(summary) if summary.id == id => Some(id.index()),
+            _ => all.binary_search_by_key(&id, |summary| summary.id).ok(),
+        }
+    }
+
+    fn place_mut(&mut self, id: SummaryId) -> Option<&mut Place> {
+        let position = self.position(id)?;
+        self.places.get_mut(position)
+    }
+
+    fn place_of(&self, id: SummaryId) -> Option<Place> {
+        self.places.get(self.position(id)?).copied()
     }
 
     /// The nodes' outlines, in order.
@@ -83,7 +101,7 @@ impl<'a> Tree<'a> {
     /// A recorded summary.
     #[must_use]
     pub fn summary(&self, id: SummaryId) -> Option<&'a Summary> {
-        self.history.summaries.get(id.index())
+        self.history.summaries.get(self.position(id)?)
     }
 
     /// The SUMMARY over a node.
@@ -95,20 +113,20 @@ impl<'a> Tree<'a> {
     /// The summary directly above another.
     #[must_use]
     pub fn parent(&self, id: SummaryId) -> Option<SummaryId> {
-        self.places.get(id.index())?.parent
+        self.place_of(id)?.parent
     }
 
     /// Steps from a summary down to a SUMMARY; `None` for one that is ignored.
     #[must_use]
     pub fn height(&self, id: SummaryId) -> Option<u32> {
-        self.places.get(id.index())?.height
+        self.place_of(id)?.height
     }
 
     /// Summaries that stand under no other, in order of the nodes they cover.
     #[must_use]
     pub fn roots(&self) -> Vec<&'a Summary> {
         let is_root = |summary: &&Summary| {
-            self.places.get(summary.id.index()).is_some_and(|place| place.height.is_some() && place.parent.is_none())
+            self.place_of(summary.id).is_some_and(|place| place.height.is_some() && place.parent.is_none())
         };
         let mut roots: Vec<_> = self.history.summaries.iter().filter(is_root).collect();
         roots.sort_by_key(|summary| summary.body.span);
@@ -176,6 +194,22 @@ mod tests {
         assert_eq!(tree.full(), [run(4, 5)]);
         let roots: Vec<_> = tree.roots().iter().map(|root| root.body.span).collect();
         assert_eq!(roots, [run(1, 2), run(3, 3)]);
+    }
+
+    #[test]
+    fn a_lost_summary_gives_its_nodes_back_and_its_siblings_stay() {
+        let nodes = outlines("uauau");
+        let mut summaries = Vec::new();
+        for node in 1..=4 {
+            summaries.push(summary(&summaries, Level::Summary, run(node, node), Vec::new()));
+        }
+        let children = summaries.iter().map(|s| s.id).collect();
+        summaries.push(summary(&summaries, Level::Meta, run(1, 4), children));
+        summaries.remove(1);
+        let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
+        let roots: Vec<_> = tree.roots().iter().map(|root| root.body.span).collect();
+        assert_eq!(roots, [run(1, 1), run(3, 3), run(4, 4)]);
+        assert_eq!(tree.full(), [run(2, 2), run(5, 5)]);
     }
 
     #[test]

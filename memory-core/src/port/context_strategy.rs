@@ -12,7 +12,7 @@ use crate::{
 pub struct History<'a> {
     /// Every node in order; the node at index `i` has position `i + 1`.
     pub nodes: &'a [NodeOutline],
-    /// Every recorded summary in order of its number.
+    /// Every recorded summary in order of its number; numbers are missing where the store lost a summary.
     pub summaries: &'a [Summary],
 }
 

@@ -88,7 +88,9 @@ impl Conversation {
     fn check(&self, id: &ConversationId, event: &Event) -> Result<(), StoreError> {
         let node = match event {
             Event::Summary(draft) => {
-                let span_of = |child: SummaryId| self.summaries.get(child.index()).map(|summary| summary.body.span);
+                let span_of = |child: SummaryId| {
+                    self.summaries.iter().find(|summary| summary.id == child).map(|found| found.body.span)
+                };
                 return check_summary(draft, self.nodes.len() as u64, span_of)
                     .map_err(|why| StoreError::Invalid { conversation: id.clone(), why });
             }
@@ -110,7 +112,7 @@ impl Conversation {
                 if let Some(there) = self.summaries.iter().find(same) {
                     return Recorded::Summary(there.id);
                 }
-                let id = SummaryId::from_index(self.summaries.len());
+                let id = SummaryId::from_index(self.summaries.last().map_or(0, |last| last.id.index() + 1));
                 self.summaries.push(Summary { id, body });
                 return Recorded::Summary(id);
             }
@@ -145,6 +147,13 @@ fn proof(node: &Node) -> NodeProof {
 }
 
 impl MemoryStore {
+    /// Loses a summary, as a damaged file would.
+    pub fn lose_summary(&self, conversation: &ConversationId, summary: SummaryId) {
+        if let Some(conversation) = self.lock().get_mut(conversation) {
+            conversation.summaries.retain(|there| there.id != summary);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ConversationId, Conversation>> {
         self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
     }

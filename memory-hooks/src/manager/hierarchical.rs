@@ -71,7 +71,13 @@ impl Snapshot {
     }
 
     fn push(&mut self, body: SummaryDraft) {
-        self.summaries.push(Summary { id: SummaryId::from_index(self.summaries.len()), body });
+        self.summaries.push(Summary { id: SummaryId::from_index(self.next_summary()), body });
+    }
+
+    /// The index of the number that the next summary gets: numbers go on behind the last, also where some
+    /// before it were lost.
+    fn next_summary(&self) -> usize {
+        self.summaries.last().map_or(0, |last| last.id.index() + 1)
     }
 }
 
@@ -116,7 +122,7 @@ struct Manager<'a> {
     conversation: &'a ConversationId,
     /// As recorded, and with what is written but not recorded yet.
     ahead: Snapshot,
-    /// Summaries that are recorded.
+    /// The index of the number that the next recorded summary gets.
     recorded: usize,
     /// What is written but not recorded yet, a plan each: by itself it lowers nothing. One SUMMARY for each
     /// of many tiny messages costs as much as they do; the META over them does not.
@@ -131,7 +137,7 @@ impl<'a> Manager<'a> {
         let redactor = redactor(parts, conversation, &ahead).await?;
         let tokens = ahead.coarsest(parts);
         let report = CompactionReport { summaries: 0, tokens_before: tokens, tokens_after: tokens };
-        let recorded = ahead.summaries.len();
+        let recorded = ahead.next_summary();
         Ok(Self { parts, conversation, ahead, recorded, pending: Vec::new(), redactor, report })
     }
 
@@ -188,6 +194,7 @@ impl<'a> Manager<'a> {
     }
 
     async fn record(&mut self) -> Result<(), MemoryError> {
+        let (known, before) = (self.recorded, self.report.tokens_after);
         for events in std::mem::take(&mut self.pending) {
             let expected = events.iter().filter(|event| matches!(event, Event::Summary(_))).count();
             let expected = (self.recorded..self.recorded + expected).map(SummaryId::from_index);
@@ -200,7 +207,11 @@ impl<'a> Manager<'a> {
             if !numbers.eq(expected.clone()) {
                 // Somebody else recorded summaries meanwhile: go on from what is there now.
                 self.ahead = Snapshot::read(self.parts, self.conversation).await?;
-                self.recorded = self.ahead.summaries.len();
+                self.recorded = self.ahead.next_summary();
+                if self.recorded == known {
+                    // The store has them all and the tree still lacks them: trying again would go on for ever.
+                    return Err(MemoryError::NoProgress { before, after: self.ahead.coarsest(self.parts) });
+                }
                 break;
             }
             self.recorded += expected.count();

@@ -2,7 +2,7 @@
 
 use memory_core::{
     ConversationId, Event, Hash, ImportanceScorer, Level, Node, NodeId, NodeRange, ScoreJob, Store, Summarizer,
-    Summary, SummaryDraft, SummaryJob, SummaryMetadata, SummarySource, TokenCounter,
+    Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, TokenCounter,
     plan::{Compaction, Merge},
 };
 
@@ -58,7 +58,7 @@ impl Writer<'_> {
     /// Weighs nodes that nobody has weighed.
     fn score(&self, nodes: &mut [Node], events: &mut Vec<Event>) -> Result<(), MemoryError> {
         let Some(scorer) = self.scorer else { return Ok(()) };
-        let texts: Vec<_> = nodes.iter().map(|node| node.message.text()).collect();
+        let texts: Vec<_> = nodes.iter().map(|node| self.clean_text(node)).collect();
         let jobs: Vec<_> = nodes.iter().zip(&texts).map(|(node, text)| job(node, text)).collect();
         let scores = scorer.score(&jobs)?;
         let identity = scorer.identity();
@@ -66,13 +66,22 @@ impl Writer<'_> {
             let breach = format!("{} scores for {} messages, not all in 0..=1", scores.len(), nodes.len());
             return Err(MemoryError::Contract { strategy: identity, breach });
         }
-        // The scorer sees them all, for the company matters; but a weight that somebody gave stays.
-        let unweighed = |node: &Node| node.importance.to_bits() == Node::NEUTRAL_IMPORTANCE.to_bits();
-        for (node, importance) in nodes.iter_mut().zip(scores).filter(|(node, _)| unweighed(node)) {
+        // The scorer is given them all, for the company matters; but a weight that somebody gave stays, and
+        // of a message that it could not read it knows nothing.
+        let counts = |node: &Node| {
+            let is_unweighed = node.importance.to_bits() == Node::NEUTRAL_IMPORTANCE.to_bits();
+            is_unweighed && !node.message.keep_out_of_summaries
+        };
+        for (node, importance) in nodes.iter_mut().zip(scores).filter(|(node, _)| counts(node)) {
             node.importance = importance;
             events.push(Event::Importance { node: node.id, importance, scored_by: identity.clone() });
         }
         Ok(())
+    }
+
+    /// What a strategy may read of a message: nothing that is to be kept out of summaries.
+    fn clean_text(&self, node: &Node) -> String {
+        if node.message.keep_out_of_summaries { String::new() } else { self.redactor.redact(&node.message.text()) }
     }
 
     async fn write_leaf(&self, node: &Node, leaf: Hash) -> Result<SummaryDraft, MemoryError> {
@@ -95,14 +104,19 @@ impl Writer<'_> {
             nodes: span,
             role: Some(node.message.role),
             speaker: node.message.speaker_or_role().to_owned(),
-            text: self.redactor.redact(&node.message.text()),
+            text: self.clean_text(node),
             metadata,
         };
         self.ask(Level::Summary, vec![source], Vec::new(), max_tokens, &[leaf]).await
     }
 
+    fn summary(&self, id: SummaryId) -> Option<&Summary> {
+        let found = self.summaries.binary_search_by_key(&id, |summary| summary.id).ok()?;
+        self.summaries.get(found)
+    }
+
     async fn write_merge(&self, merge: &Merge) -> Result<SummaryDraft, MemoryError> {
-        let children: Vec<_> = merge.children.iter().filter_map(|id| self.summaries.get(id.index())).collect();
+        let children: Vec<_> = merge.children.iter().filter_map(|id| self.summary(*id)).collect();
         let sources = children
             .iter()
             .map(|child| SummarySource {
@@ -123,7 +137,7 @@ impl Writer<'_> {
         &self,
         level: Level,
         sources: Vec<SummarySource>,
-        children: Vec<memory_core::SummaryId>,
+        children: Vec<SummaryId>,
         max_tokens: u32,
         inputs: &[Hash],
     ) -> Result<SummaryDraft, MemoryError> {
@@ -150,7 +164,11 @@ impl Writer<'_> {
         metadata.importance =
             sources.iter().map(|source| source.metadata.importance).fold(metadata.importance, f32::max).clamp(0.0, 1.0);
         let inputs = inputs.iter().map(|hash| hash.as_bytes().as_slice());
-        let shape = [level.number()].into_iter().chain(max_tokens.to_le_bytes()).collect::<Vec<_>>();
+        let mut shape = vec![level.number()];
+        shape.extend(max_tokens.to_le_bytes());
+        // A child that was lost and written anew has another number. Without it in the hash the store would
+        // take the summary over it for the old one, whose child is gone.
+        shape.extend(children.iter().flat_map(|child| child.get().to_le_bytes()));
         let input_hash = Hash::of_parts(std::iter::once(shape.as_slice()).chain(inputs));
         Ok(self.draft(level, span, children, written.text, metadata, input_hash))
     }
@@ -159,7 +177,7 @@ impl Writer<'_> {
         &self,
         level: Level,
         span: NodeRange,
-        children: Vec<memory_core::SummaryId>,
+        children: Vec<SummaryId>,
         text: String,
         metadata: SummaryMetadata,
         input_hash: Hash,

@@ -1,8 +1,11 @@
 //! The needle: content that no summary may hold, and that recall still finds.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use memory_core::{FirstWords, Level, Message, NodeId, Summarizer, testing::ScanRetriever};
+use memory_core::{
+    FirstWords, ImportanceScorer, Level, Message, NodeId, ScoreError, ScoreJob, Summarizer, WrittenBy,
+    testing::ScanRetriever,
+};
 use memory_hooks::{ContextOptions, PieceKind};
 use pollster::block_on;
 
@@ -98,4 +101,34 @@ fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
     let first = &context.pieces[0];
     assert_eq!(first.kind, PieceKind::Summary(Level::Summary));
     assert!(first.text.starts_with("Node 1: [kept out] is the reference"), "{}", first.text);
+}
+
+/// A scorer that writes down whatever it reads.
+#[derive(Debug, Default)]
+struct Nosy(Mutex<String>);
+
+impl ImportanceScorer for Nosy {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy { strategy: "nosy".into(), version: "1".into() }
+    }
+
+    fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
+        let mut read = self.0.lock().unwrap();
+        jobs.iter().for_each(|job| read.push_str(job.text));
+        Ok(vec![0.9; jobs.len()])
+    }
+}
+
+#[test]
+fn no_scorer_reads_marked_content() {
+    let nosy = Arc::new(Nosy::default());
+    let scorer = Arc::clone(&nosy);
+    let world = World::with(|builder, _| builder.scorer(scorer));
+    let needle = Message::user(format!("The vault's number is {NEEDLE}.")).kept_out_of_summaries();
+    world.say(conversation(needle));
+    block_on(world.talk.compact(&())).unwrap();
+    let read = nosy.0.lock().unwrap().to_lowercase();
+    assert!(read.contains("topic39") && !read.contains("4471") && !read.contains("vault"));
+    let marked = block_on(world.talk.expand(NodeId::new(40).unwrap())).unwrap();
+    assert_eq!(marked.importance.to_bits(), 0.5f32.to_bits(), "nothing is known of what could not be read");
 }

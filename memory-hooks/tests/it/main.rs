@@ -4,6 +4,7 @@
 mod compaction;
 #[cfg(test)]
 mod context;
+mod damage;
 #[cfg(test)]
 mod kept_out;
 #[cfg(test)]
