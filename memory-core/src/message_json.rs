@@ -21,15 +21,22 @@ fn invalid(at: impl Into<String>, why: impl Into<String>) -> InvalidMessage {
     InvalidMessage { at: at.into(), why: why.into() }
 }
 
+const MEMBERS: [&str; 6] = ["role", "content", "speaker", "key", "keep_out_of_summaries", "metadata"];
+
 /// Reads `{"role", "content", "speaker"?, "key"?, "keep_out_of_summaries"?, "metadata"?}`.
 ///
-/// `content` is a text or a list of blocks. A block of an unknown type, or a known one with members that
+/// A member of another name is refused rather than lost. `content` is a text or a list of blocks. A block of
+/// an unknown type, or a known one with members that
 /// its type does not have, is kept as it came.
 ///
 /// # Errors
-/// When a member is missing or of the wrong kind; the error names it.
+/// When a member is missing, unknown or of the wrong kind; the error names it.
 pub fn message_from_json(value: &Value) -> Result<Message, InvalidMessage> {
     let map = value.as_object().ok_or_else(|| invalid("message", "expected an object"))?;
+    if let Some(unknown) = map.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
+        let why = format!("a message has no such member, only {}", MEMBERS.join(", "));
+        return Err(invalid(unknown.as_str(), why));
+    }
     let role = match text(map, "role")?.ok_or_else(|| invalid("role", "missing"))? {
         "user" | "human" => Role::User,
         "assistant" | "ai" => Role::Assistant,
@@ -259,6 +266,8 @@ mod tests {
             "content[0].content",
         );
         check(json!({"role": "user", "content": "x", "key": ""}), "key");
+        check(json!({"role": "assistant", "content": null, "tool_calls": []}), "tool_calls");
+        check(json!({"role": "user", "content": "x", "keep_out_of_summarys": true}), "keep_out_of_summarys");
     }
 
     proptest! {

@@ -1,11 +1,14 @@
 //! The format of the evaluation data: a conversation a line.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use memory_core::{ConversationId, Json, Message, MessageKey, Role, Timestamp};
 use serde::Deserialize;
 
-use super::{ImportError, ImportedConversation, jsonl::lines};
+use super::{
+    ImportError, ImportedConversation,
+    jsonl::{lines, read_text},
+};
 
 #[derive(Deserialize)]
 struct Conversation {
@@ -30,7 +33,7 @@ struct Turn {
 /// [`ImportError`] with the line of the first fault; a file without messages is one.
 pub fn read(path: &Path) -> Result<Vec<ImportedConversation>, ImportError> {
     let path = if path.is_dir() { path.join("conversations.jsonl") } else { path.to_owned() };
-    let text = fs::read_to_string(&path).map_err(|source| ImportError::Io { path: path.clone(), source })?;
+    let text = read_text(&path)?;
     let mut conversations = Vec::new();
     for (line, value) in lines(&text, &path)? {
         let fault = |why: String| ImportError::Line { path: path.clone(), line, why };

@@ -7,14 +7,13 @@ use serde_json::Value;
 
 use super::ImportError;
 
-/// Reads a file of one message a line: `{"role", "content", "speaker"?, "key"?, "at"?, "session"?,
-/// "keep_out_of_summaries"?, "metadata"?}`. Blank lines are passed over.
+/// Reads a file of one message a line: `{"role", "content", "speaker"?, "key"? or "id"?, "at"? or "timestamp"?,
+/// "session"?, "keep_out_of_summaries"?, "metadata"?}`. Blank lines are passed over.
 ///
 /// # Errors
 /// [`ImportError`] with the line of the first fault; a file without messages is one.
 pub fn read(path: &Path) -> Result<Vec<(Message, Option<Timestamp>)>, ImportError> {
-    let text = fs::read_to_string(path).map_err(|source| ImportError::Io { path: path.to_owned(), source })?;
-    parse(&text, path)
+    parse(&read_text(path)?, path)
 }
 
 /// Reads the text of such a file; `path` is for errors.
@@ -25,12 +24,22 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<(Message, Option<Timestamp>)
     let mut messages = Vec::new();
     for (line, value) in lines(text, path)? {
         let fault = |why: String| ImportError::Line { path: path.to_owned(), line, why };
-        messages.push(message(&value).map_err(fault)?);
+        messages.push(message(value).map_err(fault)?);
     }
     if messages.is_empty() {
         return Err(ImportError::Empty { path: path.to_owned() });
     }
     Ok(messages)
+}
+
+/// The text of a file.
+pub(super) fn read_text(path: &Path) -> Result<String, ImportError> {
+    let bytes = fs::read(path).map_err(|source| ImportError::Io { path: path.to_owned(), source })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+        ImportError::Line { path: path.to_owned(), line, why: "not UTF-8".to_owned() }
+    })
 }
 
 /// The JSON values of a file of one a line, with their line numbers from 1.
@@ -54,17 +63,26 @@ fn kind(error: &serde_json::Error) -> String {
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-fn message(value: &Value) -> Result<(Message, Option<Timestamp>), String> {
-    let mut message = message_from_json(value).map_err(|error| error.to_string())?;
-    if message.key.is_none()
-        && let Some(id) = value.get("id").and_then(Value::as_str)
-    {
-        message.key = Some(MessageKey::new(id).map_err(|error| format!("id: {error}"))?);
+fn message(mut value: Value) -> Result<(Message, Option<Timestamp>), String> {
+    let mut take = |name: &str| value.as_object_mut().and_then(|members| members.shift_remove(name));
+    let (id, session) = (take("id"), take("session"));
+    let at = match (take("at"), take("timestamp")) {
+        (Some(_), Some(_)) => return Err("at: there is a timestamp, too".to_owned()),
+        (at, timestamp) => at.or(timestamp),
+    };
+    let mut message = message_from_json(&value).map_err(|error| error.to_string())?;
+    match (id, &message.key) {
+        (None | Some(Value::Null), _) => {}
+        (Some(_), Some(_)) => return Err("id: there is a key, too".to_owned()),
+        (Some(Value::String(id)), None) => {
+            message.key = Some(MessageKey::new(&id).map_err(|error| format!("id: {error}"))?);
+        }
+        (Some(_), None) => return Err("id: expected a text".to_owned()),
     }
-    if let Some(session) = value.get("session") {
-        message.metadata.insert("session".to_owned(), memory_core::Json::from_value(session));
+    if let Some(session) = session {
+        message.metadata.insert("session".to_owned(), memory_core::Json::from_value(&session));
     }
-    let at = match value.get("at").or_else(|| value.get("timestamp")) {
+    let at = match at {
         None | Some(Value::Null) => None,
         Some(Value::String(text)) => Some(text.parse::<Timestamp>().map_err(|error| format!("at: {error}"))?),
         Some(Value::Number(millis)) => {
@@ -95,7 +113,18 @@ mod tests {
         check(r#"{"role":"user"}"#, "content: missing");
         check(r#"{"role":"user","content":"x","at":"noon"}"#, "at: `noon` is no time");
         check(r#"{"role":"user","content":"x","key":""}"#, "key: ");
+        check(r#"{"role":"user","content":"x","key":"k","id":"i"}"#, "id: there is a key, too");
+        check(r#"{"role":"assistant","content":null,"tool_calls":[]}"#, "tool_calls: a message has no such member");
         assert_eq!(parse_text("\n \n").unwrap_err(), "x.jsonl holds no message: nothing was imported");
+    }
+
+    #[test]
+    fn a_file_that_is_not_utf8_is_a_fault_of_its_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("latin1.jsonl");
+        fs::write(&path, b"{}\n{\"role\":\"\xe9\"}\n").unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.ends_with("latin1.jsonl:2: not UTF-8; nothing was imported"), "{error}");
     }
 
     #[test]
