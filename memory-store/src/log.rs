@@ -5,6 +5,7 @@ mod codec;
 mod directory;
 mod failure;
 mod frame;
+mod leaves;
 mod media;
 mod queue;
 mod reader;
@@ -19,6 +20,8 @@ mod tests;
 mod verify;
 mod writer;
 
+pub(crate) use frame::StoreId;
+pub(crate) use leaves::Leaves;
 pub use recovery::{OpenReport, TornTail};
 pub use state::Damage;
 pub use store::{LogOptions, LogStore};

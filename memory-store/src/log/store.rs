@@ -17,6 +17,7 @@ use super::{
     batch::{Prepared, invalid},
     directory::{Directory, Owned},
     failure::fill_random,
+    leaves::Leaves,
     media::{Disk, Media, MediaFile},
     queue::Queue,
     reader::Reader,
@@ -173,6 +174,16 @@ impl LogStore {
         self.shared.directory.cache()
     }
 
+    /// What binds a cache to this log.
+    pub(crate) fn leaves(&self) -> Leaves {
+        Leaves::of(&self.shared)
+    }
+
+    /// Whether it was opened for writing.
+    pub(crate) fn may_write(&self) -> bool {
+        self.writing.is_some()
+    }
+
     fn read<T>(
         &self,
         id: &ConversationId,
@@ -183,7 +194,7 @@ impl LogStore {
 
     /// Hands a request to the writer and waits for its answer.
     async fn write<T>(&self, bytes: usize, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, StoreError> {
-        if self.writing.is_none() {
+        if !self.may_write() {
             return Err(StoreError::ReadOnly { path: self.path().to_owned() });
         }
         let (reply, answer) = oneshot::channel();

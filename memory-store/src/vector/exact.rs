@@ -14,6 +14,7 @@ use super::{
     file::{VectorFile, Vectors},
     kernel::dot,
 };
+use crate::{LogStore, log::Leaves};
 
 /// How far from 1 a vector's length may be.
 const UNIT_TOLERANCE: f32 = 1e-3;
@@ -21,8 +22,8 @@ const UNIT_TOLERANCE: f32 = 1e-3;
 /// Finds the nearest vectors by comparing with each one: recall 1, and fast enough for tens of thousands.
 ///
 /// With a directory it keeps one cache file for each conversation there, beside the log that the vectors are
-/// derived from. A file that is cut short, damaged, or of another model or conversation is no error: what of
-/// it is good counts, [`VectorIndexStats::through`] says how far that reaches, and the owner inserts the rest.
+/// derived from. A file that is cut short, damaged, or of another model, conversation or log is no error:
+/// what of it is good counts, [`VectorIndexStats::through`] says how far that reaches, and the owner inserts the rest.
 ///
 /// ```
 /// use memory_core::{ConversationId, ModelId, NodeId, VectorIndex};
@@ -42,6 +43,8 @@ pub struct ExactIndex {
     model: ModelId,
     dimensions: usize,
     dir: Option<PathBuf>,
+    /// What binds the files to the log that they were derived from.
+    leaves: Option<Leaves>,
     /// Whether a flush puts anything on disk.
     writes: bool,
     conversations: Mutex<HashMap<ConversationId, Arc<Entry>>>,
@@ -63,11 +66,23 @@ impl ExactIndex {
     /// An index that forgets at exit.
     #[must_use]
     pub fn in_memory(model: ModelId, dimensions: usize) -> Self {
-        Self { model, dimensions, dir: None, writes: false, conversations: Mutex::default() }
+        Self { model, dimensions, dir: None, leaves: None, writes: false, conversations: Mutex::default() }
     }
 
-    /// An index with its files in `dir`, which is made when there is something to put in it. One process at a
-    /// time may flush to a directory.
+    /// An index beside the log that its vectors are derived from, with its files in the store's
+    /// [cache directory](LogStore::cache_dir). Vectors that another store's log gave, or nodes that this log does
+    /// not have (any more), do not count. Beside a store that was opened for reading alone it writes no file.
+    #[must_use]
+    pub fn beside(store: &LogStore, model: ModelId, dimensions: usize) -> Self {
+        Self {
+            leaves: Some(store.leaves()),
+            writes: store.may_write(),
+            ..Self::open_read_only(store.cache_dir().join("vectors"), model, dimensions)
+        }
+    }
+
+    /// An index with its files in `dir`, bound to no log: whoever opens it sees to it that the nodes are the
+    /// same. The directory is made when there is something to put in it. One process at a time may flush to it.
     #[must_use]
     pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
         Self { writes: true, ..Self::open_read_only(dir, model, dimensions) }
@@ -113,7 +128,7 @@ impl ExactIndex {
 
     fn load(&self, conversation: &ConversationId) -> Held {
         let Some(dir) = &self.dir else { return Held::default() };
-        let (file, vectors) = VectorFile::load(dir, conversation, &self.model, self.dimensions);
+        let (file, vectors) = VectorFile::load(dir, self.leaves.as_ref(), conversation, &self.model, self.dimensions);
         Held { saved_slots: vectors.slots.len(), saved_through: vectors.through, vectors, file: Some(file) }
     }
 
@@ -196,10 +211,13 @@ impl Held {
         let Some(file) = self.file.as_mut().filter(|_| self.vectors.through > self.saved_through) else {
             return Ok(());
         };
-        file.append(&self.vectors, self.saved_slots, self.saved_through)
+        let appended = file
+            .append(&self.vectors, self.saved_slots, self.saved_through)
             .map_err(|source| VectorError::Io { path: file.path().to_owned(), source })?;
-        self.saved_slots = self.vectors.slots.len();
-        self.saved_through = self.vectors.through;
+        if appended {
+            self.saved_slots = self.vectors.slots.len();
+            self.saved_through = self.vectors.through;
+        }
         Ok(())
     }
 }

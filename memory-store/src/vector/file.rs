@@ -9,11 +9,13 @@ use std::{
 
 use memory_core::{ConversationId, Hash, ModelId, NodeId, Slot};
 
+use crate::log::{Leaves, StoreId};
+
 const MAGIC: &[u8; 8] = b"MEMVEC\r\n";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const BLOCK_MAGIC: [u8; 4] = *b"blok";
-/// Magic, first node, last node, number of vectors, checksum.
-const BLOCK_HEADER: usize = 4 + 8 + 8 + 4 + 4;
+/// Magic, first node, last node, its leaf, number of vectors, checksum.
+const BLOCK_HEADER: usize = 4 + 8 + 8 + 32 + 4 + 4;
 /// Node and chunk of a vector.
 const SLOT_BYTES: usize = 8 + 4;
 
@@ -31,6 +33,9 @@ pub(crate) struct Vectors {
 #[derive(Debug)]
 pub(crate) struct VectorFile {
     path: PathBuf,
+    conversation: ConversationId,
+    /// The log that the vectors are derived from, where the index stands beside one.
+    leaves: Option<Leaves>,
     header: Vec<u8>,
     dimensions: usize,
     /// How much of the file is good; 0 when there is none, or none that fits.
@@ -38,18 +43,22 @@ pub(crate) struct VectorFile {
 }
 
 impl VectorFile {
-    /// The file for `conversation` and `model` in `dir`, and what of it is good. Whatever else is in it is
-    /// overwritten by the next [`Self::append`]; nothing about it is an error.
+    /// The file for `conversation` and `model` in `dir`, and what of it is good: undamaged, and derived from the
+    /// log of `leaves`. Whatever else is in it is overwritten by the next [`Self::append`]; nothing about it is
+    /// an error.
     pub(crate) fn load(
         dir: &Path,
+        leaves: Option<&Leaves>,
         conversation: &ConversationId,
         model: &ModelId,
         dimensions: usize,
     ) -> (Self, Vectors) {
         let name = Hash::of_parts([conversation.as_str().as_bytes(), model.as_str().as_bytes()]).to_string();
         let path = dir.join(name).with_extension("vec");
-        let header = header(conversation, model, dimensions);
-        let mut file = Self { path, header, dimensions, good: 0 };
+        let store = leaves.map_or([0; 16], Leaves::store);
+        let header = header(store, conversation, model, dimensions);
+        let (conversation, leaves) = (conversation.clone(), leaves.cloned());
+        let mut file = Self { path, conversation, leaves, header, dimensions, good: 0 };
         let mut vectors = Vectors::default();
         match fs::read(&file.path) {
             Ok(bytes) => {
@@ -79,7 +88,8 @@ impl VectorFile {
         let (fields, checksum) = header.split_last_chunk::<4>()?;
         let (magic, fields) = fields.split_first_chunk::<4>()?;
         let (first, fields) = fields.split_first_chunk::<8>()?;
-        let (last, count) = fields.split_first_chunk::<8>()?;
+        let (last, fields) = fields.split_first_chunk::<8>()?;
+        let (leaf, count) = fields.split_first_chunk::<32>()?;
         let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
         let count = u32::from_le_bytes(*count.first_chunk::<4>()?) as usize;
         let body = behind.get(..count.checked_mul(SLOT_BYTES + 4 * self.dimensions)?)?;
@@ -88,12 +98,23 @@ impl VectorFile {
         if !follows || crc != u32::from_le_bytes(*checksum) {
             return None;
         }
+        if self.leaf(last)?.as_bytes() != leaf {
+            return None;
+        }
         let (slots, components) = body.split_at_checked(count * SLOT_BYTES)?;
         let slots: Option<Vec<Slot>> = slots.as_chunks::<SLOT_BYTES>().0.iter().map(read_slot).collect();
         vectors.slots.extend(slots?);
         vectors.components.extend(components.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)));
         vectors.through = last;
         behind.get(body.len()..)
+    }
+
+    /// The leaf of a node, zeros beside no log; `None` when the log has no such node or cannot read it.
+    fn leaf(&self, node: u64) -> Option<Hash> {
+        match &self.leaves {
+            Some(leaves) => leaves.get(&self.conversation, NodeId::new(node)?),
+            None => Some(Hash::from_bytes([0; 32])),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -114,29 +135,32 @@ impl VectorFile {
         self.good
     }
 
-    /// Puts the vectors behind the first `saved` slots on disk, which cover the nodes behind `through`.
-    pub(crate) fn append(&mut self, vectors: &Vectors, saved: usize, through: u64) -> io::Result<()> {
+    /// Puts the vectors behind the first `saved` slots on disk, which cover the nodes behind `through`. Puts
+    /// nothing there, and says so with `false`, when the log cannot read the last of these nodes: later nobody
+    /// could tell whose vectors they are.
+    pub(crate) fn append(&mut self, vectors: &Vectors, saved: usize, through: u64) -> io::Result<bool> {
+        let Some(leaf) = self.leaf(vectors.through) else { return Ok(false) };
         let size = fs::metadata(&self.path).map_or(0, |file| file.len());
         if self.good == 0 || size < self.good {
             // There is none that fits, or somebody has taken it away since.
-            return self.rewrite(vectors);
+            return self.rewrite(vectors, &leaf).map(|()| true);
         }
-        let block = self.block(vectors, saved, through);
+        let block = self.block(vectors, &leaf, saved, through);
         let file = OpenOptions::new().write(true).open(&self.path)?;
         file.set_len(self.good)?;
         file.write_all_at(&block, self.good)?;
         file.sync_data()?;
         self.good += block.len() as u64;
-        Ok(())
+        Ok(true)
     }
 
-    fn rewrite(&mut self, vectors: &Vectors) -> io::Result<()> {
+    fn rewrite(&mut self, vectors: &Vectors, leaf: &Hash) -> io::Result<()> {
         if let Some(dir) = self.path.parent() {
             fs::create_dir_all(dir)?;
         }
         let temporary = self.path.with_extension("tmp");
         let mut bytes = self.header.clone();
-        bytes.extend(self.block(vectors, 0, 0));
+        bytes.extend(self.block(vectors, leaf, 0, 0));
         let file = File::create(&temporary)?;
         file.write_all_at(&bytes, 0)?;
         file.sync_all()?;
@@ -145,13 +169,14 @@ impl VectorFile {
         Ok(())
     }
 
-    fn block(&self, vectors: &Vectors, saved: usize, through: u64) -> Vec<u8> {
+    fn block(&self, vectors: &Vectors, leaf: &Hash, saved: usize, through: u64) -> Vec<u8> {
         let slots = vectors.slots.get(saved..).unwrap_or_default();
         let components = vectors.components.get(saved * self.dimensions..).unwrap_or_default();
         let mut out = Vec::with_capacity(BLOCK_HEADER + slots.len() * SLOT_BYTES + components.len() * 4);
         out.extend_from_slice(&BLOCK_MAGIC);
         out.extend_from_slice(&(through + 1).to_le_bytes());
         out.extend_from_slice(&vectors.through.to_le_bytes());
+        out.extend_from_slice(leaf.as_bytes());
         out.extend_from_slice(&u32::try_from(slots.len()).unwrap_or(u32::MAX).to_le_bytes());
         let mut body = Vec::with_capacity(slots.len() * SLOT_BYTES + components.len() * 4);
         for Slot { node, chunk } in slots {
@@ -167,9 +192,10 @@ impl VectorFile {
 }
 
 /// Names everything that must be the same for the vectors to be of use; compared as a whole.
-fn header(conversation: &ConversationId, model: &ModelId, dimensions: usize) -> Vec<u8> {
+fn header(store: StoreId, conversation: &ConversationId, model: &ModelId, dimensions: usize) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend_from_slice(&FORMAT.to_le_bytes());
+    out.extend_from_slice(&store);
     out.extend_from_slice(&(dimensions as u64).to_le_bytes());
     for name in [model.as_str(), conversation.as_str()] {
         out.extend_from_slice(&(name.len() as u64).to_le_bytes());

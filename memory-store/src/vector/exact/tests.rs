@@ -1,5 +1,7 @@
 //! The exact index against a plain reference, and its files against everything that happens to files.
 
+mod beside;
+
 use std::fs;
 
 use proptest::prelude::*;

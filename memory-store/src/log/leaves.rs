@@ -1,0 +1,33 @@
+//! The leaves of the log, by which a cache can tell that it was derived from this very log.
+
+use std::sync::Arc;
+
+use memory_core::{ConversationId, Hash, NodeId, NodeRange};
+
+use super::{frame::StoreId, reader::Reader, store::Shared};
+
+/// Reads leaves as the log stands at that moment.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaves(Arc<Shared>);
+
+impl Leaves {
+    pub(crate) fn of(shared: &Arc<Shared>) -> Self {
+        Self(Arc::clone(shared))
+    }
+
+    /// The name of the store.
+    pub(crate) fn store(&self) -> StoreId {
+        self.0.directory.id
+    }
+
+    /// The leaf of a node; `None` when the log has no such node or cannot read it. Since leaves are salted, no
+    /// other message has the same, not even one of the same words.
+    pub(crate) fn get(&self, conversation: &ConversationId, node: NodeId) -> Option<Hash> {
+        let (segments, wanted) = {
+            let state = self.0.state();
+            (Arc::clone(&state.segments), state.find(conversation)?.wanted(NodeRange::single(node)))
+        };
+        let location = wanted.first()?.location;
+        Some(Reader::new(&segments, 1).proof(location).ok()?.leaf)
+    }
+}
