@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     Access, Config, Recall,
-    commands::{browse, context, demo, expand, find, import, model, search, stats, verify},
+    commands::{browse, context, demo, expand, find, import, index, model, search, stats, verify},
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},
     output::Output,
@@ -55,6 +55,8 @@ enum Command {
     Expand(expand::Args),
     /// Look through the levels of a conversation
     Browse(browse::Args),
+    /// Bring what recall has cached up to the last message
+    Index(index::Args),
     /// Show what is stored and what compression saves
     Stats(stats::Args),
     /// Read everything again, hash it again, and say what is whole
@@ -76,6 +78,13 @@ pub(crate) struct Globals {
 }
 
 impl Globals {
+    /// Drops the notice that the user asked for by `--words-only`.
+    pub(crate) fn keep_news(&self, notices: &mut Vec<String>) {
+        if self.words_only {
+            notices.retain(|notice| !notice.starts_with("recall is by words only"));
+        }
+    }
+
     /// The configuration for a command that reads or writes the store.
     pub(crate) fn config(&self, access: Access) -> anyhow::Result<Config> {
         let store = match &self.store {
@@ -106,12 +115,12 @@ impl Globals {
 /// Exit codes: 0 done, 2 usage, 3 not found, 4 damaged, 1 anything else.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    start_log();
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
     let output = Output { json: cli.json };
+    start_log(output);
     let globals = Globals {
         output,
         store: cli.store,
@@ -137,6 +146,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Find(args) => find::run(&args, globals).await,
         Command::Expand(args) => expand::run(&args, globals).await,
         Command::Browse(args) => browse::run(&args, globals).await,
+        Command::Index(args) => index::run(&args, globals).await,
         Command::Stats(args) => stats::run(&args, globals).await,
         Command::Verify(args) => verify::run(&args, globals).await,
         Command::Demo(args) => demo::run(&args, globals).await,
@@ -144,10 +154,12 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
     }
 }
 
-/// Warnings go to standard error; `MEMORY_LOG` asks for more.
-fn start_log() {
+/// Warnings go to standard error; `MEMORY_LOG` asks for more. With `--json`, standard error is for the JSON of
+/// an error alone.
+fn start_log(output: Output) {
+    let default = if output.json { "off" } else { "warn,ort=error" };
     let filter = tracing_subscriber::EnvFilter::try_from_env("MEMORY_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,ort=error"));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
     // A second start in one process (a test) keeps the first log.
     drop(tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time().try_init());
 }

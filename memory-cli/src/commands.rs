@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod expand;
 pub(crate) mod find;
 pub(crate) mod import;
+pub(crate) mod index;
 pub(crate) mod model;
 pub(crate) mod search;
 pub(crate) mod stats;

@@ -29,6 +29,8 @@ pub struct Config {
 pub enum Access {
     /// Alone, and made if it is not there.
     Write,
+    /// Alone where that can be had, else beside a writer or on a medium that takes no writes; it must be there.
+    Update,
     /// Beside a writer; it must be there.
     Read,
 }

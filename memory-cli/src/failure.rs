@@ -4,6 +4,7 @@ use std::{error::Error, process::ExitCode};
 
 use memory_core::{EmbedError, RetrieveError, StoreError};
 use memory_hooks::MemoryError;
+use memory_search::FindError;
 
 use crate::runtime::OpenError;
 
@@ -62,6 +63,10 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
         .or_else(|| cause.downcast_ref::<MemoryError>().map(|error| (error.is_not_found(), error.is_damage())))
         .or_else(|| match cause.downcast_ref::<RetrieveError>()? {
             RetrieveError::Store(error) => Some((error.is_not_found(), error.is_damage())),
+            _ => None,
+        })
+        .or_else(|| match cause.downcast_ref::<FindError>()? {
+            FindError::Store(error) => Some((error.is_not_found(), error.is_damage())),
             _ => None,
         });
     match store {

@@ -1,6 +1,7 @@
 //! Tables for people, JSON for programs, bars on long work.
 
 use std::{
+    borrow::Cow,
     io::{self, IsTerminal, Write},
     time::Duration,
 };
@@ -23,7 +24,9 @@ impl Output {
     /// # Errors
     /// When standard output is closed or full.
     pub(crate) fn line(self, text: &str) -> io::Result<()> {
-        writeln!(io::stdout().lock(), "{text}")
+        let mut out = io::stdout().lock();
+        // What was said in a conversation must not steer the terminal that shows it. A pipe gets the bytes.
+        if out.is_terminal() { writeln!(out, "{}", harmless(text)) } else { writeln!(out, "{text}") }
     }
 
     /// Prints a JSON value on standard output.
@@ -81,12 +84,19 @@ pub(crate) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<I
     table
 }
 
+/// A text without control characters but for new lines and tabs.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if text.contains(harmful) { Cow::Owned(text.replace(harmful, "\u{fffd}")) } else { Cow::Borrowed(text) }
+}
+
 /// The first `most` characters of a text on one line.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = harmless(&line);
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
+        None => line.into_owned(),
     }
 }
 
@@ -120,5 +130,6 @@ mod tests {
     fn a_shortened_text_is_one_line() {
         assert_eq!(shorten("a\n b  c", 10), "a b c");
         assert_eq!(shorten("日本語です", 2), "日本…");
+        assert_eq!(shorten("\u{1b}[31mred\u{7}", 20), "\u{fffd}[31mred\u{fffd}");
     }
 }

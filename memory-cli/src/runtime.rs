@@ -48,20 +48,12 @@ pub enum OpenError {
 /// # Errors
 /// [`OpenError`]; nothing stays open then.
 pub fn open(config: &Config) -> Result<Runtime, OpenError> {
-    let store = Arc::new(match config.access {
-        Access::Write => LogStore::open(&config.store)?,
-        Access::Read => LogStore::open_read_only(&config.store)?,
-    });
+    let store = Arc::new(open_log(config)?);
     let (embedder, vectors) = match config.recall {
         Recall::Words => (None, None),
         Recall::Hybrid => {
             let embedder = embedder(config)?;
-            let dir = store.cache_dir().join("vectors");
-            let (model, dimensions) = (embedder.model().clone(), embedder.dimensions());
-            let vectors = match config.access {
-                Access::Write => ExactIndex::open(dir, model, dimensions),
-                Access::Read => ExactIndex::open_read_only(dir, model, dimensions),
-            };
+            let vectors = ExactIndex::beside(&store, embedder.model().clone(), embedder.dimensions());
             (Some(embedder), Some(Arc::new(vectors)))
         }
     };
@@ -88,6 +80,28 @@ impl Runtime {
             Some(vectors) => Ok(vectors.flush().await?),
             None => Ok(()),
         }
+    }
+}
+
+fn open_log(config: &Config) -> Result<LogStore, StoreError> {
+    let store = &config.store;
+    match config.access {
+        Access::Write => LogStore::open(store),
+        // Opening for writing would make a store where there is none.
+        Access::Update if store.join("FORMAT").exists() => match LogStore::open(store) {
+            Err(error) if takes_no_writes(&error) => LogStore::open_read_only(store),
+            opened => opened,
+        },
+        Access::Update | Access::Read => LogStore::open_read_only(store),
+    }
+}
+
+fn takes_no_writes(error: &StoreError) -> bool {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    match error {
+        StoreError::Locked { .. } => true,
+        StoreError::Io { source, .. } => matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem),
+        _ => false,
     }
 }
 

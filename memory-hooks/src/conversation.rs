@@ -83,10 +83,11 @@ impl Conversation {
     /// # Errors
     /// When a strategy or the store fails; summaries recorded before stay, nothing else changes.
     pub async fn compact(&self, progress: &dyn Progress) -> Result<CompactionReport, MemoryError> {
-        hierarchical::compact(&self.parts, &self.id, progress).await
+        Ok(hierarchical::compact(&self.parts, &self.id, progress).await?.0)
     }
 
-    /// Brings what recall has cached up to the last message. Recall does so by itself.
+    /// Brings what recall has cached up to the last message. Recall does so by itself for the few messages of a
+    /// turn; after many or very long ones it does not, and its answers say so until this was called.
     ///
     /// # Errors
     /// When the retriever fails.
@@ -145,12 +146,12 @@ impl Conversation {
         let state = self.parts.store.conversation(&self.id).await?;
         let snapshot = Snapshot::read(&self.parts, &self.id).await?;
         let coarsest = snapshot.coarsest(&self.parts);
-        Ok(ConversationStats::of(&state, &snapshot, coarsest))
+        Ok(ConversationStats::of(&state, &snapshot, self.parts.policy.per_message, coarsest))
     }
 }
 
 /// A store that breaks its contract: one message went in, no answer came out.
 fn unreachable_append(id: &ConversationId) -> MemoryError {
-    let why = "the store answered an append of one message with nothing".to_owned();
-    MemoryError::Store(memory_core::StoreError::Invalid { conversation: id.clone(), why })
+    let source = format!("an append of one message to `{id}` was answered with nothing").into();
+    MemoryError::Store(memory_core::StoreError::Backend { backend: "the store", source })
 }

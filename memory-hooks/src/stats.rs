@@ -19,6 +19,8 @@ pub struct ConversationStats {
     pub summaries: u64,
     /// Tokens of all messages.
     pub tokens: u64,
+    /// Tokens of a view that shows them all word for word: what a message costs beside its text is counted in.
+    pub shown_tokens: u64,
     /// Tokens of the coarsest view that covers them all.
     pub view_tokens: u64,
     /// Days between the first and the last message.
@@ -26,7 +28,7 @@ pub struct ConversationStats {
 }
 
 impl ConversationStats {
-    pub(crate) fn of(state: &ConversationState, snapshot: &Snapshot, view_tokens: u32) -> Self {
+    pub(crate) fn of(state: &ConversationState, snapshot: &Snapshot, per_message: u32, view_tokens: u32) -> Self {
         let user_nodes = snapshot.nodes.iter().filter(|node| NodeKind::of(node.role) == NodeKind::User).count() as u64;
         let span = match (state.first_at, state.last_at) {
             (Some(first), Some(last)) => last.as_millis().saturating_sub(first.as_millis()),
@@ -41,6 +43,7 @@ impl ConversationStats {
             nodes_per_level: snapshot.tree().nodes_per_level(),
             summaries: state.summaries,
             tokens: state.tokens,
+            shown_tokens: state.tokens + state.nodes * u64::from(per_message),
             view_tokens: u64::from(view_tokens),
             days,
         }
@@ -55,13 +58,13 @@ impl ConversationStats {
     /// Tokens that the coarsest view saves.
     #[must_use]
     pub fn tokens_saved(&self) -> u64 {
-        self.tokens.saturating_sub(self.view_tokens)
+        self.shown_tokens.saturating_sub(self.view_tokens)
     }
 
-    /// How many times smaller the coarsest view is than the history.
+    /// How many times smaller the coarsest view is than one that shows everything.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a ratio need not be exact")]
     pub fn compression_ratio(&self) -> f64 {
-        if self.view_tokens == 0 { 1.0 } else { self.tokens as f64 / self.view_tokens as f64 }
+        if self.view_tokens == 0 { 1.0 } else { self.shown_tokens as f64 / self.view_tokens as f64 }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) const MAX_BACKLOG_BYTES: usize = 64 << 10;
 
 /// The most of a question that is embedded: a page that someone pastes need not be embedded whole.
 pub(crate) const MAX_QUESTION_BYTES: usize = 16 << 10;
-const HOW_TO_CATCH_UP: &str = "index the rest first (`Retriever::catch_up`; `memory import` does it)";
+const HOW_TO_CATCH_UP: &str = "index the rest first (`Retriever::catch_up`; `memory index` does it)";
 
 /// An embedding model and the index of its vectors, where there are any.
 #[derive(Debug)]

@@ -17,6 +17,7 @@ use crate::{
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The question
+    #[arg(value_parser = resolve::question)]
     question: String,
     /// The conversation, or the beginning of its name [default: the only one]
     #[arg(long, short, value_name = "ID")]
@@ -34,14 +35,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let runtime = open(&globals.config(Access::Write)?)?;
+    let runtime = open(&globals.config(Access::Update)?)?;
     let id = resolve::conversation(runtime.store.as_ref(), args.conversation.as_deref()).await?;
     let conversation = runtime.memory.conversation(id.clone());
     let bar = globals.output.bar("indexing");
     conversation.index(&bar).await?;
     bar.finish();
     let options = ContextOptions { radius: args.radius, ..ContextOptions::tokens(args.budget) };
-    let context = conversation.context(&args.question, &options).await?;
+    let mut context = conversation.context(&args.question, &options).await?;
+    globals.keep_news(&mut context.notices);
     print(globals.output, &id, &args.question, &context, args.explain)?;
     Ok(())
 }

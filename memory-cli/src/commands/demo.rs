@@ -11,6 +11,7 @@ use super::{context, import, verify};
 use crate::{
     Access,
     cli::Globals,
+    failure::Usage,
     import::{ImportedConversation, jsonl},
     open,
     output::{grouped, shorten},
@@ -28,6 +29,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    if globals.output.json {
+        return Err(Usage("the demo shows text: leave --json out".to_owned()).into());
+    }
     let temporary = tempfile::tempdir().context("cannot make a temporary directory")?;
     let directory = args.keep.clone().unwrap_or_else(|| temporary.path().join("store"));
     let output = globals.output;

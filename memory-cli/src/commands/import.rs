@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::Context as _;
 use clap::{Args as ClapArgs, ValueEnum};
 use memory_core::{ConversationId, Message, Progress, Timestamp};
 use memory_hooks::{ConversationStats, Memory, SystemClock};
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     /// The conversation to append to, with `jsonl` [default: the file's name without its ending]
     #[arg(long, short, value_name = "ID")]
     conversation: Option<ConversationId>,
-    /// Leave the embeddings for later
+    /// Leave the embeddings for later: `memory index` makes them
     #[arg(long)]
     no_embed: bool,
 }
@@ -111,19 +112,26 @@ pub(super) async fn import(
     while batches.peek().is_some() {
         let batch: Vec<_> = batches.by_ref().take(BATCH).collect();
         done += batch.len();
-        new += conversation.append_batch(batch).await?.iter().filter(|appended| appended.is_new).count();
+        let before = done - batch.len();
+        let appended = conversation.append_batch(batch).await;
+        // Batches before this one are on disk; messages with keys are not doubled by importing again.
+        let appended = appended.with_context(|| format!("`{id}` took {before} of {read} messages and no more"))?;
+        new += appended.iter().filter(|appended| appended.is_new).count();
         bar.report(done as u64, read as u64);
     }
     bar.finish();
     let append = lap();
     let bar = output.bar("compacting");
-    conversation.compact(&bar).await?;
+    let mut notices = Vec::new();
+    // The messages are in; summaries can be written later, by the next context at the latest.
+    if let Err(error) = conversation.compact(&bar).await {
+        notices.push(format!("not compacted: {error}"));
+    }
     bar.finish();
     let compact = lap();
-    let mut notices = Vec::new();
     if embed {
         let bar = output.bar("embedding");
-        notices = conversation.index(&bar).await?.notices;
+        notices.extend(conversation.index(&bar).await?.notices);
         bar.finish();
     }
     let index = lap();

@@ -8,7 +8,7 @@ use crate::failure::{Damage, NotFound, Usage};
 /// The conversation that is meant: by its name, or by the beginning of it while that is unique; without a
 /// name the only one there is.
 pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow::Result<ConversationId> {
-    let known: Vec<_> = store.conversations().await?.into_iter().map(|state| state.id).collect();
+    let known = all(store).await?;
     let Some(name) = name else {
         return match known.as_slice() {
             [only] => Ok(only.clone()),
@@ -31,14 +31,33 @@ pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow
         }
         // What cannot be read may be the very conversation.
         (None, _) if !store.report().damage.is_empty() => {
-            let damage: Vec<_> = store.report().damage.iter().map(ToString::to_string).collect();
-            Err(Damage(format!("no conversation `{name}` in what can be read: {}", damage.join("; "))).into())
+            Err(Damage(format!("no conversation `{name}` in what can be read: {}", damage(store))).into())
         }
         (None, _) => match ConversationId::new(name) {
             Ok(id) => Err(StoreError::unknown_conversation(&id, &known).into()),
             Err(invalid) => Err(Usage(invalid.to_string()).into()),
         },
     }
+}
+
+/// All conversations, by name.
+pub(super) async fn all(store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
+    let known: Vec<_> = store.conversations().await?.into_iter().map(|state| state.id).collect();
+    // An empty answer from a damaged log is no answer.
+    if known.is_empty() && !store.report().damage.is_empty() {
+        return Err(Damage(format!("no conversation can be read: {}", damage(store))).into());
+    }
+    Ok(known)
+}
+
+fn damage(store: &LogStore) -> String {
+    let damage: Vec<_> = store.report().damage.iter().map(ToString::to_string).collect();
+    damage.join("; ")
+}
+
+/// The question on the command line, which must ask something.
+pub(super) fn question(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("the question is empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 /// A node's position on the command line.

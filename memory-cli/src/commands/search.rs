@@ -16,6 +16,7 @@ use crate::{
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The question
+    #[arg(value_parser = resolve::question)]
     question: String,
     /// Search in this conversation alone [default: in all]
     #[arg(long, short, value_name = "ID")]
@@ -32,10 +33,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?)?;
     let scope = match &args.conversation {
         Some(name) => Scope::one(&resolve::conversation(runtime.store.as_ref(), Some(name)).await?),
-        None => Scope::All,
+        None => Scope::Conversations(resolve::all(runtime.store.as_ref()).await?),
     };
     let query = Query { text: args.question.clone(), scope, limit: args.limit };
-    let found = runtime.retriever.search(&query).await?;
+    let mut found = runtime.retriever.search(&query).await?;
+    globals.keep_news(&mut found.notices);
     let mut hits = Vec::with_capacity(found.hits.len());
     for hit in found.hits {
         let node = runtime.memory.store().node(&hit.conversation, hit.node).await?;

@@ -26,7 +26,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let store = runtime.store.as_ref();
     let ids = match &args.conversation {
         Some(name) => vec![resolve::conversation(store, Some(name)).await?],
-        None => runtime.memory.store().conversations().await?.into_iter().map(|state| state.id).collect(),
+        None => resolve::all(store).await?,
     };
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {

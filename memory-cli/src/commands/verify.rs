@@ -32,8 +32,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if verification.is_whole() {
         return Ok(());
     }
-    let missing = verification.nodes - verification.verified;
-    Err(Damage(format!("{missing} of {} nodes could not be verified", verification.nodes)).into())
+    let lost = verification.nodes - verification.verified;
+    let places = verification.damage.len();
+    Err(Damage(format!("damaged in {places} places; {lost} of {} nodes could not be verified", verification.nodes))
+        .into())
 }
 
 /// The last line of every verification.

@@ -279,3 +279,65 @@ fn no_summary_of_the_sample_holds_what_was_to_be_kept_out() {
         assert_eq!(hits["hits"][0]["node"], 9);
     }
 }
+
+#[test]
+fn reading_makes_no_store_and_asks_for_no_empty_question() {
+    let store = Store::new();
+    store.fail(&["context", "--budget", "700", "anything"], 1);
+    assert!(!fs::exists(store.path("store")).unwrap());
+    store.fail(&["search", " "], 2);
+    store.fail(&["context", ""], 2);
+}
+
+#[test]
+fn a_context_is_shown_while_another_process_writes() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(60));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let held = memory_store::LogStore::open(store.path("store")).unwrap();
+    let context = store.json(&["context", "--budget", "700", "Which platform?"]);
+    assert!(context["text"].as_str().unwrap().contains("platform 9"), "{context}");
+    drop(held);
+}
+
+/// One damaged summary made whole stretches of the conversation vanish from the context.
+#[test]
+fn coverage_holds_wherever_a_byte_of_the_log_is_flipped() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(120));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let log = fs::read_dir(store.path("store/log")).unwrap().next().unwrap().unwrap().path();
+    let whole = fs::read(&log).unwrap();
+    let written = whole.iter().rposition(|byte| *byte != 0).unwrap();
+    let mut shown = 0;
+    for step in 1..24 {
+        let mut bytes = whole.clone();
+        bytes[written * step / 24] ^= 0x55;
+        fs::write(&log, bytes).unwrap();
+        let output = store
+            .hybrid(&["--json", "--words-only", "context", "--budget", "900", "Which platform?"])
+            .output()
+            .unwrap();
+        let code = output.status.code().unwrap();
+        assert!(code == 0 || code == 4, "{code}: {}", String::from_utf8_lossy(&output.stderr));
+        if code == 0 {
+            shown += 1;
+            let context: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let history = context["pieces"].as_array().unwrap().iter().filter(|piece| piece["kind"] != "recalled");
+            let covered: Vec<_> =
+                history.flat_map(|piece| piece["nodes"].as_array().unwrap()).filter_map(Value::as_u64).collect();
+            assert_eq!(covered, (1..=120).collect::<Vec<_>>(), "at step {step}");
+        }
+        fs::write(&log, &whole).unwrap();
+    }
+    assert!(shown > 0, "damage to a summary alone stops no context");
+}
+
+#[test]
+fn what_was_imported_without_embedding_is_indexed_later() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(5));
+    store.succeed(&["import", "--no-embed", "--format", "jsonl", &file]);
+    let indexed = store.json(&["index"]);
+    assert_eq!(indexed["conversations"][0]["conversation"], "trip");
+}

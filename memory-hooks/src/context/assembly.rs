@@ -27,9 +27,10 @@ pub(crate) async fn assemble(
     options: &ContextOptions,
 ) -> Result<Context, MemoryError> {
     // What is due by the thresholds is best effort: without it the context is coarser or errs below.
-    let compacted = hierarchical::compact(parts, conversation, &()).await;
-    let notices = compacted.err().map(|error| failed(&error)).into_iter().collect();
-    let snapshot = Snapshot::read(parts, conversation).await?;
+    let (snapshot, notices) = match hierarchical::compact(parts, conversation, &()).await {
+        Ok((_, snapshot)) => (snapshot, Vec::new()),
+        Err(error) => (Snapshot::read(parts, conversation).await?, vec![failed(&error)]),
+    };
     let redactor = hierarchical::redactor(parts, conversation, &snapshot).await?;
     let question = Question::new(question, parts);
     let mut assembly = Assembly { parts, conversation, question, options, snapshot, redactor, notices };
@@ -115,8 +116,13 @@ impl Assembly<'_> {
                 Err(target) => target,
             };
             let before = self.snapshot.summaries.len();
-            trouble = hierarchical::shrink(self.parts, self.conversation, target).await.err();
-            self.snapshot = Snapshot::read(self.parts, self.conversation).await?;
+            match hierarchical::shrink(self.parts, self.conversation, target).await {
+                Ok((_, snapshot)) => self.snapshot = snapshot,
+                Err(error) => {
+                    trouble = Some(error);
+                    self.snapshot = Snapshot::read(self.parts, self.conversation).await?;
+                }
+            }
             may_shrink = trouble.is_none() && self.snapshot.summaries.len() > before;
         }
     }

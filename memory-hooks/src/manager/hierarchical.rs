@@ -1,8 +1,8 @@
 //! The hierarchical manager: performs the compactions that `memory_core::plan` plans.
 
 use memory_core::{
-    ConversationId, Event, Hash, History, Level, NodeId, NodeOutline, NodeRange, Progress, Recorded, Summary,
-    SummaryDraft, SummaryId, SummaryMetadata, WrittenBy,
+    ConversationId, Event, Hash, History, Level, NodeId, NodeOutline, NodeRange, Progress, Recorded, StoreError,
+    Summary, SummaryDraft, SummaryId, SummaryMetadata, WrittenBy,
     plan::{Compaction, Merge, PlanError, Tree, plan_compaction, plan_shrink, plan_view},
 };
 
@@ -81,14 +81,14 @@ impl Snapshot {
     }
 }
 
-/// Does whatever compaction the thresholds ask for.
+/// Does whatever compaction the thresholds ask for; gives the conversation as it is then.
 ///
 /// What would not lower the token count is not recorded: it is left for later, when more messages have come.
 pub(crate) async fn compact(
     parts: &Parts,
     conversation: &ConversationId,
     progress: &dyn Progress,
-) -> Result<CompactionReport, MemoryError> {
+) -> Result<(CompactionReport, Snapshot), MemoryError> {
     let mut manager = Manager::begin(parts, conversation).await?;
     let total = manager.ahead.nodes.len() as u64;
     let next = |tree: &Tree<'_>| {
@@ -111,7 +111,7 @@ pub(crate) async fn shrink(
     parts: &Parts,
     conversation: &ConversationId,
     budget: u32,
-) -> Result<CompactionReport, MemoryError> {
+) -> Result<(CompactionReport, Snapshot), MemoryError> {
     let mut manager = Manager::begin(parts, conversation).await?;
     while manager.report.tokens_after > budget && manager.step(|tree| plan_shrink(tree, &parts.thresholds)).await? {}
     manager.finish().await
@@ -198,7 +198,14 @@ impl<'a> Manager<'a> {
         for events in std::mem::take(&mut self.pending) {
             let expected = events.iter().filter(|event| matches!(event, Event::Summary(_))).count();
             let expected = (self.recorded..self.recorded + expected).map(SummaryId::from_index);
-            let recorded = self.parts.store.record(self.conversation, events).await?;
+            let recorded = match self.parts.store.record(self.conversation, events).await {
+                // What a store that takes no writes cannot keep serves this one time.
+                Err(StoreError::ReadOnly { .. }) => {
+                    self.recorded += expected.count();
+                    continue;
+                }
+                recorded => recorded?,
+            };
             let numbers = recorded.iter().filter_map(|recorded| match recorded {
                 Recorded::Summary(id) => Some(*id),
                 Recorded::Done => None,
@@ -220,11 +227,13 @@ impl<'a> Manager<'a> {
         Ok(())
     }
 
-    async fn finish(self) -> Result<CompactionReport, MemoryError> {
+    async fn finish(mut self) -> Result<(CompactionReport, Snapshot), MemoryError> {
         let CompactionReport { summaries, tokens_before, tokens_after } = self.report;
         if !self.pending.is_empty() {
             let after = self.ahead.coarsest(self.parts);
             self.announce_failure(&MemoryError::NoProgress { before: tokens_after, after }).await;
+            let recorded = self.recorded;
+            self.ahead.summaries.retain(|summary| summary.id.index() < recorded);
         }
         if summaries > 0 {
             let conversation = self.conversation.clone();
@@ -232,7 +241,7 @@ impl<'a> Manager<'a> {
             let mut event = Compacted { conversation, summaries, tokens_before, tokens_after };
             self.parts.hooks.dispatch(&mut event).await?;
         }
-        Ok(self.report)
+        Ok((self.report, self.ahead))
     }
 
     async fn announce_failure(&self, error: &MemoryError) {

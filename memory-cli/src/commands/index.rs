@@ -1,0 +1,47 @@
+//! `memory index`: what recall has cached, up to the last message.
+
+use clap::Args as ClapArgs;
+use serde_json::json;
+
+use super::resolve;
+use crate::{
+    Access,
+    cli::Globals,
+    open,
+    output::{grouped, table},
+};
+
+/// What recall has cached, up to the last message.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// One conversation alone, or the beginning of its name [default: all]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Write)?)?;
+    let ids = match &args.conversation {
+        Some(name) => vec![resolve::conversation(&runtime.store, Some(name)).await?],
+        None => resolve::all(&runtime.store).await?,
+    };
+    let output = globals.output;
+    let mut all = Vec::with_capacity(ids.len());
+    for id in ids {
+        let bar = output.bar("embedding");
+        let report = runtime.memory.conversation(id.clone()).index(&bar).await?;
+        bar.finish();
+        all.push((id, report));
+    }
+    runtime.flush().await?;
+    let mut notices: Vec<_> = all.iter().flat_map(|(_, report)| report.notices.clone()).collect();
+    notices.dedup();
+    if output.json {
+        let rows: Vec<_> =
+            all.iter().map(|(id, report)| json!({"conversation": id.as_str(), "embedded": report.embedded})).collect();
+        return Ok(output.value(&json!({"conversations": rows, "notices": notices}))?);
+    }
+    notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    let rows = all.iter().map(|(id, report)| [id.to_string(), grouped(report.embedded)]);
+    Ok(output.line(&table(["conversation", "messages embedded"], rows).to_string())?)
+}
