@@ -16,9 +16,9 @@ pub(crate) struct Args {
     /// The run file to write, one line a question.
     #[arg(long)]
     run: PathBuf,
-    /// Tokens the packed context may cost.
+    /// Tokens the packed context may cost, or `tenth` for a tenth of each conversation's.
     #[arg(long)]
-    budget: Option<u32>,
+    budget: Option<String>,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
@@ -32,8 +32,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         .args(["run", "--release", "--locked"])
         .args(["-p", "memory-benches", "--bin", "eval", "--"])
         .args([Path::new("--data"), &data, Path::new("--run"), &run]);
-    if let Some(budget) = args.budget {
-        eval = eval.args(["--budget", &budget.to_string()]);
+    if let Some(budget) = &args.budget {
+        eval = eval.args(["--budget", budget]);
     }
     eval.run()?;
     score(workspace, &data, &run)
