@@ -2,7 +2,7 @@
 //!
 //! The data lies beside the project and may not be copied into it. Without it the tests are skipped, but fail
 //! where `CI=true`.
-#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use std::{
     collections::HashSet,
