@@ -15,9 +15,8 @@ use crate::{
 /// A conversation level by level.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The conversation, or the beginning of its name [default: the only one]
-    #[arg(long, short, value_name = "ID")]
-    conversation: Option<String>,
+    #[command(flatten)]
+    conversation: resolve::One,
     /// One level alone [default: the top of the tree]
     #[arg(long, value_enum)]
     level: Option<LevelName>,
@@ -61,7 +60,7 @@ struct Entry {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let store = runtime.store.as_ref();
-    let id = resolve::conversation(store, args.conversation.as_deref()).await?;
+    let id = args.conversation.id(store).await?;
     let summaries = store.summaries(&id).await?;
     let outline = store.outline(&id).await?;
     let tree = Tree::new(History { nodes: &outline, summaries: &summaries });

@@ -19,9 +19,8 @@ pub(crate) struct Args {
     /// The question
     #[arg(value_parser = resolve::question)]
     question: String,
-    /// The conversation, or the beginning of its name [default: the only one]
-    #[arg(long, short, value_name = "ID")]
-    conversation: Option<String>,
+    #[command(flatten)]
+    conversation: resolve::One,
     /// The most tokens of the whole context, the question included
     #[arg(long, value_name = "TOKENS", default_value_t = ContextOptions::default().budget,
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -36,7 +35,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Update)?)?;
-    let id = resolve::conversation(runtime.store.as_ref(), args.conversation.as_deref()).await?;
+    let id = args.conversation.id(&runtime.store).await?;
     let conversation = runtime.memory.conversation(id.clone());
     let bar = globals.output.bar("indexing");
     conversation.index(&bar).await?;

@@ -13,14 +13,13 @@ pub(crate) struct Args {
     /// The node's number
     #[arg(value_parser = resolve::node)]
     node: NodeId,
-    /// The conversation, or the beginning of its name [default: the only one]
-    #[arg(long, short, value_name = "ID")]
-    conversation: Option<String>,
+    #[command(flatten)]
+    conversation: resolve::One,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let id = resolve::conversation(runtime.store.as_ref(), args.conversation.as_deref()).await?;
+    let id = args.conversation.id(&runtime.store).await?;
     let node = runtime.memory.conversation(id.clone()).expand(args.node).await?;
     if globals.output.json {
         return Ok(globals.output.value(&to_json(&id, &node))?);

@@ -13,9 +13,8 @@ use crate::{Access, cli::Globals, failure::Usage, open};
 pub(crate) struct Args {
     /// The regular expression
     pattern: String,
-    /// The conversation, or the beginning of its name [default: the only one]
-    #[arg(long, short, value_name = "ID")]
-    conversation: Option<String>,
+    #[command(flatten)]
+    conversation: resolve::One,
     /// First node to look at
     #[arg(long, value_name = "NODE", value_parser = resolve::node)]
     from: Option<NodeId>,
@@ -30,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let store = runtime.store.as_ref();
-    let conversation = resolve::conversation(store, args.conversation.as_deref()).await?;
+    let conversation = args.conversation.id(store).await?;
     let range = match (args.from, args.to) {
         (None, None) => None,
         (from, to) => {

@@ -14,17 +14,13 @@ use crate::{
 /// What recall has cached, up to the last message.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// One conversation alone, or the beginning of its name [default: all]
-    #[arg(long, short, value_name = "ID")]
-    conversation: Option<String>,
+    #[command(flatten)]
+    conversations: resolve::OneOrAll,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Write)?)?;
-    let ids = match &args.conversation {
-        Some(name) => vec![resolve::conversation(&runtime.store, Some(name)).await?],
-        None => resolve::all(&runtime.store).await?,
-    };
+    let ids = args.conversations.ids(&runtime.store).await?;
     let output = globals.output;
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {

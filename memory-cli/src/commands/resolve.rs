@@ -1,13 +1,54 @@
 //! From the name on the command line to a conversation.
 
+use clap::Args;
 use memory_core::{ConversationId, NodeId, Store, StoreError};
 use memory_store::LogStore;
 
 use crate::failure::{Damage, NotFound, Usage};
 
+/// The conversation that a command is about.
+#[derive(Debug, Args)]
+pub(super) struct One {
+    /// The conversation, or the beginning of its name [default: the only one]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+}
+
+impl One {
+    pub(super) async fn id(&self, store: &LogStore) -> anyhow::Result<ConversationId> {
+        conversation(store, self.conversation.as_deref()).await
+    }
+}
+
+/// The conversations that a command is about.
+#[derive(Debug, Args)]
+pub(super) struct OneOrAll {
+    /// One conversation alone, or the beginning of its name [default: all]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+}
+
+impl OneOrAll {
+    /// The one that was named, if one was.
+    pub(super) async fn named(&self, store: &LogStore) -> anyhow::Result<Option<ConversationId>> {
+        match &self.conversation {
+            Some(name) => Ok(Some(conversation(store, Some(name)).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The one that was named, or all.
+    pub(super) async fn ids(&self, store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
+        match self.named(store).await? {
+            Some(id) => Ok(vec![id]),
+            None => all(store).await,
+        }
+    }
+}
+
 /// The conversation that is meant: by its name, or by the beginning of it while that is unique; without a
 /// name the only one there is.
-pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow::Result<ConversationId> {
+async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow::Result<ConversationId> {
     let known = all(store).await?;
     let Some(name) = name else {
         return match known.as_slice() {
@@ -41,7 +82,7 @@ pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow
 }
 
 /// All conversations, by name.
-pub(super) async fn all(store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
+async fn all(store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
     let known: Vec<_> = store.conversations().await?.into_iter().map(|state| state.id).collect();
     // An empty answer from a damaged log is no answer.
     if known.is_empty() && !store.report().damage.is_empty() {

@@ -18,9 +18,8 @@ pub(crate) struct Args {
     /// The question
     #[arg(value_parser = resolve::question)]
     question: String,
-    /// Search in this conversation alone [default: in all]
-    #[arg(long, short, value_name = "ID")]
-    conversation: Option<String>,
+    #[command(flatten)]
+    conversations: resolve::OneOrAll,
     /// The most hits
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
@@ -31,10 +30,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?)?;
-    let scope = match &args.conversation {
-        Some(name) => Scope::one(&resolve::conversation(runtime.store.as_ref(), Some(name)).await?),
-        None => Scope::Conversations(resolve::all(runtime.store.as_ref()).await?),
-    };
+    let scope = Scope::Conversations(args.conversations.ids(&runtime.store).await?);
     let query = Query { text: args.question.clone(), scope, limit: args.limit };
     let mut found = runtime.retriever.search(&query).await?;
     globals.keep_news(&mut found.notices);

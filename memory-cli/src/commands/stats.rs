@@ -16,18 +16,13 @@ use crate::{
 /// What is stored and what compression saves.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// One conversation alone, or the beginning of its name [default: all]
-    #[arg(long, short, value_name = "ID")]
-    conversation: Option<String>,
+    #[command(flatten)]
+    conversations: resolve::OneOrAll,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let store = runtime.store.as_ref();
-    let ids = match &args.conversation {
-        Some(name) => vec![resolve::conversation(store, Some(name)).await?],
-        None => resolve::all(store).await?,
-    };
+    let ids = args.conversations.ids(&runtime.store).await?;
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {
         let stats = runtime.memory.conversation(id.clone()).stats().await?;

@@ -16,18 +16,14 @@ use crate::{
 /// Everything read again and hashed again.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// One conversation alone, or the beginning of its name [default: all]
-    #[arg(long, short, value_name = "ID")]
-    conversation: Option<String>,
+    #[command(flatten)]
+    conversations: resolve::OneOrAll,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let store = runtime.store.as_ref();
-    let verification = match &args.conversation {
-        Some(name) => store.verify(Some(&resolve::conversation(store, Some(name)).await?)).await?,
-        None => store.verify(None).await?,
-    };
+    let one = args.conversations.named(&runtime.store).await?;
+    let verification = runtime.store.verify(one.as_ref()).await?;
     print(globals.output, &verification)?;
     if verification.is_whole() {
         return Ok(());
