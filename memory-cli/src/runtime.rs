@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, RetrieveError, Retriever, StoreError, VectorIndex};
+use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, Retriever, StoreError, VectorIndex};
 use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxEmbedder, OnnxOptions, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{Registry, UnknownStrategy};
@@ -20,7 +20,6 @@ pub struct Runtime {
     pub retriever: Arc<dyn Retriever>,
     /// The conversations.
     pub memory: Memory,
-    vectors: Option<Arc<ExactIndex>>,
 }
 
 /// Why a runtime cannot be put together.
@@ -49,15 +48,14 @@ pub enum OpenError {
 /// [`OpenError`]; nothing stays open then.
 pub fn open(config: &Config) -> Result<Runtime, OpenError> {
     let store = Arc::new(open_log(config)?);
-    let (embedder, vectors) = match config.recall {
+    let (embedder, index) = match config.recall {
         Recall::Words => (None, None),
         Recall::Hybrid => {
             let embedder = embedder(config)?;
             let vectors = ExactIndex::beside(&store, embedder.model().clone(), embedder.dimensions());
-            (Some(embedder), Some(Arc::new(vectors)))
+            (Some(embedder), Some(Arc::new(vectors) as Arc<dyn VectorIndex>))
         }
     };
-    let index = vectors.clone().map(|vectors| vectors as Arc<dyn VectorIndex>);
     let retriever: Arc<dyn Retriever> = Arc::new(HybridRetriever::new(store.clone(), embedder, index));
     let registry = registry(config);
     let memory = Memory::builder()
@@ -67,20 +65,7 @@ pub fn open(config: &Config) -> Result<Runtime, OpenError> {
         .summarizer(registry.summarizer(&config.summarizer)?)
         .scorer(registry.scorer("rules")?)
         .build()?;
-    Ok(Runtime { store, retriever, memory, vectors })
-}
-
-impl Runtime {
-    /// Puts caches on disk that are not there yet. Messages always are.
-    ///
-    /// # Errors
-    /// When a cache cannot be written; nothing but time is lost then.
-    pub async fn flush(&self) -> Result<(), RetrieveError> {
-        match &self.vectors {
-            Some(vectors) => Ok(vectors.flush().await?),
-            None => Ok(()),
-        }
-    }
+    Ok(Runtime { store, retriever, memory })
 }
 
 fn open_log(config: &Config) -> Result<LogStore, StoreError> {

@@ -42,7 +42,6 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
     let imported = ImportedConversation { id: id.clone(), messages };
     let imported = import::import(&runtime.memory, imported, true, output).await?;
-    runtime.flush().await?;
     output.line(&format!("1. A conversation of {} messages goes in, word for word.", imported.read))?;
     imported.notices.iter().for_each(|notice| output.note(&format!("   note: {notice}")));
     let stats = &imported.stats;

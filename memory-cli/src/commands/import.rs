@@ -71,7 +71,6 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     for conversation in conversations {
         all.push(import(&runtime.memory, conversation, !args.no_embed, globals.output).await?);
     }
-    runtime.flush().await?;
     print(globals.output, &all)
 }
 
@@ -111,11 +110,11 @@ pub(super) async fn import(
     let mut done = 0;
     while batches.peek().is_some() {
         let batch: Vec<_> = batches.by_ref().take(BATCH).collect();
-        done += batch.len();
-        let before = done - batch.len();
+        let size = batch.len();
         let appended = conversation.append_batch(batch).await;
         // Batches before this one are on disk; messages with keys are not doubled by importing again.
-        let appended = appended.with_context(|| format!("`{id}` took {before} of {read} messages and no more"))?;
+        let appended = appended.with_context(|| format!("`{id}` took {done} of {read} messages and no more"))?;
+        done += size;
         new += appended.iter().filter(|appended| appended.is_new).count();
         bar.report(done as u64, read as u64);
     }

@@ -29,7 +29,6 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         bar.finish();
         all.push((id, report));
     }
-    runtime.flush().await?;
     let mut notices: Vec<_> = all.iter().flat_map(|(_, report)| report.notices.clone()).collect();
     notices.dedup();
     if output.json {
