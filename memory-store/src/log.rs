@@ -7,6 +7,7 @@ mod failure;
 mod frame;
 mod leaves;
 mod media;
+mod prepared;
 mod queue;
 mod reader;
 mod recovery;

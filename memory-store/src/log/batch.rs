@@ -3,52 +3,17 @@
 use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{
-    Appended, ConversationId, Event, Message, MessageKey, NodeDraft, NodeId, NodeOutline, Recorded, Salt, StoreError,
-    Summary, SummaryDraft, SummaryId, plan::check_summary,
+    Appended, ConversationId, Event, Message, MessageKey, NodeId, Recorded, StoreError, Summary, SummaryDraft,
+    SummaryId, plan::check_summary,
 };
 
 use super::{
-    codec::{CodecError, StoredMessage, check_depth, encode_event, encode_opened},
+    codec::{CodecError, encode_event, encode_opened},
     frame::{MAX_PAYLOAD, Payload},
+    prepared::{Prepared, check_weight},
     reader::Reader,
     state::{Change, Conversation, Location, State},
 };
-
-/// A message that is ready to be written; made on the caller's thread, so that callers share the work.
-#[derive(Debug)]
-pub(crate) struct Prepared {
-    record: Vec<u8>,
-    outline: NodeOutline,
-    /// The message itself where it has a key, to compare it with what is stored under that key.
-    keyed: Option<(MessageKey, Message)>,
-}
-
-impl Prepared {
-    pub(crate) fn new(draft: NodeDraft, salt: Salt) -> Result<Self, CodecError> {
-        check_depth(&draft.message)?;
-        check_weight(draft.importance)?;
-        let stored = StoredMessage::new(draft, salt);
-        let record = stored.encode()?;
-        // An outline holds no number; which one the node gets is known later.
-        let node = stored.into_node(NodeId::FIRST);
-        let outline = NodeOutline::of(&node);
-        let keyed = node.message.key.clone().map(|key| (key, node.message));
-        Ok(Self { record, outline, keyed })
-    }
-
-    /// Bytes that it takes in the log.
-    pub(crate) fn bytes(&self) -> usize {
-        self.record.len()
-    }
-}
-
-fn check_weight(importance: f32) -> Result<(), CodecError> {
-    if (0.0..=1.0).contains(&importance) {
-        Ok(())
-    } else {
-        Err(CodecError(format!("an importance lies in 0..=1, not at {importance}")))
-    }
-}
 
 /// A frame that may be written.
 #[derive(Debug)]

@@ -14,11 +14,12 @@ use memory_core::{
 };
 
 use super::{
-    batch::{Prepared, invalid},
+    batch::invalid,
     directory::{Directory, Owned},
     failure::fill_random,
     leaves::Leaves,
     media::{Disk, Media, MediaFile},
+    prepared::Prepared,
     queue::Queue,
     reader::Reader,
     recovery::{Mode, OpenReport, Recovered, recover},

@@ -6,10 +6,11 @@ use futures_channel::oneshot;
 use memory_core::{Appended, ConversationId, Event, Recorded, StoreError};
 
 use super::{
-    batch::{Pending, PlannedFrame, Prepared},
+    batch::{Pending, PlannedFrame},
     failure::Failure,
     frame::{FRAME_HEADER, FrameHeader},
     media::Media,
+    prepared::Prepared,
     segment::{SEGMENT_HEADER, SegmentHeader},
     state::{Applied, State},
     store::Shared,
