@@ -241,13 +241,16 @@ fn report(recovered: &Recovered, created: bool) -> OpenReport {
     }
 }
 
-/// Gives each message its salt, hashes and encodes it.
+/// Gives each message a salt unless it brings one, hashes and encodes it.
 fn prepare(id: &ConversationId, batch: Vec<NodeDraft>) -> Result<Vec<Prepared>, StoreError> {
     const SALT: usize = size_of::<Salt>();
     let mut random = vec![0; batch.len() * SALT];
     fill_random(&mut random)?;
     let (salts, _) = random.as_chunks::<SALT>();
-    let prepared = batch.into_iter().zip(salts).map(|(draft, salt)| Prepared::new(draft, *salt));
+    let prepared = batch.into_iter().zip(salts).map(|(mut draft, drawn)| {
+        let salt = draft.salt.take().unwrap_or(*drawn);
+        Prepared::new(draft, salt)
+    });
     prepared.collect::<Result<_, _>>().map_err(|error| invalid(id, error))
 }
 

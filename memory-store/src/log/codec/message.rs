@@ -69,6 +69,7 @@ enum WireMedia<'a> {
 /// A message as it was read back, its number not known yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StoredMessage {
+    /// Without its salt, which the proof holds.
     pub(crate) draft: NodeDraft,
     pub(crate) line_count: u32,
     pub(crate) proof: NodeProof,
@@ -87,7 +88,7 @@ impl StoredMessage {
     }
 
     pub(crate) fn into_node(self, id: NodeId) -> Node {
-        let NodeDraft { message, at, tokens, importance, topics, relates_to } = self.draft;
+        let NodeDraft { message, at, tokens, importance, topics, relates_to, salt: _ } = self.draft;
         Node { id, message, at, line_count: self.line_count, tokens, importance, topics, relates_to, pinned: false }
     }
 
@@ -119,7 +120,7 @@ pub(crate) fn check_depth(message: &Message) -> Result<(), CodecError> {
 
 impl<'a> MessageRecord<'a> {
     fn of(stored: &'a StoredMessage) -> Result<Self, CodecError> {
-        let NodeDraft { message, at, tokens, importance, topics, relates_to } = &stored.draft;
+        let NodeDraft { message, at, tokens, importance, topics, relates_to, salt: _ } = &stored.draft;
         let mut blocks = Vec::with_capacity(message.content.len());
         flatten(&message.content, &mut blocks);
         if blocks.len().max(topics.len()).max(message.metadata.len()) > MAX_ITEMS {
@@ -202,6 +203,7 @@ impl<'a> MessageRecord<'a> {
             importance: self.importance,
             topics: self.topics.into_iter().map(str::to_owned).collect(),
             relates_to,
+            salt: None,
         };
         Ok(StoredMessage { draft, line_count: self.line_count, proof })
     }
