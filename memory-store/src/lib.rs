@@ -29,5 +29,5 @@
 mod log;
 mod vector;
 
-pub use log::{Damage, LogOptions, LogStore, OpenReport, TornTail};
+pub use log::{Damage, LogOptions, LogStore, LostNodes, OpenReport, TornTail};
 pub use vector::ExactIndex;

@@ -23,6 +23,6 @@ mod writer;
 
 pub(crate) use frame::StoreId;
 pub(crate) use leaves::Leaves;
-pub use recovery::{OpenReport, TornTail};
+pub use recovery::{LostNodes, OpenReport, TornTail};
 pub use state::Damage;
 pub use store::{LogOptions, LogStore};

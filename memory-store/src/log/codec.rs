@@ -36,6 +36,7 @@ mod kind {
     pub(super) const PIN: u8 = 5;
     pub(super) const TITLE: u8 = 6;
     pub(super) const TAGS: u8 = 7;
+    pub(super) const LOST: u8 = 13;
 }
 
 /// What a record says, borrowed from its bytes.
@@ -45,6 +46,8 @@ pub(crate) enum Record<'a> {
     Opened(ConversationId),
     /// The next node.
     Message(MessageRecord<'a>),
+    /// The next nodes, this many, were lost before the store was salvaged.
+    Lost(u64),
     /// Anything else.
     Event(EventRecord<'a>),
 }
@@ -62,6 +65,12 @@ impl From<&str> for CodecError {
 /// The whole record, header included, that opens a conversation.
 pub(crate) fn encode_opened(name: &ConversationId) -> Result<Vec<u8>, CodecError> {
     encode(kind::OPENED, &name.as_str())
+}
+
+/// The whole record, header included, that stands for `count` lost nodes.
+#[cfg_attr(not(test), expect(dead_code, reason = "salvage writes it"))]
+pub(crate) fn encode_lost(count: u64) -> Result<Vec<u8>, CodecError> {
+    encode(kind::LOST, &count)
 }
 
 fn encode<T: Encode>(kind: u8, value: &T) -> Result<Vec<u8>, CodecError> {
@@ -85,6 +94,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<Record<'_>, CodecError> {
             ConversationId::new(name).map(Record::Opened).map_err(|error| CodecError(error.to_string()))
         }
         kind::MESSAGE => whole(value).map(Record::Message),
+        kind::LOST => whole(value).map(Record::Lost),
         other => event::decode(other, value).map(Record::Event),
     }
 }

@@ -42,6 +42,9 @@ impl<'s> Reader<'s> {
         let body = parse_record(bytes).map_err(|why| damaged(why.into()))?;
         match codec::decode(body) {
             Ok(Record::Message(message)) => Ok(message),
+            Ok(Record::Lost(_)) => {
+                Err(StoreError::Lost { path: segment.path().to_owned(), offset: u64::from(location.offset) })
+            }
             Ok(Record::Opened(_) | Record::Event(_)) => Err(damaged("another record stands here".into())),
             Err(error) => Err(damaged(error.0)),
         }

@@ -2,11 +2,12 @@
 
 use std::{
     collections::HashSet,
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use memory_core::StoreError;
+use memory_core::{ConversationId, NodeRange, StoreError};
 
 use super::{
     codec::{self, EventRecord, Record},
@@ -31,6 +32,15 @@ pub struct TornTail {
     pub bytes: u64,
 }
 
+/// Nodes of a conversation that cannot be read. Those behind them have kept their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostNodes {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Which nodes.
+    pub nodes: NodeRange,
+}
+
 /// What opening a log found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -45,6 +55,8 @@ pub struct OpenReport {
     pub torn: Option<TornTail>,
     /// What cannot be read any more. The rest can.
     pub damage: Vec<Damage>,
+    /// Nodes that are known to be missing: swallowed by damage now, or before the store was salvaged.
+    pub lost: Vec<LostNodes>,
 }
 
 /// A log that was read.
@@ -261,12 +273,12 @@ fn read_frame(state: &State, frame: Location, header: &FrameHeader, payload: &[u
                 continue;
             }
             Record::Opened(_) => return Err("a conversation's number is not that of its first frame".into()),
+            Record::Lost(count) => Change::Lost { count, location: locate(frame, &range)? },
             Record::Message(message) => {
-                let offset = u32::try_from(range.start).ok().and_then(|within| frame.offset.checked_add(within));
-                let offset = offset.ok_or("a record stands behind the end of any segment")?;
+                let location = locate(frame, &range)?;
                 let key = message.key().map(|key| state.key_hash(key));
                 let outline = message.outline().map_err(|error| error.0)?;
-                Change::Node { outline, location: Location { segment: frame.segment, offset }, key }
+                Change::Node { outline, location, key }
             }
             Record::Event(event) => match event {
                 EventRecord::Summary(summary) => Change::Summary(Arc::new(*summary)),
@@ -279,6 +291,13 @@ fn read_frame(state: &State, frame: Location, header: &FrameHeader, payload: &[u
         applied.changes.push(change);
     }
     Ok(applied)
+}
+
+/// The location of a record of a frame.
+fn locate(frame: Location, record: &Range<usize>) -> Result<Location, &'static str> {
+    let offset = u32::try_from(record.start).ok().and_then(|within| frame.offset.checked_add(within));
+    let offset = offset.ok_or("a record stands behind the end of any segment")?;
+    Ok(Location { offset, ..frame })
 }
 
 /// Cuts what stands behind `end` and writes everything above `durable` once more.

@@ -13,7 +13,11 @@ use memory_core::{
     SummaryDraft, SummaryId, Timestamp,
 };
 
-use super::segment::Segment;
+use super::{recovery::LostNodes, segment::Segment};
+
+/// Most nodes that may be lost in a log. A lost node takes room in memory and none on disk: without a bound a
+/// few forged bytes would ask for more memory than there is.
+pub(crate) const MOST_LOST: u64 = 1 << 24;
 
 /// Where a record stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +73,7 @@ impl From<Damage> for StoreError {
 #[derive(Debug)]
 pub(crate) enum Change {
     Node { outline: NodeOutline, location: Location, key: Option<u64> },
+    Lost { count: u64, location: Location },
     Summary(Arc<Summary>),
     Importance { node: NodeId, importance: f32 },
     Pin { node: NodeId, pinned: bool },
@@ -103,6 +108,8 @@ pub(crate) struct Conversation {
     pub(crate) tags: Vec<String>,
     keys: Keys,
     tokens: u64,
+    /// Runs of nodes that cannot be read, in order.
+    lost: Vec<NodeRange>,
     /// Damage behind which more of this conversation may be lost than is known. Nothing may be appended
     /// meanwhile: its number could be that of a lost node.
     pub(crate) doubt: Option<Damage>,
@@ -150,6 +157,7 @@ impl Conversation {
             tags: Vec::new(),
             keys: Keys::default(),
             tokens: 0,
+            lost: Vec::new(),
             doubt: None,
         }
     }
@@ -215,6 +223,7 @@ impl Conversation {
                 self.outlines.push(outline);
                 self.locations.push(location);
             }
+            Change::Lost { count, location } => self.lose(self.nodes().saturating_add(count), location),
             Change::Summary(summary) => {
                 self.by_input.insert(input_of(&summary.body), summary.id);
                 self.summaries.insert(summary.id, summary);
@@ -235,8 +244,15 @@ impl Conversation {
         }
     }
 
+    /// The nodes that are known to be missing.
+    pub(crate) fn lost_nodes(&self) -> impl Iterator<Item = LostNodes> {
+        self.lost.iter().map(|nodes| LostNodes { conversation: self.id.clone(), nodes: *nodes })
+    }
+
     /// Gives lost nodes their places, so that the ones behind them keep their numbers.
     fn lose(&mut self, until: u64, location: Location) {
+        let (first, last) = (NodeId::new(self.nodes() + 1), NodeId::new(until));
+        self.lost.extend(first.zip(last).and_then(|(first, last)| NodeRange::new(first, last)));
         while self.nodes() < until {
             self.outlines.push(NodeOutline::new(Timestamp::default(), Role::User));
             self.locations.push(location);
@@ -257,6 +273,8 @@ pub(crate) struct State {
     /// The first damage that may hold the opening of a conversation. No conversation is begun meanwhile: its
     /// name could be that of the lost one.
     lost_opening: Option<Damage>,
+    /// How many nodes were lost so far, of all conversations.
+    lost: u64,
     hasher: RandomState,
 }
 
@@ -299,6 +317,14 @@ impl State {
         }
         let unknown = "the conversation that this frame belongs to is not known; its opening is lost";
         let conversation = self.conversations.get_mut(&number).ok_or(unknown)?;
+        let gap = nodes_before.saturating_sub(conversation.nodes());
+        let lost = changes.iter().fold(gap, |lost, change| match change {
+            Change::Lost { count, .. } => lost.saturating_add(*count),
+            _ => lost,
+        });
+        if self.lost.saturating_add(lost) > MOST_LOST {
+            return Err("it tells of more lost nodes than a log can lose");
+        }
         match (nodes_before.cmp(&conversation.nodes()), conversation.doubt.take()) {
             (std::cmp::Ordering::Less, doubt) => {
                 conversation.doubt = doubt;
@@ -313,6 +339,7 @@ impl State {
             }
             (std::cmp::Ordering::Equal, _) => {}
         }
+        self.lost += lost;
         changes.into_iter().for_each(|change| conversation.apply(change));
         Ok(())
     }

@@ -238,6 +238,7 @@ fn report(recovered: &Recovered, created: bool) -> OpenReport {
         nodes: state.conversations().map(Conversation::nodes).sum(),
         torn: recovered.torn.clone(),
         damage: state.damage.clone(),
+        lost: state.conversations().flat_map(Conversation::lost_nodes).collect(),
     }
 }
 

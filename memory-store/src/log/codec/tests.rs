@@ -115,6 +115,7 @@ fn events_of_version_1_never_change() {
     golden("pin", &event(Event::Pin { node: node(300), pinned: true }), "05 01 fb2c01 01");
     golden("title", &event(Event::Title("T".into())), "06 01 01 54");
     golden("tags", &event(Event::Tags(vec!["a".into(), "b".into()])), "07 01 02 01 61 01 62");
+    golden("lost", &encode_lost(300).unwrap(), "0d 01 fb2c01");
     let draft = SummaryDraft {
         level: Level::Meta,
         span: NodeRange::new(node(1), node(40)).unwrap(),
