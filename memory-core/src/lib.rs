@@ -39,7 +39,7 @@ pub use first_words::FirstWords;
 pub use hash::{Hash, InvalidHash};
 pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, SummaryId};
 pub use json::{InvalidJson, Json};
-pub use merkle::{MerkleFrontier, Salt, leaf_hash};
+pub use merkle::{ConsistencyProof, InclusionProof, MerkleFrontier, ProofError, Salt, leaf_hash, size_with_root};
 pub use message::{ContentBlock, InvalidMessageKey, Media, Message, MessageKey, Role};
 pub use message_json::{InvalidMessage, message_from_json, message_to_json};
 pub use nearest::nearest;
