@@ -1,5 +1,9 @@
 //! The canonical bytes of a message: what is hashed, apart from any codec.
 
+mod read;
+
+pub use read::{InvalidCanonical, message_from_canonical};
+
 use crate::{ContentBlock, Json, Media, Message, Role, Timestamp};
 
 /// Version of the canonical form, its first byte.

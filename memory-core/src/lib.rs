@@ -28,13 +28,14 @@ mod nearest;
 mod node;
 pub mod plan;
 mod port;
+mod proof;
 mod range;
 mod summary;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod time;
 
-pub use canonical::canonical_bytes;
+pub use canonical::{InvalidCanonical, canonical_bytes, message_from_canonical};
 pub use first_words::FirstWords;
 pub use hash::{Hash, InvalidHash};
 pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, SummaryId};
@@ -52,6 +53,7 @@ pub use port::{
     Summarizer, SummaryJob, SummarySource, TokenCounter, VectorError, VectorIndex, VectorIndexStats, Verification,
     VerifiedConversation, WrittenSummary,
 };
+pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
 pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, WrittenBy};
 pub use time::{InvalidTimestamp, Timestamp};

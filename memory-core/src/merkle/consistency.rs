@@ -247,13 +247,12 @@ mod tests {
         /// from it in the same way.
         #[test]
         fn other_sizes_hold_only_where_both_trees_are_spelled_the_same(
-            size in 2u64..70, at: Index, other in 0u64..140, other_earlier in 0u64..140,
+            size in 2usize..70, at: Index, other in 0usize..140, other_earlier in 0usize..140,
         ) {
-            let leaves = leaves(size as usize);
-            let earlier = at.index(size as usize - 1) as u64 + 1;
-            let (first, second) = roots(&leaves, earlier as usize);
-            let whole = ConsistencyProof::new(&leaves, earlier).unwrap();
-            let claimed = ConsistencyProof { earlier: other_earlier, size: other, path: whole.path.clone() };
+            let (leaves, earlier) = (leaves(size), at.index(size - 1) + 1);
+            let (first, second) = roots(&leaves, earlier);
+            let whole = ConsistencyProof::new(&leaves, earlier as u64).unwrap();
+            let claimed = ConsistencyProof { earlier: other_earlier as u64, size: other as u64, path: whole.path.clone() };
             let length = whole.path.len();
             let terms = |earlier, size| reference::consistency_terms(size, earlier, length);
             let same = terms(other_earlier, other) == terms(earlier, size);

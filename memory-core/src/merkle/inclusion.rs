@@ -88,7 +88,7 @@ mod tests {
     }
 
     /// The root as a term over the leaf and the path, by the recursive definition.
-    fn term(size: u64, index: u64, path: usize) -> Option<Term> {
+    fn term(size: usize, index: usize, path: usize) -> Option<Term> {
         (index < size).then(|| reference::inclusion_term(size, index, path)).flatten()
     }
 
@@ -190,14 +190,14 @@ mod tests {
         /// size is hashed together in the same way around that leaf.
         #[test]
         fn another_size_holds_only_where_the_way_up_is_the_same(
-            size in 1u64..70, at: Index, other in 0u64..140, other_at in 0u64..140,
+            size in 1usize..70, at: Index, other in 0usize..140, other_at in 0usize..140,
         ) {
-            let (leaves, index) = (leaves(size as usize), at.index(size as usize) as u64);
+            let (leaves, index) = (leaves(size), at.index(size));
             let root = reference::root(&leaves);
-            let whole = InclusionProof::new(&leaves, index).unwrap();
-            let claimed = InclusionProof { index: other_at, size: other, path: whole.path.clone() };
+            let whole = InclusionProof::new(&leaves, index as u64).unwrap();
+            let claimed = InclusionProof { index: other_at as u64, size: other as u64, path: whole.path.clone() };
             let same = term(other, other_at, whole.path.len()) == term(size, index, whole.path.len());
-            prop_assert_eq!(claimed.verify(&leaves[index as usize], &root).is_ok(), same);
+            prop_assert_eq!(claimed.verify(&leaves[index], &root).is_ok(), same);
         }
     }
 }

@@ -80,12 +80,12 @@ fn inner(left: Term, right: Term) -> Term {
 }
 
 /// The root of a tree of `n` leaves from leaf `m` and a path of exactly `length` hashes, from PATH read backwards.
-pub(super) fn inclusion_term(n: u64, m: u64, length: usize) -> Option<Term> {
+pub(super) fn inclusion_term(n: usize, m: usize, length: usize) -> Option<Term> {
     if n == 1 {
         return (length == 0).then_some(Term::Given);
     }
     let sibling = Term::Path(length.checked_sub(1)?);
-    let k = k(n as usize) as u64;
+    let k = k(n);
     if m < k {
         Some(inner(inclusion_term(k, m, length - 1)?, sibling))
     } else {
@@ -95,17 +95,17 @@ pub(super) fn inclusion_term(n: u64, m: u64, length: usize) -> Option<Term> {
 
 /// The roots of the first `m` and of all `n` leaves from a path of exactly `length` hashes, from SUBPROOF read
 /// backwards; `None` when it has not that many, or the sizes make no sense.
-pub(super) fn consistency_terms(n: u64, m: u64, length: usize) -> Option<(Term, Term)> {
+pub(super) fn consistency_terms(n: usize, m: usize, length: usize) -> Option<(Term, Term)> {
     if m == 0 || m > n { None } else { subproof_terms(n, m, true, length) }
 }
 
-fn subproof_terms(n: u64, m: u64, b: bool, length: usize) -> Option<(Term, Term)> {
+fn subproof_terms(n: usize, m: usize, b: bool, length: usize) -> Option<(Term, Term)> {
     if m == n {
         let whole = if b { (length == 0).then_some(Term::Given) } else { (length == 1).then_some(Term::Path(0)) }?;
         return Some((whole.clone(), whole));
     }
     let sibling = Term::Path(length.checked_sub(1)?);
-    let k = k(n as usize) as u64;
+    let k = k(n);
     if m <= k {
         let (earlier, whole) = subproof_terms(k, m, b, length - 1)?;
         Some((earlier, inner(whole, sibling)))
