@@ -20,7 +20,7 @@ use crate::Hash;
 /// Random bytes hashed with a message, in a leaf.
 pub type Salt = [u8; 16];
 
-const LEAF: u8 = 0;
+pub(crate) const LEAF: u8 = 0;
 const INNER: u8 = 1;
 
 /// The leaf of a message from its [canonical bytes](crate::canonical_bytes).
