@@ -127,6 +127,7 @@ fn replay_file(
     let file = media.open(&path, access).map_err(io_error("open", &path))?;
     let bytes = read_from(&*file, 0).map_err(io_error("read", &path))?;
     let segment = Segment::new(number, &path, file);
+    let segment = if sealed { segment.sealed() } else { segment };
     let Read { durable, end } = replay.segment(&segment, directory.id, &bytes, sealed, &mut |_, _, _| ());
     let mut allocated = bytes.len() as u64;
     if mode == Mode::Write && !sealed {

@@ -31,6 +31,8 @@ pub(crate) struct Location {
 pub(crate) struct Wanted {
     pub(crate) node: NodeId,
     pub(crate) location: Location,
+    /// The record ends at least this many bytes behind its beginning, where the node behind it tells.
+    pub(crate) most_bytes: Option<u32>,
     pub(crate) importance: Option<f32>,
     pub(crate) pinned: bool,
 }
@@ -179,7 +181,9 @@ impl Conversation {
         let wanted = nodes.map(|(index, (location, outline))| {
             let node = NodeId::from_index(index);
             let importance = self.importance.get(&node).copied();
-            Wanted { node, location: *location, importance, pinned: outline.pinned }
+            let next = self.locations.get(index + 1).filter(|next| next.segment == location.segment);
+            let most_bytes = next.and_then(|next| next.offset.checked_sub(location.offset));
+            Wanted { node, location: *location, most_bytes, importance, pinned: outline.pinned }
         });
         wanted.collect()
     }

@@ -7,7 +7,6 @@ use memory_core::{ConversationId, Hash, MerkleFrontier, NodeId, StoreError, Veri
 use super::{
     codec::{self, Record},
     frame::{FrameHeader, records},
-    media::read_from,
     recovery::Replay,
     segment::{SEGMENT_HEADER, Segment},
     state::{Damage, Location},
@@ -63,7 +62,7 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
     let mut mismatched = Vec::new();
     for (index, segment) in segments.iter().enumerate() {
         let is_last = index + 1 == segments.len();
-        let bytes = match read_from(segment.file(), 0) {
+        let bytes = match segment.image() {
             Ok(mut bytes) => {
                 if is_last {
                     bytes.truncate(end as usize);

@@ -26,8 +26,9 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 /// Something to be written.
 #[derive(Debug)]
 pub(crate) enum Request {
-    Append { conversation: ConversationId, batch: Vec<Prepared>, reply: Reply<Vec<Appended>> },
+    Append { conversation: ConversationId, batch: Prepared, reply: Reply<Vec<Appended>> },
     Record { conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
+    Seal { reply: Reply<()> },
 }
 
 /// An answer that waits for its group to be on disk.
@@ -146,7 +147,20 @@ impl Writer {
                     Err(error) => answer(reply, Err(error)),
                 }
             }
+            Request::Seal { reply } => answer(reply, self.seal()),
         }
+    }
+
+    /// Begins a new segment unless the active one is empty.
+    fn seal(&mut self) -> Result<(), StoreError> {
+        if let Some(why) = &self.poisoned {
+            return Err(self.shared.poisoned(why));
+        }
+        let committed = self.commit();
+        self.pending = Pending::default();
+        let is_empty = self.tail.end <= SEGMENT_HEADER;
+        let sealed = committed.and_then(|()| if is_empty { Ok(()) } else { self.roll() });
+        sealed.map_err(|failure| StoreError::from(&failure))
     }
 
     fn check<T>(&mut self, plan: impl FnOnce(&mut Pending, &State) -> Result<T, StoreError>) -> Result<T, StoreError> {
@@ -190,9 +204,9 @@ impl Writer {
             durable: self.tail.end,
         };
         let segment = &self.tail.segment;
-        frame.payload.finish(&header, &segment.place(self.shared.directory.id, offset), &mut self.group.bytes);
         frame.locate(segment.number(), offset);
-        let PlannedFrame { nodes_before, changes, .. } = frame;
+        let PlannedFrame { payload, nodes_before, changes, .. } = frame;
+        payload.finish(&header, &segment.place(self.shared.directory.id, offset), &mut self.group.bytes);
         self.group.applied.push(Applied { conversation: number, opened, nodes_before, changes });
         Ok(())
     }
@@ -259,9 +273,14 @@ impl Writer {
             first_lsn: self.next_lsn,
         };
         let created = create_segment(&*self.media, &self.shared.directory.log(), &header);
-        self.tail = created.map_err(|failure| self.poison_unless_full(failure))?;
+        let created = created.map_err(|failure| self.poison_unless_full(failure))?;
+        let sealed = std::mem::replace(&mut self.tail, created).segment.sealed();
         let mut state = self.shared.state_mut();
-        Arc::make_mut(&mut state.segments).push(self.tail.segment.clone());
+        let segments = Arc::make_mut(&mut state.segments);
+        if let Some(last) = segments.last_mut() {
+            *last = sealed;
+        }
+        segments.push(self.tail.segment.clone());
         state.end = self.tail.end;
         Ok(())
     }

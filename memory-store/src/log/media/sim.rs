@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use super::{Access, Media, MediaFile};
+use super::{Access, Map, Media, MediaFile};
 
 const SECTOR: usize = 512;
 
@@ -365,6 +365,10 @@ impl MediaFile for SimHandle {
         disk.operate()?;
         disk.write(self.file, Write::Size(usize::try_from(size).unwrap()));
         Ok(())
+    }
+
+    fn map(&self) -> io::Result<Option<Map>> {
+        Ok(None)
     }
 
     fn sync_data(&self) -> io::Result<()> {
