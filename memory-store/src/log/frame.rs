@@ -189,15 +189,21 @@ impl Payload {
     }
 
     /// Appends the finished frame to `out`.
-    pub(crate) fn finish(mut self, header: &FrameHeader, place: &Place, out: &mut Vec<u8>) {
+    pub(crate) fn finish(&self, header: &FrameHeader, place: &Place, out: &mut Vec<u8>) {
+        let payload = self.bytes.get(FRAME_HEADER..).unwrap_or_default();
+        out.extend_from_slice(&header.encode(place, crc32c::crc32c(payload)));
+        out.extend_from_slice(payload);
+    }
+
+    /// As [`Self::finish`], but a large frame becomes `out` itself where that is empty.
+    pub(crate) fn finish_into(mut self, header: &FrameHeader, place: &Place, out: &mut Vec<u8>) {
+        if !out.is_empty() || self.bytes.len() < WORTH_KEEPING {
+            return self.finish(header, place, out);
+        }
         if let Some((room, payload)) = self.bytes.split_first_chunk_mut::<FRAME_HEADER>() {
             *room = header.encode(place, crc32c::crc32c(payload));
         }
-        if out.is_empty() && self.bytes.len() >= WORTH_KEEPING {
-            *out = self.bytes;
-        } else {
-            out.extend_from_slice(&self.bytes);
-        }
+        *out = self.bytes;
     }
 }
 
@@ -300,6 +306,24 @@ mod tests {
         for (range, body) in found {
             assert_eq!(parse_record(&bytes[range]).unwrap(), body, "a record is read by its place in the frame");
         }
+    }
+
+    #[test]
+    fn a_frame_is_the_same_whether_it_is_copied_or_handed_on() {
+        let payload = || {
+            let mut payload = Payload::default();
+            payload.push(&record(&vec![b'x'; WORTH_KEEPING]));
+            payload
+        };
+        let length = u32::try_from(payload().frame_bytes() - FRAME_HEADER).unwrap();
+        let header = FrameHeader { conversation: 9, lsn: 12, nodes_before: 4, payload: length, durable: 64 };
+        let (mut copied, mut handed_on) = (Vec::new(), Vec::new());
+        payload().finish(&header, &PLACE, &mut copied);
+        payload().finish_into(&header, &PLACE, &mut handed_on);
+        assert_eq!(copied, handed_on);
+        payload().finish(&header, &PLACE, &mut copied);
+        payload().finish_into(&header, &PLACE, &mut handed_on);
+        assert_eq!(copied, handed_on, "behind another frame");
     }
 
     #[test]

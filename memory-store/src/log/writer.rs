@@ -206,7 +206,8 @@ impl Writer {
         let segment = &self.tail.segment;
         frame.locate(segment.number(), offset);
         let PlannedFrame { payload, nodes_before, changes, .. } = frame;
-        payload.finish(&header, &segment.place(self.shared.directory.id, offset), &mut self.group.bytes);
+        let place = segment.place(self.shared.directory.id, offset);
+        payload.finish_into(&header, &place, &mut self.group.bytes);
         self.group.applied.push(Applied { conversation: number, opened, nodes_before, changes });
         Ok(())
     }
