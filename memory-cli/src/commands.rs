@@ -8,8 +8,10 @@ pub(crate) mod find;
 pub(crate) mod import;
 pub(crate) mod index;
 pub(crate) mod model;
+pub(crate) mod prove;
 pub(crate) mod search;
 pub(crate) mod stats;
 pub(crate) mod verify;
+pub(crate) mod verify_proof;
 
 mod resolve;
