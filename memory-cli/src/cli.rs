@@ -12,7 +12,9 @@ use serde_json::json;
 
 use crate::{
     Access, Config, Recall,
-    commands::{browse, context, demo, expand, find, import, index, model, prove, search, stats, verify, verify_proof},
+    commands::{
+        browse, context, demo, expand, export, find, import, index, model, prove, search, stats, verify, verify_proof,
+    },
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},
     output::{Output, harmless},
@@ -45,6 +47,8 @@ struct Cli {
 enum Command {
     /// Read conversations from files into the store
     Import(import::Args),
+    /// Write conversations to files that import brings back exactly
+    Export(export::Args),
     /// Print what a model would be shown for a question
     Context(context::Args),
     /// Find the messages that answer a question best
@@ -145,6 +149,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
     match command {
         Command::Import(args) => import::run(&args, globals).await,
+        Command::Export(args) => export::run(&args, globals).await,
         Command::Context(args) => context::run(&args, globals).await,
         Command::Search(args) => search::run(&args, globals).await,
         Command::Find(args) => find::run(&args, globals).await,

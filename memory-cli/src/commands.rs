@@ -4,6 +4,7 @@ pub(crate) mod browse;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod expand;
+pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod import;
 pub(crate) mod index;
