@@ -14,7 +14,7 @@ use super::{
     directory::Directory,
     failure::io_error,
     frame::{FrameHeader, StoreId, records},
-    media::{Access, Media, read_from},
+    media::{Access, Media},
     scan::{Found, Scan},
     segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name, segment_number, segment_path},
     state::{Applied, Change, Damage, Location, State},
@@ -125,8 +125,13 @@ fn replay_file(
     let path = segment_path(&directory.log(), number);
     let access = if sealed || mode == Mode::ReadOnly { Access::Read } else { Access::Write };
     let file = media.open(&path, access).map_err(io_error("open", &path))?;
-    let bytes = read_from(&*file, 0).map_err(io_error("read", &path))?;
     let segment = Segment::new(number, &path, file);
+    if segment.is_squeezed() && !sealed && mode == Mode::Write {
+        let why = "only a sealed segment is compressed: the one behind it is missing".into();
+        return Err(StoreError::Damaged { path, offset: 0, why });
+    }
+    let bytes = segment.image().map_err(io_error("read", &path))?;
+    let sealed = sealed || segment.is_squeezed();
     let segment = if sealed { segment.sealed() } else { segment };
     let Read { durable, end } = replay.segment(&segment, directory.id, &bytes, sealed, &mut |_, _, _| ());
     let mut allocated = bytes.len() as u64;
