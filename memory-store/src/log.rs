@@ -3,6 +3,7 @@
 mod batch;
 mod codec;
 mod directory;
+mod doctor;
 mod failure;
 mod frame;
 mod leaves;
@@ -11,20 +12,26 @@ mod prepared;
 mod queue;
 mod reader;
 mod recovery;
+mod rescue;
+mod salvage;
 mod scan;
 mod segment;
 mod squeezed;
 mod state;
 mod store;
+mod survey;
 mod tail;
 #[cfg(test)]
 mod tests;
 mod verify;
 mod writer;
 
+pub use doctor::{Checkup, ConversationLabel, Diagnosis, Finding, examine};
 pub(crate) use frame::StoreId;
 pub(crate) use leaves::Leaves;
 pub use recovery::{LostNodes, OpenReport, TornTail};
+pub use rescue::RescueError;
+pub use salvage::{SalvageReport, salvage};
 pub use squeezed::{LostBlocks, ReadAt, SqueezeError, SqueezeOptions, Squeezed, squeeze};
 pub use state::Damage;
 pub use store::{LogOptions, LogStore};

@@ -19,7 +19,7 @@ use super::{
     failure::fill_random,
     leaves::Leaves,
     media::{Disk, Media, MediaFile},
-    prepared::Prepared,
+    prepared::{Buffers, Prepared},
     queue::Queue,
     reader::Reader,
     recovery::{Mode, OpenReport, Recovered, recover},
@@ -87,6 +87,7 @@ struct Writing {
 pub(crate) struct Shared {
     pub(crate) directory: Directory,
     pub(crate) queue: Queue<Request>,
+    pub(crate) buffers: Buffers,
     state: RwLock<State>,
 }
 
@@ -137,7 +138,7 @@ impl LogStore {
         let directory = Directory::open(media, path)?;
         let recovered = recover(media, &directory, Mode::ReadOnly)?;
         let report = report(&recovered, false);
-        let shared = Shared { directory, queue: Queue::new(0), state: RwLock::new(recovered.state) };
+        let shared = Shared { directory, queue: Queue::new(0), buffers: Buffers::default(), state: RwLock::new(recovered.state) };
         Ok(Self { shared: Arc::new(shared), report, writing: None })
     }
 
@@ -146,7 +147,7 @@ impl LogStore {
         let recovered = recover(&*media, &directory, Mode::Write)?;
         let report = report(&recovered, created);
         let Recovered { state, tail, next_lsn, .. } = recovered;
-        let shared = Arc::new(Shared { directory, queue: Queue::new(options.queue_bytes), state: RwLock::new(state) });
+        let shared = Arc::new(Shared { directory, queue: Queue::new(options.queue_bytes), buffers: Buffers::default(), state: RwLock::new(state) });
         let writer = Writer::new(Arc::clone(&shared), media, tail, next_lsn, options.segment_bytes);
         let thread = thread::Builder::new().name("memory-log".into()).spawn(move || writer.run());
         let thread = thread.map_err(|source| StoreError::Io {
@@ -253,12 +254,12 @@ fn report(recovered: &Recovered, created: bool) -> OpenReport {
 }
 
 /// Gives each message a salt unless it brings one, hashes and encodes them.
-fn prepare(id: &ConversationId, batch: Vec<NodeDraft>) -> Result<Prepared, StoreError> {
+fn prepare(id: &ConversationId, batch: Vec<NodeDraft>, buffers: &Buffers) -> Result<Prepared, StoreError> {
     const SALT: usize = size_of::<Salt>();
     let mut random = vec![0; batch.len() * SALT];
     fill_random(&mut random)?;
     let (salts, _) = random.as_chunks::<SALT>();
-    Prepared::new(batch, salts).map_err(|error| invalid(id, error))
+    Prepared::new(batch, salts, buffers).map_err(|error| invalid(id, error))
 }
 
 impl Store for LogStore {
@@ -271,7 +272,7 @@ impl Store for LogStore {
             if batch.is_empty() {
                 return Ok(Vec::new());
             }
-            let batch = prepare(conversation, batch)?;
+            let batch = prepare(conversation, batch, &self.shared.buffers)?;
             let bytes = batch.bytes();
             let conversation = conversation.clone();
             self.write(bytes, |reply| Request::Append { conversation, batch, reply }).await

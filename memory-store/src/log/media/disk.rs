@@ -3,11 +3,12 @@
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io,
+    ops::Range,
     os::unix::fs::FileExt,
     path::Path,
 };
 
-use super::{Access, Map, Media, MediaFile};
+use super::{Access, Map, Media, MediaFile, zeros};
 
 /// The operating system's files.
 #[derive(Debug)]
@@ -77,6 +78,10 @@ impl MediaFile for File {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         FileExt::write_all_at(self, bytes, offset)
+    }
+
+    fn write_zeros(&self, range: Range<u64>) -> io::Result<()> {
+        zeros::write(self, range)
     }
 
     fn set_size(&self, size: u64) -> io::Result<()> {
