@@ -69,7 +69,7 @@ impl Default for LogOptions {
 /// Dropping the store waits for what was let in to be written.
 #[derive(Debug)]
 pub struct LogStore {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     report: OpenReport,
     writing: Option<Writing>,
 }
@@ -138,7 +138,12 @@ impl LogStore {
         let directory = Directory::open(media, path)?;
         let recovered = recover(media, &directory, Mode::ReadOnly)?;
         let report = report(&recovered, false);
-        let shared = Shared { directory, queue: Queue::new(0), buffers: Buffers::default(), state: RwLock::new(recovered.state) };
+        let shared = Shared {
+            directory,
+            queue: Queue::new(0),
+            buffers: Buffers::default(),
+            state: RwLock::new(recovered.state),
+        };
         Ok(Self { shared: Arc::new(shared), report, writing: None })
     }
 
@@ -147,7 +152,12 @@ impl LogStore {
         let recovered = recover(&*media, &directory, Mode::Write)?;
         let report = report(&recovered, created);
         let Recovered { state, tail, next_lsn, .. } = recovered;
-        let shared = Arc::new(Shared { directory, queue: Queue::new(options.queue_bytes), buffers: Buffers::default(), state: RwLock::new(state) });
+        let shared = Arc::new(Shared {
+            directory,
+            queue: Queue::new(options.queue_bytes),
+            buffers: Buffers::default(),
+            state: RwLock::new(state),
+        });
         let writer = Writer::new(Arc::clone(&shared), media, tail, next_lsn, options.segment_bytes);
         let thread = thread::Builder::new().name("memory-log".into()).spawn(move || writer.run());
         let thread = thread.map_err(|source| StoreError::Io {
