@@ -1,20 +1,30 @@
 //! The append-only log: segments of frames, one writer thread, readers that never wait for it.
 
 mod batch;
+mod checkpoint;
 mod codec;
+mod conversation;
 mod directory;
 mod failure;
 mod frame;
+mod horizon;
+mod keys;
 mod leaves;
+mod lock;
 mod media;
+mod nodes;
 mod prepared;
 mod queue;
 mod reader;
 mod recovery;
+mod replay;
 mod scan;
 mod segment;
+mod shared;
 mod state;
 mod store;
+mod summaries;
+mod summary_cache;
 mod tail;
 #[cfg(test)]
 mod tests;

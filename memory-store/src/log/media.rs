@@ -1,10 +1,11 @@
 //! What the log asks of a file system: a seam at which tests pull the plug.
 
 mod disk;
+mod shared;
 #[cfg(test)]
 pub(crate) mod sim;
 
-use std::{fmt, io, path::Path};
+use std::{fmt, io, path::Path, sync::Arc};
 
 pub(crate) use disk::Disk;
 
@@ -29,9 +30,34 @@ pub(crate) trait Media: fmt::Debug + Send + Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
-    /// Opens a file, made if need be, and locks it against every other opening; `None` while it is locked
-    /// elsewhere. The lock dies with the returned file and with the process.
-    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn MediaFile>>>;
+    /// A lock on a directory, not taken yet.
+    fn dir_lock(&self, dir: &Path) -> io::Result<Box<dyn DirLock>>;
+    /// The words of a small file, shared with everybody who has opened them. With [`Access::Write`] it is made if
+    /// need be, filled with zeros; a file too short is otherwise [`io::ErrorKind::UnexpectedEof`].
+    fn words(&self, path: &Path, access: Access) -> io::Result<Box<dyn Words>>;
+}
+
+/// A lock that one opening at a time can hold, in whatever process; it dies with the value and with the process.
+pub(crate) trait DirLock: fmt::Debug + Send + Sync {
+    /// Takes it; `false` while somebody else has it.
+    fn try_lock(&self) -> io::Result<bool>;
+    fn unlock(&self) -> io::Result<()>;
+}
+
+/// Words of a [shared file](Media::words).
+pub(crate) const WORDS: usize = 16;
+
+/// Shared memory: what one process stores, the others load, in the order in which it was stored. What of it is on
+/// disk after a crash is not known.
+pub(crate) trait Words: fmt::Debug + Send + Sync {
+    /// Differs between files, machines, and runs of a machine.
+    fn identity(&self) -> [u8; 32];
+    /// 0 beyond [`WORDS`].
+    fn load(&self, index: usize) -> u64;
+    /// Does nothing beyond [`WORDS`], and where the file was opened for reading.
+    fn store(&self, index: usize, value: u64);
+    /// Adds 1.
+    fn add(&self, index: usize);
 }
 
 /// An open file, read and written by position.
@@ -45,6 +71,10 @@ pub(crate) trait MediaFile: fmt::Debug + Send + Sync {
     fn sync_data(&self) -> io::Result<()>;
     /// Syncs contents and all that is known of the file.
     fn sync_all(&self) -> io::Result<()>;
+    /// The whole file as memory, where there is such a thing. Whoever asks makes sure that it gets no shorter.
+    fn map(&self) -> io::Result<Option<Arc<dyn AsRef<[u8]> + Send + Sync>>> {
+        Ok(None)
+    }
 }
 
 /// All of a file from `offset` on.

@@ -9,6 +9,7 @@ use super::codec::{CodecError, StoredMessage, check_depth};
 pub(crate) struct Prepared {
     pub(crate) record: Vec<u8>,
     pub(crate) outline: NodeOutline,
+    pub(crate) importance: f32,
     /// The message itself where it has a key, to compare it with what is stored under that key.
     pub(crate) keyed: Option<(MessageKey, Message)>,
 }
@@ -21,9 +22,9 @@ impl Prepared {
         let record = stored.encode()?;
         // An outline holds no number; which one the node gets is known later.
         let node = stored.into_node(NodeId::FIRST);
-        let outline = NodeOutline::of(&node);
+        let (outline, importance) = (NodeOutline::of(&node), node.importance);
         let keyed = node.message.key.clone().map(|key| (key, node.message));
-        Ok(Self { record, outline, keyed })
+        Ok(Self { record, outline, importance, keyed })
     }
 
     /// Bytes that it takes in the log.

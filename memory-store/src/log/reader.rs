@@ -2,10 +2,10 @@
 
 use std::{ops::Range, path::Path};
 
-use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError};
+use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError, Summary};
 
 use super::{
-    codec::{self, MessageRecord, Record, StoredMessage},
+    codec::{self, EventRecord, MessageRecord, Record, StoredMessage},
     frame::{RECORD_HEADER, parse_record, record_bytes},
     segment::{Segment, segment_name},
     state::{Location, Wanted},
@@ -34,17 +34,33 @@ impl<'s> Reader<'s> {
 
     /// The message at `location`, borrowed from the window.
     pub(crate) fn message(&mut self, location: Location) -> Result<MessageRecord<'_>, StoreError> {
+        self.record(location, |record| match record {
+            Record::Message(message) => Some(message),
+            Record::Opened(_) | Record::Event(_) => None,
+        })
+    }
+
+    /// The summary at `location`.
+    pub(crate) fn summary(&mut self, location: Location) -> Result<Summary, StoreError> {
+        self.record(location, |record| match record {
+            Record::Event(EventRecord::Summary(summary)) => Some(*summary),
+            Record::Event(_) | Record::Opened(_) | Record::Message(_) => None,
+        })
+    }
+
+    fn record<'a, T>(
+        &'a mut self,
+        location: Location,
+        wanted: impl FnOnce(Record<'a>) -> Option<T>,
+    ) -> Result<T, StoreError> {
         let segments: &'s [Segment] = self.segments;
         let segment = find(segments, location)?;
         let damaged = |why: String| damaged(segment.path(), location, why);
         let range = self.fetch(segment, location)?.ok_or_else(|| damaged("a record is cut short".into()))?;
         let bytes = self.window.get(range).unwrap_or_default();
         let body = parse_record(bytes).map_err(|why| damaged(why.into()))?;
-        match codec::decode(body) {
-            Ok(Record::Message(message)) => Ok(message),
-            Ok(Record::Opened(_) | Record::Event(_)) => Err(damaged("another record stands here".into())),
-            Err(error) => Err(damaged(error.0)),
-        }
+        let record = codec::decode(body).map_err(|error| damaged(error.0))?;
+        wanted(record).ok_or_else(|| damaged("another record stands here".into()))
     }
 
     /// The stored message at `location`.
@@ -58,7 +74,7 @@ impl<'s> Reader<'s> {
     pub(crate) fn node(&mut self, wanted: &Wanted) -> Result<Node, StoreError> {
         let mut node = self.stored(wanted.location)?.into_node(wanted.node);
         node.pinned = wanted.pinned;
-        node.importance = wanted.importance.unwrap_or(node.importance);
+        node.importance = wanted.importance;
         Ok(node)
     }
 

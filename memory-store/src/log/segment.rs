@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     frame::{Fields, Place, StoreId},
-    media::MediaFile,
+    media::{MediaFile, read_from},
 };
 
 /// Bytes of a segment's header.
@@ -26,6 +26,11 @@ pub(crate) struct SegmentHeader {
     pub(crate) previous_end: u32,
     /// The log sequence number of the first frame.
     pub(crate) first_lsn: u64,
+    /// Where it ends, in a segment that was rewritten after it was sealed. What the next one says of it is out of
+    /// date then.
+    pub(crate) end: Option<u32>,
+    /// How often it was rewritten.
+    pub(crate) rewritten: u32,
 }
 
 impl SegmentHeader {
@@ -37,6 +42,8 @@ impl SegmentHeader {
         out.extend_from_slice(&self.store);
         out.extend_from_slice(&self.first_lsn.to_le_bytes());
         out.extend_from_slice(&self.previous_end.to_le_bytes());
+        out.extend_from_slice(&self.end.unwrap_or_default().to_le_bytes());
+        out.extend_from_slice(&self.rewritten.to_le_bytes());
         out.resize(SEGMENT_HEADER as usize - 4, 0);
         let crc = crc32c::crc32c(&out);
         out.extend_from_slice(&crc.to_le_bytes());
@@ -56,7 +63,8 @@ impl SegmentHeader {
         let parsed = (|| {
             let (number, store) = (fields.u32()?, fields.take()?);
             let (first_lsn, previous_end) = (fields.u64()?, fields.u32()?);
-            Some(Self { store, number, previous_end, first_lsn })
+            let (end, rewritten) = (fields.u32()?, fields.u32()?);
+            Some(Self { store, number, previous_end, first_lsn, end: (end > 0).then_some(end), rewritten })
         })();
         parsed.ok_or("the segment header is cut short")
     }
@@ -92,6 +100,24 @@ impl Segment {
         Place { store, segment: self.number, offset }
     }
 
+    /// The same segment, of which nothing changes any more.
+    pub(crate) fn sealed(self) -> Self {
+        self
+    }
+
+    /// All that stands at `offset` and behind, by plain reads, so that a bad sector is an error.
+    pub(crate) fn image_from(&self, offset: u32) -> io::Result<Vec<u8>> {
+        read_from(&*self.file, u64::from(offset))
+    }
+
+    /// The first `length` bytes, or all if there are fewer.
+    pub(crate) fn image_to(&self, length: u32) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; length as usize];
+        let read = self.read_at(&mut bytes, 0)?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+
     /// Up to `buffer.len()` bytes from `offset`; fewer only at the end of the file.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u32) -> io::Result<usize> {
         self.file.read_at(buffer, u64::from(offset))
@@ -118,7 +144,8 @@ pub(crate) fn segment_number(name: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    const HEADER: SegmentHeader = SegmentHeader { store: [5; 16], number: 2, previous_end: 4_000, first_lsn: 31 };
+    const HEADER: SegmentHeader =
+        SegmentHeader { store: [5; 16], number: 2, previous_end: 4_000, first_lsn: 31, end: Some(7_000), rewritten: 3 };
 
     #[test]
     fn every_flipped_bit_of_a_header_is_found() {

@@ -148,6 +148,11 @@ impl<'a> MessageRecord<'a> {
         self.key
     }
 
+    /// Weight in 0..=1.
+    pub(crate) fn importance(&self) -> f32 {
+        self.importance
+    }
+
     /// What planning needs to know, without building the message.
     pub(crate) fn outline(&self) -> Result<NodeOutline, CodecError> {
         let mut outline = NodeOutline::new(Timestamp::from_millis(self.at), role(self.role)?);
