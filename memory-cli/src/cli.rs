@@ -12,10 +12,12 @@ use serde_json::json;
 
 use crate::{
     Access, Config, Recall,
-    commands::{browse, context, demo, expand, find, import, index, model, search, stats, verify},
+    commands::{
+        browse, context, demo, expand, export, find, import, index, model, prove, search, stats, verify, verify_proof,
+    },
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},
-    output::Output,
+    output::{Output, harmless},
 };
 
 /// An agent's memory: every message kept exactly, a small view of all of them, and what matters found again.
@@ -45,6 +47,8 @@ struct Cli {
 enum Command {
     /// Read conversations from files into the store
     Import(import::Args),
+    /// Write conversations to files that import brings back exactly
+    Export(export::Args),
     /// Print what a model would be shown for a question
     Context(context::Args),
     /// Find the messages that answer a question best
@@ -61,6 +65,10 @@ enum Command {
     Stats(stats::Args),
     /// Read everything again, hash it again, and say what is whole
     Verify(verify::Args),
+    /// Print a proof that nothing was changed since an earlier root
+    Prove(prove::Args),
+    /// Check a proof, without any store
+    VerifyProof(verify_proof::Args),
     /// Show all of it on a sample conversation, in a store of its own
     Demo(demo::Args),
     /// Embedding models and their runtime
@@ -141,6 +149,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
     match command {
         Command::Import(args) => import::run(&args, globals).await,
+        Command::Export(args) => export::run(&args, globals).await,
         Command::Context(args) => context::run(&args, globals).await,
         Command::Search(args) => search::run(&args, globals).await,
         Command::Find(args) => find::run(&args, globals).await,
@@ -149,6 +158,8 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Index(args) => index::run(&args, globals).await,
         Command::Stats(args) => stats::run(&args, globals).await,
         Command::Verify(args) => verify::run(&args, globals).await,
+        Command::Prove(args) => prove::run(&args, globals).await,
+        Command::VerifyProof(args) => verify_proof::run(&args, globals),
         Command::Demo(args) => demo::run(&args, globals).await,
         Command::Model(args) => model::run(&args, globals),
     }
@@ -177,7 +188,7 @@ fn report(output: Output, error: &anyhow::Error) -> ExitCode {
     } else if code == Code::Usage {
         Cli::command().error(ErrorKind::ValueValidation, text).exit();
     } else {
-        drop(writeln!(io::stderr().lock(), "error: {text}"));
+        drop(writeln!(io::stderr().lock(), "error: {}", harmless(&text)));
     }
     code.into()
 }

@@ -4,12 +4,15 @@ pub(crate) mod browse;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod expand;
+pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod import;
 pub(crate) mod index;
 pub(crate) mod model;
+pub(crate) mod prove;
 pub(crate) mod search;
 pub(crate) mod stats;
 pub(crate) mod verify;
+pub(crate) mod verify_proof;
 
 mod resolve;

@@ -6,7 +6,7 @@ use memory_core::{EmbedError, RetrieveError, StoreError};
 use memory_hooks::MemoryError;
 use memory_search::FindError;
 
-use crate::runtime::OpenError;
+use crate::{exchange::ExchangeError, runtime::OpenError};
 
 /// A mistake in the words of the command.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +61,7 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
         })
         .map(|error| (error.is_not_found(), error.is_damage()))
         .or_else(|| cause.downcast_ref::<MemoryError>().map(|error| (error.is_not_found(), error.is_damage())))
+        .or_else(|| cause.downcast_ref::<ExchangeError>().map(|error| (error.is_not_found(), error.is_damage())))
         .or_else(|| match cause.downcast_ref::<RetrieveError>()? {
             RetrieveError::Store(error) => Some((error.is_not_found(), error.is_damage())),
             _ => None,

@@ -8,6 +8,7 @@
 mod cli;
 mod commands;
 mod config;
+pub mod exchange;
 mod failure;
 pub mod import;
 mod output;

@@ -1,5 +1,9 @@
 //! The canonical bytes of a message: what is hashed, apart from any codec.
 
+mod read;
+
+pub use read::{InvalidCanonical, message_from_canonical};
+
 use crate::{ContentBlock, Json, Media, Message, Role, Timestamp};
 
 /// Version of the canonical form, its first byte.
@@ -11,7 +15,15 @@ const VERSION: u8 = 1;
 /// byte, so two different messages never give the same bytes.
 #[must_use]
 pub fn canonical_bytes(message: &Message, at: Timestamp) -> Vec<u8> {
-    let mut out = Canonical(vec![VERSION]);
+    let mut out = Vec::new();
+    push_canonical_bytes(&mut out, message, at);
+    out
+}
+
+/// Appends the [`canonical_bytes`] of `message` to `out`.
+pub(crate) fn push_canonical_bytes(out: &mut Vec<u8>, message: &Message, at: Timestamp) {
+    let mut out = Canonical(out);
+    out.tag(VERSION);
     out.tag(match message.role {
         Role::User => 1,
         Role::Assistant => 2,
@@ -28,12 +40,11 @@ pub fn canonical_bytes(message: &Message, at: Timestamp) -> Vec<u8> {
         out.text(name);
         out.json(value);
     }
-    out.0
 }
 
-struct Canonical(Vec<u8>);
+struct Canonical<'a>(&'a mut Vec<u8>);
 
-impl Canonical {
+impl Canonical<'_> {
     fn tag(&mut self, tag: u8) {
         self.0.push(tag);
     }

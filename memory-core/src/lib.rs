@@ -21,6 +21,7 @@ mod first_words;
 mod hash;
 mod id;
 mod json;
+mod leaf;
 mod merkle;
 mod message;
 mod message_json;
@@ -28,18 +29,20 @@ mod nearest;
 mod node;
 pub mod plan;
 mod port;
+mod proof;
 mod range;
 mod summary;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod time;
 
-pub use canonical::canonical_bytes;
+pub use canonical::{InvalidCanonical, canonical_bytes, message_from_canonical};
 pub use first_words::FirstWords;
 pub use hash::{Hash, InvalidHash};
 pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, SummaryId};
 pub use json::{InvalidJson, Json};
-pub use merkle::{MerkleFrontier, Salt, leaf_hash};
+pub use leaf::LeafHasher;
+pub use merkle::{ConsistencyProof, InclusionProof, MerkleFrontier, ProofError, Salt, leaf_hash, size_with_root};
 pub use message::{ContentBlock, InvalidMessageKey, Media, Message, MessageKey, Role};
 pub use message_json::{InvalidMessage, message_from_json, message_to_json};
 pub use nearest::nearest;
@@ -52,6 +55,7 @@ pub use port::{
     Summarizer, SummaryJob, SummarySource, TokenCounter, VectorError, VectorIndex, VectorIndexStats, Verification,
     VerifiedConversation, WrittenSummary,
 };
+pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
 pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, WrittenBy};
 pub use time::{InvalidTimestamp, Timestamp};

@@ -1,15 +1,26 @@
 //! The append-only Merkle tree that proves a conversation whole.
 //!
-//! Shape as in [RFC 9162, section 2.1](https://www.rfc-editor.org/rfc/rfc9162#section-2.1) with
+//! Shape and proofs as in [RFC 9162, section 2.1](https://www.rfc-editor.org/rfc/rfc9162#section-2.1) with
 //! BLAKE3 as the hash: a leaf is `H(0x00 ‖ salt ‖ message)`, an inner node `H(0x01 ‖ left ‖ right)`.
 //! The salt makes a leaf say nothing once salt and message are erased.
+
+mod climb;
+mod consistency;
+mod error;
+mod inclusion;
+#[cfg(test)]
+mod reference;
+
+pub use consistency::{ConsistencyProof, size_with_root};
+pub use error::ProofError;
+pub use inclusion::InclusionProof;
 
 use crate::Hash;
 
 /// Random bytes hashed with a message, in a leaf.
 pub type Salt = [u8; 16];
 
-const LEAF: u8 = 0;
+pub(crate) const LEAF: u8 = 0;
 const INNER: u8 = 1;
 
 /// The leaf of a message from its [canonical bytes](crate::canonical_bytes).
@@ -24,6 +35,16 @@ fn inner_hash(left: &Hash, right: &Hash) -> Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&[INNER]).update(left.as_bytes()).update(right.as_bytes());
     Hash::from_bytes(*hasher.finalize().as_bytes())
+}
+
+/// The root over some leaves: n - 1 hashes for n of them.
+fn root_of(leaves: &[Hash]) -> Hash {
+    leaves.iter().copied().collect::<MerkleFrontier>().root()
+}
+
+/// Parts two leaves or more as the tree does: on the left the largest power of two smaller than their number.
+fn halves(leaves: &[Hash]) -> (&[Hash], &[Hash]) {
+    leaves.split_at(leaves.len().next_power_of_two() / 2)
 }
 
 /// The right edge of a growing tree: one hash for each complete subtree, at most 64.
@@ -89,25 +110,16 @@ impl FromIterator<Hash> for MerkleFrontier {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
-
-    /// MTH of RFC 9162 as it is written there.
-    fn reference(leaves: &[Hash]) -> Hash {
-        match leaves {
-            [] => Hash::from_bytes(*blake3::hash(&[]).as_bytes()),
-            [leaf] => *leaf,
-            _ => {
-                let split = leaves.len().next_power_of_two() / 2;
-                inner_hash(&reference(&leaves[..split]), &reference(&leaves[split..]))
-            }
-        }
-    }
+    use super::{
+        reference::{leaves, root},
+        *,
+    };
 
     proptest! {
         #[test]
         fn the_frontier_gives_the_root_of_the_rfc(count in 0usize..200) {
-            let leaves: Vec<_> = (0..count).map(|i| leaf_hash(&[7; 16], &i.to_le_bytes())).collect();
-            prop_assert_eq!(leaves.iter().copied().collect::<MerkleFrontier>().root(), reference(&leaves));
+            let leaves = leaves(count);
+            prop_assert_eq!(root_of(&leaves), root(&leaves));
         }
     }
 }

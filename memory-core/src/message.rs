@@ -214,7 +214,17 @@ impl Message {
     /// Lines of [`Self::text`]; an empty message has one.
     #[must_use]
     pub fn line_count(&self) -> u32 {
-        u32::try_from(self.text().lines().count().max(1)).unwrap_or(u32::MAX)
+        let lines = match self.content.as_slice() {
+            [block] => lines(&block.text()),
+            _ => lines(&self.text()),
+        };
+        u32::try_from(lines.max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// About how many bytes its texts take.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        self.content.iter().map(ContentBlock::text_bytes).sum()
     }
 
     /// Ids of the tool calls it makes.
@@ -240,6 +250,12 @@ impl Message {
     }
 }
 
+/// As many as [`str::lines`] gives, counted without looking at one after the other.
+fn lines(text: &str) -> usize {
+    let ends = text.bytes().filter(|byte| *byte == b'\n').count();
+    ends + usize::from(!text.is_empty() && !text.ends_with('\n'))
+}
+
 fn push_blocks(out: &mut String, blocks: &[ContentBlock]) {
     for block in blocks {
         let line = block.text();
@@ -254,6 +270,15 @@ fn push_blocks(out: &mut String, blocks: &[ContentBlock]) {
 }
 
 impl ContentBlock {
+    fn text_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Reasoning { text, .. } => text.len(),
+            Self::ToolUse { input, .. } | Self::Unknown(input) => input.as_str().len(),
+            Self::ToolResult { content, .. } => content.iter().map(Self::text_bytes).sum(),
+            Self::Image(media) | Self::Document { media, .. } => media.bytes(),
+        }
+    }
+
     /// What the block says, as text; empty where it says nothing.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
@@ -284,6 +309,13 @@ impl ContentBlock {
 }
 
 impl Media {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Url(text) | Self::Text { text, .. } => text.len(),
+            Self::Bytes { data, .. } => data.len(),
+        }
+    }
+
     fn describe(&self) -> Cow<'_, str> {
         match self {
             Self::Url(url) => Cow::Borrowed(url),

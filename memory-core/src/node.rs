@@ -1,6 +1,6 @@
 //! A message in its place.
 
-use crate::{Message, NodeId, Role, Timestamp};
+use crate::{Message, NodeId, Role, Salt, Timestamp};
 
 /// A stored message with what is known about it.
 ///
@@ -100,13 +100,23 @@ pub struct NodeDraft {
     pub topics: Vec<String>,
     /// An earlier node that it follows up or corrects.
     pub relates_to: Option<Relation>,
+    /// The salt that an export carried, so that the leaf is the one it was; `None`: the store draws one.
+    pub salt: Option<Salt>,
 }
 
 impl NodeDraft {
     /// A draft of neutral importance.
     #[must_use]
     pub fn new(message: Message, at: Timestamp, tokens: u32) -> Self {
-        Self { message, at, tokens, importance: Node::NEUTRAL_IMPORTANCE, topics: Vec::new(), relates_to: None }
+        Self {
+            message,
+            at,
+            tokens,
+            importance: Node::NEUTRAL_IMPORTANCE,
+            topics: Vec::new(),
+            relates_to: None,
+            salt: None,
+        }
     }
 }
 

@@ -29,5 +29,8 @@
 mod log;
 mod vector;
 
-pub use log::{Damage, LogOptions, LogStore, OpenReport, TornTail};
+pub use log::{
+    Damage, LogOptions, LogStore, LostBlocks, LostNodes, OpenReport, ReadAt, SqueezeError, SqueezeOptions, Squeezed,
+    TornTail, squeeze,
+};
 pub use vector::ExactIndex;

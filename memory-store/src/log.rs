@@ -21,6 +21,7 @@ mod replay;
 mod scan;
 mod segment;
 mod shared;
+mod squeezed;
 mod state;
 mod store;
 mod summaries;
@@ -33,6 +34,7 @@ mod writer;
 
 pub(crate) use frame::StoreId;
 pub(crate) use leaves::Leaves;
-pub use recovery::{OpenReport, TornTail};
+pub use recovery::{LostNodes, OpenReport, TornTail};
+pub use squeezed::{LostBlocks, ReadAt, SqueezeError, SqueezeOptions, Squeezed, squeeze};
 pub use state::Damage;
 pub use store::{LogOptions, LogStore};

@@ -1,11 +1,11 @@
 //! `memory expand`: a message exactly as it was said.
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Node, NodeId, message_to_json};
+use memory_core::{ConversationId, MessageProof, Node, NodeId, message_to_json};
 use serde_json::{Value, json};
 
-use super::resolve;
-use crate::{Access, cli::Globals, open};
+use super::{prove, resolve};
+use crate::{Access, cli::Globals, failure::Damage, open};
 
 /// A message exactly as it was said.
 #[derive(Debug, ClapArgs)]
@@ -15,12 +15,21 @@ pub(crate) struct Args {
     node: NodeId,
     #[command(flatten)]
     conversation: resolve::One,
+    /// Print a proof that it is the message that was said, for `verify-proof`
+    #[arg(long)]
+    proof: bool,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let id = args.conversation.id(&runtime.store).await?;
     let node = runtime.memory.conversation(id.clone()).expand(args.node).await?;
+    if args.proof {
+        let proofs = prove::proofs(&runtime.store, &id).await?;
+        let proof = MessageProof::new(id, &node, &proofs)
+            .map_err(|error| Damage(format!("node {} is not what was hashed when it was said: {error}", node.id)))?;
+        return prove::print(globals.output, &proof.into());
+    }
     if globals.output.json {
         return Ok(globals.output.value(&to_json(&id, &node))?);
     }

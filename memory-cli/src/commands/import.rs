@@ -1,5 +1,7 @@
 //! `memory import`: conversations from files into the store.
 
+mod exported;
+
 use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -14,11 +16,13 @@ use serde_json::json;
 use crate::{
     Access,
     cli::Globals,
+    exchange::ExportFile,
     failure::Usage,
     import::{ImportedConversation, eval, jsonl},
     open,
     output::{Output, grouped, table},
 };
+use exported::Restored;
 
 /// Messages that are appended as one batch.
 const BATCH: usize = 512;
@@ -26,14 +30,17 @@ const BATCH: usize = 512;
 /// Conversations from files into the store. A file is read whole before anything of it is appended.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// What the files hold: `jsonl` a message a line, `eval` a conversation a line
+    /// What the files hold: `memory` what `memory export` wrote, which needs not be said, `jsonl` a message a
+    /// line, `eval` a conversation a line
     #[arg(long, value_enum)]
-    format: Format,
-    /// The files; with `eval` also directories that hold a conversations.jsonl
+    format: Option<Format>,
+    /// The files; with `eval` also directories that hold a conversations.jsonl, with `memory` also - for
+    /// standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The conversation to append to, with `jsonl` [default: the file's name without its ending]
-    #[arg(long, short, value_name = "ID")]
+    /// The conversation to append to [default: with `jsonl` the file's name without its ending, with `memory`
+    /// the one that was exported]
+    #[arg(long, short, visible_alias = "as", value_name = "ID")]
     conversation: Option<ConversationId>,
     /// Leave the embeddings for later: `memory index` makes them
     #[arg(long)]
@@ -44,6 +51,7 @@ pub(crate) struct Args {
 enum Format {
     Eval,
     Jsonl,
+    Memory,
 }
 
 /// What became of a conversation.
@@ -60,9 +68,16 @@ pub(super) struct Imported {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     // All files first: a fault in the last one must not leave the first half-imported.
-    let mut conversations = Vec::new();
+    let (mut conversations, mut exports) = (Vec::new(), Vec::new());
     for file in &args.files {
-        conversations.extend(read(file, args)?);
+        match format(file, args.format)? {
+            Format::Memory => exports.push(exported::read(file)?),
+            Format::Eval => conversations.extend(read_eval(file, args)?),
+            Format::Jsonl => conversations.push(read_jsonl(file, args)?),
+        }
+    }
+    if exports.len() > 1 && args.conversation.is_some() {
+        return Err(Usage("one name does for one export: import them one by one".to_owned()).into());
     }
     let config = globals.config(Access::Write)?;
     let config = if args.no_embed { config.without_model() } else { config };
@@ -71,16 +86,35 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     for conversation in conversations {
         all.push(import(&runtime.memory, conversation, !args.no_embed, globals.output).await?);
     }
-    print(globals.output, &all)
+    let mut restored = Vec::with_capacity(exports.len());
+    for mut file in exports {
+        let name = args.conversation.as_ref();
+        restored.push(exported::import(&runtime, &mut file, name, !args.no_embed, globals.output).await?);
+    }
+    print(globals.output, &all, &restored)
 }
 
-fn read(file: &Path, args: &Args) -> anyhow::Result<Vec<ImportedConversation>> {
-    if args.format == Format::Eval {
-        if args.conversation.is_some() {
-            return Err(Usage("an eval file names its conversations: leave --conversation out".to_owned()).into());
+/// What a file holds, if it is not said: an export is known by its first bytes.
+fn format(file: &Path, said: Option<Format>) -> anyhow::Result<Format> {
+    let from_pipe = file == Path::new("-");
+    match said {
+        None if from_pipe || ExportFile::recognizes(file)? => Ok(Format::Memory),
+        None => Err(Usage(format!("{} is no export: say by --format what it holds", file.display())).into()),
+        Some(Format::Eval | Format::Jsonl) if from_pipe => {
+            Err(Usage("only an export is read from standard input".to_owned()).into())
         }
-        return Ok(eval::read(file)?);
+        Some(format) => Ok(format),
     }
+}
+
+fn read_eval(file: &Path, args: &Args) -> anyhow::Result<Vec<ImportedConversation>> {
+    if args.conversation.is_some() {
+        return Err(Usage("an eval file names its conversations: leave --conversation out".to_owned()).into());
+    }
+    Ok(eval::read(file)?)
+}
+
+fn read_jsonl(file: &Path, args: &Args) -> anyhow::Result<ImportedConversation> {
     let id = match &args.conversation {
         Some(id) => id.clone(),
         None => {
@@ -89,7 +123,7 @@ fn read(file: &Path, args: &Args) -> anyhow::Result<Vec<ImportedConversation>> {
             ConversationId::new(&stem).map_err(named)?
         }
     };
-    Ok(vec![ImportedConversation { id, messages: jsonl::read(file)? }])
+    Ok(ImportedConversation { id, messages: jsonl::read(file)? })
 }
 
 /// Appends, compacts and indexes one conversation.
@@ -149,8 +183,9 @@ fn with_times(messages: Vec<(Message, Option<Timestamp>)>) -> Vec<(Message, Time
     messages.into_iter().map(time).collect()
 }
 
-fn print(output: Output, all: &[Imported]) -> anyhow::Result<()> {
+fn print(output: Output, all: &[Imported], restored: &[Restored]) -> anyhow::Result<()> {
     let mut notices: Vec<_> = all.iter().flat_map(|imported| imported.notices.clone()).collect();
+    notices.extend(restored.iter().flat_map(|restored| restored.notices.clone()));
     notices.dedup();
     if output.json {
         let rows: Vec<_> = all
@@ -161,10 +196,15 @@ fn print(output: Output, all: &[Imported]) -> anyhow::Result<()> {
                             "append_seconds": i.append.as_secs_f64(), "compact_seconds": i.compact.as_secs_f64(),
                             "index_seconds": i.index.as_secs_f64()})
             })
+            .chain(restored.iter().map(exported::to_json))
             .collect();
         return Ok(output.value(&json!({"conversations": rows, "notices": notices}))?);
     }
     notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    restored.iter().try_for_each(|restored| exported::print(output, restored))?;
+    if all.is_empty() {
+        return Ok(());
+    }
     let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
     let rows = all.iter().map(|i| {
         [

@@ -82,7 +82,7 @@ async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow::Result<Co
 }
 
 /// All conversations, by name.
-async fn all(store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
+pub(super) async fn all(store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
     let known: Vec<_> = store.conversations().await?.into_iter().map(|state| state.id).collect();
     // An empty answer from a damaged log is no answer.
     if known.is_empty() && !store.report().damage.is_empty() {

@@ -1,6 +1,7 @@
 //! `memory verify`: everything read again and hashed again.
 
 use clap::Args as ClapArgs;
+use comfy_table::ColumnConstraint;
 use memory_core::{Store, Verification};
 use serde_json::json;
 
@@ -64,7 +65,12 @@ fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
         let rows = verification.conversations.iter().map(|c| {
             [c.id.to_string(), format!("{} of {}", grouped(c.verified), grouped(c.nodes)), c.root.to_string()]
         });
-        output.line(&table(["conversation", "verified", "root"], rows).to_string())?;
+        let mut table = table(["conversation", "verified", "root"], rows);
+        if let Some(root) = table.column_mut(2) {
+            // A root that is broken into lines cannot be copied.
+            root.set_constraint(ColumnConstraint::ContentWidth);
+        }
+        output.line(&table.to_string())?;
     }
     output.line(&last_line(verification))
 }

@@ -265,6 +265,14 @@ pub enum StoreError {
         /// What is wrong there.
         why: String,
     },
+    /// The node was lost to damage, and the store was salvaged without it.
+    #[error("the node was lost to damage before the store was salvaged, as {path} says at byte {offset}")]
+    Lost {
+        /// The file that says so.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+    },
     /// Somebody else writes to the store.
     #[error("the store {path} is in use by process {pid} on {host}")]
     Locked {
@@ -351,10 +359,10 @@ impl StoreError {
         matches!(self, Self::UnknownConversation { .. } | Self::UnknownNode { .. })
     }
 
-    /// Whether what is on disk is damaged.
+    /// Whether what is on disk is damaged, or was.
     #[must_use]
     pub fn is_damage(&self) -> bool {
-        matches!(self, Self::Damaged { .. })
+        matches!(self, Self::Damaged { .. } | Self::Lost { .. })
     }
 
     /// Whether the same call may succeed later without anything being repaired.

@@ -102,6 +102,7 @@ pub async fn store_conformance(store: &dyn Store) {
     events_are_projected(store).await;
     summaries_are_checked_and_idempotent(store).await;
     roots_are_those_of_the_leaves(store).await;
+    given_salts_give_the_same_root_in_every_store(store).await;
 }
 
 async fn an_empty_store_knows_nothing(store: &dyn Store) {
@@ -262,6 +263,28 @@ async fn roots_are_those_of_the_leaves(store: &dyn Store) {
     let all = store.verify(None).await.unwrap();
     assert!(all.is_whole());
     assert_eq!(all.conversations.iter().map(|c| c.id.as_str()).collect::<Vec<_>>(), ["a", "b", "exact", "keys"]);
+}
+
+async fn given_salts_give_the_same_root_in_every_store(store: &dyn Store) {
+    let salted = id("salted");
+    let salt = |number| [number; 16];
+    let drafts: Vec<_> = [everything(), Message::user("two"), Message::assistant("three")]
+        .into_iter()
+        .zip(1..)
+        .map(|(message, number)| NodeDraft {
+            salt: Some(salt(number)),
+            ..NodeDraft::new(message, Timestamp::from_millis(number.into()), 3)
+        })
+        .collect();
+    store.append(&salted, drafts.clone()).await.unwrap();
+    let proofs = store.proofs(&salted, range(1, 3)).await.unwrap();
+    assert_eq!(proofs.iter().map(|proof| proof.salt).collect::<Vec<_>>(), [salt(1), salt(2), salt(3)]);
+    let golden = "7c686768aed8037ccc36c40c8023c936141bb84b87e4d12d6b7c1eadbd0fa220";
+    assert_eq!(store.verify(Some(&salted)).await.unwrap().root.to_string(), golden);
+    let other_salt = NodeDraft { salt: Some(salt(9)), ..drafts[0].clone() };
+    let there = store.append(&salted, vec![other_salt]).await.unwrap();
+    assert!(!there[0].is_new, "the salt is no part of the message");
+    assert_eq!(store.proofs(&salted, range(1, 1)).await.unwrap()[0].salt, salt(1), "what is stored keeps its salt");
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use std::{
 
 use crate::{
     Appended, BoxFuture, ConversationId, ConversationState, Event, MerkleFrontier, MessageKey, Node, NodeDraft, NodeId,
-    NodeOutline, NodeProof, NodeRange, Recorded, Store, StoreError, Summary, SummaryId, Verification,
+    NodeOutline, NodeProof, NodeRange, Recorded, Salt, Store, StoreError, Summary, SummaryId, Verification,
     VerifiedConversation, canonical_bytes, leaf_hash, plan::check_summary,
 };
 
-/// Keeps everything in maps. Its salts are zero, so its roots are repeatable.
+/// Keeps everything in maps. The salts that it draws are zero, so its roots are repeatable.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     conversations: Mutex<BTreeMap<ConversationId, Conversation>>,
@@ -20,6 +20,8 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct Conversation {
     nodes: Vec<Node>,
+    /// One for each node.
+    salts: Vec<Salt>,
     summaries: Vec<Summary>,
     title: Option<String>,
     tags: Vec<String>,
@@ -47,6 +49,13 @@ impl Conversation {
         self.nodes.iter().filter(move |node| range.contains(node.id))
     }
 
+    fn proofs(&self) -> impl Iterator<Item = (NodeId, NodeProof)> {
+        self.nodes.iter().zip(&self.salts).map(|(node, salt)| {
+            let leaf = leaf_hash(salt, &canonical_bytes(&node.message, node.at));
+            (node.id, NodeProof { salt: *salt, leaf })
+        })
+    }
+
     fn append(&mut self, id: &ConversationId, batch: Vec<NodeDraft>) -> Result<Vec<Appended>, StoreError> {
         let before = self.nodes.len();
         let mut appended = Vec::new();
@@ -56,12 +65,14 @@ impl Conversation {
                 if there.message != draft.message {
                     let node = there.id;
                     self.nodes.truncate(before);
+                    self.salts.truncate(before);
                     return Err(StoreError::KeyConflict { conversation: id.clone(), key, node });
                 }
                 appended.push(Appended { node: there.id, is_new: false });
                 continue;
             }
             let node = NodeId::from_index(self.nodes.len());
+            self.salts.push(draft.salt.unwrap_or_default());
             self.nodes.push(Node {
                 id: node,
                 line_count: draft.message.line_count(),
@@ -139,11 +150,6 @@ impl Conversation {
     fn unknown_node(&self, id: &ConversationId, node: NodeId) -> StoreError {
         StoreError::UnknownNode { conversation: id.clone(), node, nodes: self.nodes.len() as u64 }
     }
-}
-
-fn proof(node: &Node) -> NodeProof {
-    let salt = [0; 16];
-    NodeProof { salt, leaf: leaf_hash(&salt, &canonical_bytes(&node.message, node.at)) }
 }
 
 impl MemoryStore {
@@ -238,7 +244,11 @@ impl Store for MemoryStore {
         conversation: &'a ConversationId,
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.range(range).map(proof).collect())) })
+        Box::pin(async move {
+            self.with(conversation, |c| {
+                Ok(c.proofs().filter(|(node, _)| range.contains(*node)).map(|(_, proof)| proof).collect())
+            })
+        })
     }
 
     fn conversation<'a>(
@@ -259,7 +269,7 @@ impl Store for MemoryStore {
         Box::pin(async move {
             let all = self.lock();
             let verified = |id: &ConversationId, c: &Conversation| {
-                let root = c.nodes.iter().map(|node| proof(node).leaf).collect::<MerkleFrontier>().root();
+                let root = c.proofs().map(|(_, proof)| proof.leaf).collect::<MerkleFrontier>().root();
                 let nodes = c.nodes.len() as u64;
                 VerifiedConversation { id: id.clone(), nodes, verified: nodes, root }
             };

@@ -12,7 +12,7 @@ use super::{
     conversation::{Change, Conversation},
     frame::{MAX_PAYLOAD, Payload},
     nodes::Nodes,
-    prepared::{Prepared, check_weight},
+    prepared::{Prepared, PreparedMessage, check_weight},
     reader::Reader,
     state::{Location, State},
 };
@@ -73,24 +73,30 @@ impl Pending {
         &mut self,
         state: &State,
         id: &ConversationId,
-        batch: Vec<Prepared>,
+        batch: Prepared,
     ) -> Result<(Option<PlannedFrame>, Vec<Appended>), StoreError> {
         let mut view = View::new(state, id, self.conversations.get(id))?;
         let nodes_before = view.nodes();
-        let mut payload = Payload::default();
+        let Prepared { payload: prepared, messages } = batch;
+        // Where all of the messages are new, the frame is the one that was prepared.
+        let mut rewritten = None;
         if view.number().is_none() {
             state.check_may_open(id)?;
+            let mut payload = Payload::with_capacity(prepared.frame_bytes());
             payload.push(&encode_opened(id).map_err(|error| invalid(id, error))?);
+            rewritten = Some(payload);
         }
-        let (mut changes, mut appended) = (Vec::new(), Vec::new());
-        for Prepared { record, outline, importance, keyed } in batch {
+        let (mut changes, mut appended) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
+        for PreparedMessage { record, outline, importance, keyed } in messages {
             if let Some((key, message)) = &keyed
                 && let Some(node) = view.keyed(key, message)?
             {
+                rewritten.get_or_insert_with(|| prepared.until(record.start));
                 appended.push(Appended { node, is_new: false });
                 continue;
             }
-            let location = within_frame(payload.push(&record));
+            let start = record.start;
+            let location = within_frame(rewritten.as_mut().map_or(start, |payload| payload.push(prepared.get(record))));
             let key = keyed.as_ref().map(|(key, _)| state.key_hash(key.as_str()));
             changes.push(Change::Node { outline, importance, location, key });
             let node = view.add_node(keyed);
@@ -99,6 +105,7 @@ impl Pending {
         if changes.is_empty() {
             return Ok((None, appended));
         }
+        let payload = rewritten.unwrap_or(prepared);
         check_size(id, &payload)?;
         if view.nodes() > Nodes::MOST {
             let why = format!("a conversation has at most {} messages", Nodes::MOST);
@@ -258,7 +265,7 @@ impl<'a> View<'a> {
         if candidates.is_empty() {
             return Ok(None);
         }
-        let mut reader = Reader::new(&self.state.segments, 1);
+        let mut reader = Reader::new(&self.state.segments);
         let Some((node, location)) = reader.with_key(key, &candidates)? else { return Ok(None) };
         Ok(Some((node, reader.stored(location)?.draft.message)))
     }
@@ -274,7 +281,7 @@ impl<'a> View<'a> {
             return Ok(Some(pending.id));
         }
         let candidates = self.on_disk.map_or_else(Vec::new, |there| there.summaries.with_span(draft.level, draft.span));
-        let mut reader = Reader::new(&self.state.segments, 1);
+        let mut reader = Reader::new(&self.state.segments);
         for (id, location) in candidates {
             match reader.summary(location) {
                 Ok(there) if input(&there.body) == input(draft) => return Ok(Some(id)),

@@ -91,7 +91,7 @@ fn read(media: &dyn Media, directory: &Directory, file: &dyn MediaFile, numbers:
     let place = KEYS_BEHIND + body..content.len();
     let keys: Kept = match file.map() {
         _ if place.is_empty() => Arc::new([]),
-        Ok(Some(map)) if (*map).as_ref().starts_with(content) => map,
+        Ok(Some(map)) if map.starts_with(content) => Arc::new(map),
         Ok(_) | Err(_) => Arc::new(content.to_vec()),
     };
     body::decode(&mut fields, &mut state, &keys, place)?;
@@ -108,11 +108,9 @@ fn header_crc(segment: &Segment) -> Option<u32> {
 /// The header of the frame at a place; zeros for none. It has checksums over all of the frame, so that a log of
 /// other contents has another.
 fn frame_header(segments: &[Segment], frame: Option<Location>) -> Option<[u8; FRAME_HEADER]> {
-    let mut header = [0; FRAME_HEADER];
-    let Some(frame) = frame else { return Some(header) };
+    let Some(frame) = frame else { return Some([0; FRAME_HEADER]) };
     let found = segments.binary_search_by_key(&frame.segment, Segment::number).ok()?;
-    let read = segments.get(found)?.read_at(&mut header, frame.offset).ok()?;
-    (read == header.len()).then_some(header)
+    segments.get(found)?.bytes(frame.offset, FRAME_HEADER, &mut Vec::new()).ok()?.first_chunk().copied()
 }
 
 /// Puts a checkpoint together; `None` when a part of the log it needs to name cannot be read.
@@ -205,8 +203,9 @@ impl Checkpointer {
         // What the file holds now need not be held in memory.
         let map = shared.media.open(&dir.join(FILE), Access::Read).and_then(|file| file.map());
         let Ok(Some(map)) = map else { return };
-        if (*map).as_ref() == bytes {
-            shared.state_mut().settle_keys(&map, ranges);
+        if *map == bytes {
+            let kept: Kept = Arc::new(map);
+            shared.state_mut().settle_keys(&kept, ranges);
         }
     }
 

@@ -8,6 +8,8 @@ mod message;
 use bincode::{
     BorrowDecode, Encode,
     config::{Configuration, Limit, LittleEndian, Varint},
+    enc::write::Writer,
+    error::{DecodeError, EncodeError},
 };
 use memory_core::ConversationId;
 
@@ -20,8 +22,10 @@ pub(crate) use message::{MessageRecord, StoredMessage, check_depth};
 const LIMIT: usize = 2 * MAX_RECORD;
 
 /// Little-endian, integers in 1 to 9 bytes.
-const CONFIG: Configuration<LittleEndian, Varint, Limit<LIMIT>> =
+const CONFIG: Config =
     bincode::config::standard().with_little_endian().with_variable_int_encoding().with_limit::<LIMIT>();
+
+type Config = Configuration<LittleEndian, Varint, Limit<LIMIT>>;
 
 /// Version of each record's wire type. A changed type gets the next number and keeps the old one readable.
 const VERSION: u8 = 1;
@@ -36,6 +40,7 @@ mod kind {
     pub(super) const PIN: u8 = 5;
     pub(super) const TITLE: u8 = 6;
     pub(super) const TAGS: u8 = 7;
+    pub(super) const LOST: u8 = 13;
 }
 
 /// What a record says, borrowed from its bytes.
@@ -45,6 +50,8 @@ pub(crate) enum Record<'a> {
     Opened(ConversationId),
     /// The next node.
     Message(MessageRecord<'a>),
+    /// The next nodes, this many, were lost before the store was salvaged.
+    Lost(u64),
     /// Anything else.
     Event(EventRecord<'a>),
 }
@@ -64,13 +71,43 @@ pub(crate) fn encode_opened(name: &ConversationId) -> Result<Vec<u8>, CodecError
     encode(kind::OPENED, &name.as_str())
 }
 
+/// The whole record, header included, that stands for `count` lost nodes.
+#[cfg_attr(not(test), expect(dead_code, reason = "salvage writes it"))]
+pub(crate) fn encode_lost(count: u64) -> Result<Vec<u8>, CodecError> {
+    encode(kind::LOST, &count)
+}
+
 fn encode<T: Encode>(kind: u8, value: &T) -> Result<Vec<u8>, CodecError> {
-    let mut record = vec![0; RECORD_HEADER];
-    record.extend_from_slice(&[kind, VERSION]);
-    bincode::encode_into_std_write(value, &mut record, CONFIG).map_err(|error| CodecError(error.to_string()))?;
-    let length = record.len();
-    finish_record(record)
-        .ok_or_else(|| CodecError(format!("it takes {length} bytes, and a record has at most {MAX_RECORD}")))
+    let mut record = Vec::new();
+    encode_onto(&mut record, kind, value)?;
+    Ok(record)
+}
+
+/// Appends a whole record to `out`. On failure `out` is as it was.
+fn encode_onto<T: Encode>(out: &mut Vec<u8>, kind: u8, value: &T) -> Result<(), CodecError> {
+    struct Onto<'a>(&'a mut Vec<u8>);
+
+    impl Writer for Onto<'_> {
+        fn write(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
+            self.0.extend_from_slice(bytes);
+            Ok(())
+        }
+    }
+
+    let start = out.len();
+    out.extend_from_slice(&[0; RECORD_HEADER]);
+    out.extend_from_slice(&[kind, VERSION]);
+    let encoded = bincode::encode_into_writer(value, Onto(out), CONFIG);
+    let length = out.len() - start;
+    let finished = encoded.map_err(|error| CodecError(error.to_string())).and_then(|()| {
+        out.get_mut(start..)
+            .and_then(finish_record)
+            .ok_or_else(|| CodecError(format!("it takes {length} bytes, and a record has at most {MAX_RECORD}")))
+    });
+    if finished.is_err() {
+        out.truncate(start);
+    }
+    finished
 }
 
 /// Reads a record's body.
@@ -84,7 +121,8 @@ pub(crate) fn decode(body: &[u8]) -> Result<Record<'_>, CodecError> {
             let name = whole::<&str>(value)?;
             ConversationId::new(name).map(Record::Opened).map_err(|error| CodecError(error.to_string()))
         }
-        kind::MESSAGE => whole(value).map(Record::Message),
+        kind::MESSAGE => MessageRecord::decode(value).map(Record::Message),
+        kind::LOST => whole(value).map(Record::Lost),
         other => event::decode(other, value).map(Record::Event),
     }
 }
@@ -94,8 +132,14 @@ fn whole<'a, T: BorrowDecode<'a, ()>>(bytes: &'a [u8]) -> Result<T, CodecError> 
     match bincode::borrow_decode_from_slice(bytes, CONFIG) {
         Ok((value, read)) if read == bytes.len() => Ok(value),
         Ok(_) => Err(CodecError("a record has bytes behind its end".into())),
-        Err(error) => Err(CodecError(format!("a record cannot be decoded: {error}"))),
+        Err(error) => Err(undecodable(error)),
     }
+}
+
+#[cold]
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn undecodable(error: DecodeError) -> CodecError {
+    CodecError(format!("a record cannot be decoded: {error}"))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use memory_core::{
 use super::{
     keys::Keys,
     nodes::Nodes,
+    recovery::LostNodes,
     state::{Damage, Location, Wanted},
     summaries::Summaries,
 };
@@ -14,10 +15,31 @@ use super::{
 /// One thing that a frame did to its conversation.
 #[derive(Debug)]
 pub(crate) enum Change {
-    Node { outline: NodeOutline, importance: f32, location: Location, key: Option<u64> },
-    Summary { id: SummaryId, level: Level, span: NodeRange, location: Location },
-    Importance { node: NodeId, importance: f32 },
-    Pin { node: NodeId, pinned: bool },
+    Node {
+        outline: NodeOutline,
+        importance: f32,
+        location: Location,
+        key: Option<u64>,
+    },
+    /// Nodes that were lost before the store was salvaged.
+    Lost {
+        count: u64,
+        location: Location,
+    },
+    Summary {
+        id: SummaryId,
+        level: Level,
+        span: NodeRange,
+        location: Location,
+    },
+    Importance {
+        node: NodeId,
+        importance: f32,
+    },
+    Pin {
+        node: NodeId,
+        pinned: bool,
+    },
     Title(String),
     Tags(Vec<String>),
 }
@@ -25,7 +47,7 @@ pub(crate) enum Change {
 impl Change {
     /// Turns an offset in the frame, which stands at `frame`, into a location in the log.
     pub(crate) fn locate(&mut self, frame: Location) {
-        if let Self::Node { location, .. } | Self::Summary { location, .. } = self {
+        if let Self::Node { location, .. } | Self::Lost { location, .. } | Self::Summary { location, .. } = self {
             *location = Location { segment: frame.segment, offset: location.offset.saturating_add(frame.offset) };
         }
     }
@@ -42,6 +64,8 @@ pub(crate) struct Conversation {
     pub(crate) title: Option<String>,
     pub(crate) tags: Vec<String>,
     pub(crate) keys: Keys,
+    /// Runs of nodes that cannot be read, in order.
+    pub(super) lost: Vec<NodeRange>,
     /// Damage behind which more of this conversation may be lost than is known. Nothing may be appended
     /// meanwhile: its number could be that of a lost node.
     pub(crate) doubt: Option<Damage>,
@@ -57,6 +81,7 @@ impl Conversation {
             title: None,
             tags: Vec::new(),
             keys: Keys::default(),
+            lost: Vec::new(),
             doubt: None,
         }
     }
@@ -104,6 +129,7 @@ impl Conversation {
                     self.keys.insert(hash, node);
                 }
             }
+            Change::Lost { count, location } => self.lose(self.nodes().saturating_add(count), location),
             Change::Summary { id, level, span, location } => self.summaries.push(id, level, span, location)?,
             Change::Importance { node, importance } => self.nodes.set_importance(node, importance),
             Change::Pin { node, pinned } => self.nodes.set_pinned(node, pinned),
@@ -113,9 +139,16 @@ impl Conversation {
         Ok(())
     }
 
+    /// The nodes that are known to be missing.
+    pub(crate) fn lost_nodes(&self) -> impl Iterator<Item = LostNodes> {
+        self.lost.iter().map(|nodes| LostNodes { conversation: self.id.clone(), nodes: *nodes })
+    }
+
     /// Gives lost nodes their places, so that the ones behind them keep their numbers. A place points at the
     /// damage that swallowed the node.
     pub(super) fn lose(&mut self, until: u64, location: Location) {
+        let (first, last) = (NodeId::new(self.nodes() + 1), NodeId::new(until));
+        self.lost.extend(first.zip(last).and_then(|(first, last)| NodeRange::new(first, last)));
         while self.nodes() < until {
             self.nodes.push(&NodeOutline::new(Timestamp::default(), Role::User), 0.0, location);
         }

@@ -164,41 +164,84 @@ impl FrameHeader {
     }
 }
 
-/// A frame being put together: records go in one behind the other.
-#[derive(Debug, Default)]
+/// A frame being put together: records go in one behind the other, behind room for the header.
+#[derive(Debug)]
 pub(crate) struct Payload {
     bytes: Vec<u8>,
 }
 
+/// A frame of at least this many bytes is handed on, a smaller one is copied.
+const WORTH_KEEPING: usize = 64 << 10;
+
+impl Default for Payload {
+    fn default() -> Self {
+        Self::with_capacity(0)
+    }
+}
+
 impl Payload {
-    /// Adds a record that [`finish_record`] made, and says where in the frame it stands.
-    pub(crate) fn push(&mut self, record: &[u8]) -> usize {
-        let offset = FRAME_HEADER + self.bytes.len();
-        self.bytes.extend_from_slice(record);
+    /// An empty one with room for records of so many bytes.
+    pub(crate) fn with_capacity(records: usize) -> Self {
+        let mut bytes = Vec::with_capacity(FRAME_HEADER + records);
+        bytes.resize(FRAME_HEADER, 0);
+        Self { bytes }
+    }
+
+    /// Adds finished records, and says where in the frame they stand.
+    pub(crate) fn push(&mut self, records: &[u8]) -> usize {
+        let offset = self.bytes.len();
+        self.bytes.extend_from_slice(records);
         offset
+    }
+
+    /// Lets `write` append a finished record.
+    pub(crate) fn push_with<E>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+        write(&mut self.bytes)
+    }
+
+    /// A frame of the records before `offset`.
+    pub(crate) fn until(&self, offset: usize) -> Self {
+        Self { bytes: self.get(0..offset).to_vec() }
+    }
+
+    /// The records at `range` of the frame.
+    pub(crate) fn get(&self, range: Range<usize>) -> &[u8] {
+        self.bytes.get(range).unwrap_or_default()
     }
 
     /// Bytes of the whole frame.
     pub(crate) fn frame_bytes(&self) -> usize {
-        FRAME_HEADER + self.bytes.len()
+        self.bytes.len()
     }
 
     /// Appends the finished frame to `out`.
     pub(crate) fn finish(&self, header: &FrameHeader, place: &Place, out: &mut Vec<u8>) {
-        out.extend_from_slice(&header.encode(place, crc32c::crc32c(&self.bytes)));
-        out.extend_from_slice(&self.bytes);
+        let payload = self.bytes.get(FRAME_HEADER..).unwrap_or_default();
+        out.extend_from_slice(&header.encode(place, crc32c::crc32c(payload)));
+        out.extend_from_slice(payload);
+    }
+
+    /// As [`Self::finish`], but a large frame becomes `out` itself where that is empty.
+    pub(crate) fn finish_into(mut self, header: &FrameHeader, place: &Place, out: &mut Vec<u8>) {
+        if !out.is_empty() || self.bytes.len() < WORTH_KEEPING {
+            return self.finish(header, place, out);
+        }
+        if let Some((room, payload)) = self.bytes.split_first_chunk_mut::<FRAME_HEADER>() {
+            *room = header.encode(place, crc32c::crc32c(payload));
+        }
+        *out = self.bytes;
     }
 }
 
 /// Fills in length and checksum of a record whose body stands behind [`RECORD_HEADER`] bytes of room; `None`
 /// when it is longer than [`MAX_RECORD`].
-pub(crate) fn finish_record(mut record: Vec<u8>) -> Option<Vec<u8>> {
+pub(crate) fn finish_record(record: &mut [u8]) -> Option<()> {
     let (header, body) = record.split_first_chunk_mut::<RECORD_HEADER>()?;
     let length = u32::try_from(body.len()).ok().filter(|_| body.len() <= MAX_RECORD)?;
     let (first, second) = header.split_at_mut_checked(4)?;
     first.copy_from_slice(&length.to_le_bytes());
     second.copy_from_slice(&record_checksum(length, body).to_le_bytes());
-    Some(record)
+    Some(())
 }
 
 fn record_checksum(length: u32, body: &[u8]) -> u32 {
@@ -262,7 +305,9 @@ mod tests {
     const PLACE: Place = Place { store: [7; 16], segment: 3, offset: 64 };
 
     fn record(body: &[u8]) -> Vec<u8> {
-        finish_record([&[0; RECORD_HEADER], body].concat()).unwrap()
+        let mut record = [&[0; RECORD_HEADER], body].concat();
+        finish_record(&mut record).unwrap();
+        record
     }
 
     fn frame() -> Vec<u8> {
@@ -294,6 +339,31 @@ mod tests {
         for (range, body) in found {
             assert_eq!(parse_record(&bytes[range]).unwrap(), body, "a record is read by its place in the frame");
         }
+    }
+
+    #[test]
+    fn a_frame_is_the_same_whether_it_is_copied_or_handed_on() {
+        let payload = || {
+            let mut payload = Payload::default();
+            payload.push(&record(&vec![b'x'; WORTH_KEEPING]));
+            payload
+        };
+        let length = u32::try_from(payload().frame_bytes() - FRAME_HEADER).unwrap();
+        let header = FrameHeader {
+            kind: FrameKind::Batch,
+            conversation: 9,
+            lsn: 12,
+            nodes_before: 4,
+            payload: length,
+            durable: 64,
+        };
+        let (mut copied, mut handed_on) = (Vec::new(), Vec::new());
+        payload().finish(&header, &PLACE, &mut copied);
+        payload().finish_into(&header, &PLACE, &mut handed_on);
+        assert_eq!(copied, handed_on);
+        payload().finish(&header, &PLACE, &mut copied);
+        payload().finish_into(&header, &PLACE, &mut handed_on);
+        assert_eq!(copied, handed_on, "behind another frame");
     }
 
     #[test]

@@ -28,6 +28,6 @@ impl Leaves {
             (Arc::clone(&state.segments), state.find(conversation)?.wanted(NodeRange::single(node)))
         };
         let location = wanted.first()?.location;
-        Some(Reader::new(&segments, 1).proof(location).ok()?.leaf)
+        Some(Reader::new(&segments).proof(location).ok()?.leaf)
     }
 }

@@ -1,6 +1,7 @@
 //! The write lock, taken for each commit group, and the lease for background work.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     process, thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -17,6 +18,8 @@ use super::{
 pub(super) const LOCK_FILE: &str = "LOCK";
 /// What says who holds the lease.
 pub(super) const LEASE_FILE: &str = "LEASE";
+/// What a holder's name takes in its file, filled up with spaces.
+const SIGNATURE_BYTES: usize = 384;
 /// How long to wait between two tries, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
@@ -83,8 +86,14 @@ impl Lock {
         let host = gethostname::gethostname();
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let since = Timestamp::from_millis(i64::try_from(since).unwrap_or(i64::MAX));
+        // Of one length, so that it replaces what the last holder wrote at once.
         let text = format!("pid {}\nhost {}\nsince {since}\n", process::id(), host.to_string_lossy());
-        let written = media.open(&self.file, Access::Create).and_then(|file| file.write_at(text.as_bytes(), 0));
+        let text = format!("{text:SIGNATURE_BYTES$}");
+        let file = match media.open(&self.file, Access::Write) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => media.open(&self.file, Access::Create),
+            file => file,
+        };
+        let written = file.and_then(|file| file.write_at(text.as_bytes(), 0));
         if let Err(error) = written {
             tracing::debug!(path = %self.file.display(), %error, "the holder of a lock is not written down");
         }

@@ -1,13 +1,15 @@
 //! What the log asks of a file system: a seam at which tests pull the plug.
 
 mod disk;
+mod map;
 mod shared;
 #[cfg(test)]
 pub(crate) mod sim;
 
-use std::{fmt, io, path::Path, sync::Arc};
+use std::{fmt, io, path::Path};
 
 pub(crate) use disk::Disk;
+pub(crate) use map::Map;
 
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,14 +69,13 @@ pub(crate) trait MediaFile: fmt::Debug + Send + Sync {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
     fn set_size(&self, size: u64) -> io::Result<()>;
+    /// The contents in memory, without a copy; `None` where the file system cannot do that. Only for a file that
+    /// nobody changes in place or cuts any more.
+    fn map(&self) -> io::Result<Option<Map>>;
     /// Syncs contents, and the size if it changed.
     fn sync_data(&self) -> io::Result<()>;
     /// Syncs contents and all that is known of the file.
     fn sync_all(&self) -> io::Result<()>;
-    /// The whole file as memory, where there is such a thing. Whoever asks makes sure that it gets no shorter.
-    fn map(&self) -> io::Result<Option<Arc<dyn AsRef<[u8]> + Send + Sync>>> {
-        Ok(None)
-    }
 }
 
 /// All of a file from `offset` on.

@@ -1,13 +1,29 @@
 //! Messages hashed and encoded, ready to be given their place.
 
-use memory_core::{Message, MessageKey, NodeDraft, NodeId, NodeOutline, Salt};
+use std::ops::Range;
 
-use super::codec::{CodecError, StoredMessage, check_depth};
+use memory_core::{LeafHasher, Message, MessageKey, NodeDraft, NodeId, NodeOutline, NodeProof, Salt};
 
-/// A message that is ready to be written; made on the caller's thread, so that callers share the work.
+use super::{
+    codec::{CodecError, StoredMessage, check_depth},
+    frame::{FRAME_HEADER, Payload},
+};
+
+/// What a record takes beside the text of its message, mostly.
+const USUAL_OVERHEAD: usize = 96;
+
+/// Messages that are ready to be written; made on the caller's thread, so that callers share the work.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) record: Vec<u8>,
+    /// Their records, as they stand in a frame of their own.
+    pub(crate) payload: Payload,
+    pub(crate) messages: Vec<PreparedMessage>,
+}
+
+#[derive(Debug)]
+pub(crate) struct PreparedMessage {
+    /// Where in the frame its record stands.
+    pub(crate) record: Range<usize>,
     pub(crate) outline: NodeOutline,
     pub(crate) importance: f32,
     /// The message itself where it has a key, to compare it with what is stored under that key.
@@ -15,21 +31,34 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    pub(crate) fn new(draft: NodeDraft, salt: Salt) -> Result<Self, CodecError> {
-        check_depth(&draft.message)?;
-        check_weight(draft.importance)?;
-        let stored = StoredMessage::new(draft, salt);
-        let record = stored.encode()?;
-        // An outline holds no number; which one the node gets is known later.
-        let node = stored.into_node(NodeId::FIRST);
-        let (outline, importance) = (NodeOutline::of(&node), node.importance);
-        let keyed = node.message.key.clone().map(|key| (key, node.message));
-        Ok(Self { record, outline, importance, keyed })
+    /// Hashes and encodes a batch; each message brings its salt or else gets the one at its place.
+    pub(crate) fn new(batch: Vec<NodeDraft>, salts: &[Salt]) -> Result<Self, CodecError> {
+        for draft in &batch {
+            check_depth(&draft.message)?;
+            check_weight(draft.importance)?;
+        }
+        let salts: Vec<Salt> = batch.iter().zip(salts).map(|(draft, drawn)| draft.salt.unwrap_or(*drawn)).collect();
+        let salted = batch.iter().zip(&salts).map(|(draft, salt)| (salt, &draft.message, draft.at));
+        let leaves = LeafHasher::default().leaves(salted);
+        let bytes = batch.iter().map(|draft| draft.message.text_bytes() + USUAL_OVERHEAD).sum();
+        let mut payload = Payload::with_capacity(bytes);
+        let mut messages = Vec::with_capacity(batch.len());
+        for (draft, (salt, leaf)) in batch.into_iter().zip(salts.into_iter().zip(leaves)) {
+            let stored = StoredMessage::of(draft, NodeProof { salt, leaf });
+            let start = payload.frame_bytes();
+            payload.push_with(|out| stored.encode_onto(out))?;
+            // An outline holds no number; which one the node gets is known later.
+            let node = stored.into_node(NodeId::FIRST);
+            let (outline, importance) = (NodeOutline::of(&node), node.importance);
+            let keyed = node.message.key.clone().map(|key| (key, node.message));
+            messages.push(PreparedMessage { record: start..payload.frame_bytes(), outline, importance, keyed });
+        }
+        Ok(Self { payload, messages })
     }
 
-    /// Bytes that it takes in the log.
+    /// Bytes that they take in the log.
     pub(crate) fn bytes(&self) -> usize {
-        self.record.len()
+        self.payload.frame_bytes() - FRAME_HEADER
     }
 }
 

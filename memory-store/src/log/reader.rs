@@ -11,68 +11,83 @@ use super::{
     state::{Location, Wanted},
 };
 
-/// What one read fetches at least; a message is rarely longer.
-const WINDOW: usize = 4 << 10;
-/// What one read fetches when many records are wanted.
+/// What a read fetches of a record of unknown length; a message is rarely longer.
+const WINDOW: u32 = 4 << 10;
+/// Most that is read ahead when a run of records is wanted.
 const WIDE_WINDOW: usize = 128 << 10;
 
-/// Reads records, keeping the last window of bytes, since neighbours are asked for together.
+/// Reads records: out of the map of a sealed segment, and by position out of the active one. There it keeps the
+/// last window of bytes, since neighbours are asked for together.
 #[derive(Debug)]
 pub(crate) struct Reader<'s> {
     segments: &'s [Segment],
     window: Vec<u8>,
     at: Option<Location>,
-    width: usize,
+    /// Where the last record of the run ends that is being read.
+    until: Option<Location>,
 }
 
 impl<'s> Reader<'s> {
-    /// A reader for `records` many.
-    pub(crate) fn new(segments: &'s [Segment], records: usize) -> Self {
-        let width = if records > 1 { WIDE_WINDOW } else { WINDOW };
-        Self { segments, window: Vec::new(), at: None, width }
+    /// A reader of single records.
+    pub(crate) fn new(segments: &'s [Segment]) -> Self {
+        Self { segments, window: Vec::new(), at: None, until: None }
     }
 
-    /// The message at `location`, borrowed from the window.
+    /// A reader of `run`, from its first record to its last.
+    pub(crate) fn of_run(segments: &'s [Segment], run: &[Wanted]) -> Self {
+        let end = |last: &Wanted| {
+            let most_bytes = last.most_bytes.unwrap_or(WINDOW).min(WINDOW);
+            Location { offset: last.location.offset.saturating_add(most_bytes), ..last.location }
+        };
+        Self { until: run.last().map(end), ..Self::new(segments) }
+    }
+
+    /// The message at `location`.
     pub(crate) fn message(&mut self, location: Location) -> Result<MessageRecord<'_>, StoreError> {
-        self.record(location, |record| match record {
-            Record::Message(message) => Some(message),
-            Record::Opened(_) | Record::Event(_) => None,
-        })
+        self.message_within(location, None)
+    }
+
+    fn message_within(&mut self, location: Location, most: Option<u32>) -> Result<MessageRecord<'_>, StoreError> {
+        let segment = find(self.segments, location)?;
+        match codec::decode(self.body(segment, location, most)?) {
+            Ok(Record::Message(message)) => Ok(message),
+            Ok(Record::Lost(_)) => {
+                Err(StoreError::Lost { path: segment.path().to_owned(), offset: u64::from(location.offset) })
+            }
+            Ok(Record::Opened(_) | Record::Event(_)) => {
+                Err(damaged(segment.path(), location, "another record stands here".into()))
+            }
+            Err(error) => Err(damaged(segment.path(), location, error.0)),
+        }
     }
 
     /// The summary at `location`.
     pub(crate) fn summary(&mut self, location: Location) -> Result<Summary, StoreError> {
-        self.record(location, |record| match record {
-            Record::Event(EventRecord::Summary(summary)) => Some(*summary),
-            Record::Event(_) | Record::Opened(_) | Record::Message(_) => None,
-        })
-    }
-
-    fn record<'a, T>(
-        &'a mut self,
-        location: Location,
-        wanted: impl FnOnce(Record<'a>) -> Option<T>,
-    ) -> Result<T, StoreError> {
-        let segments: &'s [Segment] = self.segments;
-        let segment = find(segments, location)?;
-        let damaged = |why: String| damaged(segment.path(), location, why);
-        let range = self.fetch(segment, location)?.ok_or_else(|| damaged("a record is cut short".into()))?;
-        let bytes = self.window.get(range).unwrap_or_default();
-        let body = parse_record(bytes).map_err(|why| damaged(why.into()))?;
-        let record = codec::decode(body).map_err(|error| damaged(error.0))?;
-        wanted(record).ok_or_else(|| damaged("another record stands here".into()))
+        let segment = find(self.segments, location)?;
+        match codec::decode(self.body(segment, location, None)?) {
+            Ok(Record::Event(EventRecord::Summary(summary))) => Ok(*summary),
+            Ok(_) => Err(damaged(segment.path(), location, "another record stands here".into())),
+            Err(error) => Err(damaged(segment.path(), location, error.0)),
+        }
     }
 
     /// The stored message at `location`.
     pub(crate) fn stored(&mut self, location: Location) -> Result<StoredMessage, StoreError> {
-        let segments: &'s [Segment] = self.segments;
-        let path = find(segments, location)?.path();
-        self.message(location)?.into_stored().map_err(|error| damaged(path, location, error.0))
+        self.stored_within(location, None)
+    }
+
+    fn stored_within(&mut self, location: Location, most: Option<u32>) -> Result<StoredMessage, StoreError> {
+        let segments = self.segments;
+        let stored = self.message_within(location, most)?.into_stored();
+        stored.map_err(|error| match find(segments, location) {
+            Ok(segment) => damaged(segment.path(), location, error.0),
+            Err(missing) => missing,
+        })
     }
 
     /// A node as it is now.
     pub(crate) fn node(&mut self, wanted: &Wanted) -> Result<Node, StoreError> {
-        let mut node = self.stored(wanted.location)?.into_node(wanted.node);
+        let mut node = self.stored_within(wanted.location, wanted.most_bytes)?.into_node(wanted.node);
         node.pinned = wanted.pinned;
         node.importance = wanted.importance;
         Ok(node)
@@ -97,20 +112,40 @@ impl<'s> Reader<'s> {
         Ok(None)
     }
 
-    /// Where in the window the record at `location` stands, after reading it if need be. `None` when the file
-    /// ends before the record does.
-    fn fetch(&mut self, segment: &Segment, location: Location) -> Result<Option<Range<usize>>, StoreError> {
+    /// The checked body of the record at `location`.
+    fn body(&mut self, segment: &'s Segment, location: Location, most: Option<u32>) -> Result<&[u8], StoreError> {
+        let bytes = match segment.mapped() {
+            Some(map) => map.get(location.offset as usize..).unwrap_or_default(),
+            None => {
+                let range = self.fetch(segment, location, most)?;
+                self.window.get(range).unwrap_or_default()
+            }
+        };
+        parse_record(bytes).map_err(|why| damaged(segment.path(), location, why.into()))
+    }
+
+    /// Where in the window the record at `location` stands, after reading it if need be. A record that the file
+    /// ends within is left to the parser, which says so.
+    fn fetch(&mut self, segment: &Segment, location: Location, most: Option<u32>) -> Result<Range<usize>, StoreError> {
         if let Some(range) = self.in_window(location) {
-            return Ok(Some(range));
+            return Ok(range);
         }
-        self.fill(segment, location, self.width)?;
-        let Some(header) = self.window.first_chunk::<RECORD_HEADER>() else { return Ok(None) };
-        // A length that no record has is left to the parser, which says so.
-        let Some(length) = record_bytes(*header) else { return Ok(Some(0..self.window.len())) };
+        self.fill(segment, location, self.width(location, most))?;
+        let length = self.window.first_chunk::<RECORD_HEADER>().and_then(|header| record_bytes(*header)).unwrap_or(0);
         if length > self.window.len() {
             self.fill(segment, location, length)?;
         }
-        Ok((length <= self.window.len()).then_some(0..length))
+        Ok(0..self.window.len())
+    }
+
+    /// How much to read at `location`: to the end of the run, or else of the record as far as that is known.
+    fn width(&self, location: Location, most: Option<u32>) -> usize {
+        let most = (most.unwrap_or(WINDOW).min(WINDOW) as usize).max(RECORD_HEADER);
+        let Some(until) = self.until else { return most };
+        // The run goes on in another segment: this one is read as far ahead as makes sense.
+        let left =
+            if until.segment == location.segment { until.offset.saturating_sub(location.offset) } else { u32::MAX };
+        (left as usize).clamp(most, WIDE_WINDOW)
     }
 
     fn in_window(&self, location: Location) -> Option<Range<usize>> {
@@ -123,13 +158,8 @@ impl<'s> Reader<'s> {
 
     fn fill(&mut self, segment: &Segment, location: Location, length: usize) -> Result<(), StoreError> {
         self.at = None;
-        self.window.resize(length, 0);
-        let read = segment.read_at(&mut self.window, location.offset).map_err(|source| StoreError::Io {
-            action: "read",
-            path: segment.path().to_owned(),
-            source,
-        })?;
-        self.window.truncate(read);
+        let read = segment.bytes(location.offset, length, &mut self.window);
+        read.map_err(|source| StoreError::Io { action: "read", path: segment.path().to_owned(), source })?;
         self.at = Some(location);
         Ok(())
     }
@@ -141,6 +171,7 @@ fn find(segments: &[Segment], location: Location) -> Result<&Segment, StoreError
     found.ok().and_then(|index| segments.get(index)).ok_or_else(missing)
 }
 
+#[cold]
 fn damaged(path: &Path, location: Location, why: String) -> StoreError {
     StoreError::Damaged { path: path.to_owned(), offset: u64::from(location.offset), why }
 }

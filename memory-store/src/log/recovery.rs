@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use memory_core::StoreError;
+use memory_core::{ConversationId, NodeRange, StoreError};
 
 use super::{
     checkpoint,
@@ -25,6 +25,15 @@ pub struct TornTail {
     pub bytes: u64,
 }
 
+/// Nodes of a conversation that cannot be read. Those behind them have kept their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostNodes {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Which nodes.
+    pub nodes: NodeRange,
+}
+
 /// What opening a log found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -39,6 +48,8 @@ pub struct OpenReport {
     pub torn: Option<TornTail>,
     /// What cannot be read any more. The rest can.
     pub damage: Vec<Damage>,
+    /// Nodes that are known to be missing: swallowed by damage now, or before the store was salvaged.
+    pub lost: Vec<LostNodes>,
 }
 
 /// A log that was read.

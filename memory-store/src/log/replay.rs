@@ -172,6 +172,7 @@ fn read_frame(state: &State, frame: Location, header: &FrameHeader, payload: &[u
                 continue;
             }
             Record::Opened(_) => return Err("a conversation's number is not that of its first frame".into()),
+            Record::Lost(count) => Change::Lost { count, location },
             Record::Message(message) => {
                 let key = message.key().map(|key| state.key_hash(key));
                 let outline = message.outline().map_err(|error| error.0)?;

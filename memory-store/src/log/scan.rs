@@ -172,7 +172,9 @@ mod tests {
         for (index, &names) in durable.iter().enumerate() {
             starts.push(bytes.len());
             let mut payload = Payload::default();
-            payload.push(&finish_record(vec![b'x'; RECORD_HEADER + 30]).unwrap());
+            let mut record = vec![b'x'; RECORD_HEADER + 30];
+            finish_record(&mut record).unwrap();
+            payload.push(&record);
             let offset = offset(bytes.len());
             let header = FrameHeader {
                 kind: FrameKind::Batch,

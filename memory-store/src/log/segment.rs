@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     frame::{Fields, Place, StoreId},
-    media::{MediaFile, read_from},
+    media::{Map, MediaFile, read_from},
 };
 
 /// Bytes of a segment's header.
@@ -70,17 +70,30 @@ impl SegmentHeader {
     }
 }
 
-/// An open segment. The one seam through which the log is read: a mapped file may stand behind it as well.
+/// An open segment: the one seam through which the log is read. A sealed one is mapped, the active one is read by
+/// position.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
     number: u32,
     path: Arc<Path>,
     file: Arc<dyn MediaFile>,
+    /// The contents, once the segment is sealed and where files can be mapped.
+    map: Option<Arc<Map>>,
 }
 
 impl Segment {
     pub(crate) fn new(number: u32, path: &Path, file: Box<dyn MediaFile>) -> Self {
-        Self { number, path: path.into(), file: file.into() }
+        Self { number, path: path.into(), file: file.into(), map: None }
+    }
+
+    /// The same segment for reading alone: from now on nothing writes to its file or cuts it. It is mapped where
+    /// that is possible; everywhere else it is read by position as before.
+    pub(crate) fn sealed(self) -> Self {
+        let map = self.file.map().unwrap_or_else(|error| {
+            tracing::debug!(%error, path = %self.path.display(), "a sealed segment is not mapped");
+            None
+        });
+        Self { map: map.map(Arc::new), ..self }
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -100,27 +113,33 @@ impl Segment {
         Place { store, segment: self.number, offset }
     }
 
-    /// The same segment, of which nothing changes any more.
-    pub(crate) fn sealed(self) -> Self {
-        self
+    /// The whole contents without a copy, where the segment is mapped.
+    pub(crate) fn mapped(&self) -> Option<&[u8]> {
+        self.map.as_deref().map(|map| &**map)
     }
 
-    /// All that stands at `offset` and behind, by plain reads, so that a bad sector is an error.
+    /// `length` bytes from `offset`, fewer only at the end of the file: borrowed where the segment is mapped, else
+    /// read into `scratch`, whose contents are lost.
+    pub(crate) fn bytes<'a>(&'a self, offset: u32, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        if let Some(map) = self.mapped() {
+            let rest = map.get(offset as usize..).unwrap_or_default();
+            return Ok(rest.get(..length).unwrap_or(rest));
+        }
+        scratch.resize(length, 0);
+        let read = self.file.read_at(scratch, u64::from(offset))?;
+        scratch.truncate(read);
+        Ok(scratch)
+    }
+
+    /// All that stands at `offset` and behind, by plain reads: a sector that cannot be read is an error here, and not
+    /// a signal as in a map.
     pub(crate) fn image_from(&self, offset: u32) -> io::Result<Vec<u8>> {
         read_from(&*self.file, u64::from(offset))
     }
 
-    /// The first `length` bytes, or all if there are fewer.
-    pub(crate) fn image_to(&self, length: u32) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; length as usize];
-        let read = self.read_at(&mut bytes, 0)?;
-        bytes.truncate(read);
-        Ok(bytes)
-    }
-
-    /// Up to `buffer.len()` bytes from `offset`; fewer only at the end of the file.
-    pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u32) -> io::Result<usize> {
-        self.file.read_at(buffer, u64::from(offset))
+    /// All of it, by plain reads.
+    pub(crate) fn image(&self) -> io::Result<Vec<u8>> {
+        self.image_from(0)
     }
 }
 
@@ -143,6 +162,7 @@ pub(crate) fn segment_number(name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::media::{Access, Disk, Media};
 
     const HEADER: SegmentHeader =
         SegmentHeader { store: [5; 16], number: 2, previous_end: 4_000, first_lsn: 31, end: Some(7_000), rewritten: 3 };
@@ -156,6 +176,27 @@ mod tests {
             flipped[bit / 8] ^= 1 << (bit % 8);
             assert!(SegmentHeader::parse(&flipped).is_err(), "bit {bit}");
         }
+    }
+
+    #[test]
+    fn a_sealed_segment_gives_the_bytes_that_the_open_one_gave() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = segment_path(dir.path(), 1);
+        let bytes: Vec<u8> = (0..10_000_u32).flat_map(u32::to_le_bytes).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let open = Segment::new(1, &path, Disk.open(&path, Access::Read).unwrap());
+        let sealed = open.clone().sealed();
+        assert_eq!((open.mapped(), sealed.mapped()), (None, Some(&*bytes)));
+        for (offset, length) in [(0, 40_000), (0, 8), (39_990, 10), (39_990, 11), (40_000, 1), (50_000, 1)] {
+            let (mut scratch, mut unused) = (Vec::new(), Vec::new());
+            let should = bytes.get(offset..).unwrap_or_default();
+            let should = &should[..length.min(should.len())];
+            let offset = u32::try_from(offset).unwrap();
+            assert_eq!(open.bytes(offset, length, &mut scratch).unwrap(), should);
+            assert_eq!(sealed.bytes(offset, length, &mut unused).unwrap(), should);
+            assert_eq!(unused.capacity(), 0, "what is mapped is borrowed");
+        }
+        assert_eq!((open.image().unwrap(), sealed.image().unwrap()), (bytes.clone(), bytes));
     }
 
     #[test]

@@ -195,8 +195,10 @@ impl Shared {
             }
             state.seal_last();
             let segment = open_segment(&*self.media, &log, next, false)?;
-            let header = segment.image_to(SEGMENT_HEADER).map_err(io_error("read", segment.path()))?;
-            state.replay_segment(&segment, &header, true, 0, &mut |_, _, _| ());
+            let mut header = Vec::new();
+            let header = segment.bytes(0, SEGMENT_HEADER as usize, &mut header);
+            let header = header.map_err(io_error("read", segment.path()))?;
+            state.replay_segment(&segment, header, true, 0, &mut |_, _, _| ());
         }
         self.note_position(self.state().cursor.end);
         Ok(())

@@ -17,9 +17,9 @@ use super::{
     segment::Segment,
 };
 
-/// Nodes that damage may have swallowed between two frames of a conversation; keeps what a forged header claims
-/// from filling the memory.
-const MOST_LOST: u64 = 1 << 24;
+/// Most nodes that may be lost in a log. A lost node takes room in memory and none on disk: without a bound a
+/// few forged bytes would ask for more memory than there is.
+pub(crate) const MOST_LOST: u64 = 1 << 24;
 
 /// A place of the log: where a record stands, or where the log ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,6 +126,8 @@ pub(crate) struct State {
     /// The first damage that may hold the opening of a conversation. No conversation is begun meanwhile: its
     /// name could be that of the lost one.
     lost_opening: Option<Damage>,
+    /// How many nodes were lost so far, of all conversations.
+    lost: u64,
 }
 
 impl State {
@@ -139,6 +141,7 @@ impl State {
             cursor: Cursor::default(),
             damage: Vec::new(),
             lost_opening: None,
+            lost: 0,
         }
     }
 
@@ -175,6 +178,7 @@ impl State {
     /// Puts a conversation back that a checkpoint kept; `false` when its name or number is there already.
     pub(super) fn restore(&mut self, conversation: Conversation) -> bool {
         let (id, number) = (conversation.id.clone(), conversation.number);
+        self.lost += conversation.lost.iter().map(|run| run.count()).sum::<u64>();
         self.names.insert(id, number).is_none() && self.conversations.insert(number, conversation).is_none()
     }
 
@@ -194,16 +198,20 @@ impl State {
         }
         let unknown = "the conversation that this frame belongs to is not known; its opening is lost";
         let conversation = self.conversations.get_mut(&number).ok_or(unknown)?;
+        let gap = nodes_before.saturating_sub(conversation.nodes());
+        let lost = changes.iter().fold(gap, |lost, change| match change {
+            Change::Lost { count, .. } => lost.saturating_add(*count),
+            _ => lost,
+        });
+        if self.lost.saturating_add(lost) > MOST_LOST {
+            return Err("it tells of more lost nodes than a log can lose");
+        }
         match (nodes_before.cmp(&conversation.nodes()), conversation.doubt.take()) {
             (std::cmp::Ordering::Less, doubt) => {
                 conversation.doubt = doubt;
                 return Err("the frame repeats nodes that are there already");
             }
             (std::cmp::Ordering::Greater, None) => return Err("nodes before the frame are missing"),
-            (std::cmp::Ordering::Greater, doubt) if nodes_before - conversation.nodes() > MOST_LOST => {
-                conversation.doubt = doubt;
-                return Err("more nodes before the frame are missing than can be lost");
-            }
             (std::cmp::Ordering::Greater, Some(damage)) => {
                 let found = self.segments.iter().find(|segment| segment.path() == damage.path);
                 let segment = found.map_or(0, Segment::number);
@@ -212,6 +220,7 @@ impl State {
             }
             (std::cmp::Ordering::Equal, _) => {}
         }
+        self.lost += lost;
         changes.into_iter().try_for_each(|change| conversation.apply(change))
     }
 

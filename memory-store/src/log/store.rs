@@ -190,6 +190,16 @@ impl LogStore {
         self.shared.directory.cache()
     }
 
+    /// Seals the active segment, unless nothing was written to it: what was appended until now is mapped from now on,
+    /// the fastest way to read it, and may be compressed and backed up as a whole. For what will be read often and
+    /// written to no more; each call leaves a file behind.
+    ///
+    /// # Errors
+    /// As for an append.
+    pub async fn seal(&self) -> Result<(), StoreError> {
+        self.write(0, |reply| Request::Seal { reply }).await
+    }
+
     /// What binds a cache to this log.
     pub(crate) fn leaves(&self) -> Leaves {
         Leaves::of(&self.shared)
@@ -223,7 +233,7 @@ impl LogStore {
 
     fn read_nodes(&self, id: &ConversationId, range: NodeRange) -> Result<Vec<Node>, StoreError> {
         let (segments, wanted) = self.wanted(id, range)?;
-        let mut reader = Reader::new(&segments, wanted.len());
+        let mut reader = Reader::of_run(&segments, &wanted);
         wanted.iter().map(|wanted| reader.node(wanted)).collect()
     }
 
@@ -241,7 +251,7 @@ impl LogStore {
         }
         let mut summaries = Vec::with_capacity(known.len() + missing.len());
         summaries.extend_from_slice(&known);
-        let mut reader = Reader::new(&segments, missing.len());
+        let mut reader = Reader::new(&segments);
         for location in missing {
             match reader.summary(location) {
                 Ok(summary) => summaries.push(summary),
@@ -281,17 +291,17 @@ fn report(recovered: &Recovered, created: bool) -> OpenReport {
         nodes: state.conversations().map(Conversation::nodes).sum(),
         torn: recovered.torn.clone(),
         damage: state.damage.clone(),
+        lost: state.conversations().flat_map(Conversation::lost_nodes).collect(),
     }
 }
 
-/// Gives each message its salt, hashes and encodes it.
-fn prepare(id: &ConversationId, batch: Vec<NodeDraft>) -> Result<Vec<Prepared>, StoreError> {
+/// Gives each message a salt unless it brings one, hashes and encodes them.
+fn prepare(id: &ConversationId, batch: Vec<NodeDraft>) -> Result<Prepared, StoreError> {
     const SALT: usize = size_of::<Salt>();
     let mut random = vec![0; batch.len() * SALT];
     fill_random(&mut random)?;
     let (salts, _) = random.as_chunks::<SALT>();
-    let prepared = batch.into_iter().zip(salts).map(|(draft, salt)| Prepared::new(draft, *salt));
-    prepared.collect::<Result<_, _>>().map_err(|error| invalid(id, error))
+    Prepared::new(batch, salts).map_err(|error| invalid(id, error))
 }
 
 impl Store for LogStore {
@@ -305,7 +315,7 @@ impl Store for LogStore {
                 return Ok(Vec::new());
             }
             let batch = prepare(conversation, batch)?;
-            let bytes = batch.iter().map(Prepared::bytes).sum();
+            let bytes = batch.bytes();
             let conversation = conversation.clone();
             self.write(bytes, |reply| Request::Append { conversation, batch, reply }).await
         })
@@ -327,7 +337,7 @@ impl Store for LogStore {
         Box::pin(async move {
             let (segments, wanted) = self.wanted(conversation, NodeRange::single(node))?;
             match wanted.first() {
-                Some(wanted) => Reader::new(&segments, 1).node(wanted),
+                Some(wanted) => Reader::new(&segments).node(wanted),
                 None => self.read(conversation, |there| Err(there.unknown_node(node))),
             }
         })
@@ -363,7 +373,7 @@ impl Store for LogStore {
                 let hash = state.key_hash(key.as_str());
                 (Arc::clone(&state.segments), state.conversation(conversation)?.key_candidates(hash))
             };
-            let found = Reader::new(&segments, 1).with_key(key, &candidates)?;
+            let found = Reader::new(&segments).with_key(key, &candidates)?;
             Ok(found.map(|(node, _)| node))
         })
     }
@@ -375,7 +385,7 @@ impl Store for LogStore {
     ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>> {
         Box::pin(async move {
             let (segments, wanted) = self.wanted(conversation, range)?;
-            let mut reader = Reader::new(&segments, wanted.len());
+            let mut reader = Reader::of_run(&segments, &wanted);
             wanted.iter().map(|wanted| reader.proof(wanted.location)).collect()
         })
     }

@@ -22,7 +22,8 @@ fn forge(segment: &mut Vec<u8>, store: StoreId, from: &[u8], to: &[u8]) {
             if let Some(at) = record.windows(from.len()).position(|window| window == from) {
                 record[at..at + to.len()].copy_from_slice(to);
             }
-            payload.push(&finish_record(record).unwrap());
+            finish_record(&mut record).unwrap();
+            payload.push(&record);
         }
         assert_eq!(payload.frame_bytes(), FRAME_HEADER + content.len());
         payload.finish(&header, &place, &mut out);

@@ -61,7 +61,7 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
     let mut mismatched = Vec::new();
     for (index, segment) in segments.iter().enumerate() {
         let is_last = index + 1 == segments.len();
-        let bytes = match segment.image_from(0) {
+        let bytes = match segment.image() {
             Ok(mut bytes) => {
                 if is_last {
                     bytes.truncate(end as usize);
@@ -106,7 +106,14 @@ fn check_frame(
     check.skip_to(header.nodes_before);
     let mut mismatched = Vec::new();
     for (range, body) in records(payload).flatten() {
-        let Ok(Record::Message(message)) = codec::decode(body) else { continue };
+        let message = match codec::decode(body) {
+            Ok(Record::Message(message)) => message,
+            Ok(Record::Lost(count)) => {
+                check.skip_to(check.tree.len().saturating_add(count));
+                continue;
+            }
+            _ => continue,
+        };
         let node = NodeId::from_index(usize::try_from(check.tree.len()).unwrap_or(usize::MAX));
         let why = match message.into_stored() {
             Ok(stored) => {

@@ -37,8 +37,9 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 /// Something to be written.
 #[derive(Debug)]
 pub(crate) enum Request {
-    Append { conversation: ConversationId, batch: Vec<Prepared>, reply: Reply<Vec<Appended>> },
+    Append { conversation: ConversationId, batch: Prepared, reply: Reply<Vec<Appended>> },
     Record { conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
+    Seal { reply: Reply<()> },
 }
 
 impl Request {
@@ -47,6 +48,7 @@ impl Request {
         match self {
             Self::Append { reply, .. } => answer(reply, Err(error)),
             Self::Record { reply, .. } => answer(reply, Err(error)),
+            Self::Seal { reply } => answer(reply, Err(error)),
         }
     }
 }
@@ -279,7 +281,20 @@ impl Writer {
                     Err(error) => answer(reply, Err(error)),
                 }
             }
+            Request::Seal { reply } => answer(reply, self.seal()),
         }
+    }
+
+    /// Begins a new segment unless the active one is empty.
+    fn seal(&mut self) -> Result<(), StoreError> {
+        if let Some(why) = &self.poisoned {
+            return Err(self.shared.poisoned(why));
+        }
+        let committed = self.commit();
+        self.pending = Pending::default();
+        let is_empty = self.tail.end <= SEGMENT_HEADER;
+        let sealed = committed.and_then(|()| if is_empty { Ok(()) } else { self.roll() });
+        sealed.map_err(|failure| StoreError::from(&failure))
     }
 
     fn check<T>(&mut self, plan: impl FnOnce(&mut Pending, &State) -> Result<T, StoreError>) -> Result<T, StoreError> {
@@ -324,9 +339,10 @@ impl Writer {
             durable: self.tail.end,
         };
         let segment = &self.tail.segment;
-        frame.payload.finish(&header, &segment.place(self.shared.directory.id, offset), &mut self.group.bytes);
         frame.locate(Location { segment: segment.number(), offset });
-        let PlannedFrame { nodes_before, changes, .. } = frame;
+        let PlannedFrame { payload, nodes_before, changes, .. } = frame;
+        let place = segment.place(self.shared.directory.id, offset);
+        payload.finish_into(&header, &place, &mut self.group.bytes);
         self.group.applied.push(Applied { conversation: number, opened, nodes_before, changes });
         Ok(())
     }
@@ -390,6 +406,7 @@ impl Writer {
 
     /// Seals the segment and begins the next.
     fn roll(&mut self) -> Result<(), Failure> {
+        self.shared.horizon.iter().for_each(|horizon| horizon.begin(self.name));
         self.tail.trim().map_err(|failure| self.poison_unless_full(failure))?;
         let header = SegmentHeader {
             store: self.shared.directory.id,
@@ -399,7 +416,6 @@ impl Writer {
             end: None,
             rewritten: 0,
         };
-        self.shared.horizon.iter().for_each(|horizon| horizon.begin(self.name));
         let created = create_segment(&*self.shared.media, &self.shared.directory.log(), &header);
         self.tail = created.map_err(|failure| self.poison_unless_full(failure))?;
         {

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use memory_core::ConversationId;
+use memory_core::{ConversationId, NodeId, NodeRange};
 
 use super::{
     super::{
@@ -35,6 +35,11 @@ pub(super) fn encode(state: &State, out: &mut Out) -> (Vec<u8>, KeyRanges) {
         out.number(conversation.tags.len() as u64);
         conversation.tags.iter().for_each(|tag| out.text(tag));
         encode_nodes(&conversation.nodes, out);
+        out.number(conversation.lost.len() as u64);
+        for run in &conversation.lost {
+            out.number(run.first().get());
+            out.number(run.last().get());
+        }
         encode_summaries(conversation.summaries.slots(), out);
         let start = keys.len();
         conversation.keys.encode(&mut keys);
@@ -58,6 +63,10 @@ pub(super) fn decode(bytes: &mut In<'_>, state: &mut State, keys: &Kept, place: 
         };
         conversation.tags = (0..bytes.count(1)?).map(|_| bytes.text().map(str::to_owned)).collect::<Option<_>>()?;
         conversation.nodes = decode_nodes(bytes)?;
+        for _ in 0..bytes.count(2)? {
+            let (first, last) = (NodeId::new(bytes.number()?)?, NodeId::new(bytes.number()?)?);
+            conversation.lost.push(NodeRange::new(first, last).filter(|run| run.last().get() <= conversation.nodes())?);
+        }
         conversation.summaries = decode_summaries(bytes)?;
         let of_this = usize::try_from(bytes.number()?).ok()?.checked_mul(keys::ENTRY)?;
         conversations.push((conversation, of_this));

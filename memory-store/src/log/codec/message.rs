@@ -1,21 +1,42 @@
 //! The wire type of a message.
 
-use bincode::{BorrowDecode, Encode};
+use std::collections::BTreeMap;
+
+use bincode::{
+    BorrowDecode, Encode,
+    de::{
+        Decode, DecoderImpl,
+        read::{Reader, SliceReader},
+    },
+    enc::Encoder,
+    error::EncodeError,
+};
+#[cfg(test)]
+use memory_core::Salt;
 use memory_core::{
-    ContentBlock, Hash, Json, Media, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, Relation,
-    RelationKind, Role, Salt, Timestamp, canonical_bytes, leaf_hash,
+    ContentBlock, Hash, Json, LeafHasher, Media, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof,
+    Relation, RelationKind, Role, Timestamp,
 };
 
-use super::{CodecError, encode, kind};
+use super::{CONFIG, CodecError, Config, encode_onto, kind, undecodable};
 
 /// How deep tool results may be nested in one another.
 const MAX_DEPTH: usize = 32;
-/// Most blocks, topics, and metadata entries of one message; keeps what decoding claims far below its limit.
+/// Most blocks, topics, and metadata entries of one message.
 const MAX_ITEMS: usize = 1 << 16;
+/// Places made at once for the items of a list, before any of them was seen.
+const FIRST_ITEMS: usize = 16;
 const KEEP_OUT_OF_SUMMARIES: u8 = 1;
 
-#[derive(Debug, Encode, BorrowDecode)]
+/// A message in the log: its head, and its lists, which are decoded when they are asked for.
+#[derive(Debug)]
 pub(crate) struct MessageRecord<'a> {
+    head: Head<'a>,
+    lists: &'a [u8],
+}
+
+#[derive(Debug, Encode, BorrowDecode)]
+struct Head<'a> {
     salt: [u8; 16],
     leaf: [u8; 32],
     at: i64,
@@ -27,10 +48,40 @@ pub(crate) struct MessageRecord<'a> {
     relates_to: Option<(u64, u8)>,
     speaker: Option<&'a str>,
     key: Option<&'a str>,
-    topics: Vec<&'a str>,
-    /// Depth first: a tool result is followed by its content.
-    blocks: Vec<Block<'a>>,
-    metadata: Vec<(&'a str, &'a str)>,
+}
+
+/// What follows the head: topics; blocks, depth first, a tool result followed by its content; metadata by name.
+struct Lists<'a>(DecoderImpl<SliceReader<'a>, Config, ()>);
+
+impl<'a> Lists<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self(DecoderImpl::new(SliceReader::new(bytes), CONFIG, ()))
+    }
+
+    /// How many items the next list has.
+    fn count(&mut self) -> Result<usize, CodecError> {
+        let count = u64::decode(&mut self.0).map_err(undecodable)?;
+        let bounded = usize::try_from(count).ok().filter(|count| *count <= MAX_ITEMS);
+        bounded.ok_or_else(|| CodecError(format!("a list of {count} items, and a message has at most {MAX_ITEMS}")))
+    }
+
+    fn next<T: BorrowDecode<'a, ()>>(&mut self) -> Result<T, CodecError> {
+        T::borrow_decode(&mut self.0).map_err(undecodable)
+    }
+
+    /// A list of owned texts.
+    fn texts(&mut self) -> Result<Vec<String>, CodecError> {
+        (0..self.count()?).map(|_| self.next().map(str::to_owned)).collect()
+    }
+
+    fn end(mut self) -> Result<(), CodecError> {
+        use bincode::de::Decoder;
+
+        match self.0.reader().peek_read(1) {
+            None => Ok(()),
+            Some(_) => Err("a record has bytes behind its end".into()),
+        }
+    }
 }
 
 #[derive(Debug, Encode, BorrowDecode)]
@@ -69,6 +120,7 @@ enum WireMedia<'a> {
 /// A message as it was read back, its number not known yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StoredMessage {
+    /// Without its salt, which the proof holds.
     pub(crate) draft: NodeDraft,
     pub(crate) line_count: u32,
     pub(crate) proof: NodeProof,
@@ -76,25 +128,67 @@ pub(crate) struct StoredMessage {
 
 impl StoredMessage {
     /// Hashes a message for its place in the tree.
+    #[cfg(test)]
     pub(crate) fn new(draft: NodeDraft, salt: Salt) -> Self {
-        let leaf = leaf_hash(&salt, &canonical_bytes(&draft.message, draft.at));
-        Self { line_count: draft.message.line_count(), proof: NodeProof { salt, leaf }, draft }
+        let leaf = LeafHasher::default().leaf(&salt, &draft.message, draft.at);
+        Self::of(draft, NodeProof { salt, leaf })
+    }
+
+    /// A message that was hashed.
+    pub(crate) fn of(draft: NodeDraft, proof: NodeProof) -> Self {
+        Self { line_count: draft.message.line_count(), proof, draft }
     }
 
     /// The leaf that the message gives now; the stored one, unless something was changed.
     pub(crate) fn rehash(&self) -> Hash {
-        leaf_hash(&self.proof.salt, &canonical_bytes(&self.draft.message, self.draft.at))
+        LeafHasher::default().leaf(&self.proof.salt, &self.draft.message, self.draft.at)
     }
 
     pub(crate) fn into_node(self, id: NodeId) -> Node {
-        let NodeDraft { message, at, tokens, importance, topics, relates_to } = self.draft;
+        let NodeDraft { message, at, tokens, importance, topics, relates_to, salt: _ } = self.draft;
         Node { id, message, at, line_count: self.line_count, tokens, importance, topics, relates_to, pinned: false }
     }
 
-    /// The whole record, header included.
-    pub(crate) fn encode(&self) -> Result<Vec<u8>, CodecError> {
-        encode(kind::MESSAGE, &MessageRecord::of(self)?)
+    /// Appends the whole record to `out`, header included. On failure `out` is as it was.
+    pub(crate) fn encode_onto(&self, out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let NodeDraft { message, topics, .. } = &self.draft;
+        if blocks_of(&message.content).max(topics.len()).max(message.metadata.len()) > MAX_ITEMS {
+            return Err(CodecError(format!("a message has at most {MAX_ITEMS} blocks, topics and metadata entries")));
+        }
+        encode_onto(out, kind::MESSAGE, self)
     }
+}
+
+impl Encode for StoredMessage {
+    fn encode<E: Encoder>(&self, encoder: &mut E) -> Result<(), EncodeError> {
+        let NodeDraft { message, topics, .. } = &self.draft;
+        Head::of(self).encode(encoder)?;
+        topics.encode(encoder)?;
+        (blocks_of(&message.content) as u64).encode(encoder)?;
+        encode_blocks(&message.content, encoder)?;
+        (message.metadata.len() as u64).encode(encoder)?;
+        message.metadata.iter().try_for_each(|(name, value)| (name.as_str(), value.as_str()).encode(encoder))
+    }
+}
+
+/// How many blocks there are, those within tool results included.
+fn blocks_of(blocks: &[ContentBlock]) -> usize {
+    let inside = |block: &ContentBlock| match block {
+        ContentBlock::ToolResult { content, .. } => blocks_of(content),
+        _ => 0,
+    };
+    blocks.len() + blocks.iter().map(inside).sum::<usize>()
+}
+
+/// Recurses as deep as [`check_depth`] allows.
+fn encode_blocks<E: Encoder>(blocks: &[ContentBlock], encoder: &mut E) -> Result<(), EncodeError> {
+    blocks.iter().try_for_each(|block| {
+        Block::of(block).encode(encoder)?;
+        match block {
+            ContentBlock::ToolResult { content, .. } => encode_blocks(content, encoder),
+            _ => Ok(()),
+        }
+    })
 }
 
 /// Checks that a message can be stored, before it is hashed: hashing goes as deep as the message does.
@@ -117,15 +211,10 @@ pub(crate) fn check_depth(message: &Message) -> Result<(), CodecError> {
     }
 }
 
-impl<'a> MessageRecord<'a> {
-    fn of(stored: &'a StoredMessage) -> Result<Self, CodecError> {
-        let NodeDraft { message, at, tokens, importance, topics, relates_to } = &stored.draft;
-        let mut blocks = Vec::with_capacity(message.content.len());
-        flatten(&message.content, &mut blocks);
-        if blocks.len().max(topics.len()).max(message.metadata.len()) > MAX_ITEMS {
-            return Err(CodecError(format!("a message has at most {MAX_ITEMS} blocks, topics and metadata entries")));
-        }
-        Ok(Self {
+impl<'a> Head<'a> {
+    fn of(stored: &'a StoredMessage) -> Self {
+        let NodeDraft { message, at, tokens, importance, relates_to, .. } = &stored.draft;
+        Self {
             salt: stored.proof.salt,
             leaf: *stored.proof.leaf.as_bytes(),
             at: at.as_millis(),
@@ -137,38 +226,48 @@ impl<'a> MessageRecord<'a> {
             relates_to: relates_to.map(|relation| (relation.to.get(), relation_number(relation.kind))),
             speaker: message.speaker.as_deref(),
             key: message.key.as_ref().map(MessageKey::as_str),
-            topics: topics.iter().map(String::as_str).collect(),
-            blocks,
-            metadata: message.metadata.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
-        })
+        }
+    }
+}
+
+impl<'a> MessageRecord<'a> {
+    /// Decodes the head of a record's value.
+    pub(super) fn decode(value: &'a [u8]) -> Result<Self, CodecError> {
+        let (head, read) = bincode::borrow_decode_from_slice(value, CONFIG).map_err(undecodable)?;
+        Ok(Self { head, lists: value.get(read..).unwrap_or_default() })
     }
 
     /// The caller's name for the message.
     pub(crate) fn key(&self) -> Option<&'a str> {
-        self.key
+        self.head.key
     }
 
     /// Weight in 0..=1.
     pub(crate) fn importance(&self) -> f32 {
-        self.importance
+        self.head.importance
     }
 
     /// What planning needs to know, without building the message.
     pub(crate) fn outline(&self) -> Result<NodeOutline, CodecError> {
-        let mut outline = NodeOutline::new(Timestamp::from_millis(self.at), role(self.role)?);
-        outline.tokens = self.tokens;
-        outline.line_count = u16::try_from(self.line_count).unwrap_or(u16::MAX);
-        outline.keep_out_of_summaries = self.flags & KEEP_OUT_OF_SUMMARIES != 0;
-        outline.set_importance(self.importance);
+        let head = &self.head;
+        let mut outline = NodeOutline::new(Timestamp::from_millis(head.at), role(head.role)?);
+        outline.tokens = head.tokens;
+        outline.line_count = u16::try_from(head.line_count).unwrap_or(u16::MAX);
+        outline.keep_out_of_summaries = head.flags & KEEP_OUT_OF_SUMMARIES != 0;
+        outline.set_importance(head.importance);
+        let mut lists = Lists::new(self.lists);
+        for _ in 0..lists.count()? {
+            lists.next::<&str>()?;
+        }
         let mut inside = 0u64;
-        for block in &self.blocks {
+        for _ in 0..lists.count()? {
             let on_top = inside == 0;
             inside = inside.saturating_sub(1);
-            match block {
+            match lists.next()? {
                 Block::ToolUse { .. } if on_top => outline.calls = outline.calls.saturating_add(1),
                 Block::ToolResult { children, .. } => {
                     outline.answers = outline.answers.saturating_add(u8::from(on_top));
-                    inside = inside.saturating_add(u64::from(*children));
+                    inside = inside.saturating_add(u64::from(children));
                 }
                 Block::Text(_)
                 | Block::ToolUse { .. }
@@ -178,51 +277,61 @@ impl<'a> MessageRecord<'a> {
                 | Block::Unknown(_) => {}
             }
         }
+        for _ in 0..lists.count()? {
+            lists.next::<(&str, &str)>()?;
+        }
+        lists.end()?;
         Ok(outline)
     }
 
     /// Salt and leaf alone.
     pub(crate) fn proof(&self) -> NodeProof {
-        NodeProof { salt: self.salt, leaf: Hash::from_bytes(self.leaf) }
+        NodeProof { salt: self.head.salt, leaf: Hash::from_bytes(self.head.leaf) }
     }
 
     /// The message itself, every part checked again.
     pub(crate) fn into_stored(self) -> Result<StoredMessage, CodecError> {
         let proof = self.proof();
-        let key = self.key.map(MessageKey::new).transpose().map_err(|error| CodecError(error.to_string()))?;
-        let metadata = self.metadata.iter().map(|&(name, value)| Ok((name.to_owned(), json(value)?)));
-        let relates_to = self.relates_to.map(|(to, kind)| relation(to, kind)).transpose()?;
+        let Self { head, lists } = self;
+        let mut lists = Lists::new(lists);
+        let topics = lists.texts()?;
+        let content = read_blocks(&mut lists)?;
+        let mut metadata = BTreeMap::new();
+        for _ in 0..lists.count()? {
+            let (name, value) = lists.next::<(&str, &str)>()?;
+            metadata.insert(name.to_owned(), json(value)?);
+        }
+        lists.end()?;
+        let key = head.key.map(MessageKey::new).transpose().map_err(|error| CodecError(error.to_string()))?;
         let message = Message {
-            role: role(self.role)?,
-            speaker: self.speaker.map(str::to_owned),
+            role: role(head.role)?,
+            speaker: head.speaker.map(str::to_owned),
             key,
-            metadata: metadata.collect::<Result<_, CodecError>>()?,
-            keep_out_of_summaries: self.flags & KEEP_OUT_OF_SUMMARIES != 0,
-            content: unflatten(self.blocks)?,
+            metadata,
+            keep_out_of_summaries: head.flags & KEEP_OUT_OF_SUMMARIES != 0,
+            content,
         };
         let draft = NodeDraft {
             message,
-            at: Timestamp::from_millis(self.at),
-            tokens: self.tokens,
-            importance: self.importance,
-            topics: self.topics.into_iter().map(str::to_owned).collect(),
-            relates_to,
+            at: Timestamp::from_millis(head.at),
+            tokens: head.tokens,
+            importance: head.importance,
+            topics,
+            relates_to: head.relates_to.map(|(to, kind)| relation(to, kind)).transpose()?,
+            salt: None,
         };
-        Ok(StoredMessage { draft, line_count: self.line_count, proof })
+        Ok(StoredMessage { draft, line_count: head.line_count, proof })
     }
 }
 
-/// Recurses as deep as [`check_depth`] allows.
-fn flatten<'a>(blocks: &'a [ContentBlock], out: &mut Vec<Block<'a>>) {
-    for block in blocks {
-        out.push(match block {
+impl<'a> Block<'a> {
+    fn of(block: &'a ContentBlock) -> Self {
+        match block {
             ContentBlock::Text(text) => Block::Text(text),
             ContentBlock::ToolUse { id, name, input } => Block::ToolUse { id, name, input: input.as_str() },
             ContentBlock::ToolResult { tool_use_id, content, is_error } => {
                 let children = u32::try_from(content.len()).unwrap_or(u32::MAX);
-                out.push(Block::ToolResult { tool_use_id, is_error: *is_error, children });
-                flatten(content, out);
-                continue;
+                Block::ToolResult { tool_use_id, is_error: *is_error, children }
             }
             ContentBlock::Image(media) => Block::Image(WireMedia::of(media)),
             ContentBlock::Document { title, media } => {
@@ -230,7 +339,7 @@ fn flatten<'a>(blocks: &'a [ContentBlock], out: &mut Vec<Block<'a>>) {
             }
             ContentBlock::Reasoning { text, signature } => Block::Reasoning { text, signature: signature.as_deref() },
             ContentBlock::Unknown(json) => Block::Unknown(json.as_str()),
-        });
+        }
     }
 }
 
@@ -242,11 +351,13 @@ struct OpenResult {
     content: Vec<ContentBlock>,
 }
 
-fn unflatten(blocks: Vec<Block<'_>>) -> Result<Vec<ContentBlock>, CodecError> {
-    let mut top = Vec::new();
+/// The list of blocks, put back into one another.
+fn read_blocks(lists: &mut Lists<'_>) -> Result<Vec<ContentBlock>, CodecError> {
+    let count = lists.count()?;
+    let mut top = Vec::with_capacity(count.min(FIRST_ITEMS));
     let mut open: Vec<OpenResult> = Vec::new();
-    for block in blocks {
-        let mut finished = match block {
+    for _ in 0..count {
+        let mut finished = match lists.next()? {
             Block::Text(text) => ContentBlock::Text(text.to_owned()),
             Block::ToolUse { id, name, input } => {
                 ContentBlock::ToolUse { id: id.to_owned(), name: name.to_owned(), input: json(input)? }

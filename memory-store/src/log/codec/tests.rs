@@ -70,6 +70,11 @@ fn everything() -> NodeDraft {
     draft
 }
 
+fn encoded(stored: &StoredMessage) -> Result<Vec<u8>, CodecError> {
+    let mut record = Vec::new();
+    stored.encode_onto(&mut record).map(|()| record)
+}
+
 fn decoded(record: &[u8]) -> Record<'_> {
     decode(parse_record(record).unwrap()).unwrap()
 }
@@ -77,7 +82,7 @@ fn decoded(record: &[u8]) -> Record<'_> {
 #[test]
 fn a_message_of_version_1_never_changes() {
     let stored = StoredMessage { line_count: 9, ..StoredMessage::new(everything(), [9; 16]) };
-    let record = stored.encode().unwrap();
+    let record = encoded(&stored).unwrap();
     let leaf = hex(stored.proof.leaf.as_bytes());
     let expected = format!(
         "02 01 09090909090909090909090909090909 {leaf}
@@ -115,6 +120,7 @@ fn events_of_version_1_never_change() {
     golden("pin", &event(Event::Pin { node: node(300), pinned: true }), "05 01 fb2c01 01");
     golden("title", &event(Event::Title("T".into())), "06 01 01 54");
     golden("tags", &event(Event::Tags(vec!["a".into(), "b".into()])), "07 01 02 01 61 01 62");
+    golden("lost", &encode_lost(300).unwrap(), "0d 01 fb2c01");
     let draft = SummaryDraft {
         level: Level::Meta,
         span: NodeRange::new(node(1), node(40)).unwrap(),
@@ -144,7 +150,7 @@ fn events_of_version_1_never_change() {
 #[test]
 fn the_outline_of_a_record_is_that_of_its_node() {
     let stored = StoredMessage::new(everything(), [0; 16]);
-    let record = stored.encode().unwrap();
+    let record = encoded(&stored).unwrap();
     let Record::Message(read) = decoded(&record) else { panic!("a message is read as one") };
     let node: Node = stored.into_node(node(1));
     assert_eq!(read.outline().unwrap(), NodeOutline::of(&node));
@@ -157,14 +163,14 @@ fn nesting_is_bounded_on_the_way_in_and_on_the_way_out() {
         let message = nested(depth);
         check_depth(&message).unwrap();
         let stored = StoredMessage::new(NodeDraft::new(message, Timestamp::default(), 1), [0; 16]);
-        let record = stored.encode().unwrap();
+        let record = encoded(&stored).unwrap();
         let Record::Message(read) = decoded(&record) else { panic!("a message is read as one") };
         assert_eq!(read.into_stored().unwrap(), stored, "depth {depth}");
     }
     assert!(check_depth(&nested(33)).is_err());
     // Hostile bytes that nest ten thousand tool results.
     let hostile = NodeDraft::new(nested(0), Timestamp::default(), 1);
-    let record = StoredMessage::new(hostile, [0; 16]).encode().unwrap();
+    let record = encoded(&StoredMessage::new(hostile, [0; 16])).unwrap();
     let body = parse_record(&record).unwrap();
     let blocks = body.windows(7).position(|window| window == b"\x01\x00\x04core").unwrap();
     let mut deep = body[..blocks].to_vec();
@@ -191,7 +197,7 @@ fn lengths_that_lie_ask_for_no_memory() {
 #[test]
 fn a_record_that_is_too_long_is_refused() {
     let draft = NodeDraft::new(Message::user("x".repeat(MAX_RECORD)), Timestamp::default(), 1);
-    assert!(StoredMessage::new(draft, [0; 16]).encode().unwrap_err().0.contains("at most"));
+    assert!(encoded(&StoredMessage::new(draft, [0; 16])).unwrap_err().0.contains("at most"));
 }
 
 proptest! {
@@ -206,7 +212,7 @@ proptest! {
 
     #[test]
     fn a_changed_message_is_an_error_or_another_message(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let record = StoredMessage::new(everything(), [9; 16]).encode().unwrap();
+        let record = encoded(&StoredMessage::new(everything(), [9; 16])).unwrap();
         let mut body = parse_record(&record).unwrap().to_vec();
         let at = at.index(body.len());
         body[at] = byte;

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use super::{Access, DirLock, Media, MediaFile, Words, shared::SharedWords};
+use super::{Access, DirLock, Map, Media, MediaFile, Words, shared::SharedWords};
 
 /// The operating system's files.
 #[derive(Debug)]
@@ -94,6 +94,10 @@ impl MediaFile for File {
 
     fn set_size(&self, size: u64) -> io::Result<()> {
         self.set_len(size)
+    }
+
+    fn map(&self) -> io::Result<Option<Map>> {
+        Map::of(self).map(Some)
     }
 
     fn sync_data(&self) -> io::Result<()> {

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use super::{Access, DirLock, Media, MediaFile, WORDS, Words};
+use super::{Access, DirLock, Map, Media, MediaFile, WORDS, Words};
 
 const SECTOR: usize = 512;
 
@@ -450,6 +450,10 @@ impl MediaFile for SimHandle {
         disk.operate()?;
         disk.write(self.file, Write::Size(usize::try_from(size).unwrap()));
         Ok(())
+    }
+
+    fn map(&self) -> io::Result<Option<Map>> {
+        Ok(None)
     }
 
     fn sync_data(&self) -> io::Result<()> {

@@ -1,0 +1,136 @@
+//! `memory export`: conversations into files that `memory import` brings back to the same root.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, IsTerminal, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use clap::Args as ClapArgs;
+use memory_core::{ConversationId, Store};
+use serde_json::json;
+use tempfile::NamedTempFile;
+
+use super::resolve;
+use crate::{
+    Access,
+    cli::Globals,
+    exchange::{self, Exported},
+    failure::Usage,
+    open,
+    output::{Output, grouped},
+};
+
+/// Conversations into files that `memory import` brings back to the same root.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    conversation: resolve::One,
+    /// Every conversation, each into a file of its name in the directory that --output names
+    #[arg(long, requires = "output", conflicts_with = "conversation")]
+    all: bool,
+    /// The file to write, or with --all the directory [default: standard output]
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let output = globals.output;
+    if output.json && args.output.is_none() {
+        let why = "an export is JSON already: leave --json out, or name a file by --output";
+        return Err(Usage(why.to_owned()).into());
+    }
+    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let store = &*runtime.store;
+    let mut exported = Vec::new();
+    match &args.output {
+        None => {
+            let id = args.conversation.id(store).await?;
+            let mut out = standard_output(output);
+            let done = exchange::export(store, &id, &mut out, &output.bar("exporting")).await?;
+            output.note(&words(&done));
+            return Ok(());
+        }
+        Some(directory) if args.all => {
+            std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+            for id in resolve::all(store).await? {
+                let path = directory.join(format!("{id}.jsonl"));
+                exported.push((to_file(store, &id, &path, output).await?, path));
+            }
+        }
+        Some(path) => {
+            let id = args.conversation.id(store).await?;
+            exported.push((to_file(store, &id, path, output).await?, path.clone()));
+        }
+    }
+    if output.json {
+        return Ok(output.value(&json!({"exported": exported.iter().map(to_json).collect::<Vec<_>>()}))?);
+    }
+    for (done, path) in &exported {
+        output.line(&format!("{}, in {}", words(done), path.display()))?;
+    }
+    Ok(())
+}
+
+/// Writes beside the file and renames, so that a whole export stands under the name or none.
+async fn to_file(store: &dyn Store, id: &ConversationId, path: &Path, output: Output) -> anyhow::Result<Exported> {
+    let cannot_write = || format!("cannot write {}", path.display());
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut file = NamedTempFile::new_in(directory).with_context(cannot_write)?;
+    let bar = output.bar("exporting");
+    let exported = exchange::export(store, id, &mut BufWriter::new(&mut file), &bar).await?;
+    bar.finish();
+    file.as_file().sync_all().with_context(cannot_write)?;
+    file.persist(path).with_context(cannot_write)?;
+    File::open(directory).and_then(|directory| directory.sync_all()).with_context(cannot_write)?;
+    Ok(exported)
+}
+
+fn words(exported: &Exported) -> String {
+    let Exported { conversation, nodes, summaries, root } = exported;
+    format!("exported `{conversation}`: {} messages, {} summaries, root {root}", grouped(*nodes), grouped(*summaries))
+}
+
+fn to_json((exported, path): &(Exported, PathBuf)) -> serde_json::Value {
+    json!({
+        "conversation": exported.conversation.as_str(),
+        "nodes": exported.nodes,
+        "summaries": exported.summaries,
+        "root": exported.root.to_string(),
+        "file": path.display().to_string(),
+    })
+}
+
+/// A terminal is shown the lines as it is shown anything that was said; a pipe gets the bytes.
+fn standard_output(output: Output) -> Box<dyn Write> {
+    let out = io::stdout();
+    if out.is_terminal() { Box::new(Shown { output, line: Vec::new() }) } else { Box::new(BufWriter::new(out)) }
+}
+
+struct Shown {
+    output: Output,
+    line: Vec<u8>,
+}
+
+impl Write for Shown {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let (line, rest) = match bytes.iter().position(|byte| *byte == b'\n') {
+            Some(end) => bytes.split_at(end + 1),
+            None => (bytes, [].as_slice()),
+        };
+        self.line.extend_from_slice(line);
+        if let Some(line) = self.line.strip_suffix(b"\n") {
+            self.output.line(&String::from_utf8_lossy(line))?;
+            self.line.clear();
+        }
+        Ok(bytes.len() - rest.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush()
+    }
+}

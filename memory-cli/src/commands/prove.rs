@@ -1,0 +1,61 @@
+//! `memory prove`: that nothing was changed since an earlier root.
+
+use anyhow::Context as _;
+use clap::Args as ClapArgs;
+use memory_core::{ConversationId, Hash, HistoryProof, NodeProof, NodeRange, Proof, ProofError, Store, TreeHead};
+use memory_store::LogStore;
+
+use super::resolve;
+use crate::{
+    Access,
+    cli::Globals,
+    failure::{NotFound, Usage},
+    open,
+    output::Output,
+};
+
+/// That nothing was changed since an earlier root.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    conversation: resolve::One,
+    /// The earlier root, as `verify` printed it
+    #[arg(long, value_name = "ROOT")]
+    from: Hash,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let id = args.conversation.id(&runtime.store).await?;
+    if args.from == TreeHead::of(&[]).root {
+        let why = "--from is the root of no nodes, with which every conversation begins: there is nothing to prove";
+        return Err(Usage(why.to_owned()).into());
+    }
+    let leaves: Vec<Hash> = proofs(&runtime.store, &id).await?.iter().map(|proof| proof.leaf).collect();
+    let proof = HistoryProof::new(id.clone(), &leaves, &args.from).map_err(|error| match error {
+        ProofError::NeverHad { root, size } => anyhow::Error::new(NotFound(format!(
+            "`{id}` has {size} nodes and at none of them had the root {root}: that is another conversation's, or a \
+             digest over several, or what was said before it has been changed"
+        ))),
+        other => other.into(),
+    })?;
+    let (earlier, nodes) = (proof.earlier.nodes, proof.tree.nodes);
+    print(globals.output, &proof.into())?;
+    globals.output.note(&format!("the first {earlier} of the {nodes} nodes of `{id}` are as they were"));
+    Ok(())
+}
+
+/// Salts and leaves of all nodes of a conversation.
+pub(super) async fn proofs(store: &LogStore, id: &ConversationId) -> anyhow::Result<Vec<NodeProof>> {
+    Ok(match NodeRange::first_n(store.conversation(id).await?.nodes) {
+        Some(all) => store.proofs(id, all).await?,
+        None => Vec::new(),
+    })
+}
+
+/// Prints the document, with `--json` and without.
+pub(super) fn print(output: Output, proof: &Proof) -> anyhow::Result<()> {
+    let document = format!("{:#}", proof.to_json());
+    Proof::parse(document.as_bytes()).context("`verify-proof` could not read this proof")?;
+    Ok(output.line(&document)?)
+}

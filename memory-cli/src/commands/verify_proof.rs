@@ -1,0 +1,114 @@
+//! `memory verify-proof`: whether a proof holds, without any store.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+};
+
+use anyhow::Context as _;
+use clap::Args as ClapArgs;
+use memory_core::{Hash, HistoryProof, MessageProof, Proof, TreeHead, message_to_json};
+use serde_json::json;
+
+use crate::{cli::Globals, failure::Damage, output::Output};
+
+/// Whether a proof holds, without any store.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The proof that `expand --proof` or `prove` printed; `-` is standard input
+    file: String,
+    /// A root that you trust: the proof must be about it
+    #[arg(long, value_name = "ROOT")]
+    root: Option<Hash>,
+    /// How many nodes that root was given with
+    #[arg(long, value_name = "N", requires = "root")]
+    nodes: Option<u64>,
+}
+
+pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let name = if args.file == "-" { "standard input" } else { &args.file };
+    let bytes = read(&args.file).with_context(|| format!("cannot read {name}"))?;
+    let proof = Proof::parse(&bytes).with_context(|| format!("{name} is no proof"))?;
+    proof.verify().map_err(|error| Damage(format!("the proof does not hold: {error}")))?;
+    match &proof {
+        Proof::Message(proof) => {
+            args.check(&[proof.tree])?;
+            print_message(globals.output, proof, args.root.is_some())?;
+        }
+        Proof::History(proof) => {
+            args.check(&[proof.earlier, proof.tree])?;
+            print_history(globals.output, proof, args.root.is_some())?;
+        }
+        _ => anyhow::bail!("{name}: this version cannot say what such a proof proves"),
+    }
+    if args.root.is_none() {
+        globals.output.note(
+            "a proof is worth what its root is: compare it with one that you know from `memory verify`, or give that \
+             by --root; the conversation's name is not covered by it",
+        );
+    }
+    Ok(())
+}
+
+/// No more than is needed to see that it is too much.
+fn read(file: &str) -> io::Result<Vec<u8>> {
+    let source: Box<dyn Read> = if file == "-" { Box::new(io::stdin().lock()) } else { Box::new(File::open(file)?) };
+    let mut bytes = Vec::new();
+    source.take(Proof::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+impl Args {
+    /// Whether the trusted root is one of those that the proof is about.
+    fn check(&self, heads: &[TreeHead]) -> Result<(), Damage> {
+        let Some(root) = self.root else { return Ok(()) };
+        let trusted = |head: &TreeHead| head.root == root && self.nodes.is_none_or(|nodes| head.nodes == nodes);
+        if heads.iter().any(trusted) {
+            return Ok(());
+        }
+        let about: Vec<_> = heads.iter().map(|head| format!("{} over {} nodes", head.root, head.nodes)).collect();
+        let over = self.nodes.map(|nodes| format!(" over {nodes} nodes")).unwrap_or_default();
+        Err(Damage(format!("the proof is about the root {}, not about {root}{over}", about.join(" and "))))
+    }
+}
+
+fn print_message(output: Output, proof: &MessageProof, trusted: bool) -> io::Result<()> {
+    let MessageProof { conversation, node, tree, at, message, .. } = proof;
+    if output.json {
+        return output.value(&json!({
+            "holds": true,
+            "proof": "inclusion",
+            "conversation": conversation.as_str(),
+            "node": node.get(),
+            "nodes": tree.nodes,
+            "root": tree.root.to_string(),
+            "root_given": trusted,
+            "at": at.to_string(),
+            "message": message_to_json(message),
+            "text": message.text(),
+        }));
+    }
+    output.line(&format!("the proof holds: node {node} of the {} of `{conversation}`, under the root", tree.nodes))?;
+    output.line(&format!("  {}", tree.root))?;
+    output.line(&format!("is what {} said at {at}:", message.speaker_or_role()))?;
+    output.line(&message.text())
+}
+
+fn print_history(output: Output, proof: &HistoryProof, trusted: bool) -> io::Result<()> {
+    let HistoryProof { conversation, earlier, tree, .. } = proof;
+    if output.json {
+        let head = |head: &TreeHead| json!({"nodes": head.nodes, "root": head.root.to_string()});
+        return output.value(&json!({
+            "holds": true,
+            "proof": "consistency",
+            "conversation": conversation.as_str(),
+            "from": head(earlier),
+            "to": head(tree),
+            "root_given": trusted,
+        }));
+    }
+    output.line(&format!("the proof holds: the {} nodes of `{conversation}` under the root", earlier.nodes))?;
+    output.line(&format!("  {}", earlier.root))?;
+    output.line(&format!("are, unchanged and in their places, the first of the {} under the root", tree.nodes))?;
+    output.line(&format!("  {}", tree.root))
+}

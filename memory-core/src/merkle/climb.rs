@@ -1,0 +1,54 @@
+//! The way from a node of the tree up to the root, which both verification algorithms go.
+
+/// Positions on one level of the tree, from 0: those that RFC 9162 calls `fn` and `sn`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Climb {
+    /// The node whose way up is followed.
+    node: u64,
+    /// The last node of the level.
+    last: u64,
+}
+
+/// On which side the next hash of a path stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+impl Climb {
+    /// From the level of the leaves.
+    pub(super) fn from_leaf(node: u64, last: u64) -> Self {
+        Self { node, last }
+    }
+
+    /// Whether there is nothing above.
+    pub(super) fn at_root(self) -> bool {
+        self.last == 0
+    }
+
+    /// Up while the node is a right child: to the root of the largest complete subtree that it ends.
+    pub(super) fn skip_right_children(&mut self) {
+        while self.node & 1 == 1 {
+            self.up();
+        }
+    }
+
+    /// Takes the next hash of the path, and says on which side it stands.
+    pub(super) fn step(&mut self) -> Side {
+        let side = if self.node & 1 == 1 || self.node == self.last { Side::Left } else { Side::Right };
+        if side == Side::Left {
+            // A last node without a sibling is its own parent: no hash stands for the levels up to the next one.
+            while self.node & 1 == 0 && self.node != 0 {
+                self.up();
+            }
+        }
+        self.up();
+        side
+    }
+
+    fn up(&mut self) {
+        self.node >>= 1;
+        self.last >>= 1;
+    }
+}
