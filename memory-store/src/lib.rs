@@ -26,11 +26,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 
+mod exchange;
 mod log;
 mod vector;
 
+pub use exchange::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};
 pub use log::{
-    Damage, LogOptions, LogStore, LostBlocks, LostNodes, OpenReport, ReadAt, SqueezeError, SqueezeOptions, Squeezed,
-    TornTail, squeeze,
+    Checkup, ConversationLabel, Damage, Diagnosis, Finding, LogOptions, LogStore, LostBlocks, LostNodes, OpenReport,
+    ReadAt, RescueError, SalvageReport, SqueezeError, SqueezeOptions, Squeezed, TornTail, examine, salvage, squeeze,
 };
 pub use vector::ExactIndex;

@@ -5,3 +5,4 @@ mod file;
 mod kernel;
 
 pub use exact::ExactIndex;
+pub(crate) use file::{NAMED_BY, is_of_store};

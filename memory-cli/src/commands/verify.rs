@@ -1,7 +1,6 @@
 //! `memory verify`: everything read again and hashed again.
 
 use clap::Args as ClapArgs;
-use comfy_table::ColumnConstraint;
 use memory_core::{Store, Verification};
 use serde_json::json;
 
@@ -11,7 +10,7 @@ use crate::{
     cli::Globals,
     failure::Damage,
     open,
-    output::{Output, grouped, table},
+    output::{Output, grouped},
 };
 
 /// Everything read again and hashed again.
@@ -62,15 +61,10 @@ fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
         output.line(&format!("damaged: {damage}"))?;
     }
     if verification.conversations.len() > 1 {
-        let rows = verification.conversations.iter().map(|c| {
-            [c.id.to_string(), format!("{} of {}", grouped(c.verified), grouped(c.nodes)), c.root.to_string()]
-        });
-        let mut table = table(["conversation", "verified", "root"], rows);
-        if let Some(root) = table.column_mut(2) {
-            // A root that is broken into lines cannot be copied.
-            root.set_constraint(ColumnConstraint::ContentWidth);
+        // A line each, since roots are there to be copied: a table would break them where the terminal is narrow.
+        for c in &verification.conversations {
+            output.line(&format!("{}  {} of {}  {}", c.root, grouped(c.verified), grouped(c.nodes), c.id))?;
         }
-        output.line(&table.to_string())?;
     }
     output.line(&last_line(verification))
 }

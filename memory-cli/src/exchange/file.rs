@@ -30,11 +30,14 @@ pub struct ExportFile {
 }
 
 impl ExportFile {
-    /// Whether a file begins as an export does.
+    /// Whether a file begins as an export does; a directory does not.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn recognizes(path: &Path) -> Result<bool, ExchangeError> {
+        if path.is_dir() {
+            return Ok(false);
+        }
         let name = path.display().to_string();
         let mut beginning = Vec::new();
         let file = File::open(path).map_err(read_error(&name))?;

@@ -5,8 +5,8 @@ mod sample;
 use std::io::Cursor;
 
 use memory_core::{
-    ContentBlock, Event, Hash, Level, Message, NodeDraft, NodeRange, Store, SummaryId, message_to_json,
-    testing::MemoryStore,
+    ContentBlock, Event, Hash, Level, Message, NodeDraft, NodeRange, Progress, Store, SummaryId, Timestamp,
+    message_to_json, testing::MemoryStore,
 };
 use memory_store::LogStore;
 use pollster::block_on;
@@ -18,7 +18,7 @@ use super::{
     line::{Closing, Header},
     message::MessageLine,
 };
-use sample::{fill, id, json, messages, node, plain, said, summary};
+use sample::{everything, fill, id, json, messages, node, plain, said, summary};
 
 fn export(store: &dyn Store, name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -53,6 +53,19 @@ fn sealed(lines: &[String]) -> Vec<u8> {
     let closing = Closing::new(lines.len() as u64, header.root, digest);
     bytes.extend(format!("{}\n", serde_json::to_string(&closing).unwrap()).into_bytes());
     bytes
+}
+
+/// Golden bytes: whoever changes them must still read these, under another format number.
+#[test]
+fn an_export_of_format_1_never_changes() {
+    let golden = include_bytes!("../../tests/golden/export-1.jsonl");
+    let store = MemoryStore::default();
+    fill(&store, vec![everything(), Message::user("two"), said(Vec::new())]);
+    let bytes = export(&store, "c");
+    assert_eq!(str::from_utf8(&bytes).unwrap(), str::from_utf8(golden).unwrap());
+    let to = MemoryStore::default();
+    import(&to, golden).unwrap();
+    assert_eq!(block_on(to.node(&id("c"), node(1))).unwrap(), block_on(store.node(&id("c"), node(1))).unwrap());
 }
 
 #[test]
@@ -134,7 +147,8 @@ fn nesting_ends_where_the_log_ends_it() {
     };
     let directory = tempfile::tempdir().unwrap();
     let log = LogStore::open(directory.path()).unwrap();
-    let keeps = |message| block_on(log.append(&id("c"), vec![NodeDraft::new(message, Default::default(), 1)])).is_ok();
+    let keeps =
+        |message| block_on(log.append(&id("c"), vec![NodeDraft::new(message, Timestamp::default(), 1)])).is_ok();
     let deepest = (1..100).take_while(|depth| keeps(nested(*depth))).last().unwrap();
     assert_eq!(read(&nested(deepest)), Ok(nested(deepest)));
     assert!(read(&nested(deepest + 2)).unwrap_err().contains("nested"));
@@ -246,7 +260,8 @@ fn a_file_that_was_sealed_anew_is_still_read_critically() {
 fn another_conversation_of_that_name_is_left_alone() {
     let bytes = sample_export(4);
     let store = MemoryStore::default();
-    block_on(store.append(&id("c"), vec![NodeDraft::new(Message::user("message 1"), Default::default(), 1)])).unwrap();
+    block_on(store.append(&id("c"), vec![NodeDraft::new(Message::user("message 1"), Timestamp::default(), 1)]))
+        .unwrap();
     let before = export(&store, "c");
     let error = import(&store, &bytes).unwrap_err();
     assert!(matches!(&error, ExchangeError::Differs { node, .. } if node.get() == 1), "{error}");
@@ -264,7 +279,7 @@ fn a_conversation_that_went_on_keeps_what_it_has() {
     let bytes = sample_export(4);
     let store = MemoryStore::default();
     import(&store, &bytes).unwrap();
-    block_on(store.append(&id("c"), vec![NodeDraft::new(Message::user("more"), Default::default(), 1)])).unwrap();
+    block_on(store.append(&id("c"), vec![NodeDraft::new(Message::user("more"), Timestamp::default(), 1)])).unwrap();
     let events = vec![
         Event::Title("Mine".into()),
         Event::Pin { node: node(3), pinned: true },
@@ -275,6 +290,46 @@ fn a_conversation_that_went_on_keeps_what_it_has() {
     let imported = import(&store, &bytes).unwrap();
     assert_eq!((imported.nodes, imported.new_nodes, imported.new_summaries), (4, 0, 0));
     assert_eq!(export(&store, "c"), before);
+}
+
+/// Acts while a batch is on its way.
+struct Meanwhile<'a>(&'a (dyn Fn() + Sync));
+
+impl Progress for Meanwhile<'_> {
+    fn report(&self, _done: u64, _total: u64) {
+        self.0();
+    }
+}
+
+#[test]
+fn an_export_is_of_one_moment_whatever_happens_meanwhile() {
+    let store = MemoryStore::default();
+    fill(&store, plain(40));
+    let before = export(&store, "c");
+    let append = || {
+        let more = NodeDraft::new(Message::user("more"), Timestamp::default(), 1);
+        let node = block_on(store.append(&id("c"), vec![more])).unwrap()[0].node.get();
+        block_on(store.record(&id("c"), vec![summary(Level::Summary, (node, node), &[])])).unwrap();
+    };
+    let mut bytes = Vec::new();
+    block_on(super::export(&store, &id("c"), &mut bytes, &Meanwhile(&append))).unwrap();
+    assert!(block_on(store.conversation(&id("c"))).unwrap().nodes > 40, "something happened");
+    assert_eq!(bytes, before);
+}
+
+#[test]
+fn an_import_stops_when_somebody_else_appends_to_the_conversation() {
+    let source = MemoryStore::default();
+    fill(&source, plain(super::RUN + 2));
+    let mut file = open(&export(&source, "c")).unwrap();
+    let to = MemoryStore::default();
+    let append = || {
+        let other = NodeDraft::new(Message::user("other"), Timestamp::default(), 1);
+        block_on(to.append(&id("c"), vec![other])).unwrap();
+    };
+    let error = block_on(super::import(&to, &mut file, None, &Meanwhile(&append))).unwrap_err();
+    let first_of_the_other = super::RUN as u64 + 1;
+    assert!(matches!(&error, ExchangeError::Interleaved { node, .. } if node.get() == first_of_the_other), "{error}");
 }
 
 #[test]

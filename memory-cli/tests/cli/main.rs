@@ -1,6 +1,7 @@
 //! The binary as scripts use it: output, exit codes, bad input.
 
 mod eval_data;
+mod exchange;
 mod proofs;
 mod support;
 

@@ -72,7 +72,6 @@ pub(crate) fn encode_opened(name: &ConversationId) -> Result<Vec<u8>, CodecError
 }
 
 /// The whole record, header included, that stands for `count` lost nodes.
-#[cfg_attr(not(test), expect(dead_code, reason = "salvage writes it"))]
 pub(crate) fn encode_lost(count: u64) -> Result<Vec<u8>, CodecError> {
     encode(kind::LOST, &count)
 }
@@ -108,6 +107,11 @@ fn encode_onto<T: Encode>(out: &mut Vec<u8>, kind: u8, value: &T) -> Result<(), 
         out.truncate(start);
     }
     finished
+}
+
+/// Whether a record's body is that of a message, be it one that cannot be decoded.
+pub(crate) fn is_message(body: &[u8]) -> bool {
+    body.first() == Some(&kind::MESSAGE)
 }
 
 /// Reads a record's body.

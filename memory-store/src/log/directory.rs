@@ -21,7 +21,7 @@ use super::{
 /// The format that this version writes, and the newest that it reads.
 const FORMAT: u32 = 1;
 const MAGIC: &str = "memory-store";
-const FORMAT_FILE: &str = "FORMAT";
+pub(crate) const FORMAT_FILE: &str = "FORMAT";
 const FORMAT_TEMPORARY: &str = "FORMAT.tmp";
 const LOG: &str = "log";
 const CACHE: &str = "cache";
@@ -133,7 +133,8 @@ fn read_format(media: &dyn Media, path: &Path) -> Result<Option<StoreId>, StoreE
     }
 }
 
-fn format_text(id: StoreId) -> String {
+/// What `FORMAT` says of a store of this name.
+pub(crate) fn format_text(id: StoreId) -> String {
     let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
     let body = format!("{MAGIC}\nformat {FORMAT}\nid {hex}\n");
     format!("{body}crc32c {:08x}\n", crc32c::crc32c(body.as_bytes()))

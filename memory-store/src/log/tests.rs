@@ -3,7 +3,9 @@
 mod concurrent;
 mod damage;
 mod faults;
+mod salvage;
 mod sample;
+mod wreck;
 
 use super::{
     frame::{FRAME_HEADER, FrameHeader, Payload, Place, StoreId, finish_record, records},

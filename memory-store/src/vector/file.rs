@@ -19,6 +19,14 @@ const BLOCK_HEADER: usize = 4 + 8 + 8 + 32 + 4 + 4;
 /// Node and chunk of a vector.
 const SLOT_BYTES: usize = 8 + 4;
 
+/// Bytes at the beginning of a file that say what it is and of which store.
+pub(crate) const NAMED_BY: usize = 8 + 4 + 16;
+
+/// Whether the file that begins with `header` was derived from the log of this store.
+pub(crate) fn is_of_store(header: &[u8; NAMED_BY], store: StoreId) -> bool {
+    *header == *[MAGIC.as_slice(), &FORMAT.to_le_bytes(), &store].concat()
+}
+
 /// Vectors of a conversation, one behind the other.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Vectors {

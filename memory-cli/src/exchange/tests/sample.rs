@@ -103,7 +103,7 @@ pub(super) fn messages() -> impl Strategy<Value = Message> {
 /// What is appended for these messages: every second one keyed, weights, topics and relations among them.
 pub(super) fn drafts(messages: Vec<Message>) -> Vec<NodeDraft> {
     let draft = |(mut message, number): (Message, u16)| {
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             message.key = MessageKey::new(&format!("key {number}")).ok();
         }
         let at = Timestamp::from_millis(i64::from(number) * 1_000 - 2_500);
@@ -112,7 +112,7 @@ pub(super) fn drafts(messages: Vec<Message>) -> Vec<NodeDraft> {
             topics: (0..number % 3).map(|topic| format!("topic {topic}")).collect(),
             relates_to: (number > 1).then(|| Relation {
                 to: node(u64::from(number - 1)),
-                kind: if number % 2 == 0 { RelationKind::Correction } else { RelationKind::FollowUp },
+                kind: if number.is_multiple_of(2) { RelationKind::Correction } else { RelationKind::FollowUp },
             }),
             ..NodeDraft::new(message, at, u32::from(number) * 7)
         }
@@ -130,8 +130,8 @@ pub(super) fn summary(level: Level, span: (u64, u64), children: &[u64]) -> Event
         metadata: SummaryMetadata {
             importance: 1.0 / 3.0,
             topics: vec!["trains".into()],
-            has_decision: span.0 % 2 == 0,
-            has_code: span.0 % 2 == 1,
+            has_decision: span.0.is_multiple_of(2),
+            has_code: !span.0.is_multiple_of(2),
             line_count: u64::MAX,
         },
         written_by: WrittenBy { strategy: "sample".into(), version: "1".into() },
@@ -155,6 +155,39 @@ pub(super) fn fill(store: &dyn Store, messages: Vec<Message>) {
     record((1..=count).map(|number| summary(Level::Summary, (number, number), &[])).collect());
     record(vec![summary(Level::Meta, (1, 2), &[1, 2])]);
     record(vec![summary(Level::Archive, (1, 2), &[count + 1])]);
+}
+
+/// Every kind of block, and JSON that has to be quoted.
+pub(super) fn everything() -> Message {
+    let bytes = Media::Bytes { media_type: "image/png".into(), data: [0, 255, 7].as_slice().into() };
+    let text = Media::Text { media_type: "text/plain".into(), text: "words".into() };
+    let content = vec![
+        ContentBlock::Text("line one\nline \"two\"".into()),
+        ContentBlock::ToolUse { id: "t1".into(), name: "query".into(), input: json(r#"{"b" : 1.50, "a":[ ]}"#) },
+        ContentBlock::ToolUse { id: "t2".into(), name: "query".into(), input: json("{\n}") },
+        ContentBlock::ToolResult {
+            tool_use_id: "t1".into(),
+            content: vec![ContentBlock::Text("41 rows".into()), ContentBlock::Image(bytes.clone())],
+            is_error: true,
+        },
+        ContentBlock::ToolResult { tool_use_id: "t2".into(), content: Vec::new(), is_error: false },
+        ContentBlock::Image(Media::Url("https://example.com/a.png".into())),
+        ContentBlock::Document { title: Some("plan".into()), media: text },
+        ContentBlock::Document { title: None, media: bytes },
+        ContentBlock::Reasoning { text: "hm".into(), signature: Some("sig".into()) },
+        ContentBlock::Reasoning { text: "hm".into(), signature: None },
+        ContentBlock::Unknown(json(r#"{"type":"new", "n":1e400}"#)),
+        ContentBlock::Unknown(json(r#"{"type":"text","text":"no text block"}"#)),
+    ];
+    let metadata = [("session".to_owned(), json("3")), ("odd".to_owned(), json(r#"{"json_text":"1"}"#))];
+    Message {
+        role: Role::Assistant,
+        speaker: Some("Ann".into()),
+        content,
+        key: None,
+        metadata: metadata.into(),
+        keep_out_of_summaries: true,
+    }
 }
 
 /// A conversation of `count` plain messages.

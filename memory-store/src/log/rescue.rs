@@ -1,0 +1,138 @@
+//! What doctor, salvage, backup and restore share: their error, and files that are there whole or not at all.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use memory_core::StoreError;
+
+use super::{
+    failure::io_error,
+    media::{Access, Media, MediaFile},
+};
+
+/// Why a store could not be examined, salvaged, backed up or restored.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RescueError {
+    /// The store or its disk says no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What is made needs an empty directory.
+    #[error("{path} holds `{entry}` already: give a directory that is empty or not there yet")]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+        /// What is in it.
+        entry: String,
+    },
+    /// The directory lies inside of the store, or is the store.
+    #[error("{path} lies inside of the store: give a directory outside of it")]
+    Inside {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory holds something else than backups.
+    #[error("{path} holds no backup: {why}")]
+    NotABackup {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The directory holds the backup of another store.
+    #[error("{path} holds the backup of another store: give each store a directory of its own")]
+    OtherStore {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Somebody else backs up to this directory.
+    #[error("another backup to {path} is running")]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A file of the backup is not what was written there.
+    #[error("the backup is damaged: {path} {why}")]
+    DamagedBackup {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A part of the store is damaged that the backup holds whole, and would have lost.
+    #[error(
+        "{path} is damaged at byte {offset}, and the backup holds it from before: nothing was backed up; \
+         restore the backup, or salvage the store and back that up elsewhere"
+    )]
+    WouldLoseGood {
+        /// The file of the store.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+    },
+}
+
+impl RescueError {
+    /// Whether what is on disk is damaged.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_damage(),
+            other => matches!(other, Self::DamagedBackup { .. } | Self::WouldLoseGood { .. }),
+        }
+    }
+}
+
+/// Makes a directory that must be empty or not there yet, its name on disk.
+pub(crate) fn make_empty_dir(media: &dyn Media, path: &Path) -> Result<(), RescueError> {
+    match media.list(path) {
+        Ok(names) => match names.into_iter().next() {
+            Some(entry) => Err(RescueError::NotEmpty { path: path.to_owned(), entry }),
+            None => Ok(()),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make_dir(media, path),
+        Err(error) => Err(io_error("list", path)(error).into()),
+    }
+}
+
+/// Makes a directory with those above it, and syncs every name that it takes.
+pub(crate) fn make_dir(media: &dyn Media, path: &Path) -> Result<(), RescueError> {
+    let there = |dir: &Path| dir.as_os_str().is_empty() || media.list(dir).is_ok();
+    let missing = path.ancestors().take_while(|dir| !there(dir)).count();
+    media.create_dir_all(path).map_err(io_error("create", path))?;
+    for made in path.ancestors().take(missing) {
+        if let Some(parent) = made.parent() {
+            sync_dir(media, parent)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn sync_dir(media: &dyn Media, path: &Path) -> Result<(), RescueError> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    Ok(media.sync_dir(path).map_err(io_error("sync", path))?)
+}
+
+/// Makes the file `name` in `dir`: it gets its name when `fill` has written all of it and it is synced. The
+/// name itself is synced with the directory, by whoever called.
+pub(crate) fn make_file(
+    media: &dyn Media,
+    dir: &Path,
+    name: &str,
+    fill: impl FnOnce(&dyn MediaFile) -> Result<(), RescueError>,
+) -> Result<(), RescueError> {
+    let (temporary, path) = (dir.join(format!("{name}.tmp")), dir.join(name));
+    let file = media.open(&temporary, Access::Create).map_err(io_error("create", &temporary))?;
+    fill(&*file)?;
+    file.sync_all().map_err(io_error("sync", &temporary))?;
+    media.rename(&temporary, &path).map_err(io_error("create", &path))?;
+    Ok(())
+}
+
+/// [`make_file`] of these bytes.
+pub(crate) fn write_file(media: &dyn Media, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), RescueError> {
+    let path = dir.join(name);
+    make_file(media, dir, name, |file| Ok(file.write_at(bytes, 0).map_err(io_error("write", &path))?))
+}

@@ -1,0 +1,137 @@
+//! The files of a store that may be damaged: which they are, and whose.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
+
+use memory_core::StoreError;
+
+use super::Spot;
+use crate::log::{
+    directory::Directory,
+    failure::io_error,
+    frame::StoreId,
+    media::{Access, Media},
+    rescue::RescueError,
+    segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_number},
+};
+
+/// Longest image of a segment that is read: no segment is longer than the largest that the options allow.
+const MOST_SEGMENT_BYTES: usize = 1 << 30;
+const READ_AT_ONCE: usize = 4 << 20;
+
+/// A store as its files show it.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) id: StoreId,
+    /// By number.
+    pub(super) segments: Vec<SourceSegment>,
+    /// What is wrong with files as a whole.
+    pub(super) spots: Vec<Spot>,
+    /// Files that were never finished.
+    pub(crate) leftovers: Vec<PathBuf>,
+}
+
+/// A segment, by the number that its header has, or its name where the header is damaged.
+#[derive(Debug)]
+pub(super) struct SourceSegment {
+    pub(super) number: u32,
+    pub(super) path: PathBuf,
+}
+
+impl SourceSegment {
+    pub(super) fn open(&self, media: &dyn Media) -> io::Result<Segment> {
+        Ok(Segment::new(self.number, &self.path, media.open(&self.path, Access::Read)?))
+    }
+}
+
+impl Source {
+    /// Looks at the files of the store in `path`. Nothing is locked and nothing written.
+    ///
+    /// Where `FORMAT` is lost or damaged, the store's name is that which most of its segments have.
+    pub(crate) fn find(media: &dyn Media, path: &Path) -> Result<Self, RescueError> {
+        let log = path.join("log");
+        let format = Directory::open(media, path);
+        if let Err(error @ (StoreError::NewerFormat { .. } | StoreError::Io { .. })) = format {
+            return Err(error.into());
+        }
+        let names = match media.list(&log) {
+            Ok(names) => names,
+            // Without a log, what is wrong with `FORMAT` says more.
+            Err(error) => return Err(format.err().unwrap_or_else(|| io_error("list", &log)(error)).into()),
+        };
+        let leftovers = names.iter().filter(|name| name.ends_with(".tmp")).map(|name| log.join(name)).collect();
+        let mut files = Vec::new();
+        for name in names {
+            let Some(number) = segment_number(&name) else { continue };
+            let file = SourceSegment { number, path: log.join(&name) };
+            let header = file.open(media).and_then(|open| {
+                let mut scratch = Vec::new();
+                Ok(SegmentHeader::parse(open.bytes(0, SEGMENT_HEADER as usize, &mut scratch)?).ok())
+            });
+            files.push((file, header.unwrap_or_default()));
+        }
+        let mut spots = Vec::new();
+        let id = match format {
+            Ok(directory) => directory.id,
+            Err(error) => {
+                let Some(id) = named_most(files.iter().filter_map(|(_, header)| Some(header.as_ref()?.store))) else {
+                    return Err(error.into());
+                };
+                spots.push(spot(&path.join("FORMAT"), 0, format!("{error}; the segments tell whose they are")));
+                id
+            }
+        };
+        let mut source = Self { path: path.to_owned(), id, segments: Vec::new(), spots, leftovers };
+        files.into_iter().for_each(|(file, header)| source.add(file, header));
+        source.segments.sort_by(|a, b| (a.number, &a.path).cmp(&(b.number, &b.path)));
+        if source.segments.is_empty() {
+            source.spots.push(spot(&log, 0, "it holds no segment".to_owned()));
+        }
+        Ok(source)
+    }
+
+    fn add(&mut self, file: SourceSegment, header: Option<SegmentHeader>) {
+        match header {
+            Some(header) if header.store != self.id => {
+                let why = "the segment belongs to another store".to_owned();
+                self.spots.push(Spot { hides: true, ..spot(&file.path, u64::from(SEGMENT_HEADER), why) });
+            }
+            Some(header) if header.number != file.number => {
+                let why = format!("the file has the name of another segment: it is segment {}", header.number);
+                self.spots.push(spot(&file.path, 0, why));
+                self.segments.push(SourceSegment { number: header.number, ..file });
+            }
+            _ => self.segments.push(file),
+        }
+    }
+}
+
+fn spot(path: &Path, bytes: u64, why: String) -> Spot {
+    Spot { path: path.to_owned(), offset: 0, bytes, why, conversation: None, node: None, hides: false }
+}
+
+fn named_most(ids: impl Iterator<Item = StoreId>) -> Option<StoreId> {
+    let mut votes: BTreeMap<StoreId, usize> = BTreeMap::new();
+    ids.for_each(|id| *votes.entry(id).or_default() += 1);
+    votes.into_iter().max_by_key(|(_, votes)| *votes).map(|(id, _)| id)
+}
+
+/// All of a segment, as far as one can reach.
+pub(crate) fn read_image(segment: &Segment) -> io::Result<Vec<u8>> {
+    let (mut bytes, mut scratch) = (Vec::new(), Vec::new());
+    while bytes.len() < MOST_SEGMENT_BYTES {
+        let at = bytes.len();
+        let more = READ_AT_ONCE.min(MOST_SEGMENT_BYTES - at);
+        let offset = u32::try_from(at).unwrap_or(u32::MAX);
+        let read = segment.bytes(offset, more, &mut scratch)?;
+        bytes.extend_from_slice(read);
+        if read.len() < more {
+            break;
+        }
+    }
+    Ok(bytes)
+}
