@@ -5,8 +5,9 @@ use std::{error::Error, process::ExitCode};
 use memory_core::{EmbedError, RetrieveError, StoreError};
 use memory_hooks::MemoryError;
 use memory_search::FindError;
+use memory_store::ExchangeError;
 
-use crate::{exchange::ExchangeError, runtime::OpenError};
+use crate::runtime::OpenError;
 
 /// A mistake in the words of the command.
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,6 @@
 mod cli;
 mod commands;
 mod config;
-pub mod exchange;
 mod failure;
 pub mod import;
 mod output;

@@ -9,6 +9,7 @@ use std::{
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Store};
+use memory_store::Exported;
 use serde_json::json;
 use tempfile::NamedTempFile;
 
@@ -16,7 +17,6 @@ use super::resolve;
 use crate::{
     Access,
     cli::Globals,
-    exchange::{self, Exported},
     failure::Usage,
     open,
     output::{Output, grouped},
@@ -48,7 +48,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         None => {
             let id = args.conversation.id(store).await?;
             let mut out = standard_output(output);
-            let done = exchange::export(store, &id, &mut out, &output.bar("exporting")).await?;
+            let done = memory_store::export(store, &id, &mut out, &output.bar("exporting")).await?;
             output.note(&words(&done));
             return Ok(());
         }
@@ -82,7 +82,7 @@ async fn to_file(store: &dyn Store, id: &ConversationId, path: &Path, output: Ou
     };
     let mut file = NamedTempFile::new_in(directory).with_context(cannot_write)?;
     let bar = output.bar("exporting");
-    let exported = exchange::export(store, id, &mut BufWriter::new(&mut file), &bar).await?;
+    let exported = memory_store::export(store, id, &mut BufWriter::new(&mut file), &bar).await?;
     bar.finish();
     file.as_file().sync_all().with_context(cannot_write)?;
     file.persist(path).with_context(cannot_write)?;

@@ -11,12 +11,12 @@ use anyhow::Context as _;
 use clap::{Args as ClapArgs, ValueEnum};
 use memory_core::{ConversationId, Message, Progress, Timestamp};
 use memory_hooks::{ConversationStats, Memory, SystemClock};
+use memory_store::ExportFile;
 use serde_json::json;
 
 use crate::{
     Access,
     cli::Globals,
-    exchange::ExportFile,
     failure::Usage,
     import::{ImportedConversation, eval, jsonl},
     open,

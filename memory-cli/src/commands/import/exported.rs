@@ -3,12 +3,12 @@
 use std::{io, path::Path};
 
 use memory_core::{ConversationId, Store, Verification};
+use memory_store::{ExchangeError, ExportFile, ImportedExport};
 use serde_json::{Value, json};
 
 use crate::{
     Runtime,
     commands::verify,
-    exchange::{self, ExchangeError, ExportFile, ImportedExport},
     failure::Damage,
     output::{Output, grouped},
 };
@@ -38,7 +38,7 @@ pub(super) async fn import(
     output: Output,
 ) -> anyhow::Result<Restored> {
     let bar = output.bar("importing");
-    let imported = exchange::import(&*runtime.store, file, name, &bar).await?;
+    let imported = memory_store::import(&*runtime.store, file, name, &bar).await?;
     bar.finish();
     let mut notices = Vec::new();
     if imported.orphaned_summaries > 0 {

@@ -15,7 +15,7 @@ pub enum ExchangeError {
     #[error("cannot write the export")]
     Write(#[source] io::Error),
     /// The messages that the store gives back are not those that its leaves were made of.
-    #[error("the messages of `{conversation}` do not give its root: run `memory verify`")]
+    #[error("the messages of `{conversation}` do not give its root: verify the store")]
     Damaged {
         /// The conversation.
         conversation: ConversationId,
@@ -68,7 +68,7 @@ pub enum ExchangeError {
     /// The conversation is there already and says something else.
     #[error(
         "`{conversation}` is there already and differs from {file} at node {node}: nothing was imported; \
-         give it another name by --as"
+         another name would do"
     )]
     Differs {
         /// The conversation.
