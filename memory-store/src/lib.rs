@@ -32,7 +32,8 @@ mod vector;
 
 pub use exchange::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};
 pub use log::{
-    Checkup, ConversationLabel, Damage, Diagnosis, Finding, LogOptions, LogStore, LostBlocks, LostNodes, OpenReport,
-    ReadAt, RescueError, SalvageReport, SqueezeError, SqueezeOptions, Squeezed, TornTail, examine, salvage, squeeze,
+    BackupCheck, BackupReport, Checkup, ConversationLabel, Damage, Diagnosis, Finding, LogOptions, LogStore,
+    LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
+    Squeezed, TornTail, check_backup, examine, restore, salvage, squeeze,
 };
 pub use vector::ExactIndex;

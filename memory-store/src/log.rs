@@ -1,5 +1,6 @@
 //! The append-only log: segments of frames, one writer thread, readers that never wait for it.
 
+mod backup;
 mod batch;
 mod checkpoint;
 mod codec;
@@ -36,6 +37,7 @@ mod tests;
 mod verify;
 mod writer;
 
+pub use backup::{BackupCheck, BackupReport, RestoreReport, check_backup, restore};
 pub use doctor::{Checkup, ConversationLabel, Diagnosis, Finding, examine};
 pub(crate) use frame::StoreId;
 pub(crate) use leaves::Leaves;

@@ -140,7 +140,8 @@ pub(crate) fn format_text(id: StoreId) -> String {
     format!("{body}crc32c {:08x}\n", crc32c::crc32c(body.as_bytes()))
 }
 
-fn parse_id(hex: &str) -> Option<StoreId> {
+/// The name of a store, from its hexadecimal digits.
+pub(crate) fn parse_id(hex: &str) -> Option<StoreId> {
     let number = u128::from_str_radix(hex, 16).ok()?;
     (hex.len() == 32).then(|| number.to_be_bytes())
 }

@@ -1,6 +1,6 @@
 //! Reading records back from where they stand.
 
-use std::{ops::Range, path::Path};
+use std::{io::ErrorKind, ops::Range, path::Path};
 
 use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError, Summary};
 
@@ -159,7 +159,11 @@ impl<'s> Reader<'s> {
     fn fill(&mut self, segment: &Segment, location: Location, length: usize) -> Result<(), StoreError> {
         self.at = None;
         let read = segment.bytes(location.offset, length, &mut self.window);
-        read.map_err(|source| StoreError::Io { action: "read", path: segment.path().to_owned(), source })?;
+        read.map_err(|source| match source.kind() {
+            // The file was read, and what it holds of a compressed segment is wrong.
+            ErrorKind::InvalidData => damaged(segment.path(), location, source.to_string()),
+            _ => StoreError::Io { action: "read", path: segment.path().to_owned(), source },
+        })?;
         self.at = Some(location);
         Ok(())
     }

@@ -149,12 +149,16 @@ fn read_segment(
         Some(segment) => segment.clone(),
         None => open_segment(media, log, number, sealed)?,
     };
+    if segment.is_squeezed() && !sealed && mode == Mode::Write {
+        let why = "only a sealed segment is compressed: the one behind it is missing".into();
+        return Err(StoreError::Damaged { path, offset: 0, why });
+    }
     let mut bytes = segment.image_from(base).map_err(io_error("read", &path))?;
     if let Some(limit) = limit {
         bytes.truncate(limit.saturating_sub(base) as usize);
     }
-    // Up to the limit everything was on disk: none of it is torn.
-    let complete = sealed || limit.is_some();
+    // Up to the limit everything was on disk: none of it is torn. Nor is a compressed segment.
+    let complete = sealed || limit.is_some() || segment.is_squeezed();
     let proven = proven.unwrap_or_default();
     let read = match begun {
         Some(_) => state.replay_more(&segment, &bytes, complete, proven, &mut |_, _, _| ()),
@@ -171,7 +175,7 @@ pub(crate) fn open_segment(media: &dyn Media, log: &Path, number: u32, sealed: b
     let path = segment_path(log, number);
     let file = media.open(&path, Access::Read).map_err(io_error("open", &path))?;
     let segment = Segment::new(number, &path, file);
-    Ok(if sealed { segment.sealed() } else { segment })
+    Ok(if sealed || segment.is_squeezed() { segment.sealed() } else { segment })
 }
 
 /// Cuts what stands behind the end of the log and writes everything that is not proven to be on disk once more.

@@ -97,7 +97,7 @@ impl Default for LogOptions {
 /// Dropping the store waits for what was let in to be written.
 #[derive(Debug)]
 pub struct LogStore {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     report: OpenReport,
     /// The writer thread of a store that was opened for writing.
     writer: Option<JoinHandle<()>>,
