@@ -30,8 +30,6 @@ use manifest::{Entry, FILES, MANIFEST, Manifest};
 pub(crate) use restore::restore_on;
 pub use restore::{BackupCheck, RestoreReport, check_backup, restore};
 
-/// Who backs up to a directory holds a lock on this file.
-
 const AT_ONCE: usize = 1 << 20;
 
 /// What a backup did.
@@ -112,8 +110,10 @@ pub(crate) fn backup_on(
     let lengths = lengths(&segments, end).map_err(|(path, error)| io_error("read", &path)(error))?;
     let total = lengths.iter().sum();
     let mut done = 0;
-    for (segment, length) in segments.iter().zip(lengths) {
-        backup.segment(shared, segment, length, &|read| progress.report(done + read, total))?;
+    for (index, (segment, length)) in segments.iter().zip(lengths).enumerate() {
+        // What stands behind the end of the log is nobody's.
+        let end = if index + 1 == segments.len() { end } else { u32::MAX };
+        backup.segment(shared, segment, (length, end), &|read| progress.report(done + read, total))?;
         done += length;
     }
     let segment = segments.last().map_or(0, Segment::number);
@@ -186,14 +186,14 @@ impl Backup<'_> {
         &mut self,
         shared: &Shared,
         segment: &Segment,
-        length: u64,
+        (length, end): (u64, u32),
         progress: &dyn Fn(u64),
     ) -> Result<(), RescueError> {
         let path = segment.path();
         let hash = hash(segment.file(), length, progress).map_err(io_error("read", path))?;
         let entry = Entry { hash, bytes: length, path: format!("log/{}", segment_name(segment.number())) };
         if !self.has(&entry)
-            && let Some(damage) = damage(shared, segment, length)?
+            && let Some(damage) = damage(shared, segment, end)?
         {
             // A good copy is not given up for a bad one.
             if self.earlier.as_ref().is_some_and(|earlier| earlier.files.iter().any(|file| file.path == entry.path)) {
@@ -253,13 +253,11 @@ impl Backup<'_> {
     }
 }
 
-/// The first damage in what is to be copied of a segment.
-fn damage(shared: &Shared, segment: &Segment, length: u64) -> Result<Option<Damage>, RescueError> {
+/// The first damage in a segment, as far as it is to be copied.
+fn damage(shared: &Shared, segment: &Segment, end: u32) -> Result<Option<Damage>, RescueError> {
     let path = segment.path();
     let mut image = super::survey::read_image(segment).map_err(io_error("read", path))?;
-    if !segment.is_squeezed() {
-        image.truncate(usize::try_from(length).unwrap_or(usize::MAX));
-    }
+    image.truncate(end as usize);
     let noted = |offset, bytes, why: &str| {
         let (path, why) = (path.to_owned(), why.to_owned());
         Some(Damage { path, offset, bytes, why, conversation: None })

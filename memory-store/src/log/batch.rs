@@ -88,7 +88,7 @@ impl Pending {
         }
         let (mut changes, mut appended) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
         for PreparedMessage { record, outline, importance, keyed } in messages {
-            if let Some((key, message)) = &keyed
+            if let Some((key, message)) = keyed.as_deref()
                 && let Some(node) = view.keyed(key, message)?
             {
                 rewritten.get_or_insert_with(|| prepared.until(record.start));
@@ -97,9 +97,9 @@ impl Pending {
             }
             let start = record.start;
             let location = within_frame(rewritten.as_mut().map_or(start, |payload| payload.push(prepared.get(record))));
-            let key = keyed.as_ref().map(|(key, _)| state.key_hash(key.as_str()));
+            let key = keyed.as_ref().map(|keyed| state.key_hash(keyed.0.as_str()));
             changes.push(Change::Node { outline, importance, location, key });
-            let node = view.add_node(keyed);
+            let node = view.add_node(keyed.map(|keyed| *keyed));
             appended.push(Appended { node, is_new: true });
         }
         if changes.is_empty() {

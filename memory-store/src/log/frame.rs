@@ -170,6 +170,8 @@ pub(crate) struct Payload {
     bytes: Vec<u8>,
 }
 
+/// Room behind a frame, for zeros to the end of a page.
+const ROOM_BEHIND: usize = 4 << 10;
 /// A frame of at least this many bytes is handed on, a smaller one is copied.
 const WORTH_KEEPING: usize = 64 << 10;
 
@@ -182,9 +184,15 @@ impl Default for Payload {
 impl Payload {
     /// An empty one with room for records of so many bytes.
     pub(crate) fn with_capacity(records: usize) -> Self {
-        let mut bytes = Vec::with_capacity(FRAME_HEADER + records);
-        bytes.resize(FRAME_HEADER, 0);
-        Self { bytes }
+        Self::within(Vec::new(), records)
+    }
+
+    /// As [`Self::with_capacity`], in memory that is there already.
+    pub(crate) fn within(mut buffer: Vec<u8>, records: usize) -> Self {
+        buffer.clear();
+        buffer.reserve(FRAME_HEADER + records + ROOM_BEHIND);
+        buffer.resize(FRAME_HEADER, 0);
+        Self { bytes: buffer }
     }
 
     /// Adds finished records, and says where in the frame they stand.
@@ -221,15 +229,17 @@ impl Payload {
         out.extend_from_slice(payload);
     }
 
-    /// As [`Self::finish`], but a large frame becomes `out` itself where that is empty.
-    pub(crate) fn finish_into(mut self, header: &FrameHeader, place: &Place, out: &mut Vec<u8>) {
+    /// As [`Self::finish`], but a large frame becomes `out` itself where that is empty. Gives back memory that is
+    /// not needed any more.
+    pub(crate) fn finish_into(mut self, header: &FrameHeader, place: &Place, out: &mut Vec<u8>) -> Vec<u8> {
         if !out.is_empty() || self.bytes.len() < WORTH_KEEPING {
-            return self.finish(header, place, out);
+            self.finish(header, place, out);
+            return self.bytes;
         }
         if let Some((room, payload)) = self.bytes.split_first_chunk_mut::<FRAME_HEADER>() {
             *room = header.encode(place, crc32c::crc32c(payload));
         }
-        *out = self.bytes;
+        std::mem::replace(out, self.bytes)
     }
 }
 

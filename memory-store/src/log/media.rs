@@ -5,8 +5,9 @@ mod map;
 mod shared;
 #[cfg(test)]
 pub(crate) mod sim;
+mod zeros;
 
-use std::{fmt, io, path::Path};
+use std::{fmt, io, ops::Range, path::Path};
 
 pub(crate) use disk::Disk;
 pub(crate) use map::Map;
@@ -68,6 +69,8 @@ pub(crate) trait MediaFile: fmt::Debug + Send + Sync {
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Writes zeros, `range` being at the end of the file or behind it.
+    fn write_zeros(&self, range: Range<u64>) -> io::Result<()>;
     fn set_size(&self, size: u64) -> io::Result<()>;
     /// The contents in memory, without a copy; `None` where the file system cannot do that. Only for a file that
     /// nobody changes in place or cuts any more.

@@ -1,6 +1,9 @@
 //! Messages hashed and encoded, ready to be given their place.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 use memory_core::{LeafHasher, Message, MessageKey, NodeDraft, NodeId, NodeOutline, NodeProof, Salt};
 
@@ -27,12 +30,12 @@ pub(crate) struct PreparedMessage {
     pub(crate) outline: NodeOutline,
     pub(crate) importance: f32,
     /// The message itself where it has a key, to compare it with what is stored under that key.
-    pub(crate) keyed: Option<(MessageKey, Message)>,
+    pub(crate) keyed: Option<Box<(MessageKey, Message)>>,
 }
 
 impl Prepared {
     /// Hashes and encodes a batch; each message brings its salt or else gets the one at its place.
-    pub(crate) fn new(batch: Vec<NodeDraft>, salts: &[Salt]) -> Result<Self, CodecError> {
+    pub(crate) fn new(batch: Vec<NodeDraft>, salts: &[Salt], buffers: &Buffers) -> Result<Self, CodecError> {
         for draft in &batch {
             check_depth(&draft.message)?;
             check_weight(draft.importance)?;
@@ -41,7 +44,7 @@ impl Prepared {
         let salted = batch.iter().zip(&salts).map(|(draft, salt)| (salt, &draft.message, draft.at));
         let leaves = LeafHasher::default().leaves(salted);
         let bytes = batch.iter().map(|draft| draft.message.text_bytes() + USUAL_OVERHEAD).sum();
-        let mut payload = Payload::with_capacity(bytes);
+        let mut payload = Payload::within(buffers.take(), bytes);
         let mut messages = Vec::with_capacity(batch.len());
         for (draft, (salt, leaf)) in batch.into_iter().zip(salts.into_iter().zip(leaves)) {
             let stored = StoredMessage::of(draft, NodeProof { salt, leaf });
@@ -50,7 +53,7 @@ impl Prepared {
             // An outline holds no number; which one the node gets is known later.
             let node = stored.into_node(NodeId::FIRST);
             let (outline, importance) = (NodeOutline::of(&node), node.importance);
-            let keyed = node.message.key.clone().map(|key| (key, node.message));
+            let keyed = node.message.key.clone().map(|key| Box::new((key, node.message)));
             messages.push(PreparedMessage { record: start..payload.frame_bytes(), outline, importance, keyed });
         }
         Ok(Self { payload, messages })
@@ -59,6 +62,31 @@ impl Prepared {
     /// Bytes that they take in the log.
     pub(crate) fn bytes(&self) -> usize {
         self.payload.frame_bytes() - FRAME_HEADER
+    }
+}
+
+/// Memory of written frames, for frames to come: a fresh allocation of this size costs more than what is done in it.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers(Mutex<Vec<Vec<u8>>>);
+
+/// What is kept at most: this many buffers, none larger than this.
+const MOST_BUFFERS: usize = 8;
+const LARGEST_BUFFER: usize = 1 << 20;
+
+impl Buffers {
+    /// An empty buffer.
+    pub(crate) fn take(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    pub(crate) fn give(&self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        if (1..=LARGEST_BUFFER).contains(&buffer.capacity()) {
+            let mut buffers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if buffers.len() < MOST_BUFFERS {
+                buffers.push(buffer);
+            }
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
     horizon::Horizon,
     leaves::Leaves,
     media::{Access, Disk, Media},
-    prepared::Prepared,
+    prepared::{Buffers, Prepared},
     reader::Reader,
     recovery::{Mode, OpenReport, Recovered, recover},
     shared::Shared,
@@ -296,12 +296,12 @@ fn report(recovered: &Recovered, created: bool) -> OpenReport {
 }
 
 /// Gives each message a salt unless it brings one, hashes and encodes them.
-fn prepare(id: &ConversationId, batch: Vec<NodeDraft>) -> Result<Prepared, StoreError> {
+fn prepare(id: &ConversationId, batch: Vec<NodeDraft>, buffers: &Buffers) -> Result<Prepared, StoreError> {
     const SALT: usize = size_of::<Salt>();
     let mut random = vec![0; batch.len() * SALT];
     fill_random(&mut random)?;
     let (salts, _) = random.as_chunks::<SALT>();
-    Prepared::new(batch, salts).map_err(|error| invalid(id, error))
+    Prepared::new(batch, salts, buffers).map_err(|error| invalid(id, error))
 }
 
 impl Store for LogStore {
@@ -314,7 +314,7 @@ impl Store for LogStore {
             if batch.is_empty() {
                 return Ok(Vec::new());
             }
-            let batch = prepare(conversation, batch)?;
+            let batch = prepare(conversation, batch, &self.shared.buffers)?;
             let bytes = batch.bytes();
             let conversation = conversation.clone();
             self.write(bytes, |reply| Request::Append { conversation, batch, reply }).await

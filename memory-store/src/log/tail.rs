@@ -13,7 +13,7 @@ const LEAST_AHEAD: u64 = 64 << 10;
 const MOST_AHEAD: u64 = 8 << 20;
 /// What a new segment holds at once: its header and zeros to the end of a page.
 const FIRST_BYTES: usize = 4 << 10;
-const ZEROS: &[u8] = &[0; 64 << 10];
+const PAGE: u64 = 4 << 10;
 
 /// The active segment.
 #[derive(Debug)]
@@ -42,6 +42,12 @@ pub(crate) fn create_segment(media: &dyn Media, log: &Path, header: &SegmentHead
 }
 
 impl Tail {
+    /// Where a write of everything up to `until` had best end: with its page, in zeros over zeros. A page that is
+    /// written in part is first read, as zeros written ahead are not in the page cache.
+    pub(crate) fn end_of_page(&self, until: u64) -> u64 {
+        until.next_multiple_of(PAGE).min(self.allocated).max(until)
+    }
+
     /// Makes sure that the file reaches to `until`, so that writing there changes no metadata and cannot run
     /// out of space. On failure the file keeps its size.
     pub(crate) fn reserve(&mut self, until: u64, segment_bytes: u32) -> Result<(), Failure> {
@@ -52,12 +58,7 @@ impl Tail {
         let goal = (self.allocated + ahead).min(u64::from(segment_bytes)).max(until);
         let file = self.segment.file();
         let extend = || {
-            let mut at = self.allocated;
-            while at < goal {
-                let bytes = usize::try_from(goal - at).unwrap_or(usize::MAX).min(ZEROS.len());
-                file.write_at(ZEROS.get(..bytes).unwrap_or(ZEROS), at)?;
-                at += bytes as u64;
-            }
+            file.write_zeros(self.allocated..goal)?;
             file.sync_all()
         };
         if let Err(error) = extend() {

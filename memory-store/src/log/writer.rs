@@ -342,7 +342,8 @@ impl Writer {
         frame.locate(Location { segment: segment.number(), offset });
         let PlannedFrame { payload, nodes_before, changes, .. } = frame;
         let place = segment.place(self.shared.directory.id, offset);
-        payload.finish_into(&header, &place, &mut self.group.bytes);
+        let free = payload.finish_into(&header, &place, &mut self.group.bytes);
+        self.shared.buffers.give(free);
         self.group.applied.push(Applied { conversation: number, opened, nodes_before, changes });
         Ok(())
     }
@@ -355,9 +356,10 @@ impl Writer {
     /// Puts the group on disk, shows it to readers, and answers.
     fn commit(&mut self) -> Result<(), Failure> {
         let Group { mut bytes, applied, answers } = mem::take(&mut self.group);
-        let written = if bytes.is_empty() { Ok(()) } else { self.write(&bytes) };
+        let length = bytes.len();
+        let written = if bytes.is_empty() { Ok(()) } else { self.write(&mut bytes) };
         match &written {
-            Ok(()) => self.publish(applied, bytes.len()),
+            Ok(()) => self.publish(applied, length),
             Err(failure) => tracing::error!(why = failure.why(), "a commit group was not written"),
         }
         for answer in answers {
@@ -370,11 +372,14 @@ impl Writer {
         written
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Writes frames behind the end, and zeros behind them, which `bytes` are given.
+    fn write(&mut self, bytes: &mut Vec<u8>) -> Result<(), Failure> {
         let until = u64::from(self.tail.end) + bytes.len() as u64;
         self.shared.horizon.iter().for_each(|horizon| horizon.begin(self.name));
         let reserved = self.tail.reserve(until, self.options.segment_bytes);
         reserved.map_err(|failure| self.poison_unless_full(failure))?;
+        let zeros = self.tail.end_of_page(until) - until;
+        bytes.resize(bytes.len() + usize::try_from(zeros).unwrap_or(0), 0);
         let file = self.tail.segment.file();
         if let Err(error) = file.write_at(bytes, u64::from(self.tail.end)) {
             let failure = Failure::new("write", self.tail.segment.path(), &error);

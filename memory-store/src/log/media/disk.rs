@@ -3,11 +3,12 @@
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io,
+    ops::Range,
     os::unix::fs::FileExt,
     path::Path,
 };
 
-use super::{Access, DirLock, Map, Media, MediaFile, Words, shared::SharedWords};
+use super::{Access, DirLock, Map, Media, MediaFile, Words, shared::SharedWords, zeros};
 
 /// The operating system's files.
 #[derive(Debug)]
@@ -90,6 +91,10 @@ impl MediaFile for File {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         FileExt::write_all_at(self, bytes, offset)
+    }
+
+    fn write_zeros(&self, range: Range<u64>) -> io::Result<()> {
+        zeros::write(self, range)
     }
 
     fn set_size(&self, size: u64) -> io::Result<()> {

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
+    ops::Range,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard,
@@ -442,6 +443,14 @@ impl MediaFile for SimHandle {
             return Err(error);
         }
         disk.write(self.file, Write::Bytes(at, bytes.to_vec()));
+        Ok(())
+    }
+
+    fn write_zeros(&self, range: Range<u64>) -> io::Result<()> {
+        const AT_ONCE: u64 = 64 << 10;
+        for start in range.clone().step_by(AT_ONCE as usize) {
+            self.write_at(&vec![0; usize::try_from((range.end - start).min(AT_ONCE)).unwrap()], start)?;
+        }
         Ok(())
     }
 
