@@ -2,7 +2,8 @@
 //!
 //! [`LogStore`] keeps conversations for ever: an append returns when it is on disk, a crash loses nothing that
 //! was acknowledged, and damage is found, named and read around. [`ExactIndex`] is a cache of vectors: losing
-//! it loses time, never data. `docs/format.md` defines every byte of both.
+//! it loses time, never data. [`export`] writes a conversation of any store as lines of JSON, [`import`] brings it back
+//! to the same Merkle root. `docs/format.md` defines every byte of all of them.
 //!
 //! Non-goals: deciding what to keep or show (that is `memory-core`), embedding, searching by words.
 //!

@@ -59,6 +59,8 @@ pub(crate) struct Recovered {
     pub(crate) torn: Option<TornTail>,
     /// Where the checkpoint that was read ends; the beginning of the log when there was none.
     pub(crate) checkpoint: Location,
+    /// What was known to be on disk.
+    pub(crate) durable: Option<Location>,
 }
 
 /// Whether the log may be changed.
@@ -120,7 +122,7 @@ pub(crate) fn recover(
     if let Some(TornTail { path, offset, bytes }) = &torn {
         tracing::warn!(path = %path.display(), offset, bytes, "the log ended in a write that was cut short");
     }
-    Ok(Recovered { state, torn, checkpoint })
+    Ok(Recovered { state, torn, checkpoint, durable })
 }
 
 /// How a segment is read.

@@ -52,10 +52,13 @@ impl Shared {
         media: Arc<dyn Media>,
         queue_bytes: usize,
         horizon: Option<Horizon>,
-        state: State,
+        recovered: Recovered,
         generation: u64,
     ) -> Self {
-        let position = AtomicU64::new(Durable::position(state.cursor.end));
+        let Recovered { state, durable, .. } = recovered;
+        // What is missing of what was on disk is damage, and need not be looked for again.
+        let seen = state.cursor.end.max(durable.unwrap_or_default());
+        let position = AtomicU64::new(Durable::position(seen));
         Self {
             directory,
             media,

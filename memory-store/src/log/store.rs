@@ -146,7 +146,7 @@ impl LogStore {
             }
         };
         let report = report(&recovered, false);
-        let shared = Shared::new(directory, media, 0, horizon, recovered.state, generation);
+        let shared = Shared::new(directory, media, 0, horizon, recovered, generation);
         Ok(Self { shared: Arc::new(shared), report, writer: None, may_write: false, lock_timeout: Duration::ZERO })
     }
 
@@ -159,8 +159,8 @@ impl LogStore {
         let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
         let recovered = recover(&*media, &directory, Mode::Write, durable)?;
         let report = report(&recovered, created);
-        let Recovered { state, checkpoint, .. } = recovered;
-        let shared = Arc::new(Shared::new(directory, media, queue_bytes, horizon, state, generation));
+        let checkpoint = recovered.checkpoint;
+        let shared = Arc::new(Shared::new(directory, media, queue_bytes, horizon, recovered, generation));
         let options = WriterOptions { segment_bytes, checkpoint_bytes, lock_timeout };
         let writer = Writer::new(Arc::clone(&shared), lock, options, checkpoint)?;
         let thread = thread::Builder::new().name("memory-log".into()).spawn(move || writer.run());

@@ -1,5 +1,7 @@
 //! What a compressed segment gives back, and what damage to it costs.
 
+mod store;
+
 use std::{
     fs, io,
     ops::Range,

@@ -14,16 +14,18 @@ use memory_core::{Store, StoreError};
 
 use super::{
     sample::{Request, Shown, all, draft, id, model, perform, requests, shown, tiny_segments},
-    wreck::{files_in, segment},
+    wreck::{files_in, segment, store_id},
 };
 use crate::{
     BackupReport, LogStore, RescueError, check_backup,
     log::{
         backup::{backup_on, restore_on},
+        frame::{FrameHeader, Payload, Place},
         media::{
             Disk, Media,
             sim::{Fault, SimDisk, Unsynced},
         },
+        segment::SEGMENT_HEADER,
     },
     restore,
 };
@@ -355,8 +357,18 @@ fn a_segment_that_was_rewritten_is_copied_anew() {
     store.backup(&backup, &()).unwrap();
     drop(store);
     let file = path.join(segment(1));
-    let squeezed = crate::squeeze(&fs::read(&file).unwrap(), &crate::SqueezeOptions::default()).unwrap();
-    fs::write(&file, squeezed).unwrap();
+    // The same records in the same places, in other frames.
+    let (bytes, id) = (fs::read(&file).unwrap(), store_id(&files_in(&path)));
+    let mut rewritten = bytes[..SEGMENT_HEADER as usize].to_vec();
+    while rewritten.len() < bytes.len() {
+        let place = Place { store: id, segment: 1, offset: u32::try_from(rewritten.len()).unwrap() };
+        let (header, records) = FrameHeader::parse(&bytes[rewritten.len()..], &place).unwrap();
+        let mut payload = Payload::default();
+        payload.push(records);
+        payload.finish(&FrameHeader { durable: SEGMENT_HEADER, ..header }, &place, &mut rewritten);
+    }
+    assert_ne!(rewritten, bytes);
+    fs::write(&file, rewritten).unwrap();
     let store = open(&path);
     let report = store.backup(&backup, &()).unwrap();
     assert_eq!((report.copied, report.removed, report.damage), (1, 1, vec![]));

@@ -128,3 +128,24 @@ fn a_compressed_segment_that_became_the_last_is_never_cut() {
     assert_eq!(nodes(&LogStore::open_read_only(directory.path()).unwrap()), before);
     assert_eq!(fs::read(segment(&directory, 3)).unwrap(), file);
 }
+
+#[test]
+fn what_is_whole_of_a_damaged_compressed_segment_is_salvaged() {
+    let directory = filled();
+    let before = nodes(&LogStore::open(directory.path()).unwrap());
+    for number in 1..=3 {
+        compress(&directory, number);
+    }
+    let path = segment(&directory, 2);
+    let mut file = fs::read(&path).unwrap();
+    let middle = file.len() / 2;
+    file[middle] ^= 1;
+    fs::write(&path, &file).unwrap();
+
+    let target = tempfile::tempdir().unwrap();
+    crate::salvage(directory.path(), target.path(), &()).unwrap();
+    let store = LogStore::open(target.path()).unwrap();
+    let read = |node: &Node| pollster::block_on(store.node(&talk(), node.id));
+    let good = before.iter().filter(|node| read(node).is_ok_and(|read| read == **node)).count();
+    assert!(good >= before.len() - 20 && good < before.len(), "{good}");
+}
