@@ -2,24 +2,34 @@
 
 mod backup;
 mod batch;
+mod checkpoint;
 mod codec;
+mod conversation;
 mod directory;
 mod doctor;
 mod failure;
 mod frame;
+mod horizon;
+mod keys;
 mod leaves;
+mod lock;
 mod media;
+mod nodes;
 mod prepared;
 mod queue;
 mod reader;
 mod recovery;
+mod replay;
 mod rescue;
 mod salvage;
 mod scan;
 mod segment;
+mod shared;
 mod squeezed;
 mod state;
 mod store;
+mod summaries;
+mod summary_cache;
 mod survey;
 mod tail;
 #[cfg(test)]

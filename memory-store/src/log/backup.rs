@@ -16,21 +16,20 @@ use memory_core::{Hash, Progress, StoreError, Timestamp};
 use super::{
     directory::{FORMAT_FILE, format_text},
     failure::io_error,
-    media::{Access, Disk, Media, MediaFile, read_from},
+    media::{Access, DirLock, Disk, Media, MediaFile, read_from},
     rescue::{RescueError, make_dir, make_file, sync_dir, write_file},
     salvage::check_outside,
     scan::{Found, Scan},
     segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name},
+    shared::Shared,
     state::Damage,
-    store::{LogStore, Shared},
+    store::LogStore,
 };
 use manifest::{Entry, FILES, MANIFEST, Manifest};
 #[cfg(test)]
 pub(crate) use restore::restore_on;
 pub use restore::{BackupCheck, RestoreReport, check_backup, restore};
 
-/// Who backs up to a directory holds a lock on this file.
-const LOCK: &str = "LOCK";
 const AT_ONCE: usize = 1 << 20;
 
 /// What a backup did.
@@ -74,16 +73,19 @@ impl LogStore {
 }
 
 /// The log at one moment: its segments, and where what is durable of the last one ends.
-fn snapshot(shared: &Shared) -> (Arc<Vec<Segment>>, u32) {
-    let state = shared.state();
-    (Arc::clone(&state.segments), state.end.max(SEGMENT_HEADER))
+fn snapshot(shared: &Shared) -> Result<(Arc<Vec<Segment>>, u32), StoreError> {
+    let state = shared.current()?;
+    Ok((Arc::clone(&state.segments), state.cursor.end.offset.max(SEGMENT_HEADER)))
 }
 
 /// Keeps others from backing up to the same directory, for as long as the value lives.
-pub(super) fn lock(media: &dyn Media, target: &Path) -> Result<Box<dyn MediaFile>, RescueError> {
-    let file = target.join(LOCK);
-    let lock = media.lock(&file).map_err(io_error("lock", &file))?;
-    lock.ok_or_else(|| RescueError::Busy { path: target.to_owned() })
+pub(super) fn lock(media: &dyn Media, target: &Path) -> Result<Box<dyn DirLock>, RescueError> {
+    let lock = media.dir_lock(target).map_err(io_error("lock", target))?;
+    if lock.try_lock().map_err(io_error("lock", target))? {
+        Ok(lock)
+    } else {
+        Err(RescueError::Busy { path: target.to_owned() })
+    }
 }
 
 pub(crate) fn backup_on(
@@ -92,7 +94,7 @@ pub(crate) fn backup_on(
     target: &Path,
     progress: &dyn Progress,
 ) -> Result<BackupReport, RescueError> {
-    let (segments, end) = snapshot(shared);
+    let (segments, end) = snapshot(shared)?;
     check_target(media, target)?;
     let dir = target.join(FILES);
     make_dir(media, &dir)?;
@@ -142,7 +144,7 @@ fn check_target(media: &dyn Media, target: &Path) -> Result<(), RescueError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(io_error("list", target)(error).into()),
     };
-    let is_ours = |name: &String| [LOCK, FILES, MANIFEST].contains(&name.trim_end_matches(".tmp"));
+    let is_ours = |name: &String| [FILES, MANIFEST].contains(&name.trim_end_matches(".tmp"));
     match names.iter().find(|name| !is_ours(name)) {
         Some(other) => Err(RescueError::NotABackup {
             path: target.to_owned(),

@@ -2,10 +2,10 @@
 
 use std::{io::ErrorKind, ops::Range, path::Path};
 
-use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError};
+use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError, Summary};
 
 use super::{
-    codec::{self, MessageRecord, Record, StoredMessage},
+    codec::{self, EventRecord, MessageRecord, Record, StoredMessage},
     frame::{RECORD_HEADER, parse_record, record_bytes},
     segment::{Segment, segment_name},
     state::{Location, Wanted},
@@ -61,6 +61,16 @@ impl<'s> Reader<'s> {
         }
     }
 
+    /// The summary at `location`.
+    pub(crate) fn summary(&mut self, location: Location) -> Result<Summary, StoreError> {
+        let segment = find(self.segments, location)?;
+        match codec::decode(self.body(segment, location, None)?) {
+            Ok(Record::Event(EventRecord::Summary(summary))) => Ok(*summary),
+            Ok(_) => Err(damaged(segment.path(), location, "another record stands here".into())),
+            Err(error) => Err(damaged(segment.path(), location, error.0)),
+        }
+    }
+
     /// The stored message at `location`.
     pub(crate) fn stored(&mut self, location: Location) -> Result<StoredMessage, StoreError> {
         self.stored_within(location, None)
@@ -79,7 +89,7 @@ impl<'s> Reader<'s> {
     pub(crate) fn node(&mut self, wanted: &Wanted) -> Result<Node, StoreError> {
         let mut node = self.stored_within(wanted.location, wanted.most_bytes)?.into_node(wanted.node);
         node.pinned = wanted.pinned;
-        node.importance = wanted.importance.unwrap_or(node.importance);
+        node.importance = wanted.importance;
         Ok(node)
     }
 

@@ -28,6 +28,11 @@ pub(crate) struct SegmentHeader {
     pub(crate) previous_end: u32,
     /// The log sequence number of the first frame.
     pub(crate) first_lsn: u64,
+    /// Where it ends, in a segment that was rewritten after it was sealed. What the next one says of it is out of
+    /// date then.
+    pub(crate) end: Option<u32>,
+    /// How often it was rewritten.
+    pub(crate) rewritten: u32,
 }
 
 impl SegmentHeader {
@@ -39,6 +44,8 @@ impl SegmentHeader {
         out.extend_from_slice(&self.store);
         out.extend_from_slice(&self.first_lsn.to_le_bytes());
         out.extend_from_slice(&self.previous_end.to_le_bytes());
+        out.extend_from_slice(&self.end.unwrap_or_default().to_le_bytes());
+        out.extend_from_slice(&self.rewritten.to_le_bytes());
         out.resize(SEGMENT_HEADER as usize - 4, 0);
         let crc = crc32c::crc32c(&out);
         out.extend_from_slice(&crc.to_le_bytes());
@@ -58,7 +65,8 @@ impl SegmentHeader {
         let parsed = (|| {
             let (number, store) = (fields.u32()?, fields.take()?);
             let (first_lsn, previous_end) = (fields.u64()?, fields.u32()?);
-            Some(Self { store, number, previous_end, first_lsn })
+            let (end, rewritten) = (fields.u32()?, fields.u32()?);
+            Some(Self { store, number, previous_end, first_lsn, end: (end > 0).then_some(end), rewritten })
         })();
         parsed.ok_or("the segment header is cut short")
     }
@@ -159,20 +167,25 @@ impl Segment {
         Ok(scratch)
     }
 
-    /// All of it, by plain reads: a sector that cannot be read is an error here, and not a signal as in a map. What is
-    /// lost of a compressed segment is zeros.
-    pub(crate) fn image(&self) -> io::Result<Vec<u8>> {
+    /// All that stands at `offset` and behind, by plain reads: a sector that cannot be read is an error here, and not
+    /// a signal as in a map. What is lost of a compressed segment is zeros.
+    pub(crate) fn image_from(&self, offset: u32) -> io::Result<Vec<u8>> {
         match &self.encoding {
-            Encoding::Plain => read_from(&*self.file, 0),
+            Encoding::Plain => read_from(&*self.file, u64::from(offset)),
             Encoding::Squeezed(squeezed) => {
-                let (image, lost) = squeezed.image(&*self.file);
+                let (mut image, lost) = squeezed.image(&*self.file);
                 for LostBlocks { range, why } in lost {
                     tracing::error!(path = %self.path.display(), ?range, why, "a part of a compressed segment is lost");
                 }
-                Ok(image)
+                Ok(image.split_off(image.len().min(offset as usize)))
             }
             Encoding::Unreadable(_) => Ok(Vec::new()),
         }
+    }
+
+    /// All of it, by plain reads.
+    pub(crate) fn image(&self) -> io::Result<Vec<u8>> {
+        self.image_from(0)
     }
 }
 
@@ -200,7 +213,8 @@ mod tests {
         squeezed::{SqueezeOptions, squeeze},
     };
 
-    const HEADER: SegmentHeader = SegmentHeader { store: [5; 16], number: 2, previous_end: 4_000, first_lsn: 31 };
+    const HEADER: SegmentHeader =
+        SegmentHeader { store: [5; 16], number: 2, previous_end: 4_000, first_lsn: 31, end: Some(7_000), rewritten: 3 };
 
     #[test]
     fn every_flipped_bit_of_a_header_is_found() {
