@@ -138,7 +138,12 @@ impl LogStore {
         let directory = Directory::open(media, path)?;
         let recovered = recover(media, &directory, Mode::ReadOnly)?;
         let report = report(&recovered, false);
-        let shared = Shared { directory, queue: Queue::new(0), buffers: Buffers::default(), state: RwLock::new(recovered.state) };
+        let shared = Shared {
+            directory,
+            queue: Queue::new(0),
+            buffers: Buffers::default(),
+            state: RwLock::new(recovered.state),
+        };
         Ok(Self { shared: Arc::new(shared), report, writing: None })
     }
 
@@ -147,7 +152,12 @@ impl LogStore {
         let recovered = recover(&*media, &directory, Mode::Write)?;
         let report = report(&recovered, created);
         let Recovered { state, tail, next_lsn, .. } = recovered;
-        let shared = Arc::new(Shared { directory, queue: Queue::new(options.queue_bytes), buffers: Buffers::default(), state: RwLock::new(state) });
+        let shared = Arc::new(Shared {
+            directory,
+            queue: Queue::new(options.queue_bytes),
+            buffers: Buffers::default(),
+            state: RwLock::new(state),
+        });
         let writer = Writer::new(Arc::clone(&shared), media, tail, next_lsn, options.segment_bytes);
         let thread = thread::Builder::new().name("memory-log".into()).spawn(move || writer.run());
         let thread = thread.map_err(|source| StoreError::Io {
@@ -220,7 +230,11 @@ impl LogStore {
     fn read_nodes(&self, id: &ConversationId, range: NodeRange) -> Result<Vec<Node>, StoreError> {
         let (segments, wanted) = self.wanted(id, range)?;
         let mut reader = Reader::of_run(&segments, &wanted);
-        wanted.iter().map(|wanted| reader.node(wanted)).collect()
+        let mut nodes = Vec::with_capacity(wanted.len());
+        for wanted in &wanted {
+            nodes.push(reader.node(wanted)?);
+        }
+        Ok(nodes)
     }
 
     fn wanted(&self, id: &ConversationId, range: NodeRange) -> Result<Snapshot, StoreError> {

@@ -362,11 +362,12 @@ impl MediaFile for SimHandle {
     }
 
     fn write_zeros(&self, range: Range<u64>) -> io::Result<()> {
-        const AT_ONCE: u64 = 64 << 10;
-        for start in range.clone().step_by(AT_ONCE as usize) {
-            self.write_at(&vec![0; usize::try_from((range.end - start).min(AT_ONCE)).unwrap()], start)?;
-        }
-        Ok(())
+        // A write for each piece, so that the power may go between them.
+        const PIECE: usize = 64 << 10;
+        range.clone().step_by(PIECE).try_for_each(|start| {
+            let bytes = usize::try_from(range.end - start).unwrap().min(PIECE);
+            self.write_at(&vec![0; bytes], start)
+        })
     }
 
     fn set_size(&self, size: u64) -> io::Result<()> {
