@@ -13,7 +13,8 @@ use serde_json::json;
 use crate::{
     Access, Config, Recall,
     commands::{
-        browse, context, demo, expand, export, find, import, index, model, prove, search, stats, verify, verify_proof,
+        backup, browse, context, demo, doctor, expand, export, find, import, index, model, prove, restore, search,
+        stats, verify, verify_proof,
     },
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},
@@ -65,6 +66,12 @@ enum Command {
     Stats(stats::Args),
     /// Read everything again, hash it again, and say what is whole
     Verify(verify::Args),
+    /// Say what is damaged, what is whole and what to do, and save what is whole
+    Doctor(doctor::Args),
+    /// Copy the store, also while it is written to; what was copied before is not copied again
+    Backup(backup::Args),
+    /// Make a store out of a backup
+    Restore(restore::Args),
     /// Print a proof that nothing was changed since an earlier root
     Prove(prove::Args),
     /// Check a proof, without any store
@@ -158,6 +165,9 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Index(args) => index::run(&args, globals).await,
         Command::Stats(args) => stats::run(&args, globals).await,
         Command::Verify(args) => verify::run(&args, globals).await,
+        Command::Doctor(args) => doctor::run(&args, globals),
+        Command::Backup(args) => backup::run(&args, globals),
+        Command::Restore(args) => restore::run(&args, globals).await,
         Command::Prove(args) => prove::run(&args, globals).await,
         Command::VerifyProof(args) => verify_proof::run(&args, globals),
         Command::Demo(args) => demo::run(&args, globals).await,

@@ -1,8 +1,10 @@
 //! The commands, one a file.
 
+pub(crate) mod backup;
 pub(crate) mod browse;
 pub(crate) mod context;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod expand;
 pub(crate) mod export;
 pub(crate) mod find;
@@ -10,6 +12,7 @@ pub(crate) mod import;
 pub(crate) mod index;
 pub(crate) mod model;
 pub(crate) mod prove;
+pub(crate) mod restore;
 pub(crate) mod search;
 pub(crate) mod stats;
 pub(crate) mod verify;

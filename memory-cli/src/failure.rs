@@ -5,7 +5,7 @@ use std::{error::Error, process::ExitCode};
 use memory_core::{EmbedError, RetrieveError, StoreError};
 use memory_hooks::MemoryError;
 use memory_search::FindError;
-use memory_store::ExchangeError;
+use memory_store::{ExchangeError, RescueError};
 
 use crate::runtime::OpenError;
 
@@ -62,6 +62,7 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
         })
         .map(|error| (error.is_not_found(), error.is_damage()))
         .or_else(|| cause.downcast_ref::<MemoryError>().map(|error| (error.is_not_found(), error.is_damage())))
+        .or_else(|| cause.downcast_ref::<RescueError>().map(|error| (false, error.is_damage())))
         .or_else(|| cause.downcast_ref::<ExchangeError>().map(|error| (error.is_not_found(), error.is_damage())))
         .or_else(|| match cause.downcast_ref::<RetrieveError>()? {
             RetrieveError::Store(error) => Some((error.is_not_found(), error.is_damage())),

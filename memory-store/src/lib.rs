@@ -2,7 +2,8 @@
 //!
 //! [`LogStore`] keeps conversations for ever: an append returns when it is on disk, a crash loses nothing that
 //! was acknowledged, and damage is found, named and read around. [`ExactIndex`] is a cache of vectors: losing
-//! it loses time, never data. `docs/format.md` defines every byte of both.
+//! it loses time, never data. [`export`] writes a conversation of any store as lines of JSON, [`import`] brings it back
+//! to the same Merkle root. `docs/format.md` defines every byte of all of them.
 //!
 //! Non-goals: deciding what to keep or show (that is `memory-core`), embedding, searching by words.
 //!
@@ -32,7 +33,8 @@ mod vector;
 
 pub use exchange::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};
 pub use log::{
-    Checkup, ConversationLabel, Damage, Diagnosis, Finding, LogOptions, LogStore, LostBlocks, LostNodes, OpenReport,
-    ReadAt, RescueError, SalvageReport, SqueezeError, SqueezeOptions, Squeezed, TornTail, examine, salvage, squeeze,
+    BackupCheck, BackupReport, Checkup, ConversationLabel, Damage, Diagnosis, Finding, LogOptions, LogStore,
+    LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
+    Squeezed, TornTail, check_backup, examine, restore, salvage, squeeze,
 };
 pub use vector::ExactIndex;

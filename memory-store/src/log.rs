@@ -1,24 +1,35 @@
 //! The append-only log: segments of frames, one writer thread, readers that never wait for it.
 
+mod backup;
 mod batch;
+mod checkpoint;
 mod codec;
+mod conversation;
 mod directory;
 mod doctor;
 mod failure;
 mod frame;
+mod horizon;
+mod keys;
 mod leaves;
+mod lock;
 mod media;
+mod nodes;
 mod prepared;
 mod queue;
 mod reader;
 mod recovery;
+mod replay;
 mod rescue;
 mod salvage;
 mod scan;
 mod segment;
+mod shared;
 mod squeezed;
 mod state;
 mod store;
+mod summaries;
+mod summary_cache;
 mod survey;
 mod tail;
 #[cfg(test)]
@@ -26,6 +37,7 @@ mod tests;
 mod verify;
 mod writer;
 
+pub use backup::{BackupCheck, BackupReport, RestoreReport, check_backup, restore};
 pub use doctor::{Checkup, ConversationLabel, Diagnosis, Finding, examine};
 pub(crate) use frame::StoreId;
 pub(crate) use leaves::Leaves;

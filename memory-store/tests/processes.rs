@@ -1,4 +1,4 @@
-//! Several processes and one store: killed in the middle of writing, and kept apart while they live.
+//! Several processes and one store: killed or stopped in the middle of writing, and writing at once.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{
@@ -7,10 +7,11 @@ use std::{
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
-use memory_core::{ConversationId, NodeId, NodeRange, Store, StoreError};
-use memory_store::LogStore;
+use memory_core::{ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, StoreError, Timestamp};
+use memory_store::{LogOptions, LogStore};
 
 /// Rounds of killing; `MEMORY_CRASH_ROUNDS` asks for more.
 const ROUNDS: u32 = 20;
@@ -37,7 +38,7 @@ fn acknowledged(mut output: impl Read) -> BTreeMap<NodeId, String> {
         let (node, text) = line.split_once(' ').unwrap();
         (NodeId::new(node.parse().unwrap()).unwrap(), text.to_owned())
     };
-    whole.lines().filter(|text| *text != "open").map(line).collect()
+    whole.lines().filter(|text| *text != "open" && !text.is_empty()).map(line).collect()
 }
 
 #[test]
@@ -84,27 +85,136 @@ fn lossless_when_the_process_is_killed_in_the_middle_of_writing() {
     }
 }
 
+/// Reads lines until one begins with this word.
+fn read_until(output: &mut impl BufRead, word: &str) {
+    let mut line = String::new();
+    while line.split_whitespace().next() != Some(word) {
+        line.clear();
+        assert!(output.read_line(&mut line).unwrap() > 0, "the child is gone");
+    }
+}
+
 #[test]
-fn a_second_process_is_told_who_writes_and_may_read() {
+fn another_process_writes_and_reads_while_one_is_writing() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = start(dir.path(), 1);
     let mut output = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    while line != "1" {
-        line.clear();
-        output.read_line(&mut line).unwrap();
-        line.truncate(line.find(' ').unwrap_or(line.len()));
-    }
-    let refused = LogStore::open(dir.path()).unwrap_err();
-    let StoreError::Locked { pid, host, .. } = &refused else { panic!("{refused:?}") };
-    assert_eq!(*pid, child.id());
-    assert_eq!(host.as_str(), gethostname::gethostname().to_string_lossy());
+    read_until(&mut output, "1");
+    let writer = LogStore::open(dir.path()).unwrap();
     let reader = LogStore::open_read_only(dir.path()).unwrap();
     let talk = ConversationId::new("talk").unwrap();
-    assert!(pollster::block_on(reader.node(&talk, NodeId::FIRST)).unwrap().message.text().starts_with("0-0 "));
-    assert!(pollster::block_on(reader.verify(None)).unwrap().is_whole());
-
+    for round in 0..20 {
+        let draft = NodeDraft::new(Message::user(format!("ours {round}")), Timestamp::from_millis(0), 1);
+        let appended = pollster::block_on(writer.append(&talk, vec![draft])).unwrap();
+        let seen = pollster::block_on(reader.node(&talk, appended[0].node)).unwrap();
+        assert_eq!(seen.message.text(), format!("ours {round}"), "what one process was told is kept, all see");
+        // And the other way round: what the child printed is there for us.
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let (node, text) = line.trim_end_matches('\n').split_once(' ').unwrap();
+        for store in [&writer, &reader] {
+            let seen = pollster::block_on(store.node(&talk, NodeId::new(node.parse().unwrap()).unwrap())).unwrap();
+            assert_eq!(seen.message.text(), text);
+        }
+    }
     child.kill().unwrap();
     child.wait().unwrap();
-    LogStore::open(dir.path()).expect("a dead holder is no obstacle");
+    let draft = NodeDraft::new(Message::user("behind the dead"), Timestamp::from_millis(0), 1);
+    pollster::block_on(writer.append(&talk, vec![draft])).expect("a dead holder is no obstacle");
+    for store in [&writer, &reader] {
+        assert!(pollster::block_on(store.verify(None)).unwrap().is_whole());
+    }
+}
+
+#[test]
+fn four_processes_appending_to_one_conversation_leave_no_gap_no_double_and_one_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut children: Vec<_> = (0..4).map(|_| start(dir.path(), 2)).collect();
+    let outputs: Vec<_> = children
+        .iter_mut()
+        .map(|child| {
+            let mut output = BufReader::new(child.stdout.take().unwrap());
+            let mut head = String::new();
+            // Each gets its turn, however busy the others are.
+            for _ in 0..60 {
+                assert!(output.read_line(&mut head).unwrap() > 0, "the child is gone");
+            }
+            (head, output)
+        })
+        .collect();
+    children.iter_mut().for_each(|child| child.kill().unwrap());
+    for child in &mut children {
+        child.wait().unwrap();
+    }
+    let told: Vec<_> = outputs.into_iter().map(|(head, output)| acknowledged(head.as_bytes().chain(output))).collect();
+
+    let store = LogStore::open(dir.path()).unwrap();
+    assert!(store.report().damage.is_empty(), "{:?}", store.report().damage);
+    let talk = ConversationId::new("talk").unwrap();
+    let verified = pollster::block_on(store.verify(None)).unwrap();
+    assert!(verified.is_whole(), "{:?}", verified.damage);
+    let all = NodeRange::first_n(verified.nodes).unwrap();
+    let nodes = pollster::block_on(store.nodes(&talk, all)).unwrap();
+    assert!(nodes.iter().map(|node| node.id).eq(all.iter()), "no gap");
+    let mut seen = BTreeMap::new();
+    for (node, text) in told.iter().flatten() {
+        assert_eq!(nodes[node.index()].message.text(), *text);
+        assert!(seen.insert(node, text).is_none(), "node {node} was given out twice");
+    }
+    for of_one in told {
+        for thread in ["0-", "1-"] {
+            // A thread waits for each answer, so its numbers grow with its messages.
+            let numbers: Vec<u64> =
+                of_one.values().filter_map(|text| text.strip_prefix(thread)?.split(' ').next()?.parse().ok()).collect();
+            assert!(numbers.is_sorted() && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{numbers:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stuck_writer_is_named_and_the_log_is_whole_when_it_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer =
+        LogStore::open_with(dir.path(), LogOptions::default().with_lock_timeout(Duration::from_millis(1))).unwrap();
+    let mut child = start(dir.path(), 1);
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    read_until(&mut output, "1");
+    let signal = |name: &str| {
+        let done = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+        assert!(done.success());
+    };
+    let talk = ConversationId::new("talk").unwrap();
+    let append = || {
+        let draft = NodeDraft::new(Message::user("ours"), Timestamp::from_millis(0), 1);
+        pollster::block_on(writer.append(&talk, vec![draft]))
+    };
+    // Stopped at any moment; most often it holds the lock then, since it does little else than syncing.
+    let stuck = (0..2_000).find_map(|_| {
+        signal("-STOP");
+        match append() {
+            // It may have been stopped before it wrote down its name.
+            Err(StoreError::Locked { pid, host, .. }) if pid == child.id() => Some(host),
+            Ok(_) | Err(StoreError::Locked { .. }) => {
+                signal("-CONT");
+                None
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+    });
+    let host = stuck.expect("it never held the lock when it was stopped");
+    assert_eq!(host.as_str(), gethostname::gethostname().to_string_lossy());
+    let reader = LogStore::open_read_only(dir.path()).unwrap();
+    assert!(pollster::block_on(reader.node(&talk, NodeId::FIRST)).is_ok(), "readers wait for nobody");
+
+    signal("-CONT");
+    while append().is_err() {}
+    let mut child = child;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let of_child = acknowledged(output);
+    let store = LogStore::open(dir.path()).unwrap();
+    for (node, text) in of_child {
+        assert_eq!(pollster::block_on(store.node(&talk, node)).unwrap().message.text(), text);
+    }
+    assert!(pollster::block_on(store.verify(None)).unwrap().is_whole());
 }

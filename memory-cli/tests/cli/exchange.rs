@@ -101,6 +101,22 @@ fn what_is_no_whole_export_is_refused_and_nothing_is_written() {
     assert_eq!(store.succeed(&["verify"]), before);
 }
 
+#[test]
+fn a_damaged_conversation_is_not_exported_and_leaves_no_file() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(30));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let log = store.path("store/log/0001.seg");
+    let mut bytes = fs::read(&log).unwrap();
+    let needle = b"platform 9";
+    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    bytes[at] ^= 1;
+    fs::write(&log, bytes).unwrap();
+    let exported = store.path("export.jsonl");
+    store.fail(&["export", "--output", &exported], 4);
+    assert_eq!(fs::read_dir(store.path("")).unwrap().count(), 2, "the store and what was imported");
+}
+
 /// Kills the import as soon as a part of the conversation can be seen in the store, then imports again.
 #[test]
 fn an_import_that_was_killed_is_completed_by_importing_again() {

@@ -3,6 +3,7 @@
 mod eval_data;
 mod exchange;
 mod proofs;
+mod rescue;
 mod support;
 
 use std::fs;

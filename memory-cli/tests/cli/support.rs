@@ -32,6 +32,13 @@ pub(crate) fn failure(command: &mut Command, code: i32) -> String {
     error
 }
 
+/// Runs a command that must succeed; gives what it printed.
+pub(crate) fn success(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
 impl Store {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())

@@ -1,6 +1,6 @@
 //! Requests checked against the log and turned into frames, before anything is written.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use memory_core::{
     Appended, ConversationId, Event, Message, MessageKey, NodeId, Recorded, StoreError, Summary, SummaryDraft,
@@ -9,10 +9,12 @@ use memory_core::{
 
 use super::{
     codec::{CodecError, encode_event, encode_opened},
+    conversation::{Change, Conversation},
     frame::{MAX_PAYLOAD, Payload},
+    nodes::Nodes,
     prepared::{Prepared, PreparedMessage, check_weight},
     reader::Reader,
-    state::{Change, Conversation, Location, State},
+    state::{Location, State},
 };
 
 /// A frame that may be written.
@@ -29,12 +31,8 @@ pub(crate) struct PlannedFrame {
 
 impl PlannedFrame {
     /// Turns offsets in the frame into locations in the log.
-    pub(crate) fn locate(&mut self, segment: u32, frame: u32) {
-        for change in &mut self.changes {
-            if let Change::Node { location, .. } = change {
-                *location = Location { segment, offset: location.offset.saturating_add(frame) };
-            }
-        }
+    pub(crate) fn locate(&mut self, frame: Location) {
+        self.changes.iter_mut().for_each(|change| change.locate(frame));
     }
 }
 
@@ -51,7 +49,7 @@ struct Overlay {
     number: Option<u64>,
     nodes: u64,
     keys: HashMap<MessageKey, (NodeId, Message)>,
-    summaries: Vec<Arc<Summary>>,
+    summaries: Vec<Summary>,
 }
 
 /// What one request adds; nothing of it counts before the whole request was found right.
@@ -59,7 +57,7 @@ struct Overlay {
 struct Trial {
     more_nodes: u64,
     keys: HashMap<MessageKey, (NodeId, Message)>,
-    summaries: Vec<Arc<Summary>>,
+    summaries: Vec<Summary>,
 }
 
 impl Pending {
@@ -89,7 +87,7 @@ impl Pending {
             rewritten = Some(payload);
         }
         let (mut changes, mut appended) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
-        for PreparedMessage { record, outline, keyed } in messages {
+        for PreparedMessage { record, outline, importance, keyed } in messages {
             if let Some((key, message)) = keyed.as_deref()
                 && let Some(node) = view.keyed(key, message)?
             {
@@ -98,9 +96,9 @@ impl Pending {
                 continue;
             }
             let start = record.start;
-            let offset = offset(rewritten.as_mut().map_or(start, |payload| payload.push(prepared.get(record))));
+            let location = within_frame(rewritten.as_mut().map_or(start, |payload| payload.push(prepared.get(record))));
             let key = keyed.as_ref().map(|keyed| state.key_hash(keyed.0.as_str()));
-            changes.push(Change::Node { outline, location: Location { segment: 0, offset }, key });
+            changes.push(Change::Node { outline, importance, location, key });
             let node = view.add_node(keyed.map(|keyed| *keyed));
             appended.push(Appended { node, is_new: true });
         }
@@ -109,6 +107,10 @@ impl Pending {
         }
         let payload = rewritten.unwrap_or(prepared);
         check_size(id, &payload)?;
+        if view.nodes() > Nodes::MOST {
+            let why = format!("a conversation has at most {} messages", Nodes::MOST);
+            return Err(StoreError::Invalid { conversation: id.clone(), why });
+        }
         let (number, nodes, trial) = (view.number(), view.nodes(), view.trial);
         self.accept(id, number, nodes, trial);
         Ok((Some(PlannedFrame { payload, number, id: id.clone(), nodes_before, changes }), appended))
@@ -133,17 +135,18 @@ impl Pending {
             view.check_event(&event)?;
             let next = view.next_summary();
             if let Event::Summary(draft) = &event
-                && let Some(there) = view.same_summary(draft)
+                && let Some(there) = view.same_summary(draft)?
             {
                 recorded.push(Recorded::Summary(there));
                 continue;
             }
-            payload.push(&encode_event(&event, next).map_err(|error| invalid(id, error))?);
+            let location = within_frame(payload.push(&encode_event(&event, next).map_err(|error| invalid(id, error))?));
             match event {
                 Event::Summary(body) => {
-                    let summary = Arc::new(Summary { id: next, body });
-                    view.trial.summaries.push(Arc::clone(&summary));
-                    changes.push(Change::Summary(summary));
+                    let summary = Summary { id: next, body };
+                    let (level, span) = (summary.body.level, summary.body.span);
+                    changes.push(Change::Summary { id: next, level, span, location });
+                    view.trial.summaries.push(summary);
                     recorded.push(Recorded::Summary(next));
                     continue;
                 }
@@ -194,8 +197,9 @@ fn check_size(id: &ConversationId, payload: &Payload) -> Result<(), StoreError> 
     Err(StoreError::Invalid { conversation: id.clone(), why })
 }
 
-fn offset(within_frame: usize) -> u32 {
-    u32::try_from(within_frame).unwrap_or(u32::MAX)
+/// A place in a frame, until the frame has its own.
+fn within_frame(offset: usize) -> Location {
+    Location { segment: 0, offset: u32::try_from(offset).unwrap_or(u32::MAX) }
 }
 
 pub(crate) fn invalid(id: &ConversationId, error: CodecError) -> StoreError {
@@ -266,20 +270,33 @@ impl<'a> View<'a> {
         Ok(Some((node, reader.stored(location)?.draft.message)))
     }
 
-    fn pending_summaries(&self) -> impl Iterator<Item = &Arc<Summary>> {
+    fn pending_summaries(&self) -> impl Iterator<Item = &Summary> {
         self.overlay.into_iter().flat_map(|overlay| &overlay.summaries).chain(&self.trial.summaries)
     }
 
-    fn same_summary(&self, draft: &SummaryDraft) -> Option<SummaryId> {
+    /// The summary of the same level and span, written from the same.
+    fn same_summary(&self, draft: &SummaryDraft) -> Result<Option<SummaryId>, StoreError> {
         let input = |draft: &SummaryDraft| (draft.level, draft.span, draft.input_hash);
-        let on_disk = self.on_disk.and_then(|conversation| conversation.same_summary(draft));
-        let pending = || self.pending_summaries().find(|summary| input(&summary.body) == input(draft));
-        on_disk.or_else(|| pending().map(|summary| summary.id))
+        if let Some(pending) = self.pending_summaries().find(|summary| input(&summary.body) == input(draft)) {
+            return Ok(Some(pending.id));
+        }
+        let candidates = self.on_disk.map_or_else(Vec::new, |there| there.summaries.with_span(draft.level, draft.span));
+        let mut reader = Reader::new(&self.state.segments);
+        for (id, location) in candidates {
+            match reader.summary(location) {
+                Ok(there) if input(&there.body) == input(draft) => return Ok(Some(id)),
+                Ok(_) => {}
+                // A summary that cannot be read is written again.
+                Err(error) if error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
     }
 
     fn next_summary(&self) -> SummaryId {
         let pending = self.pending_summaries().last().map(|summary| summary.id);
-        let on_disk = self.on_disk.and_then(Conversation::last_summary);
+        let on_disk = self.on_disk.and_then(|there| there.summaries.last());
         let last = pending.or(on_disk).map_or(0, SummaryId::get);
         SummaryId::from_index(usize::try_from(last).unwrap_or(usize::MAX))
     }
@@ -289,7 +306,7 @@ impl<'a> View<'a> {
         match event {
             Event::Summary(draft) => {
                 check_weight(draft.metadata.importance).map_err(|error| invalid(error.0))?;
-                let on_disk = |child| self.on_disk.and_then(|c| c.summaries.get(&child)).map(|s| s.body.span);
+                let on_disk = |child| self.on_disk.and_then(|there| there.summaries.span(child));
                 let pending = |child| self.pending_summaries().find(|s| s.id == child).map(|s| s.body.span);
                 check_summary(draft, self.nodes(), |child| on_disk(child).or_else(|| pending(child))).map_err(invalid)
             }

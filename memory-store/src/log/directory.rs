@@ -3,16 +3,17 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    process,
-    time::{SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
-use memory_core::{StoreError, Timestamp};
+use memory_core::StoreError;
 
 use super::{
     failure::{fill_random, io_error},
     frame::StoreId,
-    media::{Access, Media, MediaFile, read_from},
+    horizon::HORIZON_FILE,
+    lock::{LEASE_FILE, LOCK_FILE, Lock},
+    media::{Access, Media, read_from},
     segment::{SEGMENT_HEADER, SegmentHeader, segment_name},
     tail::create_segment,
 };
@@ -22,7 +23,6 @@ const FORMAT: u32 = 1;
 const MAGIC: &str = "memory-store";
 pub(crate) const FORMAT_FILE: &str = "FORMAT";
 const FORMAT_TEMPORARY: &str = "FORMAT.tmp";
-const LOCK_FILE: &str = "LOCK";
 const LOG: &str = "log";
 const CACHE: &str = "cache";
 
@@ -33,11 +33,11 @@ pub(crate) struct Directory {
     pub(crate) id: StoreId,
 }
 
-/// A directory that this process may write to, for as long as the value lives.
+/// A directory whose write lock this process holds.
 #[derive(Debug)]
 pub(crate) struct Owned {
     pub(crate) directory: Directory,
-    pub(crate) lock: Box<dyn MediaFile>,
+    pub(crate) lock: Lock,
     /// Whether there was no store before.
     pub(crate) created: bool,
 }
@@ -59,8 +59,9 @@ impl Directory {
 }
 
 impl Owned {
-    /// Opens a store for writing, or makes one where there is nothing yet.
-    pub(crate) fn open(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
+    /// Opens a store for writing, or makes one where there is nothing yet; waits for the write lock `at_most` that
+    /// long.
+    pub(crate) fn open(media: &dyn Media, path: &Path, at_most: Duration) -> Result<Self, StoreError> {
         // Nothing is written before it is clear that the directory is ours.
         match media.list(path) {
             Ok(names) if names.iter().any(|name| name == FORMAT_FILE) => drop(read_format(media, path)?),
@@ -73,7 +74,15 @@ impl Owned {
             }
             Err(error) => return Err(io_error("list", path)(error)),
         }
-        let lock = take_lock(media, path)?;
+        let log = path.join(LOG);
+        if !is_there(media, path)? {
+            for dir in [log.clone(), path.join(CACHE)] {
+                media.create_dir_all(&dir).map_err(io_error("create", &dir))?;
+            }
+        }
+        let lock = Lock::write(media, path, &log)?;
+        lock.take(media, at_most, || ())?;
+        lock.sign(media);
         // Read under the lock: another process may have made the store meanwhile.
         let there = read_format(media, path)?;
         let (id, created) = match there {
@@ -82,6 +91,11 @@ impl Owned {
         };
         Ok(Self { directory: Directory { path: path.to_owned(), id }, lock, created })
     }
+}
+
+fn is_there(media: &dyn Media, path: &Path) -> Result<bool, StoreError> {
+    let names = media.list(path).map_err(io_error("list", path))?;
+    Ok(names.iter().any(|name| name == FORMAT_FILE))
 }
 
 fn not_a_store(path: &Path, why: &str) -> StoreError {
@@ -126,7 +140,8 @@ pub(crate) fn format_text(id: StoreId) -> String {
     format!("{body}crc32c {:08x}\n", crc32c::crc32c(body.as_bytes()))
 }
 
-fn parse_id(hex: &str) -> Option<StoreId> {
+/// The name of a store, from its hexadecimal digits.
+pub(crate) fn parse_id(hex: &str) -> Option<StoreId> {
     let number = u128::from_str_radix(hex, 16).ok()?;
     (hex.len() == 32).then(|| number.to_be_bytes())
 }
@@ -134,7 +149,7 @@ fn parse_id(hex: &str) -> Option<StoreId> {
 /// A directory without `FORMAT` may become a store when it is empty, or when making one was interrupted:
 /// `FORMAT` comes last, when the first segment stands.
 fn check_unfinished(media: &dyn Media, path: &Path, names: &[String]) -> Result<(), StoreError> {
-    let ours = [FORMAT_TEMPORARY, LOCK_FILE, LOG, CACHE];
+    let ours = [FORMAT_TEMPORARY, LOCK_FILE, LEASE_FILE, HORIZON_FILE, LOG, CACHE];
     if let Some(other) = names.iter().find(|name| !ours.contains(&name.as_str())) {
         return Err(not_a_store(path, &format!("it holds `{other}` and no file FORMAT")));
     }
@@ -158,10 +173,7 @@ fn check_unfinished(media: &dyn Media, path: &Path, names: &[String]) -> Result<
 fn create(media: &dyn Media, path: &Path) -> Result<StoreId, StoreError> {
     let mut id = StoreId::default();
     fill_random(&mut id)?;
-    for dir in [path.join(LOG), path.join(CACHE)] {
-        media.create_dir_all(&dir).map_err(io_error("create", &dir))?;
-    }
-    let header = SegmentHeader { store: id, number: 1, previous_end: 0, first_lsn: 1 };
+    let header = SegmentHeader { store: id, number: 1, previous_end: 0, first_lsn: 1, end: None, rewritten: 0 };
     create_segment(media, &path.join(LOG), &header).map_err(|failure| StoreError::from(&failure))?;
     media.sync_dir(path).map_err(io_error("sync", path))?;
     let (temporary, file) = (path.join(FORMAT_TEMPORARY), path.join(FORMAT_FILE));
@@ -176,33 +188,4 @@ fn create(media: &dyn Media, path: &Path) -> Result<StoreId, StoreError> {
         media.sync_dir(parent).map_err(io_error("sync", parent))?;
     }
     Ok(id)
-}
-
-fn take_lock(media: &dyn Media, path: &Path) -> Result<Box<dyn MediaFile>, StoreError> {
-    let file = path.join(LOCK_FILE);
-    let Some(lock) = media.lock(&file).map_err(io_error("lock", &file))? else {
-        return Err(locked(media, path, &file));
-    };
-    let host = gethostname::gethostname();
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    let since = Timestamp::from_millis(i64::try_from(since).unwrap_or(i64::MAX));
-    let text = format!("pid {}\nhost {}\nsince {since}\n", process::id(), host.to_string_lossy());
-    let write = || {
-        lock.set_size(0)?;
-        lock.write_at(text.as_bytes(), 0)
-    };
-    write().map_err(io_error("write", &file))?;
-    Ok(lock)
-}
-
-/// The error that names the holder. Between locking and writing its name a holder has none yet.
-fn locked(media: &dyn Media, path: &Path, file: &Path) -> StoreError {
-    let bytes = media.open(file, Access::Read).and_then(|open| read_from(&*open, 0)).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    StoreError::Locked {
-        path: path.to_owned(),
-        pid: field("pid").and_then(|pid| pid.parse().ok()).unwrap_or(0),
-        host: field("host").unwrap_or("an unknown host").to_owned(),
-    }
 }

@@ -61,6 +61,23 @@ fn is_full(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
+/// The same error once more, for another caller.
+pub(crate) fn repeated(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Locked { path, pid, host } => {
+            StoreError::Locked { path: path.clone(), pid: *pid, host: host.clone() }
+        }
+        StoreError::DiskFull { path } => StoreError::DiskFull { path: path.clone() },
+        StoreError::Damaged { path, offset, why } => {
+            StoreError::Damaged { path: path.clone(), offset: *offset, why: why.clone() }
+        }
+        StoreError::Io { action, path, source } => {
+            StoreError::Io { action, path: path.clone(), source: io::Error::new(source.kind(), source.to_string()) }
+        }
+        other => StoreError::Backend { backend: "log", source: other.to_string().into() },
+    }
+}
+
 /// Fills `bytes` from the operating system's source of random numbers.
 pub(crate) fn fill_random(bytes: &mut [u8]) -> Result<(), StoreError> {
     let failed =

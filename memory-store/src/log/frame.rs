@@ -12,8 +12,6 @@ pub(crate) const MAX_RECORD: usize = 64 << 20;
 pub(crate) const MAX_PAYLOAD: usize = 256 << 20;
 /// Version of the frame layout.
 const FRAME_FORMAT: u8 = 1;
-/// A frame that holds one batch of records of one conversation.
-const BATCH: u8 = 1;
 /// Begins every frame; no UTF-8 text holds its first byte.
 const MAGIC: [u8; 4] = [0xF7, b'm', b'e', b'm'];
 
@@ -38,14 +36,31 @@ impl Place {
     }
 }
 
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum FrameKind {
+    /// One batch of records of one conversation.
+    Batch = 1,
+    /// What is left of frames of which nothing is alive: it stands for their log sequence numbers.
+    Vacated = 2,
+}
+
+impl FrameKind {
+    fn from_number(number: u8) -> Option<Self> {
+        [Self::Batch, Self::Vacated].into_iter().find(|kind| *kind as u8 == number)
+    }
+}
+
 /// What stands in front of a frame's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameHeader {
+    pub(crate) kind: FrameKind,
     /// The conversation's number: the log sequence number of the frame that opened it.
     pub(crate) conversation: u64,
     /// Dense over the whole log, from 1.
     pub(crate) lsn: u64,
-    /// Nodes in the conversation before this frame.
+    /// Nodes in the conversation before this frame; of a vacated frame, how many log sequence numbers it stands for.
     pub(crate) nodes_before: u64,
     /// Bytes of the payload.
     pub(crate) payload: u32,
@@ -73,6 +88,14 @@ impl FrameHeader {
         FRAME_HEADER + self.payload as usize
     }
 
+    /// Log sequence numbers that it takes.
+    pub(crate) fn lsns(&self) -> u64 {
+        match self.kind {
+            FrameKind::Batch => 1,
+            FrameKind::Vacated => self.nodes_before,
+        }
+    }
+
     fn encode(&self, place: &Place, payload_crc: u32) -> [u8; FRAME_HEADER] {
         let mut out = [0; FRAME_HEADER];
         let mut rest = out.as_mut_slice();
@@ -84,7 +107,7 @@ impl FrameHeader {
         };
         let key_epoch = 0u32;
         put(&MAGIC);
-        put(&[FRAME_FORMAT, BATCH, 0, 0]);
+        put(&[FRAME_FORMAT, self.kind as u8, 0, 0]);
         put(&self.conversation.to_le_bytes());
         put(&self.lsn.to_le_bytes());
         put(&self.nodes_before.to_le_bytes());
@@ -117,11 +140,14 @@ impl FrameHeader {
             let conversation = fields.u64()?;
             let (lsn, nodes_before) = (fields.u64()?, fields.u64()?);
             let (_key_epoch, payload, durable) = (fields.u32()?, fields.u32()?, fields.u32()?);
-            Some((Self { conversation, lsn, nodes_before, payload, durable }, fields.u32()?))
+            let known = FrameKind::from_number(kind);
+            let kind = known.unwrap_or(FrameKind::Batch);
+            let header = Self { kind, conversation, lsn, nodes_before, payload, durable };
+            Some((header, known.is_some(), fields.u32()?))
         })();
-        let (header, payload_crc) = parsed.ok_or(BadFrame::new("a frame header is cut short"))?;
+        let (header, is_known, payload_crc) = parsed.ok_or(BadFrame::new("a frame header is cut short"))?;
         let bad = |why| Err(BadFrame { why, header: Some(header) });
-        if (format, kind, flags) != (FRAME_FORMAT, BATCH, 0) {
+        if (format, is_known, flags) != (FRAME_FORMAT, true, 0) {
             return bad("a frame has a format, type or flags that this version does not know");
         }
         match behind.get(..header.payload as usize) {
@@ -299,7 +325,14 @@ mod tests {
         payload.push(&record(b"one"));
         payload.push(&record(b"two!"));
         let length = u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap();
-        let header = FrameHeader { conversation: 9, lsn: 12, nodes_before: 4, payload: length, durable: 64 };
+        let header = FrameHeader {
+            kind: FrameKind::Batch,
+            conversation: 9,
+            lsn: 12,
+            nodes_before: 4,
+            payload: length,
+            durable: 64,
+        };
         let mut bytes = Vec::new();
         payload.finish(&header, &PLACE, &mut bytes);
         bytes
@@ -326,7 +359,14 @@ mod tests {
             payload
         };
         let length = u32::try_from(payload().frame_bytes() - FRAME_HEADER).unwrap();
-        let header = FrameHeader { conversation: 9, lsn: 12, nodes_before: 4, payload: length, durable: 64 };
+        let header = FrameHeader {
+            kind: FrameKind::Batch,
+            conversation: 9,
+            lsn: 12,
+            nodes_before: 4,
+            payload: length,
+            durable: 64,
+        };
         let (mut copied, mut handed_on) = (Vec::new(), Vec::new());
         payload().finish(&header, &PLACE, &mut copied);
         payload().finish_into(&header, &PLACE, &mut handed_on);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory_core::{ConversationId, Hash, NodeId, NodeRange};
 
-use super::{frame::StoreId, reader::Reader, store::Shared};
+use super::{frame::StoreId, reader::Reader, shared::Shared};
 
 /// Reads leaves as the log stands at that moment.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl Leaves {
     /// other message has the same, not even one of the same words.
     pub(crate) fn get(&self, conversation: &ConversationId, node: NodeId) -> Option<Hash> {
         let (segments, wanted) = {
-            let state = self.0.state();
+            let state = self.0.current().ok()?;
             (Arc::clone(&state.segments), state.find(conversation)?.wanted(NodeRange::single(node)))
         };
         let location = wanted.first()?.location;

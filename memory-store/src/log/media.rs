@@ -2,6 +2,7 @@
 
 mod disk;
 mod map;
+mod shared;
 #[cfg(test)]
 pub(crate) mod sim;
 mod zeros;
@@ -32,9 +33,34 @@ pub(crate) trait Media: fmt::Debug + Send + Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
-    /// Opens a file, made if need be, and locks it against every other opening; `None` while it is locked
-    /// elsewhere. The lock dies with the returned file and with the process.
-    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn MediaFile>>>;
+    /// A lock on a directory, not taken yet.
+    fn dir_lock(&self, dir: &Path) -> io::Result<Box<dyn DirLock>>;
+    /// The words of a small file, shared with everybody who has opened them. With [`Access::Write`] it is made if
+    /// need be, filled with zeros; a file too short is otherwise [`io::ErrorKind::UnexpectedEof`].
+    fn words(&self, path: &Path, access: Access) -> io::Result<Box<dyn Words>>;
+}
+
+/// A lock that one opening at a time can hold, in whatever process; it dies with the value and with the process.
+pub(crate) trait DirLock: fmt::Debug + Send + Sync {
+    /// Takes it; `false` while somebody else has it.
+    fn try_lock(&self) -> io::Result<bool>;
+    fn unlock(&self) -> io::Result<()>;
+}
+
+/// Words of a [shared file](Media::words).
+pub(crate) const WORDS: usize = 16;
+
+/// Shared memory: what one process stores, the others load, in the order in which it was stored. What of it is on
+/// disk after a crash is not known.
+pub(crate) trait Words: fmt::Debug + Send + Sync {
+    /// Differs between files, machines, and runs of a machine.
+    fn identity(&self) -> [u8; 32];
+    /// 0 beyond [`WORDS`].
+    fn load(&self, index: usize) -> u64;
+    /// Does nothing beyond [`WORDS`], and where the file was opened for reading.
+    fn store(&self, index: usize, value: u64);
+    /// Adds 1.
+    fn add(&self, index: usize);
 }
 
 /// An open file, read and written by position.

@@ -28,6 +28,7 @@ pub(crate) struct PreparedMessage {
     /// Where in the frame its record stands.
     pub(crate) record: Range<usize>,
     pub(crate) outline: NodeOutline,
+    pub(crate) importance: f32,
     /// The message itself where it has a key, to compare it with what is stored under that key.
     pub(crate) keyed: Option<Box<(MessageKey, Message)>>,
 }
@@ -51,9 +52,9 @@ impl Prepared {
             payload.push_with(|out| stored.encode_onto(out))?;
             // An outline holds no number; which one the node gets is known later.
             let node = stored.into_node(NodeId::FIRST);
-            let outline = NodeOutline::of(&node);
+            let (outline, importance) = (NodeOutline::of(&node), node.importance);
             let keyed = node.message.key.clone().map(|key| Box::new((key, node.message)));
-            messages.push(PreparedMessage { record: start..payload.frame_bytes(), outline, keyed });
+            messages.push(PreparedMessage { record: start..payload.frame_bytes(), outline, importance, keyed });
         }
         Ok(Self { payload, messages })
     }

@@ -1,11 +1,11 @@
 //! Reading records back from where they stand.
 
-use std::{ops::Range, path::Path};
+use std::{io::ErrorKind, ops::Range, path::Path};
 
-use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError};
+use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError, Summary};
 
 use super::{
-    codec::{self, MessageRecord, Record, StoredMessage},
+    codec::{self, EventRecord, MessageRecord, Record, StoredMessage},
     frame::{RECORD_HEADER, parse_record, record_bytes},
     segment::{Segment, segment_name},
     state::{Location, Wanted},
@@ -61,6 +61,16 @@ impl<'s> Reader<'s> {
         }
     }
 
+    /// The summary at `location`.
+    pub(crate) fn summary(&mut self, location: Location) -> Result<Summary, StoreError> {
+        let segment = find(self.segments, location)?;
+        match codec::decode(self.body(segment, location, None)?) {
+            Ok(Record::Event(EventRecord::Summary(summary))) => Ok(*summary),
+            Ok(_) => Err(damaged(segment.path(), location, "another record stands here".into())),
+            Err(error) => Err(damaged(segment.path(), location, error.0)),
+        }
+    }
+
     /// The stored message at `location`.
     pub(crate) fn stored(&mut self, location: Location) -> Result<StoredMessage, StoreError> {
         self.stored_within(location, None)
@@ -79,7 +89,7 @@ impl<'s> Reader<'s> {
     pub(crate) fn node(&mut self, wanted: &Wanted) -> Result<Node, StoreError> {
         let mut node = self.stored_within(wanted.location, wanted.most_bytes)?.into_node(wanted.node);
         node.pinned = wanted.pinned;
-        node.importance = wanted.importance.unwrap_or(node.importance);
+        node.importance = wanted.importance;
         Ok(node)
     }
 
@@ -149,7 +159,11 @@ impl<'s> Reader<'s> {
     fn fill(&mut self, segment: &Segment, location: Location, length: usize) -> Result<(), StoreError> {
         self.at = None;
         let read = segment.bytes(location.offset, length, &mut self.window);
-        read.map_err(|source| StoreError::Io { action: "read", path: segment.path().to_owned(), source })?;
+        read.map_err(|source| match source.kind() {
+            // The file was read, and what it holds of a compressed segment is wrong.
+            ErrorKind::InvalidData => damaged(segment.path(), location, source.to_string()),
+            _ => StoreError::Io { action: "read", path: segment.path().to_owned(), source },
+        })?;
         self.at = Some(location);
         Ok(())
     }

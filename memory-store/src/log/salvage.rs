@@ -13,7 +13,7 @@ use super::{
     directory::{FORMAT_FILE, format_text},
     doctor::{ConversationLabel, Diagnosis, examine_on},
     failure::{fill_random, io_error},
-    frame::{FRAME_HEADER, FrameHeader, Payload, Place, StoreId},
+    frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, Place, StoreId},
     media::{Disk, Media},
     recovery::TornTail,
     rescue::{RescueError, make_dir, make_empty_dir, sync_dir, write_file},
@@ -197,7 +197,7 @@ struct NewLog<'m> {
 
 impl<'m> NewLog<'m> {
     fn new(media: &'m dyn Media, dir: PathBuf, store: StoreId, segment_bytes: usize) -> Self {
-        let header = SegmentHeader { store, number: 1, previous_end: 0, first_lsn: 1 };
+        let header = SegmentHeader { store, number: 1, previous_end: 0, first_lsn: 1, end: None, rewritten: 0 };
         Self { media, dir, header, next_lsn: 1, segment_bytes, bytes: header.encode() }
     }
 
@@ -208,6 +208,7 @@ impl<'m> NewLog<'m> {
         }
         let lsn = self.next_lsn;
         let header = FrameHeader {
+            kind: FrameKind::Batch,
             conversation: conversation.unwrap_or(lsn),
             lsn,
             nodes_before,

@@ -30,7 +30,10 @@ pub(crate) enum Found<'a> {
 /// Goes through the bytes of one segment. Damage ends at the next good frame; a torn tail ends the scan.
 #[derive(Debug)]
 pub(crate) struct Scan<'a> {
+    /// From `base` to the end of the segment, or as far as it is to be read.
     bytes: &'a [u8],
+    /// Where in the segment `bytes` begin.
+    base: u32,
     store: StoreId,
     segment: u32,
     /// Whether a later segment follows, so that all of this one was on disk.
@@ -45,15 +48,18 @@ pub(crate) struct Scan<'a> {
 impl<'a> Scan<'a> {
     /// `bytes` is the whole segment, header included.
     pub(crate) fn new(bytes: &'a [u8], store: StoreId, segment: u32, sealed: bool) -> Self {
-        Self {
-            bytes,
-            store,
-            segment,
-            sealed,
-            at: SEGMENT_HEADER as usize,
-            end: SEGMENT_HEADER,
-            durable: SEGMENT_HEADER,
-        }
+        let at = SEGMENT_HEADER as usize;
+        Self { at, ..Self::behind(bytes, 0, store, segment, sealed).proven(SEGMENT_HEADER) }
+    }
+
+    /// `bytes` is what of the segment stands at `base` and behind; a frame begins there.
+    pub(crate) fn behind(bytes: &'a [u8], base: u32, store: StoreId, segment: u32, sealed: bool) -> Self {
+        Self { bytes, base, store, segment, sealed, at: 0, end: base, durable: base }
+    }
+
+    /// The same scan, where everything before `durable` is known to have been on disk.
+    pub(crate) fn proven(self, durable: u32) -> Self {
+        Self { durable: self.durable.max(durable), end: self.end.max(SEGMENT_HEADER), ..self }
     }
 
     /// Where the next frame would be written; final once the scan has ended.
@@ -67,7 +73,7 @@ impl<'a> Scan<'a> {
     }
 
     fn frame_at(&self, at: usize) -> Result<(FrameHeader, &'a [u8]), BadFrame> {
-        let place = Place { store: self.store, segment: self.segment, offset: offset(at) };
+        let place = Place { store: self.store, segment: self.segment, offset: self.offset(at) };
         FrameHeader::parse(self.bytes.get(at..).unwrap_or_default(), &place)
     }
 
@@ -84,10 +90,18 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether a good frame at or behind `from` names a durable offset above `at`.
+    /// A place in the bytes as one in the segment.
+    fn offset(&self, at: usize) -> u32 {
+        self.base.saturating_add(offset(at))
+    }
+
+    /// Whether what stands at `at` is known to have been on disk: a good frame at or behind `from` says so.
     fn is_proven(&self, at: usize, mut from: usize) -> bool {
+        if self.durable > self.offset(at) {
+            return true;
+        }
         while let Some((next, header)) = self.next_good(from) {
-            if header.durable as usize > at {
+            if header.durable > self.offset(at) {
                 return true;
             }
             from = next.saturating_add(header.frame_bytes());
@@ -97,20 +111,23 @@ impl<'a> Scan<'a> {
 
     fn bad(&mut self, at: usize, bad: BadFrame) -> Option<Found<'a>> {
         let used = self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        if used <= at && !self.sealed {
+        if used <= at && !self.sealed && self.durable <= self.offset(at) {
             self.at = self.bytes.len();
             return None;
         }
         let behind = at.saturating_add(bad.header.map_or(1, |header| header.frame_bytes()));
         if !self.sealed && !self.is_proven(at, behind) {
             self.at = self.bytes.len();
-            return Some(Found::Torn { offset: offset(at), bytes: used.saturating_sub(at) as u64 });
+            return Some(Found::Torn { offset: self.offset(at), bytes: used.saturating_sub(at) as u64 });
         }
-        let end = self.next_good(behind).map_or(self.bytes.len(), |(next, _)| next);
+        // Zeros behind the last frame of the last segment wait for frames to come.
+        let durable = self.durable.saturating_sub(self.base) as usize;
+        let rest = if self.sealed { self.bytes.len() } else { used.max(durable).min(self.bytes.len()) };
+        let end = self.next_good(behind).map_or(rest, |(next, _)| next);
         self.at = end;
-        self.end = offset(end);
+        self.end = self.offset(end);
         let conversation = bad.header.map(|header| header.conversation);
-        Some(Found::Damage { offset: offset(at), end: offset(end), why: bad.why, conversation })
+        Some(Found::Damage { offset: self.offset(at), end: self.end, why: bad.why, conversation })
     }
 }
 
@@ -125,9 +142,9 @@ impl<'a> Iterator for Scan<'a> {
         match self.frame_at(at) {
             Ok((header, payload)) => {
                 self.at = at + header.frame_bytes();
-                self.end = offset(self.at);
+                self.end = self.offset(self.at);
                 self.durable = self.durable.max(header.durable);
-                Some(Found::Frame { offset: offset(at), header, payload })
+                Some(Found::Frame { offset: self.offset(at), header, payload })
             }
             Err(bad) => self.bad(at, bad),
         }
@@ -142,7 +159,7 @@ fn offset(at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::frame::{FRAME_HEADER, Payload, RECORD_HEADER, finish_record},
+        super::frame::{FRAME_HEADER, FrameKind, Payload, RECORD_HEADER, finish_record},
         *,
     };
 
@@ -160,6 +177,7 @@ mod tests {
             payload.push(&record);
             let offset = offset(bytes.len());
             let header = FrameHeader {
+                kind: FrameKind::Batch,
                 conversation: 1,
                 lsn: index as u64 + 1,
                 nodes_before: 0,

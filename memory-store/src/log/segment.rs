@@ -9,11 +9,13 @@ use std::{
 use super::{
     frame::{Fields, Place, StoreId},
     media::{Map, MediaFile, read_from},
+    squeezed::{LostBlocks, Squeezed},
 };
 
 /// Bytes of a segment's header.
 pub(crate) const SEGMENT_HEADER: u32 = 64;
-const MAGIC: [u8; 8] = *b"MEMSEG\r\n";
+/// Begins every segment that is not compressed.
+pub(crate) const MAGIC: [u8; 8] = *b"MEMSEG\r\n";
 const SEGMENT_FORMAT: u32 = 1;
 
 /// What stands at the beginning of a segment.
@@ -26,6 +28,11 @@ pub(crate) struct SegmentHeader {
     pub(crate) previous_end: u32,
     /// The log sequence number of the first frame.
     pub(crate) first_lsn: u64,
+    /// Where it ends, in a segment that was rewritten after it was sealed. What the next one says of it is out of
+    /// date then.
+    pub(crate) end: Option<u32>,
+    /// How often it was rewritten.
+    pub(crate) rewritten: u32,
 }
 
 impl SegmentHeader {
@@ -37,6 +44,8 @@ impl SegmentHeader {
         out.extend_from_slice(&self.store);
         out.extend_from_slice(&self.first_lsn.to_le_bytes());
         out.extend_from_slice(&self.previous_end.to_le_bytes());
+        out.extend_from_slice(&self.end.unwrap_or_default().to_le_bytes());
+        out.extend_from_slice(&self.rewritten.to_le_bytes());
         out.resize(SEGMENT_HEADER as usize - 4, 0);
         let crc = crc32c::crc32c(&out);
         out.extend_from_slice(&crc.to_le_bytes());
@@ -56,26 +65,51 @@ impl SegmentHeader {
         let parsed = (|| {
             let (number, store) = (fields.u32()?, fields.take()?);
             let (first_lsn, previous_end) = (fields.u64()?, fields.u32()?);
-            Some(Self { store, number, previous_end, first_lsn })
+            let (end, rewritten) = (fields.u32()?, fields.u32()?);
+            Some(Self { store, number, previous_end, first_lsn, end: (end > 0).then_some(end), rewritten })
         })();
         parsed.ok_or("the segment header is cut short")
     }
 }
 
 /// An open segment: the one seam through which the log is read. A sealed one is mapped, the active one is read by
-/// position.
+/// position; a compressed one gives back what it was made of, by the same offsets.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
     number: u32,
     path: Arc<Path>,
     file: Arc<dyn MediaFile>,
-    /// The contents, once the segment is sealed and where files can be mapped.
+    /// The file, once the segment is sealed and where files can be mapped.
     map: Option<Arc<Map>>,
+    encoding: Encoding,
+}
+
+/// How the bytes of a segment stand in its file.
+#[derive(Clone, Debug)]
+enum Encoding {
+    Plain,
+    Squeezed(Arc<Squeezed>),
+    /// Compressed, and so damaged that not even one block can be read: why.
+    Unreadable(Arc<str>),
+}
+
+impl Encoding {
+    fn of(file: &dyn MediaFile, path: &Path) -> Self {
+        match Squeezed::find(file) {
+            Ok(None) => Self::Plain,
+            Ok(Some(squeezed)) => Self::Squeezed(Arc::new(squeezed)),
+            Err(error) => {
+                tracing::error!(%error, path = %path.display(), "a compressed segment cannot be read");
+                Self::Unreadable(error.to_string().into())
+            }
+        }
+    }
 }
 
 impl Segment {
     pub(crate) fn new(number: u32, path: &Path, file: Box<dyn MediaFile>) -> Self {
-        Self { number, path: path.into(), file: file.into(), map: None }
+        let encoding = Encoding::of(&*file, path);
+        Self { number, path: path.into(), file: file.into(), map: None, encoding }
     }
 
     /// The same segment for reading alone: from now on nothing writes to its file or cuts it. It is mapped where
@@ -100,32 +134,58 @@ impl Segment {
         &*self.file
     }
 
+    /// Whether the file is a compressed segment: nothing may be written to it, and what is in it is by no means torn.
+    pub(crate) fn is_squeezed(&self) -> bool {
+        !matches!(self.encoding, Encoding::Plain)
+    }
+
     /// The place of a frame in this segment.
     pub(crate) fn place(&self, store: StoreId, offset: u32) -> Place {
         Place { store, segment: self.number, offset }
     }
 
-    /// The whole contents without a copy, where the segment is mapped.
+    /// The whole contents without a copy, where the segment is mapped and not compressed.
     pub(crate) fn mapped(&self) -> Option<&[u8]> {
-        self.map.as_deref().map(|map| &**map)
+        self.map.as_deref().filter(|_| !self.is_squeezed()).map(|map| &**map)
     }
 
-    /// `length` bytes from `offset`, fewer only at the end of the file: borrowed where the segment is mapped, else
-    /// read into `scratch`, whose contents are lost.
+    /// `length` bytes from `offset`, fewer only at the end of the segment: borrowed where it is mapped, else read into
+    /// `scratch`, whose contents are lost.
     pub(crate) fn bytes<'a>(&'a self, offset: u32, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         if let Some(map) = self.mapped() {
             let rest = map.get(offset as usize..).unwrap_or_default();
             return Ok(rest.get(..length).unwrap_or(rest));
         }
         scratch.resize(length, 0);
-        let read = self.file.read_at(scratch, u64::from(offset))?;
+        let read = match (&self.encoding, self.map.as_deref()) {
+            (Encoding::Plain, _) => self.file.read_at(scratch, u64::from(offset))?,
+            (Encoding::Squeezed(squeezed), Some(map)) => squeezed.read_at(&**map, offset, scratch)?,
+            (Encoding::Squeezed(squeezed), None) => squeezed.read_at(&*self.file, offset, scratch)?,
+            (Encoding::Unreadable(why), _) => return Err(io::Error::new(io::ErrorKind::InvalidData, &**why)),
+        };
         scratch.truncate(read);
         Ok(scratch)
     }
 
-    /// All of it, by plain reads: a sector that cannot be read is an error here, and not a signal as in a map.
+    /// All that stands at `offset` and behind, by plain reads: a sector that cannot be read is an error here, and not
+    /// a signal as in a map. What is lost of a compressed segment is zeros.
+    pub(crate) fn image_from(&self, offset: u32) -> io::Result<Vec<u8>> {
+        match &self.encoding {
+            Encoding::Plain => read_from(&*self.file, u64::from(offset)),
+            Encoding::Squeezed(squeezed) => {
+                let (mut image, lost) = squeezed.image(&*self.file);
+                for LostBlocks { range, why } in lost {
+                    tracing::error!(path = %self.path.display(), ?range, why, "a part of a compressed segment is lost");
+                }
+                Ok(image.split_off(image.len().min(offset as usize)))
+            }
+            Encoding::Unreadable(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// All of it, by plain reads.
     pub(crate) fn image(&self) -> io::Result<Vec<u8>> {
-        read_from(&*self.file, 0)
+        self.image_from(0)
     }
 }
 
@@ -148,9 +208,13 @@ pub(crate) fn segment_number(name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::media::{Access, Disk, Media};
+    use crate::log::{
+        media::{Access, Disk, Media},
+        squeezed::{SqueezeOptions, squeeze},
+    };
 
-    const HEADER: SegmentHeader = SegmentHeader { store: [5; 16], number: 2, previous_end: 4_000, first_lsn: 31 };
+    const HEADER: SegmentHeader =
+        SegmentHeader { store: [5; 16], number: 2, previous_end: 4_000, first_lsn: 31, end: Some(7_000), rewritten: 3 };
 
     #[test]
     fn every_flipped_bit_of_a_header_is_found() {
@@ -182,6 +246,40 @@ mod tests {
             assert_eq!(unused.capacity(), 0, "what is mapped is borrowed");
         }
         assert_eq!((open.image().unwrap(), sealed.image().unwrap()), (bytes.clone(), bytes));
+    }
+
+    #[test]
+    fn a_compressed_segment_gives_the_bytes_that_it_was_made_of() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = segment_path(dir.path(), 2);
+        let image = [HEADER.encode(), (0..9_000_u32).flat_map(u32::to_le_bytes).collect()].concat();
+        let mut file = squeeze(&image, &SqueezeOptions::default()).unwrap();
+        let open = |file: &[u8]| {
+            std::fs::write(&path, file).unwrap();
+            Segment::new(2, &path, Disk.open(&path, Access::Read).unwrap())
+        };
+        for segment in [open(&file), open(&file).sealed()] {
+            assert!(segment.is_squeezed());
+            assert_eq!((segment.mapped(), segment.image().unwrap()), (None, image.clone()));
+            for (offset, length) in [(0, 40_000), (0, 8), (4_000, 500), (36_060, 10), (36_064, 1), (50_000, 1)] {
+                let should = image.get(offset..).unwrap_or_default();
+                let should = &should[..length.min(should.len())];
+                let mut scratch = vec![7; 3];
+                assert_eq!(segment.bytes(u32::try_from(offset).unwrap(), length, &mut scratch).unwrap(), should);
+            }
+        }
+        // Its name is gone in front; the one behind still tells what it is.
+        file[..8].fill(0);
+        assert_eq!(open(&file).image().unwrap(), image);
+        // Nothing tells any more what the blocks are: that is damage, and no plain segment.
+        let end = file.len() - 64;
+        file[..8].copy_from_slice(b"MEMSEGZ\n");
+        file[20] ^= 1;
+        file[end + 20] ^= 1;
+        let segment = open(&file);
+        assert!(segment.is_squeezed());
+        assert_eq!(segment.bytes(64, 8, &mut Vec::new()).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert!(segment.image().unwrap().is_empty());
     }
 
     #[test]

@@ -1,26 +1,28 @@
 //! What of the log is kept in memory: where everything stands, and what it adds up to.
 
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::RandomState},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt,
-    hash::BuildHasher,
+    ops::Range,
     path::PathBuf,
     sync::Arc,
 };
 
-use memory_core::{
-    ConversationId, ConversationState, Hash, Level, NodeId, NodeOutline, NodeRange, Role, StoreError, Summary,
-    SummaryDraft, SummaryId, Timestamp,
-};
+use memory_core::{ConversationId, NodeId, StoreError};
 
-use super::{recovery::LostNodes, segment::Segment};
+use super::{
+    conversation::{Change, Conversation},
+    frame::StoreId,
+    keys::{Kept, key_hash},
+    segment::Segment,
+};
 
 /// Most nodes that may be lost in a log. A lost node takes room in memory and none on disk: without a bound a
 /// few forged bytes would ask for more memory than there is.
 pub(crate) const MOST_LOST: u64 = 1 << 24;
 
-/// Where a record stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A place of the log: where a record stands, or where the log ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Location {
     pub(crate) segment: u32,
     pub(crate) offset: u32,
@@ -31,9 +33,9 @@ pub(crate) struct Location {
 pub(crate) struct Wanted {
     pub(crate) node: NodeId,
     pub(crate) location: Location,
-    /// The record ends at least this many bytes behind its beginning, where the node behind it tells.
+    /// Bytes that its record has at most, where that is known.
     pub(crate) most_bytes: Option<u32>,
-    pub(crate) importance: Option<f32>,
+    pub(crate) importance: f32,
     pub(crate) pinned: bool,
 }
 
@@ -71,18 +73,6 @@ impl From<Damage> for StoreError {
     }
 }
 
-/// One thing that a frame did to its conversation.
-#[derive(Debug)]
-pub(crate) enum Change {
-    Node { outline: NodeOutline, location: Location, key: Option<u64> },
-    Lost { count: u64, location: Location },
-    Summary(Arc<Summary>),
-    Importance { node: NodeId, importance: f32 },
-    Pin { node: NodeId, pinned: bool },
-    Title(String),
-    Tags(Vec<String>),
-}
-
 /// What a frame did.
 #[derive(Debug)]
 pub(crate) struct Applied {
@@ -94,195 +84,67 @@ pub(crate) struct Applied {
     pub(crate) changes: Vec<Change>,
 }
 
-/// One conversation.
+/// Where reading the log has come to; what is needed to go on from there.
 #[derive(Debug)]
-pub(crate) struct Conversation {
-    pub(crate) id: ConversationId,
-    pub(crate) number: u64,
-    pub(crate) outlines: Vec<NodeOutline>,
-    /// Where each node stands; a lost node points at the damage that swallowed it.
-    pub(crate) locations: Vec<Location>,
-    /// Exact weights of the nodes that were weighed after they were appended.
-    pub(crate) importance: HashMap<NodeId, f32>,
-    pub(crate) summaries: BTreeMap<SummaryId, Arc<Summary>>,
-    by_input: HashMap<SummaryInput, SummaryId>,
-    pub(crate) title: Option<String>,
-    pub(crate) tags: Vec<String>,
-    keys: Keys,
-    tokens: u64,
-    /// Runs of nodes that cannot be read, in order.
-    lost: Vec<NodeRange>,
-    /// Damage behind which more of this conversation may be lost than is known. Nothing may be appended
-    /// meanwhile: its number could be that of a lost node.
-    pub(crate) doubt: Option<Damage>,
+pub(crate) struct Cursor {
+    /// Behind the last frame that was taken in.
+    pub(crate) end: Location,
+    pub(crate) next_lsn: u64,
+    /// The last frame that was taken in.
+    pub(crate) last_frame: Option<Location>,
+    /// Where the last segment ends, if it says so itself.
+    pub(crate) declared_end: Option<u32>,
+    /// Whether damage stands between the last good frame and what comes next.
+    pub(super) gap: bool,
+    /// Conversations whose opening is lost: damage is noted once for each, not for each of their frames.
+    pub(super) orphans: HashSet<u64>,
 }
 
-/// What makes two summaries the same.
-type SummaryInput = (Level, NodeRange, Hash);
-
-fn input_of(draft: &SummaryDraft) -> SummaryInput {
-    (draft.level, draft.span, draft.input_hash)
-}
-
-/// Nodes by the hash of their key. The keys themselves stay on disk.
-#[derive(Debug, Default)]
-struct Keys {
-    first: HashMap<u64, NodeId>,
-    /// Further nodes under a hash that is in `first`.
-    collided: Vec<(u64, NodeId)>,
-}
-
-impl Keys {
-    fn insert(&mut self, hash: u64, node: NodeId) {
-        if *self.first.entry(hash).or_insert(node) != node {
-            self.collided.push((hash, node));
-        }
-    }
-
-    fn candidates(&self, hash: u64) -> impl Iterator<Item = NodeId> {
-        let collided = self.collided.iter().filter(move |(other, _)| *other == hash).map(|(_, node)| *node);
-        self.first.get(&hash).copied().into_iter().chain(collided)
-    }
-}
-
-impl Conversation {
-    fn new(id: ConversationId, number: u64) -> Self {
+impl Default for Cursor {
+    fn default() -> Self {
         Self {
-            id,
-            number,
-            outlines: Vec::new(),
-            locations: Vec::new(),
-            importance: HashMap::new(),
-            summaries: BTreeMap::new(),
-            by_input: HashMap::new(),
-            title: None,
-            tags: Vec::new(),
-            keys: Keys::default(),
-            tokens: 0,
-            lost: Vec::new(),
-            doubt: None,
-        }
-    }
-
-    /// How many nodes; the last node's position.
-    pub(crate) fn nodes(&self) -> u64 {
-        self.locations.len() as u64
-    }
-
-    pub(crate) fn unknown_node(&self, node: NodeId) -> StoreError {
-        StoreError::UnknownNode { conversation: self.id.clone(), node, nodes: self.nodes() }
-    }
-
-    /// The nodes of a run that exist, in order.
-    pub(crate) fn wanted(&self, range: NodeRange) -> Vec<Wanted> {
-        let first = range.first().index();
-        let count = usize::try_from(range.count()).unwrap_or(usize::MAX);
-        let nodes = self.locations.iter().zip(&self.outlines).enumerate().skip(first).take(count);
-        let wanted = nodes.map(|(index, (location, outline))| {
-            let node = NodeId::from_index(index);
-            let importance = self.importance.get(&node).copied();
-            let next = self.locations.get(index + 1).filter(|next| next.segment == location.segment);
-            let most_bytes = next.and_then(|next| next.offset.checked_sub(location.offset));
-            Wanted { node, location: *location, most_bytes, importance, pinned: outline.pinned }
-        });
-        wanted.collect()
-    }
-
-    /// Nodes whose key has this hash, and where they stand; whoever asks reads the keys back to be sure.
-    pub(crate) fn key_candidates(&self, hash: u64) -> Vec<(NodeId, Location)> {
-        let located = |node: NodeId| Some((node, *self.locations.get(node.index())?));
-        self.keys.candidates(hash).filter_map(located).collect()
-    }
-
-    /// The summary that was recorded for the same level, span and input.
-    pub(crate) fn same_summary(&self, draft: &SummaryDraft) -> Option<SummaryId> {
-        self.by_input.get(&input_of(draft)).copied()
-    }
-
-    /// The highest number of a summary.
-    pub(crate) fn last_summary(&self) -> Option<SummaryId> {
-        self.summaries.last_key_value().map(|(last, _)| *last)
-    }
-
-    pub(crate) fn state(&self) -> ConversationState {
-        ConversationState {
-            id: self.id.clone(),
-            nodes: self.nodes(),
-            summaries: self.summaries.len() as u64,
-            first_at: self.outlines.first().map(|outline| outline.at),
-            last_at: self.outlines.last().map(|outline| outline.at),
-            tokens: self.tokens,
-            title: self.title.clone(),
-            tags: self.tags.clone(),
-        }
-    }
-
-    fn apply(&mut self, change: Change) {
-        match change {
-            Change::Node { outline, location, key } => {
-                self.tokens += u64::from(outline.tokens);
-                if let Some(hash) = key {
-                    self.keys.insert(hash, NodeId::from_index(self.locations.len()));
-                }
-                self.outlines.push(outline);
-                self.locations.push(location);
-            }
-            Change::Lost { count, location } => self.lose(self.nodes().saturating_add(count), location),
-            Change::Summary(summary) => {
-                self.by_input.insert(input_of(&summary.body), summary.id);
-                self.summaries.insert(summary.id, summary);
-            }
-            Change::Importance { node, importance } => {
-                self.importance.insert(node, importance);
-                if let Some(outline) = self.outlines.get_mut(node.index()) {
-                    outline.set_importance(importance);
-                }
-            }
-            Change::Pin { node, pinned } => {
-                if let Some(outline) = self.outlines.get_mut(node.index()) {
-                    outline.pinned = pinned;
-                }
-            }
-            Change::Title(title) => self.title = Some(title),
-            Change::Tags(tags) => self.tags = tags,
-        }
-    }
-
-    /// The nodes that are known to be missing.
-    pub(crate) fn lost_nodes(&self) -> impl Iterator<Item = LostNodes> {
-        self.lost.iter().map(|nodes| LostNodes { conversation: self.id.clone(), nodes: *nodes })
-    }
-
-    /// Gives lost nodes their places, so that the ones behind them keep their numbers.
-    fn lose(&mut self, until: u64, location: Location) {
-        let (first, last) = (NodeId::new(self.nodes() + 1), NodeId::new(until));
-        self.lost.extend(first.zip(last).and_then(|(first, last)| NodeRange::new(first, last)));
-        while self.nodes() < until {
-            self.outlines.push(NodeOutline::new(Timestamp::default(), Role::User));
-            self.locations.push(location);
+            end: Location::default(),
+            next_lsn: 1,
+            last_frame: None,
+            declared_end: None,
+            gap: false,
+            orphans: HashSet::new(),
         }
     }
 }
 
-/// Everything in memory. The writer thread alone changes it.
-#[derive(Debug, Default)]
+/// Everything in memory.
+#[derive(Debug)]
 pub(crate) struct State {
+    pub(crate) store: StoreId,
     names: BTreeMap<ConversationId, u64>,
     conversations: HashMap<u64, Conversation>,
     /// In order of their numbers.
     pub(crate) segments: Arc<Vec<Segment>>,
-    /// Where the last segment ends, as far as it was acknowledged.
-    pub(crate) end: u32,
+    pub(crate) cursor: Cursor,
     pub(crate) damage: Vec<Damage>,
     /// The first damage that may hold the opening of a conversation. No conversation is begun meanwhile: its
     /// name could be that of the lost one.
     lost_opening: Option<Damage>,
     /// How many nodes were lost so far, of all conversations.
     lost: u64,
-    hasher: RandomState,
 }
 
 impl State {
+    /// Before the first frame of a store.
+    pub(crate) fn new(store: StoreId) -> Self {
+        Self {
+            store,
+            names: BTreeMap::new(),
+            conversations: HashMap::new(),
+            segments: Arc::default(),
+            cursor: Cursor::default(),
+            damage: Vec::new(),
+            lost_opening: None,
+            lost: 0,
+        }
+    }
+
     pub(crate) fn conversation(&self, id: &ConversationId) -> Result<&Conversation, StoreError> {
         self.find(id).ok_or_else(|| StoreError::unknown_conversation(id, self.names.keys()))
     }
@@ -304,9 +166,24 @@ impl State {
         self.names.values().filter_map(|number| self.conversations.get(number))
     }
 
-    /// The hash of a message key; differs from process to process, so that nobody can choose keys that collide.
+    /// Leaves to `kept` the keys that it holds in these places.
+    pub(super) fn settle_keys(&mut self, kept: &Kept, ranges: impl IntoIterator<Item = (u64, Range<usize>, u64)>) {
+        for (number, range, nodes) in ranges {
+            if let Some(conversation) = self.conversations.get_mut(&number) {
+                conversation.keys.settle(Arc::clone(kept), range, nodes);
+            }
+        }
+    }
+
+    /// Puts a conversation back that a checkpoint kept; `false` when its name or number is there already.
+    pub(super) fn restore(&mut self, conversation: Conversation) -> bool {
+        let (id, number) = (conversation.id.clone(), conversation.number);
+        self.lost += conversation.lost.iter().map(|run| run.count()).sum::<u64>();
+        self.names.insert(id, number).is_none() && self.conversations.insert(number, conversation).is_none()
+    }
+
     pub(crate) fn key_hash(&self, key: &str) -> u64 {
-        self.hasher.hash_one(key)
+        key_hash(self.store, key)
     }
 
     /// Takes in what a frame did. `Err` says why the frame cannot follow what came before.
@@ -344,8 +221,15 @@ impl State {
             (std::cmp::Ordering::Equal, _) => {}
         }
         self.lost += lost;
-        changes.into_iter().for_each(|change| conversation.apply(change));
-        Ok(())
+        changes.into_iter().try_for_each(|change| conversation.apply(change))
+    }
+
+    /// Notes that nothing is written to the last segment any more.
+    pub(crate) fn seal_last(&mut self) {
+        let segments = Arc::make_mut(&mut self.segments);
+        if let Some(last) = segments.pop() {
+            segments.push(last.sealed());
+        }
     }
 
     /// Whether a conversation of this name may be begun.

@@ -3,8 +3,9 @@
 use std::{
     future::poll_fn,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::Arc,
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use futures_channel::oneshot;
@@ -15,17 +16,19 @@ use memory_core::{
 
 use super::{
     batch::invalid,
+    conversation::Conversation,
     directory::{Directory, Owned},
     failure::fill_random,
+    horizon::Horizon,
     leaves::Leaves,
-    media::{Disk, Media, MediaFile},
+    media::{Access, Disk, Media},
     prepared::{Buffers, Prepared},
-    queue::Queue,
     reader::Reader,
     recovery::{Mode, OpenReport, Recovered, recover},
-    state::{Conversation, Snapshot, State},
+    shared::Shared,
+    state::Snapshot,
     verify::verify,
-    writer::{Reply, Request, Writer},
+    writer::{Reply, Request, Writer, WriterOptions},
 };
 
 /// How a log is opened.
@@ -33,6 +36,8 @@ use super::{
 pub struct LogOptions {
     segment_bytes: u32,
     queue_bytes: usize,
+    checkpoint_bytes: u64,
+    lock_timeout: Duration,
 }
 
 impl LogOptions {
@@ -49,19 +54,42 @@ impl LogOptions {
     pub fn with_queue_bytes(self, bytes: usize) -> Self {
         Self { queue_bytes: bytes, ..self }
     }
+
+    /// How many bytes of the log may stand behind its checkpoint before the next one is written. Fewer make
+    /// opening faster, more make writing cheaper; a checkpoint is never written before the log has grown by as
+    /// much as the last one was long.
+    #[must_use]
+    pub fn with_checkpoint_bytes(self, bytes: u64) -> Self {
+        Self { checkpoint_bytes: bytes, ..self }
+    }
+
+    /// How long to wait for another process that is writing, for each commit group.
+    #[must_use]
+    pub fn with_lock_timeout(self, timeout: Duration) -> Self {
+        Self { lock_timeout: timeout, ..self }
+    }
 }
 
 impl Default for LogOptions {
-    /// Segments of 64 MiB, 16 MiB waiting.
+    /// Segments of 64 MiB, 16 MiB waiting, a checkpoint each MiB of the log, 10 seconds for the write lock.
     fn default() -> Self {
-        Self { segment_bytes: 64 << 20, queue_bytes: 16 << 20 }
+        Self {
+            segment_bytes: 64 << 20,
+            queue_bytes: 16 << 20,
+            checkpoint_bytes: 1 << 20,
+            lock_timeout: Duration::from_secs(10),
+        }
     }
 }
 
 /// Conversations in an append-only log on disk.
 ///
-/// An append returns once its bytes were synced; everything that waits at that moment shares the sync. One
-/// process writes at a time, others may [read](Self::open_read_only).
+/// An append returns once its bytes were synced; everything that waits at that moment shares the sync.
+///
+/// Several processes may have the same store open and write to it: each takes the write lock for as long as it
+/// writes a commit group, after it has taken in what the others wrote. Reads see all that any of them has made
+/// durable. A process that dies leaves nothing behind that could stop the others; one that is stopped while it
+/// writes makes them fail with [`StoreError::Locked`], which names it.
 ///
 /// It needs no runtime: writing happens on a thread of its own, verification on another, and the short reads
 /// where the future is polled. The log is on a file system of a Unix-like system, with `flock`.
@@ -69,48 +97,19 @@ impl Default for LogOptions {
 /// Dropping the store waits for what was let in to be written.
 #[derive(Debug)]
 pub struct LogStore {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     report: OpenReport,
-    writing: Option<Writing>,
-}
-
-/// What a store that may write holds on to.
-#[derive(Debug)]
-struct Writing {
-    thread: Option<JoinHandle<()>>,
-    /// Let go after the thread has ended.
-    _lock: Box<dyn MediaFile>,
-}
-
-/// What the writer thread and the readers share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) directory: Directory,
-    pub(crate) queue: Queue<Request>,
-    pub(crate) buffers: Buffers,
-    state: RwLock<State>,
-}
-
-impl Shared {
-    /// The state, for as short as can be: publishing a commit group waits for it.
-    pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn poisoned(&self, why: &str) -> StoreError {
-        StoreError::Poisoned { path: self.directory.path.clone(), why: why.to_owned() }
-    }
+    /// The writer thread of a store that was opened for writing.
+    writer: Option<JoinHandle<()>>,
+    may_write: bool,
+    lock_timeout: Duration,
 }
 
 impl LogStore {
     /// Opens the store in a directory, or makes one in a directory that is empty or not there yet.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] while another process writes to it, [`StoreError::NewerFormat`],
+    /// [`StoreError::Locked`] when another process is stuck while writing to it, [`StoreError::NewerFormat`],
     /// [`StoreError::NotAStore`], or what the file system says. Damage inside of the log is none: it is in
     /// [`Self::report`], and what it does not touch can be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
@@ -125,47 +124,52 @@ impl LogStore {
         Self::open_on(Arc::new(Disk), path.as_ref(), options)
     }
 
-    /// Opens a store for reading alone, also while another process writes to it. What is appended later is not
-    /// seen; a tail that was cut short is left as it is. Writes are [`StoreError::ReadOnly`].
+    /// Opens a store for reading alone, on read-only media too. It follows what other processes append; a tail
+    /// that was cut short is left as it is. Writes are [`StoreError::ReadOnly`].
     ///
     /// # Errors
     /// As for [`Self::open`], but for the lock.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::open_read_only_on(&Disk, path.as_ref())
+        Self::open_read_only_on(Arc::new(Disk), path.as_ref())
     }
 
-    pub(crate) fn open_read_only_on(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
-        let directory = Directory::open(media, path)?;
-        let recovered = recover(media, &directory, Mode::ReadOnly)?;
-        let report = report(&recovered, false);
-        let shared = Shared {
-            directory,
-            queue: Queue::new(0),
-            buffers: Buffers::default(),
-            state: RwLock::new(recovered.state),
+    pub(crate) fn open_read_only_on(media: Arc<dyn Media>, path: &Path) -> Result<Self, StoreError> {
+        let directory = Directory::open(&*media, path)?;
+        let horizon = Horizon::open(&*media, path, directory.id, Access::Read)?;
+        // Segments may be replaced while they are opened one after the other: what was read then is of no use.
+        let (recovered, generation) = loop {
+            let before = horizon.as_ref().map_or(0, |horizon| horizon.glance().0);
+            let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
+            let recovered = recover(&*media, &directory, Mode::ReadOnly, durable)?;
+            if before == horizon.as_ref().map_or(0, |horizon| horizon.glance().0) {
+                break (recovered, before);
+            }
         };
-        Ok(Self { shared: Arc::new(shared), report, writing: None })
+        let report = report(&recovered, false);
+        let shared = Shared::new(directory, media, 0, horizon, recovered, generation);
+        Ok(Self { shared: Arc::new(shared), report, writer: None, may_write: false, lock_timeout: Duration::ZERO })
     }
 
     pub(crate) fn open_on(media: Arc<dyn Media>, path: &Path, options: LogOptions) -> Result<Self, StoreError> {
-        let Owned { directory, lock, created } = Owned::open(&*media, path)?;
-        let recovered = recover(&*media, &directory, Mode::Write)?;
+        let LogOptions { segment_bytes, queue_bytes, checkpoint_bytes, lock_timeout } = options;
+        let Owned { directory, lock, created } = Owned::open(&*media, path, lock_timeout)?;
+        let horizon = Horizon::open(&*media, path, directory.id, Access::Write)?;
+        // With the write lock held, whoever was replacing segments is dead: others are to look again.
+        let generation = horizon.as_ref().map_or(0, |horizon| horizon.glance().0).next_multiple_of(2);
+        let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
+        let recovered = recover(&*media, &directory, Mode::Write, durable)?;
         let report = report(&recovered, created);
-        let Recovered { state, tail, next_lsn, .. } = recovered;
-        let shared = Arc::new(Shared {
-            directory,
-            queue: Queue::new(options.queue_bytes),
-            buffers: Buffers::default(),
-            state: RwLock::new(state),
-        });
-        let writer = Writer::new(Arc::clone(&shared), media, tail, next_lsn, options.segment_bytes);
+        let checkpoint = recovered.checkpoint;
+        let shared = Arc::new(Shared::new(directory, media, queue_bytes, horizon, recovered, generation));
+        let options = WriterOptions { segment_bytes, checkpoint_bytes, lock_timeout };
+        let writer = Writer::new(Arc::clone(&shared), lock, options, checkpoint)?;
         let thread = thread::Builder::new().name("memory-log".into()).spawn(move || writer.run());
         let thread = thread.map_err(|source| StoreError::Io {
             action: "start the writer thread of",
             path: path.to_owned(),
             source,
         })?;
-        Ok(Self { shared, report, writing: Some(Writing { thread: Some(thread), _lock: lock }) })
+        Ok(Self { shared, report, writer: Some(thread), may_write: true, lock_timeout })
     }
 
     /// What opening it found.
@@ -203,7 +207,7 @@ impl LogStore {
 
     /// Whether it was opened for writing.
     pub(crate) fn may_write(&self) -> bool {
-        self.writing.is_some()
+        self.may_write
     }
 
     fn read<T>(
@@ -211,7 +215,7 @@ impl LogStore {
         id: &ConversationId,
         read: impl FnOnce(&Conversation) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        read(self.shared.state().conversation(id)?)
+        read(self.shared.current()?.conversation(id)?)
     }
 
     /// Hands a request to the writer and waits for its answer.
@@ -237,8 +241,36 @@ impl LogStore {
         Ok(nodes)
     }
 
+    /// All summaries that can be read; only those are read from disk that were not asked for before.
+    fn known_summaries(&self, id: &ConversationId) -> Result<Arc<Vec<Summary>>, StoreError> {
+        let (segments, number, count, known, missing) = {
+            let state = self.shared.current()?;
+            let there = state.conversation(id)?;
+            let known = self.shared.summaries.get(there.number);
+            let missing = there.summaries.locations(known.read);
+            (Arc::clone(&state.segments), there.number, there.summaries.len(), known.summaries, missing)
+        };
+        if missing.is_empty() {
+            return Ok(known);
+        }
+        let mut summaries = Vec::with_capacity(known.len() + missing.len());
+        summaries.extend_from_slice(&known);
+        let mut reader = Reader::new(&segments);
+        for location in missing {
+            match reader.summary(location) {
+                Ok(summary) => summaries.push(summary),
+                // Its words are lost; the nodes below it stand for themselves.
+                Err(error) if error.is_damage() => tracing::error!(%error, conversation = %id, "a summary is lost"),
+                Err(error) => return Err(error),
+            }
+        }
+        let summaries = Arc::new(summaries);
+        self.shared.summaries.put(number, Arc::clone(&summaries), usize::try_from(count).unwrap_or(usize::MAX));
+        Ok(summaries)
+    }
+
     fn wanted(&self, id: &ConversationId, range: NodeRange) -> Result<Snapshot, StoreError> {
-        let state = self.shared.state();
+        let state = self.shared.current()?;
         let wanted = state.conversation(id)?.wanted(range);
         Ok((Arc::clone(&state.segments), wanted))
     }
@@ -247,7 +279,7 @@ impl LogStore {
 impl Drop for LogStore {
     fn drop(&mut self) {
         self.shared.queue.close();
-        if let Some(thread) = self.writing.as_mut().and_then(|writing| writing.thread.take())
+        if let Some(thread) = self.writer.take()
             && thread.join().is_err()
         {
             tracing::error!(path = %self.path().display(), "the writer thread of the log has panicked");
@@ -324,14 +356,13 @@ impl Store for LogStore {
     }
 
     fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
-        Box::pin(async move { self.read(conversation, |there| Ok(there.outlines.clone())) })
+        Box::pin(async move { self.read(conversation, |there| Ok(there.nodes.outlines())) })
     }
 
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
         Box::pin(async move {
-            let summaries: Vec<Arc<Summary>> =
-                self.read(conversation, |there| Ok(there.summaries.values().cloned().collect()))?;
-            Ok(summaries.iter().map(|summary| Summary::clone(summary)).collect())
+            let summaries = self.known_summaries(conversation)?;
+            Ok(summaries.to_vec())
         })
     }
 
@@ -342,7 +373,7 @@ impl Store for LogStore {
     ) -> BoxFuture<'a, Result<Option<NodeId>, StoreError>> {
         Box::pin(async move {
             let (segments, candidates) = {
-                let state = self.shared.state();
+                let state = self.shared.current()?;
                 let hash = state.key_hash(key.as_str());
                 (Arc::clone(&state.segments), state.conversation(conversation)?.key_candidates(hash))
             };
@@ -371,7 +402,7 @@ impl Store for LogStore {
     }
 
     fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
-        Box::pin(async move { Ok(self.shared.state().conversations().map(Conversation::state).collect()) })
+        Box::pin(async move { Ok(self.shared.current()?.conversations().map(Conversation::state).collect()) })
     }
 
     fn verify<'a>(

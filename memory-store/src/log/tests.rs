@@ -1,5 +1,6 @@
 //! Whole stores: on a disk that fails, and with files that somebody has changed.
 
+mod backup;
 mod concurrent;
 mod damage;
 mod faults;

@@ -7,10 +7,9 @@ use memory_core::{ConversationId, Hash, MerkleFrontier, NodeId, StoreError, Veri
 use super::{
     codec::{self, Record},
     frame::{FrameHeader, records},
-    recovery::Replay,
     segment::{SEGMENT_HEADER, Segment},
-    state::{Damage, Location},
-    store::Shared,
+    shared::Shared,
+    state::{Damage, Location, State},
 };
 
 /// A conversation that is being verified.
@@ -43,7 +42,7 @@ impl Check {
 /// The root over a conversation is that of the leaves found on disk, hashed anew from what they say.
 pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<Verification, StoreError> {
     let (segments, end, mut checks) = {
-        let state = shared.state();
+        let state = shared.current()?;
         let wanted: Vec<_> = match only {
             Some(id) => vec![state.conversation(id)?],
             None => state.conversations().collect(),
@@ -55,10 +54,10 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
                 (conversation.number, Check { id, nodes, verified: 0, tree: MerkleFrontier::new() })
             })
             .collect();
-        (state.segments.clone(), state.end, checks)
+        (state.segments.clone(), state.cursor.end.offset, checks)
     };
 
-    let mut replay = Replay::default();
+    let mut replay = State::new(shared.directory.id);
     let mut mismatched = Vec::new();
     for (index, segment) in segments.iter().enumerate() {
         let is_last = index + 1 == segments.len();
@@ -70,18 +69,18 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
                 bytes
             }
             Err(error) => {
-                replay.damage(segment.path(), 0, 0, &format!("it cannot be read: {error}"), None);
+                replay.damaged(segment.path(), 0, 0, &format!("it cannot be read: {error}"), None);
                 continue;
             }
         };
         // Up to the acknowledged end everything was on disk, in the last segment as well: nothing is torn.
-        let read = replay.segment(segment, shared.directory.id, &bytes, true, &mut |header, location, payload| {
+        let read = replay.replay_segment(segment, &bytes, true, 0, &mut |header, location, payload| {
             if let Some(check) = checks.get_mut(&header.conversation) {
                 mismatched.extend(check_frame(check, segment, header, location, payload));
             }
         });
         if is_last && read.end < end.max(SEGMENT_HEADER) {
-            replay.damage(segment.path(), read.end, end - read.end, "the segment is cut short", None);
+            replay.damaged(segment.path(), read.end, end - read.end, "the segment is cut short", None);
         }
     }
     let numbers: Vec<u64> = checks.keys().copied().collect();
@@ -92,7 +91,7 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
         Some(number) => numbers.contains(&number),
         None => !all_there,
     };
-    let damage = replay.state.damage.iter().filter(concerns_us).chain(&mismatched).map(Damage::to_string);
+    let damage = replay.damage.iter().filter(concerns_us).chain(&mismatched).map(Damage::to_string);
     Ok(Verification::of(checked, damage.collect()))
 }
 

@@ -1,24 +1,35 @@
 //! The writer thread: all requests that wait go to disk together, with one sync.
 
-use std::{collections::VecDeque, mem, sync::Arc};
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use futures_channel::oneshot;
 use memory_core::{Appended, ConversationId, Event, Recorded, StoreError};
 
 use super::{
     batch::{Pending, PlannedFrame},
-    failure::Failure,
-    frame::{FRAME_HEADER, FrameHeader},
-    media::Media,
+    checkpoint::Checkpointer,
+    failure::{Failure, fill_random, repeated},
+    frame::{FRAME_HEADER, FrameHeader, FrameKind},
+    horizon::{Durable, Horizon},
+    lock::Lock,
     prepared::Prepared,
     segment::{SEGMENT_HEADER, SegmentHeader},
-    state::{Applied, State},
-    store::Shared,
+    shared::Shared,
+    state::{Applied, Location, State},
     tail::{Tail, create_segment},
 };
 
 /// A commit group is written once it has this many bytes, whoever else waits.
 const MOST_GROUP_BYTES: usize = 8 << 20;
+
+/// How long others that wait for the write lock are let in first.
+const COURTESY: Duration = Duration::from_millis(2);
 
 /// Where an answer goes.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
@@ -29,6 +40,17 @@ pub(crate) enum Request {
     Append { conversation: ConversationId, batch: Prepared, reply: Reply<Vec<Appended>> },
     Record { conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
     Seal { reply: Reply<()> },
+}
+
+impl Request {
+    /// Answers that it was not written.
+    fn refuse(self, error: StoreError) {
+        match self {
+            Self::Append { reply, .. } => answer(reply, Err(error)),
+            Self::Record { reply, .. } => answer(reply, Err(error)),
+            Self::Seal { reply } => answer(reply, Err(error)),
+        }
+    }
 }
 
 /// An answer that waits for its group to be on disk.
@@ -62,14 +84,26 @@ struct Group {
     answers: Vec<Answer>,
 }
 
-/// Owns the end of the log.
+/// How a writer writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriterOptions {
+    pub(crate) segment_bytes: u32,
+    pub(crate) checkpoint_bytes: u64,
+    /// How long it waits for the write lock.
+    pub(crate) lock_timeout: Duration,
+}
+
+/// Writes to the end of the log, which is its own while it holds the write lock.
 #[derive(Debug)]
 pub(crate) struct Writer {
     shared: Arc<Shared>,
-    media: Arc<dyn Media>,
+    lock: Lock,
+    /// Names this writer in the horizon; not 0.
+    name: u64,
     tail: Tail,
     next_lsn: u64,
-    segment_bytes: u32,
+    options: WriterOptions,
+    checkpointer: Checkpointer,
     group: Group,
     pending: Pending,
     poisoned: Option<String>,
@@ -85,23 +119,36 @@ impl Drop for TurnAway {
 }
 
 impl Writer {
+    /// A writer that holds `lock`, of a store that was just opened.
     pub(crate) fn new(
         shared: Arc<Shared>,
-        media: Arc<dyn Media>,
-        tail: Tail,
-        next_lsn: u64,
-        segment_bytes: u32,
-    ) -> Self {
-        Self {
+        lock: Lock,
+        options: WriterOptions,
+        checkpoint: Location,
+    ) -> Result<Self, StoreError> {
+        let mut name = [0; 8];
+        fill_random(&mut name)?;
+        let name = u64::from_le_bytes(name).max(1);
+        let (segment, allocated) = shared.open_last()?;
+        let (end, next_lsn) = {
+            let cursor = &shared.state().cursor;
+            (cursor.end.offset, cursor.next_lsn)
+        };
+        let writer = Self {
+            checkpointer: Checkpointer::new(name, checkpoint, options.checkpoint_bytes),
             shared,
-            media,
-            tail,
+            lock,
+            name,
+            tail: Tail { segment, end, allocated },
             next_lsn,
-            segment_bytes,
+            options,
             group: Group::default(),
             pending: Pending::default(),
             poisoned: None,
-        }
+        };
+        writer.tell();
+        writer.lock.release();
+        Ok(writer)
     }
 
     /// Serves requests until the queue is closed.
@@ -110,16 +157,33 @@ impl Writer {
         while let Some(requests) = self.shared.queue.take_all() {
             self.serve(requests);
         }
-        // A store at rest takes no more space than its frames. Zeros that stay do no harm.
-        if self.poisoned.is_none()
-            && let Err(failure) = self.tail.trim()
-        {
-            tracing::debug!(why = failure.why(), "zeros stay behind the log");
-        }
+        self.close();
         drop(turn_away);
     }
 
+    /// A store at rest takes no more space than its frames. Zeros that stay do no harm.
+    fn close(&mut self) {
+        if self.poisoned.is_some()
+            || self.tail.allocated <= u64::from(self.tail.end) && !self.checkpointer.is_due(&self.shared)
+        {
+            return;
+        }
+        if self.take_lock().is_err() {
+            return;
+        }
+        if let Err(failure) = self.tail.trim() {
+            tracing::debug!(why = failure.why(), "zeros stay behind the log");
+        }
+        self.lock.release();
+        self.checkpointer.write_if_due(&self.shared);
+    }
+
     fn serve(&mut self, requests: VecDeque<Request>) {
+        let wanted = self.shared.horizon.as_ref().map(Horizon::wanted);
+        if let Err(error) = self.take_lock() {
+            requests.into_iter().for_each(|request| request.refuse(repeated(&error)));
+            return;
+        }
         for request in requests {
             self.plan(request);
             if self.group.bytes.len() >= MOST_GROUP_BYTES && self.commit().is_err() {
@@ -128,6 +192,76 @@ impl Writer {
         }
         drop(self.commit());
         self.pending = Pending::default();
+        self.lock.release();
+        self.give_way(wanted);
+        if self.poisoned.is_none() {
+            self.checkpointer.write_if_due(&self.shared);
+        }
+    }
+
+    /// Takes the write lock and what others wrote meanwhile.
+    fn take_lock(&mut self) -> Result<(), StoreError> {
+        if self.poisoned.is_some() {
+            return Ok(());
+        }
+        let shared = Arc::clone(&self.shared);
+        let waiting = || shared.horizon.iter().for_each(Horizon::want);
+        self.lock.take(&*shared.media, self.options.lock_timeout, waiting)?;
+        let caught_up = self.catch_up();
+        if caught_up.is_err() {
+            self.lock.release();
+        }
+        caught_up
+    }
+
+    fn catch_up(&mut self) -> Result<(), StoreError> {
+        let shared = Arc::clone(&self.shared);
+        let Some(horizon) = &shared.horizon else { return Ok(()) };
+        if horizon.is_as_left_by(self.name) && horizon.glance().0 == shared.generation() {
+            return Ok(());
+        }
+        self.lock.sign(&*shared.media);
+        let _held = shared.hold_following();
+        let durable = horizon.durable();
+        if let Some(durable) = durable {
+            shared.catch_up(durable)?;
+        }
+        // Unless the one before finished, and said so, something of it may stand behind the horizon.
+        if durable.is_none() || horizon.is_unfinished() {
+            shared.adopt_leftovers()?;
+        }
+        let (segment, allocated) = shared.open_last()?;
+        let cursor_end = {
+            let cursor = &shared.state().cursor;
+            self.next_lsn = cursor.next_lsn;
+            cursor.end
+        };
+        self.tail = Tail { segment, end: cursor_end.offset, allocated };
+        self.tell();
+        Ok(())
+    }
+
+    /// Tells other processes how far the log is on disk, and that this writer has left it so.
+    fn tell(&self) {
+        let end = Location { segment: self.tail.segment.number(), offset: self.tail.end };
+        self.shared.note_position(end);
+        if let Some(horizon) = &self.shared.horizon {
+            horizon.publish(Durable { generation: self.shared.generation(), end });
+            horizon.finish(self.name);
+        }
+    }
+
+    /// Lets others have the write lock if some have begun to wait for it: whoever lets go of a lock and takes it at
+    /// once again is otherwise always the first.
+    fn give_way(&self, wanted: Option<u64>) {
+        let Some((horizon, wanted)) = self.shared.horizon.as_ref().zip(wanted) else { return };
+        if horizon.wanted() == wanted {
+            return;
+        }
+        let (before, start) = (horizon.glance(), Instant::now());
+        while horizon.glance() == before && start.elapsed() < COURTESY {
+            thread::sleep(COURTESY / 20);
+        }
     }
 
     /// Checks a request and puts its frame into the group.
@@ -185,7 +319,7 @@ impl Writer {
     fn add(&mut self, mut frame: PlannedFrame) -> Result<(), Failure> {
         let bytes = frame.payload.frame_bytes();
         // An empty segment takes a frame of any length.
-        if self.offset() > SEGMENT_HEADER && self.offset() as usize + bytes > self.segment_bytes as usize {
+        if self.offset() > SEGMENT_HEADER && self.offset() as usize + bytes > self.options.segment_bytes as usize {
             self.commit()?;
             self.roll()?;
         }
@@ -197,6 +331,7 @@ impl Writer {
             self.pending.opened(&frame.id, number);
         }
         let header = FrameHeader {
+            kind: FrameKind::Batch,
             conversation: number,
             lsn,
             nodes_before: frame.nodes_before,
@@ -204,7 +339,7 @@ impl Writer {
             durable: self.tail.end,
         };
         let segment = &self.tail.segment;
-        frame.locate(segment.number(), offset);
+        frame.locate(Location { segment: segment.number(), offset });
         let PlannedFrame { payload, nodes_before, changes, .. } = frame;
         let place = segment.place(self.shared.directory.id, offset);
         let free = payload.finish_into(&header, &place, &mut self.group.bytes);
@@ -240,7 +375,8 @@ impl Writer {
     /// Writes frames behind the end, and zeros behind them, which `bytes` are given.
     fn write(&mut self, bytes: &mut Vec<u8>) -> Result<(), Failure> {
         let until = u64::from(self.tail.end) + bytes.len() as u64;
-        let reserved = self.tail.reserve(until, self.segment_bytes);
+        self.shared.horizon.iter().for_each(|horizon| horizon.begin(self.name));
+        let reserved = self.tail.reserve(until, self.options.segment_bytes);
         reserved.map_err(|failure| self.poison_unless_full(failure))?;
         let zeros = self.tail.end_of_page(until) - until;
         bytes.resize(bytes.len() + usize::try_from(zeros).unwrap_or(0), 0);
@@ -259,35 +395,42 @@ impl Writer {
     fn publish(&mut self, applied: Vec<Applied>, bytes: usize) {
         self.next_lsn += applied.len() as u64;
         self.tail.end = self.tail.end.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
-        let mut state = self.shared.state_mut();
-        state.end = self.tail.end;
-        for frame in applied {
-            // What was written was checked against this very state. Should it not fit, memory and disk differ.
-            if let Err(why) = state.apply(frame) {
-                self.poisoned = Some(format!("the index does not follow the log: {why}"));
+        {
+            let mut state = self.shared.state_mut();
+            state.cursor.next_lsn = self.next_lsn;
+            state.cursor.end.offset = self.tail.end;
+            for frame in applied {
+                // What was written was checked against this very state. Should it not fit, memory and disk differ.
+                if let Err(why) = state.apply(frame) {
+                    self.poisoned = Some(format!("the index does not follow the log: {why}"));
+                }
             }
         }
+        self.tell();
     }
 
     /// Seals the segment and begins the next.
     fn roll(&mut self) -> Result<(), Failure> {
+        self.shared.horizon.iter().for_each(|horizon| horizon.begin(self.name));
         self.tail.trim().map_err(|failure| self.poison_unless_full(failure))?;
         let header = SegmentHeader {
             store: self.shared.directory.id,
             number: self.tail.segment.number() + 1,
             previous_end: self.tail.end,
             first_lsn: self.next_lsn,
+            end: None,
+            rewritten: 0,
         };
-        let created = create_segment(&*self.media, &self.shared.directory.log(), &header);
-        let created = created.map_err(|failure| self.poison_unless_full(failure))?;
-        let sealed = std::mem::replace(&mut self.tail, created).segment.sealed();
-        let mut state = self.shared.state_mut();
-        let segments = Arc::make_mut(&mut state.segments);
-        if let Some(last) = segments.last_mut() {
-            *last = sealed;
+        let created = create_segment(&*self.shared.media, &self.shared.directory.log(), &header);
+        self.tail = created.map_err(|failure| self.poison_unless_full(failure))?;
+        {
+            let mut state = self.shared.state_mut();
+            state.seal_last();
+            Arc::make_mut(&mut state.segments).push(self.tail.segment.clone());
+            state.cursor.end = Location { segment: header.number, offset: self.tail.end };
+            state.cursor.declared_end = None;
         }
-        segments.push(self.tail.segment.clone());
-        state.end = self.tail.end;
+        self.tell();
         Ok(())
     }
 

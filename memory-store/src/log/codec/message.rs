@@ -242,6 +242,11 @@ impl<'a> MessageRecord<'a> {
         self.head.key
     }
 
+    /// Weight in 0..=1.
+    pub(crate) fn importance(&self) -> f32 {
+        self.head.importance
+    }
+
     /// What planning needs to know, without building the message.
     pub(crate) fn outline(&self) -> Result<NodeOutline, CodecError> {
         let head = &self.head;

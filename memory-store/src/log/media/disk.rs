@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use super::{Access, Map, Media, MediaFile, zeros};
+use super::{Access, DirLock, Map, Media, MediaFile, Words, shared::SharedWords, zeros};
 
 /// The operating system's files.
 #[derive(Debug)]
@@ -44,13 +44,26 @@ impl Media for Disk {
         File::open(dir)?.sync_all()
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn MediaFile>>> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Box::new(file))),
-            Err(TryLockError::WouldBlock) => Ok(None),
+    fn dir_lock(&self, dir: &Path) -> io::Result<Box<dyn DirLock>> {
+        Ok(Box::new(File::open(dir)?))
+    }
+
+    fn words(&self, path: &Path, access: Access) -> io::Result<Box<dyn Words>> {
+        Ok(Box::new(SharedWords::open(path, access != Access::Read)?))
+    }
+}
+
+impl DirLock for File {
+    fn try_lock(&self) -> io::Result<bool> {
+        match File::try_lock(self) {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        File::unlock(self)
     }
 }
 

@@ -9,9 +9,9 @@ impl Map {
     /// Maps all of `file`. See [`MediaFile::map`](super::MediaFile::map) for what it asks of the file.
     #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
     pub(super) fn of(file: &File) -> io::Result<Self> {
-        // SAFETY: the bytes must not change under the slice that they are seen as. Only sealed segments are mapped;
-        // this program never writes to one or cuts it: `vacuum` and compression make a new file and rename it over
-        // the name, and the map keeps the old one alive. What another program does to the file is beyond what can
+        // SAFETY: the bytes must not change under the slice that they are seen as. Only sealed segments
+        // and checkpoints are mapped; this program never writes to one or cuts it: vacuum, compression and the next
+        // checkpoint make a new file and rename it over the name, and the map keeps the old one alive. What another program does to the file is beyond what can
         // be ruled out: changed bytes fail their checksum, a cut ends the process with SIGBUS.
         unsafe { memmap2::Mmap::map(file) }.map(Self)
     }
@@ -22,6 +22,12 @@ impl Deref for Map {
 
     fn deref(&self) -> &[u8] {
         &self.0
+    }
+}
+
+impl AsRef<[u8]> for Map {
+    fn as_ref(&self) -> &[u8] {
+        self
     }
 }
 

@@ -5,10 +5,13 @@ use std::{
     io,
     ops::Range,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use super::{Access, Map, Media, MediaFile};
+use super::{Access, DirLock, Map, Media, MediaFile, WORDS, Words};
 
 const SECTOR: usize = 512;
 
@@ -41,7 +44,10 @@ struct Disk {
     names: Names,
     durable_names: Names,
     unsynced_names: Vec<NameChange>,
-    locked: bool,
+    /// Locked directories.
+    locked: BTreeSet<PathBuf>,
+    /// How often the power came back.
+    boots: u64,
     operations: usize,
     fault: Option<(usize, Fault)>,
     power_lost: bool,
@@ -173,7 +179,9 @@ impl SimDisk {
         let Disk { durable_names: Names { files, dirs }, .. } = &mut *disk;
         files.retain(|path, _| path.parent().is_some_and(|dir| dirs.contains(dir)));
         disk.names = disk.durable_names.clone();
-        (disk.locked, disk.fault, disk.power_lost) = (false, None, false);
+        disk.locked.clear();
+        disk.boots += 1;
+        (disk.fault, disk.power_lost) = (None, false);
     }
 
     /// The bytes of a file as they are now.
@@ -276,7 +284,7 @@ impl Media for SimDisk {
                 file
             }
         };
-        Ok(Box::new(SimHandle { disk: self.clone(), file, locks: false }))
+        Ok(Box::new(SimHandle { disk: self.clone(), file }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -308,13 +316,99 @@ impl Media for SimDisk {
         Ok(())
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn MediaFile>>> {
-        let mut disk = SimDisk::lock(self);
-        let file = disk.create(path)?;
-        if std::mem::replace(&mut disk.locked, true) {
-            return Ok(None);
+    fn dir_lock(&self, dir: &Path) -> io::Result<Box<dyn DirLock>> {
+        let disk = SimDisk::lock(self);
+        if !disk.names.dirs.contains(dir) {
+            return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(Some(Box::new(SimHandle { disk: self.clone(), file, locks: true })))
+        Ok(Box::new(SimLock {
+            disk: self.clone(),
+            dir: dir.to_owned(),
+            boot: disk.boots,
+            holds: AtomicBool::new(false),
+        }))
+    }
+
+    fn words(&self, path: &Path, access: Access) -> io::Result<Box<dyn Words>> {
+        let mut disk = SimDisk::lock(self);
+        let file = match disk.file_named(path) {
+            Ok(file) => file,
+            Err(error) if access == Access::Read => return Err(error),
+            Err(_) => disk.create(path)?,
+        };
+        if disk.files[file].bytes.len() < WORDS * 8 {
+            if access == Access::Read {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            disk.operate()?;
+            disk.write(file, Write::Size(WORDS * 8));
+        }
+        Ok(Box::new(SimWords { disk: self.clone(), file, boot: disk.boots }))
+    }
+}
+
+#[derive(Debug)]
+struct SimLock {
+    disk: SimDisk,
+    dir: PathBuf,
+    boot: u64,
+    holds: AtomicBool,
+}
+
+impl DirLock for SimLock {
+    fn try_lock(&self) -> io::Result<bool> {
+        let mut disk = self.disk.lock();
+        let free = disk.boots == self.boot && disk.locked.insert(self.dir.clone());
+        self.holds.fetch_or(free, Ordering::SeqCst);
+        Ok(free)
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        if self.holds.swap(false, Ordering::SeqCst) && disk.boots == self.boot {
+            disk.locked.remove(&self.dir);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        self.unlock().unwrap();
+    }
+}
+
+/// Memory, so that changing it is no operation that could fail; whether the disk gets it is left to chance.
+#[derive(Debug)]
+struct SimWords {
+    disk: SimDisk,
+    file: usize,
+    boot: u64,
+}
+
+impl Words for SimWords {
+    fn identity(&self) -> [u8; 32] {
+        let mut identity = [0; 32];
+        identity[..8].copy_from_slice(&self.boot.to_le_bytes());
+        identity[8..16].copy_from_slice(&self.file.to_le_bytes());
+        identity
+    }
+
+    fn load(&self, index: usize) -> u64 {
+        let disk = self.disk.lock();
+        let bytes = disk.files[self.file].bytes.get(index * 8..).and_then(<[u8]>::first_chunk::<8>);
+        bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    fn store(&self, index: usize, value: u64) {
+        let mut disk = self.disk.lock();
+        if !disk.power_lost && disk.boots == self.boot {
+            disk.write(self.file, Write::Bytes(index * 8, value.to_le_bytes().to_vec()));
+        }
+    }
+
+    fn add(&self, index: usize) {
+        self.store(index, self.load(index) + 1);
     }
 }
 
@@ -322,15 +416,6 @@ impl Media for SimDisk {
 struct SimHandle {
     disk: SimDisk,
     file: usize,
-    locks: bool,
-}
-
-impl Drop for SimHandle {
-    fn drop(&mut self) {
-        if self.locks {
-            self.disk.lock().locked = false;
-        }
-    }
 }
 
 impl MediaFile for SimHandle {

@@ -3,6 +3,7 @@
 use std::{fmt, io, mem, ops::Range, sync::Arc};
 
 use super::{
+    super::segment::MAGIC,
     header::{HEADER, Header},
     recent::Recent,
     source::{ReadAt, damaged, read_exact},
@@ -33,10 +34,18 @@ pub struct LostBlocks {
 }
 
 impl Squeezed {
-    /// Whether a file that begins with these bytes, eight at least, is a compressed segment.
-    #[must_use]
-    pub fn is_one(bytes: &[u8]) -> bool {
-        Header::is_one(bytes)
+    /// The compressed segment in `file`; `None` when it is something else.
+    ///
+    /// # Errors
+    /// When it is one, and [`open`](Self::open) fails.
+    pub fn find<F: ReadAt + ?Sized>(file: &F) -> io::Result<Option<Self>> {
+        let mut begin = [0; MAGIC.len()];
+        let read = file.read_at(&mut begin, 0)?;
+        if begin.get(..read).is_some_and(Header::is_one) {
+            return Self::open(file).map(Some);
+        }
+        // The header in front may be damaged, the one at the end decides then.
+        Ok(if begin == MAGIC { None } else { Self::open(file).ok() })
     }
 
     /// Reads all but the blocks.

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -396,4 +397,42 @@ fn the_log_conforms_in_tiny_segments_and_reopens_to_the_same() {
     drop(store);
     let store = open(dir.path()).unwrap();
     assert_eq!((shown(&store).unwrap(), pollster::block_on(store.verify(None)).unwrap()), before);
+}
+
+#[test]
+fn acknowledged_records_that_were_cut_off_are_damage_and_no_torn_tail() {
+    let dir = sample_store();
+    let last = segments(dir.path()).pop().unwrap();
+    edit(&last, |bytes| bytes.truncate(bytes.len() - 40));
+    for store in [LogStore::open_read_only(dir.path()).unwrap(), open(dir.path()).unwrap()] {
+        assert_eq!(store.report().torn, None);
+        assert!(store.report().damage.iter().any(|damage| damage.path == last), "{:?}", store.report().damage);
+        assert!(perform(&store, &Request::Append("b", vec![draft(9, 10)])).is_err(), "its number may be taken");
+    }
+    // Without what tells how far the log was on disk, it is what a crash leaves.
+    fs::remove_file(dir.path().join("HORIZON")).unwrap();
+    let store = open(dir.path()).unwrap();
+    assert!(store.report().torn.is_some() && store.report().damage.is_empty(), "{:?}", store.report());
+    perform(&store, &Request::Append("b", vec![draft(9, 10)])).unwrap();
+}
+
+#[test]
+fn a_horizon_with_any_flipped_bit_does_no_harm() {
+    let dir = sample_store();
+    let truth = shown(&model(&requests())).unwrap();
+    let horizon = dir.path().join("HORIZON");
+    let whole = fs::read(&horizon).unwrap();
+    for bit in 0..whole.len() * 8 {
+        // In place, since a new file would not be believed anyway.
+        let mut flipped = whole.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        fs::OpenOptions::new().write(true).open(&horizon).unwrap().write_all_at(&flipped, 0).unwrap();
+        let reader = LogStore::open_read_only(dir.path()).unwrap();
+        assert!(reader.report().damage.is_empty() && shown(&reader).unwrap() == truth, "bit {bit}");
+        if bit % 7 == 0 {
+            let store = open(dir.path()).unwrap();
+            assert!(store.report().damage.is_empty() && shown(&store).unwrap() == truth, "bit {bit}");
+            assert!(shown(&reader).unwrap() == truth, "bit {bit}");
+        }
+    }
 }

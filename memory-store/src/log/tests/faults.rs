@@ -5,6 +5,7 @@ use std::{
     path::Path,
     sync::Arc,
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use memory_core::{Store, StoreError};
@@ -12,9 +13,12 @@ use memory_core::{Store, StoreError};
 use super::sample::{Request, all, draft, id, model, node, perform, requests, shown, tiny_segments};
 use crate::{
     LogStore,
-    log::media::{
-        Media,
-        sim::{Fault, SimDisk, Unsynced},
+    log::{
+        lock::Lock,
+        media::{
+            Media,
+            sim::{Fault, SimDisk, Unsynced},
+        },
     },
 };
 
@@ -213,24 +217,90 @@ fn a_full_disk_leaves_the_log_intact_and_is_over_when_there_is_space() {
 
 #[test]
 fn a_read_only_directory_is_a_typed_error() {
-    for at in 0..6 {
+    let mut refused = 0;
+    for at in 0..10 {
         let disk = empty_disk();
         disk.fail_after(at, Fault::Fail(io::ErrorKind::ReadOnlyFilesystem));
-        let error = open(&disk).unwrap_err();
-        assert!(matches!(error, StoreError::Io { .. }), "operation {at}: {error:?}");
+        match open(&disk) {
+            Err(StoreError::Io { .. }) => refused += 1,
+            Err(error) => panic!("operation {at}: {error:?}"),
+            // It would only have written down who holds the lock.
+            Ok(_) => {}
+        }
         open(&disk).unwrap_or_else(|error| panic!("after operation {at} failed: {error:?}"));
     }
+    assert!(refused >= 7, "{refused}");
 }
 
 #[test]
-fn a_second_writer_is_turned_away_while_the_first_lives() {
+fn who_holds_the_write_lock_for_too_long_is_named() {
     let disk = empty_disk();
-    let first = open(&disk).unwrap();
-    let second = open(&disk).unwrap_err();
-    assert!(matches!(&second, StoreError::Locked { pid, host, .. } if *pid == std::process::id() && !host.is_empty()));
-    assert!(second.is_retryable());
-    drop(first);
-    open(&disk).unwrap();
+    let options = tiny_segments().with_lock_timeout(Duration::from_millis(1));
+    let store = LogStore::open_on(Arc::new(disk.clone()), Path::new(PATH), options).unwrap();
+    let a = id("a");
+    pollster::block_on(store.append(&a, vec![draft(1, 10)])).unwrap();
+
+    let log = Path::new(PATH).join("log");
+    let stuck = Lock::write(&disk, Path::new(PATH), &log).unwrap();
+    stuck.take(&disk, Duration::from_secs(10), || ()).unwrap();
+    stuck.sign(&disk);
+    let opened = LogStore::open_on(Arc::new(disk.clone()), Path::new(PATH), options).unwrap_err();
+    let appended = pollster::block_on(store.append(&a, vec![draft(2, 10)])).unwrap_err();
+    for refused in [opened, appended] {
+        let StoreError::Locked { pid, host, .. } = &refused else { panic!("{refused:?}") };
+        assert!(*pid == std::process::id() && !host.is_empty());
+        assert!(refused.is_retryable());
+    }
+    drop(stuck);
+    let appended = pollster::block_on(store.append(&a, vec![draft(2, 10)])).unwrap();
+    assert_eq!(appended[0].node, node(2), "a turned away message took no number");
+}
+
+#[test]
+fn two_openings_write_in_turn_and_see_each_other() {
+    let disk = empty_disk();
+    let both = [open(&disk).unwrap(), open(&disk).unwrap()];
+    let reader = LogStore::open_read_only_on(Arc::new(disk.clone()), Path::new(PATH)).unwrap();
+    let mut done = Vec::new();
+    for (request, writer) in requests().into_iter().zip(both.iter().cycle()) {
+        perform(writer, &request).unwrap();
+        done.push(request);
+        let truth = shown(&model(&done)).unwrap();
+        for store in both.iter().chain([&reader]) {
+            assert_eq!(shown(store).unwrap(), truth);
+        }
+    }
+    for store in both.iter().chain([&reader]) {
+        assert!(pollster::block_on(store.verify(None)).unwrap().is_whole());
+    }
+    drop(both);
+    assert_eq!(shown(&open(&disk).unwrap()).unwrap(), shown(&model(&done)).unwrap());
+}
+
+#[test]
+fn what_a_writer_left_that_failed_is_taken_over_by_the_next() {
+    for at in 0..operations() {
+        let context = format!("operation {at} fails");
+        let disk = empty_disk();
+        let Ok(other) = open(&disk) else { panic!("{context}: nothing fails yet") };
+        disk.fail_after(at, Fault::Fail(io::ErrorKind::Other));
+        let mut outcome = run(&disk);
+        disk.fail_after(usize::MAX / 2, Fault::PowerLoss);
+        // The failed one is gone; the other was there all the time. Writing, it takes over what was left.
+        let takes_over = Request::Append("z", vec![draft(1, 10)]);
+        perform(&other, &takes_over).unwrap_or_else(|error| panic!("{context}: {error}"));
+        outcome.acknowledged.push(takes_over.clone());
+        let held = check(&other, &outcome, &context);
+        let rest = requests().split_off(held.len() - 1);
+        rest.iter().for_each(|request| perform(&other, request).unwrap());
+
+        let truth = shown(&model(&[requests(), vec![takes_over]].concat())).unwrap();
+        let reader = LogStore::open_read_only_on(Arc::new(disk.clone()), Path::new(PATH)).unwrap();
+        assert!(shown(&other).unwrap() == truth && shown(&reader).unwrap() == truth, "{context}");
+        drop(other);
+        disk.power_cycle(Unsynced::Lost);
+        assert!(shown(&open(&disk).unwrap()).unwrap() == truth, "{context}");
+    }
 }
 
 #[test]

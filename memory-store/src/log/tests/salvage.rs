@@ -18,7 +18,7 @@ use crate::{
     ConversationLabel, Diagnosis, LogStore, RescueError, SalvageReport, examine,
     log::{
         codec,
-        frame::{FRAME_HEADER, FrameHeader, Payload, Place},
+        frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, Place},
         media::Disk,
         salvage::salvage_on,
     },
@@ -328,7 +328,8 @@ fn counts_of_lost_nodes_that_lie_ask_for_no_memory() {
         let mut payload = Payload::default();
         payload.push(&codec::encode_lost(count).unwrap());
         let length = u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap();
-        let header = FrameHeader { conversation: 1, lsn, nodes_before, payload: length, durable: 64 };
+        let header =
+            FrameHeader { kind: FrameKind::Batch, conversation: 1, lsn, nodes_before, payload: length, durable: 64 };
         let place = Place { store, segment: last, offset: u32::try_from(bytes.len()).unwrap() };
         payload.finish(&header, &place, bytes);
     }

@@ -1,0 +1,92 @@
+//! `memory backup`: a copy of the store that may be written to meanwhile.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use memory_store::check_backup;
+use serde_json::json;
+
+use crate::{
+    Access,
+    cli::Globals,
+    failure::Damage,
+    open,
+    output::{Output, grouped},
+};
+
+/// A copy of the store that may be written to meanwhile.
+///
+/// Copies only what the directory does not hold yet. The earlier backup stays usable until the new one is complete.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The directory with the backup, made if need be
+    #[arg(value_name = "DIR")]
+    backup: PathBuf,
+    /// Back nothing up: read the backup again and compare every file with its digest
+    #[arg(long)]
+    verify: bool,
+}
+
+pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let output = globals.output;
+    if args.verify {
+        return verify(output, &args.backup);
+    }
+    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let bar = output.bar("backing up");
+    let report = runtime.store.backup(&args.backup, &bar)?;
+    bar.finish();
+    if output.json {
+        let damage: Vec<_> = report.damage.iter().map(ToString::to_string).collect();
+        output.value(&json!({
+            "backup": report.path,
+            "files": report.files,
+            "bytes": report.bytes,
+            "copied": report.copied,
+            "copied_bytes": report.copied_bytes,
+            "removed": report.removed,
+            "damage": damage,
+        }))?;
+    } else {
+        output.line(&format!(
+            "{} files, {} bytes; copied {} of them, {} bytes",
+            grouped(report.files),
+            grouped(report.bytes),
+            grouped(report.copied),
+            grouped(report.copied_bytes)
+        ))?;
+    }
+    if report.damage.is_empty() {
+        return Ok(());
+    }
+    let damage: Vec<_> = report.damage.iter().map(ToString::to_string).collect();
+    Err(Damage(format!("backed up as it is, with its damage: {}", damage.join("; "))).into())
+}
+
+fn verify(output: Output, backup: &Path) -> anyhow::Result<()> {
+    let bar = output.bar("verifying");
+    let check = check_backup(backup, &bar)?;
+    bar.finish();
+    if output.json {
+        let damaged: Vec<_> = check.damaged.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
+        output.value(&json!({
+            "backup": backup,
+            "taken": check.taken.to_string(),
+            "files": check.files,
+            "bytes": check.bytes,
+            "damaged": damaged,
+        }))?;
+    } else {
+        for (path, why) in &check.damaged {
+            output.line(&format!("damaged: {} {why}", path.display()))?;
+        }
+        let whole = check.files - (check.damaged.len() as u64).min(check.files);
+        output.line(&format!("verified {whole} of {} files, taken {}", check.files, check.taken))?;
+    }
+    if check.damaged.is_empty() {
+        return Ok(());
+    }
+    let many = check.damaged.len();
+    Err(Damage(format!("{many} files of the backup are damaged: delete them, and the next backup copies them anew"))
+        .into())
+}

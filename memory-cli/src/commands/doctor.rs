@@ -1,0 +1,215 @@
+//! `memory doctor`: what is damaged, what is whole, what to do; and a new store out of what is whole.
+
+use std::{io, path::PathBuf};
+
+use clap::Args as ClapArgs;
+use memory_store::{Checkup, ConversationLabel, Diagnosis, examine, salvage};
+use serde_json::{Value, json};
+
+use crate::{
+    Access,
+    cli::Globals,
+    failure::Damage,
+    output::{Output, grouped, table},
+};
+
+/// What is damaged, what is whole, and what to do.
+///
+/// Reads every byte of the log and changes nothing, beside a writer too. Exits with 0 only when all is whole.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// Make a new store of all that is whole in this directory, which must be empty or not there yet
+    #[arg(long, value_name = "DIR")]
+    salvage: Option<PathBuf>,
+}
+
+/// Lines of damage that are shown to people; programs get all.
+const SHOWN: usize = 40;
+
+pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let (output, store) = (globals.output, globals.config(Access::Read)?.store);
+    let bar = output.bar("reading");
+    let (diagnosis, salvaged) = match &args.salvage {
+        None => (examine(&store, &bar)?, None),
+        Some(target) => {
+            let report = salvage(&store, target, &bar)?;
+            (report.source, Some(report.target))
+        }
+    };
+    bar.finish();
+    if output.json {
+        let mut value = to_json(&diagnosis);
+        if let (Some(object), Some(salvaged)) = (value.as_object_mut(), &salvaged) {
+            object.insert("salvaged".to_owned(), to_json(salvaged));
+        }
+        output.value(&value)?;
+    } else {
+        print(output, &diagnosis, salvaged.as_ref())?;
+    }
+    if diagnosis.is_whole() {
+        return Ok(());
+    }
+    let (nodes, verified) = diagnosis.nodes();
+    let places = diagnosis.findings.len() as u64 + diagnosis.more_findings;
+    Err(Damage(format!(
+        "{}: damaged in {places} places; {} of {nodes} nodes are lost",
+        store.display(),
+        nodes - verified
+    ))
+    .into())
+}
+
+fn print(output: Output, diagnosis: &Diagnosis, salvaged: Option<&Diagnosis>) -> io::Result<()> {
+    for finding in diagnosis.findings.iter().take(SHOWN) {
+        output.line(&format!("damaged: {finding}"))?;
+    }
+    let more = diagnosis.findings.len().saturating_sub(SHOWN) as u64 + diagnosis.more_findings;
+    if more > 0 {
+        output.line(&format!("damaged: {} more places; --json tells of them", grouped(more)))?;
+    }
+    if let Some(torn) = &diagnosis.torn {
+        output.line(&format!(
+            "unfinished: {} from byte {} for {} bytes: a write that was cut short, or is under way; nobody was told \
+             that it is on disk, and opening the store for writing cuts it off",
+            torn.path.display(),
+            torn.offset,
+            torn.bytes
+        ))?;
+    }
+    for path in &diagnosis.leftovers {
+        output.line(&format!("unfinished: {}: never used; it may be deleted", path.display()))?;
+    }
+    for path in &diagnosis.stale_caches {
+        output.line(&format!("cache of another store: {}: not used; it may be deleted", path.display()))?;
+    }
+    conversations(output, diagnosis)?;
+    let (nodes, verified) = diagnosis.nodes();
+    output.line(&format!("whole: {} of {} nodes", grouped(verified), grouped(nodes)))?;
+    match salvaged {
+        Some(salvaged) => {
+            output.line("")?;
+            conversations(output, salvaged)?;
+            let (nodes, verified) = salvaged.nodes();
+            let path = salvaged.path.display();
+            output.line(&format!(
+                "salvaged: {} nodes, in {path}; {} are lost",
+                grouped(verified),
+                grouped(nodes - verified)
+            ))
+        }
+        None => what_to_do(output, diagnosis),
+    }
+}
+
+fn conversations(output: Output, diagnosis: &Diagnosis) -> io::Result<()> {
+    if diagnosis.conversations.is_empty() {
+        return output.line("no conversation can be read");
+    }
+    let rows = diagnosis.conversations.iter().map(|checkup| {
+        let lost = checkup.lost.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let nodes = format!("{} of {}", grouped(checkup.verified), grouped(checkup.nodes));
+        [name(&checkup.label), nodes, lost, grouped(checkup.summaries), remarks(checkup)]
+    });
+    output.line(&table(["conversation", "nodes", "lost", "summaries", ""], rows).to_string())
+}
+
+fn name(label: &ConversationLabel) -> String {
+    match label {
+        ConversationLabel::Named(name) => name.to_string(),
+        ConversationLabel::Nameless(number) => format!("(number {number})"),
+    }
+}
+
+fn remarks(checkup: &Checkup) -> String {
+    let mut remarks = Vec::new();
+    if matches!(checkup.label, ConversationLabel::Nameless(_)) {
+        remarks.push("its name is lost".to_owned());
+    }
+    if checkup.may_have_lost_more {
+        remarks.push("more may be lost at its end".to_owned());
+    }
+    if !checkup.lost_summaries.is_empty() {
+        let lost = checkup.lost_summaries.iter().map(|run| match (run.start(), run.end()) {
+            (first, last) if first == last => first.to_string(),
+            (first, last) => format!("{first}-{last}"),
+        });
+        remarks.push(format!("summaries lost: {}", lost.collect::<Vec<_>>().join(", ")));
+    }
+    if !checkup.orphaned_summaries.is_empty() {
+        remarks.push(format!("{} summaries lack a part", checkup.orphaned_summaries.len()));
+    }
+    if remarks.is_empty() && checkup.is_whole() { "whole".to_owned() } else { remarks.join("; ") }
+}
+
+fn what_to_do(output: Output, diagnosis: &Diagnosis) -> io::Result<()> {
+    if diagnosis.is_whole() {
+        return Ok(());
+    }
+    if diagnosis.findings.is_empty() {
+        return output.line("nothing is damaged: what is missing was lost before this store was salvaged");
+    }
+    output.line("what is whole can be used as it is. To mend the rest, before anything is written:")?;
+    output.line("  with a backup     memory restore BACKUP --to DIR, beside this store")?;
+    output.line("  without one       memory doctor --salvage DIR makes a new store of all that is whole")
+}
+
+fn to_json(diagnosis: &Diagnosis) -> Value {
+    let findings: Vec<_> = diagnosis
+        .findings
+        .iter()
+        .map(|finding| {
+            let lost: Vec<_> = finding
+                .lost
+                .iter()
+                .map(|(label, nodes)| json!({"conversation": label_json(label), "nodes": nodes.to_string()}))
+                .collect();
+            json!({
+                "path": finding.path,
+                "offset": finding.offset,
+                "bytes": finding.bytes,
+                "why": finding.why,
+                "conversation": finding.conversation.as_ref().map(label_json),
+                "lost": lost,
+            })
+        })
+        .collect();
+    let conversations: Vec<_> = diagnosis
+        .conversations
+        .iter()
+        .map(|checkup| {
+            json!({
+                "conversation": label_json(&checkup.label),
+                "whole": checkup.is_whole(),
+                "nodes": checkup.nodes,
+                "verified": checkup.verified,
+                "root": checkup.root.to_string(),
+                "lost": checkup.lost.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "summaries": checkup.summaries,
+                "lost_summaries": checkup.lost_summaries.iter().map(|run| [run.start(), run.end()]).collect::<Vec<_>>(),
+                "orphaned_summaries": checkup.orphaned_summaries.iter().map(|id| id.get()).collect::<Vec<_>>(),
+                "may_have_lost_more": checkup.may_have_lost_more,
+            })
+        })
+        .collect();
+    let (nodes, verified) = diagnosis.nodes();
+    json!({
+        "store": diagnosis.path,
+        "whole": diagnosis.is_whole(),
+        "nodes": nodes,
+        "verified": verified,
+        "damage": findings,
+        "more_damage": diagnosis.more_findings,
+        "conversations": conversations,
+        "torn": diagnosis.torn.as_ref().map(|torn| json!({"path": torn.path, "offset": torn.offset, "bytes": torn.bytes})),
+        "leftovers": diagnosis.leftovers,
+        "stale_caches": diagnosis.stale_caches,
+    })
+}
+
+/// A name, or the number where that is all that is known.
+fn label_json(label: &ConversationLabel) -> Value {
+    match label {
+        ConversationLabel::Named(name) => json!(name.as_str()),
+        ConversationLabel::Nameless(number) => json!(number),
+    }
+}

@@ -1,0 +1,58 @@
+//! `memory restore`: a store out of a backup.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use memory_core::Store;
+use serde_json::json;
+
+use super::verify::last_line;
+use crate::{Access, cli::Globals, failure::Damage, open, output::grouped};
+
+/// A store out of a backup.
+///
+/// Checks every file of the backup first, and verifies the store that it made.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The directory with the backup
+    #[arg(value_name = "BACKUP")]
+    backup: PathBuf,
+    /// The store to make, in a directory that is empty or not there yet [default: that of --store]
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let output = globals.output;
+    let target = match &args.to {
+        Some(target) => target.clone(),
+        None => globals.config(Access::Read)?.store,
+    };
+    let bar = output.bar("checking");
+    let report = memory_store::restore(&args.backup, &target, &bar)?;
+    bar.finish();
+    let runtime = open(&globals.config_at(target, Access::Read).without_model())?;
+    let verification = runtime.store.verify(None).await?;
+    if output.json {
+        output.value(&json!({
+            "store": report.path,
+            "taken": report.taken.to_string(),
+            "files": report.files,
+            "bytes": report.bytes,
+            "nodes": verification.nodes,
+            "verified": verification.verified,
+            "root": verification.root.to_string(),
+            "damage": verification.damage,
+        }))?;
+    } else {
+        let (files, bytes) = (grouped(report.files), grouped(report.bytes));
+        output.line(&format!("{files} files, {bytes} bytes, as they were at {}", report.taken))?;
+        output.line(&last_line(&verification))?;
+    }
+    if verification.is_whole() {
+        return Ok(());
+    }
+    // The digests match: it was backed up with its damage.
+    Err(Damage("the store was damaged already when it was backed up: memory doctor says what is whole".to_owned())
+        .into())
+}

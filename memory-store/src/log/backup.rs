@@ -1,0 +1,324 @@
+//! A copy of a store that may be written to meanwhile: all that was durable at one moment.
+
+mod manifest;
+mod restore;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use memory_core::{Hash, Progress, StoreError, Timestamp};
+
+use super::{
+    directory::{FORMAT_FILE, format_text},
+    failure::io_error,
+    media::{Access, DirLock, Disk, Media, MediaFile, read_from},
+    rescue::{RescueError, make_dir, make_file, sync_dir, write_file},
+    salvage::check_outside,
+    scan::{Found, Scan},
+    segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name},
+    shared::Shared,
+    state::Damage,
+    store::LogStore,
+};
+use manifest::{Entry, FILES, MANIFEST, Manifest};
+#[cfg(test)]
+pub(crate) use restore::restore_on;
+pub use restore::{BackupCheck, RestoreReport, check_backup, restore};
+
+const AT_ONCE: usize = 1 << 20;
+
+/// What a backup did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BackupReport {
+    /// The directory with the backup.
+    pub path: PathBuf,
+    /// Files of the store that the backup holds.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files that were copied; the others were there already.
+    pub copied: u64,
+    /// Their bytes.
+    pub copied_bytes: u64,
+    /// Files of earlier backups that are needed no more and were removed.
+    pub removed: u64,
+    /// Damage of the store that was copied with it, as it stands.
+    pub damage: Vec<Damage>,
+}
+
+impl LogStore {
+    /// Backs the store up to `target`, a directory that is empty, is not there yet, or holds an earlier backup of
+    /// this store. Others may go on writing; what was acknowledged when it begins is in the backup, whole.
+    ///
+    /// Files that the backup holds already, by their contents, are not copied again: of a log that grows these
+    /// are all but the newest segments. An earlier backup stays usable until the new one is complete and is
+    /// replaced by it; interrupted at any point, one of them is there.
+    ///
+    /// It reads all of the log: not for a thread that must not wait.
+    ///
+    /// # Errors
+    /// [`RescueError::WouldLoseGood`] when a part of the store is damaged that the earlier backup holds from
+    /// before; [`RescueError::NotABackup`], [`RescueError::OtherStore`], [`RescueError::Inside`],
+    /// [`RescueError::Busy`], or what the file system says.
+    pub fn backup(&self, target: impl AsRef<Path>, progress: &dyn Progress) -> Result<BackupReport, RescueError> {
+        check_outside(self.path(), target.as_ref())?;
+        backup_on(&Disk, &self.shared, target.as_ref(), progress)
+    }
+}
+
+/// The log at one moment: its segments, and where what is durable of the last one ends.
+fn snapshot(shared: &Shared) -> Result<(Arc<Vec<Segment>>, u32), StoreError> {
+    let state = shared.current()?;
+    Ok((Arc::clone(&state.segments), state.cursor.end.offset.max(SEGMENT_HEADER)))
+}
+
+/// Keeps others from backing up to the same directory, for as long as the value lives.
+pub(super) fn lock(media: &dyn Media, target: &Path) -> Result<Box<dyn DirLock>, RescueError> {
+    let lock = media.dir_lock(target).map_err(io_error("lock", target))?;
+    if lock.try_lock().map_err(io_error("lock", target))? {
+        Ok(lock)
+    } else {
+        Err(RescueError::Busy { path: target.to_owned() })
+    }
+}
+
+pub(crate) fn backup_on(
+    media: &dyn Media,
+    shared: &Shared,
+    target: &Path,
+    progress: &dyn Progress,
+) -> Result<BackupReport, RescueError> {
+    let (segments, end) = snapshot(shared)?;
+    check_target(media, target)?;
+    let dir = target.join(FILES);
+    make_dir(media, &dir)?;
+    let _lock = lock(media, target)?;
+    let earlier = Manifest::read(media, target)?;
+    if earlier.as_ref().is_some_and(|earlier| earlier.store != shared.directory.id) {
+        return Err(RescueError::OtherStore { path: target.to_owned() });
+    }
+    let mut backup =
+        Backup { media, dir, there: BTreeMap::new(), earlier, entries: Vec::new(), report: report(target) };
+    backup.look()?;
+    backup.format(&format_text(shared.directory.id))?;
+    let lengths = lengths(&segments, end).map_err(|(path, error)| io_error("read", &path)(error))?;
+    let total = lengths.iter().sum();
+    let mut done = 0;
+    for (index, (segment, length)) in segments.iter().zip(lengths).enumerate() {
+        // What stands behind the end of the log is nobody's.
+        let end = if index + 1 == segments.len() { end } else { u32::MAX };
+        backup.segment(shared, segment, (length, end), &|read| progress.report(done + read, total))?;
+        done += length;
+    }
+    let segment = segments.last().map_or(0, Segment::number);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let taken = Timestamp::from_millis(i64::try_from(now).unwrap_or(i64::MAX));
+    backup.finish(target, Manifest { store: shared.directory.id, taken, segment, end, files: Vec::new() })
+}
+
+fn report(target: &Path) -> BackupReport {
+    let path = target.to_owned();
+    BackupReport { path, files: 0, bytes: 0, copied: 0, copied_bytes: 0, removed: 0, damage: Vec::new() }
+}
+
+/// How much of the file of each segment belongs to the snapshot.
+fn lengths(segments: &[Segment], end: u32) -> Result<Vec<u64>, (PathBuf, io::Error)> {
+    let last = segments.len().saturating_sub(1);
+    let length = |(index, segment): (usize, &Segment)| {
+        let size = segment.file().size().map_err(|error| (segment.path().to_owned(), error))?;
+        Ok(if index == last { size.min(u64::from(end)) } else { size })
+    };
+    segments.iter().enumerate().map(length).collect()
+}
+
+/// Checks that a directory holds nothing but backups.
+fn check_target(media: &dyn Media, target: &Path) -> Result<(), RescueError> {
+    let names = match media.list(target) {
+        Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(io_error("list", target)(error).into()),
+    };
+    let is_ours = |name: &String| [FILES, MANIFEST].contains(&name.trim_end_matches(".tmp"));
+    match names.iter().find(|name| !is_ours(name)) {
+        Some(other) => Err(RescueError::NotABackup {
+            path: target.to_owned(),
+            why: format!("it holds `{other}`: give a directory that is empty, not there yet, or made by a backup"),
+        }),
+        None => Ok(()),
+    }
+}
+
+struct Backup<'m> {
+    media: &'m dyn Media,
+    /// Where the files are.
+    dir: PathBuf,
+    /// Bytes of each file that is there.
+    there: BTreeMap<String, u64>,
+    earlier: Option<Manifest>,
+    entries: Vec<Entry>,
+    report: BackupReport,
+}
+
+impl Backup<'_> {
+    /// Notes which files are there. A file has its name only once all of it is on disk.
+    fn look(&mut self) -> Result<(), RescueError> {
+        for name in self.media.list(&self.dir).map_err(io_error("list", &self.dir))? {
+            let path = self.dir.join(&name);
+            let size = self.media.open(&path, Access::Read).and_then(|file| file.size());
+            self.there.insert(name, size.map_err(io_error("read", &path))?);
+        }
+        Ok(())
+    }
+
+    fn format(&mut self, text: &str) -> Result<(), RescueError> {
+        let hash = Hash::from_bytes(*blake3::hash(text.as_bytes()).as_bytes());
+        let entry = Entry { hash, bytes: text.len() as u64, path: FORMAT_FILE.to_owned() };
+        self.keep(entry, |media, dir, name| write_file(media, dir, name, text.as_bytes()))
+    }
+
+    fn segment(
+        &mut self,
+        shared: &Shared,
+        segment: &Segment,
+        (length, end): (u64, u32),
+        progress: &dyn Fn(u64),
+    ) -> Result<(), RescueError> {
+        let path = segment.path();
+        let hash = hash(segment.file(), length, progress).map_err(io_error("read", path))?;
+        let entry = Entry { hash, bytes: length, path: format!("log/{}", segment_name(segment.number())) };
+        if !self.has(&entry)
+            && let Some(damage) = damage(shared, segment, end)?
+        {
+            // A good copy is not given up for a bad one.
+            if self.earlier.as_ref().is_some_and(|earlier| earlier.files.iter().any(|file| file.path == entry.path)) {
+                return Err(RescueError::WouldLoseGood { path: damage.path, offset: damage.offset });
+            }
+            self.report.damage.push(damage);
+        }
+        let (bytes, hash) = (entry.bytes, entry.hash);
+        self.keep(entry, |media, dir, name| {
+            make_file(media, dir, name, |copy| {
+                let copied = copy_bytes(segment.file(), copy, bytes, &|_| ()).map_err(io_error("copy", path))?;
+                if copied == hash {
+                    return Ok(());
+                }
+                let why = "it was changed while it was copied: try again".to_owned();
+                Err(StoreError::Damaged { path: path.to_owned(), offset: 0, why }.into())
+            })
+        })
+    }
+
+    fn has(&self, entry: &Entry) -> bool {
+        self.there.get(&entry.stored()) == Some(&entry.bytes)
+    }
+
+    /// Takes a file in, and makes it unless it is there.
+    fn keep(
+        &mut self,
+        entry: Entry,
+        make: impl FnOnce(&dyn Media, &Path, &str) -> Result<(), RescueError>,
+    ) -> Result<(), RescueError> {
+        if !self.has(&entry) {
+            make(self.media, &self.dir, &entry.stored())?;
+            self.report.copied += 1;
+            self.report.copied_bytes += entry.bytes;
+        }
+        self.report.files += 1;
+        self.report.bytes += entry.bytes;
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// Makes the new backup the one that counts, and removes what only earlier ones needed.
+    fn finish(mut self, target: &Path, manifest: Manifest) -> Result<BackupReport, RescueError> {
+        sync_dir(self.media, &self.dir)?;
+        let manifest = Manifest { files: self.entries, ..manifest };
+        write_file(self.media, target, MANIFEST, manifest.to_text().as_bytes())?;
+        sync_dir(self.media, target)?;
+        let needed: Vec<String> = manifest.files.iter().map(Entry::stored).collect();
+        for name in self.there.keys().filter(|name| !needed.contains(name)) {
+            // What stays behind takes room and does no harm; the next backup tries again.
+            match self.media.remove(&self.dir.join(name)) {
+                Ok(()) => self.report.removed += 1,
+                Err(error) => tracing::debug!(%error, name, "a file of an earlier backup stays behind"),
+            }
+        }
+        Ok(self.report)
+    }
+}
+
+/// The first damage in a segment, as far as it is to be copied.
+fn damage(shared: &Shared, segment: &Segment, end: u32) -> Result<Option<Damage>, RescueError> {
+    let path = segment.path();
+    let mut image = super::survey::read_image(segment).map_err(io_error("read", path))?;
+    image.truncate(end as usize);
+    let noted = |offset, bytes, why: &str| {
+        let (path, why) = (path.to_owned(), why.to_owned());
+        Some(Damage { path, offset, bytes, why, conversation: None })
+    };
+    if let Err(why) = SegmentHeader::parse(&image) {
+        return Ok(noted(0, u64::from(SEGMENT_HEADER), why));
+    }
+    let found = Scan::new(&image, shared.directory.id, segment.number(), true).find_map(|found| match found {
+        Found::Damage { offset, end, why, .. } => noted(u64::from(offset), u64::from(end - offset), why),
+        Found::Frame { .. } | Found::Torn { .. } => None,
+    });
+    Ok(found)
+}
+
+/// Goes through the first `length` bytes of a file.
+fn each_block(
+    file: &dyn MediaFile,
+    length: u64,
+    progress: &dyn Fn(u64),
+    mut each: impl FnMut(&[u8], u64) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut buffer = vec![0; AT_ONCE.min(usize::try_from(length).unwrap_or(AT_ONCE))];
+    let mut at = 0;
+    while at < length {
+        let wanted = usize::try_from(length - at).unwrap_or(AT_ONCE).min(buffer.len());
+        let block = buffer.get_mut(..wanted).unwrap_or_default();
+        let read = file.read_at(block, at)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        each(block.get(..read).unwrap_or_default(), at)?;
+        at += read as u64;
+        progress(at);
+    }
+    Ok(())
+}
+
+/// The digest of the first `length` bytes of a file.
+fn hash(file: &dyn MediaFile, length: u64, progress: &dyn Fn(u64)) -> io::Result<Hash> {
+    let mut hasher = blake3::Hasher::new();
+    each_block(file, length, progress, |block, _| {
+        hasher.update(block);
+        Ok(())
+    })?;
+    Ok(Hash::from_bytes(*hasher.finalize().as_bytes()))
+}
+
+/// Copies the first `length` bytes of a file, and gives their digest.
+fn copy_bytes(from: &dyn MediaFile, to: &dyn MediaFile, length: u64, progress: &dyn Fn(u64)) -> io::Result<Hash> {
+    let mut hasher = blake3::Hasher::new();
+    each_block(from, length, progress, |block, at| {
+        hasher.update(block);
+        to.write_at(block, at)
+    })?;
+    Ok(Hash::from_bytes(*hasher.finalize().as_bytes()))
+}
+
+/// All of a small file; longer ones than `most` bytes are an error.
+fn read_small(file: &dyn MediaFile, most: u64) -> io::Result<Vec<u8>> {
+    if file.size()? > most {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    read_from(file, 0)
+}

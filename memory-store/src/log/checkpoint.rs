@@ -1,0 +1,227 @@
+//! The checkpoint: what reading the log has come to, so that opening a store reads only what came after.
+//!
+//! It is a cache. One that does not fit the log is not believed, and the log is read from its beginning instead.
+
+mod body;
+mod wire;
+
+use std::{path::Path, sync::Arc};
+
+use self::{
+    body::KeyRanges,
+    wire::{In, Out},
+};
+use super::{
+    directory::Directory,
+    frame::FRAME_HEADER,
+    keys::Kept,
+    media::{Access, Media, MediaFile, read_from},
+    recovery::open_segment,
+    segment::{SEGMENT_HEADER, Segment},
+    shared::Shared,
+    state::{Location, State},
+};
+
+const FILE: &str = "checkpoint";
+const MAGIC: [u8; 8] = *b"MEMCKPT\n";
+const FORMAT: u32 = 1;
+
+/// Bytes in front of the body: magic, format, store, and the body's length. The keys come behind the body.
+const KEYS_BEHIND: usize = 32;
+
+/// A checkpoint is due when so many keys are in memory alone.
+const MOST_RECENT_KEYS: usize = 1 << 16;
+
+/// Reads the checkpoint of a store, if it fits the segments that there are.
+pub(crate) fn load(media: &dyn Media, directory: &Directory, numbers: &[u32]) -> Option<State> {
+    let path = directory.cache().join(FILE);
+    let file = media.open(&path, Access::Read).ok()?;
+    let state = read(media, directory, &*file, numbers);
+    if state.is_none() {
+        tracing::warn!(path = %path.display(), "the checkpoint does not fit the log; it is read from its beginning");
+    }
+    state
+}
+
+fn read(media: &dyn Media, directory: &Directory, file: &dyn MediaFile, numbers: &[u32]) -> Option<State> {
+    let bytes = read_from(file, 0).ok()?;
+    let (content, crc) = bytes.split_last_chunk::<4>()?;
+    if crc32c::crc32c(content) != u32::from_le_bytes(*crc) {
+        return None;
+    }
+    let mut fields = In(content);
+    if fields.array()? != MAGIC || u32::from_le_bytes(fields.array()?) != FORMAT || fields.array()? != directory.id {
+        return None;
+    }
+    let body = u32::from_le_bytes(fields.array()?) as usize;
+    let mut fields = In(fields.take(body)?);
+
+    let mut state = State::new(directory.id);
+    let end = Location { segment: fields.u32()?, offset: fields.u32()? };
+    state.cursor.end = end;
+    state.cursor.next_lsn = fields.number()?;
+    state.cursor.declared_end = fields.u32().map(|end| (end > 0).then_some(end))?;
+    let last_frame = Location { segment: fields.u32()?, offset: fields.u32()? };
+    state.cursor.last_frame = (last_frame != Location::default()).then_some(last_frame);
+    let header: [u8; FRAME_HEADER] = fields.array()?;
+    let mut segments = Vec::new();
+    for _ in 0..fields.count(6)? {
+        let (number, crc, size) = (fields.u32()?, u32::from_le_bytes(fields.array()?), fields.number()?);
+        numbers.binary_search(&number).ok()?;
+        let sealed = number != end.segment;
+        let segment = open_segment(media, &directory.log(), number, sealed).ok()?;
+        let there = segment.file().size().ok()?;
+        let fits = if sealed { there == size } else { there >= u64::from(end.offset) };
+        if !fits
+            || header_crc(&segment)? != crc
+            || segments.last().is_some_and(|last: &Segment| last.number() >= number)
+        {
+            return None;
+        }
+        segments.push(segment);
+    }
+    // Nothing that is older than the checkpoint may be missing in it.
+    if segments.len() != numbers.iter().filter(|number| **number <= end.segment).count()
+        || segments.last()?.number() != end.segment
+        || header != frame_header(&segments, state.cursor.last_frame)?
+    {
+        return None;
+    }
+    state.segments = Arc::new(segments);
+    let place = KEYS_BEHIND + body..content.len();
+    let keys: Kept = match file.map() {
+        _ if place.is_empty() => Arc::new([]),
+        Ok(Some(map)) if map.starts_with(content) => Arc::new(map),
+        Ok(_) | Err(_) => Arc::new(content.to_vec()),
+    };
+    body::decode(&mut fields, &mut state, &keys, place)?;
+    Some(state)
+}
+
+/// The checksum of the first bytes of a segment's file.
+fn header_crc(segment: &Segment) -> Option<u32> {
+    let mut header = [0; SEGMENT_HEADER as usize];
+    let read = segment.file().read_at(&mut header, 0).ok()?;
+    (read == header.len()).then(|| crc32c::crc32c(&header))
+}
+
+/// The header of the frame at a place; zeros for none. It has checksums over all of the frame, so that a log of
+/// other contents has another.
+fn frame_header(segments: &[Segment], frame: Option<Location>) -> Option<[u8; FRAME_HEADER]> {
+    let Some(frame) = frame else { return Some([0; FRAME_HEADER]) };
+    let found = segments.binary_search_by_key(&frame.segment, Segment::number).ok()?;
+    segments.get(found)?.bytes(frame.offset, FRAME_HEADER, &mut Vec::new()).ok()?.first_chunk().copied()
+}
+
+/// Puts a checkpoint together; `None` when a part of the log it needs to name cannot be read.
+fn encode(state: &State) -> Option<(Vec<u8>, KeyRanges)> {
+    let cursor = &state.cursor;
+    let mut out = Out::default();
+    for number in [cursor.end.segment, cursor.end.offset] {
+        out.number(u64::from(number));
+    }
+    out.number(cursor.next_lsn);
+    out.number(u64::from(cursor.declared_end.unwrap_or_default()));
+    let last = cursor.last_frame.unwrap_or_default();
+    out.number(u64::from(last.segment));
+    out.number(u64::from(last.offset));
+    out.bytes(&frame_header(&state.segments, cursor.last_frame)?);
+    out.number(state.segments.len() as u64);
+    for segment in state.segments.iter() {
+        out.number(u64::from(segment.number()));
+        out.bytes(&header_crc(segment)?.to_le_bytes());
+        out.number(if segment.number() == cursor.end.segment { 0 } else { segment.file().size().ok()? });
+    }
+    let (keys, ranges) = body::encode(state, &mut out);
+    let body = out.0;
+
+    let mut bytes = Vec::with_capacity(body.len() + keys.len() + 36);
+    bytes.extend_from_slice(&MAGIC);
+    bytes.extend_from_slice(&FORMAT.to_le_bytes());
+    bytes.extend_from_slice(&state.store);
+    bytes.extend_from_slice(&u32::try_from(body.len()).ok()?.to_le_bytes());
+    bytes.extend_from_slice(&body);
+    let keys_start = bytes.len();
+    bytes.extend_from_slice(&keys);
+    bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+    let shift = |at| keys_start + at;
+    let shifted =
+        ranges.into_iter().map(|(number, range, nodes)| (number, shift(range.start)..shift(range.end), nodes));
+    let ranges = shifted.collect();
+    Some((bytes, ranges))
+}
+
+/// Writes checkpoints as the log grows.
+#[derive(Debug)]
+pub(crate) struct Checkpointer {
+    /// Whose temporary file it is.
+    name: u64,
+    /// Where the last checkpoint ends.
+    last: Location,
+    /// Bytes of the log after which another is due: as many as the last one had, so that writing them costs no
+    /// more than writing the log.
+    every: u64,
+    least: u64,
+}
+
+impl Checkpointer {
+    /// `last` is where the checkpoint that was read ends; another is due after `least` bytes of the log or more.
+    pub(crate) fn new(name: u64, last: Location, least: u64) -> Self {
+        Self { name, last, every: least, least }
+    }
+
+    /// Whether so much was written since the last checkpoint that another pays.
+    pub(crate) fn is_due(&self, shared: &Shared) -> bool {
+        let state = shared.state();
+        if !state.damage.is_empty() {
+            return false;
+        }
+        let since = bytes_between(&state.segments, self.last, state.cursor.end);
+        since >= self.every || since > 0 && state.conversations().any(|one| one.keys.recent() > MOST_RECENT_KEYS)
+    }
+
+    pub(crate) fn write_if_due(&mut self, shared: &Shared) {
+        if self.is_due(shared) {
+            self.write(shared);
+        }
+    }
+
+    /// Writes a checkpoint. Failing costs time at the next opening and nothing else.
+    pub(crate) fn write(&mut self, shared: &Shared) {
+        let (encoded, end) = {
+            let state = shared.state();
+            (encode(&state), state.cursor.end)
+        };
+        self.last = end;
+        let Some((bytes, ranges)) = encoded else { return };
+        self.every = self.least.max(bytes.len() as u64);
+        let dir = shared.directory.cache();
+        if let Err(error) = self.put(&*shared.media, &dir, &bytes) {
+            tracing::warn!(path = %dir.join(FILE).display(), %error, "no checkpoint was written");
+            return;
+        }
+        // What the file holds now need not be held in memory.
+        let map = shared.media.open(&dir.join(FILE), Access::Read).and_then(|file| file.map());
+        let Ok(Some(map)) = map else { return };
+        if *map == bytes {
+            let kept: Kept = Arc::new(map);
+            shared.state_mut().settle_keys(&kept, ranges);
+        }
+    }
+
+    /// Not synced: after a crash a checkpoint that is not whole does not fit, and that is all.
+    fn put(&self, media: &dyn Media, dir: &Path, bytes: &[u8]) -> std::io::Result<()> {
+        media.create_dir_all(dir)?;
+        let temporary = dir.join(format!("{FILE}.{:016x}.tmp", self.name));
+        let file = media.open(&temporary, Access::Create)?;
+        file.write_at(bytes, 0)?;
+        media.rename(&temporary, &dir.join(FILE))
+    }
+}
+
+/// Bytes of the log between two places.
+fn bytes_between(segments: &[Segment], from: Location, to: Location) -> u64 {
+    let whole = segments.iter().filter(|segment| (from.segment..to.segment).contains(&segment.number()));
+    let whole: u64 = whole.map(|segment| segment.file().size().unwrap_or_default()).sum();
+    (whole + u64::from(to.offset)).saturating_sub(u64::from(from.offset))
+}

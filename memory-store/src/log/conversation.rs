@@ -1,0 +1,156 @@
+//! What of one conversation is kept in memory.
+
+use memory_core::{
+    ConversationId, ConversationState, Level, NodeId, NodeOutline, NodeRange, Role, StoreError, SummaryId, Timestamp,
+};
+
+use super::{
+    keys::Keys,
+    nodes::Nodes,
+    recovery::LostNodes,
+    state::{Damage, Location, Wanted},
+    summaries::Summaries,
+};
+
+/// One thing that a frame did to its conversation.
+#[derive(Debug)]
+pub(crate) enum Change {
+    Node {
+        outline: NodeOutline,
+        importance: f32,
+        location: Location,
+        key: Option<u64>,
+    },
+    /// Nodes that were lost before the store was salvaged.
+    Lost {
+        count: u64,
+        location: Location,
+    },
+    Summary {
+        id: SummaryId,
+        level: Level,
+        span: NodeRange,
+        location: Location,
+    },
+    Importance {
+        node: NodeId,
+        importance: f32,
+    },
+    Pin {
+        node: NodeId,
+        pinned: bool,
+    },
+    Title(String),
+    Tags(Vec<String>),
+}
+
+impl Change {
+    /// Turns an offset in the frame, which stands at `frame`, into a location in the log.
+    pub(crate) fn locate(&mut self, frame: Location) {
+        if let Self::Node { location, .. } | Self::Lost { location, .. } | Self::Summary { location, .. } = self {
+            *location = Location { segment: frame.segment, offset: location.offset.saturating_add(frame.offset) };
+        }
+    }
+}
+
+/// One conversation.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    pub(crate) id: ConversationId,
+    /// The log sequence number of the frame that opened it.
+    pub(crate) number: u64,
+    pub(crate) nodes: Nodes,
+    pub(crate) summaries: Summaries,
+    pub(crate) title: Option<String>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) keys: Keys,
+    /// Runs of nodes that cannot be read, in order.
+    pub(super) lost: Vec<NodeRange>,
+    /// Damage behind which more of this conversation may be lost than is known. Nothing may be appended
+    /// meanwhile: its number could be that of a lost node.
+    pub(crate) doubt: Option<Damage>,
+}
+
+impl Conversation {
+    pub(crate) fn new(id: ConversationId, number: u64) -> Self {
+        Self {
+            id,
+            number,
+            nodes: Nodes::default(),
+            summaries: Summaries::default(),
+            title: None,
+            tags: Vec::new(),
+            keys: Keys::default(),
+            lost: Vec::new(),
+            doubt: None,
+        }
+    }
+
+    /// How many nodes; the last node's position.
+    pub(crate) fn nodes(&self) -> u64 {
+        self.nodes.len()
+    }
+
+    pub(crate) fn unknown_node(&self, node: NodeId) -> StoreError {
+        StoreError::UnknownNode { conversation: self.id.clone(), node, nodes: self.nodes() }
+    }
+
+    /// The nodes of a run that exist, in order.
+    pub(crate) fn wanted(&self, range: NodeRange) -> Vec<Wanted> {
+        self.nodes.all_wanted(range)
+    }
+
+    /// Nodes whose key has this hash, and where they stand; whoever asks reads the keys back to be sure.
+    pub(crate) fn key_candidates(&self, hash: u64) -> Vec<(NodeId, Location)> {
+        let located = |node: NodeId| Some((node, self.nodes.location(node)?));
+        self.keys.candidates(hash).into_iter().filter_map(located).collect()
+    }
+
+    pub(crate) fn state(&self) -> ConversationState {
+        let at = |node: NodeId| self.nodes.outline(node).map(|outline| outline.at);
+        ConversationState {
+            id: self.id.clone(),
+            nodes: self.nodes(),
+            summaries: self.summaries.len(),
+            first_at: at(NodeId::FIRST),
+            last_at: NodeId::new(self.nodes()).and_then(at),
+            tokens: self.nodes.tokens(),
+            title: self.title.clone(),
+            tags: self.tags.clone(),
+        }
+    }
+
+    /// `Err` says why the change cannot follow what came before.
+    pub(super) fn apply(&mut self, change: Change) -> Result<(), &'static str> {
+        match change {
+            Change::Node { outline, importance, location, key } => {
+                self.nodes.push(&outline, importance, location);
+                if let Some((hash, node)) = key.zip(NodeId::new(self.nodes())) {
+                    self.keys.insert(hash, node);
+                }
+            }
+            Change::Lost { count, location } => self.lose(self.nodes().saturating_add(count), location),
+            Change::Summary { id, level, span, location } => self.summaries.push(id, level, span, location)?,
+            Change::Importance { node, importance } => self.nodes.set_importance(node, importance),
+            Change::Pin { node, pinned } => self.nodes.set_pinned(node, pinned),
+            Change::Title(title) => self.title = Some(title),
+            Change::Tags(tags) => self.tags = tags,
+        }
+        Ok(())
+    }
+
+    /// The nodes that are known to be missing.
+    pub(crate) fn lost_nodes(&self) -> impl Iterator<Item = LostNodes> {
+        self.lost.iter().map(|nodes| LostNodes { conversation: self.id.clone(), nodes: *nodes })
+    }
+
+    /// Gives lost nodes their places, so that the ones behind them keep their numbers. A place points at the
+    /// damage that swallowed the node.
+    pub(super) fn lose(&mut self, until: u64, location: Location) {
+        let (first, last) = (NodeId::new(self.nodes() + 1), NodeId::new(until));
+        self.lost.extend(first.zip(last).and_then(|(first, last)| NodeRange::new(first, last)));
+        while self.nodes() < until {
+            self.nodes.push(&NodeOutline::new(Timestamp::default(), Role::User), 0.0, location);
+        }
+    }
+}

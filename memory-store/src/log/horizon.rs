@@ -1,0 +1,148 @@
+//! How far the log is on disk, told to every process that has it open: a few shared words of memory.
+
+use std::{io, path::Path};
+
+use memory_core::{Hash, StoreError};
+
+use super::{
+    failure::io_error,
+    frame::StoreId,
+    media::{Access, Media, Words},
+    state::Location,
+};
+
+pub(super) const HORIZON_FILE: &str = "HORIZON";
+/// Begins the file: `MEMHORZ` and the format.
+const MAGIC: u64 = u64::from_le_bytes(*b"MEMHORZ\x01");
+
+/// Places of the words.
+mod word {
+    pub(super) const MAGIC: usize = 0;
+    /// Even; odd while segments are being replaced.
+    pub(super) const GENERATION: usize = 1;
+    pub(super) const DURABLE: usize = 2;
+    /// Seals the two before.
+    pub(super) const CHECK: usize = 3;
+    /// Who wrote last.
+    pub(super) const WRITER: usize = 4;
+    /// Not 0 while a commit group is being written, and after its writer died.
+    pub(super) const WRITING: usize = 5;
+    /// Counts how often somebody began to wait for the write lock.
+    pub(super) const WANTED: usize = 6;
+}
+
+/// What is known to be on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Durable {
+    /// Changes when segments were replaced.
+    pub(crate) generation: u64,
+    /// Everything before this place was synced.
+    pub(crate) end: Location,
+}
+
+impl Durable {
+    /// The place as one number that grows with the log.
+    pub(crate) fn position(end: Location) -> u64 {
+        u64::from(end.segment) << 32 | u64::from(end.offset)
+    }
+}
+
+/// The store's file `HORIZON`.
+///
+/// Only who holds the write lock changes it, but for [`Self::want`]. It is believed only on the very file system
+/// and in the very run of the machine that it was written in: after a loss of power the frames themselves say what
+/// was on disk. So it is never synced, and may say anything after a crash.
+#[derive(Debug)]
+pub(crate) struct Horizon {
+    words: Box<dyn Words>,
+    /// What the check is made with.
+    seed: Hash,
+}
+
+impl Horizon {
+    /// Opens the store's horizon. With [`Access::Read`], `None` when there is none.
+    pub(crate) fn open(
+        media: &dyn Media,
+        store: &Path,
+        id: StoreId,
+        access: Access,
+    ) -> Result<Option<Self>, StoreError> {
+        let path = store.join(HORIZON_FILE);
+        let words = match media.words(&path, access) {
+            Ok(words) => words,
+            Err(error) if access == Access::Read && error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if access == Access::Read && error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(io_error("open", &path)(error)),
+        };
+        let seed = Hash::of_parts([id.as_slice(), words.identity().as_slice()]);
+        Ok(Some(Self { words, seed }))
+    }
+
+    fn check(&self, generation: u64, position: u64) -> u64 {
+        let sealed =
+            Hash::of_parts([self.seed.as_bytes().as_slice(), &generation.to_le_bytes(), &position.to_le_bytes()]);
+        sealed.as_bytes().first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// What it says, unless it is of another machine or another run of this one, or damaged.
+    pub(crate) fn durable(&self) -> Option<Durable> {
+        // Whoever changes it at this moment is through after a few tries.
+        const TRIES: usize = 200;
+        for _ in 0..TRIES {
+            let (generation, position) = (self.words.load(word::GENERATION), self.words.load(word::DURABLE));
+            if self.words.load(word::CHECK) == self.check(generation, position) && self.words.load(word::MAGIC) == MAGIC
+            {
+                #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+                let end = Location { segment: (position >> 32) as u32, offset: position as u32 };
+                return Some(Durable { generation, end });
+            }
+            std::hint::spin_loop();
+        }
+        None
+    }
+
+    /// Generation and position as they stand, unchecked: enough to see that nothing has changed.
+    pub(crate) fn glance(&self) -> (u64, u64) {
+        (self.words.load(word::GENERATION), self.words.load(word::DURABLE))
+    }
+
+    /// Tells everybody. The caller holds the write lock, and `durable` is on disk.
+    pub(crate) fn publish(&self, durable: Durable) {
+        let position = Durable::position(durable.end);
+        self.words.store(word::MAGIC, MAGIC);
+        self.words.store(word::GENERATION, durable.generation);
+        self.words.store(word::DURABLE, position);
+        self.words.store(word::CHECK, self.check(durable.generation, position));
+    }
+
+    /// Says that `writer` begins to write.
+    pub(crate) fn begin(&self, writer: u64) {
+        self.words.store(word::WRITING, writer);
+    }
+
+    /// Says that what `writer` wrote is published, or gone.
+    pub(crate) fn finish(&self, writer: u64) {
+        self.words.store(word::WRITER, writer);
+        self.words.store(word::WRITING, 0);
+    }
+
+    /// Whether nobody but `writer` has written since it finished, and nobody died while writing.
+    pub(crate) fn is_as_left_by(&self, writer: u64) -> bool {
+        self.words.load(word::WRITER) == writer && self.words.load(word::WRITING) == 0
+    }
+
+    /// Whether somebody is writing, or died while doing so.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.words.load(word::WRITING) != 0
+    }
+
+    /// Says that somebody waits for the write lock.
+    pub(crate) fn want(&self) {
+        self.words.add(word::WANTED);
+    }
+
+    /// Changes whenever somebody begins to wait for the write lock.
+    pub(crate) fn wanted(&self) -> u64 {
+        self.words.load(word::WANTED)
+    }
+}

@@ -1,0 +1,90 @@
+//! Words of memory that processes share, in a mapped file.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::MetadataExt,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use memmap2::{MmapOptions, MmapRaw};
+use memory_core::Hash;
+
+use super::{WORDS, Words};
+
+const BYTES: usize = WORDS * size_of::<u64>();
+/// Where Linux names the run of the machine.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// A mapped file of [`WORDS`] words.
+#[derive(Debug)]
+pub(super) struct SharedWords {
+    map: MmapRaw,
+    writable: bool,
+    identity: [u8; 32],
+}
+
+impl SharedWords {
+    pub(super) fn open(path: &Path, writable: bool) -> io::Result<Self> {
+        let file = if writable {
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?
+        } else {
+            File::open(path)?
+        };
+        let metadata = file.metadata()?;
+        if metadata.len() < BYTES as u64 {
+            if !writable {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            file.set_len(BYTES as u64)?;
+        }
+        let options = {
+            let mut options = MmapOptions::new();
+            options.len(BYTES);
+            options
+        };
+        let map = if writable { options.map_raw(&file)? } else { options.map_raw_read_only(&file)? };
+        // Where the run of the machine has no name, words are believed by those who share them now, and by nobody
+        // who opens them later: each opening has an identity of its own then.
+        let boot = fs::read(BOOT_ID).unwrap_or_else(|_| format!("{:p}-{}", map.as_ptr(), std::process::id()).into());
+        let (device, inode) = (metadata.dev().to_le_bytes(), metadata.ino().to_le_bytes());
+        let identity = *Hash::of_parts([boot.as_slice(), &device, &inode]).as_bytes();
+        Ok(Self { map, writable, identity })
+    }
+
+    fn word(&self, index: usize) -> Option<&AtomicU64> {
+        if index >= WORDS {
+            return None;
+        }
+        let start = self.map.as_ptr().cast::<AtomicU64>();
+        // SAFETY: the map is `BYTES` long, begins at a page and lives as long as `self`; every access to it, in this
+        // process and in others, is atomic. The file never gets shorter while it is open.
+        #[expect(unsafe_code, reason = "memory shared with other processes has no safe reference")]
+        unsafe {
+            Some(&*start.add(index))
+        }
+    }
+}
+
+impl Words for SharedWords {
+    fn identity(&self) -> [u8; 32] {
+        self.identity
+    }
+
+    fn load(&self, index: usize) -> u64 {
+        self.word(index).map_or(0, |word| word.load(Ordering::SeqCst))
+    }
+
+    fn store(&self, index: usize, value: u64) {
+        if let Some(word) = self.word(index).filter(|_| self.writable) {
+            word.store(value, Ordering::SeqCst);
+        }
+    }
+
+    fn add(&self, index: usize) {
+        if let Some(word) = self.word(index).filter(|_| self.writable) {
+            word.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}

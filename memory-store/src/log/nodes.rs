@@ -1,0 +1,324 @@
+//! What is kept in memory of each node: 22 bytes. Its text, leaf and key stay on disk.
+
+use std::{collections::BTreeMap, mem};
+
+use memory_core::{NodeId, NodeOutline, NodeRange, Role, Timestamp};
+
+use super::state::{Location, Wanted};
+
+/// Nodes of a chunk. Growing by chunks wastes at most one of them, where a vector that doubles wastes half.
+const CHUNK: usize = 4096;
+/// Stands in a slot for what does not fit and is in [`Nodes::wide`].
+const WIDE_AT: i16 = i16::MIN;
+const WIDE_TOOLS: u8 = 0xFF;
+
+const ROLE: u8 = 0b0011;
+const PINNED: u8 = 0b0100;
+const KEPT_OUT: u8 = 0b1000;
+
+/// A node. The odd order and the loose alignment keep it at 22 bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, packed(2))]
+pub(super) struct Slot {
+    /// The time in milliseconds, 48 bits with a sign: up to the year 6429.
+    pub(super) at_low: u32,
+    pub(super) at_high: i16,
+    pub(super) lines: u16,
+    /// Where the record stands in its segment.
+    pub(super) offset: u32,
+    pub(super) tokens: u32,
+    pub(super) importance: f32,
+    /// Tool calls made in the low half, tool calls answered in the high one; at most 14 each.
+    pub(super) tools: u8,
+    pub(super) flags: u8,
+}
+
+/// A node whose numbers do not fit into a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wide {
+    pub(super) at: i64,
+    pub(super) calls: u8,
+    pub(super) answers: u8,
+}
+
+/// From this node on, records stand in this segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) first: u32,
+    pub(super) segment: u32,
+}
+
+/// The nodes of one conversation, in order.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Nodes {
+    /// All but the last are full.
+    pub(super) chunks: Vec<Vec<Slot>>,
+    /// In order of both fields. Records of a conversation stand in the log in the order of its nodes.
+    pub(super) runs: Vec<Run>,
+    pub(super) wide: BTreeMap<u32, Wide>,
+    tokens: u64,
+}
+
+impl Nodes {
+    /// Most nodes of one conversation.
+    pub(crate) const MOST: u64 = u32::MAX as u64;
+
+    pub(crate) fn len(&self) -> u64 {
+        let last = self.chunks.last().map_or(0, Vec::len);
+        (self.chunks.len().saturating_sub(1) * CHUNK + last) as u64
+    }
+
+    /// Sum of the nodes' tokens.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// Bytes of memory that the nodes take, unused room included.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        let slots: usize = self.chunks.iter().map(|chunk| chunk.capacity() * size_of::<Slot>()).sum();
+        slots + self.chunks.capacity() * size_of::<Vec<Slot>>() + self.runs.capacity() * size_of::<Run>()
+    }
+
+    /// Adds the next node, of exactly this importance.
+    pub(crate) fn push(&mut self, outline: &NodeOutline, importance: f32, location: Location) {
+        let index = self.next_index();
+        let at = outline.at.as_millis();
+        let (at_low, at_high) = split(at);
+        let mut tools = outline.answers << 4 | outline.calls & 0xF;
+        if outline.calls >= 15 || outline.answers >= 15 {
+            tools = WIDE_TOOLS;
+        }
+        if at_high == WIDE_AT || tools == WIDE_TOOLS {
+            self.wide.insert(index, Wide { at, calls: outline.calls, answers: outline.answers });
+        }
+        let mut flags = role_bits(outline.role);
+        flags |= if outline.pinned { PINNED } else { 0 };
+        flags |= if outline.keep_out_of_summaries { KEPT_OUT } else { 0 };
+        self.place(index, location.segment);
+        let Location { offset, .. } = location;
+        let (lines, tokens) = (outline.line_count, outline.tokens);
+        self.push_slot(Slot { at_low, at_high, lines, offset, tokens, importance, tools, flags });
+    }
+
+    fn next_index(&self) -> u32 {
+        u32::try_from(self.len()).unwrap_or(u32::MAX)
+    }
+
+    fn place(&mut self, index: u32, segment: u32) {
+        if self.runs.last().is_none_or(|run| run.segment != segment) {
+            self.runs.push(Run { first: index, segment });
+        }
+    }
+
+    /// Adds a slot whose segment and wide numbers are there already.
+    pub(super) fn push_slot(&mut self, slot: Slot) {
+        self.tokens += u64::from(slot.tokens);
+        match self.chunks.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => {
+                if chunk.len() == chunk.capacity() {
+                    // Doubles up to a whole chunk, and not beyond.
+                    chunk.reserve_exact(chunk.len().clamp(4, CHUNK - chunk.len()));
+                }
+                chunk.push(slot);
+            }
+            full => {
+                let room = if full.is_some() { CHUNK } else { 1 };
+                let mut chunk = Vec::with_capacity(room);
+                chunk.push(slot);
+                self.chunks.push(chunk);
+            }
+        }
+    }
+
+    pub(super) fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.chunks.iter().flatten()
+    }
+
+    fn slot(&self, index: usize) -> Option<&Slot> {
+        self.chunks.get(index / CHUNK)?.get(index % CHUNK)
+    }
+
+    fn slot_mut(&mut self, node: NodeId) -> Option<&mut Slot> {
+        let index = node.index();
+        self.chunks.get_mut(index / CHUNK)?.get_mut(index % CHUNK)
+    }
+
+    fn segment(&self, index: u32) -> u32 {
+        let behind = self.runs.partition_point(|run| run.first <= index);
+        behind.checked_sub(1).and_then(|run| self.runs.get(run)).map_or(0, |run| run.segment)
+    }
+
+    /// Where a node's record stands.
+    pub(crate) fn location(&self, node: NodeId) -> Option<Location> {
+        let slot = self.slot(node.index())?;
+        let index = u32::try_from(node.index()).ok()?;
+        Some(Location { segment: self.segment(index), offset: slot.offset })
+    }
+
+    /// A node, to be read.
+    pub(crate) fn wanted(&self, node: NodeId) -> Option<Wanted> {
+        let index = node.index();
+        let slot = *self.slot(index)?;
+        let location = self.location(node)?;
+        // The record ends at the latest where that of the next node begins.
+        let next = self
+            .slot(index + 1)
+            .filter(|_| self.segment(u32::try_from(index + 1).unwrap_or(u32::MAX)) == location.segment);
+        let most_bytes = next
+            .and_then(|next| {
+                let offset = next.offset;
+                offset.checked_sub(location.offset)
+            })
+            .filter(|bytes| *bytes > 0);
+        Some(Wanted { node, location, most_bytes, importance: slot.importance, pinned: slot.flags & PINNED != 0 })
+    }
+
+    /// The nodes of a run that exist, in order.
+    pub(crate) fn all_wanted(&self, range: NodeRange) -> Vec<Wanted> {
+        let last = range.last().get().min(self.len());
+        let Some(range) = NodeId::new(last).and_then(|last| NodeRange::new(range.first(), last)) else {
+            return Vec::new();
+        };
+        range.iter().map_while(|node| self.wanted(node)).collect()
+    }
+
+    /// What planning needs to know of a node.
+    pub(crate) fn outline(&self, node: NodeId) -> Option<NodeOutline> {
+        let index = node.index();
+        self.slot(index).map(|slot| self.outline_of(index, *slot))
+    }
+
+    /// The same of all nodes, in order.
+    pub(crate) fn outlines(&self) -> Vec<NodeOutline> {
+        self.slots().enumerate().map(|(index, slot)| self.outline_of(index, *slot)).collect()
+    }
+
+    fn outline_of(&self, index: usize, slot: Slot) -> NodeOutline {
+        let is_wide = slot.at_high == WIDE_AT || slot.tools == WIDE_TOOLS;
+        let wide = || u32::try_from(index).ok().and_then(|index| self.wide.get(&index)).copied().unwrap_or_default();
+        let Wide { at, calls, answers } = if is_wide {
+            wide()
+        } else {
+            Wide { at: joined(slot.at_low, slot.at_high), calls: slot.tools & 0xF, answers: slot.tools >> 4 }
+        };
+        let mut outline = NodeOutline::new(Timestamp::from_millis(at), role(slot.flags));
+        outline.tokens = slot.tokens;
+        outline.line_count = slot.lines;
+        outline.calls = calls;
+        outline.answers = answers;
+        outline.pinned = slot.flags & PINNED != 0;
+        outline.keep_out_of_summaries = slot.flags & KEPT_OUT != 0;
+        outline.set_importance(slot.importance);
+        outline
+    }
+
+    pub(crate) fn set_importance(&mut self, node: NodeId, importance: f32) {
+        if let Some(slot) = self.slot_mut(node) {
+            slot.importance = importance;
+        }
+    }
+
+    pub(crate) fn set_pinned(&mut self, node: NodeId, pinned: bool) {
+        if let Some(slot) = self.slot_mut(node) {
+            slot.flags = if pinned { slot.flags | PINNED } else { slot.flags & !PINNED };
+        }
+    }
+}
+
+const _: () = assert!(mem::size_of::<Slot>() == 22, "documented, and counted on: at most 24 bytes a node");
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "takes the bits apart")]
+fn split(at: i64) -> (u32, i16) {
+    let high = i16::try_from(at >> 32).unwrap_or(WIDE_AT);
+    (at as u32, high)
+}
+
+fn joined(low: u32, high: i16) -> i64 {
+    i64::from(high) << 32 | i64::from(low)
+}
+
+fn role_bits(role: Role) -> u8 {
+    match role {
+        Role::User => 0,
+        Role::Assistant => 1,
+        Role::System => 2,
+        Role::Tool => 3,
+    }
+}
+
+fn role(flags: u8) -> Role {
+    match flags & ROLE {
+        0 => Role::User,
+        1 => Role::Assistant,
+        2 => Role::System,
+        _ => Role::Tool,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    prop_compose! {
+        fn outlines()(
+            at in prop_oneof![any::<i64>(), -(1i64 << 47)..(1 << 47), Just(1_772_442_840_000)],
+            role in prop_oneof![Just(Role::User), Just(Role::Assistant), Just(Role::System), Just(Role::Tool)],
+            numbers in any::<(u32, u16, u8, u8)>(),
+            few in 0u8..18,
+            flags in any::<(bool, bool, bool)>(),
+            importance in 0f32..=1.0,
+        ) -> (NodeOutline, f32) {
+            let mut outline = NodeOutline::new(Timestamp::from_millis(at), role);
+            (outline.tokens, outline.line_count, outline.calls, outline.answers) = numbers;
+            if flags.2 {
+                outline.calls = few;
+                outline.answers = few / 2;
+            }
+            (outline.pinned, outline.keep_out_of_summaries) = (flags.0, flags.1);
+            outline.set_importance(importance);
+            (outline, importance)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_slot_gives_back_all_of_an_outline(all in prop::collection::vec((outlines(), 0u32..3), 1..50)) {
+            let mut nodes = Nodes::default();
+            let mut segment = 1;
+            let mut places = Vec::new();
+            for (index, ((outline, importance), step)) in (0u32..).zip(&all) {
+                segment += step;
+                places.push(Location { segment, offset: 64 + index * 10 });
+                nodes.push(outline, *importance, places[index as usize]);
+            }
+            prop_assert_eq!(nodes.len(), all.len() as u64);
+            prop_assert_eq!(nodes.tokens(), all.iter().map(|((outline, _), _)| u64::from(outline.tokens)).sum::<u64>());
+            prop_assert_eq!(nodes.outlines(), all.iter().map(|((outline, _), _)| *outline).collect::<Vec<_>>());
+            for (index, place) in places.iter().enumerate() {
+                let wanted = nodes.wanted(NodeId::from_index(index)).unwrap();
+                prop_assert_eq!(wanted.location, *place);
+                prop_assert_eq!(wanted.importance, all[index].0.1);
+                prop_assert_eq!(nodes.outline(wanted.node), Some(all[index].0.0));
+                let next = places.get(index + 1).filter(|next| next.segment == place.segment);
+                prop_assert_eq!(wanted.most_bytes, next.map(|next| next.offset - place.offset));
+            }
+        }
+    }
+
+    #[test]
+    fn a_node_takes_at_most_24_bytes_of_memory() {
+        let mut nodes = Nodes::default();
+        for index in 0..1_000_000u32 {
+            let outline = NodeOutline::new(Timestamp::from_millis(i64::from(index)), Role::User);
+            nodes.push(&outline, 0.5, Location { segment: 1 + index / 5_000, offset: index });
+            if index > 100_000 && index.is_multiple_of(50_021) {
+                let each = nodes.bytes() / (index as usize + 1);
+                assert!(each <= 24, "{each} bytes a node at {index}");
+            }
+        }
+        assert!(nodes.bytes() <= 23 * 1_000_000);
+    }
+}

@@ -1,0 +1,194 @@
+//! Taking frames in, segment after segment, whoever wrote them.
+
+use std::{path::Path, sync::Arc};
+
+use super::{
+    codec::{self, EventRecord, Record},
+    conversation::Change,
+    frame::{FrameHeader, FrameKind, records},
+    recovery::TornTail,
+    scan::{Found, Scan},
+    segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name},
+    state::{Applied, Damage, Location, State},
+};
+
+/// Called with each frame that was taken in: its header, where it stands, and its payload.
+pub(crate) type OnFrame<'f> = dyn FnMut(&FrameHeader, Location, &[u8]) + 'f;
+
+/// Where reading a segment came to.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// Everything before this offset is proven to have been on disk.
+    pub(crate) durable: u32,
+    /// Where the next frame would be written.
+    pub(crate) end: u32,
+    /// The half-written end.
+    pub(crate) torn: Option<TornTail>,
+}
+
+impl State {
+    /// Takes in the next segment, whose contents are `bytes`. Everything before `durable` is known to have been
+    /// on disk.
+    pub(crate) fn replay_segment(
+        &mut self,
+        segment: &Segment,
+        bytes: &[u8],
+        sealed: bool,
+        durable: u32,
+        on_frame: &mut OnFrame<'_>,
+    ) -> Read {
+        self.check_header(bytes, segment);
+        Arc::make_mut(&mut self.segments).push(segment.clone());
+        self.cursor.end = Location { segment: segment.number(), offset: SEGMENT_HEADER };
+        let scan = Scan::new(bytes, self.store, segment.number(), sealed).proven(durable);
+        self.replay(segment, scan, on_frame)
+    }
+
+    /// Goes on in the last segment: `bytes` is what of it stands where reading has ended, and behind.
+    pub(crate) fn replay_more(
+        &mut self,
+        segment: &Segment,
+        bytes: &[u8],
+        sealed: bool,
+        durable: u32,
+        on_frame: &mut OnFrame<'_>,
+    ) -> Read {
+        let scan = Scan::behind(bytes, self.cursor.end.offset, self.store, segment.number(), sealed).proven(durable);
+        self.replay(segment, scan, on_frame)
+    }
+
+    fn replay(&mut self, segment: &Segment, mut scan: Scan<'_>, on_frame: &mut OnFrame<'_>) -> Read {
+        let number = segment.number();
+        let mut torn = None;
+        for found in scan.by_ref() {
+            match found {
+                Found::Frame { offset, header, payload } => {
+                    let location = Location { segment: number, offset };
+                    if self.take_in(segment, location, &header, payload) {
+                        on_frame(&header, location, payload);
+                    }
+                }
+                Found::Damage { offset, end, why, conversation } => {
+                    self.damaged(segment.path(), offset, end - offset, why, conversation);
+                }
+                Found::Torn { offset, bytes } => {
+                    torn = Some(TornTail { path: segment.path().to_owned(), offset: u64::from(offset), bytes });
+                }
+            }
+        }
+        let (durable, end) = (scan.durable(), scan.end());
+        if end < durable {
+            self.damaged(segment.path(), end, durable - end, "the segment is cut short", None);
+        }
+        self.cursor.end = Location { segment: number, offset: end };
+        Read { durable, end, torn }
+    }
+
+    /// Checks what the segment says of itself and of the one before.
+    fn check_header(&mut self, bytes: &[u8], segment: &Segment) {
+        let path = segment.path().to_owned();
+        let before = self.segments.last().cloned();
+        let declared = self.cursor.declared_end.take();
+        let expected = before.as_ref().map_or(1, |before| before.number().saturating_add(1));
+        for missing in expected..segment.number() {
+            let path = path.with_file_name(segment_name(missing));
+            self.damaged(&path, 0, 0, "the segment is missing", None);
+        }
+        let header = match SegmentHeader::parse(bytes) {
+            Ok(header) => header,
+            Err(why) => return self.damaged(&path, 0, SEGMENT_HEADER, why, None),
+        };
+        if header.store != self.store {
+            return self.damaged(&path, 0, SEGMENT_HEADER, "the segment belongs to another store", None);
+        }
+        if header.number != segment.number() {
+            return self.damaged(&path, 0, SEGMENT_HEADER, "the file has the name of another segment", None);
+        }
+        self.cursor.declared_end = header.end;
+        if let Some(before) = before
+            && before.number().checked_add(1) == Some(header.number)
+        {
+            // A segment that was rewritten says itself where it ends.
+            let end = self.cursor.end.offset;
+            let should_end = declared.unwrap_or(header.previous_end);
+            if end != should_end {
+                let bytes = should_end.saturating_sub(end);
+                self.damaged(before.path(), end, bytes, "the segment is cut short", None);
+            }
+        }
+    }
+
+    /// Takes in a frame; `false` when it was found damaged after all.
+    fn take_in(&mut self, segment: &Segment, location: Location, header: &FrameHeader, payload: &[u8]) -> bool {
+        let Location { offset, .. } = location;
+        let bytes = u32::try_from(header.frame_bytes()).unwrap_or(u32::MAX);
+        if header.lsn < self.cursor.next_lsn {
+            self.damaged(segment.path(), offset, bytes, "a frame repeats", Some(header.conversation));
+            return false;
+        }
+        if header.lsn > self.cursor.next_lsn && !self.cursor.gap {
+            self.damaged(segment.path(), offset, 0, "frames before this place are missing", None);
+        }
+        self.cursor.next_lsn = header.lsn.saturating_add(header.lsns());
+        self.cursor.last_frame = Some(location);
+        self.cursor.gap = false;
+        if header.kind == FrameKind::Vacated {
+            return true;
+        }
+        let applied = read_frame(self, location, header, payload);
+        let applied = applied.and_then(|applied| self.apply(applied).map_err(str::to_owned));
+        let Err(why) = &applied else { return true };
+        if self.knows(header.conversation) || self.cursor.orphans.insert(header.conversation) {
+            self.damaged(segment.path(), offset, bytes, why, Some(header.conversation));
+            self.cursor.gap = false;
+        }
+        false
+    }
+
+    /// Notes that a part of the log cannot be read.
+    pub(crate) fn damaged(&mut self, path: &Path, offset: u32, bytes: u32, why: &str, conversation: Option<u64>) {
+        let (path, why) = (path.to_owned(), why.to_owned());
+        self.note_damage(Damage { path, offset: u64::from(offset), bytes: u64::from(bytes), why, conversation });
+        self.cursor.gap = true;
+    }
+}
+
+/// Decodes what a frame did.
+fn read_frame(state: &State, frame: Location, header: &FrameHeader, payload: &[u8]) -> Result<Applied, String> {
+    let mut applied = Applied {
+        conversation: header.conversation,
+        opened: None,
+        nodes_before: header.nodes_before,
+        changes: Vec::new(),
+    };
+    for record in records(payload) {
+        let (range, body) = record?;
+        let offset = u32::try_from(range.start).ok().and_then(|within| frame.offset.checked_add(within));
+        let offset = offset.ok_or("a record stands behind the end of any segment")?;
+        let location = Location { segment: frame.segment, offset };
+        let change = match codec::decode(body).map_err(|error| error.0)? {
+            Record::Opened(name) if header.conversation == header.lsn => {
+                applied.opened = Some(name);
+                continue;
+            }
+            Record::Opened(_) => return Err("a conversation's number is not that of its first frame".into()),
+            Record::Lost(count) => Change::Lost { count, location },
+            Record::Message(message) => {
+                let key = message.key().map(|key| state.key_hash(key));
+                let outline = message.outline().map_err(|error| error.0)?;
+                Change::Node { outline, importance: message.importance(), location, key }
+            }
+            Record::Event(event) => match event {
+                EventRecord::Summary(summary) => {
+                    Change::Summary { id: summary.id, level: summary.body.level, span: summary.body.span, location }
+                }
+                EventRecord::Importance { node, importance } => Change::Importance { node, importance },
+                EventRecord::Pin { node, pinned } => Change::Pin { node, pinned },
+                EventRecord::Title(title) => Change::Title(title.to_owned()),
+                EventRecord::Tags(tags) => Change::Tags(tags.into_iter().map(str::to_owned).collect()),
+            },
+        };
+        applied.changes.push(change);
+    }
+    Ok(applied)
+}

@@ -1,0 +1,221 @@
+//! What the writer thread and the readers of one opening share, and how it follows what other processes write.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use memory_core::StoreError;
+
+use super::{
+    directory::Directory,
+    failure::io_error,
+    horizon::{Durable, Horizon},
+    media::{Access, Media},
+    prepared::Buffers,
+    queue::Queue,
+    recovery::{Mode, Recovered, open_segment, recover, renew_tail},
+    segment::{SEGMENT_HEADER, Segment, segment_path},
+    state::{Location, State},
+    summary_cache::SummaryCache,
+    writer::Request,
+};
+
+/// One opening of a store.
+pub(crate) struct Shared {
+    pub(crate) directory: Directory,
+    pub(crate) media: Arc<dyn Media>,
+    pub(crate) queue: Queue<Request>,
+    pub(crate) buffers: Buffers,
+    pub(crate) horizon: Option<Horizon>,
+    pub(crate) summaries: SummaryCache,
+    state: RwLock<State>,
+    /// Held by whoever takes in what others wrote.
+    following: Mutex<()>,
+    /// The generation that `state` is of, and how far it reaches; to be compared with the horizon at a glance.
+    generation: AtomicU64,
+    position: AtomicU64,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(
+        directory: Directory,
+        media: Arc<dyn Media>,
+        queue_bytes: usize,
+        horizon: Option<Horizon>,
+        recovered: Recovered,
+        generation: u64,
+    ) -> Self {
+        let Recovered { state, durable, .. } = recovered;
+        // What is missing of what was on disk is damage, and need not be looked for again.
+        let seen = state.cursor.end.max(durable.unwrap_or_default());
+        let position = AtomicU64::new(Durable::position(seen));
+        Self {
+            directory,
+            media,
+            queue: Queue::new(queue_bytes),
+            buffers: Buffers::default(),
+            horizon,
+            summaries: SummaryCache::default(),
+            state: RwLock::new(state),
+            following: Mutex::default(),
+            generation: AtomicU64::new(generation),
+            position,
+        }
+    }
+
+    /// The state, with all that any process has made durable. Held for as short as can be: publishing a commit
+    /// group waits for it.
+    pub(crate) fn current(&self) -> Result<RwLockReadGuard<'_, State>, StoreError> {
+        self.follow()?;
+        Ok(self.state())
+    }
+
+    /// The state as this process knows it.
+    pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn poisoned(&self, why: &str) -> StoreError {
+        StoreError::Poisoned { path: self.directory.path.clone(), why: why.to_owned() }
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Keeps everybody else of this process from taking in what others wrote.
+    pub(crate) fn hold_following(&self) -> MutexGuard<'_, ()> {
+        self.following.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes how far the state reaches.
+    pub(crate) fn note_position(&self, end: Location) {
+        self.position.store(Durable::position(end), Ordering::Release);
+    }
+
+    /// Takes in what other processes have made durable since.
+    fn follow(&self) -> Result<(), StoreError> {
+        let Some(horizon) = &self.horizon else { return Ok(()) };
+        let (generation, position) = horizon.glance();
+        if generation == self.generation() && position <= self.position.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let _held = self.hold_following();
+        match horizon.durable() {
+            Some(durable) => self.catch_up(durable),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes in what is durable, segment after segment. The caller holds [`Self::hold_following`].
+    pub(crate) fn catch_up(&self, durable: Durable) -> Result<(), StoreError> {
+        if durable.generation != self.generation() {
+            return self.reload(durable);
+        }
+        loop {
+            let (segment, end) = {
+                let state = self.state();
+                (state.segments.last().cloned(), state.cursor.end)
+            };
+            let Some(segment) = segment.filter(|_| end < durable.end) else { break };
+            let is_last = end.segment == durable.end.segment;
+            let limit = is_last.then_some(durable.end.offset);
+            let path = segment.path().to_owned();
+            let mut bytes = segment.image_from(end.offset).map_err(io_error("read", &path))?;
+            if let Some(limit) = limit {
+                bytes.truncate(limit.saturating_sub(end.offset) as usize);
+            }
+            self.state_mut().replay_more(&segment, &bytes, true, limit.unwrap_or_default(), &mut |_, _, _| ());
+            if is_last {
+                break;
+            }
+            self.enter(end.segment.saturating_add(1), durable.end)?;
+        }
+        self.note_position(self.state().cursor.end);
+        Ok(())
+    }
+
+    /// Seals the last segment and takes in the next one up to `durable`.
+    fn enter(&self, number: u32, durable: Location) -> Result<(), StoreError> {
+        let log = self.directory.log();
+        let is_last = number == durable.segment;
+        let segment = open_segment(&*self.media, &log, number, !is_last)?;
+        let path = segment_path(&log, number);
+        let mut bytes = segment.image_from(0).map_err(io_error("read", &path))?;
+        if is_last {
+            bytes.truncate(durable.offset as usize);
+        }
+        let mut state = self.state_mut();
+        state.seal_last();
+        let proven = if is_last { durable.offset } else { 0 };
+        state.replay_segment(&segment, &bytes, true, proven, &mut |_, _, _| ());
+        Ok(())
+    }
+
+    /// Reads everything anew, since segments were replaced.
+    fn reload(&self, durable: Durable) -> Result<(), StoreError> {
+        let Recovered { state, .. } = recover(&*self.media, &self.directory, Mode::ReadOnly, Some(durable.end))?;
+        let end = state.cursor.end;
+        *self.state_mut() = state;
+        self.summaries.clear();
+        self.generation.store(durable.generation, Ordering::Release);
+        self.note_position(end);
+        Ok(())
+    }
+
+    /// Takes in what a writer left that died, cuts what is torn, and makes the rest durable. The caller holds the
+    /// write lock and [`Self::hold_following`], and has caught up with the horizon.
+    pub(crate) fn adopt_leftovers(&self) -> Result<(), StoreError> {
+        let log = self.directory.log();
+        loop {
+            let (segment, end) = {
+                let state = self.state();
+                (state.segments.last().cloned(), state.cursor.end)
+            };
+            let Some(segment) = segment else { return Ok(()) };
+            let next = end.segment.saturating_add(1);
+            let names = self.media.list(&log).map_err(io_error("list", &log))?;
+            let has_next = names.iter().any(|name| segment_path(&log, next).ends_with(name));
+            let path = segment.path().to_owned();
+            let bytes = segment.image_from(end.offset).map_err(io_error("read", &path))?;
+            let mut state = self.state_mut();
+            let read = state.replay_more(&segment, &bytes, has_next, end.offset, &mut |_, _, _| ());
+            if !has_next {
+                drop(state);
+                renew_tail(&*self.media, &segment, &bytes, end.offset, &read).map_err(io_error("repair", &path))?;
+                break;
+            }
+            state.seal_last();
+            let segment = open_segment(&*self.media, &log, next, false)?;
+            let mut header = Vec::new();
+            let header = segment.bytes(0, SEGMENT_HEADER as usize, &mut header);
+            let header = header.map_err(io_error("read", segment.path()))?;
+            state.replay_segment(&segment, header, true, 0, &mut |_, _, _| ());
+        }
+        self.note_position(self.state().cursor.end);
+        Ok(())
+    }
+
+    /// Opens the last segment for writing.
+    pub(crate) fn open_last(&self) -> Result<(Segment, u64), StoreError> {
+        let number = self.state().cursor.end.segment;
+        let path = segment_path(&self.directory.log(), number);
+        let file = self.media.open(&path, Access::Write).map_err(io_error("open", &path))?;
+        let size = file.size().map_err(io_error("read", &path))?;
+        Ok((Segment::new(number, &path, file), size))
+    }
+}
