@@ -18,9 +18,11 @@ mod group;
 mod log;
 mod rounds;
 mod stats;
+mod sweep;
 mod views;
 
 pub use corpus::Corpus;
 pub use eval::{Budget, EvalOptions, EvalParts, evaluate};
 pub use figure::{Figure, Measure, Report};
 pub use group::Group;
+pub use sweep::{Sweep, sweep};

@@ -96,8 +96,9 @@ pub(crate) fn survey(
     let mut previous: Option<(u32, PathBuf, u32)> = None;
     for (index, segment) in source.segments.iter().enumerate() {
         progress.report(index as u64, total);
-        let is_last = index as u64 + 1 == total;
         let opened = segment.open(media).map_err(io_error("read", &segment.path));
+        // What is compressed was sealed, even where those behind it are gone.
+        let is_last = index as u64 + 1 == total && opened.as_ref().is_ok_and(|open| !open.is_squeezed());
         // A file that the disk does not give back costs what is in it and nothing else.
         let bytes = opened.and_then(|open| read_image(&open).map_err(io_error("read", &segment.path)));
         survey.missing(previous.as_ref().map_or(1, |(number, ..)| number.saturating_add(1)), segment);

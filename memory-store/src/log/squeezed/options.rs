@@ -17,7 +17,7 @@ impl SqueezeOptions {
         Self { level: level.clamp(1, 19), ..self }
     }
 
-    /// Bytes of the image in a block, or the nearest power of two from 1 KiB to 1 MiB. A read decompresses whole
+    /// Bytes of the image in a block, or the next power of two from 1 KiB to 1 MiB. A read decompresses whole
     /// blocks: short ones are read fast, long ones are smaller on disk.
     #[must_use]
     pub fn with_block_bytes(self, bytes: u32) -> Self {

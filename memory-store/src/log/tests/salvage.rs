@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use memory_core::{ContentBlock, ConversationId, Media, Node, NodeId, NodeRange, Store, StoreError, Summary};
@@ -19,7 +19,7 @@ use crate::{
     log::{
         codec,
         frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, Place},
-        media::Disk,
+        media::{self, Disk, sim::SimDisk},
         salvage::salvage_on,
     },
 };
@@ -338,6 +338,28 @@ fn counts_of_lost_nodes_that_lie_ask_for_no_memory() {
     assert!(report.source.findings.iter().any(|finding| finding.why.contains("more lost nodes")), "{report:?}");
     assert_eq!(report.target.nodes().1, 32);
     assert!(LogStore::open(target.path().join("new")).unwrap().report().damage.is_empty());
+}
+
+#[test]
+fn bad_sectors_cost_what_was_in_them() {
+    let disk = SimDisk::default();
+    let media: &dyn media::Media = &disk;
+    media.create_dir_all(Path::new("/disk")).unwrap();
+    let store = LogStore::open_on(Arc::new(disk.clone()), Path::new("/disk/store"), tiny_segments()).unwrap();
+    for number in 1..=40 {
+        perform(&store, &Request::Append("a", vec![draft(number, 300)])).unwrap();
+    }
+    drop(store);
+    // Frames of some 400 bytes: a sector of 512 bytes touches three at most.
+    let file = Path::new("/disk/store").join(segment(2));
+    disk.spoil(&file, 1_500);
+    let report = salvage_on(&disk, Path::new("/disk/store"), Path::new("/disk/new"), 4 << 10, &()).unwrap();
+    let findings = &report.source.findings;
+    assert!(!findings.is_empty(), "it is noticed");
+    assert!(findings.iter().all(|one| one.path == file && (900..2_000).contains(&one.offset)), "{findings:?}");
+    let [checkup] = report.target.conversations.as_slice() else { panic!("{:?}", report.target) };
+    assert_eq!(checkup.nodes, 40);
+    assert!((37..40).contains(&checkup.verified), "{checkup:?}");
 }
 
 #[test]

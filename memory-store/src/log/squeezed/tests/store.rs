@@ -149,3 +149,18 @@ fn what_is_whole_of_a_damaged_compressed_segment_is_salvaged() {
     let good = before.iter().filter(|node| read(node).is_ok_and(|read| read == **node)).count();
     assert!(good >= before.len() - 20 && good < before.len(), "{good}");
 }
+
+#[test]
+fn a_backup_takes_compressed_segments_as_they_are() {
+    let directory = filled();
+    compress(&directory, 1);
+    let store = LogStore::open(directory.path()).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let report = store.backup(target.path().join("backup"), &()).unwrap();
+    assert!(report.damage.is_empty());
+    crate::restore(target.path().join("backup"), target.path().join("store"), &()).unwrap();
+    let name = Path::new("log").join("0001.seg");
+    let restored = fs::read(target.path().join("store").join(&name)).unwrap();
+    assert_eq!(restored, fs::read(directory.path().join(&name)).unwrap());
+    assert_eq!(nodes(&LogStore::open(target.path().join("store")).unwrap()), nodes(&store));
+}

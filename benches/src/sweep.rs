@@ -1,0 +1,121 @@
+//! Compressed segments: what options cost and spare, size against the time of a read.
+
+mod corpora;
+
+use std::{
+    fmt,
+    hint::black_box,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use anyhow::{Context, Result};
+use fastrand::Rng;
+use memory_store::{SqueezeOptions, Squeezed, squeeze};
+
+use crate::stats::Spread;
+use corpora::Sealed;
+
+const LEVELS: [i32; 3] = [3, 9, 19];
+const DICTIONARIES: [u32; 4] = [0, 16 << 10, 64 << 10, 112 << 10];
+const BLOCKS: [u32; 7] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
+/// Reads of one record whose median is taken.
+const READS: usize = 4_000;
+
+/// One segment compressed with all options.
+#[derive(Debug)]
+pub struct Sweep {
+    name: String,
+    segment: Sealed,
+    rows: Vec<Row>,
+}
+
+/// One level with one dictionary.
+#[derive(Debug)]
+struct Row {
+    level: i32,
+    /// The longest that was allowed.
+    dictionary: u32,
+    /// One for each of [`BLOCKS`].
+    cells: Vec<Cell>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    /// The file against what has to be kept of its messages.
+    size: f64,
+    read_us: f64,
+    seconds: f64,
+}
+
+/// Compresses segments of made-up texts of 200 B and of 2,000 B and, if `data` names directories of evaluation data,
+/// one of their conversations. Stores are made under `scratch`.
+///
+/// # Errors
+/// When a store fails, or a file cannot be read.
+pub fn sweep(scratch: &Path, data: &[PathBuf]) -> Result<Vec<Sweep>> {
+    let mut sweeps = Vec::new();
+    for bytes in [200, 2_000] {
+        sweeps.push(Sweep::of(format!("Made-up texts of {bytes} B"), corpora::made_up(scratch, bytes)?)?);
+    }
+    if !data.is_empty() {
+        sweeps.push(Sweep::of("Evaluation data".to_owned(), corpora::imported(scratch, data)?)?);
+    }
+    Ok(sweeps)
+}
+
+impl Sweep {
+    fn of(name: String, segment: Sealed) -> Result<Self> {
+        let mut rows = Vec::new();
+        for level in LEVELS {
+            for dictionary in DICTIONARIES {
+                eprintln!("{name}: level {level}, dictionary {} KiB", dictionary >> 10);
+                let options = SqueezeOptions::default().with_level(level).with_dictionary_bytes(dictionary);
+                let cells = BLOCKS.into_iter().map(|block| Cell::of(&segment, &options.with_block_bytes(block)));
+                rows.push(Row { level, dictionary, cells: cells.collect::<Result<_>>()? });
+            }
+        }
+        Ok(Self { name, segment, rows })
+    }
+}
+
+impl Cell {
+    fn of(segment: &Sealed, options: &SqueezeOptions) -> Result<Self> {
+        let began = Instant::now();
+        let file = squeeze(&segment.image, options)?;
+        let seconds = began.elapsed().as_secs_f64();
+        let squeezed = Squeezed::open(file.as_slice())?;
+        let mut rng = Rng::with_seed(3);
+        let mut record = vec![0; segment.record_bytes()];
+        let last = squeezed.len().checked_sub(u32::try_from(record.len())?).context("the segment is too short")?;
+        let mut times = Vec::with_capacity(READS);
+        for _ in 0..READS {
+            let offset = rng.u32(0..last);
+            let began = Instant::now();
+            squeezed.read_at(file.as_slice(), offset, black_box(&mut record))?;
+            times.push(began.elapsed().as_secs_f64() * 1e6);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52 bytes")]
+        let size = file.len() as f64 / segment.kept_bytes as f64;
+        Ok(Self { size, read_us: Spread::of(&times).median, seconds })
+    }
+}
+
+impl fmt::Display for Sweep {
+    /// As Markdown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Sealed { image, records, kept_bytes } = &self.segment;
+        writeln!(f, "{}: {records} records, {kept_bytes} B to keep, a segment of {} B.\n", self.name, image.len())?;
+        write!(f, "| level | dictionary |")?;
+        BLOCKS.iter().try_for_each(|block| write!(f, " {} KiB |", block >> 10))?;
+        write!(f, "\n|---|---|")?;
+        BLOCKS.iter().try_for_each(|_| write!(f, "---|"))?;
+        for Row { level, dictionary, cells } in &self.rows {
+            write!(f, "\n| {level} | {} KiB |", dictionary >> 10)?;
+            for Cell { size, read_us, seconds } in cells {
+                write!(f, " {size:.3} x, {read_us:.1} us, {seconds:.1} s |")?;
+            }
+        }
+        writeln!(f)
+    }
+}
