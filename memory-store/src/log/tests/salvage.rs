@@ -21,6 +21,7 @@ use crate::{
         frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, Place},
         media::{self, Disk, sim::SimDisk},
         salvage::salvage_on,
+        segment::{SEGMENT_HEADER, SegmentHeader},
     },
 };
 
@@ -338,6 +339,51 @@ fn counts_of_lost_nodes_that_lie_ask_for_no_memory() {
     assert!(report.source.findings.iter().any(|finding| finding.why.contains("more lost nodes")), "{report:?}");
     assert_eq!(report.target.nodes().1, 32);
     assert!(LogStore::open(target.path().join("new")).unwrap().report().damage.is_empty());
+}
+
+/// As a vacuum leaves them: shorter, with a small frame in the place of those of which nothing is left.
+#[test]
+fn rewritten_segments_are_whole() {
+    let (whole, requests) = sample();
+    let store = store_id(&whole);
+    let frames = frames(&whole);
+    let mut rewritten = whole.clone();
+    let mut vacated = 0;
+    for (number, name) in (1..).zip(whole.keys().filter(|name| name.starts_with("log"))) {
+        let bytes = &whole[name];
+        let mut out = bytes[..SEGMENT_HEADER as usize].to_vec();
+        for frame in frames.iter().filter(|frame| frame.segment == *name) {
+            let place = |offset| Place { store, segment: number, offset: u32::try_from(offset).unwrap() };
+            let (header, records) = FrameHeader::parse(&bytes[frame.range.clone()], &place(frame.range.start)).unwrap();
+            let mut payload = Payload::default();
+            let is_dead = frame.records.iter().all(|record| matches!(record.what, What::Other));
+            let header = if is_dead {
+                vacated += 1;
+                FrameHeader { kind: FrameKind::Vacated, conversation: 0, nodes_before: 1, payload: 0, ..header }
+            } else {
+                payload.push(records);
+                header
+            };
+            let place = place(out.len());
+            payload.finish(&header, &place, &mut out);
+        }
+        let end = Some(u32::try_from(out.len()).unwrap()).filter(|_| out.len() < bytes.len());
+        let header = SegmentHeader { end, rewritten: 1, ..SegmentHeader::parse(bytes).unwrap() };
+        out[..SEGMENT_HEADER as usize].copy_from_slice(&header.encode());
+        rewritten.insert(name.clone(), out);
+    }
+    assert!(vacated > 1, "something was left out");
+    let dir = put(&rewritten);
+    let (report, target) = rescue(dir.path()).unwrap();
+    assert!(report.source.is_whole(), "{:?}", report.source.findings);
+    doctor_agrees_with_the_store(dir.path(), &report.source, "rewritten");
+    let store = LogStore::open(target.path().join("new")).unwrap();
+    let truth = model(&requests);
+    for name in ["a", "b", "c"] {
+        let messages = |nodes: Vec<Node>| nodes.into_iter().map(|node| node.message).collect::<Vec<_>>();
+        let should = messages(pollster::block_on(truth.nodes(&id(name), all())).unwrap());
+        assert_eq!(messages(pollster::block_on(store.nodes(&id(name), all())).unwrap()), should, "`{name}`");
+    }
 }
 
 #[test]
