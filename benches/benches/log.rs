@@ -1,4 +1,4 @@
-//! The log's hot paths: appending, reading, reopening.
+//! The log's hot paths: appending, hashing, reading, reopening.
 
 #![expect(clippy::expect_used, reason = "a bench that cannot go on stops")]
 
@@ -7,7 +7,7 @@ use std::{hint::black_box, path::Path, time::Duration};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fastrand::Rng;
 use memory_benches::Corpus;
-use memory_core::{ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, Timestamp};
+use memory_core::{ConversationId, LeafHasher, Message, NodeDraft, NodeId, NodeRange, Store, Timestamp};
 use memory_store::LogStore;
 
 const RECORD_BYTES: [usize; 2] = [200, 2_000];
@@ -56,25 +56,43 @@ fn read(criterion: &mut Criterion) {
     for bytes in RECORD_BYTES {
         let directory = tempfile::tempdir().expect("a directory");
         let store = filled(&directory.path().join("store"), bytes);
-        let mut rng = Rng::with_seed(3);
-        group.throughput(Throughput::Elements(1));
-        group.bench_function(BenchmarkId::new("point", format!("{bytes}B")), |bencher| {
-            bencher.iter_batched(
-                || NodeId::new(rng.u64(1..=NODES)).expect("positions begin at 1"),
-                |node| pollster::block_on(store.node(&conversation, node)).expect("a node that is there"),
-                BatchSize::SmallInput,
-            );
-        });
-        group.throughput(Throughput::Elements(RUN));
-        group.bench_function(BenchmarkId::new("run_of_50", format!("{bytes}B")), |bencher| {
-            bencher.iter_batched(
-                || {
-                    let first = NodeId::new(rng.u64(1..=NODES - RUN)).expect("positions begin at 1");
-                    NodeRange::single(first).widen(RUN - 1, first.get() + RUN - 1)
-                },
-                |run| pollster::block_on(store.nodes(&conversation, run)).expect("nodes that are there"),
-                BatchSize::SmallInput,
-            );
+        // Read by position first, and out of a map once the segment is sealed.
+        for state in ["active", "sealed"] {
+            let mut rng = Rng::with_seed(3);
+            group.throughput(Throughput::Elements(1));
+            group.bench_function(BenchmarkId::new("point", format!("{bytes}B/{state}")), |bencher| {
+                bencher.iter_batched(
+                    || NodeId::new(rng.u64(1..=NODES)).expect("positions begin at 1"),
+                    |node| pollster::block_on(store.node(&conversation, node)).expect("a node that is there"),
+                    BatchSize::SmallInput,
+                );
+            });
+            group.throughput(Throughput::Elements(RUN));
+            group.bench_function(BenchmarkId::new("run_of_50", format!("{bytes}B/{state}")), |bencher| {
+                bencher.iter_batched(
+                    || {
+                        let first = NodeId::new(rng.u64(1..=NODES - RUN)).expect("positions begin at 1");
+                        NodeRange::single(first).widen(RUN - 1, first.get() + RUN - 1)
+                    },
+                    |run| pollster::block_on(store.nodes(&conversation, run)).expect("nodes that are there"),
+                    BatchSize::SmallInput,
+                );
+            });
+            pollster::block_on(store.seal()).expect("room on disk");
+        }
+    }
+    group.finish();
+}
+
+/// The leaves of a batch, the greater part of what an append computes.
+fn leaves(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("log/leaves_of_100");
+    for bytes in RECORD_BYTES {
+        let batch = drafts(&mut Corpus::new(4), 100, bytes);
+        group.throughput(Throughput::Bytes(100 * bytes as u64));
+        group.bench_function(format!("{bytes}B"), |bencher| {
+            let salted = || batch.iter().map(|draft| (&[7; 16], &draft.message, draft.at));
+            bencher.iter(|| LeafHasher::default().leaves(black_box(salted())));
         });
     }
     group.finish();
@@ -99,5 +117,5 @@ fn quick() -> Criterion {
         .measurement_time(Duration::from_secs(2))
 }
 
-criterion_group! { name = benches; config = quick(); targets = append, read, reopen }
+criterion_group! { name = benches; config = quick(); targets = append, leaves, read, reopen }
 criterion_main!(benches);

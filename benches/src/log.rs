@@ -1,6 +1,7 @@
 //! The group `log`: what appending and reading records costs, beside the stores one might use instead.
 
 mod append;
+mod bare;
 mod contender;
 mod disk;
 mod filled;
@@ -10,6 +11,7 @@ mod ours;
 mod peers;
 mod reads;
 mod reopen;
+mod sqlite;
 
 use std::path::Path;
 

@@ -252,7 +252,9 @@ impl Message {
 
 /// As many as [`str::lines`] gives, counted without looking at one after the other.
 fn lines(text: &str) -> usize {
-    let ends = text.bytes().filter(|byte| *byte == b'\n').count();
+    // Sums of bytes are added in one instruction for many; 255 of them cannot overflow.
+    let in_chunk = |chunk: &[u8]| chunk.iter().fold(0_u8, |sum, byte| sum + u8::from(*byte == b'\n'));
+    let ends: usize = text.as_bytes().chunks(255).map(|chunk| usize::from(in_chunk(chunk))).sum();
     ends + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
@@ -339,6 +341,14 @@ mod tests {
         let message = Message { content: vec![result], ..Message::user("") };
         assert_eq!(message.text(), "error:\n41 rows");
         assert!(!message.begins_prompt());
+    }
+
+    #[test]
+    fn lines_are_counted_as_they_are_split() {
+        let long = "\n".repeat(700);
+        for text in ["", "a", "a\n", "a\nb", "\n", "\r\n", "a\r\nb\r\n", "\n\n", &long] {
+            assert_eq!(lines(text), text.lines().count(), "{text:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Measures the groups that are built and sets every figure beside its bar, in one table.
 
 mod bars;
+mod document;
 mod group;
 mod judge;
 mod report;
@@ -26,6 +27,9 @@ pub(crate) struct Args {
     /// Exit 1 when a figure falls short of its bar, or is missing from a group that is built.
     #[arg(long)]
     check: bool,
+    /// Write the table into `docs/benchmarks.md`, in place of the one of the run before.
+    #[arg(long)]
+    document: bool,
     /// Write figures, bars and verdicts to this file.
     #[arg(long)]
     json: Option<PathBuf>,
@@ -53,6 +57,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if let Some(path) = &args.json {
         write_json(path, &groups)?;
+    }
+    if args.document {
+        document::write(workspace, &groups)?;
     }
     if args.check {
         let asked_for_unbuilt = args.group.is_some() && !unbuilt.is_empty();

@@ -1,9 +1,14 @@
 //! Our log as a contender.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    task::{Context, Poll, Waker},
+};
 
-use anyhow::{Context, Result};
-use memory_core::{ContentBlock, ConversationId, Message, Node, NodeDraft, NodeId, NodeRange, Store, Timestamp};
+use anyhow::{Context as _, Result, bail};
+use memory_core::{
+    BoxFuture, ContentBlock, ConversationId, Message, Node, NodeDraft, NodeId, NodeRange, Store, StoreError, Timestamp,
+};
 use memory_store::LogStore;
 
 use super::contender::Contender;
@@ -44,20 +49,29 @@ impl Contender for Ours {
         Ok(())
     }
 
+    /// Begins a new segment: what was appended is mapped from then on.
     fn settle(&mut self) -> Result<()> {
-        Ok(())
+        Ok(pollster::block_on(self.store.seal())?)
     }
 
     fn read(&self, position: u64) -> Result<usize> {
         let node = NodeId::new(position + 1).context("positions begin at 0")?;
-        Ok(text_bytes(&pollster::block_on(self.store.node(&self.conversation, node))?))
+        Ok(text_bytes(&at_once(self.store.node(&self.conversation, node))?))
     }
 
     fn read_run(&self, first: u64, count: u64) -> Result<usize> {
         let ends = NodeId::new(first + 1).zip(NodeId::new(first + count));
         let run = ends.and_then(|(first, last)| NodeRange::new(first, last)).context("a run is not empty")?;
-        let nodes = pollster::block_on(self.store.nodes(&self.conversation, run))?;
+        let nodes = at_once(self.store.nodes(&self.conversation, run))?;
         Ok(nodes.iter().map(text_bytes).sum())
+    }
+}
+
+/// The outcome of a read, which waits for nothing: polling it once spares making a waker, which a runtime has already.
+fn at_once<T>(mut read: BoxFuture<'_, Result<T, StoreError>>) -> Result<T> {
+    match read.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => Ok(outcome?),
+        Poll::Pending => bail!("a read waited"),
     }
 }
 

@@ -8,9 +8,10 @@ use fastrand::Rng;
 use super::{
     SIZES,
     contender::Contender,
-    filled::filled,
+    filled::{create, fill, filled},
     ours::Ours,
     peers::{Fjall, Redb},
+    sqlite::Sqlite,
 };
 use crate::{
     figure::Figure,
@@ -25,25 +26,37 @@ const RUNS: u64 = 1_000;
 const RUN: u64 = 50;
 
 pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
-    let (mut point_redb, mut point_fjall, mut range_redb) = (Vec::new(), Vec::new(), Vec::new());
+    let mut figures: [Vec<Figure>; 7] = Default::default();
     for bytes in SIZES {
         eprintln!("log: reading records of {bytes} B");
         let ours = filled::<Ours>(directory, RECORDS, bytes)?;
+        let mut active = create::<Ours>(directory)?;
+        fill(&mut active, RECORDS, bytes)?;
         let fjall = filled::<Fjall>(directory, RECORDS, bytes)?;
         let redb = filled::<Redb>(directory, RECORDS, bytes)?;
+        let sqlite = filled::<Sqlite>(directory, RECORDS, bytes)?;
         let units = ["us", "us"];
-        let [[ours, ours_range], [fjall, _], [redb, redb_range]] = interleave([
-            Entrant::new(Ours::NAME, units, || round(&ours, bytes)),
-            Entrant::new(Fjall::NAME, units, || round(&fjall, bytes)),
-            Entrant::new(Redb::NAME, units, || round(&redb, bytes)),
-        ])?;
-        let note =
-            format!("{RECORDS} records in the page cache, ours checked and decoded; the worse of two sizes, {bytes} B");
-        point_redb.push(Figure::ratio("point_read_vs_redb", &ours, &redb, &*note));
-        point_fjall.push(Figure::ratio("point_read_vs_fjall", &ours, &fjall, &*note));
-        range_redb.push(Figure::ratio("range50_vs_redb", &ours_range, &redb_range, note));
+        let [[ours, ours_range], [active, active_range], [fjall, _], [redb, redb_range], [sqlite, sqlite_range]] =
+            interleave([
+                Entrant::new(Ours::NAME, units, || round(&ours, bytes)),
+                Entrant::new("memory-store, just appended", units, || round(&active, bytes)),
+                Entrant::new(Fjall::NAME, units, || round(&fjall, bytes)),
+                Entrant::new(Redb::NAME, units, || round(&redb, bytes)),
+                Entrant::new(Sqlite::NAME, units, || round(&sqlite, bytes)),
+            ])?;
+        let size = format!("ours checked and decoded; the worse of two sizes, {bytes} B");
+        let settled = format!("{RECORDS} records in the page cache, all stores settled, our segments sealed; {size}");
+        let fresh = format!("{RECORDS} records in the page cache, read by position as far as not sealed yet; {size}");
+        let [redb_point, fjall_point, redb_run, sqlite_point, sqlite_run, active_point, active_run] = &mut figures;
+        redb_point.push(Figure::ratio("point_read_vs_redb", &ours, &redb, &*settled));
+        fjall_point.push(Figure::ratio("point_read_vs_fjall", &ours, &fjall, &*settled));
+        redb_run.push(Figure::ratio("range50_vs_redb", &ours_range, &redb_range, &*settled));
+        sqlite_point.push(Figure::ratio("point_read_vs_sqlite", &ours, &sqlite, &*settled));
+        sqlite_run.push(Figure::ratio("range50_vs_sqlite", &ours_range, &sqlite_range, settled));
+        active_point.push(Figure::ratio("point_read_appended_vs_redb", &active, &redb, &*fresh));
+        active_run.push(Figure::ratio("range50_appended_vs_redb", &active_range, &redb_range, fresh));
     }
-    Ok([point_redb, point_fjall, range_redb].into_iter().filter_map(Figure::largest).collect())
+    Ok(figures.into_iter().filter_map(Figure::largest).collect())
 }
 
 /// Microseconds a point read, and a run.

@@ -15,7 +15,7 @@ use memory_core::{ConversationId, NodeId, NodeRange, Progress};
 
 use super::{
     failure::io_error,
-    frame::{FrameHeader, Place},
+    frame::{FrameHeader, FrameKind, Place},
     media::Media,
     recovery::TornTail,
     rescue::RescueError,
@@ -93,28 +93,40 @@ pub(crate) fn survey(
         names: HashSet::new(),
         lost: 0,
     };
-    let mut previous: Option<(u32, PathBuf, u32)> = None;
+    let mut previous: Option<Before> = None;
     for (index, segment) in source.segments.iter().enumerate() {
         progress.report(index as u64, total);
-        let is_last = index as u64 + 1 == total;
         let opened = segment.open(media).map_err(io_error("read", &segment.path));
+        // What is compressed was sealed, even where those behind it are gone.
+        let is_last = index as u64 + 1 == total && opened.as_ref().is_ok_and(|open| !open.is_squeezed());
         // A file that the disk does not give back costs what is in it and nothing else.
         let bytes = opened.and_then(|open| read_image(&open).map_err(io_error("read", &segment.path)));
-        survey.missing(previous.as_ref().map_or(1, |(number, ..)| number.saturating_add(1)), segment);
+        survey.missing(previous.as_ref().map_or(1, |before| before.number.saturating_add(1)), segment);
         let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) => {
                 survey.note(&segment.path, 0, 0, error.to_string(), None, true);
-                previous = Some((segment.number, segment.path.clone(), u32::MAX));
+                previous =
+                    Some(Before { number: segment.number, path: segment.path.clone(), end: u32::MAX, says: None });
                 continue;
             }
         };
-        survey.header(&bytes, segment, previous.take());
+        let says = survey.header(&bytes, segment, previous.take());
         let end = survey.frames(&bytes, segment, is_last)?;
-        previous = Some((segment.number, segment.path.clone(), end));
+        previous = Some(Before { number: segment.number, path: segment.path.clone(), end, says });
     }
     progress.report(total, total);
     Ok(())
+}
+
+/// The segment before.
+struct Before {
+    number: u32,
+    path: PathBuf,
+    /// Where its last frame ends.
+    end: u32,
+    /// Where it says that it ends, if it was rewritten; what the next one says is out of date then.
+    says: Option<u32>,
 }
 
 struct Survey<'s> {
@@ -148,21 +160,24 @@ impl Survey<'_> {
         self.note(&path, 0, 0, why, None, true);
     }
 
-    /// Checks what the segment says of itself and of the one before.
-    fn header(&mut self, bytes: &[u8], segment: &SourceSegment, previous: Option<(u32, PathBuf, u32)>) {
+    /// Checks what the segment says of itself and of the one before; gives where it says that it ends.
+    fn header(&mut self, bytes: &[u8], segment: &SourceSegment, previous: Option<Before>) -> Option<u32> {
         match SegmentHeader::parse(bytes) {
             Err(why) => {
                 let bytes = u64::from(SEGMENT_HEADER).min(bytes.len() as u64);
                 self.note(&segment.path, 0, bytes, why.to_owned(), None, false);
+                None
             }
             Ok(header) => {
-                if let Some((number, before, end)) = previous
+                if let Some(Before { number, path, end, says }) = previous
                     && number.checked_add(1) == Some(header.number)
-                    && end < header.previous_end
+                    && let Some(missing) =
+                        says.unwrap_or(header.previous_end).checked_sub(end).filter(|bytes| *bytes > 0)
                 {
-                    let missing = u64::from(header.previous_end - end);
-                    self.note(&before, u64::from(end), missing, "the segment is cut short".to_owned(), None, true);
+                    let why = "the segment is cut short".to_owned();
+                    self.note(&path, u64::from(end), u64::from(missing), why, None, true);
                 }
+                header.end
             }
         }
     }
@@ -199,6 +214,13 @@ impl Survey<'_> {
                 self.note(&segment.path, offset, bytes, (*why).to_owned(), *conversation, true);
                 Ok(())
             }
+            // It stands for frames of which nothing is left, and has nothing to be read.
+            Piece::Frame { header, .. } if header.kind == FrameKind::Vacated => {
+                if let Err(why) = self.check_place(&segment.path, offset, header) {
+                    self.note(&segment.path, offset, bytes, why.to_owned(), None, false);
+                }
+                Ok(())
+            }
             Piece::Frame { header, payload, broken, .. } => {
                 let reading = Reading::new(header, payload, *broken);
                 let Err(why) = self.check_place(&segment.path, offset, header) else {
@@ -218,7 +240,7 @@ impl Survey<'_> {
         if header.lsn > self.next_lsn && !self.gap {
             self.note(path, offset, 0, "frames before this place are missing".to_owned(), None, true);
         }
-        self.next_lsn = header.lsn.saturating_add(1);
+        self.next_lsn = header.lsn.saturating_add(header.lsns());
         self.gap = false;
         Ok(())
     }

@@ -20,7 +20,25 @@ pub(super) fn render(groups: &[JudgedGroup]) -> Table {
     table
 }
 
+/// The same table of one group for a document.
+pub(super) fn markdown(group: &JudgedGroup) -> String {
+    let line = |cells: [String; 6]| format!("| {} |\n", cells.map(|cell| in_cell(&cell)).join(" | "));
+    let mut lines = line(HEADER.map(str::to_owned));
+    lines.push_str("|---|---|---|---|---|---|\n");
+    lines.extend(group.figures.iter().map(|judged| line(cells(group, judged))));
+    lines
+}
+
+/// A cell of Markdown is one line, and a bar in it ends it.
+fn in_cell(text: &str) -> String {
+    text.replace('\n', "<br>").replace('|', "\\|")
+}
+
 fn row(group: &JudgedGroup, judged: &Judged) -> Vec<Cell> {
+    cells(group, judged).map(Cell::new).into()
+}
+
+fn cells(group: &JudgedGroup, judged: &Judged) -> [String; 6] {
     let figure = judged.figure.as_ref();
     let ours = figure.and_then(|figure| figure.ours.as_ref());
     let peers: Vec<String> = figure.into_iter().flat_map(|figure| figure.peers.iter().map(measure)).collect();
@@ -32,8 +50,6 @@ fn row(group: &JudgedGroup, judged: &Judged) -> Vec<Cell> {
         judged.bar.map(|bar| bar.to_string()).unwrap_or_default(),
         judged.verdict.to_string(),
     ]
-    .map(Cell::new)
-    .into()
 }
 
 fn measure(measure: &Measure) -> String {
@@ -65,6 +81,11 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_of_markdown_is_one_line() {
+        assert_eq!(in_cell("1 ± 2 x\nhow|why"), "1 ± 2 x<br>how\\|why");
+    }
 
     #[test]
     fn numbers_are_short_and_still_tell_apart() {

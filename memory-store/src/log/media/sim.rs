@@ -51,6 +51,8 @@ struct Disk {
     operations: usize,
     fault: Option<(usize, Fault)>,
     power_lost: bool,
+    /// Sectors that cannot be read: the file, and which of its sectors.
+    bad_sectors: BTreeSet<(usize, usize)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -182,6 +184,13 @@ impl SimDisk {
         disk.locked.clear();
         disk.boots += 1;
         (disk.fault, disk.power_lost) = (None, false);
+    }
+
+    /// From now on the sector around this byte of a file cannot be read.
+    pub(crate) fn spoil(&self, path: &Path, byte: usize) {
+        let mut disk = self.lock();
+        let file = disk.names.files[path];
+        disk.bad_sectors.insert((file, byte / SECTOR));
     }
 
     /// The bytes of a file as they are now.
@@ -428,6 +437,11 @@ impl MediaFile for SimHandle {
         let bytes = &disk.files[self.file].bytes;
         let rest = bytes.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
         let read = rest.len().min(buffer.len());
+        let first = usize::try_from(offset).unwrap();
+        let sectors = (self.file, first / SECTOR)..(self.file, (first + read).div_ceil(SECTOR));
+        if read > 0 && disk.bad_sectors.range(sectors).next().is_some() {
+            return Err(io::Error::other("a bad sector"));
+        }
         buffer[..read].copy_from_slice(&rest[..read]);
         Ok(read)
     }
@@ -447,11 +461,12 @@ impl MediaFile for SimHandle {
     }
 
     fn write_zeros(&self, range: Range<u64>) -> io::Result<()> {
-        const AT_ONCE: u64 = 64 << 10;
-        for start in range.clone().step_by(AT_ONCE as usize) {
-            self.write_at(&vec![0; usize::try_from((range.end - start).min(AT_ONCE)).unwrap()], start)?;
-        }
-        Ok(())
+        // A write for each piece, so that the power may go between them.
+        const PIECE: usize = 64 << 10;
+        range.clone().step_by(PIECE).try_for_each(|start| {
+            let bytes = usize::try_from(range.end - start).unwrap().min(PIECE);
+            self.write_at(&vec![0; bytes], start)
+        })
     }
 
     fn set_size(&self, size: u64) -> io::Result<()> {

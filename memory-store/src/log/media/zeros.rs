@@ -11,7 +11,7 @@ use std::{
 };
 
 /// What direct writes must be aligned to, in memory and in the file; no disk asks for more.
-const ALIGNMENT: u64 = 4 << 10;
+const ALIGNMENT: usize = 4 << 10;
 /// Bytes written at once.
 const CHUNK: usize = 1 << 20;
 
@@ -20,10 +20,11 @@ const CHUNK: usize = 1 << 20;
 /// What is written here is written a second time when frames come. Past the page cache the first time costs the
 /// processor next to nothing. Where that does not work the zeros go the usual way.
 pub(super) fn write(file: &File, range: Range<u64>) -> io::Result<()> {
-    let zeros = vec![0; CHUNK + ALIGNMENT as usize];
-    let skip = zeros.as_ptr().align_offset(ALIGNMENT as usize);
+    let zeros = vec![0; CHUNK + ALIGNMENT];
+    let skip = zeros.as_ptr().align_offset(ALIGNMENT);
     let zeros = zeros.get(skip..).and_then(|zeros| zeros.get(..CHUNK)).unwrap_or(&zeros);
-    let aligned = range.start.next_multiple_of(ALIGNMENT)..range.end / ALIGNMENT * ALIGNMENT;
+    let page = ALIGNMENT as u64;
+    let aligned = range.start.next_multiple_of(page)..range.end / page * page;
     if aligned.is_empty() {
         return fill(file, range, zeros);
     }

@@ -21,6 +21,8 @@ use crate::log::{
 /// Longest image of a segment that is read: no segment is longer than the largest that the options allow.
 const MOST_SEGMENT_BYTES: usize = 1 << 30;
 const READ_AT_ONCE: usize = 4 << 20;
+/// The least that a disk fails to read.
+const SECTOR: usize = 512;
 
 /// A store as its files show it.
 #[derive(Debug)]
@@ -131,11 +133,43 @@ pub(crate) fn read_image(segment: &Segment) -> io::Result<Vec<u8>> {
         let at = bytes.len();
         let more = READ_AT_ONCE.min(MOST_SEGMENT_BYTES - at);
         let offset = u32::try_from(at).unwrap_or(u32::MAX);
-        let read = segment.bytes(offset, more, &mut scratch)?;
+        let read = match segment.bytes(offset, more, &mut scratch) {
+            Ok(read) => read,
+            Err(error) => match around_bad_sectors(segment, offset, more) {
+                Some(read) => {
+                    scratch = read;
+                    &scratch
+                }
+                None if at == 0 => return Err(error),
+                None => break,
+            },
+        };
         bytes.extend_from_slice(read);
         if read.len() < more {
             break;
         }
     }
     Ok(bytes)
+}
+
+/// What the disk still gives back where a long read failed, with zeros in the places of what it does not; `None`
+/// when that is nothing.
+fn around_bad_sectors(segment: &Segment, offset: u32, length: usize) -> Option<Vec<u8>> {
+    let (mut found, mut scratch) = (Vec::with_capacity(length), Vec::new());
+    let mut any = false;
+    while found.len() < length {
+        let at = u32::try_from(found.len()).ok().and_then(|at| offset.checked_add(at))?;
+        let wanted = SECTOR.min(length - found.len());
+        match segment.bytes(at, wanted, &mut scratch) {
+            Ok(read) => {
+                any |= !read.is_empty();
+                found.extend_from_slice(read);
+                if read.len() < wanted {
+                    break;
+                }
+            }
+            Err(_) => found.resize(found.len() + wanted, 0),
+        }
+    }
+    any.then_some(found)
 }

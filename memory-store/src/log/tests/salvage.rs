@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use memory_core::{ContentBlock, ConversationId, Media, Node, NodeId, NodeRange, Store, StoreError, Summary};
@@ -19,8 +19,9 @@ use crate::{
     log::{
         codec,
         frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, Place},
-        media::Disk,
+        media::{self, Disk, sim::SimDisk},
         salvage::salvage_on,
+        segment::{SEGMENT_HEADER, SegmentHeader},
     },
 };
 
@@ -338,6 +339,73 @@ fn counts_of_lost_nodes_that_lie_ask_for_no_memory() {
     assert!(report.source.findings.iter().any(|finding| finding.why.contains("more lost nodes")), "{report:?}");
     assert_eq!(report.target.nodes().1, 32);
     assert!(LogStore::open(target.path().join("new")).unwrap().report().damage.is_empty());
+}
+
+/// As a vacuum leaves them: shorter, with a small frame in the place of those of which nothing is left.
+#[test]
+fn rewritten_segments_are_whole() {
+    let (whole, requests) = sample();
+    let store = store_id(&whole);
+    let frames = frames(&whole);
+    let mut rewritten = whole.clone();
+    let mut vacated = 0;
+    for (number, name) in (1..).zip(whole.keys().filter(|name| name.starts_with("log"))) {
+        let bytes = &whole[name];
+        let mut out = bytes[..SEGMENT_HEADER as usize].to_vec();
+        for frame in frames.iter().filter(|frame| frame.segment == *name) {
+            let place = |offset| Place { store, segment: number, offset: u32::try_from(offset).unwrap() };
+            let (header, records) = FrameHeader::parse(&bytes[frame.range.clone()], &place(frame.range.start)).unwrap();
+            let mut payload = Payload::default();
+            let is_dead = frame.records.iter().all(|record| matches!(record.what, What::Other));
+            let header = if is_dead {
+                vacated += 1;
+                FrameHeader { kind: FrameKind::Vacated, conversation: 0, nodes_before: 1, payload: 0, ..header }
+            } else {
+                payload.push(records);
+                header
+            };
+            let place = place(out.len());
+            payload.finish(&header, &place, &mut out);
+        }
+        let end = Some(u32::try_from(out.len()).unwrap()).filter(|_| out.len() < bytes.len());
+        let header = SegmentHeader { end, rewritten: 1, ..SegmentHeader::parse(bytes).unwrap() };
+        out[..SEGMENT_HEADER as usize].copy_from_slice(&header.encode());
+        rewritten.insert(name.clone(), out);
+    }
+    assert!(vacated > 1, "something was left out");
+    let dir = put(&rewritten);
+    let (report, target) = rescue(dir.path()).unwrap();
+    assert!(report.source.is_whole(), "{:?}", report.source.findings);
+    doctor_agrees_with_the_store(dir.path(), &report.source, "rewritten");
+    let store = LogStore::open(target.path().join("new")).unwrap();
+    let truth = model(&requests);
+    for name in ["a", "b", "c"] {
+        let messages = |nodes: Vec<Node>| nodes.into_iter().map(|node| node.message).collect::<Vec<_>>();
+        let should = messages(pollster::block_on(truth.nodes(&id(name), all())).unwrap());
+        assert_eq!(messages(pollster::block_on(store.nodes(&id(name), all())).unwrap()), should, "`{name}`");
+    }
+}
+
+#[test]
+fn bad_sectors_cost_what_was_in_them() {
+    let disk = SimDisk::default();
+    let media: &dyn media::Media = &disk;
+    media.create_dir_all(Path::new("/disk")).unwrap();
+    let store = LogStore::open_on(Arc::new(disk.clone()), Path::new("/disk/store"), tiny_segments()).unwrap();
+    for number in 1..=40 {
+        perform(&store, &Request::Append("a", vec![draft(number, 300)])).unwrap();
+    }
+    drop(store);
+    // Frames of some 400 bytes: a sector of 512 bytes touches three at most.
+    let file = Path::new("/disk/store").join(segment(2));
+    disk.spoil(&file, 1_500);
+    let report = salvage_on(&disk, Path::new("/disk/store"), Path::new("/disk/new"), 4 << 10, &()).unwrap();
+    let findings = &report.source.findings;
+    assert!(!findings.is_empty(), "it is noticed");
+    assert!(findings.iter().all(|one| one.path == file && (900..2_000).contains(&one.offset)), "{findings:?}");
+    let [checkup] = report.target.conversations.as_slice() else { panic!("{:?}", report.target) };
+    assert_eq!(checkup.nodes, 40);
+    assert!((37..40).contains(&checkup.verified), "{checkup:?}");
 }
 
 #[test]
