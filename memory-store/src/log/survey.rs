@@ -101,7 +101,8 @@ pub(crate) fn survey(
         let is_last = index as u64 + 1 == total && opened.as_ref().is_ok_and(|open| !open.is_squeezed());
         // A file that the disk does not give back costs what is in it and nothing else.
         let bytes = opened.and_then(|open| read_image(&open).map_err(io_error("read", &segment.path)));
-        survey.missing(previous.as_ref().map_or(1, |before| before.number.saturating_add(1)), segment);
+        let expected = previous.as_ref().map_or(1, |before| before.number.saturating_add(1));
+        survey.missing(expected, segment.number, segment.path.parent().unwrap_or(&source.path));
         let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -114,6 +115,10 @@ pub(crate) fn survey(
         let says = survey.header(&bytes, segment, previous.take());
         let end = survey.frames(&bytes, segment, is_last)?;
         previous = Some(Before { number: segment.number, path: segment.path.clone(), end, says });
+    }
+    if let Some(known) = source.durable {
+        let expected = previous.as_ref().map_or(1, |before| before.number.saturating_add(1));
+        survey.missing(expected, known.segment.saturating_add(1), &source.path.join("log"));
     }
     progress.report(total, total);
     Ok(())
@@ -149,10 +154,10 @@ impl Survey<'_> {
         self.gap = true;
     }
 
-    /// Notes the segments between the one before and this one.
-    fn missing(&mut self, expected: u32, segment: &SourceSegment) {
-        let Some(last) = segment.number.checked_sub(1).filter(|last| *last >= expected) else { return };
-        let path = segment.path.with_file_name(segment_name(expected));
+    /// Notes the segments from `expected` on that are missing before `found`.
+    fn missing(&mut self, expected: u32, found: u32, log: &Path) {
+        let Some(last) = found.checked_sub(1).filter(|last| *last >= expected) else { return };
+        let path = log.join(segment_name(expected));
         let why = match last - expected {
             0 => "the segment is missing".to_owned(),
             more => format!("the segment is missing, and {more} behind it up to {}", segment_name(last)),
@@ -188,11 +193,14 @@ impl Survey<'_> {
         let pieces = || Pieces::new(bytes, place(0), is_last);
         // What a good frame names as durable was on disk once; above that the last segment may be torn.
         let durable = if is_last { pieces().map(|piece| piece.durable()).max() } else { None };
+        let known = self.source.durable.filter(|known| is_last && known.segment == segment.number);
+        let known = known.map_or(0, |known| known.offset);
+        let durable = durable.unwrap_or(0).max(known);
         let mut torn = false;
         let mut end = SEGMENT_HEADER;
         for piece in pieces() {
             end = piece.end();
-            if !piece.is_whole() && is_last && !torn && durable.unwrap_or(0) <= piece.offset() {
+            if !piece.is_whole() && is_last && !torn && durable <= piece.offset() {
                 torn = true;
                 let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1);
                 let offset = u64::from(piece.offset());
@@ -203,6 +211,10 @@ impl Survey<'_> {
                 break;
             }
             self.piece(segment, &piece)?;
+        }
+        if end < known {
+            let why = "the segment is cut short".to_owned();
+            self.note(&segment.path, u64::from(end), u64::from(known - end), why, None, true);
         }
         Ok(end)
     }

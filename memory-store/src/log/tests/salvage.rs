@@ -387,6 +387,26 @@ fn rewritten_segments_are_whole() {
 }
 
 #[test]
+fn what_was_on_disk_and_is_cut_off_is_missed_while_the_machine_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = LogStore::open_with(dir.path(), tiny_segments()).unwrap();
+    for number in 1..=3 {
+        perform(&store, &Request::Append("a", vec![draft(number, 300)])).unwrap();
+    }
+    drop(store);
+    assert!(examine(dir.path(), &()).unwrap().is_whole());
+    let file = dir.path().join(segment(1));
+    let bytes = fs::read(&file).unwrap();
+    let cut = bytes.len() - 10;
+    fs::write(&file, &bytes[..cut]).unwrap();
+    let diagnosis = examine(dir.path(), &()).unwrap();
+    assert!(!diagnosis.is_whole() && diagnosis.torn.is_none(), "{diagnosis:?}");
+    assert!(diagnosis.conversations[0].may_have_lost_more);
+    let opened = LogStore::open_read_only(dir.path()).unwrap();
+    assert!(!opened.report().damage.is_empty(), "the store says the same");
+}
+
+#[test]
 fn bad_sectors_cost_what_was_in_them() {
     let disk = SimDisk::default();
     let media: &dyn media::Media = &disk;
