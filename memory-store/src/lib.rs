@@ -37,4 +37,7 @@ pub use log::{
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
     Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
 };
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub use log::fuzzing;
 pub use vector::ExactIndex;
