@@ -188,6 +188,38 @@ fn a_failed_compaction_that_was_needed_is_the_error() {
 }
 
 #[test]
+fn compaction_is_left_to_the_process_that_has_the_lease() {
+    let summarizer = Scripted::new(Manner::Good);
+    let world = world_of(&summarizer);
+    world.say(chat(20));
+    world.store.lease_away(true);
+    assert!(!compact(&world).unwrap().is_left_to_another, "nothing was due");
+    world.say(chat(40));
+    let report = compact(&world).unwrap();
+    assert_eq!((report.summaries, report.tokens_before), (0, report.tokens_after));
+    assert!(report.is_left_to_another);
+    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(4_000))).unwrap();
+    assert_eq!(covered(&context), (1..=60).collect::<Vec<_>>());
+    assert!(context.notices.iter().any(|notice| notice.contains("another process")), "{:?}", context.notices);
+    assert_eq!(summarizer.calls(), 0, "nothing is paid for twice");
+    assert!(world.failed.lock().unwrap().is_empty(), "no failure");
+
+    world.store.lease_away(false);
+    let report = compact(&world).unwrap();
+    assert!(report.summaries > 0 && !report.is_left_to_another, "{report:?}");
+}
+
+#[test]
+fn a_view_is_made_to_fit_whoever_has_the_lease() {
+    let world = World::new();
+    world.store.lease_away(true);
+    world.say(chat(60));
+    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(400))).unwrap();
+    assert_eq!(covered(&context), (1..=60).collect::<Vec<_>>());
+    assert!(context.tokens <= 400 && !world.summaries().is_empty());
+}
+
+#[test]
 fn a_compaction_that_cannot_help_is_not_paid_for() {
     let summarizer = Scripted::new(Manner::Good);
     let paid = Arc::clone(&summarizer);
