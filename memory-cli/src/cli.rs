@@ -77,6 +77,9 @@ enum Command {
     /// Make a store out of a backup
     Restore(restore::Args),
     /// Make the log smaller, also while it is written to
+    ///
+    /// Leaves out of the log's segments what later records have replaced: weights, pins, titles and tags. Messages and
+    /// summaries stay as they are, and so do the roots. The segment that is being written to is left as it is.
     Vacuum(vacuum::Args),
     /// Print a proof that nothing was changed since an earlier root
     Prove(prove::Args),

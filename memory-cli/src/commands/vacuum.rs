@@ -15,9 +15,6 @@ use crate::{
 };
 
 /// Less room for the same log, while it is read and written to.
-///
-/// Leaves out of the log's segments what later records have replaced: weights, pins, titles and tags. Messages and
-/// summaries stay as they are, and so do the roots. The segment that is being written to is left as it is.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// Also compress the segments; a message of a compressed one is read more slowly
@@ -97,8 +94,15 @@ fn print(output: Output, store: &Path, report: &VacuumReport) -> std::io::Result
             "nothing to do: the log is one segment, which is being written to; --seal closes it, to be taken too",
         );
     }
+    if replaced == 0 {
+        return output.line(&format!(
+            "nothing to do: {} sealed segments of {} bytes are as small as that makes them",
+            grouped(segments),
+            grouped(bytes_after)
+        ));
+    }
     output.line(&format!(
-        "{} of {} full segments rewritten, {} replaced records dropped: {} bytes before, {} after",
+        "{} of {} sealed segments rewritten, {} replaced records dropped: {} bytes before, {} after",
         grouped(replaced),
         grouped(segments),
         grouped(dropped),

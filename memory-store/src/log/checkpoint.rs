@@ -38,7 +38,7 @@ pub(crate) fn load(media: &dyn Media, directory: &Directory, numbers: &[u32]) ->
     let file = media.open(&path, Access::Read).ok()?;
     let state = read(media, directory, &*file, numbers);
     if state.is_none() {
-        tracing::warn!(path = %path.display(), "the checkpoint does not fit the log; it is read from its beginning");
+        tracing::info!(path = %path.display(), "the checkpoint does not fit the log; it is read from its beginning");
     }
     state
 }
