@@ -42,7 +42,7 @@ struct Row {
 
 #[derive(Clone, Copy, Debug)]
 struct Cell {
-    /// The file against what has to be kept of its messages.
+    /// The file against the encoded records.
     size: f64,
     read_us: f64,
     seconds: f64,
@@ -96,7 +96,7 @@ impl Cell {
             times.push(began.elapsed().as_secs_f64() * 1e6);
         }
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52 bytes")]
-        let size = file.len() as f64 / segment.kept_bytes as f64;
+        let size = file.len() as f64 / segment.encoded_bytes as f64;
         Ok(Self { size, read_us: Spread::of(&times).median, seconds })
     }
 }
@@ -104,8 +104,8 @@ impl Cell {
 impl fmt::Display for Sweep {
     /// As Markdown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Sealed { image, records, kept_bytes } = &self.segment;
-        writeln!(f, "{}: {records} records, {kept_bytes} B to keep, a segment of {} B.\n", self.name, image.len())?;
+        let Sealed { image, records, encoded_bytes } = &self.segment;
+        writeln!(f, "{}: {records} records, {encoded_bytes} B encoded, a segment of {} B.\n", self.name, image.len())?;
         write!(f, "| level | dictionary |")?;
         BLOCKS.iter().try_for_each(|block| write!(f, " {} KiB |", block >> 10))?;
         write!(f, "\n|---|---|")?;
