@@ -33,8 +33,8 @@ mod vector;
 
 pub use exchange::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};
 pub use log::{
-    BackupCheck, BackupReport, Checkup, ConversationLabel, Damage, Diagnosis, Finding, LogOptions, LogStore,
+    BackupCheck, BackupReport, Checkup, ConversationLabel, Damage, Diagnosis, Finding, Lease, LogOptions, LogStore,
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
-    Squeezed, TornTail, check_backup, examine, restore, salvage, squeeze,
+    Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
 };
 pub use vector::ExactIndex;

@@ -34,6 +34,7 @@ mod survey;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod vacuum;
 mod verify;
 mod writer;
 
@@ -41,9 +42,11 @@ pub use backup::{BackupCheck, BackupReport, RestoreReport, check_backup, restore
 pub use doctor::{Checkup, ConversationLabel, Diagnosis, Finding, examine};
 pub(crate) use frame::StoreId;
 pub(crate) use leaves::Leaves;
+pub use lock::Lease;
 pub use recovery::{LostNodes, OpenReport, TornTail};
 pub use rescue::RescueError;
 pub use salvage::{SalvageReport, salvage};
 pub use squeezed::{LostBlocks, ReadAt, SqueezeError, SqueezeOptions, Squeezed, squeeze};
 pub use state::Damage;
 pub use store::{LogOptions, LogStore};
+pub use vacuum::{VacuumOptions, VacuumReport};

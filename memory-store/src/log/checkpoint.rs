@@ -151,6 +151,13 @@ fn encode(state: &State) -> Option<(Vec<u8>, KeyRanges)> {
     Some((bytes, ranges))
 }
 
+/// Writes a checkpoint of a log of which segments were replaced: the one before does not fit any more.
+pub(crate) fn write_now(shared: &Shared) {
+    if shared.state().damage.is_empty() {
+        Checkpointer::new(0, Location::default(), 0).write(shared);
+    }
+}
+
 /// Writes checkpoints as the log grows.
 #[derive(Debug)]
 pub(crate) struct Checkpointer {

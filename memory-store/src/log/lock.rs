@@ -24,6 +24,24 @@ const SIGNATURE_BYTES: usize = 384;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
+/// The right to do background work on a store, which one process at a time has. It ends with the value.
+#[derive(Debug)]
+pub struct Lease {
+    lock: Lock,
+}
+
+impl Lease {
+    pub(super) fn new(lock: Lock) -> Self {
+        Self { lock }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.lock.release();
+    }
+}
+
 /// A lock on one of the store's directories, which nobody deletes by mistake. It dies with its process.
 #[derive(Debug)]
 pub(crate) struct Lock {

@@ -192,10 +192,10 @@ pub(crate) fn renew_tail(
     base: u32,
     read: &Read,
 ) -> std::io::Result<()> {
-    let part = |from: u32, to: u32| bytes.get(from.saturating_sub(base) as usize..to.saturating_sub(base) as usize);
-    let has_rest = part(read.end, u32::MAX.min(base.saturating_add(u32::try_from(bytes.len()).unwrap_or(u32::MAX))))
-        .is_some_and(|rest| rest.iter().any(|byte| *byte != 0));
-    let unproven = part(read.durable.max(base), read.end).filter(|bytes| !bytes.is_empty());
+    let behind = |offset: u32| bytes.get(offset.saturating_sub(base) as usize..).unwrap_or_default();
+    let has_rest = behind(read.end).iter().any(|byte| *byte != 0);
+    let from = read.durable.max(base);
+    let unproven = behind(from).get(..read.end.saturating_sub(from) as usize).filter(|bytes| !bytes.is_empty());
     if !has_rest && unproven.is_none() {
         return Ok(());
     }
@@ -204,7 +204,7 @@ pub(crate) fn renew_tail(
         file.set_size(u64::from(read.end))?;
     }
     if let Some(unproven) = unproven {
-        file.write_at(unproven, u64::from(read.durable.max(base)))?;
+        file.write_at(unproven, u64::from(from))?;
     }
     file.sync_all()
 }

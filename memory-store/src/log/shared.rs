@@ -166,8 +166,33 @@ impl Shared {
         Ok(())
     }
 
+    /// Takes in everything that there is, and gives back how far that is. The caller holds the write lock and
+    /// [`Self::hold_following`].
+    pub(crate) fn catch_up_locked(&self) -> Result<Durable, StoreError> {
+        let horizon = self.horizon.as_ref();
+        let durable = horizon.and_then(Horizon::durable);
+        if let Some(durable) = durable {
+            self.catch_up(durable)?;
+            if !durable.generation.is_multiple_of(2) {
+                // Whoever was replacing segments has died. What it replaced, everybody is to see.
+                self.reload(Durable { generation: durable.generation + 1, ..durable })?;
+            }
+        }
+        // Unless the writer before finished, and said so, something of it may stand behind the horizon.
+        if durable.is_none() || horizon.is_some_and(Horizon::is_unfinished) {
+            self.adopt_leftovers()?;
+        }
+        Ok(Durable { generation: self.generation(), end: self.state().cursor.end })
+    }
+
+    /// Tells every process how far the log is on disk. The caller holds the write lock.
+    pub(crate) fn tell(&self, durable: Durable) {
+        self.note_position(durable.end);
+        self.horizon.iter().for_each(|horizon| horizon.publish(durable));
+    }
+
     /// Reads everything anew, since segments were replaced.
-    fn reload(&self, durable: Durable) -> Result<(), StoreError> {
+    pub(crate) fn reload(&self, durable: Durable) -> Result<(), StoreError> {
         let Recovered { state, .. } = recover(&*self.media, &self.directory, Mode::ReadOnly, Some(durable.end))?;
         let end = state.cursor.end;
         *self.state_mut() = state;

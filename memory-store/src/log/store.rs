@@ -102,7 +102,6 @@ pub struct LogStore {
     /// The writer thread of a store that was opened for writing.
     writer: Option<JoinHandle<()>>,
     may_write: bool,
-    lock_timeout: Duration,
 }
 
 impl LogStore {
@@ -147,7 +146,7 @@ impl LogStore {
         };
         let report = report(&recovered, false);
         let shared = Shared::new(directory, media, 0, horizon, recovered, generation);
-        Ok(Self { shared: Arc::new(shared), report, writer: None, may_write: false, lock_timeout: Duration::ZERO })
+        Ok(Self { shared: Arc::new(shared), report, writer: None, may_write: false })
     }
 
     pub(crate) fn open_on(media: Arc<dyn Media>, path: &Path, options: LogOptions) -> Result<Self, StoreError> {
@@ -169,7 +168,7 @@ impl LogStore {
             path: path.to_owned(),
             source,
         })?;
-        Ok(Self { shared, report, writer: Some(thread), may_write: true, lock_timeout })
+        Ok(Self { shared, report, writer: Some(thread), may_write: true })
     }
 
     /// What opening it found.

@@ -15,7 +15,7 @@ use memory_core::{ConversationId, NodeId, NodeRange, Progress};
 
 use super::{
     failure::io_error,
-    frame::{FrameHeader, Place},
+    frame::{FrameHeader, FrameKind, Place},
     media::Media,
     recovery::TornTail,
     rescue::RescueError,
@@ -93,7 +93,7 @@ pub(crate) fn survey(
         names: HashSet::new(),
         lost: 0,
     };
-    let mut previous: Option<(u32, PathBuf, u32)> = None;
+    let mut previous: Option<Before> = None;
     for (index, segment) in source.segments.iter().enumerate() {
         progress.report(index as u64, total);
         let opened = segment.open(media).map_err(io_error("read", &segment.path));
@@ -101,21 +101,37 @@ pub(crate) fn survey(
         let is_last = index as u64 + 1 == total && opened.as_ref().is_ok_and(|open| !open.is_squeezed());
         // A file that the disk does not give back costs what is in it and nothing else.
         let bytes = opened.and_then(|open| read_image(&open).map_err(io_error("read", &segment.path)));
-        survey.missing(previous.as_ref().map_or(1, |(number, ..)| number.saturating_add(1)), segment);
+        let expected = previous.as_ref().map_or(1, |before| before.number.saturating_add(1));
+        survey.missing(expected, segment.number, segment.path.parent().unwrap_or(&source.path));
         let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) => {
                 survey.note(&segment.path, 0, 0, error.to_string(), None, true);
-                previous = Some((segment.number, segment.path.clone(), u32::MAX));
+                previous =
+                    Some(Before { number: segment.number, path: segment.path.clone(), end: u32::MAX, says: None });
                 continue;
             }
         };
-        survey.header(&bytes, segment, previous.take());
+        let says = survey.header(&bytes, segment, previous.take());
         let end = survey.frames(&bytes, segment, is_last)?;
-        previous = Some((segment.number, segment.path.clone(), end));
+        previous = Some(Before { number: segment.number, path: segment.path.clone(), end, says });
+    }
+    if let Some(known) = source.durable {
+        let expected = previous.as_ref().map_or(1, |before| before.number.saturating_add(1));
+        survey.missing(expected, known.segment.saturating_add(1), &source.path.join("log"));
     }
     progress.report(total, total);
     Ok(())
+}
+
+/// The segment before.
+struct Before {
+    number: u32,
+    path: PathBuf,
+    /// Where its last frame ends.
+    end: u32,
+    /// Where it says that it ends, if it was rewritten; what the next one says is out of date then.
+    says: Option<u32>,
 }
 
 struct Survey<'s> {
@@ -138,10 +154,10 @@ impl Survey<'_> {
         self.gap = true;
     }
 
-    /// Notes the segments between the one before and this one.
-    fn missing(&mut self, expected: u32, segment: &SourceSegment) {
-        let Some(last) = segment.number.checked_sub(1).filter(|last| *last >= expected) else { return };
-        let path = segment.path.with_file_name(segment_name(expected));
+    /// Notes the segments from `expected` on that are missing before `found`.
+    fn missing(&mut self, expected: u32, found: u32, log: &Path) {
+        let Some(last) = found.checked_sub(1).filter(|last| *last >= expected) else { return };
+        let path = log.join(segment_name(expected));
         let why = match last - expected {
             0 => "the segment is missing".to_owned(),
             more => format!("the segment is missing, and {more} behind it up to {}", segment_name(last)),
@@ -149,21 +165,24 @@ impl Survey<'_> {
         self.note(&path, 0, 0, why, None, true);
     }
 
-    /// Checks what the segment says of itself and of the one before.
-    fn header(&mut self, bytes: &[u8], segment: &SourceSegment, previous: Option<(u32, PathBuf, u32)>) {
+    /// Checks what the segment says of itself and of the one before; gives where it says that it ends.
+    fn header(&mut self, bytes: &[u8], segment: &SourceSegment, previous: Option<Before>) -> Option<u32> {
         match SegmentHeader::parse(bytes) {
             Err(why) => {
                 let bytes = u64::from(SEGMENT_HEADER).min(bytes.len() as u64);
                 self.note(&segment.path, 0, bytes, why.to_owned(), None, false);
+                None
             }
             Ok(header) => {
-                if let Some((number, before, end)) = previous
+                if let Some(Before { number, path, end, says }) = previous
                     && number.checked_add(1) == Some(header.number)
-                    && end < header.previous_end
+                    && let Some(missing) =
+                        says.unwrap_or(header.previous_end).checked_sub(end).filter(|bytes| *bytes > 0)
                 {
-                    let missing = u64::from(header.previous_end - end);
-                    self.note(&before, u64::from(end), missing, "the segment is cut short".to_owned(), None, true);
+                    let why = "the segment is cut short".to_owned();
+                    self.note(&path, u64::from(end), u64::from(missing), why, None, true);
                 }
+                header.end
             }
         }
     }
@@ -174,11 +193,14 @@ impl Survey<'_> {
         let pieces = || Pieces::new(bytes, place(0), is_last);
         // What a good frame names as durable was on disk once; above that the last segment may be torn.
         let durable = if is_last { pieces().map(|piece| piece.durable()).max() } else { None };
+        let known = self.source.durable.filter(|known| is_last && known.segment == segment.number);
+        let known = known.map_or(0, |known| known.offset);
+        let durable = durable.unwrap_or(0).max(known);
         let mut torn = false;
         let mut end = SEGMENT_HEADER;
         for piece in pieces() {
             end = piece.end();
-            if !piece.is_whole() && is_last && !torn && durable.unwrap_or(0) <= piece.offset() {
+            if !piece.is_whole() && is_last && !torn && durable <= piece.offset() {
                 torn = true;
                 let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1);
                 let offset = u64::from(piece.offset());
@@ -190,6 +212,10 @@ impl Survey<'_> {
             }
             self.piece(segment, &piece)?;
         }
+        if end < known {
+            let why = "the segment is cut short".to_owned();
+            self.note(&segment.path, u64::from(end), u64::from(known - end), why, None, true);
+        }
         Ok(end)
     }
 
@@ -198,6 +224,13 @@ impl Survey<'_> {
         match piece {
             Piece::Hole { why, conversation, .. } => {
                 self.note(&segment.path, offset, bytes, (*why).to_owned(), *conversation, true);
+                Ok(())
+            }
+            // It stands for frames of which nothing is left, and has nothing to be read.
+            Piece::Frame { header, .. } if header.kind == FrameKind::Vacated => {
+                if let Err(why) = self.check_place(&segment.path, offset, header) {
+                    self.note(&segment.path, offset, bytes, why.to_owned(), None, false);
+                }
                 Ok(())
             }
             Piece::Frame { header, payload, broken, .. } => {
@@ -219,7 +252,7 @@ impl Survey<'_> {
         if header.lsn > self.next_lsn && !self.gap {
             self.note(path, offset, 0, "frames before this place are missing".to_owned(), None, true);
         }
-        self.next_lsn = header.lsn.saturating_add(1);
+        self.next_lsn = header.lsn.saturating_add(header.lsns());
         self.gap = false;
         Ok(())
     }

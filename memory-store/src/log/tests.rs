@@ -1,11 +1,14 @@
 //! Whole stores: on a disk that fails, and with files that somebody has changed.
 
 mod backup;
+mod checkpoint;
 mod concurrent;
 mod damage;
 mod faults;
+mod random_wrecks;
 mod salvage;
 mod sample;
+mod vacuum;
 mod wreck;
 
 use super::{

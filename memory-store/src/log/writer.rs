@@ -81,6 +81,8 @@ fn answer<T>(reply: Reply<T>, result: Result<T, StoreError>) {
 struct Group {
     bytes: Vec<u8>,
     applied: Vec<Applied>,
+    /// Where the last of them stands.
+    last_frame: Option<Location>,
     answers: Vec<Answer>,
 }
 
@@ -217,26 +219,16 @@ impl Writer {
     fn catch_up(&mut self) -> Result<(), StoreError> {
         let shared = Arc::clone(&self.shared);
         let Some(horizon) = &shared.horizon else { return Ok(()) };
-        if horizon.is_as_left_by(self.name) && horizon.glance().0 == shared.generation() {
+        let generation = shared.generation();
+        if horizon.is_as_left_by(self.name) && horizon.glance().0 == generation && generation.is_multiple_of(2) {
             return Ok(());
         }
         self.lock.sign(&*shared.media);
         let _held = shared.hold_following();
-        let durable = horizon.durable();
-        if let Some(durable) = durable {
-            shared.catch_up(durable)?;
-        }
-        // Unless the one before finished, and said so, something of it may stand behind the horizon.
-        if durable.is_none() || horizon.is_unfinished() {
-            shared.adopt_leftovers()?;
-        }
+        let durable = shared.catch_up_locked()?;
         let (segment, allocated) = shared.open_last()?;
-        let cursor_end = {
-            let cursor = &shared.state().cursor;
-            self.next_lsn = cursor.next_lsn;
-            cursor.end
-        };
-        self.tail = Tail { segment, end: cursor_end.offset, allocated };
+        self.next_lsn = shared.state().cursor.next_lsn;
+        self.tail = Tail { segment, end: durable.end.offset, allocated };
         self.tell();
         Ok(())
     }
@@ -244,11 +236,8 @@ impl Writer {
     /// Tells other processes how far the log is on disk, and that this writer has left it so.
     fn tell(&self) {
         let end = Location { segment: self.tail.segment.number(), offset: self.tail.end };
-        self.shared.note_position(end);
-        if let Some(horizon) = &self.shared.horizon {
-            horizon.publish(Durable { generation: self.shared.generation(), end });
-            horizon.finish(self.name);
-        }
+        self.shared.tell(Durable { generation: self.shared.generation(), end });
+        self.shared.horizon.iter().for_each(|horizon| horizon.finish(self.name));
     }
 
     /// Lets others have the write lock if some have begun to wait for it: whoever lets go of a lock and takes it at
@@ -341,6 +330,7 @@ impl Writer {
         let segment = &self.tail.segment;
         frame.locate(Location { segment: segment.number(), offset });
         let PlannedFrame { payload, nodes_before, changes, .. } = frame;
+        self.group.last_frame = Some(Location { segment: segment.number(), offset });
         let place = segment.place(self.shared.directory.id, offset);
         let free = payload.finish_into(&header, &place, &mut self.group.bytes);
         self.shared.buffers.give(free);
@@ -355,11 +345,11 @@ impl Writer {
 
     /// Puts the group on disk, shows it to readers, and answers.
     fn commit(&mut self) -> Result<(), Failure> {
-        let Group { mut bytes, applied, answers } = mem::take(&mut self.group);
+        let Group { mut bytes, applied, last_frame, answers } = mem::take(&mut self.group);
         let length = bytes.len();
         let written = if bytes.is_empty() { Ok(()) } else { self.write(&mut bytes) };
         match &written {
-            Ok(()) => self.publish(applied, length),
+            Ok(()) => self.publish(applied, last_frame, length),
             Err(failure) => tracing::error!(why = failure.why(), "a commit group was not written"),
         }
         for answer in answers {
@@ -392,12 +382,13 @@ impl Writer {
         synced.map_err(|error| self.poison(Failure::new("sync", self.tail.segment.path(), &error)))
     }
 
-    fn publish(&mut self, applied: Vec<Applied>, bytes: usize) {
+    fn publish(&mut self, applied: Vec<Applied>, last_frame: Option<Location>, bytes: usize) {
         self.next_lsn += applied.len() as u64;
         self.tail.end = self.tail.end.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
         {
             let mut state = self.shared.state_mut();
             state.cursor.next_lsn = self.next_lsn;
+            state.cursor.last_frame = last_frame.or(state.cursor.last_frame);
             state.cursor.end.offset = self.tail.end;
             for frame in applied {
                 // What was written was checked against this very state. Should it not fit, memory and disk differ.

@@ -13,9 +13,11 @@ use crate::log::{
     directory::Directory,
     failure::io_error,
     frame::StoreId,
+    horizon::Horizon,
     media::{Access, Media},
     rescue::RescueError,
     segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_number},
+    state::Location,
 };
 
 /// Longest image of a segment that is read: no segment is longer than the largest that the options allow.
@@ -29,6 +31,8 @@ const SECTOR: usize = 512;
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) id: StoreId,
+    /// Everything before this place is known to have been on disk; `None` after the machine was started anew.
+    pub(super) durable: Option<Location>,
     /// By number.
     pub(super) segments: Vec<SourceSegment>,
     /// What is wrong with files as a whole.
@@ -65,7 +69,11 @@ impl Source {
             // Without a log, what is wrong with `FORMAT` says more.
             Err(error) => return Err(format.err().unwrap_or_else(|| io_error("list", &log)(error)).into()),
         };
-        let leftovers = names.iter().filter(|name| name.ends_with(".tmp")).map(|name| log.join(name)).collect();
+        let leftovers = names
+            .iter()
+            .filter(|name| name.ends_with(".tmp") || name.ends_with(".new"))
+            .map(|name| log.join(name))
+            .collect();
         let mut files = Vec::new();
         for name in names {
             let Some(number) = segment_number(&name) else { continue };
@@ -87,7 +95,9 @@ impl Source {
                 id
             }
         };
-        let mut source = Self { path: path.to_owned(), id, segments: Vec::new(), spots, leftovers };
+        let horizon = Horizon::open(media, path, id, Access::Read).ok().flatten();
+        let durable = horizon.and_then(|horizon| horizon.durable()).map(|durable| durable.end);
+        let mut source = Self { path: path.to_owned(), id, durable, segments: Vec::new(), spots, leftovers };
         files.into_iter().for_each(|(file, header)| source.add(file, header));
         source.segments.sort_by(|a, b| (a.number, &a.path).cmp(&(b.number, &b.path)));
         if source.segments.is_empty() {

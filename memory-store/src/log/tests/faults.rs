@@ -22,13 +22,13 @@ use crate::{
     },
 };
 
-const PATH: &str = "/disk/store";
+pub(super) const PATH: &str = "/disk/store";
 
-fn open(disk: &SimDisk) -> Result<LogStore, StoreError> {
+pub(super) fn open(disk: &SimDisk) -> Result<LogStore, StoreError> {
     LogStore::open_on(Arc::new(disk.clone()), Path::new(PATH), tiny_segments())
 }
 
-fn empty_disk() -> SimDisk {
+pub(super) fn empty_disk() -> SimDisk {
     let disk = SimDisk::default();
     let media: &dyn Media = &disk;
     media.create_dir_all(Path::new("/disk")).unwrap();

@@ -1,0 +1,230 @@
+//! Segments rewritten and compressed beside readers and writers, and when the power fails in between.
+
+use std::{path::Path, sync::Arc};
+
+use memory_core::{Event, NodeRange, Store, StoreError, WrittenBy};
+
+use super::{
+    faults::{PATH, empty_disk, open},
+    sample::{Request, draft, id, model, node, perform, requests, shown, tiny_segments},
+};
+use crate::{
+    LogStore, SqueezeOptions, VacuumOptions, VacuumReport,
+    log::media::{
+        Media,
+        sim::{Fault, Unsynced},
+    },
+};
+
+fn weigh(number: u64, importance: f32) -> Event {
+    let scored_by = WrittenBy { strategy: "sample".into(), version: "1".into() };
+    Event::Importance { node: node(number), importance, scored_by }
+}
+
+/// The sample, and weights, pins, titles and tags that replace each other over several segments.
+fn wasteful() -> Vec<Request> {
+    let mut all = requests();
+    for round in 0..60u64 {
+        let importance = f32::from(u8::try_from(round).unwrap()) / 100.0;
+        let events = vec![
+            weigh(1 + round % 5, importance),
+            Event::Pin { node: node(1 + round % 3), pinned: round % 2 == 0 },
+            Event::Title(format!("title {round} {}", "x".repeat(200))),
+            Event::Tags(vec![format!("round-{round}")]),
+        ];
+        all.push(Request::Record("a", events));
+        if round % 20 == 0 {
+            all.push(Request::Append("a", vec![draft(100 + usize::try_from(round).unwrap(), 300)]));
+        }
+    }
+    all
+}
+
+fn fill(store: &LogStore, requests: &[Request]) {
+    requests.iter().for_each(|request| perform(store, request).unwrap());
+}
+
+fn kinds() -> [VacuumOptions; 2] {
+    let squeeze = SqueezeOptions::default().with_level(1).with_block_bytes(1 << 10);
+    [VacuumOptions::default(), VacuumOptions::compress(squeeze)]
+}
+
+/// Everything is there, as it was said, whichever way it is asked for.
+fn check(store: &LogStore, requests: &[Request], context: &str) {
+    let truth = model(requests);
+    assert!(shown(store).unwrap() == shown(&truth).unwrap(), "{context}");
+    let verified = pollster::block_on(store.verify(None)).unwrap();
+    assert!(verified.is_whole(), "{context}: {:?}", verified.damage);
+}
+
+#[test]
+fn vacuum_drops_what_was_replaced_and_nothing_else() {
+    for options in kinds() {
+        let disk = empty_disk();
+        let store = open(&disk).unwrap();
+        fill(&store, &wasteful());
+        let roots = pollster::block_on(store.verify(None)).unwrap().root;
+        let report = store.vacuum(options, &()).unwrap();
+        assert!(report.dropped > 150 && report.replaced > 3, "{report:?}");
+        assert!(report.bytes_after < report.bytes_before * 2 / 3, "{report:?}");
+        check(&store, &wasteful(), "right after");
+        assert_eq!(pollster::block_on(store.verify(None)).unwrap().root, roots);
+        // Once more there is nothing to do, and the log goes on.
+        let again = store.vacuum(options, &()).unwrap();
+        assert_eq!((again.replaced, again.bytes_before), (0, report.bytes_after));
+        let more = Request::Append("b", vec![draft(77, 900)]);
+        perform(&store, &more).unwrap();
+        drop(store);
+        let store = open(&disk).unwrap();
+        assert!(store.report().damage.is_empty(), "{:?}", store.report().damage);
+        check(&store, &[wasteful(), vec![more]].concat(), "reopened");
+    }
+}
+
+#[test]
+fn compressed_segments_become_plain_again() {
+    let disk = empty_disk();
+    let store = open(&disk).unwrap();
+    fill(&store, &wasteful());
+    let [_, compress] = kinds();
+    store.vacuum(compress, &()).unwrap();
+    let VacuumReport { replaced, segments, .. } = store.vacuum(VacuumOptions::expand(), &()).unwrap();
+    assert!(replaced > 3 && replaced <= segments);
+    check(&store, &wasteful(), "plain again");
+}
+
+#[test]
+fn others_read_and_write_while_segments_are_replaced() {
+    let disk = empty_disk();
+    let stores = [open(&disk).unwrap(), open(&disk).unwrap()];
+    let reader = LogStore::open_read_only_on(Arc::new(disk.clone()), Path::new(PATH)).unwrap();
+    let mut done = wasteful();
+    fill(&stores[0], &done);
+    for (round, options) in (0..).zip([kinds(), kinds()].concat()) {
+        let vacuumed = &stores[round % 2];
+        let segments = reader.shared.state().segments.clone();
+        vacuumed.vacuum(options, &()).unwrap();
+        for store in stores.iter().chain([&reader]) {
+            check(store, &done, "after a vacuum");
+        }
+        // Who still holds the old files reads what they held.
+        assert!(segments.iter().all(|segment| segment.image().is_ok()));
+        for store in &stores {
+            let more = [Request::Record("a", vec![weigh(2, 0.5)]), Request::Append("a", vec![draft(500 + round, 700)])];
+            fill(store, &more);
+            done.extend(more);
+        }
+        for store in stores.iter().chain([&reader]) {
+            check(store, &done, "after more");
+        }
+    }
+}
+
+#[test]
+fn one_vacuum_at_a_time() {
+    let disk = empty_disk();
+    let [first, second] = [open(&disk).unwrap(), open(&disk).unwrap()];
+    let lease = first.lease().unwrap();
+    let refused = second.vacuum(VacuumOptions::default(), &()).unwrap_err();
+    assert!(matches!(refused, StoreError::Locked { pid, .. } if pid == std::process::id()), "{refused:?}");
+    drop(lease);
+    second.vacuum(VacuumOptions::default(), &()).unwrap();
+    let reader = LogStore::open_read_only_on(Arc::new(disk), Path::new(PATH)).unwrap();
+    assert!(matches!(reader.vacuum(VacuumOptions::default(), &()), Err(StoreError::ReadOnly { .. })));
+}
+
+/// A filled disk, and how many operations a vacuum of it takes.
+fn before_vacuum(options: VacuumOptions) -> usize {
+    let disk = empty_disk();
+    let store = open(&disk).unwrap();
+    fill(&store, &wasteful());
+    let before = disk.operations();
+    store.vacuum(options, &()).unwrap();
+    disk.operations() - before
+}
+
+#[test]
+fn lossless_whatever_operation_of_a_vacuum_the_power_fails_at() {
+    for options in kinds() {
+        for at in 0..before_vacuum(options) {
+            for unsynced in [Unsynced::Lost, Unsynced::Kept, Unsynced::Mixed(at as u64)] {
+                let context = format!("{options:?}: power lost at operation {at}, {unsynced:?}");
+                let disk = empty_disk();
+                let store = open(&disk).unwrap();
+                fill(&store, &wasteful());
+                disk.fail_after(at, Fault::PowerLoss);
+                drop(store.vacuum(options, &()));
+                drop(store);
+                disk.power_cycle(unsynced);
+                let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
+                assert!(store.report().damage.is_empty(), "{context}: {:?}", store.report().damage);
+                check(&store, &wasteful(), &context);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_vacuum_that_fails_half_way_leaves_everybody_whole() {
+    for options in kinds() {
+        for at in 0..before_vacuum(options) {
+            let context = format!("{options:?}: operation {at} fails");
+            let disk = empty_disk();
+            let (store, other) = (open(&disk).unwrap(), open(&disk).unwrap());
+            fill(&store, &wasteful());
+            disk.fail_after(at, Fault::Fail(std::io::ErrorKind::Other));
+            drop(store.vacuum(options, &()));
+            disk.fail_after(usize::MAX / 2, Fault::PowerLoss);
+            let more = Request::Append("b", vec![draft(77, 900)]);
+            perform(&other, &more).unwrap_or_else(|error| panic!("{context}: {error}"));
+            let all = [wasteful(), vec![more]].concat();
+            for store in [&store, &other] {
+                check(store, &all, &context);
+            }
+            // Nothing that was begun stands in the way of the next.
+            store.vacuum(options, &()).unwrap_or_else(|error| panic!("{context}: {error}"));
+            check(&other, &all, &context);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_store_is_not_vacuumed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = LogStore::open_with(dir.path(), tiny_segments()).unwrap();
+    fill(&store, &wasteful());
+    drop(store);
+    let first = dir.path().join("log/0001.seg");
+    let mut bytes = std::fs::read(&first).unwrap();
+    bytes[200] ^= 1;
+    std::fs::write(&first, &bytes).unwrap();
+    std::fs::remove_dir_all(dir.path().join("cache")).unwrap();
+    let store = LogStore::open_with(dir.path(), tiny_segments()).unwrap();
+    assert!(store.vacuum(VacuumOptions::default(), &()).unwrap_err().is_damage());
+    drop(store);
+    assert_eq!(std::fs::read(&first).unwrap(), bytes);
+}
+
+#[test]
+fn a_dead_vacuum_is_finished_by_the_next_writer() {
+    let disk = empty_disk();
+    let (store, other) = (open(&disk).unwrap(), open(&disk).unwrap());
+    let reader = LogStore::open_read_only_on(Arc::new(disk.clone()), Path::new(PATH)).unwrap();
+    fill(&store, &wasteful());
+    check(&reader, &wasteful(), "before");
+    // It died right behind its first rename: the generation is odd, and nobody was told again.
+    let horizon = store.shared.horizon.as_ref().unwrap();
+    let durable = horizon.durable().unwrap();
+    horizon.publish(super::super::horizon::Durable { generation: durable.generation + 1, ..durable });
+    check(&reader, &wasteful(), "meanwhile");
+    let more = Request::Append("b", vec![draft(77, 900)]);
+    perform(&other, &more).unwrap();
+    assert_eq!(horizon.durable().unwrap().generation, durable.generation + 2);
+    for store in [&store, &other, &reader] {
+        check(store, &[wasteful(), vec![more.clone()]].concat(), "afterwards");
+    }
+    let media: &dyn Media = &disk;
+    assert!(media.list(Path::new(PATH)).unwrap().contains(&"HORIZON".to_owned()));
+    let a = pollster::block_on(store.nodes(&id("a"), NodeRange::single(node(1)))).unwrap();
+    assert_eq!(a.len(), 1);
+}
