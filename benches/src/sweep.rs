@@ -102,19 +102,20 @@ impl Cell {
 }
 
 impl fmt::Display for Sweep {
-    /// As Markdown.
+    /// As Markdown: size and time of a read for each length of a block, and the longest time that compressing took.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Sealed { image, records, encoded_bytes } = &self.segment;
         writeln!(f, "{}: {records} records, {encoded_bytes} B encoded, a segment of {} B.\n", self.name, image.len())?;
         write!(f, "| level | dictionary |")?;
         BLOCKS.iter().try_for_each(|block| write!(f, " {} KiB |", block >> 10))?;
-        write!(f, "\n|---|---|")?;
-        BLOCKS.iter().try_for_each(|_| write!(f, "---|"))?;
+        write!(f, " time |\n|---|---|{}---|", "---|".repeat(BLOCKS.len()))?;
         for Row { level, dictionary, cells } in &self.rows {
             write!(f, "\n| {level} | {} KiB |", dictionary >> 10)?;
-            for Cell { size, read_us, seconds } in cells {
-                write!(f, " {size:.3} x, {read_us:.1} us, {seconds:.1} s |")?;
+            for Cell { size, read_us, .. } in cells {
+                write!(f, " {size:.3}, {read_us:.1} us |")?;
             }
+            let most = cells.iter().map(|cell| cell.seconds).fold(0.0, f64::max);
+            write!(f, " {most:.1} s |")?;
         }
         writeln!(f)
     }

@@ -12,8 +12,8 @@ use memory_store::LogStore;
 
 use crate::{corpus::Corpus, log::record_bytes};
 
-/// Bytes of made-up text in a segment: a quarter of a full one, so that the whole sweep takes minutes.
-const TEXT: usize = 16 << 20;
+/// Bytes of made-up text in a segment: an eighth of a full one, so that the whole sweep takes minutes.
+const TEXT: usize = 8 << 20;
 const BATCH: usize = 100;
 
 /// A sealed segment and what it holds.
