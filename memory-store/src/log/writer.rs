@@ -1,5 +1,7 @@
 //! The writer thread: all requests that wait go to disk together, with one sync.
 
+mod request;
+
 use std::{
     collections::VecDeque,
     mem,
@@ -8,9 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_channel::oneshot;
-use memory_core::{Appended, ConversationId, Event, Recorded, StoreError};
+use memory_core::StoreError;
 
+use self::request::{Answer, answer};
+pub(crate) use self::request::{Reply, Request};
 use super::{
     batch::{Pending, PlannedFrame},
     checkpoint::Checkpointer,
@@ -18,7 +21,6 @@ use super::{
     frame::{FRAME_HEADER, FrameHeader, FrameKind},
     horizon::{Durable, Horizon},
     lock::Lock,
-    prepared::Prepared,
     segment::{SEGMENT_HEADER, SegmentHeader},
     shared::Shared,
     state::{Applied, Location, State},
@@ -30,51 +32,6 @@ const MOST_GROUP_BYTES: usize = 8 << 20;
 
 /// How long others that wait for the write lock are let in first.
 const COURTESY: Duration = Duration::from_millis(2);
-
-/// Where an answer goes.
-pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
-
-/// Something to be written.
-#[derive(Debug)]
-pub(crate) enum Request {
-    Append { conversation: ConversationId, batch: Prepared, reply: Reply<Vec<Appended>> },
-    Record { conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
-    Seal { reply: Reply<()> },
-}
-
-impl Request {
-    /// Answers that it was not written.
-    fn refuse(self, error: StoreError) {
-        match self {
-            Self::Append { reply, .. } => answer(reply, Err(error)),
-            Self::Record { reply, .. } => answer(reply, Err(error)),
-            Self::Seal { reply } => answer(reply, Err(error)),
-        }
-    }
-}
-
-/// An answer that waits for its group to be on disk.
-#[derive(Debug)]
-enum Answer {
-    Appended(Reply<Vec<Appended>>, Vec<Appended>),
-    Recorded(Reply<Vec<Recorded>>, Vec<Recorded>),
-}
-
-impl Answer {
-    fn give(self, failure: Option<StoreError>) {
-        match (self, failure) {
-            (Self::Appended(reply, appended), None) => answer(reply, Ok(appended)),
-            (Self::Recorded(reply, recorded), None) => answer(reply, Ok(recorded)),
-            (Self::Appended(reply, _), Some(error)) => answer(reply, Err(error)),
-            (Self::Recorded(reply, _), Some(error)) => answer(reply, Err(error)),
-        }
-    }
-}
-
-fn answer<T>(reply: Reply<T>, result: Result<T, StoreError>) {
-    // Whoever asked may have gone; what was written stays written.
-    drop(reply.send(result));
-}
 
 /// Frames that go to disk together.
 #[derive(Debug, Default)]
