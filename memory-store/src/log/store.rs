@@ -92,7 +92,8 @@ impl Default for LogOptions {
 /// writes makes them fail with [`StoreError::Locked`], which names it.
 ///
 /// It needs no runtime: writing happens on a thread of its own, verification on another, and the short reads
-/// where the future is polled. The log is on a file system of a Unix-like system, with `flock`.
+/// where the future is polled. The log is on a local file system of a Unix-like system, with `flock`
+/// and mapped files that processes share.
 ///
 /// Dropping the store waits for what was let in to be written.
 #[derive(Debug)]

@@ -170,6 +170,8 @@ impl Writer {
         {
             return;
         }
+        // Not worth waiting for long: somebody who drops a store waits for it.
+        self.options.lock_timeout = self.options.lock_timeout.min(COURTESY * 50);
         if self.take_lock().is_err() {
             return;
         }
