@@ -4,7 +4,7 @@ mod request;
 
 use std::{
     collections::VecDeque,
-    mem,
+    io, mem,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -120,11 +120,15 @@ impl Writer {
         drop(turn_away);
     }
 
-    /// A store at rest takes no more space than its frames. Zeros that stay do no harm.
+    /// A store at rest takes no more space than its frames. Zeros that stay do no harm, and of a damaged segment
+    /// nobody knows what are zeros.
     fn close(&mut self) {
-        if self.poisoned.is_some()
-            || self.tail.allocated <= u64::from(self.tail.end) && !self.checkpointer.is_due(&self.shared)
-        {
+        let is_damaged = {
+            let state = self.shared.state();
+            state.damage.iter().any(|damage| damage.path == *self.tail.segment.path())
+        };
+        let is_short = self.tail.allocated <= u64::from(self.tail.end);
+        if self.poisoned.is_some() || is_damaged || is_short && !self.checkpointer.is_due(&self.shared) {
             return;
         }
         // Not worth waiting for long: somebody who drops a store waits for it.
@@ -363,9 +367,13 @@ impl Writer {
     fn roll(&mut self) -> Result<(), Failure> {
         self.shared.horizon.iter().for_each(|horizon| horizon.begin(self.name));
         self.tail.trim().map_err(|failure| self.poison_unless_full(failure))?;
+        let Some(number) = self.tail.segment.number().checked_add(1) else {
+            let error = io::Error::other("no segment can follow it: its number is the last that there is");
+            return Err(self.poison(Failure::new("seal", self.tail.segment.path(), &error)));
+        };
         let header = SegmentHeader {
             store: self.shared.directory.id,
-            number: self.tail.segment.number() + 1,
+            number,
             previous_end: self.tail.end,
             first_lsn: self.next_lsn,
             end: None,
