@@ -180,7 +180,9 @@ impl Nodes {
         let Some(range) = NodeId::new(last).and_then(|last| NodeRange::new(range.first(), last)) else {
             return Vec::new();
         };
-        range.iter().map_while(|node| self.wanted(node)).collect()
+        let mut wanted = Vec::with_capacity(usize::try_from(range.count()).unwrap_or(0));
+        wanted.extend(range.iter().map_while(|node| self.wanted(node)));
+        wanted
     }
 
     /// What planning needs to know of a node.

@@ -10,14 +10,14 @@ use std::{
     thread,
 };
 
-use memory_core::{Store, StoreError};
+use memory_core::{Event, Store, StoreError};
 
 use super::{
     sample::{Request, Shown, all, draft, id, model, perform, requests, shown, tiny_segments},
     wreck::{files_in, segment, store_id},
 };
 use crate::{
-    BackupReport, LogStore, RescueError, check_backup,
+    BackupReport, LogStore, RescueError, SqueezeOptions, VacuumOptions, check_backup, examine,
     log::{
         backup::{backup_on, restore_on},
         frame::{FrameHeader, Payload, Place},
@@ -27,7 +27,7 @@ use crate::{
         },
         segment::SEGMENT_HEADER,
     },
-    restore,
+    restore, salvage,
 };
 
 const STORE: &str = "/disk/store";
@@ -373,6 +373,26 @@ fn a_segment_that_was_rewritten_is_copied_anew() {
     let report = store.backup(&backup, &()).unwrap();
     assert_eq!((report.copied, report.removed, report.damage), (1, 1, vec![]));
     assert_eq!(shown(&restored(&backup).1).unwrap(), shown(&store).unwrap());
+}
+
+#[test]
+fn a_vacuumed_and_compressed_store_is_backed_up_examined_and_salvaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, backup) = (dir.path().join("store"), dir.path().join("backup"));
+    let store = sample_store(&path);
+    perform(&store, &Request::Record("a", vec![Event::Title("another title".into())])).unwrap();
+    store.backup(&backup, &()).unwrap();
+    let compress = VacuumOptions::compress(SqueezeOptions::default());
+    let vacuumed = store.vacuum(compress, &()).unwrap();
+    assert!(vacuumed.replaced > 0 && vacuumed.dropped > 0, "{vacuumed:?}");
+    let report = store.backup(&backup, &()).unwrap();
+    assert_eq!((report.copied, report.removed, report.damage), (vacuumed.replaced, vacuumed.replaced, vec![]));
+    let (_dir, copy) = restored(&backup);
+    assert_eq!((shown(&copy).unwrap(), verified(&copy)), (shown(&store).unwrap(), verified(&store)));
+    assert!(examine(&path, &()).unwrap().is_whole());
+    let target = dir.path().join("salvaged");
+    assert!(salvage(&path, &target, &()).unwrap().target.is_whole());
+    assert_eq!(verified(&open(&target)), verified(&store));
 }
 
 #[test]
