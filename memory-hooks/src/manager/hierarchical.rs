@@ -98,7 +98,7 @@ pub(crate) async fn compact(
         plan.summarize.truncate(STEP);
         plan
     };
-    if !manager.may_help(&next) {
+    if !manager.may_help(next) {
         return manager.finish().await;
     }
     let _lease = match parts.store.lease().await {
