@@ -1,5 +1,5 @@
 //! The log made smaller through the binary, also while another process appends.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
+#![expect(clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use std::{fs, process::Stdio};
 
