@@ -77,7 +77,7 @@ fn open_log(config: &Config) -> Result<LogStore, StoreError> {
         Access::Existing if store.join("FORMAT").exists() => LogStore::open_with(store, options),
         Access::Update if store.join("FORMAT").exists() => match LogStore::open_with(store, options) {
             Err(error) if takes_no_writes(&error) => {
-                tracing::warn!(%error, "nothing is written");
+                tracing::warn!("{error}: going on without writing to it");
                 LogStore::open_read_only(store)
             }
             opened => opened,

@@ -96,9 +96,9 @@ fn print(output: Output, store: &Path, report: &VacuumReport) -> std::io::Result
     }
     if replaced == 0 {
         return output.line(&format!(
-            "nothing to do: {} sealed segments of {} bytes are as small as that makes them",
-            grouped(segments),
-            grouped(bytes_after)
+            "nothing to rewrite: {} bytes in sealed segments ({}), none of which would change",
+            grouped(bytes_after),
+            grouped(segments)
         ));
     }
     output.line(&format!(

@@ -1,15 +1,18 @@
 //! When summaries are written, what is recorded of them, and what happens when a strategy misbehaves.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use memory_core::{
     BoxFuture, Event, Hash, ImportanceScorer, Level, Message, NodeDraft, NodeId, NodeRange, Role, ScoreError, ScoreJob,
-    Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, SummaryMetadata, Timestamp, WrittenBy,
-    WrittenSummary,
+    Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, SummaryMetadata, Timestamp, TokenCounter,
+    WrittenBy, WrittenSummary,
     plan::{Thresholds, ViewPolicy},
-    testing::MemoryStore,
+    testing::{MemoryStore, WordCounter},
 };
-use memory_hooks::{CompactionReport, ContextOptions, MemoryError};
+use memory_hooks::{CompactionReport, ContextOptions, Conversation, MemoryError};
 use pollster::block_on;
 use proptest::prelude::*;
 
@@ -207,6 +210,40 @@ fn compaction_is_left_to_the_process_that_has_the_lease() {
     world.store.lease_away(false);
     let report = compact(&world).unwrap();
     assert!(report.summaries > 0 && !report.is_left_to_another, "{report:?}");
+}
+
+/// Has another process compact the conversation right when the first summaries are estimated.
+#[derive(Debug)]
+struct Interloper {
+    other: Conversation,
+    is_done: AtomicBool,
+}
+
+impl TokenCounter for Interloper {
+    fn name(&self) -> &'static str {
+        "interloper"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        if text == "(kept out of summaries)" && !self.is_done.swap(true, Ordering::Relaxed) {
+            assert!(block_on(self.other.compact(&())).unwrap().summaries > 0);
+        }
+        WordCounter.count(text)
+    }
+}
+
+#[test]
+fn what_another_process_compacted_meanwhile_is_not_paid_for_again() {
+    let other = World::new();
+    other.say([Message::user("PIN 4471").kept_out_of_summaries()]);
+    other.say(chat(60));
+    let summarizer = Scripted::new(Manner::Good);
+    let (paid, counter) = (Arc::clone(&summarizer), Interloper { other: other.talk.clone(), is_done: false.into() });
+    let world =
+        World::over(Arc::clone(&other.store), |builder, _| builder.summarizer(paid).token_counter(Arc::new(counter)));
+    let report = compact(&world).unwrap();
+    assert_eq!((report.summaries, summarizer.calls()), (0, 0));
+    assert_eq!(world.compacted.lock().unwrap().len() + other.compacted.lock().unwrap().len(), 1);
 }
 
 #[test]
