@@ -19,7 +19,7 @@ const BLOCK_MAGIC: [u8; 4] = *b"blok";
 /// Magic, first node, last node, its leaf, number of vectors, checksum.
 const BLOCK_HEADER: usize = 4 + 8 + 8 + 32 + 4 + 4;
 /// How long to wait for another process that is writing.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(1);
 /// Node and chunk of a vector.
 const SLOT_BYTES: usize = 8 + 4;
@@ -98,9 +98,12 @@ impl VectorFile {
         match fs::read(&self.path) {
             Ok(bytes) => {
                 self.good = self.read_blocks(&bytes, &mut vectors);
-                if self.good.bytes < bytes.len() as u64 {
-                    let (path, good) = (self.path.display(), self.good.bytes);
-                    tracing::warn!(%path, good, of = bytes.len(), "a vector cache does not fit: rebuilding");
+                let (path, good, of) = (self.path.display(), self.good.bytes, bytes.len());
+                match good {
+                    0 => tracing::warn!(%path, of, "a vector cache does not fit: rebuilding"),
+                    // Most often another process is writing it at this moment.
+                    _ if good < of as u64 => tracing::info!(%path, good, of, "the end of a vector cache is not whole"),
+                    _ => {}
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
