@@ -2,6 +2,7 @@
 //!
 //! Nothing outside of this module knows bincode.
 
+mod cursor;
 mod event;
 mod message;
 

@@ -135,6 +135,10 @@ impl Nodes {
         self.chunks.iter().flatten()
     }
 
+    pub(super) fn slots_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
+        self.chunks.iter_mut().flatten()
+    }
+
     fn slot(&self, index: usize) -> Option<&Slot> {
         self.chunks.get(index / CHUNK)?.get(index % CHUNK)
     }
@@ -180,7 +184,9 @@ impl Nodes {
         let Some(range) = NodeId::new(last).and_then(|last| NodeRange::new(range.first(), last)) else {
             return Vec::new();
         };
-        range.iter().map_while(|node| self.wanted(node)).collect()
+        let mut wanted = Vec::with_capacity(usize::try_from(range.count()).unwrap_or(0));
+        wanted.extend(range.iter().map_while(|node| self.wanted(node)));
+        wanted
     }
 
     /// What planning needs to know of a node.

@@ -2,15 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bincode::{
-    BorrowDecode, Encode,
-    de::{
-        Decode, DecoderImpl,
-        read::{Reader, SliceReader},
-    },
-    enc::Encoder,
-    error::EncodeError,
-};
+use bincode::{Encode, enc::Encoder, error::EncodeError};
 #[cfg(test)]
 use memory_core::Salt;
 use memory_core::{
@@ -18,7 +10,7 @@ use memory_core::{
     Relation, RelationKind, Role, Timestamp,
 };
 
-use super::{CONFIG, CodecError, Config, encode_onto, kind, undecodable};
+use super::{CodecError, cursor::Cursor, encode_onto, kind};
 
 /// How deep tool results may be nested in one another.
 const MAX_DEPTH: usize = 32;
@@ -32,10 +24,10 @@ const KEEP_OUT_OF_SUMMARIES: u8 = 1;
 #[derive(Debug)]
 pub(crate) struct MessageRecord<'a> {
     head: Head<'a>,
-    lists: &'a [u8],
+    lists: Lists<'a>,
 }
 
-#[derive(Debug, Encode, BorrowDecode)]
+#[derive(Debug, Encode)]
 struct Head<'a> {
     salt: [u8; 16],
     leaf: [u8; 32],
@@ -51,40 +43,63 @@ struct Head<'a> {
 }
 
 /// What follows the head: topics; blocks, depth first, a tool result followed by its content; metadata by name.
-struct Lists<'a>(DecoderImpl<SliceReader<'a>, Config, ()>);
+#[derive(Clone, Copy, Debug)]
+struct Lists<'a>(Cursor<'a>);
+
+impl<'a> Head<'a> {
+    #[inline]
+    fn read(from: &mut Cursor<'a>) -> Option<Self> {
+        Some(Self {
+            salt: from.array()?,
+            leaf: from.array()?,
+            at: from.varint_i64()?,
+            tokens: from.varint_u32()?,
+            line_count: from.varint_u32()?,
+            importance: from.f32()?,
+            role: from.byte()?,
+            flags: from.byte()?,
+            relates_to: from.option(|from| Some((from.varint()?, from.byte()?)))?,
+            speaker: from.option(Cursor::text)?,
+            key: from.option(Cursor::text)?,
+        })
+    }
+}
 
 impl<'a> Lists<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self(DecoderImpl::new(SliceReader::new(bytes), CONFIG, ()))
-    }
-
     /// How many items the next list has.
+    #[inline]
     fn count(&mut self) -> Result<usize, CodecError> {
-        let count = u64::decode(&mut self.0).map_err(undecodable)?;
-        let bounded = usize::try_from(count).ok().filter(|count| *count <= MAX_ITEMS);
-        bounded.ok_or_else(|| CodecError(format!("a list of {count} items, and a message has at most {MAX_ITEMS}")))
+        let count = self.0.varint().and_then(|count| usize::try_from(count).ok());
+        count.filter(|count| *count <= MAX_ITEMS).ok_or("a message has a list of an impossible length".into())
     }
 
-    fn next<T: BorrowDecode<'a, ()>>(&mut self) -> Result<T, CodecError> {
-        T::borrow_decode(&mut self.0).map_err(undecodable)
+    /// The next item of a list.
+    #[inline]
+    fn item<T>(&mut self, read: impl FnOnce(&mut Cursor<'a>) -> Option<T>) -> Result<T, CodecError> {
+        read(&mut self.0).ok_or("an item of a message cannot be decoded".into())
     }
 
     /// A list of owned texts.
     fn texts(&mut self) -> Result<Vec<String>, CodecError> {
-        (0..self.count()?).map(|_| self.next().map(str::to_owned)).collect()
+        let count = self.count()?;
+        let mut texts = Vec::with_capacity(count.min(FIRST_ITEMS));
+        for _ in 0..count {
+            texts.push(self.item(Cursor::text)?.to_owned());
+        }
+        Ok(texts)
     }
 
-    fn end(mut self) -> Result<(), CodecError> {
-        use bincode::de::Decoder;
-
-        match self.0.reader().peek_read(1) {
-            None => Ok(()),
-            Some(_) => Err("a record has bytes behind its end".into()),
-        }
+    fn end(self) -> Result<(), CodecError> {
+        if self.0.is_at_end() { Ok(()) } else { Err("a record has bytes behind its end".into()) }
     }
 }
 
-#[derive(Debug, Encode, BorrowDecode)]
+/// Name and JSON of an entry of the metadata.
+fn entry<'a>(from: &mut Cursor<'a>) -> Option<(&'a str, &'a str)> {
+    Some((from.text()?, from.text()?))
+}
+
+#[derive(Debug, Encode)]
 enum Block<'a> {
     Text(&'a str),
     ToolUse {
@@ -110,7 +125,7 @@ enum Block<'a> {
     Unknown(&'a str),
 }
 
-#[derive(Debug, Encode, BorrowDecode)]
+#[derive(Debug, Encode)]
 enum WireMedia<'a> {
     Url(&'a str),
     Text { media_type: &'a str, text: &'a str },
@@ -233,8 +248,9 @@ impl<'a> Head<'a> {
 impl<'a> MessageRecord<'a> {
     /// Decodes the head of a record's value.
     pub(super) fn decode(value: &'a [u8]) -> Result<Self, CodecError> {
-        let (head, read) = bincode::borrow_decode_from_slice(value, CONFIG).map_err(undecodable)?;
-        Ok(Self { head, lists: value.get(read..).unwrap_or_default() })
+        let mut cursor = Cursor::new(value);
+        let head = Head::read(&mut cursor).ok_or("the head of a message cannot be decoded")?;
+        Ok(Self { head, lists: Lists(cursor) })
     }
 
     /// The caller's name for the message.
@@ -255,15 +271,15 @@ impl<'a> MessageRecord<'a> {
         outline.line_count = u16::try_from(head.line_count).unwrap_or(u16::MAX);
         outline.keep_out_of_summaries = head.flags & KEEP_OUT_OF_SUMMARIES != 0;
         outline.set_importance(head.importance);
-        let mut lists = Lists::new(self.lists);
+        let mut lists = self.lists;
         for _ in 0..lists.count()? {
-            lists.next::<&str>()?;
+            lists.item(Cursor::text)?;
         }
         let mut inside = 0u64;
         for _ in 0..lists.count()? {
             let on_top = inside == 0;
             inside = inside.saturating_sub(1);
-            match lists.next()? {
+            match lists.item(Block::read)? {
                 Block::ToolUse { .. } if on_top => outline.calls = outline.calls.saturating_add(1),
                 Block::ToolResult { children, .. } => {
                     outline.answers = outline.answers.saturating_add(u8::from(on_top));
@@ -278,7 +294,7 @@ impl<'a> MessageRecord<'a> {
             }
         }
         for _ in 0..lists.count()? {
-            lists.next::<(&str, &str)>()?;
+            lists.item(entry)?;
         }
         lists.end()?;
         Ok(outline)
@@ -292,13 +308,12 @@ impl<'a> MessageRecord<'a> {
     /// The message itself, every part checked again.
     pub(crate) fn into_stored(self) -> Result<StoredMessage, CodecError> {
         let proof = self.proof();
-        let Self { head, lists } = self;
-        let mut lists = Lists::new(lists);
+        let Self { head, mut lists } = self;
         let topics = lists.texts()?;
         let content = read_blocks(&mut lists)?;
         let mut metadata = BTreeMap::new();
         for _ in 0..lists.count()? {
-            let (name, value) = lists.next::<(&str, &str)>()?;
+            let (name, value) = lists.item(entry)?;
             metadata.insert(name.to_owned(), json(value)?);
         }
         lists.end()?;
@@ -325,6 +340,20 @@ impl<'a> MessageRecord<'a> {
 }
 
 impl<'a> Block<'a> {
+    #[inline]
+    fn read(from: &mut Cursor<'a>) -> Option<Self> {
+        Some(match from.varint()? {
+            0 => Self::Text(from.text()?),
+            1 => Self::ToolUse { id: from.text()?, name: from.text()?, input: from.text()? },
+            2 => Self::ToolResult { tool_use_id: from.text()?, is_error: from.bool()?, children: from.varint_u32()? },
+            3 => Self::Image(WireMedia::read(from)?),
+            4 => Self::Document { title: from.option(Cursor::text)?, media: WireMedia::read(from)? },
+            5 => Self::Reasoning { text: from.text()?, signature: from.option(Cursor::text)? },
+            6 => Self::Unknown(from.text()?),
+            _ => return None,
+        })
+    }
+
     fn of(block: &'a ContentBlock) -> Self {
         match block {
             ContentBlock::Text(text) => Block::Text(text),
@@ -357,7 +386,7 @@ fn read_blocks(lists: &mut Lists<'_>) -> Result<Vec<ContentBlock>, CodecError> {
     let mut top = Vec::with_capacity(count.min(FIRST_ITEMS));
     let mut open: Vec<OpenResult> = Vec::new();
     for _ in 0..count {
-        let mut finished = match lists.next()? {
+        let mut finished = match lists.item(Block::read)? {
             Block::Text(text) => ContentBlock::Text(text.to_owned()),
             Block::ToolUse { id, name, input } => {
                 ContentBlock::ToolUse { id: id.to_owned(), name: name.to_owned(), input: json(input)? }
@@ -402,6 +431,15 @@ fn read_blocks(lists: &mut Lists<'_>) -> Result<Vec<ContentBlock>, CodecError> {
 }
 
 impl<'a> WireMedia<'a> {
+    fn read(from: &mut Cursor<'a>) -> Option<Self> {
+        Some(match from.varint()? {
+            0 => Self::Url(from.text()?),
+            1 => Self::Text { media_type: from.text()?, text: from.text()? },
+            2 => Self::Bytes { media_type: from.text()?, data: from.bytes()? },
+            _ => return None,
+        })
+    }
+
     fn of(media: &'a Media) -> Self {
         match media {
             Media::Url(url) => Self::Url(url),
