@@ -29,7 +29,6 @@ use super::{
     recovery::{Mode, Recovered, recover},
     segment::segment_path,
     squeezed::Squeezed,
-    state::Location,
     store::LogStore,
     verify::verify,
 };
@@ -315,10 +314,8 @@ pub fn horizon(bytes: &[u8]) -> u64 {
         padded.first_chunk::<8>().map_or(0, |word| u64::from_le_bytes(*word))
     });
     let (generation, position) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
-    let end = Location { segment: (position >> 32) as u32, offset: position as u32 };
     if let Ok(Some(horizon)) = Horizon::open(&ram, root(), id, Access::Write) {
-        horizon.publish(Durable { generation, end });
+        horizon.publish(Durable { generation, end: Durable::place(position) });
     }
     let followed = follower.map_or(0, |store| read(&store, true));
     raw * NODE + followed * NODE + use_all_of(&ram, true)
