@@ -32,12 +32,12 @@ mod log;
 mod vector;
 
 pub use exchange::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub use log::fuzzing;
 pub use log::{
     BackupCheck, BackupReport, Checkup, ConversationLabel, Damage, Diagnosis, Finding, Lease, LogOptions, LogStore,
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
     Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
 };
-#[cfg(any(test, feature = "fuzzing"))]
-#[doc(hidden)]
-pub use log::fuzzing;
 pub use vector::ExactIndex;

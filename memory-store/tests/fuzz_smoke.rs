@@ -152,9 +152,8 @@ fn run(name: &str, target: fn(&[u8]) -> u64) {
             let outcome = catch_unwind(AssertUnwindSafe(|| target(&mutated)));
             let (memory, work) = (MOST.get().abs_diff(before), fuzzing::take_scanned());
             let bytes = mutated.len() as u64 + beside;
-            let fits = |asked: u64| {
-                memory <= bytes * MEMORY.0 + MEMORY.1 + asked && work <= (bytes + asked) * WORK.0 + WORK.1
-            };
+            let fits =
+                |asked: u64| memory <= bytes * MEMORY.0 + MEMORY.1 + asked && work <= (bytes + asked) * WORK.0 + WORK.1;
             if outcome.as_ref().is_ok_and(|asked| fits(*asked)) {
                 continue;
             }

@@ -157,7 +157,10 @@ fn use_all_of(ram: &Ram, forged: bool) -> u64 {
     drop(examine_on(ram, root(), &()));
     if let Some(first) = open_for_writing(ram) {
         let again = open_for_writing(ram).map(|again| (again.torn.clone(), held(&again)));
-        assert!(again == Some((None, held(&first))), "what was recovered once is recovered to something else: {again:?}");
+        assert!(
+            again == Some((None, held(&first))),
+            "what was recovered once is recovered to something else: {again:?}"
+        );
     }
     nodes * NODE
 }

@@ -199,7 +199,8 @@ fn is_all_there(store: &LogStore, whole: &Whole, context: &dyn Fn() -> String) -
         drop(damage_or(pollster::block_on(store.outline(id)), context));
     }
     let verified = pollster::block_on(store.verify(None)).unwrap();
-    if all_there && verified.is_whole() && verified.nodes == truth.values().map(|(state, ..)| state.nodes).sum::<u64>() {
+    if all_there && verified.is_whole() && verified.nodes == truth.values().map(|(state, ..)| state.nodes).sum::<u64>()
+    {
         assert_eq!(verified.root, whole.root, "{}: whole, and of another root", context());
     }
     assert!(all_there || !verified.is_whole(), "{}: verified what cannot be read", context());
