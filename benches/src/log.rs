@@ -2,6 +2,7 @@
 
 mod append;
 mod bare;
+mod compressed;
 mod contender;
 mod disk;
 mod filled;
@@ -16,6 +17,8 @@ mod sqlite;
 use std::path::Path;
 
 use anyhow::Result;
+
+pub(crate) use disk::record_bytes;
 
 use crate::figure::Figure;
 
@@ -32,6 +35,7 @@ pub(crate) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     figures.extend(reads::measure(directory)?);
     figures.push(reopen::measure(directory)?);
     figures.extend(disk::measure(directory)?);
+    figures.extend(compressed::measure(directory)?);
     figures.extend(growth::measure(directory)?);
     Ok(figures)
 }

@@ -42,7 +42,7 @@ struct Row {
 
 #[derive(Clone, Copy, Debug)]
 struct Cell {
-    /// The file against what has to be kept of its messages.
+    /// The file against the encoded records.
     size: f64,
     read_us: f64,
     seconds: f64,
@@ -96,25 +96,26 @@ impl Cell {
             times.push(began.elapsed().as_secs_f64() * 1e6);
         }
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52 bytes")]
-        let size = file.len() as f64 / segment.kept_bytes as f64;
+        let size = file.len() as f64 / segment.encoded_bytes as f64;
         Ok(Self { size, read_us: Spread::of(&times).median, seconds })
     }
 }
 
 impl fmt::Display for Sweep {
-    /// As Markdown.
+    /// As Markdown: size and time of a read for each length of a block, and the longest time that compressing took.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Sealed { image, records, kept_bytes } = &self.segment;
-        writeln!(f, "{}: {records} records, {kept_bytes} B to keep, a segment of {} B.\n", self.name, image.len())?;
+        let Sealed { image, records, encoded_bytes } = &self.segment;
+        writeln!(f, "{}: {records} records, {encoded_bytes} B encoded, a segment of {} B.\n", self.name, image.len())?;
         write!(f, "| level | dictionary |")?;
         BLOCKS.iter().try_for_each(|block| write!(f, " {} KiB |", block >> 10))?;
-        write!(f, "\n|---|---|")?;
-        BLOCKS.iter().try_for_each(|_| write!(f, "---|"))?;
+        write!(f, " time |\n|---|---|{}---|", "---|".repeat(BLOCKS.len()))?;
         for Row { level, dictionary, cells } in &self.rows {
             write!(f, "\n| {level} | {} KiB |", dictionary >> 10)?;
-            for Cell { size, read_us, seconds } in cells {
-                write!(f, " {size:.3} x, {read_us:.1} us, {seconds:.1} s |")?;
+            for Cell { size, read_us, .. } in cells {
+                write!(f, " {size:.3}, {read_us:.1} us |")?;
             }
+            let most = cells.iter().map(|cell| cell.seconds).fold(0.0, f64::max);
+            write!(f, " {most:.1} s |")?;
         }
         writeln!(f)
     }

@@ -41,7 +41,7 @@ fn of_size(directory: &Path, bytes: usize) -> Result<Figure> {
 /// Bytes of all encoded records of a log, counted in its segments by `docs/format.md`: behind a header of 64 bytes
 /// frames of 52 bytes and their payload, whose length stands at 36; in it records of 8 bytes and their body, whose
 /// length stands first.
-fn record_bytes(log: &Path) -> Result<usize> {
+pub(crate) fn record_bytes(log: &Path) -> Result<usize> {
     const SEGMENT: usize = 64;
     const FRAME: usize = 52;
     const RECORD: usize = 8;
@@ -67,7 +67,7 @@ fn record_bytes(log: &Path) -> Result<usize> {
     Ok(total)
 }
 
-fn bytes_below(directory: &Path) -> Result<u64> {
+pub(super) fn bytes_below(directory: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(directory)? {
         let entry = entry?;

@@ -7,13 +7,13 @@ use std::{
 
 use anyhow::{Context, Result};
 use memory_cli::import::eval;
-use memory_core::{ConversationId, Hash, Message, NodeDraft, Salt, Store, Timestamp};
+use memory_core::{ConversationId, Message, NodeDraft, Store, Timestamp};
 use memory_store::LogStore;
 
-use crate::corpus::Corpus;
+use crate::{corpus::Corpus, log::record_bytes};
 
-/// Bytes of made-up text in a segment: a quarter of a full one, so that the whole sweep takes minutes.
-const TEXT: usize = 16 << 20;
+/// Bytes of made-up text in a segment: an eighth of a full one, so that the whole sweep takes minutes.
+const TEXT: usize = 8 << 20;
 const BATCH: usize = 100;
 
 /// A sealed segment and what it holds.
@@ -21,8 +21,8 @@ const BATCH: usize = 100;
 pub(super) struct Sealed {
     pub(super) image: Vec<u8>,
     pub(super) records: usize,
-    /// Texts, times, salts and leaves: what `disk_vs_payload` counts too.
-    pub(super) kept_bytes: usize,
+    /// Bytes of the encoded records, counted as `disk_compressed_vs_payload` counts them.
+    pub(super) encoded_bytes: usize,
 }
 
 impl Sealed {
@@ -58,17 +58,16 @@ pub(super) fn imported(scratch: &Path, data: &[PathBuf]) -> Result<Sealed> {
 fn sealed(scratch: &Path, conversations: Vec<(ConversationId, Vec<NodeDraft>)>) -> Result<Sealed> {
     let directory = tempfile::tempdir_in(scratch)?;
     let store = LogStore::open(directory.path())?;
-    let (mut records, mut kept_bytes) = (0, 0);
+    let mut records = 0;
     for (conversation, drafts) in &conversations {
         for batch in drafts.chunks(BATCH) {
             records += batch.len();
-            let kept = size_of::<Timestamp>() + size_of::<Salt>() + size_of::<Hash>();
-            kept_bytes += batch.iter().map(|draft| draft.message.text().len() + kept).sum::<usize>();
             pollster::block_on(store.append(conversation, batch.to_vec()))?;
         }
     }
     pollster::block_on(store.seal())?;
     drop(store);
-    let image = fs::read(directory.path().join("log/0001.seg")).context("reading the sealed segment")?;
-    Ok(Sealed { image, records, kept_bytes })
+    let log = directory.path().join("log");
+    let image = fs::read(log.join("0001.seg")).context("reading the sealed segment")?;
+    Ok(Sealed { image, records, encoded_bytes: record_bytes(&log)? })
 }

@@ -38,14 +38,17 @@ pub(crate) fn load(media: &dyn Media, directory: &Directory, numbers: &[u32]) ->
     let file = media.open(&path, Access::Read).ok()?;
     let state = read(media, directory, &*file, numbers);
     if state.is_none() {
-        tracing::warn!(path = %path.display(), "the checkpoint does not fit the log; it is read from its beginning");
+        tracing::info!(path = %path.display(), "the checkpoint does not fit the log; it is read from its beginning");
     }
     state
 }
 
 fn read(media: &dyn Media, directory: &Directory, file: &dyn MediaFile, numbers: &[u32]) -> Option<State> {
-    let bytes = read_from(file, 0).ok()?;
-    let (content, crc) = bytes.split_last_chunk::<4>()?;
+    let kept: Kept = match file.map().ok()? {
+        Some(map) => Arc::new(map),
+        None => Arc::new(read_from(file, 0).ok()?),
+    };
+    let (content, crc) = (*kept).as_ref().split_last_chunk::<4>()?;
     if crc32c::crc32c(content) != u32::from_le_bytes(*crc) {
         return None;
     }
@@ -89,12 +92,7 @@ fn read(media: &dyn Media, directory: &Directory, file: &dyn MediaFile, numbers:
     }
     state.segments = Arc::new(segments);
     let place = KEYS_BEHIND + body..content.len();
-    let keys: Kept = match file.map() {
-        _ if place.is_empty() => Arc::new([]),
-        Ok(Some(map)) if map.starts_with(content) => Arc::new(map),
-        Ok(_) | Err(_) => Arc::new(content.to_vec()),
-    };
-    body::decode(&mut fields, &mut state, &keys, place)?;
+    body::decode(&mut fields, &mut state, &kept, place)?;
     Some(state)
 }
 

@@ -10,7 +10,7 @@ use super::{
     failure::io_error,
     media::{Access, Media},
     replay::Read,
-    segment::{Segment, segment_number, segment_path},
+    segment::{Segment, SegmentHeader, segment_number, segment_path},
     state::{Damage, Location, State},
 };
 
@@ -161,7 +161,13 @@ fn read_segment(
     }
     // Up to the limit everything was on disk: none of it is torn. Nor is a compressed segment.
     let complete = sealed || limit.is_some() || segment.is_squeezed();
-    let proven = proven.unwrap_or_default();
+    let mut proven = proven.unwrap_or_default();
+    let header = SegmentHeader::parse(&bytes);
+    if begun.is_none() && !header.is_ok_and(|header| header.store == state.store && header.number == number) {
+        // Whose bytes these are is not known: damage perhaps, but no tail to be cut.
+        let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        proven = proven.max(u32::try_from(used).unwrap_or(u32::MAX));
+    }
     let read = match begun {
         Some(_) => state.replay_more(&segment, &bytes, complete, proven, &mut |_, _, _| ()),
         None => state.replay_segment(&segment, &bytes, complete, proven, &mut |_, _, _| ()),

@@ -90,9 +90,14 @@ impl State {
         let before = self.segments.last().cloned();
         let declared = self.cursor.declared_end.take();
         let expected = before.as_ref().map_or(1, |before| before.number().saturating_add(1));
-        for missing in expected..segment.number() {
-            let path = path.with_file_name(segment_name(missing));
-            self.damaged(&path, 0, 0, "the segment is missing", None);
+        if let Some(more) = segment.number().checked_sub(expected).filter(|missing| *missing > 0) {
+            // Said once for all of them: a file may have any number in its name.
+            let path = path.with_file_name(segment_name(expected));
+            let why = match more {
+                1 => "the segment is missing".to_owned(),
+                more => format!("the segment is missing, and so are the {} behind it", more - 1),
+            };
+            self.damaged(&path, 0, 0, &why, None);
         }
         let header = match SegmentHeader::parse(bytes) {
             Ok(header) => header,

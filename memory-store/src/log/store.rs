@@ -3,15 +3,14 @@
 use std::{
     future::poll_fn,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError, Weak},
     thread::{self, JoinHandle},
-    time::Duration,
 };
 
 use futures_channel::oneshot;
 use memory_core::{
-    Appended, BoxFuture, ConversationId, ConversationState, Event, MessageKey, Node, NodeDraft, NodeId, NodeOutline,
-    NodeProof, NodeRange, Recorded, Salt, Store, StoreError, Summary, Verification,
+    Appended, BoxFuture, ConversationId, ConversationState, Event, Lease, MessageKey, Node, NodeDraft, NodeId,
+    NodeOutline, NodeProof, NodeRange, Recorded, Salt, Store, StoreError, Summary, Verification,
 };
 
 use super::{
@@ -21,7 +20,9 @@ use super::{
     failure::fill_random,
     horizon::Horizon,
     leaves::Leaves,
+    lock,
     media::{Access, Disk, Media},
+    options::LogOptions,
     prepared::{Buffers, Prepared},
     reader::Reader,
     recovery::{Mode, OpenReport, Recovered, recover},
@@ -30,57 +31,6 @@ use super::{
     verify::verify,
     writer::{Reply, Request, Writer, WriterOptions},
 };
-
-/// How a log is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogOptions {
-    segment_bytes: u32,
-    queue_bytes: usize,
-    checkpoint_bytes: u64,
-    lock_timeout: Duration,
-}
-
-impl LogOptions {
-    /// Where a segment is full: `bytes`, or the nearest end of 4 KiB to 1 GiB. A batch that is longer gets a
-    /// segment of its own.
-    #[must_use]
-    pub fn with_segment_bytes(self, bytes: u32) -> Self {
-        Self { segment_bytes: bytes.clamp(4 << 10, 1 << 30), ..self }
-    }
-
-    /// How many bytes of messages may wait for the disk. Beyond that callers wait before they are let in, so
-    /// that a slow disk fills no memory.
-    #[must_use]
-    pub fn with_queue_bytes(self, bytes: usize) -> Self {
-        Self { queue_bytes: bytes, ..self }
-    }
-
-    /// How many bytes of the log may stand behind its checkpoint before the next one is written. Fewer make
-    /// opening faster, more make writing cheaper; a checkpoint is never written before the log has grown by as
-    /// much as the last one was long.
-    #[must_use]
-    pub fn with_checkpoint_bytes(self, bytes: u64) -> Self {
-        Self { checkpoint_bytes: bytes, ..self }
-    }
-
-    /// How long to wait for another process that is writing, for each commit group.
-    #[must_use]
-    pub fn with_lock_timeout(self, timeout: Duration) -> Self {
-        Self { lock_timeout: timeout, ..self }
-    }
-}
-
-impl Default for LogOptions {
-    /// Segments of 64 MiB, 16 MiB waiting, a checkpoint each MiB of the log, 10 seconds for the write lock.
-    fn default() -> Self {
-        Self {
-            segment_bytes: 64 << 20,
-            queue_bytes: 16 << 20,
-            checkpoint_bytes: 1 << 20,
-            lock_timeout: Duration::from_secs(10),
-        }
-    }
-}
 
 /// Conversations in an append-only log on disk.
 ///
@@ -103,6 +53,8 @@ pub struct LogStore {
     /// The writer thread of a store that was opened for writing.
     writer: Option<JoinHandle<()>>,
     may_write: bool,
+    /// The lease that this opening has, while it has one.
+    lease: Mutex<Weak<lock::Lease>>,
 }
 
 impl LogStore {
@@ -147,7 +99,7 @@ impl LogStore {
         };
         let report = report(&recovered, false);
         let shared = Shared::new(directory, media, 0, horizon, recovered, generation);
-        Ok(Self { shared: Arc::new(shared), report, writer: None, may_write: false })
+        Ok(Self { shared: Arc::new(shared), report, writer: None, may_write: false, lease: Mutex::default() })
     }
 
     pub(crate) fn open_on(media: Arc<dyn Media>, path: &Path, options: LogOptions) -> Result<Self, StoreError> {
@@ -169,7 +121,7 @@ impl LogStore {
             path: path.to_owned(),
             source,
         })?;
-        Ok(Self { shared, report, writer: Some(thread), may_write: true })
+        Ok(Self { shared, report, writer: Some(thread), may_write: true, lease: Mutex::default() })
     }
 
     /// What opening it found.
@@ -418,6 +370,21 @@ impl Store for LogStore {
             spawned.map_err(|source| StoreError::Io { action: "verify", path: self.path().to_owned(), source })?;
             let panicked = || StoreError::Backend { backend: "verification", source: "its thread panicked".into() };
             answer.await.unwrap_or_else(|_| Err(panicked()))
+        })
+    }
+
+    fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        Box::pin(async move {
+            if !self.may_write() {
+                return Ok(Lease::unshared());
+            }
+            let mut held = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
+            let lease = match held.upgrade() {
+                Some(lease) => lease,
+                None => Arc::new(self.lease()?),
+            };
+            *held = Arc::downgrade(&lease);
+            Ok(Lease::holding(lease))
         })
     }
 }

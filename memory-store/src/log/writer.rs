@@ -1,16 +1,19 @@
 //! The writer thread: all requests that wait go to disk together, with one sync.
 
+mod request;
+
 use std::{
     collections::VecDeque,
-    mem,
+    io, mem,
     sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
-use futures_channel::oneshot;
-use memory_core::{Appended, ConversationId, Event, Recorded, StoreError};
+use memory_core::StoreError;
 
+use self::request::{Answer, answer};
+pub(crate) use self::request::{Reply, Request};
 use super::{
     batch::{Pending, PlannedFrame},
     checkpoint::Checkpointer,
@@ -18,7 +21,6 @@ use super::{
     frame::{FRAME_HEADER, FrameHeader, FrameKind},
     horizon::{Durable, Horizon},
     lock::Lock,
-    prepared::Prepared,
     segment::{SEGMENT_HEADER, SegmentHeader},
     shared::Shared,
     state::{Applied, Location, State},
@@ -30,51 +32,6 @@ const MOST_GROUP_BYTES: usize = 8 << 20;
 
 /// How long others that wait for the write lock are let in first.
 const COURTESY: Duration = Duration::from_millis(2);
-
-/// Where an answer goes.
-pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
-
-/// Something to be written.
-#[derive(Debug)]
-pub(crate) enum Request {
-    Append { conversation: ConversationId, batch: Prepared, reply: Reply<Vec<Appended>> },
-    Record { conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
-    Seal { reply: Reply<()> },
-}
-
-impl Request {
-    /// Answers that it was not written.
-    fn refuse(self, error: StoreError) {
-        match self {
-            Self::Append { reply, .. } => answer(reply, Err(error)),
-            Self::Record { reply, .. } => answer(reply, Err(error)),
-            Self::Seal { reply } => answer(reply, Err(error)),
-        }
-    }
-}
-
-/// An answer that waits for its group to be on disk.
-#[derive(Debug)]
-enum Answer {
-    Appended(Reply<Vec<Appended>>, Vec<Appended>),
-    Recorded(Reply<Vec<Recorded>>, Vec<Recorded>),
-}
-
-impl Answer {
-    fn give(self, failure: Option<StoreError>) {
-        match (self, failure) {
-            (Self::Appended(reply, appended), None) => answer(reply, Ok(appended)),
-            (Self::Recorded(reply, recorded), None) => answer(reply, Ok(recorded)),
-            (Self::Appended(reply, _), Some(error)) => answer(reply, Err(error)),
-            (Self::Recorded(reply, _), Some(error)) => answer(reply, Err(error)),
-        }
-    }
-}
-
-fn answer<T>(reply: Reply<T>, result: Result<T, StoreError>) {
-    // Whoever asked may have gone; what was written stays written.
-    drop(reply.send(result));
-}
 
 /// Frames that go to disk together.
 #[derive(Debug, Default)]
@@ -163,11 +120,15 @@ impl Writer {
         drop(turn_away);
     }
 
-    /// A store at rest takes no more space than its frames. Zeros that stay do no harm.
+    /// A store at rest takes no more space than its frames. Zeros that stay do no harm, and of a damaged segment
+    /// nobody knows what are zeros.
     fn close(&mut self) {
-        if self.poisoned.is_some()
-            || self.tail.allocated <= u64::from(self.tail.end) && !self.checkpointer.is_due(&self.shared)
-        {
+        let is_damaged = {
+            let state = self.shared.state();
+            state.damage.iter().any(|damage| damage.path == *self.tail.segment.path())
+        };
+        let is_short = self.tail.allocated <= u64::from(self.tail.end);
+        if self.poisoned.is_some() || is_damaged || is_short && !self.checkpointer.is_due(&self.shared) {
             return;
         }
         // Not worth waiting for long: somebody who drops a store waits for it.
@@ -406,9 +367,13 @@ impl Writer {
     fn roll(&mut self) -> Result<(), Failure> {
         self.shared.horizon.iter().for_each(|horizon| horizon.begin(self.name));
         self.tail.trim().map_err(|failure| self.poison_unless_full(failure))?;
+        let Some(number) = self.tail.segment.number().checked_add(1) else {
+            let error = io::Error::other("no segment can follow it: its number is the last that there is");
+            return Err(self.poison(Failure::new("seal", self.tail.segment.path(), &error)));
+        };
         let header = SegmentHeader {
             store: self.shared.directory.id,
-            number: self.tail.segment.number() + 1,
+            number,
             previous_end: self.tail.end,
             first_lsn: self.next_lsn,
             end: None,

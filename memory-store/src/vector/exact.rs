@@ -53,13 +53,11 @@ pub struct ExactIndex {
 /// A conversation's vectors, from when they are asked for first.
 type Entry = OnceLock<RwLock<Held>>;
 
-/// What is in memory of a conversation, and how much of it is on disk.
+/// What is in memory of a conversation, and where it is on disk.
 #[derive(Debug, Default)]
 struct Held {
     vectors: Vectors,
     file: Option<VectorFile>,
-    saved_slots: usize,
-    saved_through: u64,
 }
 
 impl ExactIndex {
@@ -82,7 +80,10 @@ impl ExactIndex {
     }
 
     /// An index with its files in `dir`, bound to no log: whoever opens it sees to it that the nodes are the
-    /// same. The directory is made when there is something to put in it. One process at a time may flush to it.
+    /// same. The directory is made when there is something to put in it.
+    ///
+    /// Several processes may flush to it: they take turns, and each block is written behind what is there already. Who
+    /// does not get its turn for long keeps its vectors in memory until the next flush.
     #[must_use]
     pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
         Self { writes: true, ..Self::open_read_only(dir, model, dimensions) }
@@ -103,7 +104,6 @@ impl ExactIndex {
     pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
         self.writing(conversation, |held| {
             held.vectors = Vectors::default();
-            (held.saved_slots, held.saved_through) = (0, 0);
             let Some(file) = &mut held.file else { return Ok(()) };
             file.remove().map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
         })
@@ -129,7 +129,7 @@ impl ExactIndex {
     fn load(&self, conversation: &ConversationId) -> Held {
         let Some(dir) = &self.dir else { return Held::default() };
         let (file, vectors) = VectorFile::load(dir, self.leaves.as_ref(), conversation, &self.model, self.dimensions);
-        Held { saved_slots: vectors.slots.len(), saved_through: vectors.through, vectors, file: Some(file) }
+        Held { vectors, file: Some(file) }
     }
 
     fn check(&self, node: NodeId, vector: &[f32]) -> Result<(), VectorError> {
@@ -208,17 +208,8 @@ fn best(mut scores: Vec<SlotScore>, limit: usize) -> Vec<SlotScore> {
 
 impl Held {
     fn flush(&mut self) -> Result<(), VectorError> {
-        let Some(file) = self.file.as_mut().filter(|_| self.vectors.through > self.saved_through) else {
-            return Ok(());
-        };
-        let appended = file
-            .append(&self.vectors, self.saved_slots, self.saved_through)
-            .map_err(|source| VectorError::Io { path: file.path().to_owned(), source })?;
-        if appended {
-            self.saved_slots = self.vectors.slots.len();
-            self.saved_through = self.vectors.through;
-        }
-        Ok(())
+        let Self { vectors, file: Some(file) } = self else { return Ok(()) };
+        file.save(vectors).map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
     }
 }
 

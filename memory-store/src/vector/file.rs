@@ -1,10 +1,12 @@
-//! The cache file of one conversation's vectors: a header, and blocks that are appended.
+//! The cache file of one conversation's vectors: a header, and blocks that are appended, by one process at a time.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use memory_core::{ConversationId, Hash, ModelId, NodeId, Slot};
@@ -16,6 +18,9 @@ const FORMAT: u32 = 2;
 const BLOCK_MAGIC: [u8; 4] = *b"blok";
 /// Magic, first node, last node, its leaf, number of vectors, checksum.
 const BLOCK_HEADER: usize = 4 + 8 + 8 + 32 + 4 + 4;
+/// How long to wait for another process that is writing.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(1);
 /// Node and chunk of a vector.
 const SLOT_BYTES: usize = 8 + 4;
 
@@ -46,8 +51,23 @@ pub(crate) struct VectorFile {
     leaves: Option<Leaves>,
     header: Vec<u8>,
     dimensions: usize,
-    /// How much of the file is good; 0 when there is none, or none that fits.
-    good: u64,
+    /// How much of it is good.
+    good: Good,
+}
+
+/// How far a file is good: undamaged, and of this log. Nothing is where there is no file, or none that fits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Good {
+    bytes: u64,
+    /// The vectors of all nodes up to here are in.
+    through: u64,
+    /// Where the last block begins, and how: whether the file is still the same is told by it.
+    last: Option<(u64, [u8; BLOCK_HEADER])>,
+}
+
+/// The right to write to the files of a directory, which one opening at a time has. It dies with its process.
+struct Turn {
+    _dir: File,
 }
 
 impl VectorFile {
@@ -66,29 +86,42 @@ impl VectorFile {
         let store = leaves.map_or([0; 16], Leaves::store);
         let header = header(store, conversation, model, dimensions);
         let (conversation, leaves) = (conversation.clone(), leaves.cloned());
-        let mut file = Self { path, conversation, leaves, header, dimensions, good: 0 };
-        let mut vectors = Vectors::default();
-        match fs::read(&file.path) {
-            Ok(bytes) => {
-                file.good = file.read(&bytes, &mut vectors);
-                if file.good < bytes.len() as u64 {
-                    let path = file.path.display();
-                    tracing::warn!(%path, good = file.good, of = bytes.len(), "a vector cache does not fit: rebuilding");
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => tracing::warn!(path = %file.path.display(), %error, "a vector cache cannot be read"),
-        }
+        let mut file = Self { path, conversation, leaves, header, dimensions, good: Good::default() };
+        let vectors = file.read();
         (file, vectors)
     }
 
-    /// Takes in blocks up to the first that is not good, and says how many bytes that were.
-    fn read(&self, bytes: &[u8], vectors: &mut Vectors) -> u64 {
-        let Some(mut rest) = bytes.strip_prefix(self.header.as_slice()) else { return 0 };
+    /// Reads what of the file is good.
+    fn read(&mut self) -> Vectors {
+        let mut vectors = Vectors::default();
+        self.good = Good::default();
+        match fs::read(&self.path) {
+            Ok(bytes) => {
+                self.good = self.read_blocks(&bytes, &mut vectors);
+                let (path, good, of) = (self.path.display(), self.good.bytes, bytes.len());
+                match good {
+                    0 => tracing::warn!(%path, of, "a vector cache does not fit: rebuilding"),
+                    // Most often another process is writing it at this moment.
+                    _ if good < of as u64 => tracing::info!(%path, good, of, "the end of a vector cache is not whole"),
+                    _ => {}
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => tracing::warn!(path = %self.path.display(), %error, "a vector cache cannot be read"),
+        }
+        vectors
+    }
+
+    /// Takes in blocks up to the first that is not good.
+    fn read_blocks(&self, bytes: &[u8], vectors: &mut Vectors) -> Good {
+        let Some(mut rest) = bytes.strip_prefix(self.header.as_slice()) else { return Good::default() };
+        let mut last = None;
         while let Some(behind) = self.read_block(rest, vectors) {
+            let at = (bytes.len() - rest.len()) as u64;
+            last = rest.first_chunk().map(|header| (at, *header));
             rest = behind;
         }
-        (bytes.len() - rest.len()) as u64
+        Good { bytes: (bytes.len() - rest.len()) as u64, through: vectors.through, last }
     }
 
     fn read_block<'a>(&self, bytes: &'a [u8], vectors: &mut Vectors) -> Option<&'a [u8]> {
@@ -129,9 +162,11 @@ impl VectorFile {
         &self.path
     }
 
-    /// Removes the file; the next [`Self::append`] makes it anew.
+    /// Removes the file; the next [`Self::save`] makes it anew.
     pub(crate) fn remove(&mut self) -> io::Result<()> {
-        self.good = 0;
+        self.good = Good::default();
+        // Not between another process's look at the file and its block; but gone it will be.
+        let _turn = if self.path.exists() { self.turn()? } else { None };
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -140,44 +175,89 @@ impl VectorFile {
 
     /// Bytes of it that are good.
     pub(crate) fn bytes(&self) -> u64 {
-        self.good
+        self.good.bytes
     }
 
-    /// Puts the vectors behind the first `saved` slots on disk, which cover the nodes behind `through`. Puts
-    /// nothing there, and says so with `false`, when the log cannot read the last of these nodes: later nobody
-    /// could tell whose vectors they are.
-    pub(crate) fn append(&mut self, vectors: &Vectors, saved: usize, through: u64) -> io::Result<bool> {
-        let Some(leaf) = self.leaf(vectors.through) else { return Ok(false) };
-        let size = fs::metadata(&self.path).map_or(0, |file| file.len());
-        if self.good == 0 || size < self.good {
-            // There is none that fits, or somebody has taken it away since.
-            return self.rewrite(vectors, &leaf).map(|()| true);
+    /// Puts on disk what of the vectors is not there yet. Where another process has put there more than these, they
+    /// become what it has put there.
+    ///
+    /// Puts nothing there while another process is writing, for the next time; and nothing where the log cannot read
+    /// the last node: later nobody could tell whose vectors they are.
+    pub(crate) fn save(&mut self, vectors: &mut Vectors) -> io::Result<()> {
+        if vectors.through <= self.good.through {
+            return Ok(());
         }
-        let block = self.block(vectors, &leaf, saved, through);
+        let Some(leaf) = self.leaf(vectors.through) else { return Ok(()) };
+        let Some(_turn) = self.turn()? else {
+            tracing::warn!(path = %self.path.display(), "another process is writing vectors: these are saved later");
+            return Ok(());
+        };
+        if !self.is_as_it_was() {
+            let theirs = self.read();
+            if theirs.through >= vectors.through {
+                *vectors = theirs;
+                return Ok(());
+            }
+        }
+        if self.good.bytes == 0 { self.rewrite(vectors, &leaf) } else { self.append(vectors, &leaf) }
+    }
+
+    /// Waits for the right to write; `None` when another process keeps it.
+    fn turn(&self) -> io::Result<Option<Turn>> {
+        let dir = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(dir)?;
+        // The directory, since the file is replaced now and then.
+        let dir = File::open(dir)?;
+        let start = Instant::now();
+        loop {
+            match dir.try_lock() {
+                Ok(()) => return Ok(Some(Turn { _dir: dir })),
+                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether nobody else has written to the file since it was read or written here.
+    fn is_as_it_was(&self) -> bool {
+        let Ok(file) = File::open(&self.path) else { return self.good.bytes == 0 };
+        let mut header = [0; BLOCK_HEADER];
+        let Some((at, expected)) = self.good.last else { return false };
+        let read = file.read_exact_at(&mut header, at);
+        file.metadata().is_ok_and(|file| file.len() == self.good.bytes) && read.is_ok() && header == expected
+    }
+
+    fn append(&mut self, vectors: &Vectors, leaf: &Hash) -> io::Result<()> {
+        let block = self.block(vectors, leaf, self.good.through);
         let file = OpenOptions::new().write(true).open(&self.path)?;
-        file.set_len(self.good)?;
-        file.write_all_at(&block, self.good)?;
+        file.set_len(self.good.bytes)?;
+        file.write_all_at(&block, self.good.bytes)?;
         file.sync_data()?;
-        self.good += block.len() as u64;
-        Ok(true)
-    }
-
-    fn rewrite(&mut self, vectors: &Vectors, leaf: &Hash) -> io::Result<()> {
-        if let Some(dir) = self.path.parent() {
-            fs::create_dir_all(dir)?;
-        }
-        let temporary = self.path.with_extension("tmp");
-        let mut bytes = self.header.clone();
-        bytes.extend(self.block(vectors, leaf, 0, 0));
-        let file = File::create(&temporary)?;
-        file.write_all_at(&bytes, 0)?;
-        file.sync_all()?;
-        fs::rename(&temporary, &self.path)?;
-        self.good = bytes.len() as u64;
+        self.note(self.good.bytes, &block, vectors);
         Ok(())
     }
 
-    fn block(&self, vectors: &Vectors, leaf: &Hash, saved: usize, through: u64) -> Vec<u8> {
+    fn rewrite(&mut self, vectors: &Vectors, leaf: &Hash) -> io::Result<()> {
+        let temporary = self.path.with_extension("tmp");
+        let block = self.block(vectors, leaf, 0);
+        let file = File::create(&temporary)?;
+        file.write_all_at(&[self.header.as_slice(), &block].concat(), 0)?;
+        file.sync_all()?;
+        fs::rename(&temporary, &self.path)?;
+        self.note(self.header.len() as u64, &block, vectors);
+        Ok(())
+    }
+
+    /// Notes that a block was written.
+    fn note(&mut self, at: u64, block: &[u8], vectors: &Vectors) {
+        let last = block.first_chunk().map(|header| (at, *header));
+        self.good = Good { bytes: at + block.len() as u64, through: vectors.through, last };
+    }
+
+    /// The vectors of the nodes behind `through`.
+    fn block(&self, vectors: &Vectors, leaf: &Hash, through: u64) -> Vec<u8> {
+        let saved = vectors.slots.partition_point(|slot| slot.node.get() <= through);
         let slots = vectors.slots.get(saved..).unwrap_or_default();
         let components = vectors.components.get(saved * self.dimensions..).unwrap_or_default();
         let mut out = Vec::with_capacity(BLOCK_HEADER + slots.len() * SLOT_BYTES + components.len() * 4);

@@ -436,3 +436,27 @@ fn a_horizon_with_any_flipped_bit_does_no_harm() {
         }
     }
 }
+
+#[test]
+fn a_last_segment_of_another_store_is_damage_and_is_left_as_it_is() {
+    let dirs = [sample_store(), sample_store()];
+    let truth = model(&requests());
+    for (name, number) in [("0007.seg", 7), ("4294967295.seg", u32::MAX)] {
+        let foreign = dirs[0].path().join("log").join(name);
+        let bytes = fs::read(&segments(dirs[1].path())[0]).unwrap();
+        fs::write(&foreign, &bytes).unwrap();
+        fs::remove_file(dirs[0].path().join("HORIZON")).unwrap();
+        let store = open(dirs[0].path()).unwrap();
+        assert!(store.report().torn.is_none(), "{number}: {:?}", store.report());
+        assert!(store.report().damage.iter().any(|damage| damage.path == foreign), "{:?}", store.report().damage);
+        assert!(store.report().damage.len() < 20);
+        everything_read_is_true(&store, &truth, name);
+        assert!(perform(&store, &Request::Append("b", vec![draft(4, 10)])).is_err());
+        drop(store);
+        let now = fs::read(&foreign).unwrap();
+        assert!(now == bytes, "not a byte of it is changed: {} bytes of {}", now.len(), bytes.len());
+        fs::remove_file(&foreign).unwrap();
+    }
+    fs::remove_file(dirs[0].path().join("HORIZON")).unwrap();
+    assert!(shown(&open(dirs[0].path()).unwrap()).unwrap() == shown(&truth).unwrap());
+}

@@ -1,0 +1,75 @@
+//! Locks and shared words of the simulated disk.
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use super::{SimDisk, Write};
+use crate::log::media::{DirLock, Words};
+
+#[derive(Debug)]
+pub(super) struct SimLock {
+    pub(super) disk: SimDisk,
+    pub(super) dir: PathBuf,
+    pub(super) boot: u64,
+    pub(super) holds: AtomicBool,
+}
+
+impl DirLock for SimLock {
+    fn try_lock(&self) -> io::Result<bool> {
+        let mut disk = self.disk.lock();
+        let free = disk.boots == self.boot && disk.locked.insert(self.dir.clone());
+        self.holds.fetch_or(free, Ordering::SeqCst);
+        Ok(free)
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        if self.holds.swap(false, Ordering::SeqCst) && disk.boots == self.boot {
+            disk.locked.remove(&self.dir);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        self.unlock().unwrap();
+    }
+}
+
+/// Memory, so that changing it is no operation that could fail; whether the disk gets it is left to chance.
+#[derive(Debug)]
+pub(super) struct SimWords {
+    pub(super) disk: SimDisk,
+    pub(super) file: usize,
+    pub(super) boot: u64,
+}
+
+impl Words for SimWords {
+    fn identity(&self) -> [u8; 32] {
+        let mut identity = [0; 32];
+        identity[..8].copy_from_slice(&self.boot.to_le_bytes());
+        identity[8..16].copy_from_slice(&self.file.to_le_bytes());
+        identity
+    }
+
+    fn load(&self, index: usize) -> u64 {
+        let disk = self.disk.lock();
+        let bytes = disk.files[self.file].bytes.get(index * 8..).and_then(<[u8]>::first_chunk::<8>);
+        bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    fn store(&self, index: usize, value: u64) {
+        let mut disk = self.disk.lock();
+        if !disk.power_lost && disk.boots == self.boot {
+            disk.write(self.file, Write::Bytes(index * 8, value.to_le_bytes().to_vec()));
+        }
+    }
+
+    fn add(&self, index: usize) {
+        self.store(index, self.load(index) + 1);
+    }
+}

@@ -1,0 +1,54 @@
+//! How a log is opened.
+
+use std::time::Duration;
+
+/// How a log is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogOptions {
+    pub(crate) segment_bytes: u32,
+    pub(crate) queue_bytes: usize,
+    pub(crate) checkpoint_bytes: u64,
+    pub(crate) lock_timeout: Duration,
+}
+
+impl LogOptions {
+    /// Where a segment is full: `bytes`, or the nearest end of 4 KiB to 1 GiB. A batch that is longer gets a
+    /// segment of its own.
+    #[must_use]
+    pub fn with_segment_bytes(self, bytes: u32) -> Self {
+        Self { segment_bytes: bytes.clamp(4 << 10, 1 << 30), ..self }
+    }
+
+    /// How many bytes of messages may wait for the disk. Beyond that callers wait before they are let in, so
+    /// that a slow disk fills no memory.
+    #[must_use]
+    pub fn with_queue_bytes(self, bytes: usize) -> Self {
+        Self { queue_bytes: bytes, ..self }
+    }
+
+    /// How many bytes of the log may stand behind its checkpoint before the next one is written. Fewer make
+    /// opening faster, more make writing cheaper; a checkpoint is never written before the log has grown by as
+    /// much as the last one was long.
+    #[must_use]
+    pub fn with_checkpoint_bytes(self, bytes: u64) -> Self {
+        Self { checkpoint_bytes: bytes, ..self }
+    }
+
+    /// How long to wait for another process that is writing, for each commit group.
+    #[must_use]
+    pub fn with_lock_timeout(self, timeout: Duration) -> Self {
+        Self { lock_timeout: timeout, ..self }
+    }
+}
+
+impl Default for LogOptions {
+    /// Segments of 64 MiB, 16 MiB waiting, a checkpoint each MiB of the log, 10 seconds for the write lock.
+    fn default() -> Self {
+        Self {
+            segment_bytes: 64 << 20,
+            queue_bytes: 16 << 20,
+            checkpoint_bytes: 1 << 20,
+            lock_timeout: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What the writer thread is asked, and how it answers.
+
+use futures_channel::oneshot;
+use memory_core::{Appended, ConversationId, Event, Recorded, StoreError};
+
+use super::super::prepared::Prepared;
+
+/// Where an answer goes.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// Something to be written.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Append { conversation: ConversationId, batch: Prepared, reply: Reply<Vec<Appended>> },
+    Record { conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
+    Seal { reply: Reply<()> },
+}
+
+impl Request {
+    /// Answers that it was not written.
+    pub(super) fn refuse(self, error: StoreError) {
+        match self {
+            Self::Append { reply, .. } => answer(reply, Err(error)),
+            Self::Record { reply, .. } => answer(reply, Err(error)),
+            Self::Seal { reply } => answer(reply, Err(error)),
+        }
+    }
+}
+
+/// An answer that waits for its group to be on disk.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Appended(Reply<Vec<Appended>>, Vec<Appended>),
+    Recorded(Reply<Vec<Recorded>>, Vec<Recorded>),
+}
+
+impl Answer {
+    pub(super) fn give(self, failure: Option<StoreError>) {
+        match (self, failure) {
+            (Self::Appended(reply, appended), None) => answer(reply, Ok(appended)),
+            (Self::Recorded(reply, recorded), None) => answer(reply, Ok(recorded)),
+            (Self::Appended(reply, _), Some(error)) => answer(reply, Err(error)),
+            (Self::Recorded(reply, _), Some(error)) => answer(reply, Err(error)),
+        }
+    }
+}
+
+pub(super) fn answer<T>(reply: Reply<T>, result: Result<T, StoreError>) {
+    // Whoever asked may have gone; what was written stays written.
+    drop(reply.send(result));
+}
