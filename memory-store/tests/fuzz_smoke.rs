@@ -2,6 +2,7 @@
 //! memory and on work. `MEMORY_FUZZ_MUTATIONS` asks for more of them.
 //!
 //! A failure leaves its input in the directory that `MEMORY_FUZZ_FAILURES` names, and its number is in the message.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},

@@ -1,5 +1,5 @@
 //! Several processes and one store: killed or stopped in the middle of writing, and writing at once.
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,5 @@
 //! Many writers and readers in several processes, and segments replaced, compressed and backed up beneath them.
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
 use std::{
     collections::BTreeMap,
