@@ -66,6 +66,22 @@ impl Worker {
     }
 }
 
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It has ended, unless the test failed.
+        drop(self.child.kill().and_then(|()| self.child.wait()));
+    }
+}
+
+/// Stops everybody when it goes, be it by a panic.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn summary(node: NodeId) -> Event {
     Event::Summary(SummaryDraft {
         level: Level::Summary,
@@ -138,6 +154,7 @@ fn many_writers_and_readers_in_several_processes_lose_nothing_and_agree() {
     let (mut replaced, mut backups) = (0, 0);
     thread::scope(|scope| {
         let (store, reader, stop, told) = (&store, &reader, &stop, &told);
+        let _stop = Stop(stop);
         for writer in 0..WRITERS {
             scope.spawn(move || write(store, writer, stop, told));
         }
@@ -160,7 +177,6 @@ fn many_writers_and_readers_in_several_processes_lose_nothing_and_agree() {
                 break;
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let [by_writer, by_reader] = others.each_mut().map(|other| other.ask().parse::<u64>().unwrap());
     assert!(by_writer > 0 && by_reader > 0 && replaced > 0 && check_backup(&backup, &()).unwrap().damaged.is_empty());
