@@ -90,6 +90,8 @@ async fn write(golden: &Path, corpus: &Path) -> Outcome {
     for (index, body) in old.iter().flat_map(|segment| records(segment)).enumerate() {
         put("record", &format!("golden-{index}"), body)?;
     }
+    // Seven million tags, says the record, and ends.
+    put("record", "claims-many-tags", &[&[7, 1, 252], 7_000_000u32.to_le_bytes().as_slice()].concat())?;
     put("export", "golden", &fs::read(golden.join("export-1.jsonl"))?)?;
 
     let dir = tempfile::tempdir()?;

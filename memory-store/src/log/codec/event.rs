@@ -1,6 +1,11 @@
 //! The wire types of what happens beside messages.
 
-use bincode::{BorrowDecode, Encode};
+use bincode::{
+    BorrowDecode, Encode,
+    de::{BorrowDecoder, Decode},
+    enc::Encoder,
+    error::{DecodeError, EncodeError},
+};
 use memory_core::{
     Event, Hash, Level, NodeId, NodeRange, Summary, SummaryDraft, SummaryId, SummaryMetadata, WrittenBy,
 };
@@ -22,17 +27,37 @@ pub(crate) enum EventRecord<'a> {
     Tags(Vec<&'a str>),
 }
 
+/// A list of at most [`MAX_ITEMS`], for which no room is made before its items are there: what a few bytes say of its
+/// length is not to be believed.
+struct Items<T>(Vec<T>);
+
+impl<T: Encode> Encode for Items<T> {
+    fn encode<E: Encoder>(&self, encoder: &mut E) -> Result<(), EncodeError> {
+        self.0.encode(encoder)
+    }
+}
+
+impl<'de, C, T: BorrowDecode<'de, C>> BorrowDecode<'de, C> for Items<T> {
+    fn borrow_decode<D: BorrowDecoder<'de, Context = C>>(decoder: &mut D) -> Result<Self, DecodeError> {
+        let count = u64::decode(decoder)?;
+        if count > MAX_ITEMS as u64 {
+            return Err(DecodeError::Other("a list of an event has too many items"));
+        }
+        (0..count).map(|_| T::borrow_decode(decoder)).collect::<Result<_, _>>().map(Self)
+    }
+}
+
 #[derive(Encode, BorrowDecode)]
 struct WireSummary<'a> {
     id: u64,
     level: u8,
     first: u64,
     last: u64,
-    children: Vec<u64>,
+    children: Items<u64>,
     text: &'a str,
     tokens: u32,
     importance: f32,
-    topics: Vec<&'a str>,
+    topics: Items<&'a str>,
     flags: u8,
     line_count: u64,
     strategy: &'a str,
@@ -79,11 +104,11 @@ fn encode_summary(draft: &SummaryDraft, id: SummaryId) -> Result<Vec<u8>, CodecE
         level: level.number(),
         first: span.first().get(),
         last: span.last().get(),
-        children: children.iter().map(|child| child.get()).collect(),
+        children: Items(children.iter().map(|child| child.get()).collect()),
         text,
         tokens: *tokens,
         importance: metadata.importance,
-        topics: metadata.topics.iter().map(String::as_str).collect(),
+        topics: Items(metadata.topics.iter().map(String::as_str).collect()),
         flags: u8::from(metadata.has_decision) * HAS_DECISION + u8::from(metadata.has_code) * HAS_CODE,
         line_count: metadata.line_count,
         strategy: &written_by.strategy,
@@ -113,7 +138,7 @@ pub(super) fn decode(number: u8, value: &[u8]) -> Result<EventRecord<'_>, CodecE
             Ok(EventRecord::Pin { node: node_id(node)?, pinned })
         }
         kind::TITLE => whole(value).map(EventRecord::Title),
-        kind::TAGS => whole(value).map(EventRecord::Tags),
+        kind::TAGS => whole(value).map(|Items(tags)| EventRecord::Tags(tags)),
         unknown => Err(CodecError(format!("a record has the unknown kind {unknown}"))),
     }
 }
@@ -123,10 +148,10 @@ impl WireSummary<'_> {
         let id = SummaryId::new(self.id).ok_or("a summary has number 0")?;
         let level = Level::from_number(self.level).ok_or("a summary has an unknown level")?;
         let span = NodeRange::new(node_id(self.first)?, node_id(self.last)?).ok_or("a summary's span is reversed")?;
-        let children: Option<_> = self.children.into_iter().map(SummaryId::new).collect();
+        let children: Option<_> = self.children.0.into_iter().map(SummaryId::new).collect();
         let metadata = SummaryMetadata {
             importance: self.importance,
-            topics: self.topics.into_iter().map(str::to_owned).collect(),
+            topics: self.topics.0.into_iter().map(str::to_owned).collect(),
             has_decision: self.flags & HAS_DECISION != 0,
             has_code: self.flags & HAS_CODE != 0,
             line_count: self.line_count,
