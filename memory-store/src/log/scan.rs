@@ -36,6 +36,8 @@ pub(crate) struct Scan<'a> {
     base: u32,
     store: StoreId,
     segment: u32,
+    /// Where the last byte ends that is not zero, once that was looked for.
+    used: Option<usize>,
     /// Whether a later segment follows, so that all of this one was on disk.
     sealed: bool,
     at: usize,
@@ -54,7 +56,7 @@ impl<'a> Scan<'a> {
 
     /// `bytes` is what of the segment stands at `base` and behind; a frame begins there.
     pub(crate) fn behind(bytes: &'a [u8], base: u32, store: StoreId, segment: u32, sealed: bool) -> Self {
-        Self { bytes, base, store, segment, sealed, at: 0, end: base, durable: base }
+        Self { bytes, base, store, segment, used: None, sealed, at: 0, end: base, durable: base }
     }
 
     /// The same scan, where everything before `durable` is known to have been on disk.
@@ -110,7 +112,9 @@ impl<'a> Scan<'a> {
     }
 
     fn bad(&mut self, at: usize, bad: BadFrame) -> Option<Found<'a>> {
-        let used = self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let bytes = self.bytes;
+        let find_used = || bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let used = *self.used.get_or_insert_with(find_used);
         if used <= at && !self.sealed && self.durable <= self.offset(at) {
             self.at = self.bytes.len();
             return None;
