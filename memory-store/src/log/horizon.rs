@@ -96,8 +96,15 @@ impl Horizon {
 
     /// What it says, unless it is of another machine or another run of this one, or damaged.
     pub(crate) fn durable(&self) -> Option<Durable> {
+        if self.words.load(word::MAGIC) != MAGIC {
+            return None;
+        }
+        let (generation, position) = self.glance();
         let slots = word::SLOTS.into_iter().filter_map(|at| self.slot(at));
-        slots.max_by_key(|durable| (durable.generation, durable.end)).filter(|_| self.words.load(word::MAGIC) == MAGIC)
+        let newest = slots.max_by_key(|durable| (durable.generation, durable.end))?;
+        // A slot is written before what is glanced at. One that is older is not the last that was told: that one is
+        // damaged.
+        ((newest.generation, Durable::position(newest.end)) >= (generation, position)).then_some(newest)
     }
 
     /// Generation and position as they stand, unchecked: enough to see that nothing has changed.

@@ -154,6 +154,22 @@ mod tests {
     }
 
     #[test]
+    fn an_older_checkpoint_takes_no_keys_away() {
+        let node = |number| NodeId::new(number).unwrap();
+        let mut old = Keys::default();
+        (1..=100u64).for_each(|n| old.insert(n, node(n)));
+        let mut old_bytes = Vec::new();
+        old.encode(&mut old_bytes);
+        (101..=150u64).for_each(|n| old.insert(n, node(n)));
+        let mut new_bytes = Vec::new();
+        old.encode(&mut new_bytes);
+        // Reloaded from another process's checkpoint of 150 nodes; then this process's own, older one is through.
+        let mut keys = Keys::settled(Arc::new(new_bytes), 0..150 * ENTRY, 150);
+        keys.settle(Arc::new(old_bytes), 0..100 * ENTRY, 100);
+        assert_eq!(keys.candidates(120), [node(120)]);
+    }
+
+    #[test]
     fn another_store_hashes_otherwise() {
         assert_ne!(key_hash([1; 16], "a"), key_hash([2; 16], "a"));
         assert_eq!(key_hash([1; 16], "a"), key_hash([1; 16], "a"));
