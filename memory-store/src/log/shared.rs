@@ -107,9 +107,9 @@ impl Shared {
         self.following.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes how far the state reaches.
+    /// Notes how far the log was on disk. It never was less far: what is missing since is damage, and stays known.
     pub(crate) fn note_position(&self, end: Location) {
-        self.position.store(Durable::position(end), Ordering::Release);
+        self.position.fetch_max(Durable::position(end), Ordering::AcqRel);
     }
 
     /// Takes in what other processes have made durable since.
@@ -153,6 +153,9 @@ impl Shared {
     pub(crate) fn catch_up(&self, durable: Durable) -> Result<(), StoreError> {
         if durable.generation != self.generation() {
             return self.reload(durable);
+        }
+        if Durable::position(durable.end) <= self.position.load(Ordering::Acquire) {
+            return Ok(());
         }
         loop {
             let (segment, end) = {
@@ -228,7 +231,7 @@ impl Shared {
         *self.state_mut() = state;
         self.summaries.clear();
         self.generation.store(durable.generation, Ordering::Release);
-        self.note_position(end);
+        self.note_position(end.max(durable.end));
         Ok(())
     }
 
