@@ -1,14 +1,14 @@
 //! A store that forgets at exit: the model that real stores are tested against.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use crate::{
     Appended, BoxFuture, ConversationId, ConversationState, Event, MerkleFrontier, MessageKey, Node, NodeDraft, NodeId,
-    NodeOutline, NodeProof, NodeRange, Recorded, Salt, Store, StoreError, Summary, SummaryId, Verification,
-    VerifiedConversation, canonical_bytes, leaf_hash, plan::check_summary,
+    NodeOutline, NodeProof, NodeRange, Recorded, Role, Salt, Store, StoreError, Summary, SummaryId, Timestamp,
+    Verification, VerifiedConversation, canonical_bytes, leaf_hash, plan::check_summary,
 };
 
 /// Keeps everything in maps. The salts that it draws are zero, so its roots are repeatable.
@@ -23,6 +23,7 @@ struct Conversation {
     /// One for each node.
     salts: Vec<Salt>,
     summaries: Vec<Summary>,
+    lost: BTreeSet<NodeId>,
     title: Option<String>,
     tags: Vec<String>,
 }
@@ -39,7 +40,7 @@ impl Conversation {
             summaries: self.summaries.len() as u64,
             first_at: self.nodes.first().map(|node| node.at),
             last_at: self.nodes.last().map(|node| node.at),
-            tokens: self.nodes.iter().map(|node| u64::from(node.tokens)).sum(),
+            tokens: self.outline().iter().map(|node| u64::from(node.tokens)).sum(),
             title: self.title.clone(),
             tags: self.tags.clone(),
         }
@@ -47,6 +48,22 @@ impl Conversation {
 
     fn range(&self, range: NodeRange) -> impl Iterator<Item = &Node> {
         self.nodes.iter().filter(move |node| range.contains(node.id))
+    }
+
+    /// Nothing is known of a lost node but its place, as in a log that was read through damage.
+    fn outline(&self) -> Vec<NodeOutline> {
+        let outline = |node: &Node| {
+            let is_lost = self.lost.contains(&node.id);
+            if is_lost { NodeOutline::new(Timestamp::default(), Role::User) } else { NodeOutline::of(node) }
+        };
+        self.nodes.iter().map(outline).collect()
+    }
+
+    fn all_readable(&self, range: NodeRange) -> Result<(), StoreError> {
+        match self.lost.range(range.first()..=range.last()).next() {
+            Some(node) => Err(StoreError::Lost { path: "memory".into(), offset: node.get() }),
+            None => Ok(()),
+        }
     }
 
     fn proofs(&self) -> impl Iterator<Item = (NodeId, NodeProof)> {
@@ -153,6 +170,13 @@ impl Conversation {
 }
 
 impl MemoryStore {
+    /// Loses a node, as a damaged file would.
+    pub fn lose_node(&self, conversation: &ConversationId, node: NodeId) {
+        if let Some(conversation) = self.lock().get_mut(conversation) {
+            conversation.lost.insert(node);
+        }
+    }
+
     /// Loses a summary, as a damaged file would.
     pub fn lose_summary(&self, conversation: &ConversationId, summary: SummaryId) {
         if let Some(conversation) = self.lock().get_mut(conversation) {
@@ -210,7 +234,8 @@ impl Store for MemoryStore {
     fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {
         Box::pin(async move {
             self.with(conversation, |c| {
-                c.nodes.get(node.index()).cloned().ok_or_else(|| c.unknown_node(conversation, node))
+                let found = c.nodes.get(node.index()).ok_or_else(|| c.unknown_node(conversation, node))?;
+                c.all_readable(NodeRange::single(node)).map(|()| found.clone())
             })
         })
     }
@@ -220,11 +245,13 @@ impl Store for MemoryStore {
         conversation: &'a ConversationId,
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.range(range).cloned().collect())) })
+        Box::pin(async move {
+            self.with(conversation, |c| c.all_readable(range).map(|()| c.range(range).cloned().collect()))
+        })
     }
 
     fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.nodes.iter().map(NodeOutline::of).collect())) })
+        Box::pin(async move { self.with(conversation, |c| Ok(c.outline())) })
     }
 
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
@@ -246,6 +273,7 @@ impl Store for MemoryStore {
     ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>> {
         Box::pin(async move {
             self.with(conversation, |c| {
+                c.all_readable(range)?;
                 Ok(c.proofs().filter(|(node, _)| range.contains(*node)).map(|(_, proof)| proof).collect())
             })
         })
@@ -271,7 +299,8 @@ impl Store for MemoryStore {
             let verified = |id: &ConversationId, c: &Conversation| {
                 let root = c.proofs().map(|(_, proof)| proof.leaf).collect::<MerkleFrontier>().root();
                 let nodes = c.nodes.len() as u64;
-                VerifiedConversation { id: id.clone(), nodes, verified: nodes, root }
+                let lost = c.nodes.iter().filter(|node| c.lost.contains(&node.id)).count() as u64;
+                VerifiedConversation { id: id.clone(), nodes, verified: nodes - lost, root }
             };
             let verified = match conversation {
                 None => all.iter().map(|(id, c)| verified(id, c)).collect(),
