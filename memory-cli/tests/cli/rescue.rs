@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::{self, Store};
 
 /// A store with two conversations of 30 messages each, and the root of each.
-fn store_of_two() -> Store {
+pub(crate) fn store_of_two() -> Store {
     let store = Store::new();
     for name in ["trip", "late"] {
         let file = store.file(&format!("{name}.jsonl"), &support::messages(30));
@@ -22,14 +22,14 @@ fn root(store: &Store, at: &str, conversation: &str) -> Value {
     serde_json::from_str::<Value>(&text).unwrap()["root"].clone()
 }
 
-fn on(store: &Store, at: &str, args: &[&str]) -> std::process::Command {
+pub(crate) fn on(store: &Store, at: &str, args: &[&str]) -> std::process::Command {
     let mut command = support::memory();
     command.args(["--store", &store.path(at)]).args(args);
     command
 }
 
 /// Flips a byte of the message that names a platform, of the conversation that came first.
-fn damage(store: &Store) {
+pub(crate) fn damage(store: &Store) {
     let log = fs::read_dir(store.path("store/log")).unwrap().next().unwrap().unwrap().path();
     let mut bytes = fs::read(&log).unwrap();
     let needle = b"platform 9";

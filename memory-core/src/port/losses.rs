@@ -81,12 +81,18 @@ impl Losses {
         &self.runs
     }
 
+    /// Those in a run, as runs in order.
+    pub fn within(&self, run: NodeRange) -> impl Iterator<Item = NodeRange> {
+        let cut = move |lost: &NodeRange| NodeRange::new(lost.first().max(run.first()), lost.last().min(run.last()));
+        self.runs_from(run.first()).iter().map_while(cut)
+    }
+
     /// What is left of a run without them, in order.
     #[must_use]
     pub fn rest_of(&self, run: NodeRange) -> Vec<NodeRange> {
         let mut rest = Vec::new();
         let mut next = run.first();
-        for lost in self.runs_from(run.first()).iter().take_while(|lost| lost.first() <= run.last()) {
+        for lost in self.within(run) {
             rest.extend(lost.first().previous().and_then(|last| NodeRange::new(next, last)));
             next = lost.last().next();
         }
@@ -160,6 +166,8 @@ mod tests {
             prop_assert!(runs.iter().eq(&all));
             prop_assert!((1..80).all(|position| losses.contains(node(position)) == all.contains(&position)));
             let run = NodeRange::new(node(run.0), node(run.0 + run.1)).unwrap();
+            let within: Vec<_> = losses.within(run).flat_map(|run| run.iter()).collect();
+            prop_assert_eq!(within, run.iter().filter(|node| all.contains(&node.get())).collect::<Vec<_>>());
             let rest: Vec<_> = losses.rest_of(run).iter().flat_map(|run| run.iter()).collect();
             prop_assert_eq!(rest, run.iter().filter(|node| !all.contains(&node.get())).collect::<Vec<_>>());
             match losses.notice(&id()) {

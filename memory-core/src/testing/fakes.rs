@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::{
-    BoxFuture, Clock, EmbedError, Embedder, Excerpt, Hash, Hit, IndexReport, ModelId, NodeRange, Progress, Query,
-    Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreScale, Store, Timestamp,
+    BoxFuture, Clock, EmbedError, Embedder, Excerpt, Hash, Hit, IndexReport, Losses, ModelId, NodeRange, Progress,
+    Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreScale, Store, Timestamp,
     TokenCounter,
 };
 use std::sync::Arc;
@@ -169,7 +169,11 @@ impl Retriever for ScanRetriever {
                 hits: taken.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect(),
             };
             let excerpts = runs.into_iter().map(excerpt).collect();
-            Ok(Recall { excerpts, notices: found.notices, ..Recall::default() })
+            let losses = match NodeRange::first_n(outline.len() as u64) {
+                Some(all) => self.store.readable_nodes(&request.conversation, all).await?.losses,
+                None => Losses::default(),
+            };
+            Ok(Recall { excerpts, notices: Vec::new(), losses })
         })
     }
 

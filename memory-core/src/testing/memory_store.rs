@@ -50,11 +50,15 @@ impl Conversation {
         self.nodes.iter().filter(move |node| range.contains(node.id))
     }
 
-    /// Nothing is known of a lost node but its place, as in a log that was read through damage.
+    /// Nothing is known of a lost node but its place and whether it is pinned, as in a log that was read around damage.
     fn outline(&self) -> Vec<NodeOutline> {
         let outline = |node: &Node| {
-            let is_lost = self.lost.contains(&node.id);
-            if is_lost { NodeOutline::new(Timestamp::default(), Role::User) } else { NodeOutline::of(node) }
+            if !self.lost.contains(&node.id) {
+                return NodeOutline::of(node);
+            }
+            let mut blank = NodeOutline::new(Timestamp::default(), Role::User);
+            blank.pinned = node.pinned;
+            blank
         };
         self.nodes.iter().map(outline).collect()
     }
@@ -172,7 +176,7 @@ impl Conversation {
 impl MemoryStore {
     /// Loses a node, as a damaged file would.
     pub fn lose_node(&self, conversation: &ConversationId, node: NodeId) {
-        if let Some(conversation) = self.lock().get_mut(conversation) {
+        if let Some(conversation) = self.lock().get_mut(conversation).filter(|c| node.index() < c.nodes.len()) {
             conversation.lost.insert(node);
         }
     }

@@ -11,7 +11,7 @@ use memory_core::{
 };
 
 use super::{
-    file::{VectorFile, Vectors},
+    file::{Saved, VectorFile, Vectors},
     kernel::dot,
 };
 use crate::{LogStore, log::Leaves};
@@ -58,8 +58,7 @@ type Entry = OnceLock<RwLock<Held>>;
 struct Held {
     vectors: Vectors,
     file: Option<VectorFile>,
-    saved_slots: usize,
-    saved_through: u64,
+    saved: Saved,
 }
 
 impl ExactIndex {
@@ -103,7 +102,7 @@ impl ExactIndex {
     pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
         self.writing(conversation, |held| {
             held.vectors = Vectors::default();
-            (held.saved_slots, held.saved_through) = (0, 0);
+            held.saved = Saved::default();
             let Some(file) = &mut held.file else { return Ok(()) };
             file.remove().map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
         })
@@ -129,7 +128,8 @@ impl ExactIndex {
     fn load(&self, conversation: &ConversationId) -> Held {
         let Some(dir) = &self.dir else { return Held::default() };
         let (file, vectors) = VectorFile::load(dir, self.leaves.as_ref(), conversation, &self.model, self.dimensions);
-        Held { saved_slots: vectors.slots.len(), saved_through: vectors.through, vectors, file: Some(file) }
+        let saved = Saved { slots: vectors.slots.len(), through: vectors.through };
+        Held { saved, vectors, file: Some(file) }
     }
 
     fn check(&self, node: NodeId, vector: &[f32]) -> Result<(), VectorError> {
@@ -208,16 +208,12 @@ fn best(mut scores: Vec<SlotScore>, limit: usize) -> Vec<SlotScore> {
 
 impl Held {
     fn flush(&mut self) -> Result<(), VectorError> {
-        let Some(file) = self.file.as_mut().filter(|_| self.vectors.through > self.saved_through) else {
+        let Some(file) = self.file.as_mut().filter(|_| self.vectors.through > self.saved.through) else {
             return Ok(());
         };
-        let appended = file
-            .append(&self.vectors, self.saved_slots, self.saved_through)
+        self.saved = file
+            .append(&self.vectors, self.saved)
             .map_err(|source| VectorError::Io { path: file.path().to_owned(), source })?;
-        if appended {
-            self.saved_slots = self.vectors.slots.len();
-            self.saved_through = self.vectors.through;
-        }
         Ok(())
     }
 }

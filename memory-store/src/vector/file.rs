@@ -50,6 +50,15 @@ pub(crate) struct VectorFile {
     good: u64,
 }
 
+/// How far vectors are on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Saved {
+    /// The first slots, this many.
+    pub(crate) slots: usize,
+    /// They are those of the nodes up to this one.
+    pub(crate) through: u64,
+}
+
 impl VectorFile {
     /// The file for `conversation` and `model` in `dir`, and what of it is good: undamaged, and derived from the
     /// log of `leaves`. Whatever else is in it is overwritten by the next [`Self::append`]; nothing about it is
@@ -143,32 +152,40 @@ impl VectorFile {
         self.good
     }
 
-    /// Puts the vectors behind the first `saved` slots on disk, which cover the nodes behind `through`. Puts
-    /// nothing there, and says so with `false`, when the log cannot read the last of these nodes: later nobody
-    /// could tell whose vectors they are.
-    pub(crate) fn append(&mut self, vectors: &Vectors, saved: usize, through: u64) -> io::Result<bool> {
-        let Some(leaf) = self.leaf(vectors.through) else { return Ok(false) };
+    /// Puts the vectors of the nodes behind `saved` on disk, as far as the last node that the log can read: of what
+    /// comes behind it nobody could tell later whose vectors they are. Puts nothing there when the log does not have
+    /// all these nodes. Gives how far it came.
+    pub(crate) fn append(&mut self, vectors: &Vectors, saved: Saved) -> io::Result<Saved> {
+        if self.leaves.as_ref().is_some_and(|leaves| leaves.count(&self.conversation) < vectors.through) {
+            return Ok(saved);
+        }
+        let readable = |node| Some((node, self.leaf(node)?));
+        let Some((through, leaf)) = (saved.through + 1..=vectors.through).rev().find_map(readable) else {
+            return Ok(saved);
+        };
+        let slots = vectors.slots.partition_point(|slot| slot.node.get() <= through);
+        let reached = Saved { slots, through };
         let size = fs::metadata(&self.path).map_or(0, |file| file.len());
         if self.good == 0 || size < self.good {
             // There is none that fits, or somebody has taken it away since.
-            return self.rewrite(vectors, &leaf).map(|()| true);
+            return self.rewrite(vectors, reached, &leaf).map(|()| reached);
         }
-        let block = self.block(vectors, &leaf, saved, through);
+        let block = self.block(vectors, saved, reached, &leaf);
         let file = OpenOptions::new().write(true).open(&self.path)?;
         file.set_len(self.good)?;
         file.write_all_at(&block, self.good)?;
         file.sync_data()?;
         self.good += block.len() as u64;
-        Ok(true)
+        Ok(reached)
     }
 
-    fn rewrite(&mut self, vectors: &Vectors, leaf: &Hash) -> io::Result<()> {
+    fn rewrite(&mut self, vectors: &Vectors, reached: Saved, leaf: &Hash) -> io::Result<()> {
         if let Some(dir) = self.path.parent() {
             fs::create_dir_all(dir)?;
         }
         let temporary = self.path.with_extension("tmp");
         let mut bytes = self.header.clone();
-        bytes.extend(self.block(vectors, leaf, 0, 0));
+        bytes.extend(self.block(vectors, Saved::default(), reached, leaf));
         let file = File::create(&temporary)?;
         file.write_all_at(&bytes, 0)?;
         file.sync_all()?;
@@ -177,13 +194,14 @@ impl VectorFile {
         Ok(())
     }
 
-    fn block(&self, vectors: &Vectors, leaf: &Hash, saved: usize, through: u64) -> Vec<u8> {
-        let slots = vectors.slots.get(saved..).unwrap_or_default();
-        let components = vectors.components.get(saved * self.dimensions..).unwrap_or_default();
+    fn block(&self, vectors: &Vectors, from: Saved, to: Saved, leaf: &Hash) -> Vec<u8> {
+        let slots = vectors.slots.get(from.slots..to.slots).unwrap_or_default();
+        let components = from.slots * self.dimensions..to.slots * self.dimensions;
+        let components = vectors.components.get(components).unwrap_or_default();
         let mut out = Vec::with_capacity(BLOCK_HEADER + slots.len() * SLOT_BYTES + components.len() * 4);
         out.extend_from_slice(&BLOCK_MAGIC);
-        out.extend_from_slice(&(through + 1).to_le_bytes());
-        out.extend_from_slice(&vectors.through.to_le_bytes());
+        out.extend_from_slice(&(from.through + 1).to_le_bytes());
+        out.extend_from_slice(&to.through.to_le_bytes());
         out.extend_from_slice(leaf.as_bytes());
         out.extend_from_slice(&u32::try_from(slots.len()).unwrap_or(u32::MAX).to_le_bytes());
         let mut body = Vec::with_capacity(slots.len() * SLOT_BYTES + components.len() * 4);
