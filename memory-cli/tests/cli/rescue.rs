@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::{self, Store};
 
 /// A store with two conversations of 30 messages each, and the root of each.
-pub(crate) fn store_of_two() -> Store {
+fn store_of_two() -> Store {
     let store = Store::new();
     for name in ["trip", "late"] {
         let file = store.file(&format!("{name}.jsonl"), &support::messages(30));
