@@ -5,6 +5,7 @@ use std::{
     io::{self, Write},
     path::PathBuf,
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
@@ -14,7 +15,7 @@ use crate::{
     Access, Config, Recall,
     commands::{
         backup, browse, context, demo, doctor, expand, export, find, import, index, model, prove, restore, search,
-        stats, verify, verify_proof,
+        stats, vacuum, verify, verify_proof,
     },
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},
@@ -40,6 +41,9 @@ struct Cli {
     /// A directory with strategy plugins; may be repeated
     #[arg(long, global = true, value_name = "DIR")]
     plugins: Vec<PathBuf>,
+    /// How long to wait for another process that is writing to the store
+    #[arg(long, global = true, value_name = "SECONDS", env = "MEMORY_LOCK_TIMEOUT", default_value_t = 10)]
+    lock_timeout: u32,
     #[command(subcommand)]
     command: Command,
 }
@@ -72,6 +76,11 @@ enum Command {
     Backup(backup::Args),
     /// Make a store out of a backup
     Restore(restore::Args),
+    /// Make the log smaller, also while it is written to
+    ///
+    /// Leaves out of the log's segments what later records have replaced: weights, pins, titles and tags. Messages and
+    /// summaries stay as they are, and so do the roots. The segment that is being written to is left as it is.
+    Vacuum(vacuum::Args),
     /// Print a proof that nothing was changed since an earlier root
     Prove(prove::Args),
     /// Check a proof, without any store
@@ -90,6 +99,7 @@ pub(crate) struct Globals {
     words_only: bool,
     summarizer: String,
     plugins: Vec<PathBuf>,
+    lock_timeout: Duration,
 }
 
 impl Globals {
@@ -121,13 +131,14 @@ impl Globals {
         config.recall = if self.words_only { Recall::Words } else { Recall::Hybrid };
         config.summarizer.clone_from(&self.summarizer);
         config.plugins.clone_from(&self.plugins);
+        config.lock_timeout = self.lock_timeout;
         config
     }
 }
 
 /// Runs the `memory` binary.
 ///
-/// Exit codes: 0 done, 2 usage, 3 not found, 4 damaged, 1 anything else.
+/// Exit codes: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 anything else.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
@@ -142,6 +153,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         words_only: cli.words_only,
         summarizer: cli.summarizer,
         plugins: cli.plugins,
+        lock_timeout: Duration::from_secs(cli.lock_timeout.into()),
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().build() {
         Ok(runtime) => runtime,
@@ -168,6 +180,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Doctor(args) => doctor::run(&args, globals),
         Command::Backup(args) => backup::run(&args, globals),
         Command::Restore(args) => restore::run(&args, globals).await,
+        Command::Vacuum(args) => vacuum::run(&args, globals).await,
         Command::Prove(args) => prove::run(&args, globals).await,
         Command::VerifyProof(args) => verify_proof::run(&args, globals),
         Command::Demo(args) => demo::run(&args, globals).await,

@@ -15,6 +15,7 @@ pub(crate) mod prove;
 pub(crate) mod restore;
 pub(crate) mod search;
 pub(crate) mod stats;
+pub(crate) mod vacuum;
 pub(crate) mod verify;
 pub(crate) mod verify_proof;
 

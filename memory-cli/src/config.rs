@@ -1,6 +1,6 @@
 //! What a runtime is put together from.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use directories::ProjectDirs;
 
@@ -22,16 +22,21 @@ pub struct Config {
     pub plugins: Vec<PathBuf>,
     /// The directory with runtime and models; the user's own by default.
     pub models: Option<PathBuf>,
+    /// How long to wait for another process that is writing.
+    pub lock_timeout: Duration,
 }
 
-/// Whether a store is written to.
+/// Whether a store is written to. Other processes may read and write it at the same time in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Alone, and made if it is not there.
+    /// Written to, and made if it is not there.
     Write,
-    /// Alone where that can be had, else beside a writer or on a medium that takes no writes; it must be there.
+    /// Written to; it must be there.
+    Existing,
+    /// Written to where that is possible, else read: on a medium that takes no writes, and while another process is
+    /// stuck in the middle of writing. It must be there.
     Update,
-    /// Beside a writer; it must be there.
+    /// Read; nothing on disk is changed, and nobody is waited for. It must be there.
     Read,
 }
 
@@ -55,6 +60,7 @@ impl Config {
             summarizer: "extractive".to_owned(),
             plugins: Vec::new(),
             models: None,
+            lock_timeout: Duration::from_secs(10),
         }
     }
 

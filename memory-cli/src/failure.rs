@@ -31,6 +31,7 @@ pub(crate) enum Code {
     Usage = 2,
     NotFound = 3,
     Damaged = 4,
+    InUse = 5,
 }
 
 impl From<Code> for ExitCode {
@@ -54,27 +55,38 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
     if cause.is::<Damage>() {
         return Some(Code::Damaged);
     }
-    let store = cause
-        .downcast_ref::<StoreError>()
-        .or_else(|| match cause.downcast_ref::<OpenError>()? {
-            OpenError::Store(error) => Some(error),
-            _ => None,
-        })
-        .map(|error| (error.is_not_found(), error.is_damage()))
-        .or_else(|| cause.downcast_ref::<MemoryError>().map(|error| (error.is_not_found(), error.is_damage())))
-        .or_else(|| cause.downcast_ref::<RescueError>().map(|error| (false, error.is_damage())))
-        .or_else(|| cause.downcast_ref::<ExchangeError>().map(|error| (error.is_not_found(), error.is_damage())))
-        .or_else(|| match cause.downcast_ref::<RetrieveError>()? {
-            RetrieveError::Store(error) => Some((error.is_not_found(), error.is_damage())),
-            _ => None,
-        })
-        .or_else(|| match cause.downcast_ref::<FindError>()? {
-            FindError::Store(error) => Some((error.is_not_found(), error.is_damage())),
-            _ => None,
-        });
-    match store {
-        Some((true, _)) => Some(Code::NotFound),
-        Some((_, true)) => Some(Code::Damaged),
+    let store = store_error(cause);
+    if store.is_some_and(StoreError::is_not_found) {
+        return Some(Code::NotFound);
+    }
+    let is_damage = store.is_some_and(StoreError::is_damage)
+        || cause.downcast_ref::<RescueError>().is_some_and(RescueError::is_damage)
+        || cause.downcast_ref::<ExchangeError>().is_some_and(ExchangeError::is_damage);
+    if is_damage {
+        return Some(Code::Damaged);
+    }
+    matches!(store, Some(StoreError::Locked { .. })).then_some(Code::InUse)
+}
+
+/// The store's error, also inside of those that only pass it on.
+fn store_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a StoreError> {
+    if let Some(error) = cause.downcast_ref::<StoreError>() {
+        return Some(error);
+    }
+    if let Some(OpenError::Store(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    if let Some(MemoryError::Store(error) | MemoryError::Retrieve(RetrieveError::Store(error))) = cause.downcast_ref() {
+        return Some(error);
+    }
+    if let Some(RetrieveError::Store(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    if let Some(FindError::Store(error)) = cause.downcast_ref() {
+        return Some(error);
+    }
+    match cause.downcast_ref() {
+        Some(ExchangeError::Store(error)) => Some(error),
         _ => None,
     }
 }

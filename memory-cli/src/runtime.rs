@@ -7,7 +7,7 @@ use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxEmbedder, OnnxO
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{Registry, UnknownStrategy};
 use memory_search::HybridRetriever;
-use memory_store::{ExactIndex, LogStore};
+use memory_store::{ExactIndex, LogOptions, LogStore};
 
 use crate::{Access, Config, Recall};
 
@@ -70,14 +70,19 @@ pub fn open(config: &Config) -> Result<Runtime, OpenError> {
 
 fn open_log(config: &Config) -> Result<LogStore, StoreError> {
     let store = &config.store;
+    let options = LogOptions::default().with_lock_timeout(config.lock_timeout);
     match config.access {
-        Access::Write => LogStore::open(store),
+        Access::Write => LogStore::open_with(store, options),
         // Opening for writing would make a store where there is none.
-        Access::Update if store.join("FORMAT").exists() => match LogStore::open(store) {
-            Err(error) if takes_no_writes(&error) => LogStore::open_read_only(store),
+        Access::Existing if store.join("FORMAT").exists() => LogStore::open_with(store, options),
+        Access::Update if store.join("FORMAT").exists() => match LogStore::open_with(store, options) {
+            Err(error) if takes_no_writes(&error) => {
+                tracing::warn!("{error}: going on without writing to it");
+                LogStore::open_read_only(store)
+            }
             opened => opened,
         },
-        Access::Update | Access::Read => LogStore::open_read_only(store),
+        Access::Existing | Access::Update | Access::Read => LogStore::open_read_only(store),
     }
 }
 

@@ -32,7 +32,8 @@ pub use retriever::{
     Score, ScoreScale, Signal,
 };
 pub use store::{
-    Appended, ConversationState, Event, NodeProof, Recorded, Store, StoreError, Verification, VerifiedConversation,
+    Appended, ConversationState, Event, Lease, NodeProof, Recorded, Store, StoreError, Verification,
+    VerifiedConversation,
 };
 pub use summarizer::{SummarizeError, Summarizer, SummaryJob, SummarySource, WrittenSummary};
 pub use tokens::TokenCounter;

@@ -1,6 +1,8 @@
 //! Appends to a store until something kills it; the crash tests do.
 //!
-//! `append_until_killed STORE CONVERSATION THREADS` prints one line `NODE TEXT` for each acknowledged message.
+//! `append_until_killed STORE CONVERSATION THREADS [WORK]` prints one line `NODE TEXT` for each acknowledged message.
+//! With WORK another thread does nothing but that: `vacuum`, `compress`, `expand`, `checkpoint`, or `backup` to
+//! `STORE.backup`.
 
 use std::{
     env,
@@ -9,15 +11,21 @@ use std::{
     thread,
 };
 
-use memory_core::{ConversationId, Message, NodeDraft, Store, Timestamp};
-use memory_store::{LogOptions, LogStore};
+use memory_core::{ConversationId, Event, Message, NodeDraft, NodeId, Store, Timestamp};
+use memory_store::{LogOptions, LogStore, SqueezeOptions, VacuumOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [path, conversation, threads] = arguments.as_slice() else {
-        return Err("usage: append_until_killed STORE CONVERSATION THREADS".into());
+    let (path, conversation, threads, work) = match arguments.as_slice() {
+        [path, conversation, threads] => (path, conversation, threads, None),
+        [path, conversation, threads, work] => (path, conversation, threads, Some(work.as_str())),
+        _ => return Err("usage: append_until_killed STORE CONVERSATION THREADS [WORK]".into()),
     };
-    let options = LogOptions::default().with_segment_bytes(64 << 10);
+    let mut options = LogOptions::default().with_segment_bytes(64 << 10);
+    if work == Some("checkpoint") {
+        // After every commit group.
+        options = options.with_checkpoint_bytes(1);
+    }
     let store = LogStore::open_with(path, options)?;
     let conversation = ConversationId::new(conversation)?;
     writeln!(stdout(), "open")?;
@@ -37,6 +45,31 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
             });
         }
+        if let Some(work) = work.filter(|work| *work != "checkpoint") {
+            while do_work(&store, &conversation, path, work).is_ok() {}
+        }
         Ok(())
     })
+}
+
+/// One round of work beside the writers.
+fn do_work(store: &LogStore, id: &ConversationId, path: &str, work: &str) -> Result<(), Box<dyn Error>> {
+    // Something that the next round can leave out, and sealed segments to find it in.
+    if pollster::block_on(store.conversation(id)).is_ok() {
+        let pins = [true, false].map(|pinned| Event::Pin { node: NodeId::FIRST, pinned });
+        pollster::block_on(store.record(id, pins.to_vec()))?;
+        pollster::block_on(store.seal())?;
+    }
+    let options = match work {
+        "vacuum" => VacuumOptions::default(),
+        "compress" => VacuumOptions::compress(SqueezeOptions::default().with_level(1)),
+        "expand" => VacuumOptions::expand(),
+        "backup" => {
+            store.backup(format!("{path}.backup"), &())?;
+            return Ok(());
+        }
+        other => return Err(format!("nobody knows how to {other}").into()),
+    };
+    store.vacuum(options, &())?;
+    Ok(())
 }

@@ -32,6 +32,9 @@ mod log;
 mod vector;
 
 pub use exchange::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub use log::fuzzing;
 pub use log::{
     BackupCheck, BackupReport, Checkup, ConversationLabel, Damage, Diagnosis, Finding, Lease, LogOptions, LogStore,
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,

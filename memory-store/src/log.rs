@@ -9,6 +9,9 @@ mod directory;
 mod doctor;
 mod failure;
 mod frame;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod horizon;
 mod keys;
 mod leaves;

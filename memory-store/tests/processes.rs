@@ -1,5 +1,5 @@
 //! Several processes and one store: killed or stopped in the middle of writing, and writing at once.
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use std::{
 };
 
 use memory_core::{ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, StoreError, Timestamp};
-use memory_store::{LogOptions, LogStore};
+use memory_store::{LogOptions, LogStore, check_backup, restore};
 
 /// Rounds of killing; `MEMORY_CRASH_ROUNDS` asks for more.
 const ROUNDS: u32 = 20;
@@ -25,7 +25,13 @@ fn appender() -> PathBuf {
 }
 
 fn start(store: &Path, threads: u32) -> Child {
+    start_with(store, threads, None)
+}
+
+/// A child that does other work as well while it appends.
+fn start_with(store: &Path, threads: u32, work: Option<&str>) -> Child {
     let arguments = [store.as_os_str(), "talk".as_ref(), threads.to_string().as_ref()].map(ToOwned::to_owned);
+    let arguments = arguments.into_iter().chain(work.map(Into::into));
     Command::new(appender()).args(arguments).stdout(Stdio::piped()).spawn().unwrap()
 }
 
@@ -41,14 +47,16 @@ fn acknowledged(mut output: impl Read) -> BTreeMap<NodeId, String> {
     whole.lines().filter(|text| *text != "open" && !text.is_empty()).map(line).collect()
 }
 
-#[test]
-fn lossless_when_the_process_is_killed_in_the_middle_of_writing() {
+/// Kills a child over and over, at one store. Each round it does the next of `works` beside appending.
+fn lossless_when_killed(works: &[Option<&str>]) {
     let rounds = env::var("MEMORY_CRASH_ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
-    let dir = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    let dir = outside.path().join("store");
+    let backup = outside.path().join("store.backup");
     let talk = ConversationId::new("talk").unwrap();
     let mut known: BTreeMap<NodeId, String> = BTreeMap::new();
-    for round in 0..rounds {
-        let mut child = start(dir.path(), 1 + round % 4);
+    for (round, work) in (0..rounds).zip(works.iter().cycle()) {
+        let mut child = start_with(&dir, 1 + round % 4, *work);
         let mut output = BufReader::new(child.stdout.take().unwrap());
         // The kill comes after a number of acknowledgements that differs from round to round; where in a
         // write it hits is left to chance.
@@ -69,7 +77,7 @@ fn lossless_when_the_process_is_killed_in_the_middle_of_writing() {
             assert!(known.insert(node, text).is_none(), "round {round}: node {node} was given out twice");
         }
 
-        let store = LogStore::open(dir.path()).unwrap();
+        let store = LogStore::open(&dir).unwrap();
         assert!(store.report().damage.is_empty(), "round {round}: {:?}", store.report().damage);
         let Some(last) = known.keys().next_back() else { continue };
         let all = NodeRange::new(NodeId::FIRST, NodeId::new(last.get() + 1_000).unwrap()).unwrap();
@@ -82,7 +90,27 @@ fn lossless_when_the_process_is_killed_in_the_middle_of_writing() {
         assert_eq!(verified.verified, nodes.len() as u64);
         // What was written but not acknowledged may be there; from now on it stays.
         known = nodes.into_iter().map(|node| (node.id, node.message.text())).collect();
+        // A backup is there once its manifest is, and is never half of one.
+        if backup.join("MANIFEST").exists() {
+            let check = check_backup(&backup, &()).unwrap();
+            assert_eq!(check.damaged, [], "round {round}");
+            let restored = outside.path().join(format!("restored-{round}"));
+            restore(&backup, &restored, &()).unwrap();
+            let restored = LogStore::open_read_only(&restored).unwrap();
+            assert!(pollster::block_on(restored.verify(None)).unwrap().is_whole(), "round {round}");
+        }
     }
+    assert!(!works.contains(&Some("backup")) || backup.join("MANIFEST").exists(), "no backup was ever finished");
+}
+
+#[test]
+fn lossless_when_the_process_is_killed_in_the_middle_of_writing() {
+    lossless_when_killed(&[None]);
+}
+
+#[test]
+fn lossless_when_the_process_is_killed_while_segments_checkpoints_and_backups_are_written() {
+    lossless_when_killed(&[Some("vacuum"), Some("compress"), Some("backup"), Some("checkpoint"), Some("expand")]);
 }
 
 /// Reads lines until one begins with this word.

@@ -37,7 +37,7 @@ enum Command {
     Test,
     /// Every check that must pass before a change lands.
     Ci(ci::Args),
-    /// `ci`, then the checks that need a tool installed.
+    /// `ci`, then the long tests and the checks that need a tool installed.
     Nightly,
     /// Check the layer rule, the manifests and the contents of the tree.
     Tidy,

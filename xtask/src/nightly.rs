@@ -1,4 +1,4 @@
-//! `ci`, then the checks that need a tool the build machine may lack.
+//! `ci`, then the long tests of the log, and the checks that need a tool the build machine may lack.
 
 use anyhow::Result;
 
@@ -13,10 +13,38 @@ const CARGO_DENY: &str = "cargo-deny@0.20.2";
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     ci::run(workspace, &ci::Args::all())?;
     let mut steps = Steps::start();
+    steps.run("log", || log(workspace))?;
+    steps.run("fuzz", || fuzz(workspace))?;
     steps.run("cargo-deny", || install_deny(workspace))?;
     steps.run("deny", || deny(workspace))?;
     println!("nightly: all well, {}", steps.summary());
     Ok(())
+}
+
+/// The tests of the log that take a bounded number of rounds in `ci`, with all of them.
+fn log(workspace: &Workspace) -> Result<()> {
+    const TESTS: [&str; 3] = ["processes", "soak", "fuzz_smoke"];
+    let whole = || {
+        Invocation::cargo(workspace, "log")
+            .env("MEMORY_CRASH_ROUNDS", "200")
+            .env("MEMORY_WRECK_ROUNDS", "10000")
+            .env("MEMORY_SOAK_SECONDS", "30")
+            .env("MEMORY_FUZZ_MUTATIONS", "5000")
+            .args(["test", "--locked", "-p", "memory-store"])
+    };
+    // The tests start these.
+    Invocation::cargo(workspace, "log").args(["build", "--locked", "-p", "memory-store", "--examples"]).run()?;
+    TESTS.iter().try_for_each(|test| whole().args(["--test", test]).run())?;
+    whole().args(["--lib", "--", "wrecked_at_random"]).run()
+}
+
+/// That the fuzz targets still build; to run one takes a nightly toolchain and cargo-fuzz.
+fn fuzz(workspace: &Workspace) -> Result<()> {
+    let target = workspace.root().join("target").join("fuzz");
+    Invocation::cargo(workspace, "fuzz")
+        .args(["check", "--locked", "--manifest-path", "memory-store/fuzz/Cargo.toml", "--target-dir"])
+        .args([target])
+        .run()
 }
 
 fn install_deny(workspace: &Workspace) -> Result<()> {

@@ -26,7 +26,8 @@ pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tall
     steps.run("build", || {
         Invocation::cargo(workspace, "build")
             .args(["build", "--workspace", "--locked"])
-            .args(["--lib", "--bins", "--tests"])
+            // Tests of several processes start the examples.
+            .args(["--lib", "--bins", "--tests", "--examples"])
             .run()
     })?;
     steps.run("model", || {

@@ -1,9 +1,9 @@
 //! Room on disk when sealed segments are compressed.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Result, ensure};
-use memory_store::{SqueezeOptions, squeeze};
+use memory_store::{SqueezeOptions, VacuumOptions};
 
 use super::{
     SIZES,
@@ -27,9 +27,10 @@ fn of_size(directory: &Path, count: usize, bytes: usize) -> Result<Figure> {
     fill(&mut ours, count, bytes)?;
     ours.settle()?;
     let path = ours.store().path().to_owned();
-    drop(ours);
     let records = record_bytes(&path.join("log"))?;
-    compress_sealed(&path)?;
+    let report = ours.store().vacuum(VacuumOptions::compress(SqueezeOptions::default()), &())?;
+    ensure!(report.replaced == report.segments && report.dropped == 0, "not all segments were compressed: {report:?}");
+    drop(ours);
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52 bytes")]
     let ratio = bytes_below(&path)? as f64 / records as f64;
     let ours = Ours::open(&path)?;
@@ -42,19 +43,6 @@ fn of_size(directory: &Path, count: usize, bytes: usize) -> Result<Figure> {
          records as they are encoded; the worse of two sizes, {bytes} B"
     );
     Ok(Figure::absolute("disk_compressed_vs_payload", &samples, note))
-}
-
-/// Puts compressed files in the place of all segments but the last, which is empty.
-fn compress_sealed(store: &Path) -> Result<()> {
-    let entries = fs::read_dir(store.join("log"))?.map(|entry| Ok(entry?.path()));
-    let mut segments = entries.collect::<Result<Vec<_>>>()?;
-    segments.sort();
-    segments.pop();
-    for segment in segments {
-        let file = squeeze(&fs::read(&segment)?, &SqueezeOptions::default())?;
-        fs::write(&segment, file)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

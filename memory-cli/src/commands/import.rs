@@ -157,8 +157,12 @@ pub(super) async fn import(
     let bar = output.bar("compacting");
     let mut notices = Vec::new();
     // The messages are in; summaries can be written later, by the next context at the latest.
-    if let Err(error) = conversation.compact(&bar).await {
-        notices.push(format!("not compacted: {error}"));
+    match conversation.compact(&bar).await {
+        Ok(report) if report.is_left_to_another => {
+            notices.push("not compacted: another process does background work on the store".to_owned());
+        }
+        Ok(_) => {}
+        Err(error) => notices.push(format!("not compacted: {error}")),
     }
     bar.finish();
     let compact = lap();

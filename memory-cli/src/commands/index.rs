@@ -1,6 +1,7 @@
 //! `memory index`: what recall has cached, up to the last message.
 
 use clap::Args as ClapArgs;
+use memory_core::Store;
 use serde_json::json;
 
 use super::resolve;
@@ -19,8 +20,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let runtime = open(&globals.config(Access::Write)?)?;
+    let runtime = open(&globals.config(Access::Existing)?)?;
     let ids = args.conversations.ids(&runtime.store).await?;
+    // Two of these would embed everything twice.
+    let _lease = Store::lease(&*runtime.store).await?;
     let output = globals.output;
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {

@@ -1,5 +1,5 @@
 //! Conversations that lost messages, before salvage and after, through the binary.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
+#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use std::process::Command;
 

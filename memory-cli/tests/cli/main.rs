@@ -3,9 +3,11 @@
 mod eval_data;
 mod exchange;
 mod lost;
+mod processes;
 mod proofs;
 mod rescue;
 mod support;
+mod vacuum;
 
 use std::fs;
 
@@ -198,20 +200,6 @@ fn a_store_where_nothing_can_be_written_is_a_clear_error() {
     let error = support::failure(support::memory().args(["--store", &nothing, "stats"]), 1);
     assert!(error.contains("nothing-here"), "{error}");
     assert!(!fs::exists(&nothing).unwrap(), "reading makes no store");
-}
-
-#[test]
-fn a_second_writer_is_told_who_holds_the_store() {
-    let store = Store::new();
-    let file = store.file("trip.jsonl", &support::messages(2));
-    store.succeed(&["import", "--format", "jsonl", &file]);
-    let held = memory_store::LogStore::open(store.path("store")).unwrap();
-    let error = store.fail(&["import", "--format", "jsonl", &file], 1);
-    let holder = format!("in use by process {}", std::process::id());
-    assert!(error.contains(&holder), "{error}");
-    store.succeed(&["stats"]);
-    drop(held);
-    store.succeed(&["import", "--format", "jsonl", &file]);
 }
 
 #[test]

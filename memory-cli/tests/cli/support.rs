@@ -61,7 +61,8 @@ impl Store {
         command
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    /// The binary on this store, with recall by words alone.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.hybrid(args);
         command.arg("--words-only");
         command

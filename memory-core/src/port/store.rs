@@ -139,6 +139,33 @@ impl Verification {
     }
 }
 
+/// The right to do background work on a store: compacting, building indexes, rewriting files. It ends with the
+/// value.
+pub struct Lease {
+    /// What the store ends the lease by, when it is dropped.
+    _held: Option<Box<dyn Send + Sync>>,
+}
+
+impl Lease {
+    /// A lease that nobody else could want.
+    #[must_use]
+    pub fn unshared() -> Self {
+        Self { _held: None }
+    }
+
+    /// A lease that ends when `held` is dropped.
+    #[must_use]
+    pub fn holding(held: impl Send + Sync + 'static) -> Self {
+        Self { _held: Some(Box::new(held)) }
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease").finish_non_exhaustive()
+    }
+}
+
 /// Keeps conversations: an append-only sequence of messages each, and the events beside them.
 ///
 /// Contract, which `testing::store_conformance` checks:
@@ -151,6 +178,7 @@ impl Verification {
 /// - Reads see everything that was acknowledged before they began, and give back exactly what was
 ///   appended.
 /// - Nothing is ever changed in place: a node's importance and pin are those of the latest event.
+/// - One process at a time has the lease for background work; within that process it is shared.
 pub trait Store: fmt::Debug + Send + Sync {
     /// Appends messages to a conversation, which it begins if need be. An empty batch writes nothing.
     fn append<'a>(
@@ -240,6 +268,16 @@ pub trait Store: fmt::Debug + Send + Sync {
         &'a self,
         conversation: Option<&'a ConversationId>,
     ) -> BoxFuture<'a, Result<Verification, StoreError>>;
+
+    /// The lease for background work, so that two processes do not pay for the same work. Nothing that must be done
+    /// now waits for it, and no data depends on it. A store that one process alone can open always grants it, and so
+    /// does one that takes no writes: nothing done there is kept.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`], at once, while another process has it.
+    fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        Box::pin(async { Ok(Lease::unshared()) })
+    }
 }
 
 /// Why a store could not do what it was asked.

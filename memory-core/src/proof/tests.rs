@@ -357,6 +357,9 @@ proptest! {
         let whole = if grown { history(5, 9).into() } else { Proof::from(proof_of(message, Timestamp::default(), 3, 6)) };
         let mut bytes = whole.to_json().to_string().into_bytes();
         for (at, byte, edit) in edits {
+            if bytes.is_empty() {
+                break;
+            }
             let at = at.index(bytes.len());
             match edit {
                 0 => bytes[at] = byte,

@@ -103,6 +103,7 @@ pub async fn store_conformance(store: &dyn Store) {
     summaries_are_checked_and_idempotent(store).await;
     roots_are_those_of_the_leaves(store).await;
     given_salts_give_the_same_root_in_every_store(store).await;
+    the_lease_is_shared_within_a_process_and_ends_with_its_values(store).await;
 }
 
 async fn an_empty_store_knows_nothing(store: &dyn Store) {
@@ -296,4 +297,15 @@ mod tests {
     fn the_store_that_forgets_conforms() {
         pollster::block_on(store_conformance(&MemoryStore::default()));
     }
+}
+
+async fn the_lease_is_shared_within_a_process_and_ends_with_its_values(store: &dyn Store) {
+    let first = store.lease().await.unwrap();
+    let second = store.lease().await.unwrap();
+    drop(first);
+    let leased = id("leased");
+    store.append(&leased, vec![draft("under the lease", 0)]).await.unwrap();
+    drop(second);
+    drop(store.lease().await.unwrap());
+    assert_eq!(store.conversation(&leased).await.unwrap().nodes, 1, "appends do not ask for the lease");
 }

@@ -2,12 +2,15 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use crate::{
-    Appended, BoxFuture, ConversationId, ConversationState, Event, MerkleFrontier, MessageKey, Node, NodeDraft, NodeId,
-    NodeOutline, NodeProof, NodeRange, Recorded, Role, Salt, Store, StoreError, Summary, SummaryId, Timestamp,
+    Appended, BoxFuture, ConversationId, ConversationState, Event, Lease, MerkleFrontier, MessageKey, Node, NodeDraft,
+    NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Role, Salt, Store, StoreError, Summary, SummaryId, Timestamp,
     Verification, VerifiedConversation, canonical_bytes, leaf_hash, plan::check_summary,
 };
 
@@ -15,6 +18,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     conversations: Mutex<BTreeMap<ConversationId, Conversation>>,
+    is_leased_away: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -188,6 +192,11 @@ impl MemoryStore {
         }
     }
 
+    /// From now on refuses the lease, as while another process has it, or grants it again.
+    pub fn lease_away(&self, away: bool) {
+        self.is_leased_away.store(away, Ordering::Relaxed);
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ConversationId, Conversation>> {
         self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -315,5 +324,13 @@ impl Store for MemoryStore {
             };
             Ok(Verification::of(verified, Vec::new()))
         })
+    }
+
+    fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        let lease = match self.is_leased_away.load(Ordering::Relaxed) {
+            true => Err(StoreError::Locked { path: "memory".into(), pid: 1, host: "elsewhere".to_owned() }),
+            false => Ok(Lease::unshared()),
+        };
+        Box::pin(async { lease })
     }
 }

@@ -28,7 +28,7 @@ pub(crate) async fn assemble(
 ) -> Result<Context, MemoryError> {
     // What is due by the thresholds is best effort: without it the context is coarser or errs below.
     let (snapshot, notices) = match hierarchical::compact(parts, conversation, &()).await {
-        Ok((_, snapshot)) => (snapshot, Vec::new()),
+        Ok((report, snapshot)) => (snapshot, report.is_left_to_another.then(left_to_another).into_iter().collect()),
         Err(error) => (Snapshot::read(parts, conversation).await?, vec![failed(&error)]),
     };
     let redactor = hierarchical::redactor(parts, conversation, &snapshot).await?;
@@ -362,6 +362,11 @@ impl Assembly<'_> {
 
 fn failed(error: &MemoryError) -> String {
     format!("compaction failed, the history is shown as it stands: {error}")
+}
+
+fn left_to_another() -> String {
+    "another process does background work on the store: compaction is left to it, the history is shown as it stands"
+        .to_owned()
 }
 
 fn push_line(text: &mut String, line: &str) {

@@ -21,6 +21,8 @@ pub struct CompactionReport {
     pub tokens_before: u32,
     /// Tokens of the coarsest view after.
     pub tokens_after: u32,
+    /// Something was due and was left undone, since another process has the store's lease for background work.
+    pub is_left_to_another: bool,
 }
 
 /// What is known of a conversation for planning.
@@ -83,19 +85,36 @@ impl Snapshot {
 
 /// Does whatever compaction the thresholds ask for; gives the conversation as it is then.
 ///
-/// What would not lower the token count is not recorded: it is left for later, when more messages have come.
+/// What would not lower the token count is not recorded: it is left for later, when more messages have come. What is
+/// due while another process does background work is left too, so that no summary is paid for twice.
 pub(crate) async fn compact(
     parts: &Parts,
     conversation: &ConversationId,
     progress: &dyn Progress,
 ) -> Result<(CompactionReport, Snapshot), MemoryError> {
     let mut manager = Manager::begin(parts, conversation).await?;
-    let total = manager.ahead.nodes.len() as u64;
     let next = |tree: &Tree<'_>| {
         let mut plan = plan_compaction(tree, &parts.thresholds);
         plan.summarize.truncate(STEP);
         plan
     };
+    if !manager.may_help(next) {
+        return manager.finish().await;
+    }
+    let _lease = match parts.store.lease().await {
+        Ok(lease) => lease,
+        Err(StoreError::Locked { pid, host, .. }) => {
+            tracing::debug!(%conversation, pid, host, "compaction is left to another process");
+            manager.report.is_left_to_another = true;
+            return manager.finish().await;
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if !manager.is_up_to_date().await? {
+        // Whoever had the lease before has done some of it.
+        manager = Manager::begin(parts, conversation).await?;
+    }
+    let total = manager.ahead.nodes.len() as u64;
     loop {
         let full: u64 = manager.ahead.tree().full().iter().map(|run| run.count()).sum();
         progress.report(total - full, total);
@@ -136,9 +155,15 @@ impl<'a> Manager<'a> {
         let ahead = Snapshot::read(parts, conversation).await?;
         let redactor = redactor(parts, conversation, &ahead).await?;
         let tokens = ahead.coarsest(parts);
-        let report = CompactionReport { summaries: 0, tokens_before: tokens, tokens_after: tokens };
+        let report = CompactionReport { tokens_before: tokens, tokens_after: tokens, ..CompactionReport::default() };
         let recorded = ahead.next_summary();
         Ok(Self { parts, conversation, ahead, recorded, pending: Vec::new(), redactor, report })
+    }
+
+    /// Whether nobody has recorded summaries since.
+    async fn is_up_to_date(&self) -> Result<bool, MemoryError> {
+        let state = self.parts.store.conversation(self.conversation).await?;
+        Ok(state.summaries == self.recorded as u64)
     }
 
     /// Performs the next plan; `false` when there is none, or none that could help.
@@ -229,7 +254,7 @@ impl<'a> Manager<'a> {
     }
 
     async fn finish(mut self) -> Result<(CompactionReport, Snapshot), MemoryError> {
-        let CompactionReport { summaries, tokens_before, tokens_after } = self.report;
+        let CompactionReport { summaries, tokens_before, tokens_after, .. } = self.report;
         if !self.pending.is_empty() {
             let after = self.ahead.coarsest(self.parts);
             self.announce_failure(&MemoryError::NoProgress { before: tokens_after, after }).await;

@@ -1,15 +1,18 @@
 //! When summaries are written, what is recorded of them, and what happens when a strategy misbehaves.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use memory_core::{
     BoxFuture, Event, Hash, ImportanceScorer, Level, Message, NodeDraft, NodeId, NodeRange, Role, ScoreError, ScoreJob,
-    Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, SummaryMetadata, Timestamp, WrittenBy,
-    WrittenSummary,
+    Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, SummaryMetadata, Timestamp, TokenCounter,
+    WrittenBy, WrittenSummary,
     plan::{Thresholds, ViewPolicy},
-    testing::MemoryStore,
+    testing::{MemoryStore, WordCounter},
 };
-use memory_hooks::{CompactionReport, ContextOptions, MemoryError};
+use memory_hooks::{CompactionReport, ContextOptions, Conversation, MemoryError};
 use pollster::block_on;
 use proptest::prelude::*;
 
@@ -185,6 +188,72 @@ fn a_failed_compaction_that_was_needed_is_the_error() {
     world.say(chat(40));
     let error = block_on(world.talk.context("topic7", &ContextOptions::tokens(400))).unwrap_err();
     assert!(matches!(error, MemoryError::Summarize(_)), "{error}");
+}
+
+#[test]
+fn compaction_is_left_to_the_process_that_has_the_lease() {
+    let summarizer = Scripted::new(Manner::Good);
+    let world = world_of(&summarizer);
+    world.say(chat(20));
+    world.store.lease_away(true);
+    assert!(!compact(&world).unwrap().is_left_to_another, "nothing was due");
+    world.say(chat(40));
+    let report = compact(&world).unwrap();
+    assert_eq!((report.summaries, report.tokens_before), (0, report.tokens_after));
+    assert!(report.is_left_to_another);
+    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(4_000))).unwrap();
+    assert_eq!(covered(&context), (1..=60).collect::<Vec<_>>());
+    assert!(context.notices.iter().any(|notice| notice.contains("another process")), "{:?}", context.notices);
+    assert_eq!(summarizer.calls(), 0, "nothing is paid for twice");
+    assert!(world.failed.lock().unwrap().is_empty(), "no failure");
+
+    world.store.lease_away(false);
+    let report = compact(&world).unwrap();
+    assert!(report.summaries > 0 && !report.is_left_to_another, "{report:?}");
+}
+
+/// Has another process compact the conversation right when the first summaries are estimated.
+#[derive(Debug)]
+struct Interloper {
+    other: Conversation,
+    is_done: AtomicBool,
+}
+
+impl TokenCounter for Interloper {
+    fn name(&self) -> &'static str {
+        "interloper"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        if text == "(kept out of summaries)" && !self.is_done.swap(true, Ordering::Relaxed) {
+            assert!(block_on(self.other.compact(&())).unwrap().summaries > 0);
+        }
+        WordCounter.count(text)
+    }
+}
+
+#[test]
+fn what_another_process_compacted_meanwhile_is_not_paid_for_again() {
+    let other = World::new();
+    other.say([Message::user("PIN 4471").kept_out_of_summaries()]);
+    other.say(chat(60));
+    let summarizer = Scripted::new(Manner::Good);
+    let (paid, counter) = (Arc::clone(&summarizer), Interloper { other: other.talk.clone(), is_done: false.into() });
+    let world =
+        World::over(Arc::clone(&other.store), |builder, _| builder.summarizer(paid).token_counter(Arc::new(counter)));
+    let report = compact(&world).unwrap();
+    assert_eq!((report.summaries, summarizer.calls()), (0, 0));
+    assert_eq!(world.compacted.lock().unwrap().len() + other.compacted.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn a_view_is_made_to_fit_whoever_has_the_lease() {
+    let world = World::new();
+    world.store.lease_away(true);
+    world.say(chat(60));
+    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(400))).unwrap();
+    assert_eq!(covered(&context), (1..=60).collect::<Vec<_>>());
+    assert!(context.tokens <= 400 && !world.summaries().is_empty());
 }
 
 #[test]

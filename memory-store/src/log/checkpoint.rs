@@ -14,7 +14,7 @@ use self::{
 use super::{
     directory::Directory,
     frame::FRAME_HEADER,
-    keys::Kept,
+    keys::{self, Kept},
     media::{Access, Media, MediaFile, read_from},
     recovery::open_segment,
     segment::{SEGMENT_HEADER, Segment},
@@ -29,23 +29,23 @@ const FORMAT: u32 = 1;
 /// Bytes in front of the body: magic, format, store, and the body's length. The keys come behind the body.
 const KEYS_BEHIND: usize = 32;
 
-/// A checkpoint is due when so many keys are in memory alone.
-const MOST_RECENT_KEYS: usize = 1 << 16;
-
 /// Reads the checkpoint of a store, if it fits the segments that there are.
 pub(crate) fn load(media: &dyn Media, directory: &Directory, numbers: &[u32]) -> Option<State> {
     let path = directory.cache().join(FILE);
     let file = media.open(&path, Access::Read).ok()?;
     let state = read(media, directory, &*file, numbers);
     if state.is_none() {
-        tracing::warn!(path = %path.display(), "the checkpoint does not fit the log; it is read from its beginning");
+        tracing::info!(path = %path.display(), "the checkpoint does not fit the log; it is read from its beginning");
     }
     state
 }
 
 fn read(media: &dyn Media, directory: &Directory, file: &dyn MediaFile, numbers: &[u32]) -> Option<State> {
-    let bytes = read_from(file, 0).ok()?;
-    let (content, crc) = bytes.split_last_chunk::<4>()?;
+    let kept: Kept = match file.map().ok()? {
+        Some(map) => Arc::new(map),
+        None => Arc::new(read_from(file, 0).ok()?),
+    };
+    let (content, crc) = (*kept).as_ref().split_last_chunk::<4>()?;
     if crc32c::crc32c(content) != u32::from_le_bytes(*crc) {
         return None;
     }
@@ -89,12 +89,7 @@ fn read(media: &dyn Media, directory: &Directory, file: &dyn MediaFile, numbers:
     }
     state.segments = Arc::new(segments);
     let place = KEYS_BEHIND + body..content.len();
-    let keys: Kept = match file.map() {
-        _ if place.is_empty() => Arc::new([]),
-        Ok(Some(map)) if map.starts_with(content) => Arc::new(map),
-        Ok(_) | Err(_) => Arc::new(content.to_vec()),
-    };
-    body::decode(&mut fields, &mut state, &keys, place)?;
+    body::decode(&mut fields, &mut state, &kept, place)?;
     Some(state)
 }
 
@@ -158,37 +153,54 @@ pub(crate) fn write_now(shared: &Shared) {
     }
 }
 
+/// A checkpoint is due when more keys than that are in memory alone.
+const MANY_KEYS: u64 = 1 << 16;
+
+/// When a checkpoint is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// Between two commit groups. A checkpoint holds all nodes: it is written so rarely that it costs next to
+    /// nothing beside what was appended since the last one.
+    Between,
+    /// When the store is closed, so that it is opened fast.
+    Close,
+}
+
 /// Writes checkpoints as the log grows.
 #[derive(Debug)]
 pub(crate) struct Checkpointer {
     /// Whose temporary file it is.
     name: u64,
-    /// Where the last checkpoint ends.
+    /// Where the last checkpoint ends, and how long it is.
     last: Location,
-    /// Bytes of the log after which another is due: as many as the last one had, so that writing them costs no
-    /// more than writing the log.
-    every: u64,
+    bytes: u64,
     least: u64,
 }
 
 impl Checkpointer {
     /// `last` is where the checkpoint that was read ends; another is due after `least` bytes of the log or more.
     pub(crate) fn new(name: u64, last: Location, least: u64) -> Self {
-        Self { name, last, every: least, least }
+        Self { name, last, bytes: 0, least }
     }
 
     /// Whether so much was written since the last checkpoint that another pays.
-    pub(crate) fn is_due(&self, shared: &Shared) -> bool {
+    pub(crate) fn is_due(&self, shared: &Shared, moment: Moment) -> bool {
+        let enough = match moment {
+            Moment::Between => self.least.saturating_mul(64).max(self.bytes.saturating_mul(8)),
+            Moment::Close => self.least.max(self.bytes / 4),
+        };
         let state = shared.state();
         if !state.damage.is_empty() {
             return false;
         }
         let since = bytes_between(&state.segments, self.last, state.cursor.end);
-        since >= self.every || since > 0 && state.conversations().any(|one| one.keys.recent() > MOST_RECENT_KEYS)
+        // Keys are in memory until a checkpoint holds them.
+        let many_keys = MANY_KEYS.max(self.bytes / (4 * keys::ENTRY as u64));
+        since >= enough || since > 0 && state.recent_keys > many_keys
     }
 
-    pub(crate) fn write_if_due(&mut self, shared: &Shared) {
-        if self.is_due(shared) {
+    pub(crate) fn write_if_due(&mut self, shared: &Shared, moment: Moment) {
+        if self.is_due(shared, moment) {
             self.write(shared);
         }
     }
@@ -201,7 +213,7 @@ impl Checkpointer {
         };
         self.last = end;
         let Some((bytes, ranges)) = encoded else { return };
-        self.every = self.least.max(bytes.len() as u64);
+        self.bytes = bytes.len() as u64;
         let dir = shared.directory.cache();
         if let Err(error) = self.put(&*shared.media, &dir, &bytes) {
             tracing::warn!(path = %dir.join(FILE).display(), %error, "no checkpoint was written");

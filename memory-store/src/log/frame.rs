@@ -150,7 +150,10 @@ impl FrameHeader {
         if (format, is_known, flags) != (FRAME_FORMAT, true, 0) {
             return bad("a frame has a format, type or flags that this version does not know");
         }
-        match behind.get(..header.payload as usize) {
+        let payload = behind.get(..header.payload as usize);
+        #[cfg(any(test, feature = "fuzzing"))]
+        super::fuzzing::scanned(payload.map_or(0, <[u8]>::len));
+        match payload {
             None => bad("a frame is cut short"),
             Some(payload) if crc32c::crc32c(payload) != payload_crc => bad("the checksum of a payload does not match"),
             Some(payload) => Ok((header, payload)),
@@ -160,7 +163,10 @@ impl FrameHeader {
     /// The first place at or behind `from` where a frame may begin.
     pub(crate) fn next_magic(bytes: &[u8], from: usize) -> Option<usize> {
         let rest = bytes.get(from..)?;
-        rest.windows(MAGIC.len()).position(|window| window == MAGIC).map(|found| from + found)
+        let found = rest.windows(MAGIC.len()).position(|window| window == MAGIC);
+        #[cfg(any(test, feature = "fuzzing"))]
+        super::fuzzing::scanned(found.unwrap_or(rest.len()) + FRAME_HEADER);
+        found.map(|found| from + found)
     }
 }
 

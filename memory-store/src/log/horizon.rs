@@ -45,6 +45,12 @@ impl Durable {
     pub(crate) fn position(end: Location) -> u64 {
         u64::from(end.segment) << 32 | u64::from(end.offset)
     }
+
+    /// The place that a position stands for.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+    pub(crate) fn place(position: u64) -> Location {
+        Location { segment: (position >> 32) as u32, offset: position as u32 }
+    }
 }
 
 /// The store's file `HORIZON`.
@@ -92,9 +98,7 @@ impl Horizon {
             let (generation, position) = (self.words.load(word::GENERATION), self.words.load(word::DURABLE));
             if self.words.load(word::CHECK) == self.check(generation, position) && self.words.load(word::MAGIC) == MAGIC
             {
-                #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
-                let end = Location { segment: (position >> 32) as u32, offset: position as u32 };
-                return Some(Durable { generation, end });
+                return Some(Durable { generation, end: Durable::place(position) });
             }
             std::hint::spin_loop();
         }

@@ -83,7 +83,8 @@ impl Keys {
     }
 
     /// How many are not in the checkpoint.
-    pub(crate) fn recent(&self) -> usize {
+    #[cfg(test)]
+    fn recent(&self) -> usize {
         self.recent.len() + self.collided.len()
     }
 

@@ -135,6 +135,10 @@ impl Nodes {
         self.chunks.iter().flatten()
     }
 
+    pub(super) fn slots_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
+        self.chunks.iter_mut().flatten()
+    }
+
     fn slot(&self, index: usize) -> Option<&Slot> {
         self.chunks.get(index / CHUNK)?.get(index % CHUNK)
     }

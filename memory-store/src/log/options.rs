@@ -26,9 +26,9 @@ impl LogOptions {
         Self { queue_bytes: bytes, ..self }
     }
 
-    /// How many bytes of the log may stand behind its checkpoint before the next one is written. Fewer make
-    /// opening faster, more make writing cheaper; a checkpoint is never written before the log has grown by as
-    /// much as the last one was long.
+    /// How many bytes of the log may stand behind its checkpoint when the store is closed. While it is written to,
+    /// 64 times as many may, or more where a checkpoint is long: it holds every node, and is to cost next to
+    /// nothing beside appending. Fewer make opening faster, after a crash too, more make writing cheaper.
     #[must_use]
     pub fn with_checkpoint_bytes(self, bytes: u64) -> Self {
         Self { checkpoint_bytes: bytes, ..self }

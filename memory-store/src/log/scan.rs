@@ -43,6 +43,10 @@ pub(crate) struct Scan<'a> {
     end: u32,
     /// The highest durable offset that a good frame named so far.
     durable: u32,
+    /// The highest that a good frame names from the first bad place on, once that was looked for.
+    ahead: Option<u32>,
+    /// Where the zeros at the end begin, once that was looked for.
+    used: Option<usize>,
 }
 
 impl<'a> Scan<'a> {
@@ -54,7 +58,7 @@ impl<'a> Scan<'a> {
 
     /// `bytes` is what of the segment stands at `base` and behind; a frame begins there.
     pub(crate) fn behind(bytes: &'a [u8], base: u32, store: StoreId, segment: u32, sealed: bool) -> Self {
-        Self { bytes, base, store, segment, sealed, at: 0, end: base, durable: base }
+        Self { bytes, base, store, segment, sealed, at: 0, end: base, durable: base, ahead: None, used: None }
     }
 
     /// The same scan, where everything before `durable` is known to have been on disk.
@@ -96,21 +100,33 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether what stands at `at` is known to have been on disk: a good frame at or behind `from` says so.
-    fn is_proven(&self, at: usize, mut from: usize) -> bool {
+    ///
+    /// What is ahead is looked for once: later calls are for places further on, and frames between the first place and
+    /// theirs were taken in since, with what they say.
+    fn is_proven(&mut self, at: usize, from: usize) -> bool {
         if self.durable > self.offset(at) {
             return true;
         }
+        let ahead = match self.ahead {
+            Some(ahead) => ahead,
+            None => self.highest_ahead(from),
+        };
+        self.ahead = Some(ahead);
+        ahead > self.offset(at)
+    }
+
+    /// The highest durable offset that a good frame at or behind `from` names; 0 when there is none.
+    fn highest_ahead(&self, mut from: usize) -> u32 {
+        let mut highest = 0;
         while let Some((next, header)) = self.next_good(from) {
-            if header.durable > self.offset(at) {
-                return true;
-            }
+            highest = highest.max(header.durable);
             from = next.saturating_add(header.frame_bytes());
         }
-        false
+        highest
     }
 
     fn bad(&mut self, at: usize, bad: BadFrame) -> Option<Found<'a>> {
-        let used = self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let used = *self.used.get_or_insert_with(|| used(self.bytes));
         if used <= at && !self.sealed && self.durable <= self.offset(at) {
             self.at = self.bytes.len();
             return None;
@@ -149,6 +165,11 @@ impl<'a> Iterator for Scan<'a> {
             Err(bad) => self.bad(at, bad),
         }
     }
+}
+
+/// Bytes up to the last that is not zero.
+fn used(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
 }
 
 /// Segments are far smaller than 4 GiB; a larger file is no segment, and its far end reads as damage.
@@ -236,5 +257,21 @@ mod tests {
         bytes[starts[1]] ^= 1;
         let hurt = (offset(starts[1]), offset(starts[2]));
         assert_eq!(outcome(&bytes, true), (1, vec![hurt], None, offset(starts[2])));
+    }
+
+    #[test]
+    fn a_scan_of_a_much_damaged_segment_looks_at_each_byte_a_few_times() {
+        const FRAMES: usize = 600;
+        // Only the last frame tells that all before it was on disk, and every second one is damaged.
+        let mut durable = [0; FRAMES];
+        durable[FRAMES - 1] = FRAMES - 1;
+        let (mut bytes, starts) = segment(&durable);
+        starts[1..FRAMES - 1].iter().step_by(2).for_each(|start| bytes[start + 20] ^= 1);
+        bytes.resize(bytes.len() + 100_000, 0);
+        let _: u64 = crate::log::fuzzing::take_scanned();
+        let (frames, damage, torn, _) = outcome(&bytes, false);
+        let scanned = crate::log::fuzzing::take_scanned();
+        assert_eq!((frames, damage.len(), torn), (FRAMES.div_ceil(2) + 1, FRAMES / 2 - 1, None));
+        assert!(scanned < 10 * bytes.len() as u64, "{scanned} of {}", bytes.len());
     }
 }

@@ -156,7 +156,7 @@ impl Segment {
             let rest = map.get(offset as usize..).unwrap_or_default();
             return Ok(rest.get(..length).unwrap_or(rest));
         }
-        scratch.resize(length, 0);
+        scratch.resize(self.at_most(offset, length)?, 0);
         let read = match (&self.encoding, self.map.as_deref()) {
             (Encoding::Plain, _) => self.file.read_at(scratch, u64::from(offset))?,
             (Encoding::Squeezed(squeezed), Some(map)) => squeezed.read_at(&**map, offset, scratch)?,
@@ -165,6 +165,21 @@ impl Segment {
         };
         scratch.truncate(read);
         Ok(scratch)
+    }
+
+    /// `length`, or as much as there is behind `offset` where that is less: a damaged length asks for anything.
+    fn at_most(&self, offset: u32, length: usize) -> io::Result<usize> {
+        const WORTH_ASKING: usize = 1 << 20;
+        if length <= WORTH_ASKING {
+            return Ok(length);
+        }
+        let end = match &self.encoding {
+            Encoding::Plain => self.file.size()?,
+            Encoding::Squeezed(squeezed) => u64::from(squeezed.len()),
+            Encoding::Unreadable(_) => 0,
+        };
+        let left = end.saturating_sub(u64::from(offset));
+        Ok(usize::try_from(left).map_or(length, |left| left.min(length)))
     }
 
     /// All that stands at `offset` and behind, by plain reads: a sector that cannot be read is an error here, and not

@@ -102,9 +102,9 @@ impl Shared {
         self.following.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes how far the state reaches.
+    /// Notes how far the log was on disk. It never was less far: what is missing since is damage, and stays known.
     pub(crate) fn note_position(&self, end: Location) {
-        self.position.store(Durable::position(end), Ordering::Release);
+        self.position.fetch_max(Durable::position(end), Ordering::AcqRel);
     }
 
     /// Takes in what other processes have made durable since.
@@ -126,6 +126,9 @@ impl Shared {
         if durable.generation != self.generation() {
             return self.reload(durable);
         }
+        if Durable::position(durable.end) <= self.position.load(Ordering::Acquire) {
+            return Ok(());
+        }
         loop {
             let (segment, end) = {
                 let state = self.state();
@@ -145,7 +148,7 @@ impl Shared {
             }
             self.enter(end.segment.saturating_add(1), durable.end)?;
         }
-        self.note_position(self.state().cursor.end);
+        self.note_position(durable.end);
         Ok(())
     }
 
@@ -185,10 +188,12 @@ impl Shared {
         Ok(Durable { generation: self.generation(), end: self.state().cursor.end })
     }
 
-    /// Tells every process how far the log is on disk. The caller holds the write lock.
+    /// Tells every process how far the log is on disk. The caller holds the write lock. What was on disk and is missing
+    /// stays known, so that whoever opens the store next hears of it, too.
     pub(crate) fn tell(&self, durable: Durable) {
         self.note_position(durable.end);
-        self.horizon.iter().for_each(|horizon| horizon.publish(durable));
+        let end = Durable::place(self.position.load(Ordering::Acquire));
+        self.horizon.iter().for_each(|horizon| horizon.publish(Durable { end, ..durable }));
     }
 
     /// Reads everything anew, since segments were replaced.
@@ -198,7 +203,7 @@ impl Shared {
         *self.state_mut() = state;
         self.summaries.clear();
         self.generation.store(durable.generation, Ordering::Release);
-        self.note_position(end);
+        self.note_position(end.max(durable.end));
         Ok(())
     }
 

@@ -128,6 +128,8 @@ pub(crate) struct State {
     lost_opening: Option<Damage>,
     /// How many nodes were lost so far, of all conversations.
     lost: u64,
+    /// How many keys are in memory alone, more or less.
+    pub(crate) recent_keys: u64,
 }
 
 impl State {
@@ -142,6 +144,7 @@ impl State {
             damage: Vec::new(),
             lost_opening: None,
             lost: 0,
+            recent_keys: 0,
         }
     }
 
@@ -168,6 +171,7 @@ impl State {
 
     /// Leaves to `kept` the keys that it holds in these places.
     pub(super) fn settle_keys(&mut self, kept: &Kept, ranges: impl IntoIterator<Item = (u64, Range<usize>, u64)>) {
+        self.recent_keys = 0;
         for (number, range, nodes) in ranges {
             if let Some(conversation) = self.conversations.get_mut(&number) {
                 conversation.keys.settle(Arc::clone(kept), range, nodes);
@@ -221,6 +225,8 @@ impl State {
             (std::cmp::Ordering::Equal, _) => {}
         }
         self.lost += lost;
+        let keys = changes.iter().filter(|change| matches!(change, Change::Node { key: Some(_), .. })).count();
+        self.recent_keys += keys as u64;
         changes.into_iter().try_for_each(|change| conversation.apply(change))
     }
 

@@ -3,14 +3,14 @@
 use std::{
     future::poll_fn,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError, Weak},
     thread::{self, JoinHandle},
 };
 
 use futures_channel::oneshot;
 use memory_core::{
-    Appended, BoxFuture, ConversationId, ConversationState, Event, MessageKey, Node, NodeDraft, NodeId, NodeOutline,
-    NodeProof, NodeRange, Recorded, Salt, Store, StoreError, Summary, Verification,
+    Appended, BoxFuture, ConversationId, ConversationState, Event, Lease, MessageKey, Node, NodeDraft, NodeId,
+    NodeOutline, NodeProof, NodeRange, Recorded, Salt, Store, StoreError, Summary, Verification,
 };
 
 use super::{
@@ -20,6 +20,7 @@ use super::{
     failure::fill_random,
     horizon::Horizon,
     leaves::Leaves,
+    lock,
     media::{Access, Disk, Media},
     options::LogOptions,
     prepared::{Buffers, Prepared},
@@ -52,6 +53,8 @@ pub struct LogStore {
     /// The writer thread of a store that was opened for writing.
     writer: Option<JoinHandle<()>>,
     may_write: bool,
+    /// The lease that this opening has, while it has one.
+    lease: Mutex<Weak<lock::Lease>>,
 }
 
 impl LogStore {
@@ -96,7 +99,7 @@ impl LogStore {
         };
         let report = report(&recovered, false);
         let shared = Shared::new(directory, media, 0, horizon, recovered, generation);
-        Ok(Self { shared: Arc::new(shared), report, writer: None, may_write: false })
+        Ok(Self { shared: Arc::new(shared), report, writer: None, may_write: false, lease: Mutex::default() })
     }
 
     pub(crate) fn open_on(media: Arc<dyn Media>, path: &Path, options: LogOptions) -> Result<Self, StoreError> {
@@ -118,7 +121,7 @@ impl LogStore {
             path: path.to_owned(),
             source,
         })?;
-        Ok(Self { shared, report, writer: Some(thread), may_write: true })
+        Ok(Self { shared, report, writer: Some(thread), may_write: true, lease: Mutex::default() })
     }
 
     /// What opening it found.
@@ -367,6 +370,21 @@ impl Store for LogStore {
             spawned.map_err(|source| StoreError::Io { action: "verify", path: self.path().to_owned(), source })?;
             let panicked = || StoreError::Backend { backend: "verification", source: "its thread panicked".into() };
             answer.await.unwrap_or_else(|_| Err(panicked()))
+        })
+    }
+
+    fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        Box::pin(async move {
+            if !self.may_write() {
+                return Ok(Lease::unshared());
+            }
+            let mut held = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
+            let lease = match held.upgrade() {
+                Some(lease) => lease,
+                None => Arc::new(self.lease()?),
+            };
+            *held = Arc::downgrade(&lease);
+            Ok(Lease::holding(lease))
         })
     }
 }

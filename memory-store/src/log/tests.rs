@@ -10,6 +10,7 @@ mod salvage;
 mod sample;
 mod vacuum;
 mod wreck;
+mod wrecked_at_random;
 
 use super::{
     frame::{FRAME_HEADER, FrameHeader, Payload, Place, StoreId, finish_record, records},

@@ -101,7 +101,8 @@ impl LogStore {
     }
 
     /// Takes the lease for background work, which one process at a time holds: compaction, building indexes,
-    /// vacuum. It ends with the value, and with the process.
+    /// vacuum. It ends with the value, and with the process. It is for this call alone;
+    /// [`Store::lease`](memory_core::Store::lease) shares one within the process.
     ///
     /// # Errors
     /// [`StoreError::Locked`] with the name of the process that has it.

@@ -16,7 +16,7 @@ use self::request::{Answer, answer};
 pub(crate) use self::request::{Reply, Request};
 use super::{
     batch::{Pending, PlannedFrame},
-    checkpoint::Checkpointer,
+    checkpoint::{Checkpointer, Moment},
     failure::{Failure, fill_random, repeated},
     frame::{FRAME_HEADER, FrameHeader, FrameKind},
     horizon::{Durable, Horizon},
@@ -128,7 +128,7 @@ impl Writer {
             state.damage.iter().any(|damage| damage.path == *self.tail.segment.path())
         };
         let is_short = self.tail.allocated <= u64::from(self.tail.end);
-        if self.poisoned.is_some() || is_damaged || is_short && !self.checkpointer.is_due(&self.shared) {
+        if self.poisoned.is_some() || is_damaged || is_short && !self.checkpointer.is_due(&self.shared, Moment::Close) {
             return;
         }
         // Not worth waiting for long: somebody who drops a store waits for it.
@@ -140,7 +140,7 @@ impl Writer {
             tracing::debug!(why = failure.why(), "zeros stay behind the log");
         }
         self.lock.release();
-        self.checkpointer.write_if_due(&self.shared);
+        self.checkpointer.write_if_due(&self.shared, Moment::Close);
     }
 
     fn serve(&mut self, requests: VecDeque<Request>) {
@@ -160,7 +160,7 @@ impl Writer {
         self.lock.release();
         self.give_way(wanted);
         if self.poisoned.is_none() {
-            self.checkpointer.write_if_due(&self.shared);
+            self.checkpointer.write_if_due(&self.shared, Moment::Between);
         }
     }
 

@@ -11,7 +11,7 @@ use memory_core::{
 };
 
 use super::{
-    file::{Saved, VectorFile, Vectors},
+    file::{VectorFile, Vectors},
     kernel::dot,
 };
 use crate::{LogStore, log::Leaves};
@@ -53,12 +53,11 @@ pub struct ExactIndex {
 /// A conversation's vectors, from when they are asked for first.
 type Entry = OnceLock<RwLock<Held>>;
 
-/// What is in memory of a conversation, and how much of it is on disk.
+/// What is in memory of a conversation, and where it is on disk.
 #[derive(Debug, Default)]
 struct Held {
     vectors: Vectors,
     file: Option<VectorFile>,
-    saved: Saved,
 }
 
 impl ExactIndex {
@@ -81,7 +80,10 @@ impl ExactIndex {
     }
 
     /// An index with its files in `dir`, bound to no log: whoever opens it sees to it that the nodes are the
-    /// same. The directory is made when there is something to put in it. One process at a time may flush to it.
+    /// same. The directory is made when there is something to put in it.
+    ///
+    /// Several processes may flush to it: they take turns, and each block is written behind what is there already. Who
+    /// does not get its turn for long keeps its vectors in memory until the next flush.
     #[must_use]
     pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
         Self { writes: true, ..Self::open_read_only(dir, model, dimensions) }
@@ -102,7 +104,6 @@ impl ExactIndex {
     pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
         self.writing(conversation, |held| {
             held.vectors = Vectors::default();
-            held.saved = Saved::default();
             let Some(file) = &mut held.file else { return Ok(()) };
             file.remove().map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
         })
@@ -128,8 +129,7 @@ impl ExactIndex {
     fn load(&self, conversation: &ConversationId) -> Held {
         let Some(dir) = &self.dir else { return Held::default() };
         let (file, vectors) = VectorFile::load(dir, self.leaves.as_ref(), conversation, &self.model, self.dimensions);
-        let saved = Saved { slots: vectors.slots.len(), through: vectors.through };
-        Held { saved, vectors, file: Some(file) }
+        Held { vectors, file: Some(file) }
     }
 
     fn check(&self, node: NodeId, vector: &[f32]) -> Result<(), VectorError> {
@@ -208,13 +208,8 @@ fn best(mut scores: Vec<SlotScore>, limit: usize) -> Vec<SlotScore> {
 
 impl Held {
     fn flush(&mut self) -> Result<(), VectorError> {
-        let Some(file) = self.file.as_mut().filter(|_| self.vectors.through > self.saved.through) else {
-            return Ok(());
-        };
-        self.saved = file
-            .append(&self.vectors, self.saved)
-            .map_err(|source| VectorError::Io { path: file.path().to_owned(), source })?;
-        Ok(())
+        let Self { vectors, file: Some(file) } = self else { return Ok(()) };
+        file.save(vectors).map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
     }
 }
 

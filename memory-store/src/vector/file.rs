@@ -1,10 +1,12 @@
-//! The cache file of one conversation's vectors: a header, and blocks that are appended.
+//! The cache file of one conversation's vectors: a header, and blocks that are appended, by one process at a time.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use memory_core::{ConversationId, Hash, ModelId, NodeId, Slot};
@@ -16,6 +18,9 @@ const FORMAT: u32 = 2;
 const BLOCK_MAGIC: [u8; 4] = *b"blok";
 /// Magic, first node, last node, its leaf, number of vectors, checksum.
 const BLOCK_HEADER: usize = 4 + 8 + 8 + 32 + 4 + 4;
+/// How long to wait for another process that is writing.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(1);
 /// Node and chunk of a vector.
 const SLOT_BYTES: usize = 8 + 4;
 
@@ -46,17 +51,30 @@ pub(crate) struct VectorFile {
     leaves: Option<Leaves>,
     header: Vec<u8>,
     dimensions: usize,
-    /// How much of the file is good; 0 when there is none, or none that fits.
-    good: u64,
+    /// How much of it is good.
+    good: Good,
 }
 
-/// How far vectors are on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Saved {
-    /// The first slots, this many.
-    pub(crate) slots: usize,
-    /// They are those of the nodes up to this one.
-    pub(crate) through: u64,
+/// How far a file is good: undamaged, and of this log. Nothing is where there is no file, or none that fits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Good {
+    bytes: u64,
+    /// The vectors of all nodes up to here are in.
+    through: u64,
+    /// Where the last block begins, and how: whether the file is still the same is told by it.
+    last: Option<(u64, [u8; BLOCK_HEADER])>,
+}
+
+/// Where a block ends.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    through: u64,
+    leaf: Hash,
+}
+
+/// The right to write to the files of a directory, which one opening at a time has. It dies with its process.
+struct Turn {
+    _dir: File,
 }
 
 impl VectorFile {
@@ -75,29 +93,42 @@ impl VectorFile {
         let store = leaves.map_or([0; 16], Leaves::store);
         let header = header(store, conversation, model, dimensions);
         let (conversation, leaves) = (conversation.clone(), leaves.cloned());
-        let mut file = Self { path, conversation, leaves, header, dimensions, good: 0 };
-        let mut vectors = Vectors::default();
-        match fs::read(&file.path) {
-            Ok(bytes) => {
-                file.good = file.read(&bytes, &mut vectors);
-                if file.good < bytes.len() as u64 {
-                    let path = file.path.display();
-                    tracing::warn!(%path, good = file.good, of = bytes.len(), "a vector cache does not fit: rebuilding");
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => tracing::warn!(path = %file.path.display(), %error, "a vector cache cannot be read"),
-        }
+        let mut file = Self { path, conversation, leaves, header, dimensions, good: Good::default() };
+        let vectors = file.read();
         (file, vectors)
     }
 
-    /// Takes in blocks up to the first that is not good, and says how many bytes that were.
-    fn read(&self, bytes: &[u8], vectors: &mut Vectors) -> u64 {
-        let Some(mut rest) = bytes.strip_prefix(self.header.as_slice()) else { return 0 };
+    /// Reads what of the file is good.
+    fn read(&mut self) -> Vectors {
+        let mut vectors = Vectors::default();
+        self.good = Good::default();
+        match fs::read(&self.path) {
+            Ok(bytes) => {
+                self.good = self.read_blocks(&bytes, &mut vectors);
+                let (path, good, of) = (self.path.display(), self.good.bytes, bytes.len());
+                match good {
+                    0 => tracing::warn!(%path, of, "a vector cache does not fit: rebuilding"),
+                    // Most often another process is writing it at this moment.
+                    _ if good < of as u64 => tracing::info!(%path, good, of, "the end of a vector cache is not whole"),
+                    _ => {}
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => tracing::warn!(path = %self.path.display(), %error, "a vector cache cannot be read"),
+        }
+        vectors
+    }
+
+    /// Takes in blocks up to the first that is not good.
+    fn read_blocks(&self, bytes: &[u8], vectors: &mut Vectors) -> Good {
+        let Some(mut rest) = bytes.strip_prefix(self.header.as_slice()) else { return Good::default() };
+        let mut last = None;
         while let Some(behind) = self.read_block(rest, vectors) {
+            let at = (bytes.len() - rest.len()) as u64;
+            last = rest.first_chunk().map(|header| (at, *header));
             rest = behind;
         }
-        (bytes.len() - rest.len()) as u64
+        Good { bytes: (bytes.len() - rest.len()) as u64, through: vectors.through, last }
     }
 
     fn read_block<'a>(&self, bytes: &'a [u8], vectors: &mut Vectors) -> Option<&'a [u8]> {
@@ -138,9 +169,11 @@ impl VectorFile {
         &self.path
     }
 
-    /// Removes the file; the next [`Self::append`] makes it anew.
+    /// Removes the file; the next [`Self::save`] makes it anew.
     pub(crate) fn remove(&mut self) -> io::Result<()> {
-        self.good = 0;
+        self.good = Good::default();
+        // Not between another process's look at the file and its block; but gone it will be.
+        let _turn = if self.path.exists() { self.turn()? } else { None };
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -149,60 +182,111 @@ impl VectorFile {
 
     /// Bytes of it that are good.
     pub(crate) fn bytes(&self) -> u64 {
-        self.good
+        self.good.bytes
     }
 
-    /// Puts the vectors of the nodes behind `saved` on disk, as far as the last node that the log can read: of what
-    /// comes behind it nobody could tell later whose vectors they are. Puts nothing there when the log does not have
-    /// all these nodes. Gives how far it came.
-    pub(crate) fn append(&mut self, vectors: &Vectors, saved: Saved) -> io::Result<Saved> {
-        if self.leaves.as_ref().is_some_and(|leaves| leaves.count(&self.conversation) < vectors.through) {
-            return Ok(saved);
+    /// Puts on disk what of the vectors is not there yet. Where another process has put there more than these, they
+    /// become what it has put there.
+    ///
+    /// Puts nothing there while another process is writing, for the next time; and nothing behind the last node that
+    /// the log can read: later nobody could tell whose vectors they are.
+    pub(crate) fn save(&mut self, vectors: &mut Vectors) -> io::Result<()> {
+        if vectors.through <= self.good.through {
+            return Ok(());
         }
-        let readable = |node| Some((node, self.leaf(node)?));
-        let Some((through, leaf)) = (saved.through + 1..=vectors.through).rev().find_map(readable) else {
-            return Ok(saved);
+        let Some(end) = self.end(vectors.through) else { return Ok(()) };
+        let Some(_turn) = self.turn()? else {
+            tracing::warn!(path = %self.path.display(), "another process is writing vectors: these are saved later");
+            return Ok(());
         };
-        let slots = vectors.slots.partition_point(|slot| slot.node.get() <= through);
-        let reached = Saved { slots, through };
-        let size = fs::metadata(&self.path).map_or(0, |file| file.len());
-        if self.good == 0 || size < self.good {
-            // There is none that fits, or somebody has taken it away since.
-            return self.rewrite(vectors, reached, &leaf).map(|()| reached);
+        if !self.is_as_it_was() {
+            let theirs = self.read();
+            if theirs.through >= vectors.through {
+                *vectors = theirs;
+                return Ok(());
+            }
         }
-        let block = self.block(vectors, saved, reached, &leaf);
-        let file = OpenOptions::new().write(true).open(&self.path)?;
-        file.set_len(self.good)?;
-        file.write_all_at(&block, self.good)?;
-        file.sync_data()?;
-        self.good += block.len() as u64;
-        Ok(reached)
+        match self.good {
+            good if good.through >= end.through => Ok(()),
+            Good { bytes: 0, .. } => self.rewrite(vectors, end),
+            _ => self.append(vectors, end),
+        }
     }
 
-    fn rewrite(&mut self, vectors: &Vectors, reached: Saved, leaf: &Hash) -> io::Result<()> {
-        if let Some(dir) = self.path.parent() {
-            fs::create_dir_all(dir)?;
+    /// The last node up to `through`, and behind what is on disk, that can be read; none where the log does not have
+    /// all of these nodes.
+    fn end(&self, through: u64) -> Option<End> {
+        if self.leaves.as_ref().is_some_and(|leaves| leaves.count(&self.conversation) < through) {
+            return None;
         }
-        let temporary = self.path.with_extension("tmp");
-        let mut bytes = self.header.clone();
-        bytes.extend(self.block(vectors, Saved::default(), reached, leaf));
-        let file = File::create(&temporary)?;
-        file.write_all_at(&bytes, 0)?;
-        file.sync_all()?;
-        fs::rename(&temporary, &self.path)?;
-        self.good = bytes.len() as u64;
+        let behind = self.good.through + 1..=through;
+        behind.rev().find_map(|node| Some(End { through: node, leaf: self.leaf(node)? }))
+    }
+
+    /// Waits for the right to write; `None` when another process keeps it.
+    fn turn(&self) -> io::Result<Option<Turn>> {
+        let dir = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(dir)?;
+        // The directory, since the file is replaced now and then.
+        let dir = File::open(dir)?;
+        let start = Instant::now();
+        loop {
+            match dir.try_lock() {
+                Ok(()) => return Ok(Some(Turn { _dir: dir })),
+                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether nobody else has written to the file since it was read or written here.
+    fn is_as_it_was(&self) -> bool {
+        let Ok(file) = File::open(&self.path) else { return self.good.bytes == 0 };
+        let mut header = [0; BLOCK_HEADER];
+        let Some((at, expected)) = self.good.last else { return false };
+        let read = file.read_exact_at(&mut header, at);
+        file.metadata().is_ok_and(|file| file.len() == self.good.bytes) && read.is_ok() && header == expected
+    }
+
+    fn append(&mut self, vectors: &Vectors, end: End) -> io::Result<()> {
+        let block = self.block(vectors, end);
+        let file = OpenOptions::new().write(true).open(&self.path)?;
+        file.set_len(self.good.bytes)?;
+        file.write_all_at(&block, self.good.bytes)?;
+        file.sync_data()?;
+        self.note(self.good.bytes, &block, end);
         Ok(())
     }
 
-    fn block(&self, vectors: &Vectors, from: Saved, to: Saved, leaf: &Hash) -> Vec<u8> {
-        let slots = vectors.slots.get(from.slots..to.slots).unwrap_or_default();
-        let components = from.slots * self.dimensions..to.slots * self.dimensions;
-        let components = vectors.components.get(components).unwrap_or_default();
+    fn rewrite(&mut self, vectors: &Vectors, end: End) -> io::Result<()> {
+        let temporary = self.path.with_extension("tmp");
+        let block = self.block(vectors, end);
+        let file = File::create(&temporary)?;
+        file.write_all_at(&[self.header.as_slice(), &block].concat(), 0)?;
+        file.sync_all()?;
+        fs::rename(&temporary, &self.path)?;
+        self.note(self.header.len() as u64, &block, end);
+        Ok(())
+    }
+
+    /// Notes that a block was written.
+    fn note(&mut self, at: u64, block: &[u8], end: End) {
+        let last = block.first_chunk().map(|header| (at, *header));
+        self.good = Good { bytes: at + block.len() as u64, through: end.through, last };
+    }
+
+    /// The vectors of the nodes behind those on disk, up to `end`.
+    fn block(&self, vectors: &Vectors, end: End) -> Vec<u8> {
+        let through = |node: u64| vectors.slots.partition_point(|slot| slot.node.get() <= node);
+        let (from, to) = (through(self.good.through), through(end.through));
+        let slots = vectors.slots.get(from..to).unwrap_or_default();
+        let components = vectors.components.get(from * self.dimensions..to * self.dimensions).unwrap_or_default();
         let mut out = Vec::with_capacity(BLOCK_HEADER + slots.len() * SLOT_BYTES + components.len() * 4);
         out.extend_from_slice(&BLOCK_MAGIC);
-        out.extend_from_slice(&(from.through + 1).to_le_bytes());
-        out.extend_from_slice(&to.through.to_le_bytes());
-        out.extend_from_slice(leaf.as_bytes());
+        out.extend_from_slice(&(self.good.through + 1).to_le_bytes());
+        out.extend_from_slice(&end.through.to_le_bytes());
+        out.extend_from_slice(end.leaf.as_bytes());
         out.extend_from_slice(&u32::try_from(slots.len()).unwrap_or(u32::MAX).to_le_bytes());
         let mut body = Vec::with_capacity(slots.len() * SLOT_BYTES + components.len() * 4);
         for Slot { node, chunk } in slots {

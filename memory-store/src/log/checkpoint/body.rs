@@ -147,25 +147,30 @@ fn decode_nodes(bytes: &mut In<'_>) -> Option<Nodes> {
         let (index, at, [calls, answers]) = (bytes.u32()?, bytes.step(0)?, bytes.array()?);
         nodes.wide.insert(index, Wide { at, calls, answers });
     }
-    let mut columns = Vec::with_capacity(count);
     let (mut at, mut offset) = (0, 0);
     for _ in 0..count {
         at = bytes.step(at)?;
         offset = bytes.step(offset)?;
-        columns.push((at, u32::try_from(offset).ok()?, bytes.u32()?, u16::try_from(bytes.number()?).ok()?));
+        let at_high = i16::try_from(at >> 32).ok()?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the lower half")]
+        let at_low = at as u32;
+        let (tokens, lines) = (bytes.u32()?, u16::try_from(bytes.number()?).ok()?);
+        let offset = u32::try_from(offset).ok()?;
+        // What is mostly the same comes behind.
+        nodes.push_slot(Slot { at_low, at_high, lines, offset, tokens, importance: 0.0, tools: 0, flags: 0 });
     }
-    let mut columns = columns.into_iter();
-    while columns.len() > 0 {
-        let run = usize::try_from(bytes.number()?).ok().filter(|run| (1..=columns.len()).contains(run))?;
+    let mut slots = nodes.slots_mut();
+    let mut left = count;
+    while left > 0 {
+        let run = usize::try_from(bytes.number()?).ok().filter(|run| (1..=left).contains(run))?;
         let importance = f32::from_bits(u32::from_le_bytes(bytes.array()?));
         let [tools, flags] = bytes.array()?;
-        for (at, offset, tokens, lines) in columns.by_ref().take(run) {
-            let at_high = i16::try_from(at >> 32).ok()?;
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the lower half")]
-            let at_low = at as u32;
-            nodes.push_slot(Slot { at_low, at_high, lines, offset, tokens, importance, tools, flags });
+        for slot in slots.by_ref().take(run) {
+            (slot.importance, slot.tools, slot.flags) = (importance, tools, flags);
         }
+        left -= run;
     }
+    drop(slots);
     Some(nodes)
 }
 

@@ -37,6 +37,15 @@ pub(super) struct In<'a>(pub(super) &'a [u8]);
 
 impl<'a> In<'a> {
     pub(super) fn number(&mut self) -> Option<u64> {
+        // Most numbers are small.
+        if let [byte @ 0..0x80, rest @ ..] = self.0 {
+            self.0 = rest;
+            return Some(u64::from(*byte));
+        }
+        self.long_number()
+    }
+
+    fn long_number(&mut self) -> Option<u64> {
         let mut number = 0u64;
         for shift in (0..64).step_by(7) {
             let (byte, rest) = self.0.split_first()?;

@@ -463,3 +463,36 @@ fn a_last_segment_of_another_store_is_damage_and_is_left_as_it_is() {
     fs::remove_file(dirs[0].path().join("HORIZON")).unwrap();
     assert!(shown(&open(dirs[0].path()).unwrap()).unwrap() == shown(&truth).unwrap());
 }
+
+#[test]
+fn what_was_on_disk_and_is_gone_is_not_forgotten() {
+    let last_frame = |segment: &Path| {
+        let bytes = fs::read(segment).unwrap();
+        let magic = bytes.windows(4).rposition(|window| window == b"\xF7mem").unwrap();
+        u64::try_from(magic).unwrap()
+    };
+    for is_cut in [false, true] {
+        let dir = sample_store();
+        perform(&open(dir.path()).unwrap(), &Request::Append("b", vec![draft(4, 10)])).unwrap();
+        let last = segments(dir.path()).pop().unwrap();
+        if is_cut {
+            // Exactly behind a whole frame: nothing in the log itself tells that there was another.
+            let end = last_frame(&last);
+            fs::OpenOptions::new().write(true).open(&last).unwrap().set_len(end).unwrap();
+        } else {
+            fs::remove_file(&last).unwrap();
+        }
+        for opening in 0..3 {
+            let store = open(dir.path()).unwrap();
+            let damage = store.report().damage.clone();
+            assert!(damage.iter().any(|damage| damage.path == last), "opening {opening}: {damage:?}");
+            for name in ["a", "b", "new"] {
+                let refused = perform(&store, &Request::Append(name, vec![draft(9, 10)])).unwrap_err();
+                assert!(refused.is_damage(), "opening {opening}: {refused}");
+            }
+            let reader = LogStore::open_read_only(dir.path()).unwrap();
+            shown(&reader).unwrap();
+            assert_eq!(reader.report().damage, damage);
+        }
+    }
+}

@@ -133,6 +133,25 @@ fn one_vacuum_at_a_time() {
     assert!(matches!(reader.vacuum(VacuumOptions::default(), &()), Err(StoreError::ReadOnly { .. })));
 }
 
+#[test]
+fn the_lease_is_for_one_opening_and_shared_within_it() {
+    let disk = empty_disk();
+    let [first, second] = [open(&disk).unwrap(), open(&disk).unwrap()];
+    let lease = |store: &LogStore| pollster::block_on(Store::lease(store));
+    let held = [lease(&first).unwrap(), lease(&first).unwrap()];
+    for held in held {
+        let refused = lease(&second).unwrap_err();
+        assert!(matches!(refused, StoreError::Locked { pid, .. } if pid == std::process::id()), "{refused:?}");
+        drop(held);
+    }
+    let held = lease(&second).unwrap();
+    assert!(lease(&first).is_err());
+    let reader = LogStore::open_read_only_on(Arc::new(disk), Path::new(PATH)).unwrap();
+    drop(lease(&reader).expect("what is done there is not kept, and keeps nobody from anything"));
+    drop(held);
+    lease(&first).unwrap();
+}
+
 /// A filled disk, and how many operations a vacuum of it takes.
 fn before_vacuum(options: VacuumOptions) -> usize {
     let disk = empty_disk();

@@ -1,0 +1,119 @@
+//! `memory vacuum`: less room for the same log.
+
+use std::path::Path;
+
+use clap::Args as ClapArgs;
+use memory_store::{SqueezeOptions, VacuumOptions, VacuumReport};
+use serde_json::json;
+
+use crate::{
+    Access,
+    cli::Globals,
+    failure::Damage,
+    open,
+    output::{Output, grouped},
+};
+
+/// Less room for the same log, while it is read and written to.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// Also compress the segments; a message of a compressed one is read more slowly
+    #[arg(long)]
+    compress: bool,
+    /// The level of zstd: more of them make compressing slower, not reading
+    #[arg(long, value_name = "N", requires = "compress", value_parser = clap::value_parser!(i32).range(1..=19))]
+    level: Option<i32>,
+    /// Bytes that are compressed together, a power of two: short blocks are read faster, long ones are smaller
+    #[arg(long, value_name = "BYTES", requires = "compress", value_parser = block_size)]
+    block_size: Option<u32>,
+    /// Also make plain segments of compressed ones
+    #[arg(long, conflicts_with = "compress")]
+    expand: bool,
+    /// First close the segment that is being written to, so that it is taken with the others
+    #[arg(long)]
+    seal: bool,
+}
+
+impl Args {
+    fn options(&self) -> VacuumOptions {
+        if self.expand {
+            return VacuumOptions::expand();
+        }
+        if !self.compress {
+            return VacuumOptions::default();
+        }
+        let options = SqueezeOptions::default();
+        let options = self.level.map_or(options, |level| options.with_level(level));
+        VacuumOptions::compress(self.block_size.map_or(options, |bytes| options.with_block_bytes(bytes)))
+    }
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let config = globals.config(Access::Existing)?.without_model();
+    let store = open(&config)?.store;
+    if let Some(damage) = store.report().damage.first() {
+        return Err(damaged(store.path(), damage));
+    }
+    let output = globals.output;
+    if args.seal {
+        store.seal().await?;
+    }
+    let bar = output.bar("rewriting");
+    let report = store.vacuum(args.options(), &bar);
+    bar.finish();
+    match report {
+        Ok(report) => Ok(print(output, store.path(), &report)?),
+        Err(error) if error.is_damage() => Err(damaged(store.path(), &error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn damaged(store: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
+    let store = store.display();
+    Damage(format!(
+        "nothing was rewritten, for the store is damaged: {why}\n  `memory --store {store} doctor` says what is whole \
+         and what to do"
+    ))
+    .into()
+}
+
+fn print(output: Output, store: &Path, report: &VacuumReport) -> std::io::Result<()> {
+    let VacuumReport { segments, replaced, dropped, bytes_before, bytes_after, .. } = *report;
+    if output.json {
+        return output.value(&json!({
+            "store": store,
+            "segments": segments,
+            "replaced": replaced,
+            "dropped": dropped,
+            "bytes_before": bytes_before,
+            "bytes_after": bytes_after,
+        }));
+    }
+    if segments == 0 {
+        return output.line(
+            "nothing to do: the log is one segment, which is being written to; --seal closes it, to be taken too",
+        );
+    }
+    if replaced == 0 {
+        return output.line(&format!(
+            "nothing to rewrite: {} bytes in sealed segments ({}), none of which would change",
+            grouped(bytes_after),
+            grouped(segments)
+        ));
+    }
+    output.line(&format!(
+        "{} of {} sealed segments rewritten, {} replaced records dropped: {} bytes before, {} after",
+        grouped(replaced),
+        grouped(segments),
+        grouped(dropped),
+        grouped(bytes_before),
+        grouped(bytes_after)
+    ))
+}
+
+fn block_size(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(bytes) if (1 << 10..=1 << 20).contains(&bytes) && bytes.is_power_of_two() => Ok(bytes),
+        _ => Err("a block has 1024 to 1048576 bytes, a power of two".to_owned()),
+    }
+}

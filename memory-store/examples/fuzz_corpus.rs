@@ -1,0 +1,137 @@
+//! Writes the first inputs of the fuzz targets.
+//!
+//! `fuzz_corpus GOLDEN CORPUS` takes the golden stores in the directory GOLDEN, and writes a directory in CORPUS for each
+//! target. The log in `recovery/whole` is compiled into the target of checkpoints, whose inputs belong to it.
+
+use std::{env, error::Error, fs, path::Path};
+
+use memory_core::{
+    ConversationId, Event, HistoryProof, Message, MessageKey, MessageProof, NodeDraft, NodeId, NodeRange, Proof, Store,
+    Timestamp, TreeHead, WrittenBy,
+};
+use memory_store::{LogOptions, LogStore, SqueezeOptions, VacuumOptions, export, fuzzing::row_of, squeeze};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [golden, corpus] = arguments.as_slice() else { return Err("usage: fuzz_corpus GOLDEN CORPUS".into()) };
+    let (golden, corpus) = (Path::new(golden), Path::new(corpus));
+    pollster::block_on(write(golden, corpus))
+}
+
+/// Short messages, a keyed one, weights, pins, titles and tags in several small segments.
+async fn fill(store: &LogStore) -> Outcome {
+    let scored_by = || WrittenBy { strategy: "corpus".into(), version: "1".into() };
+    for round in 0u64..14 {
+        for name in ["one", "two"] {
+            let id = ConversationId::new(name)?;
+            let text = format!("message {round} of {name} {}", "words ".repeat(usize::try_from(round * 7)?));
+            let mut draft = NodeDraft::new(Message::user(text), Timestamp::from_millis(1_000), 7);
+            draft.message.key = (round % 3 == 0).then(|| MessageKey::new(&format!("key-{round}"))).transpose()?;
+            store.append(&id, vec![draft]).await?;
+            let node = NodeId::new(1 + round / 2).ok_or("no node")?;
+            store.record(&id, vec![Event::Pin { node, pinned: round % 2 == 0 }]).await?;
+            store.record(&id, vec![Event::Importance { node, importance: 0.5, scored_by: scored_by() }]).await?;
+        }
+        let one = ConversationId::new("one")?;
+        store.record(&one, vec![Event::Title(format!("title {round}")), Event::Tags(vec!["tag".into()])]).await?;
+        if round % 4 == 3 {
+            store.seal().await?;
+        }
+    }
+    Ok(())
+}
+
+fn log_of(store: &Path) -> Outcome<Vec<Vec<u8>>> {
+    let mut paths = fs::read_dir(store.join("log"))?.map(|entry| Ok(entry?.path())).collect::<Outcome<Vec<_>>>()?;
+    paths.sort();
+    paths.iter().map(|path| Ok(fs::read(path)?)).collect()
+}
+
+/// A segment without the zeros behind its last frame.
+fn trimmed(segment: &[u8]) -> &[u8] {
+    let end = segment.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    segment.get(..end).unwrap_or(segment)
+}
+
+fn row(log: &[Vec<u8>]) -> Vec<u8> {
+    row_of(log.iter().map(|segment| trimmed(segment)))
+}
+
+/// The bodies of records in a segment: whatever stands behind a length and a checksum that fits it.
+fn records(segment: &[u8]) -> Vec<&[u8]> {
+    const FRAME_HEADER: usize = 52;
+    let (mut bodies, mut at) = (Vec::new(), 64 + FRAME_HEADER);
+    while let Some((length, rest)) = segment.get(at..).and_then(<[u8]>::split_first_chunk::<4>) {
+        let body = rest.get(4..).and_then(|rest| rest.get(..u32::from_le_bytes(*length) as usize));
+        match body.filter(|body| !body.is_empty()) {
+            Some(body) => {
+                at += 8 + body.len();
+                bodies.push(body);
+            }
+            None => break,
+        }
+        // The next frame, if its magic stands here.
+        if segment.get(at..).is_some_and(|rest| rest.starts_with(b"\xF7mem")) {
+            at += FRAME_HEADER;
+        }
+    }
+    bodies
+}
+
+async fn write(golden: &Path, corpus: &Path) -> Outcome {
+    let put = |target: &str, name: &str, bytes: &[u8]| -> Outcome {
+        fs::create_dir_all(corpus.join(target))?;
+        Ok(fs::write(corpus.join(target).join(name), bytes)?)
+    };
+    let old = log_of(&golden.join("format-1"))?;
+    put("recovery", "golden", &row(&old))?;
+    for (index, body) in old.iter().flat_map(|segment| records(segment)).enumerate() {
+        put("record", &format!("golden-{index}"), body)?;
+    }
+    put("export", "golden", &fs::read(golden.join("export-1.jsonl"))?)?;
+
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("store");
+    let store = LogStore::open_with(&path, LogOptions::default().with_checkpoint_bytes(1))?;
+    fill(&store).await?;
+    drop(store);
+    let log = log_of(&path)?;
+    put("recovery", "whole", &row(&log))?;
+    put("recovery", "torn", &row(&log).split_last_chunk::<90>().map_or(Vec::new(), |(front, _)| front.to_vec()))?;
+    put("checkpoint", "whole", &fs::read(path.join("cache").join("checkpoint"))?)?;
+    let position = |segment: u32, offset: u32| (u64::from(segment) << 32 | u64::from(offset)).to_le_bytes();
+    let ends = log.iter().map(|segment| u32::try_from(trimmed(segment).len())).collect::<Result<Vec<_>, _>>()?;
+    for (number, end) in (1..).zip(ends) {
+        put("horizon", &format!("end-of-{number}"), &[2u64.to_le_bytes(), position(number, end)].concat())?;
+    }
+    put("horizon", "beyond", &[1u64.to_le_bytes(), position(9, 64)].concat())?;
+
+    let small = SqueezeOptions::default().with_block_bytes(1 << 10);
+    let first = log.first().ok_or("there is no segment")?;
+    put("squeezed", "no-dictionary", &squeeze(first, &small.with_dictionary_bytes(0))?)?;
+    // Long enough that a dictionary of it pays.
+    let many: Vec<u8> = log.iter().flat_map(|segment| trimmed(segment)).copied().cycle().take(96 << 10).collect();
+    put("squeezed", "repeated", &squeeze(&many, &small.with_dictionary_bytes(1 << 10))?)?;
+
+    let store = LogStore::open(&path)?;
+    let one = ConversationId::new("one")?;
+    let mut lines = Vec::new();
+    export(&store, &one, &mut lines, &()).await?;
+    put("export", "one", &lines)?;
+    let all = NodeRange::first_n(14).ok_or("no nodes")?;
+    let proofs = store.proofs(&one, all).await?;
+    let node = store.node(&one, NodeId::new(5).ok_or("no node")?).await?;
+    let leaves: Vec<_> = proofs.iter().map(|proof| proof.leaf).collect();
+    let inclusion = Proof::from(MessageProof::new(one.clone(), &node, &proofs)?);
+    let earlier = TreeHead::of(leaves.get(..6).unwrap_or_default());
+    let history = Proof::from(HistoryProof::new(one, &leaves, &earlier.root)?);
+    put("proof", "inclusion", inclusion.to_json().to_string().as_bytes())?;
+    put("proof", "consistency", history.to_json().to_string().as_bytes())?;
+
+    store.vacuum(VacuumOptions::default(), &())?;
+    put("recovery", "vacuumed", &row(&log_of(&path)?))?;
+    store.vacuum(VacuumOptions::compress(small), &())?;
+    put("recovery", "compressed", &row(&log_of(&path)?))
+}

@@ -1,0 +1,6 @@
+//! A horizon beside a log.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    memory_store::fuzzing::horizon(bytes);
+});

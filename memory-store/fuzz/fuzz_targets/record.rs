@@ -1,0 +1,6 @@
+//! One record's body.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    memory_store::fuzzing::record(bytes);
+});

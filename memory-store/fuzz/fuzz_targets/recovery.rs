@@ -1,0 +1,6 @@
+//! A whole log, plain or compressed.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    memory_store::fuzzing::recovery(bytes);
+});

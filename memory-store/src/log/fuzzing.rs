@@ -1,0 +1,325 @@
+//! The door that fuzzers come in by: their bytes go straight to what reads files.
+//!
+//! Each function takes any bytes whatever, once as they are and once with their checksums made right, and panics when
+//! what it checks does not hold. What it gives back is how many bytes of memory the input may rightly ask for beside a
+//! multiple of its own length: nodes and compressed blocks can be told of in fewer bytes than they take.
+
+mod mend;
+mod ram;
+
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    pin::pin,
+    sync::{Arc, OnceLock},
+    task::{Context, Poll, Waker},
+};
+
+use memory_core::{ConversationState, Event, Node, NodeId, NodeRange, Store};
+
+pub(crate) use self::ram::Ram;
+use super::{
+    codec::{self, EventRecord, Record, StoredMessage},
+    directory::{Directory, FORMAT_FILE, format_text},
+    doctor::examine_on,
+    frame::{RECORD_HEADER, StoreId, finish_record, parse_record},
+    horizon::{Durable, HORIZON_FILE, Horizon},
+    media::Access,
+    recovery::{Mode, Recovered, recover},
+    segment::segment_path,
+    squeezed::Squeezed,
+    store::LogStore,
+    verify::verify,
+};
+use crate::ExportFile;
+
+thread_local! {
+    static SCANNED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts bytes that this thread looked at for frames.
+pub(crate) fn scanned(bytes: usize) {
+    SCANNED.set(SCANNED.get() + bytes as u64);
+}
+
+/// How many bytes this thread has looked at for frames since it was asked last: a measure of work that is the same on
+/// every machine.
+#[must_use]
+pub fn take_scanned() -> u64 {
+    SCANNED.take()
+}
+
+/// Memory for a node in the log's index, in the copies that are made while it is built, and in answers.
+const NODE: u64 = 256;
+/// Nodes that are read of each conversation.
+const MOST_READ: u64 = 64;
+
+/// Where stores are in memory.
+fn root() -> &'static Path {
+    Path::new("/store")
+}
+
+/// The row of files that `bytes` are: each has its length in front of it, four bytes, little-endian; the last may be
+/// shorter than it says.
+fn files(mut bytes: &[u8]) -> Vec<&[u8]> {
+    let mut files = Vec::new();
+    while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
+        let length = u32::from_le_bytes(*length) as usize;
+        let (file, behind) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+        files.push(file);
+        bytes = behind;
+    }
+    files
+}
+
+/// Puts files together to one input of [`recovery`].
+#[must_use]
+pub fn row_of<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let with_length = |file: &'a [u8]| [&u32::try_from(file.len()).unwrap_or(u32::MAX).to_le_bytes(), file].concat();
+    files.into_iter().flat_map(with_length).collect()
+}
+
+/// The store of whose log `segments` are the segments, by their number from 1.
+fn store_of(segments: &[&[u8]], mended: bool) -> (Ram, StoreId) {
+    let id = segments.first().and_then(|first| first.get(16..)?.first_chunk()).copied().unwrap_or_default();
+    let ram = Ram::default();
+    ram.put(&root().join(FORMAT_FILE), format_text(id).into_bytes());
+    for (number, bytes) in (1..).zip(segments) {
+        let mut bytes = bytes.to_vec();
+        if mended {
+            mend::segment(&mut bytes, id, number);
+        }
+        ram.put(&segment_path(&root().join("log"), number), bytes);
+    }
+    (ram, id)
+}
+
+/// The outcome of a future that waits for nobody.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => outcome,
+        Poll::Pending => unreachable!("reading waits for nobody"),
+    }
+}
+
+/// Reads a store in every way; gives back how many nodes there are. What can be read must agree with what verification
+/// says, unless the store was opened from a forgery.
+fn read(store: &LogStore, forged: bool) -> u64 {
+    let mut all = 0;
+    let states = now(store.conversations()).unwrap_or_default();
+    let mut unreadable = 0;
+    for ConversationState { id, nodes, .. } in &states {
+        all += nodes;
+        let Some(range) = NodeRange::first_n(MOST_READ.min(*nodes)) else { continue };
+        for node in range.iter().chain(NodeId::new(*nodes)) {
+            let read = now(store.node(id, node));
+            unreadable += u64::from(read.is_err());
+            if let Ok(Node { message, .. }) = read
+                && let Some(key) = &message.key
+            {
+                drop(now(store.find_key(id, key)));
+            }
+        }
+        drop(now(store.nodes(id, range)));
+        drop(now(store.proofs(id, range)));
+        drop(now(store.outline(id)));
+        drop(now(store.summaries(id)));
+    }
+    if let Ok(verified) = verify(&store.shared, None) {
+        assert!(forged || !verified.is_whole() || unreadable == 0, "a whole store cannot be read");
+        assert!(verified.verified <= verified.nodes, "more nodes were verified than there are");
+    }
+    all
+}
+
+fn open(ram: &Ram) -> Option<LogStore> {
+    LogStore::open_read_only_on(Arc::new(ram.clone()), root()).ok()
+}
+
+/// Opens a store as its writer does, but for the writer.
+fn open_for_writing(ram: &Ram) -> Option<Recovered> {
+    let directory = Directory::open(ram, root()).ok()?;
+    let horizon = Horizon::open(ram, root(), directory.id, Access::Write).ok()?;
+    let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
+    recover(ram, &directory, Mode::Write, durable).ok()
+}
+
+/// What a store opened for writing holds: conversations with their nodes, and how much is damaged.
+fn held(recovered: &Recovered) -> (Vec<ConversationState>, usize) {
+    (recovered.state.conversations().map(|one| one.state()).collect(), recovered.state.damage.len())
+}
+
+/// Reads a store, examines it, and opens it for writing, which cuts what is torn: after that nothing is, and what was
+/// there before still is.
+fn use_all_of(ram: &Ram, forged: bool) -> u64 {
+    let nodes = open(ram).map_or(0, |store| read(&store, forged));
+    drop(examine_on(ram, root(), &()));
+    if let Some(first) = open_for_writing(ram) {
+        let again = open_for_writing(ram).map(|again| (again.torn.clone(), held(&again)));
+        assert!(
+            again == Some((None, held(&first))),
+            "what was recovered once is recovered to something else: {again:?}"
+        );
+    }
+    nodes * NODE
+}
+
+/// One record: its length, its checksum and its body. Whatever is read of it is the same after it was written again.
+pub fn record(bytes: &[u8]) -> u64 {
+    if let Ok(body) = parse_record(bytes) {
+        decode(body);
+    }
+    let mut mended = [&[0; RECORD_HEADER], bytes].concat();
+    if finish_record(&mut mended).is_some() {
+        let body = parse_record(&mended);
+        assert!(body == Ok(bytes), "a finished record is not read back: {body:?}");
+        decode(bytes);
+    }
+    0
+}
+
+fn decode(body: &[u8]) {
+    match codec::decode(body) {
+        Ok(Record::Message(message)) => {
+            let (outline, key) = (message.outline(), message.key().map(str::to_owned));
+            let Ok(stored) = message.into_stored() else { return };
+            assert!(outline.is_ok(), "a message can be read and its outline cannot: {outline:?}");
+            assert_eq!(key.as_deref(), stored.draft.message.key.as_ref().map(|key| key.as_str()));
+            stored.rehash();
+            let mut again = Vec::new();
+            if stored.encode_onto(&mut again).is_ok() {
+                // As text, since no weight that is not a number is equal to itself.
+                let read = parse_record(&again).ok().and_then(read_message);
+                assert_eq!(format!("{read:?}"), format!("{:?}", Some(stored)));
+            }
+        }
+        Ok(Record::Event(EventRecord::Summary(summary))) => {
+            let body = format!("{:?}", summary.body);
+            let Ok(again) = codec::encode_event(&Event::Summary(summary.body), summary.id) else { return };
+            match parse_record(&again).map(codec::decode) {
+                Ok(Ok(Record::Event(EventRecord::Summary(read)))) => assert_eq!(format!("{:?}", read.body), body),
+                other => unreachable!("a summary was written and cannot be read: {other:?}"),
+            }
+        }
+        Ok(Record::Opened(_) | Record::Lost(_) | Record::Event(_)) | Err(_) => {}
+    }
+}
+
+fn read_message(body: &[u8]) -> Option<StoredMessage> {
+    match codec::decode(body) {
+        Ok(Record::Message(message)) => message.into_stored().ok(),
+        _ => None,
+    }
+}
+
+/// A log: the row of its segments, plain or compressed ones. See [`row_of`].
+pub fn recovery(bytes: &[u8]) -> u64 {
+    let segments = files(bytes);
+    let images = segments.iter().map(|bytes| image_bytes(bytes)).sum::<u64>();
+    let nodes = [false, true].map(|mended| use_all_of(&store_of(&segments, mended).0, false));
+    nodes.iter().sum::<u64>() + 4 * images
+}
+
+/// How long an image the header of a compressed segment names.
+fn image_bytes(bytes: &[u8]) -> u64 {
+    let mut bytes = bytes.to_vec();
+    mend::squeezed(&mut bytes);
+    Squeezed::open(bytes.as_slice()).map_or(0, |squeezed| u64::from(squeezed.len()))
+}
+
+/// A compressed segment: its blocks read one by one say what its image does.
+pub fn squeezed(bytes: &[u8]) -> u64 {
+    let mut mended = bytes.to_vec();
+    mend::squeezed(&mut mended);
+    let mut images = 0;
+    for bytes in [bytes, &mended] {
+        let Ok(Some(squeezed)) = Squeezed::find(bytes) else { continue };
+        images += u64::from(squeezed.len());
+        let (image, lost) = squeezed.image(bytes);
+        assert!(lost.iter().all(|lost| (lost.range.end as usize) <= image.len()), "bytes are lost behind the end");
+        let most = u32::try_from(image.len().min(1 << 16)).unwrap_or(u32::MAX);
+        for offset in (0..most).step_by(509) {
+            let mut part = [0; 700];
+            let read = squeezed.read_at(bytes, offset, &mut part);
+            let part = read.as_ref().ok().and_then(|read| part.get(..*read));
+            let should = image.get(offset as usize..).map(|rest| rest.get(..700).unwrap_or(rest));
+            assert!(part.is_none() || part == should, "at {offset} a block says something else than the image");
+        }
+    }
+    2 * images
+}
+
+/// An exported conversation.
+pub fn export(bytes: &[u8]) -> u64 {
+    let mut from = bytes;
+    drop(ExportFile::spool("input", &mut from));
+    0
+}
+
+/// The log that checkpoints and horizons are tried on: a row of segments out of the corpus.
+const WHOLE: &[u8] = include_bytes!("../../fuzz/corpus/recovery/whole");
+
+/// A copy of the store that [`WHOLE`] is.
+fn whole() -> (Ram, StoreId) {
+    store_of(&files(WHOLE), false)
+}
+
+type Shown = BTreeMap<PathBuf, (ConversationState, Vec<Node>)>;
+
+/// All conversations and their nodes.
+fn shown(store: &LogStore) -> Shown {
+    let states = now(store.conversations()).unwrap_or_default();
+    let with_nodes = |state: ConversationState| {
+        let range = NodeRange::first_n(state.nodes.clamp(1, 1 << 10));
+        let nodes = range.map(|range| now(store.nodes(&state.id, range)));
+        (PathBuf::from(state.id.as_str()), (state, nodes.and_then(Result::ok).unwrap_or_default()))
+    };
+    states.into_iter().map(with_nodes).collect()
+}
+
+fn truth() -> &'static Shown {
+    static TRUTH: OnceLock<Shown> = OnceLock::new();
+    TRUTH.get_or_init(|| open(&whole().0).map(|store| shown(&store)).unwrap_or_default())
+}
+
+/// A checkpoint beside a log: as it is it fits the log or is not believed; forged, it does no more harm than to lie.
+pub fn checkpoint(bytes: &[u8]) -> u64 {
+    [false, true]
+        .map(|mended| {
+            let (ram, id) = whole();
+            let mut bytes = bytes.to_vec();
+            if mended {
+                mend::checkpoint(&mut bytes, id);
+            }
+            ram.put(&root().join("cache").join("checkpoint"), bytes);
+            let Some(store) = open(&ram) else { return 0 };
+            assert!(mended || shown(&store) == *truth(), "a checkpoint that does not fit was believed");
+            use_all_of(&ram, mended)
+        })
+        .iter()
+        .sum()
+}
+
+/// A horizon beside a log. The first 16 bytes are generation and position, sealed as the store does it; all of them are
+/// a `HORIZON` as it is. A reader that has the store open sees it come.
+pub fn horizon(bytes: &[u8]) -> u64 {
+    let (ram, id) = whole();
+    let path = root().join(HORIZON_FILE);
+    ram.put(&path, bytes.to_vec());
+    let raw = open(&ram).map_or(0, |store| read(&store, true));
+
+    let (ram, _) = whole();
+    ram.put(&path, vec![0; 128]);
+    let follower = open(&ram);
+    let mut words = bytes.chunks(8).map(|word| {
+        let padded = word.iter().chain(&[0; 8]).take(8).copied().collect::<Vec<u8>>();
+        padded.first_chunk::<8>().map_or(0, |word| u64::from_le_bytes(*word))
+    });
+    let (generation, position) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    if let Ok(Some(horizon)) = Horizon::open(&ram, root(), id, Access::Write) {
+        horizon.publish(Durable { generation, end: Durable::place(position) });
+    }
+    let followed = follower.map_or(0, |store| read(&store, true));
+    raw * NODE + followed * NODE + use_all_of(&ram, true)
+}
