@@ -288,17 +288,6 @@ async fn given_salts_give_the_same_root_in_every_store(store: &dyn Store) {
     assert_eq!(store.proofs(&salted, range(1, 1)).await.unwrap()[0].salt, salt(1), "what is stored keeps its salt");
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::MemoryStore;
-
-    #[test]
-    fn the_store_that_forgets_conforms() {
-        pollster::block_on(store_conformance(&MemoryStore::default()));
-    }
-}
-
 async fn the_lease_is_shared_within_a_process_and_ends_with_its_values(store: &dyn Store) {
     let first = store.lease().await.unwrap();
     let second = store.lease().await.unwrap();
@@ -308,4 +297,15 @@ async fn the_lease_is_shared_within_a_process_and_ends_with_its_values(store: &d
     drop(second);
     drop(store.lease().await.unwrap());
     assert_eq!(store.conversation(&leased).await.unwrap().nodes, 1, "appends do not ask for the lease");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::MemoryStore;
+
+    #[test]
+    fn the_store_that_forgets_conforms() {
+        pollster::block_on(store_conformance(&MemoryStore::default()));
+    }
 }

@@ -13,7 +13,7 @@ use self::{
 };
 use super::{
     directory::Directory,
-    frame::FRAME_HEADER,
+    frame::{FRAME_HEADER, FrameHeader},
     keys::{self, Kept},
     media::{Access, Media, MediaFile, read_from},
     recovery::open_segment,
@@ -79,6 +79,14 @@ fn read(media: &dyn Media, directory: &Directory, file: &dyn MediaFile, numbers:
             return None;
         }
         segments.push(segment);
+    }
+    // The checkpoint ends with the last frame that it knows, or else with the segment's header.
+    let ends = match state.cursor.last_frame {
+        Some(frame) if frame.segment == end.segment => FrameHeader::end_of(&header, frame.offset) == Some(end.offset),
+        Some(_) | None => end.offset == SEGMENT_HEADER,
+    };
+    if !ends {
+        return None;
     }
     // Nothing that is older than the checkpoint may be missing in it.
     if segments.len() != numbers.iter().filter(|number| **number <= end.segment).count()
@@ -231,6 +239,12 @@ impl Checkpointer {
     /// Not synced: after a crash a checkpoint that is not whole does not fit, and that is all.
     fn put(&self, media: &dyn Media, dir: &Path, bytes: &[u8]) -> std::io::Result<()> {
         media.create_dir_all(dir)?;
+        for name in media.list(dir)? {
+            // Of a process that died; or of one that is writing its own right now, and will do without.
+            if name.starts_with(FILE) && name.ends_with(".tmp") {
+                media.remove(&dir.join(name))?;
+            }
+        }
         let temporary = dir.join(format!("{FILE}.{:016x}.tmp", self.name));
         let file = media.open(&temporary, Access::Create)?;
         file.write_at(bytes, 0)?;

@@ -11,7 +11,7 @@ use memory_core::StoreError;
 use super::{
     failure::{fill_random, io_error},
     frame::StoreId,
-    horizon::HORIZON_FILE,
+    horizon::{HORIZON_FILE, Horizon},
     lock::{LEASE_FILE, LOCK_FILE, Lock},
     media::{Access, Media, read_from},
     segment::{SEGMENT_HEADER, SegmentHeader, segment_name},
@@ -51,6 +51,15 @@ impl Directory {
         self.path.join(CACHE)
     }
 
+    /// Makes the names of all files durable.
+    pub(crate) fn sync(&self, media: &dyn Media) -> Result<(), StoreError> {
+        let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        for dir in [Some(self.log().as_path()), Some(&self.path), parent].into_iter().flatten() {
+            media.sync_dir(dir).map_err(io_error("sync", dir))?;
+        }
+        Ok(())
+    }
+
     /// Opens a store for reading alone.
     pub(crate) fn open(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
         let id = read_format(media, path)?.ok_or_else(|| not_a_store(path, "it holds no file FORMAT"))?;
@@ -65,7 +74,11 @@ impl Owned {
         // Nothing is written before it is clear that the directory is ours.
         match media.list(path) {
             Ok(names) if names.iter().any(|name| name == FORMAT_FILE) => drop(read_format(media, path)?),
-            Ok(names) => check_unfinished(media, path, &names)?,
+            Ok(names) => match check_unfinished(media, path, &names) {
+                // Another process may have been making the store, and be through by now.
+                Err(_) if is_there(media, path)? => {}
+                checked => checked?,
+            },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 media.create_dir_all(path).map_err(io_error("create", path))?;
             }
@@ -81,7 +94,8 @@ impl Owned {
             }
         }
         let lock = Lock::write(media, path, &log)?;
-        lock.take(media, at_most, || ())?;
+        let words = is_there(media, path)?.then(|| media.words(&path.join(HORIZON_FILE), Access::Write).ok()).flatten();
+        lock.take(media, at_most, || words.iter().for_each(|words| Horizon::want_at(&**words)))?;
         lock.sign(media);
         // Read under the lock: another process may have made the store meanwhile.
         let there = read_format(media, path)?;

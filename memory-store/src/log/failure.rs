@@ -68,6 +68,7 @@ pub(crate) fn repeated(error: &StoreError) -> StoreError {
             StoreError::Locked { path: path.clone(), pid: *pid, host: host.clone() }
         }
         StoreError::DiskFull { path } => StoreError::DiskFull { path: path.clone() },
+        StoreError::Poisoned { path, why } => StoreError::Poisoned { path: path.clone(), why: why.clone() },
         StoreError::Damaged { path, offset, why } => {
             StoreError::Damaged { path: path.clone(), offset: *offset, why: why.clone() }
         }

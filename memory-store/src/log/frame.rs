@@ -96,6 +96,13 @@ impl FrameHeader {
         }
     }
 
+    /// Where the frame with this header ends that begins at `offset`.
+    pub(crate) fn end_of(header: &[u8; FRAME_HEADER], offset: u32) -> Option<u32> {
+        let payload = header.get(36..)?.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes))?;
+        let header = u32::try_from(FRAME_HEADER).ok()?;
+        offset.checked_add(header)?.checked_add(payload)
+    }
+
     fn encode(&self, place: &Place, payload_crc: u32) -> [u8; FRAME_HEADER] {
         let mut out = [0; FRAME_HEADER];
         let mut rest = out.as_mut_slice();
@@ -133,21 +140,21 @@ impl FrameHeader {
             return Err(BadFrame::new("the checksum of a frame header does not match"));
         }
         let mut fields = Fields(fields);
-        let (Some(_), Some([format, kind, flags, _])) = (fields.take::<4>(), fields.take::<4>()) else {
+        let (Some(_), Some([format, kind, flags, reserved])) = (fields.take::<4>(), fields.take::<4>()) else {
             return Err(BadFrame::new("a frame header is cut short"));
         };
         let parsed = (|| {
             let conversation = fields.u64()?;
             let (lsn, nodes_before) = (fields.u64()?, fields.u64()?);
-            let (_key_epoch, payload, durable) = (fields.u32()?, fields.u32()?, fields.u32()?);
+            let (key_epoch, payload, durable) = (fields.u32()?, fields.u32()?, fields.u32()?);
             let known = FrameKind::from_number(kind);
             let kind = known.unwrap_or(FrameKind::Batch);
             let header = Self { kind, conversation, lsn, nodes_before, payload, durable };
-            Some((header, known.is_some(), fields.u32()?))
+            Some((header, known.is_some() && key_epoch == 0, fields.u32()?))
         })();
         let (header, is_known, payload_crc) = parsed.ok_or(BadFrame::new("a frame header is cut short"))?;
         let bad = |why| Err(BadFrame { why, header: Some(header) });
-        if (format, is_known, flags) != (FRAME_FORMAT, true, 0) {
+        if (format, is_known, flags, reserved) != (FRAME_FORMAT, true, 0, 0) {
             return bad("a frame has a format, type or flags that this version does not know");
         }
         let payload = behind.get(..header.payload as usize);

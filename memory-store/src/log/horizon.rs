@@ -21,14 +21,14 @@ mod word {
     /// Even; odd while segments are being replaced.
     pub(super) const GENERATION: usize = 1;
     pub(super) const DURABLE: usize = 2;
-    /// Seals the two before.
-    pub(super) const CHECK: usize = 3;
     /// Who wrote last.
-    pub(super) const WRITER: usize = 4;
+    pub(super) const WRITER: usize = 3;
     /// Not 0 while a commit group is being written, and after its writer died.
-    pub(super) const WRITING: usize = 5;
-    /// Counts how often somebody began to wait for the write lock.
-    pub(super) const WANTED: usize = 6;
+    pub(super) const WRITING: usize = 4;
+    /// Counts how often somebody waited for the write lock.
+    pub(super) const WANTED: usize = 5;
+    /// Twice generation, place and check, written in turn: whenever one is being written, the other holds.
+    pub(super) const SLOTS: [usize; 2] = [8, 11];
 }
 
 /// What is known to be on disk.
@@ -90,19 +90,27 @@ impl Horizon {
         sealed.as_bytes().first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
 
+    fn slot(&self, at: usize) -> Option<Durable> {
+        let (generation, position) = (self.words.load(at), self.words.load(at + 1));
+        if self.words.load(at + 2) != self.check(generation, position) {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+        let end = Location { segment: (position >> 32) as u32, offset: position as u32 };
+        Some(Durable { generation, end })
+    }
+
     /// What it says, unless it is of another machine or another run of this one, or damaged.
     pub(crate) fn durable(&self) -> Option<Durable> {
-        // Whoever changes it at this moment is through after a few tries.
-        const TRIES: usize = 200;
-        for _ in 0..TRIES {
-            let (generation, position) = (self.words.load(word::GENERATION), self.words.load(word::DURABLE));
-            if self.words.load(word::CHECK) == self.check(generation, position) && self.words.load(word::MAGIC) == MAGIC
-            {
-                return Some(Durable { generation, end: Durable::place(position) });
-            }
-            std::hint::spin_loop();
+        if self.words.load(word::MAGIC) != MAGIC {
+            return None;
         }
-        None
+        let (generation, position) = self.glance();
+        let slots = word::SLOTS.into_iter().filter_map(|at| self.slot(at));
+        let newest = slots.max_by_key(|durable| (durable.generation, durable.end))?;
+        // A slot is written before what is glanced at. One that is older is not the last that was told: that one is
+        // damaged.
+        ((newest.generation, Durable::position(newest.end)) >= (generation, position)).then_some(newest)
     }
 
     /// Generation and position as they stand, unchecked: enough to see that nothing has changed.
@@ -110,13 +118,32 @@ impl Horizon {
         (self.words.load(word::GENERATION), self.words.load(word::DURABLE))
     }
 
+    /// A generation that nobody has seen.
+    pub(crate) fn next_generation(&self) -> u64 {
+        let known = self.durable().map_or_else(|| self.glance().0, |durable| durable.generation);
+        known.wrapping_add(2) & !1
+    }
+
     /// Tells everybody. The caller holds the write lock, and `durable` is on disk.
     pub(crate) fn publish(&self, durable: Durable) {
         let position = Durable::position(durable.end);
+        let check = self.check(durable.generation, position);
+        let [first, second] = word::SLOTS.map(|at| self.slot(at).map(|durable| (durable.generation, durable.end)));
+        let [one, other] = word::SLOTS;
+        let at = if first <= second { one } else { other };
+        // One that is half written does not hold, whatever was there.
+        self.words.store(at + 2, !check);
+        self.words.store(at, durable.generation);
+        self.words.store(at + 1, position);
+        self.words.store(at + 2, check);
         self.words.store(word::MAGIC, MAGIC);
         self.words.store(word::GENERATION, durable.generation);
         self.words.store(word::DURABLE, position);
-        self.words.store(word::CHECK, self.check(durable.generation, position));
+    }
+
+    /// Whether its file still has its name. Without that, others share another one.
+    pub(crate) fn is_in_place(&self, media: &dyn Media, store: &Path) -> bool {
+        self.words.is_at(media, &store.join(HORIZON_FILE))
     }
 
     /// Says that `writer` begins to write.
@@ -143,6 +170,11 @@ impl Horizon {
     /// Says that somebody waits for the write lock.
     pub(crate) fn want(&self) {
         self.words.add(word::WANTED);
+    }
+
+    /// Says so where nothing more is known of the store.
+    pub(crate) fn want_at(words: &dyn Words) {
+        words.add(word::WANTED);
     }
 
     /// Changes whenever somebody begins to wait for the write lock.

@@ -23,6 +23,8 @@ pub(crate) type Kept = Arc<dyn AsRef<[u8]> + Send + Sync>;
 struct Settled {
     kept: Kept,
     range: Range<usize>,
+    /// Of so many nodes it holds the keys.
+    nodes: u64,
 }
 
 impl fmt::Debug for Settled {
@@ -56,13 +58,18 @@ pub(crate) struct Keys {
 
 impl Keys {
     /// Keys of which a checkpoint holds these bytes.
-    pub(super) fn settled(kept: Kept, range: Range<usize>) -> Self {
-        Self { settled: (!range.is_empty()).then_some(Settled { kept, range }), ..Self::default() }
+    pub(super) fn settled(kept: Kept, range: Range<usize>, nodes: u64) -> Self {
+        Self { settled: Some(Settled { kept, range, nodes }), ..Self::default() }
     }
 
     /// Leaves to `kept` the keys of the first `nodes` nodes.
+    ///
+    /// A checkpoint that was overtaken by a newer one, of another process, holds fewer and changes nothing.
     pub(super) fn settle(&mut self, kept: Kept, range: Range<usize>, nodes: u64) {
-        self.settled = (!range.is_empty()).then_some(Settled { kept, range });
+        if self.settled.as_ref().is_some_and(|settled| settled.nodes > nodes) {
+            return;
+        }
+        self.settled = Some(Settled { kept, range, nodes });
         self.recent.retain(|_, node| u64::from(*node) > nodes);
         self.collided.retain(|(_, node)| u64::from(*node) > nodes);
         self.recent.shrink_to_fit();
@@ -129,7 +136,7 @@ mod tests {
         let mut bytes = vec![9; 5];
         keys.encode(&mut bytes);
         let end = bytes.len();
-        let mut settled = Keys::settled(Arc::new(bytes), 5..end);
+        let mut settled = Keys::settled(Arc::new(bytes), 5..end, 300);
         assert_eq!((keys.recent(), settled.recent()), (300, 0));
         settled.insert(7 * 1_000_003, node(301));
         for (keys, more) in [(&keys, None), (&settled, Some(node(301)))] {
@@ -144,6 +151,22 @@ mod tests {
         let mut again = Vec::new();
         settled.encode(&mut again);
         assert_eq!(again.len(), 301 * ENTRY);
+    }
+
+    #[test]
+    fn an_older_checkpoint_takes_no_keys_away() {
+        let node = |number| NodeId::new(number).unwrap();
+        let mut old = Keys::default();
+        (1..=100u64).for_each(|n| old.insert(n, node(n)));
+        let mut old_bytes = Vec::new();
+        old.encode(&mut old_bytes);
+        (101..=150u64).for_each(|n| old.insert(n, node(n)));
+        let mut new_bytes = Vec::new();
+        old.encode(&mut new_bytes);
+        // Reloaded from another process's checkpoint of 150 nodes; then this process's own, older one is through.
+        let mut keys = Keys::settled(Arc::new(new_bytes), 0..150 * ENTRY, 150);
+        keys.settle(Arc::new(old_bytes), 0..100 * ENTRY, 100);
+        assert_eq!(keys.candidates(120), [node(120)]);
     }
 
     #[test]

@@ -73,20 +73,24 @@ impl Lock {
         self.lock.try_lock().map_err(io_error("lock", &self.file))
     }
 
-    /// Takes the lock, waiting for it `at_most` that long. `waiting` is called once when it has to wait.
+    /// Takes the lock, waiting for it `at_most` that long. `waiting` is called every now and then while it waits.
     ///
     /// # Errors
     /// [`StoreError::Locked`] with the holder's name when it could not be had in time.
-    pub(crate) fn take(&self, media: &dyn Media, at_most: Duration, waiting: impl FnOnce()) -> Result<(), StoreError> {
+    pub(crate) fn take(&self, media: &dyn Media, at_most: Duration, waiting: impl Fn()) -> Result<(), StoreError> {
         if self.try_take()? {
             return Ok(());
         }
-        waiting();
+        let mut tries = 0u32;
         let (start, mut pause) = (Instant::now(), FIRST_PAUSE);
         while !self.try_take()? {
             if start.elapsed() >= at_most {
                 return Err(self.held(media));
             }
+            if tries.is_multiple_of(4) {
+                waiting();
+            }
+            tries = tries.wrapping_add(1);
             thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }

@@ -55,6 +55,8 @@ pub(crate) const WORDS: usize = 16;
 pub(crate) trait Words: fmt::Debug + Send + Sync {
     /// Differs between files, machines, and runs of a machine.
     fn identity(&self) -> [u8; 32];
+    /// Whether they are those of the file of this name.
+    fn is_at(&self, media: &dyn Media, path: &Path) -> bool;
     /// 0 beyond [`WORDS`].
     fn load(&self, index: usize) -> u64;
     /// Does nothing beyond [`WORDS`], and where the file was opened for reading.
@@ -81,9 +83,18 @@ pub(crate) trait MediaFile: fmt::Debug + Send + Sync {
     fn sync_all(&self) -> io::Result<()>;
 }
 
+/// No file that this program writes is longer: a segment of 1 GiB and a frame that goes beyond it. What a longer one
+/// holds behind this is nobody's, and is not read.
+const LONGEST: u64 = (1 << 30) + (257 << 20);
+
 /// All of a file from `offset` on.
 pub(crate) fn read_from(file: &dyn MediaFile, offset: u64) -> io::Result<Vec<u8>> {
-    let size = file.size()?.saturating_sub(offset);
+    read_part(file, offset, LONGEST.saturating_sub(offset))
+}
+
+/// At most `most` bytes of a file from `offset` on.
+pub(crate) fn read_part(file: &dyn MediaFile, offset: u64, most: u64) -> io::Result<Vec<u8>> {
+    let size = file.size()?.min(LONGEST).saturating_sub(offset).min(most);
     let size = usize::try_from(size).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
     let mut bytes = vec![0; size];
     let read = file.read_at(&mut bytes, offset)?;

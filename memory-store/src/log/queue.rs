@@ -53,7 +53,9 @@ impl<T> Queue<T> {
             return Poll::Ready(Err(Closed));
         }
         if !inner.items.is_empty() && inner.bytes.saturating_add(bytes) > self.most_bytes {
-            inner.waiting.push(context.waker().clone());
+            if !inner.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                inner.waiting.push(context.waker().clone());
+            }
             return Poll::Pending;
         }
         if let Some(item) = item.take() {

@@ -171,7 +171,11 @@ impl<'s> Reader<'s> {
 
 fn find(segments: &[Segment], location: Location) -> Result<&Segment, StoreError> {
     let found = segments.binary_search_by_key(&location.segment, Segment::number);
-    let missing = || damaged(Path::new(&segment_name(location.segment)), location, "the segment is missing".into());
+    let missing = || {
+        let name = segment_name(location.segment);
+        let path = segments.first().map_or_else(|| name.clone().into(), |first| first.path().with_file_name(&name));
+        damaged(&path, location, "the segment is missing".into())
+    };
     found.ok().and_then(|index| segments.get(index)).ok_or_else(missing)
 }
 

@@ -168,10 +168,13 @@ fn read_segment(
         let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         proven = proven.max(u32::try_from(used).unwrap_or(u32::MAX));
     }
-    let read = match begun {
+    let read = match &begun {
         Some(_) => state.replay_more(&segment, &bytes, complete, proven, &mut |_, _, _| ()),
         None => state.replay_segment(&segment, &bytes, complete, proven, &mut |_, _, _| ()),
     };
+    if begun.is_some() && complete && sealed {
+        state.seal_last();
+    }
     if mode == Mode::Write && !sealed {
         renew_tail(media, &segment, &bytes, base, &read).map_err(io_error("repair", &path))?;
     }

@@ -127,6 +127,12 @@ impl State {
     fn take_in(&mut self, segment: &Segment, location: Location, header: &FrameHeader, payload: &[u8]) -> bool {
         let Location { offset, .. } = location;
         let bytes = u32::try_from(header.frame_bytes()).unwrap_or(u32::MAX);
+        // No log ever gets there: such a number was forged, and would leave none for frames to come.
+        const MOST_FRAMES: u64 = 1 << 60;
+        if header.lsn.saturating_add(header.lsns()) > MOST_FRAMES {
+            self.damaged(segment.path(), offset, bytes, "a frame has an impossible number", Some(header.conversation));
+            return false;
+        }
         if header.lsn < self.cursor.next_lsn {
             self.damaged(segment.path(), offset, bytes, "a frame repeats", Some(header.conversation));
             return false;

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     frame::{Fields, Place, StoreId},
-    media::{Map, MediaFile, read_from},
+    media::{Map, MediaFile, read_from, read_part},
     squeezed::{LostBlocks, Squeezed},
 };
 
@@ -165,6 +165,16 @@ impl Segment {
         };
         scratch.truncate(read);
         Ok(scratch)
+    }
+
+    /// At most `most` bytes from `offset` on, by plain reads as in [`Self::image_from`].
+    pub(crate) fn image_part(&self, offset: u32, most: u32) -> io::Result<Vec<u8>> {
+        if matches!(self.encoding, Encoding::Plain) {
+            return read_part(&*self.file, u64::from(offset), u64::from(most));
+        }
+        let mut image = self.image_from(offset)?;
+        image.truncate(most as usize);
+        Ok(image)
     }
 
     /// `length`, or as much as there is behind `offset` where that is less: a damaged length asks for anything.

@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -30,7 +30,8 @@ pub(crate) struct Shared {
     pub(crate) media: Arc<dyn Media>,
     pub(crate) queue: Queue<Request>,
     pub(crate) buffers: Buffers,
-    pub(crate) horizon: Option<Horizon>,
+    /// Filled once there is one: a store that was copied has none before somebody writes to it.
+    horizon: OnceLock<Horizon>,
     pub(crate) summaries: SummaryCache,
     state: RwLock<State>,
     /// Held by whoever takes in what others wrote.
@@ -64,7 +65,7 @@ impl Shared {
             media,
             queue: Queue::new(queue_bytes),
             buffers: Buffers::default(),
-            horizon,
+            horizon: horizon.map_or_else(OnceLock::new, OnceLock::from),
             summaries: SummaryCache::default(),
             state: RwLock::new(state),
             following: Mutex::default(),
@@ -93,6 +94,10 @@ impl Shared {
         StoreError::Poisoned { path: self.directory.path.clone(), why: why.to_owned() }
     }
 
+    pub(crate) fn horizon(&self) -> Option<&Horizon> {
+        self.horizon.get()
+    }
+
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
@@ -109,16 +114,39 @@ impl Shared {
 
     /// Takes in what other processes have made durable since.
     fn follow(&self) -> Result<(), StoreError> {
-        let Some(horizon) = &self.horizon else { return Ok(()) };
-        let (generation, position) = horizon.glance();
-        if generation == self.generation() && position <= self.position.load(Ordering::Acquire) {
+        let Some(horizon) = self.horizon() else { return self.look_for_horizon() };
+        // Segments may be replaced meanwhile: what was read then of new files by old places is no answer.
+        const TRIES: usize = 8;
+        for _ in 0..TRIES {
+            let (generation, position) = horizon.glance();
+            if generation == self.generation() && position <= self.position.load(Ordering::Acquire) {
+                return Ok(());
+            }
+            let _held = self.hold_following();
+            let Some(durable) = horizon.durable() else { return Ok(()) };
+            self.catch_up(durable)?;
+            if durable.generation == horizon.glance().0 {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// A store without a horizon gets one when somebody opens it for writing.
+    fn look_for_horizon(&self) -> Result<(), StoreError> {
+        let Directory { path, id } = &self.directory;
+        let found = Horizon::open(&*self.media, path, *id, Access::Read)?;
+        let Some((horizon, durable)) =
+            found.and_then(|horizon| Some((horizon.durable()?, horizon))).map(|(d, h)| (h, d))
+        else {
             return Ok(());
-        }
+        };
         let _held = self.hold_following();
-        match horizon.durable() {
-            Some(durable) => self.catch_up(durable),
-            None => Ok(()),
+        if self.horizon.set(horizon).is_ok() {
+            // What was read without it may be more, or other, than what it is about.
+            self.reload(durable)?;
         }
+        Ok(())
     }
 
     /// Takes in what is durable, segment after segment. The caller holds [`Self::hold_following`].
@@ -138,17 +166,16 @@ impl Shared {
             let is_last = end.segment == durable.end.segment;
             let limit = is_last.then_some(durable.end.offset);
             let path = segment.path().to_owned();
-            let mut bytes = segment.image_from(end.offset).map_err(io_error("read", &path))?;
-            if let Some(limit) = limit {
-                bytes.truncate(limit.saturating_sub(end.offset) as usize);
-            }
+            let most = limit.map_or(u32::MAX, |limit| limit.saturating_sub(end.offset));
+            let bytes = segment.image_part(end.offset, most).map_err(io_error("read", &path))?;
             self.state_mut().replay_more(&segment, &bytes, true, limit.unwrap_or_default(), &mut |_, _, _| ());
             if is_last {
                 break;
             }
             self.enter(end.segment.saturating_add(1), durable.end)?;
         }
-        self.note_position(durable.end);
+        // What is missing of it is damage, and need not be looked for again.
+        self.note_position(self.state().cursor.end.max(durable.end));
         Ok(())
     }
 
@@ -158,10 +185,8 @@ impl Shared {
         let is_last = number == durable.segment;
         let segment = open_segment(&*self.media, &log, number, !is_last)?;
         let path = segment_path(&log, number);
-        let mut bytes = segment.image_from(0).map_err(io_error("read", &path))?;
-        if is_last {
-            bytes.truncate(durable.offset as usize);
-        }
+        let most = if is_last { durable.offset } else { u32::MAX };
+        let bytes = segment.image_part(0, most).map_err(io_error("read", &path))?;
         let mut state = self.state_mut();
         state.seal_last();
         let proven = if is_last { durable.offset } else { 0 };
@@ -172,13 +197,13 @@ impl Shared {
     /// Takes in everything that there is, and gives back how far that is. The caller holds the write lock and
     /// [`Self::hold_following`].
     pub(crate) fn catch_up_locked(&self) -> Result<Durable, StoreError> {
-        let horizon = self.horizon.as_ref();
+        let horizon = self.horizon();
         let durable = horizon.and_then(Horizon::durable);
         if let Some(durable) = durable {
             self.catch_up(durable)?;
             if !durable.generation.is_multiple_of(2) {
                 // Whoever was replacing segments has died. What it replaced, everybody is to see.
-                self.reload(Durable { generation: durable.generation + 1, ..durable })?;
+                self.reload(Durable { generation: durable.generation.wrapping_add(1), ..durable })?;
             }
         }
         // Unless the writer before finished, and said so, something of it may stand behind the horizon.
@@ -188,18 +213,21 @@ impl Shared {
         Ok(Durable { generation: self.generation(), end: self.state().cursor.end })
     }
 
-    /// Tells every process how far the log is on disk. The caller holds the write lock. What was on disk and is missing
-    /// stays known, so that whoever opens the store next hears of it, too.
-    pub(crate) fn tell(&self, durable: Durable) {
+    /// Tells every process how far the log is on disk. The caller holds the write lock.
+    pub(crate) fn tell(&self, mut durable: Durable) {
+        if !self.state().damage.is_empty() {
+            // That something is missing which was on disk, the next one to open the store is to know as well.
+            let told = self.horizon().and_then(Horizon::durable);
+            durable.end = told.map_or(durable.end, |told| told.end.max(durable.end));
+        }
         self.note_position(durable.end);
-        let end = Durable::place(self.position.load(Ordering::Acquire));
-        self.horizon.iter().for_each(|horizon| horizon.publish(Durable { end, ..durable }));
+        self.horizon().into_iter().for_each(|horizon| horizon.publish(durable));
     }
 
     /// Reads everything anew, since segments were replaced.
     pub(crate) fn reload(&self, durable: Durable) -> Result<(), StoreError> {
         let Recovered { state, .. } = recover(&*self.media, &self.directory, Mode::ReadOnly, Some(durable.end))?;
-        let end = state.cursor.end;
+        let end = state.cursor.end.max(durable.end);
         *self.state_mut() = state;
         self.summaries.clear();
         self.generation.store(durable.generation, Ordering::Release);
@@ -217,18 +245,20 @@ impl Shared {
                 (state.segments.last().cloned(), state.cursor.end)
             };
             let Some(segment) = segment else { return Ok(()) };
-            let next = end.segment.saturating_add(1);
             let names = self.media.list(&log).map_err(io_error("list", &log))?;
-            let has_next = names.iter().any(|name| segment_path(&log, next).ends_with(name));
+            let is_there = |next: &u32| names.iter().any(|name| segment_path(&log, *next).ends_with(name));
+            let next = end.segment.checked_add(1).filter(is_there);
             let path = segment.path().to_owned();
             let bytes = segment.image_from(end.offset).map_err(io_error("read", &path))?;
             let mut state = self.state_mut();
-            let read = state.replay_more(&segment, &bytes, has_next, end.offset, &mut |_, _, _| ());
-            if !has_next {
+            let read = state.replay_more(&segment, &bytes, next.is_some(), end.offset, &mut |_, _, _| ());
+            let Some(next) = next else {
                 drop(state);
                 renew_tail(&*self.media, &segment, &bytes, end.offset, &read).map_err(io_error("repair", &path))?;
                 break;
-            }
+            };
+            // Its maker may have died before its name was on disk.
+            self.media.sync_dir(&log).map_err(io_error("sync", &log))?;
             state.seal_last();
             let segment = open_segment(&*self.media, &log, next, false)?;
             let mut header = Vec::new();

@@ -93,7 +93,9 @@ impl LogStore {
             let before = horizon.as_ref().map_or(0, |horizon| horizon.glance().0);
             let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
             let recovered = recover(&*media, &directory, Mode::ReadOnly, durable)?;
-            if before == horizon.as_ref().map_or(0, |horizon| horizon.glance().0) {
+            let is_known = |horizon: &Horizon| durable.is_some() || horizon.durable().is_none();
+            let (after, same) = horizon.as_ref().map_or((0, true), |horizon| (horizon.glance().0, is_known(horizon)));
+            if before == after && same {
                 break (recovered, before);
             }
         };
@@ -107,8 +109,17 @@ impl LogStore {
         let Owned { directory, lock, created } = Owned::open(&*media, path, lock_timeout)?;
         let horizon = Horizon::open(&*media, path, directory.id, Access::Write)?;
         // With the write lock held, whoever was replacing segments is dead: others are to look again.
-        let generation = horizon.as_ref().map_or(0, |horizon| horizon.glance().0).next_multiple_of(2);
-        let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
+        let told = horizon.as_ref().and_then(Horizon::durable);
+        let generation = match (told, &horizon) {
+            (Some(told), _) if told.generation.is_multiple_of(2) => told.generation,
+            (_, Some(horizon)) => horizon.next_generation(),
+            (_, None) => 0,
+        };
+        if told.is_none() || horizon.as_ref().is_some_and(Horizon::is_unfinished) {
+            // Whoever made these files may have died before their names were on disk.
+            directory.sync(&*media)?;
+        }
+        let durable = told.map(|told| told.end);
         let recovered = recover(&*media, &directory, Mode::Write, durable)?;
         let report = report(&recovered, created);
         let checkpoint = recovered.checkpoint;

@@ -36,7 +36,8 @@ pub(crate) fn create_segment(media: &dyn Media, log: &Path, header: &SegmentHead
     file.write_at(&first, 0).map_err(failed)?;
     file.sync_all().map_err(failed)?;
     media.rename(&temporary, &path).map_err(failed)?;
-    media.sync_dir(log).map_err(failed)?;
+    // It has its name now, but perhaps not for ever: whoever goes on must not do so in the segment before.
+    media.sync_dir(log).map_err(|error| failed(error).leaving_doubt())?;
     let segment = Segment::new(header.number, &path, file);
     Ok(Tail { segment, end: SEGMENT_HEADER, allocated: first.len() as u64 })
 }

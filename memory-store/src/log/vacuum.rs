@@ -97,7 +97,12 @@ impl LogStore {
             return Err(StoreError::ReadOnly { path: self.path().to_owned() });
         }
         let _lease = self.lease()?;
-        vacuum(&self.shared, options, progress)
+        vacuum(&self.shared, options, progress).inspect_err(|_| {
+            // Most often the disk is full, and what was written takes room that others need.
+            if let Err(error) = remove_leftovers(&self.shared) {
+                tracing::debug!(%error, "what a vacuum wrote stays until the next one");
+            }
+        })
     }
 
     /// Takes the lease for background work, which one process at a time holds: compaction, building indexes,
@@ -219,13 +224,13 @@ fn replace(shared: &Shared, replacements: &[Replacement]) -> Result<(), StoreErr
     const PATIENCE: Duration = Duration::from_secs(60);
     let log = shared.directory.log();
     let lock = Lock::write(&*shared.media, &shared.directory.path, &log)?;
-    let waiting = || shared.horizon.iter().for_each(Horizon::want);
+    let waiting = || shared.horizon().into_iter().for_each(Horizon::want);
     lock.take(&*shared.media, PATIENCE, waiting)?;
     lock.sign(&*shared.media);
     let _held = shared.hold_following();
     let before = shared.catch_up_locked()?;
     // Odd while files are being replaced: should this process die here, the next writer makes it even again.
-    let during = Durable { generation: before.generation + 1, ..before };
+    let during = Durable { generation: before.generation.wrapping_add(1), ..before };
     shared.tell(during);
     let renamed = replacements.iter().try_for_each(|Replacement { number, file }| {
         let path = segment_path(&log, *number);
@@ -233,7 +238,7 @@ fn replace(shared: &Shared, replacements: &[Replacement]) -> Result<(), StoreErr
     });
     let synced = shared.media.sync_dir(&log).map_err(io_error("sync", &log));
     // Whatever was replaced, what is there now counts.
-    let after = Durable { generation: during.generation + 1, ..before };
+    let after = Durable { generation: during.generation.wrapping_add(1), ..before };
     shared.reload(after)?;
     checkpoint::write_now(shared);
     shared.tell(after);

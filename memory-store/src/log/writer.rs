@@ -144,7 +144,11 @@ impl Writer {
     }
 
     fn serve(&mut self, requests: VecDeque<Request>) {
-        let wanted = self.shared.horizon.as_ref().map(Horizon::wanted);
+        if let Some(why) = &self.poisoned {
+            requests.into_iter().for_each(|request| request.refuse(self.shared.poisoned(why)));
+            return;
+        }
+        let wanted = self.shared.horizon().map(Horizon::wanted);
         if let Err(error) = self.take_lock() {
             requests.into_iter().for_each(|request| request.refuse(repeated(&error)));
             return;
@@ -166,11 +170,8 @@ impl Writer {
 
     /// Takes the write lock and what others wrote meanwhile.
     fn take_lock(&mut self) -> Result<(), StoreError> {
-        if self.poisoned.is_some() {
-            return Ok(());
-        }
         let shared = Arc::clone(&self.shared);
-        let waiting = || shared.horizon.iter().for_each(Horizon::want);
+        let waiting = || shared.horizon().into_iter().for_each(Horizon::want);
         self.lock.take(&*shared.media, self.options.lock_timeout, waiting)?;
         let caught_up = self.catch_up();
         if caught_up.is_err() {
@@ -181,7 +182,12 @@ impl Writer {
 
     fn catch_up(&mut self) -> Result<(), StoreError> {
         let shared = Arc::clone(&self.shared);
-        let Some(horizon) = &shared.horizon else { return Ok(()) };
+        let Some(horizon) = shared.horizon() else { return Ok(()) };
+        if !horizon.is_in_place(&*shared.media, &shared.directory.path) {
+            let why = "its file HORIZON was deleted or replaced while it was open".to_owned();
+            self.poisoned = Some(why.clone());
+            return Err(shared.poisoned(&why));
+        }
         let generation = shared.generation();
         if horizon.is_as_left_by(self.name) && horizon.glance().0 == generation && generation.is_multiple_of(2) {
             return Ok(());
@@ -200,13 +206,13 @@ impl Writer {
     fn tell(&self) {
         let end = Location { segment: self.tail.segment.number(), offset: self.tail.end };
         self.shared.tell(Durable { generation: self.shared.generation(), end });
-        self.shared.horizon.iter().for_each(|horizon| horizon.finish(self.name));
+        self.shared.horizon().into_iter().for_each(|horizon| horizon.finish(self.name));
     }
 
     /// Lets others have the write lock if some have begun to wait for it: whoever lets go of a lock and takes it at
     /// once again is otherwise always the first.
     fn give_way(&self, wanted: Option<u64>) {
-        let Some((horizon, wanted)) = self.shared.horizon.as_ref().zip(wanted) else { return };
+        let Some((horizon, wanted)) = self.shared.horizon().zip(wanted) else { return };
         if horizon.wanted() == wanted {
             return;
         }
@@ -309,8 +315,14 @@ impl Writer {
     /// Puts the group on disk, shows it to readers, and answers.
     fn commit(&mut self) -> Result<(), Failure> {
         let Group { mut bytes, applied, last_frame, answers } = mem::take(&mut self.group);
+        if bytes.is_empty() {
+            // Nothing to write, as all of it was there already; nor anything to tell others.
+            answers.into_iter().for_each(|answer| answer.give(None));
+            self.group.bytes = bytes;
+            return Ok(());
+        }
         let length = bytes.len();
-        let written = if bytes.is_empty() { Ok(()) } else { self.write(&mut bytes) };
+        let written = self.write(&mut bytes);
         match &written {
             Ok(()) => self.publish(applied, last_frame, length),
             Err(failure) => tracing::error!(why = failure.why(), "a commit group was not written"),
@@ -328,7 +340,7 @@ impl Writer {
     /// Writes frames behind the end, and zeros behind them, which `bytes` are given.
     fn write(&mut self, bytes: &mut Vec<u8>) -> Result<(), Failure> {
         let until = u64::from(self.tail.end) + bytes.len() as u64;
-        self.shared.horizon.iter().for_each(|horizon| horizon.begin(self.name));
+        self.shared.horizon().into_iter().for_each(|horizon| horizon.begin(self.name));
         let reserved = self.tail.reserve(until, self.options.segment_bytes);
         reserved.map_err(|failure| self.poison_unless_full(failure))?;
         let zeros = self.tail.end_of_page(until) - until;
@@ -365,7 +377,7 @@ impl Writer {
 
     /// Seals the segment and begins the next.
     fn roll(&mut self) -> Result<(), Failure> {
-        self.shared.horizon.iter().for_each(|horizon| horizon.begin(self.name));
+        self.shared.horizon().into_iter().for_each(|horizon| horizon.begin(self.name));
         self.tail.trim().map_err(|failure| self.poison_unless_full(failure))?;
         let Some(number) = self.tail.segment.number().checked_add(1) else {
             let error = io::Error::other("no segment can follow it: its number is the last that there is");

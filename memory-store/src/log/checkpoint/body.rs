@@ -77,7 +77,7 @@ pub(super) fn decode(bytes: &mut In<'_>, state: &mut State, keys: &Kept, place: 
     }
     let mut start = place.start;
     for (mut conversation, of_this) in conversations {
-        conversation.keys = Keys::settled(Arc::clone(keys), start..start + of_this);
+        conversation.keys = Keys::settled(Arc::clone(keys), start..start + of_this, conversation.nodes());
         start += of_this;
         if !state.restore(conversation) {
             return None;

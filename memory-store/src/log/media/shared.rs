@@ -11,7 +11,7 @@ use std::{
 use memmap2::{MmapOptions, MmapRaw};
 use memory_core::Hash;
 
-use super::{WORDS, Words};
+use super::{Media, WORDS, Words};
 
 const BYTES: usize = WORDS * size_of::<u64>();
 /// Where Linux names the run of the machine.
@@ -22,6 +22,8 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 pub(super) struct SharedWords {
     map: MmapRaw,
     writable: bool,
+    /// Device and inode.
+    file: (u64, u64),
     identity: [u8; 32],
 }
 
@@ -48,9 +50,9 @@ impl SharedWords {
         // Where the run of the machine has no name, words are believed by those who share them now, and by nobody
         // who opens them later: each opening has an identity of its own then.
         let boot = fs::read(BOOT_ID).unwrap_or_else(|_| format!("{:p}-{}", map.as_ptr(), std::process::id()).into());
-        let (device, inode) = (metadata.dev().to_le_bytes(), metadata.ino().to_le_bytes());
-        let identity = *Hash::of_parts([boot.as_slice(), &device, &inode]).as_bytes();
-        Ok(Self { map, writable, identity })
+        let file = (metadata.dev(), metadata.ino());
+        let identity = *Hash::of_parts([boot.as_slice(), &file.0.to_le_bytes(), &file.1.to_le_bytes()]).as_bytes();
+        Ok(Self { map, writable, file, identity })
     }
 
     fn word(&self, index: usize) -> Option<&AtomicU64> {
@@ -70,6 +72,10 @@ impl SharedWords {
 impl Words for SharedWords {
     fn identity(&self) -> [u8; 32] {
         self.identity
+    }
+
+    fn is_at(&self, _media: &dyn Media, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == self.file)
     }
 
     fn load(&self, index: usize) -> u64 {

@@ -464,6 +464,88 @@ fn a_last_segment_of_another_store_is_damage_and_is_left_as_it_is() {
     assert!(shown(&open(dirs[0].path()).unwrap()).unwrap() == shown(&truth).unwrap());
 }
 
+/// Appends a message to `a`.
+fn say(store: &LogStore, number: usize) -> Result<u64, StoreError> {
+    pollster::block_on(store.append(&id("a"), vec![draft(number, 50)])).map(|appended| appended[0].node.get())
+}
+
+#[test]
+fn what_is_missing_is_not_forgotten_by_the_second_opening() {
+    type Wreck = fn(&Path);
+    let cut: Wreck = |path| {
+        let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.set_len(file.metadata().unwrap().len() - 300).unwrap();
+    };
+    for wreck in [cut, |path| fs::remove_file(path).unwrap()] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path()).unwrap();
+        for number in 1..=100 {
+            say(&store, number).unwrap();
+        }
+        drop(store);
+        wreck(&segments(dir.path()).pop().unwrap());
+        for opening in 0..3 {
+            let store = open(dir.path()).unwrap();
+            assert!(!store.report().damage.is_empty(), "opening {opening}");
+            assert!(say(&store, 101).is_err(), "opening {opening}: 100 had been acknowledged");
+        }
+    }
+}
+
+#[test]
+fn a_horizon_deleted_while_it_is_open_ends_writing_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let one = open(dir.path()).unwrap();
+    say(&one, 1).unwrap();
+    fs::remove_file(dir.path().join("HORIZON")).unwrap();
+    let two = open(dir.path()).unwrap();
+    assert_eq!(say(&two, 2).unwrap(), 2);
+    let refused = say(&one, 3).unwrap_err();
+    assert!(matches!(&refused, StoreError::Poisoned { why, .. } if why.contains("HORIZON")), "{refused:?}");
+    assert_eq!(say(&two, 3).unwrap(), 3);
+    drop((one, two));
+    let store = open(dir.path()).unwrap();
+    assert_eq!(pollster::block_on(store.nodes(&id("a"), all())).unwrap().len(), 3);
+}
+
+#[test]
+fn a_reader_opened_before_there_was_a_horizon_follows() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()).unwrap());
+    fs::remove_file(dir.path().join("HORIZON")).unwrap();
+    let reader = LogStore::open_read_only(dir.path()).unwrap();
+    let writer = open(dir.path()).unwrap();
+    say(&writer, 1).unwrap();
+    assert_eq!(pollster::block_on(reader.conversations()).unwrap().len(), 1);
+}
+
+#[test]
+fn a_horizon_of_nothing_but_ones_is_another_one() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()).unwrap());
+    fs::write(dir.path().join("HORIZON"), [0xFF; 128]).unwrap();
+    let store = open(dir.path()).unwrap();
+    say(&store, 1).unwrap();
+    assert_eq!(pollster::block_on(LogStore::open_read_only(dir.path()).unwrap().conversations()).unwrap().len(), 1);
+}
+
+#[test]
+fn damage_is_noted_once_however_often_it_is_read_past() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = LogStore::open(dir.path()).unwrap();
+    say(&writer, 1).unwrap();
+    let reader = LogStore::open_read_only(dir.path()).unwrap();
+    for number in 2..=6 {
+        say(&writer, number).unwrap();
+    }
+    let file = fs::OpenOptions::new().write(true).open(dir.path().join("log/0001.seg")).unwrap();
+    file.set_len(400).unwrap();
+    for _ in 0..100 {
+        pollster::block_on(reader.conversations()).unwrap();
+    }
+    assert!((1..=2).contains(&reader.shared.state().damage.len()), "{:?}", reader.shared.state().damage);
+}
+
 #[test]
 fn what_was_on_disk_and_is_gone_is_not_forgotten() {
     let last_frame = |segment: &Path| {

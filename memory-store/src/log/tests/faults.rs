@@ -40,12 +40,12 @@ pub(super) fn empty_disk() -> SimDisk {
 
 /// What became of the requests: those that were acknowledged, and the first whose fate is not known.
 #[derive(Debug, Default)]
-struct Outcome {
+pub(super) struct Outcome {
     acknowledged: Vec<Request>,
     unknown: Option<Request>,
 }
 
-fn run(disk: &SimDisk) -> Outcome {
+pub(super) fn run(disk: &SimDisk) -> Outcome {
     let mut outcome = Outcome::default();
     let Ok(store) = open(disk) else { return outcome };
     for request in requests() {
@@ -85,7 +85,7 @@ fn check(store: &LogStore, outcome: &Outcome, context: &str) -> Vec<Request> {
 }
 
 /// Operations of a run in which nothing fails.
-fn operations() -> usize {
+pub(super) fn operations() -> usize {
     let disk = empty_disk();
     let before = disk.operations();
     let outcome = run(&disk);

@@ -232,7 +232,7 @@ fn a_dead_vacuum_is_finished_by_the_next_writer() {
     fill(&store, &wasteful());
     check(&reader, &wasteful(), "before");
     // It died right behind its first rename: the generation is odd, and nobody was told again.
-    let horizon = store.shared.horizon.as_ref().unwrap();
+    let horizon = store.shared.horizon().unwrap();
     let durable = horizon.durable().unwrap();
     horizon.publish(super::super::horizon::Durable { generation: durable.generation + 1, ..durable });
     check(&reader, &wasteful(), "meanwhile");

@@ -2,12 +2,12 @@
 
 use std::{
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
 
 use super::{SimDisk, Write};
-use crate::log::media::{DirLock, Words};
+use crate::log::media::{DirLock, Media, Words};
 
 #[derive(Debug)]
 pub(super) struct SimLock {
@@ -54,6 +54,10 @@ impl Words for SimWords {
         identity[..8].copy_from_slice(&self.boot.to_le_bytes());
         identity[8..16].copy_from_slice(&self.file.to_le_bytes());
         identity
+    }
+
+    fn is_at(&self, _media: &dyn Media, path: &Path) -> bool {
+        self.disk.lock().file_named(path).is_ok_and(|file| file == self.file)
     }
 
     fn load(&self, index: usize) -> u64 {
