@@ -50,10 +50,10 @@ pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use port::{
     Appended, BoxError, BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy,
     ConversationState, EmbedError, Embedder, Event, Excerpt, History, Hit, ImportanceScorer, IndexReport, Lease,
-    NodeProof, Progress, Query, Recall, RecallRequest, Recorded, RerankError, Reranker, RetrieveError, Retrieved,
-    Retriever, Scope, Score, ScoreError, ScoreJob, ScoreScale, Signal, Slot, SlotScore, Store, StoreError,
-    SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, VectorError, VectorIndex, VectorIndexStats,
-    Verification, VerifiedConversation, WrittenSummary,
+    Losses, NodeProof, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker,
+    RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob, ScoreScale, Signal, Slot, SlotScore,
+    Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, VectorError, VectorIndex,
+    VectorIndexStats, Verification, VerifiedConversation, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;

@@ -9,6 +9,7 @@ mod context_strategy;
 
 mod embedder;
 mod importance;
+mod losses;
 mod reranker;
 mod retriever;
 mod store;
@@ -24,6 +25,7 @@ pub use context_strategy::{ContextStrategy, History};
 
 pub use embedder::{EmbedError, Embedder};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};
+pub use losses::{Losses, ReadNodes};
 pub use reranker::{RerankError, Reranker};
 pub use retriever::{
     Excerpt, Hit, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope,

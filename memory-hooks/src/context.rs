@@ -41,6 +41,8 @@ pub enum PieceKind {
     Message,
     /// A summary in the place of messages.
     Summary(Level),
+    /// A line in the place of messages that cannot be read any more.
+    Lost,
     /// A message recalled for the question, or pinned, word for word.
     Recalled,
     /// The question.
@@ -48,7 +50,14 @@ pub enum PieceKind {
 }
 
 impl PieceKind {
-    /// The kind in lower case: `message`, `summary`, `meta`, `archive`, `recalled` or `question`.
+    /// Whether it is a part of the history, every message of which stands in one such piece.
+    #[must_use]
+    pub const fn is_history(self) -> bool {
+        matches!(self, Self::Message | Self::Summary(_) | Self::Lost)
+    }
+
+    /// The kind in lower case: `message`, `summary`, `meta`, `archive`, `lost`, `recalled` or
+    /// `question`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,6 +65,7 @@ impl PieceKind {
             Self::Summary(Level::Summary) => "summary",
             Self::Summary(Level::Meta) => "meta",
             Self::Summary(Level::Archive) => "archive",
+            Self::Lost => "lost",
             Self::Recalled => "recalled",
             Self::Question => "question",
         }
@@ -103,8 +113,7 @@ impl Context {
     /// Tokens of the history's pieces.
     #[must_use]
     pub fn history_tokens(&self) -> u32 {
-        let history = |kind| matches!(kind, PieceKind::Message | PieceKind::Summary(_));
-        self.pieces.iter().filter(|piece| history(piece.kind)).map(|piece| piece.tokens).sum()
+        self.pieces.iter().filter(|piece| piece.kind.is_history()).map(|piece| piece.tokens).sum()
     }
 
     /// Tokens of the recalled pieces.

@@ -112,7 +112,7 @@ impl RecallHook {
         let around = |hit: &NodeId| NodeRange::single(*hit).widen(self.options.radius, total);
         let mut found = Vec::new();
         for run in NodeRange::merge(hits.iter().map(around).collect()) {
-            found.extend(self.store.nodes(conversation, run).await?);
+            found.extend(self.store.readable_nodes(conversation, run).await?.nodes);
         }
         // All hits before any neighbour, the best first; neighbours by the hit they belong to.
         let rank = |node: &Node| {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_core::{ConversationId, NodeId, NodeRange, Store, StoreError};
+use memory_core::{ConversationId, Losses, NodeId, NodeRange, Store, StoreError};
 use regex::{Regex, RegexBuilder};
 
 /// Nodes read from the store at a time.
@@ -52,6 +52,8 @@ pub struct Found {
     pub more: bool,
     /// How many messages were read.
     pub scanned: u64,
+    /// Messages on the way that cannot be read.
+    pub losses: Losses,
 }
 
 /// Why nothing could be looked for.
@@ -73,7 +75,7 @@ pub enum FindError {
 
 /// Finds the matches of a pattern, reading the conversation from its store piece by piece.
 ///
-/// Matching takes time proportional to the text, whatever the pattern. A match lies within one message.
+/// Messages that cannot be read are passed over and named in the answer. Matching takes time proportional to the text, whatever the pattern. A match lies within one message.
 ///
 /// # Errors
 /// When the pattern cannot be compiled, the range begins behind the last node, or the store fails.
@@ -96,7 +98,9 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
     loop {
         let piece = rest.first().get().saturating_add(CHUNK - 1).min(rest.last().get());
         let piece = NodeId::new(piece).and_then(|last| NodeRange::new(rest.first(), last)).unwrap_or(rest);
-        for node in store.nodes(conversation, piece).await? {
+        let read = store.readable_nodes(conversation, piece).await?;
+        found.losses.extend(&read.losses);
+        for node in read.nodes {
             found.scanned += 1;
             let text = node.message.text();
             for span in pattern.find_iter(&text).map(|found| found.range()).filter(|span| !span.is_empty()) {

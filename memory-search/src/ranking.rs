@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::{ConversationId, Hit, NodeId, Score, ScoreScale};
+use memory_core::{ConversationId, Hit, Losses, NodeId, Score, ScoreScale};
 
 use crate::{
     fuse::{Column, Fused},
@@ -43,6 +43,8 @@ pub(crate) struct Part {
     pub(crate) indexed: Arc<Indexed>,
     /// How many of its nodes are in the pool: all, from the first, that were indexed when the pool was made.
     pub(crate) nodes: usize,
+    /// Those of them that cannot be read: no hits, though their neighbours' words and old vectors may score them.
+    pub(crate) losses: Losses,
     /// The place of its first node.
     begin: usize,
 }
@@ -59,8 +61,11 @@ impl Pool {
     pub(crate) fn new(conversations: Vec<(ConversationId, Arc<Indexed>)>) -> Self {
         let mut begin = 0;
         let parts = conversations.into_iter().map(|(conversation, indexed)| {
-            let nodes = indexed.read().lengths().len();
-            let part = Part { conversation, indexed, nodes, begin };
+            let (nodes, losses) = {
+                let postings = indexed.read();
+                (postings.lengths().len(), postings.losses().clone())
+            };
+            let part = Part { conversation, indexed, nodes, losses, begin };
             begin += nodes;
             part
         });
@@ -70,6 +75,17 @@ impl Pool {
     /// The conversations in order.
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
+    }
+
+    /// How many nodes can be read.
+    pub(crate) fn readable(&self) -> usize {
+        let lost = |part: &Part| usize::try_from(part.losses.count()).unwrap_or(usize::MAX);
+        self.parts.iter().map(|part| part.nodes.saturating_sub(lost(part))).sum()
+    }
+
+    /// Says of each conversation which nodes cannot be read.
+    pub(crate) fn notices(&self) -> impl Iterator<Item = String> {
+        self.parts.iter().filter_map(|part| part.losses.notice(&part.conversation))
     }
 
     /// Scores every node by words; `None` where the question has no terms.
@@ -96,10 +112,12 @@ impl Pool {
         })
     }
 
+    /// Conversation and node of a candidate; `None` where it cannot be read.
     fn place(&self, candidate: usize) -> Option<(&ConversationId, NodeId)> {
         let next = self.parts.partition_point(|part| part.begin <= candidate);
         let part = self.parts.get(next.checked_sub(1)?)?;
-        Some((&part.conversation, NodeId::from_index(candidate - part.begin)))
+        let node = NodeId::from_index(candidate - part.begin);
+        (!part.losses.contains(node)).then_some((&part.conversation, node))
     }
 }
 
@@ -115,9 +133,15 @@ impl Ranking {
             columns.push(Column { name: "words", weight: WORDS_PART, floor: Some(0.0), values: words });
         }
         if let Some(values) = cosines {
-            columns.push(Column { name: "cosine", weight: COSINE_PART * measured_part(&values), floor: None, values });
+            let weight = COSINE_PART * measured_part(&values, pool.readable());
+            columns.push(Column { name: "cosine", weight, floor: None, values });
         }
         Self { pool, fused: Fused::of(columns) }
+    }
+
+    /// What was ranked.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// The `limit` best of the nodes that `wanted` lets through, best first; equal ones in order of conversation and
@@ -139,9 +163,9 @@ impl Ranking {
     }
 }
 
-/// The part of the values that is not NaN, 0..=1.
+/// How many of the values are not NaN, as a part of the nodes that can be read, 0..=1.
 #[expect(clippy::cast_precision_loss, reason = "a weight needs no more than 24 bits")]
-fn measured_part(values: &[f32]) -> f32 {
+fn measured_part(values: &[f32], readable: usize) -> f32 {
     let measured = values.iter().filter(|value| !value.is_nan()).count();
-    measured as f32 / values.len().max(1) as f32
+    (measured as f32 / readable.max(1) as f32).min(1.0)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, ConversationId, Embedder, Excerpt, IndexReport, NodeId, NodeRange, Progress, Query, Recall,
+    BoxFuture, ConversationId, Embedder, Excerpt, IndexReport, Losses, NodeId, NodeRange, Progress, Query, Recall,
     RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Store, VectorIndex,
 };
 
@@ -31,6 +31,9 @@ const POSTINGS_BYTES: usize = 256 << 20;
 /// message without a vector is scored by its words alone, and `cosine` weighs the less the fewer messages have one.
 /// Where model, index or all vectors are missing or fail, the answer is by words; a notice says so, as it does where
 /// some vectors are missing.
+///
+/// A node that cannot be read is no hit and stands in no excerpt; the answer says so. It counts as lost for the life
+/// of the retriever.
 #[derive(Debug)]
 pub struct HybridRetriever {
     store: Arc<dyn Store>,
@@ -89,7 +92,8 @@ impl Retriever for HybridRetriever {
             if query.text.trim().is_empty() {
                 return Ok(Retrieved { hits: Vec::new(), notices: vec![EMPTY_QUESTION.to_owned()] });
             }
-            let (ranking, notices) = self.rank(&query.text, &query.scope).await?;
+            let (ranking, mut notices) = self.rank(&query.text, &query.scope).await?;
+            notices.extend(ranking.pool().notices());
             Ok(Retrieved { hits: ranking.hits(query.limit, |_| true), notices })
         })
     }
@@ -97,7 +101,7 @@ impl Retriever for HybridRetriever {
     fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
         Box::pin(async move {
             if request.question.trim().is_empty() {
-                return Ok(Recall { excerpts: Vec::new(), notices: vec![EMPTY_QUESTION.to_owned()] });
+                return Ok(Recall { notices: vec![EMPTY_QUESTION.to_owned()], ..Recall::default() });
             }
             let (ranking, mut notices) = self.rank(&request.question, &Scope::one(&request.conversation)).await?;
             let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
@@ -119,7 +123,11 @@ impl Retriever for HybridRetriever {
                 nodes,
                 hits: hits.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect(),
             };
-            Ok(Recall { excerpts: packed.runs.into_iter().map(excerpt).collect(), notices })
+            let mut losses = Losses::default();
+            ranking.pool().parts().iter().for_each(|part| losses.extend(&part.losses));
+            // Neighbours of a hit, and what must not be parted from it, may be lost.
+            let runs = packed.runs.into_iter().flat_map(|run| losses.rest_of(run));
+            Ok(Recall { excerpts: runs.map(excerpt).collect(), notices, losses })
         })
     }
 
@@ -135,7 +143,8 @@ impl Retriever for HybridRetriever {
             let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.through(conversation)));
             let mut steps = Steps { progress, before: 0, total: words_missing + vectors_missing };
             let (indexed, words) = self.words.catch_up(&*self.store, conversation, nodes, &steps).await?;
-            let mut report = IndexReport { words, embedded: 0, notices: Vec::new() };
+            let losses = indexed.read().losses().notice(conversation);
+            let mut report = IndexReport { words, embedded: 0, notices: Vec::from_iter(losses) };
             steps.before = words_missing;
             let embedded = match vectors {
                 Ok(vectors) => vectors.catch_up(&*self.store, conversation, &indexed, nodes, &steps).await,

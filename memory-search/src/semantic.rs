@@ -3,8 +3,8 @@
 use std::{borrow::Cow, sync::Arc};
 
 use memory_core::{
-    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, RetrieveError, SlotScore, Store, StoreError,
-    VectorError, VectorIndex,
+    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, ReadNodes, RetrieveError, SlotScore, Store,
+    StoreError, VectorError, VectorIndex,
 };
 
 use crate::{
@@ -130,9 +130,16 @@ impl Semantic {
             if embeds {
                 vectors.catch_up(store, &part.conversation, &part.indexed, part.nodes as u64, &()).await?;
             }
-            cosines.extend(vectors.cosines(&part.conversation, &question, part.nodes).await?);
+            let mut of_part = vectors.cosines(&part.conversation, &question, part.nodes).await?;
+            // A node may have been lost since it was embedded.
+            for lost in part.losses.runs().iter().flat_map(|run| run.iter()) {
+                if let Some(cosine) = of_part.get_mut(lost.index()) {
+                    *cosine = f32::NAN;
+                }
+            }
+            cosines.extend(of_part);
         }
-        let (all, scored) = (cosines.len(), cosines.iter().filter(|cosine| !cosine.is_nan()).count());
+        let (all, scored) = (pool.readable(), cosines.iter().filter(|cosine| !cosine.is_nan()).count());
         if scored == 0 && all > 0 {
             return Err(NoMeaning::Missing(format!("none of the {all} messages is embedded; {HOW_TO_CATCH_UP}")));
         }
@@ -157,7 +164,8 @@ impl Vectors<'_> {
         let mut bytes = 0;
         for (part, through) in begins {
             for node in (through + 1..=part.nodes as u64).filter_map(NodeId::new) {
-                bytes += indexed_text(&store.node(&part.conversation, node).await?.message).len();
+                let read = store.readable_nodes(&part.conversation, NodeRange::single(node)).await?;
+                bytes += read.nodes.iter().map(|node| indexed_text(&node.message).len()).sum::<usize>();
                 if bytes > MAX_BACKLOG_BYTES {
                     return Ok(false);
                 }
@@ -198,24 +206,27 @@ impl Vectors<'_> {
         Ok(embedded)
     }
 
-    /// Embeds one batch; gives how many nodes it added to the index.
+    /// Embeds one batch, in which lost nodes keep their places without a vector; gives how many nodes it embedded.
     async fn embed(
         &self,
         store: &dyn Store,
         conversation: &ConversationId,
         batch: NodeRange,
     ) -> Result<u64, NoMeaning> {
-        let nodes = store.nodes(conversation, batch).await?;
+        let ReadNodes { nodes, losses } = store.readable_nodes(conversation, batch).await?;
         let texts: Vec<_> = nodes.iter().map(|node| indexed_text(&node.message)).collect();
         let texts: Vec<_> = texts.iter().map(String::as_str).collect();
-        let vectors = self.embedder.embed_documents(&texts).await?;
+        let vectors = if texts.is_empty() { Vec::new() } else { self.embedder.embed_documents(&texts).await? };
         if vectors.len() != nodes.len() {
             let what = format!("vectors of {} texts for {}", vectors.len(), nodes.len());
             return Err(EmbedError::BadOutput { model: self.embedder.model().clone(), what }.into());
         }
-        let nodes: Vec<_> = nodes.iter().map(|node| node.id).zip(vectors).collect();
+        let embedded = vectors.len() as u64;
+        let mut nodes: Vec<_> = nodes.iter().map(|node| node.id).zip(vectors).collect();
+        nodes.extend(losses.runs().iter().flat_map(|run| run.iter()).map(|lost| (lost, Vec::new())));
+        nodes.sort_by_key(|(node, _)| *node);
         match self.index.insert(conversation, &nodes).await {
-            Ok(()) => Ok(nodes.len() as u64),
+            Ok(()) => Ok(embedded),
             // Another process embedded them in the meantime.
             Err(VectorError::OutOfOrder { .. }) if self.through(conversation) >= batch.first().get() => Ok(0),
             Err(failed) => Err(failed.into()),

@@ -1,7 +1,7 @@
 //! `memory browse`: a conversation level by level.
 
 use clap::{Args as ClapArgs, ValueEnum};
-use memory_core::{History, Level, NodeId, NodeRange, Store, Summary, plan::Tree};
+use memory_core::{ConversationId, History, Level, Losses, Node, NodeId, NodeRange, Store, Summary, plan::Tree};
 use serde_json::json;
 
 use super::resolve;
@@ -66,12 +66,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let tree = Tree::new(History { nodes: &outline, summaries: &summaries });
     let shown = |span: NodeRange| span.last() >= args.from;
     let mut entries: Vec<Entry> = Vec::new();
+    let mut losses = Losses::default();
     match args.level.map(Level::from) {
         Some(Level::Full) => {
             let last = NodeId::new(tree.total());
             let page = args.from.get().saturating_add(args.limit as u64);
             let page = last.and_then(|last| NodeRange::new(args.from, last.min(NodeId::new(page)?)));
-            entries.extend(messages(store, &id, page).await?);
+            entries.extend(messages(store, &id, page, &mut losses).await?);
         }
         Some(level) => {
             let at_level = summaries.iter().filter(|s| s.body.level == level && tree.height(s.id).is_some());
@@ -80,7 +81,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         None => {
             entries.extend(tree.roots().into_iter().filter(|root| shown(root.body.span)).map(entry));
             for run in tree.full().into_iter().filter(|run| shown(*run)) {
-                entries.extend(messages(store, &id, NodeRange::new(run.first().max(args.from), run.last())).await?);
+                let run = NodeRange::new(run.first().max(args.from), run.last());
+                entries.extend(messages(store, &id, run, &mut losses).await?);
             }
         }
     }
@@ -88,6 +90,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let next = entries.get(args.limit).map(|entry| entry.nodes.first());
     entries.truncate(args.limit);
     let output = globals.output;
+    let notice = losses.notice(&id);
     if output.json {
         let rows: Vec<_> = entries
             .iter()
@@ -96,7 +99,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                             "lines": e.lines, "tokens": e.tokens, "text": e.text, "written_by": e.written_by})
             })
             .collect();
-        let value = json!({"conversation": id.as_str(), "entries": rows, "next": next.map(NodeId::get)});
+        let value = json!({"conversation": id.as_str(), "entries": rows, "next": next.map(NodeId::get),
+                           "notices": Vec::from_iter(notice)});
         return Ok(output.value(&value)?);
     }
     let rows = entries.iter().map(|e| {
@@ -104,6 +108,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         [e.level.to_string(), e.nodes.to_string(), e.lines.to_string(), e.tokens.to_string(), text]
     });
     output.line(&table(["level", "nodes", "lines", "tokens", "text"], rows).to_string())?;
+    notice.iter().for_each(|notice| output.note(&format!("note: {notice}")));
     if let Some(next) = next {
         output.note(&format!("more from node {next}: --from {next}"));
     }
@@ -125,11 +130,12 @@ fn entry(summary: &Summary) -> Entry {
 
 async fn messages(
     store: &dyn Store,
-    id: &memory_core::ConversationId,
+    id: &ConversationId,
     run: Option<NodeRange>,
+    losses: &mut Losses,
 ) -> anyhow::Result<Vec<Entry>> {
     let Some(run) = run else { return Ok(Vec::new()) };
-    let entry = |node: memory_core::Node| Entry {
+    let entry = |node: Node| Entry {
         level: Level::Full,
         nodes: NodeRange::single(node.id),
         lines: u64::from(node.line_count),
@@ -137,5 +143,15 @@ async fn messages(
         text: format!("{}: {}", node.message.speaker_or_role(), node.message.text()),
         written_by: None,
     };
-    Ok(store.nodes(id, run).await?.into_iter().map(entry).collect())
+    let lost = |nodes: NodeRange| Entry {
+        level: Level::Full,
+        nodes,
+        lines: 0,
+        tokens: 0,
+        text: "(lost)".to_owned(),
+        written_by: None,
+    };
+    let read = store.readable_nodes(id, run).await?;
+    losses.extend(&read.losses);
+    Ok(read.nodes.into_iter().map(entry).chain(read.losses.runs().iter().copied().map(lost)).collect())
 }

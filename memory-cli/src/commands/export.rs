@@ -17,7 +17,7 @@ use super::resolve;
 use crate::{
     Access,
     cli::Globals,
-    failure::Usage,
+    failure::{self, Usage},
     open,
     output::{Output, grouped},
 };
@@ -43,7 +43,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let store = &*runtime.store;
-    let mut exported = Vec::new();
+    let (mut exported, mut damaged) = (Vec::new(), Vec::new());
     match &args.output {
         None => {
             let id = args.conversation.id(store).await?;
@@ -56,7 +56,12 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
             for id in resolve::all(store).await? {
                 let path = directory.join(format!("{id}.jsonl"));
-                exported.push((to_file(store, &id, &path, output).await?, path));
+                match to_file(store, &id, &path, output).await {
+                    Ok(done) => exported.push((done, path)),
+                    // The others are exported all the same.
+                    Err(error) if failure::code(&error) == failure::Code::Damaged => damaged.push(error),
+                    Err(error) => return Err(error),
+                }
             }
         }
         Some(path) => {
@@ -65,12 +70,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
     }
     if output.json {
-        return Ok(output.value(&json!({"exported": exported.iter().map(to_json).collect::<Vec<_>>()}))?);
+        output.value(&json!({"exported": exported.iter().map(to_json).collect::<Vec<_>>()}))?;
+    } else {
+        for (done, path) in &exported {
+            output.line(&format!("{}, in {}", words(done), path.display()))?;
+        }
     }
-    for (done, path) in &exported {
-        output.line(&format!("{}, in {}", words(done), path.display()))?;
-    }
-    Ok(())
+    let Some(last) = damaged.pop() else { return Ok(()) };
+    damaged.iter().for_each(|error| output.note(&failure::describe(error)));
+    Err(last)
 }
 
 /// Writes beside the file and renames, so that a whole export stands under the name or none.

@@ -44,6 +44,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         other => anyhow::Error::new(other),
     })?;
     let output = globals.output;
+    let notice = found.losses.notice(&conversation);
     if output.json {
         let matches: Vec<_> = found
             .matches
@@ -54,12 +55,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             })
             .collect();
         let value = json!({"conversation": conversation.as_str(), "matches": matches, "more": found.more,
-                           "scanned": found.scanned});
+                           "scanned": found.scanned, "notices": Vec::from_iter(notice)});
         return Ok(output.value(&value)?);
     }
     for found in &found.matches {
         output.line(&format!("{}:{}: {}{}{}", found.node, found.line, found.before, found.matched, found.after))?;
     }
+    notice.iter().for_each(|notice| output.note(&format!("note: {notice}")));
     let more = if found.more { "; there are more: raise --limit" } else { "" };
     output.note(&format!("{} matches in {} messages{more}", found.matches.len(), found.scanned));
     Ok(())

@@ -1,7 +1,7 @@
 //! `memory search`: the messages that answer a question best.
 
 use clap::Args as ClapArgs;
-use memory_core::{Hit, Node, Query, Scope, Signal};
+use memory_core::{Hit, Node, NodeRange, Query, Scope, Signal, Store};
 use serde_json::{Value, json};
 
 use super::resolve;
@@ -36,8 +36,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     globals.keep_news(&mut found.notices);
     let mut hits = Vec::with_capacity(found.hits.len());
     for hit in found.hits {
-        let node = runtime.memory.store().node(&hit.conversation, hit.node).await?;
-        hits.push((hit, node));
+        // Nothing that was lost is a hit, unless that happened just now.
+        let read = runtime.store.readable_nodes(&hit.conversation, NodeRange::single(hit.node)).await?;
+        found.notices.extend(read.losses.notice(&hit.conversation));
+        hits.extend(read.nodes.into_iter().map(|node| (hit.clone(), node)));
     }
     let output = globals.output;
     if output.json {

@@ -2,6 +2,7 @@
 
 mod eval_data;
 mod exchange;
+mod lost;
 mod processes;
 mod proofs;
 mod rescue;

@@ -22,14 +22,14 @@ fn root(store: &Store, at: &str, conversation: &str) -> Value {
     serde_json::from_str::<Value>(&text).unwrap()["root"].clone()
 }
 
-fn on(store: &Store, at: &str, args: &[&str]) -> std::process::Command {
+pub(crate) fn on(store: &Store, at: &str, args: &[&str]) -> std::process::Command {
     let mut command = support::memory();
     command.args(["--store", &store.path(at)]).args(args);
     command
 }
 
 /// Flips a byte of the message that names a platform, of the conversation that came first.
-fn damage(store: &Store) {
+pub(crate) fn damage(store: &Store) {
     let log = fs::read_dir(store.path("store/log")).unwrap().next().unwrap().unwrap().path();
     let mut bytes = fs::read(&log).unwrap();
     let needle = b"platform 9";

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{BoxError, BoxFuture, EmbedError, RerankError, StoreError, VectorError};
+use super::{BoxError, BoxFuture, EmbedError, Losses, RerankError, StoreError, VectorError};
 use crate::{ConversationId, NodeId, NodeRange};
 
 /// Where to search.
@@ -141,8 +141,10 @@ pub struct Excerpt {
 pub struct Recall {
     /// In order of time; no two overlap or touch.
     pub excerpts: Vec<Excerpt>,
-    /// What the caller ought to know, a line each.
+    /// What the caller ought to know, a line each, but for `losses`.
     pub notices: Vec<String>,
+    /// Nodes that were not searched: they cannot be read.
+    pub losses: Losses,
 }
 
 /// What an index had to catch up on.
@@ -169,8 +171,8 @@ impl Progress for () {
 /// Finds what bears on a question.
 ///
 /// Contract: whatever was appended before the call is found by its words; where there is no embedding
-/// model, or vectors are missing, the answer is by words and says so in a notice. The order of equal scores
-/// is fixed.
+/// model, or vectors are missing, the answer is by words and says so in a notice. Nodes that cannot be read are
+/// left out, and said to be. The order of equal scores is fixed.
 pub trait Retriever: fmt::Debug + Send + Sync {
     /// The nodes that answer the question best.
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>>;

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use super::{BoxError, BoxFuture};
+use super::{BoxError, BoxFuture, ReadNodes};
 use crate::{
     ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Salt, Summary, SummaryDraft,
     SummaryId, Timestamp, WrittenBy,
@@ -198,12 +198,39 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// One node.
     fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>>;
 
-    /// The nodes of a run that exist, in order.
+    /// The nodes of a run that exist, in order; an error when one of them cannot be read.
     fn nodes<'a>(
         &'a self,
         conversation: &'a ConversationId,
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>>;
+
+    /// The nodes of a run that exist and can be read, and which others exist: what is damaged in a
+    /// conversation is no reason to do without the rest of it.
+    fn readable_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(async move {
+            let mut read = ReadNodes::default();
+            match self.nodes(conversation, range).await {
+                Ok(nodes) => read.nodes = nodes,
+                Err(error) if error.is_damage() => {
+                    let last = self.conversation(conversation).await?.nodes;
+                    for id in range.iter().take_while(|id| id.get() <= last) {
+                        match self.node(conversation, id).await {
+                            Ok(node) => read.nodes.push(node),
+                            Err(error) if error.is_damage() => read.losses.add(id, &error),
+                            Err(error) => return Err(error),
+                        }
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+            Ok(read)
+        })
+    }
 
     /// Outlines of all nodes, in order.
     fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>>;

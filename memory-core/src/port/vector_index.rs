@@ -36,7 +36,8 @@ pub struct VectorIndexStats {
 
 /// Vectors of one model by conversation. A cache: losing it loses time, never data.
 ///
-/// Contract: nodes are inserted in order, each with all its vectors, so that "through node N" says all;
+/// Contract: nodes are inserted in order, each with all its vectors, which are none for a node that cannot be
+/// read, so that "through node N" says all;
 /// vectors are finite, of unit length (± 1e-3) and of the index's dimensions, or refused whole; a search
 /// sees every insert that returned before it; equal scores are ordered by slot.
 pub trait VectorIndex: fmt::Debug + Send + Sync {

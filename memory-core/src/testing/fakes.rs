@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::{
-    BoxFuture, Clock, EmbedError, Embedder, Excerpt, Hash, Hit, IndexReport, ModelId, NodeRange, Progress, Query,
-    Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreScale, Store, Timestamp,
+    BoxFuture, Clock, EmbedError, Embedder, Excerpt, Hash, Hit, IndexReport, Losses, ModelId, NodeRange, Progress,
+    Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreScale, Store, Timestamp,
     TokenCounter,
 };
 use std::sync::Arc;
@@ -121,13 +121,15 @@ impl Retriever for ScanRetriever {
                 Scope::Conversations(ids) => ids.clone(),
                 Scope::All => self.store.conversations().await?.into_iter().map(|state| state.id).collect(),
             };
-            let mut hits = Vec::new();
+            let (mut hits, mut notices) = (Vec::new(), Vec::new());
             for conversation in conversations {
                 let nodes = self.store.conversation(&conversation).await?.nodes;
                 let Some(all) = NodeRange::first_n(nodes) else {
                     continue;
                 };
-                for node in self.store.nodes(&conversation, all).await? {
+                let read = self.store.readable_nodes(&conversation, all).await?;
+                notices.extend(read.losses.notice(&conversation));
+                for node in read.nodes {
                     let text = node.message.text().to_lowercase();
                     let found = words.iter().filter(|word| text.contains(**word)).count();
                     if found > 0 {
@@ -140,7 +142,7 @@ impl Retriever for ScanRetriever {
             }
             hits.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then(a.node.cmp(&b.node)));
             hits.truncate(query.limit);
-            Ok(Retrieved { hits, notices: Vec::new() })
+            Ok(Retrieved { hits, notices })
         })
     }
 
@@ -166,7 +168,12 @@ impl Retriever for ScanRetriever {
                 nodes,
                 hits: taken.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect(),
             };
-            Ok(Recall { excerpts: runs.into_iter().map(excerpt).collect(), notices: Vec::new() })
+            let excerpts = runs.into_iter().map(excerpt).collect();
+            let losses = match NodeRange::first_n(outline.len() as u64) {
+                Some(all) => self.store.readable_nodes(&request.conversation, all).await?.losses,
+                None => Losses::default(),
+            };
+            Ok(Recall { excerpts, notices: Vec::new(), losses })
         })
     }
 

@@ -1,7 +1,7 @@
 //! A store that forgets at exit: the model that real stores are tested against.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -10,8 +10,8 @@ use std::{
 
 use crate::{
     Appended, BoxFuture, ConversationId, ConversationState, Event, Lease, MerkleFrontier, MessageKey, Node, NodeDraft,
-    NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Salt, Store, StoreError, Summary, SummaryId, Verification,
-    VerifiedConversation, canonical_bytes, leaf_hash, plan::check_summary,
+    NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Role, Salt, Store, StoreError, Summary, SummaryId, Timestamp,
+    Verification, VerifiedConversation, canonical_bytes, leaf_hash, plan::check_summary,
 };
 
 /// Keeps everything in maps. The salts that it draws are zero, so its roots are repeatable.
@@ -27,6 +27,7 @@ struct Conversation {
     /// One for each node.
     salts: Vec<Salt>,
     summaries: Vec<Summary>,
+    lost: BTreeSet<NodeId>,
     title: Option<String>,
     tags: Vec<String>,
 }
@@ -43,7 +44,7 @@ impl Conversation {
             summaries: self.summaries.len() as u64,
             first_at: self.nodes.first().map(|node| node.at),
             last_at: self.nodes.last().map(|node| node.at),
-            tokens: self.nodes.iter().map(|node| u64::from(node.tokens)).sum(),
+            tokens: self.outline().iter().map(|node| u64::from(node.tokens)).sum(),
             title: self.title.clone(),
             tags: self.tags.clone(),
         }
@@ -51,6 +52,26 @@ impl Conversation {
 
     fn range(&self, range: NodeRange) -> impl Iterator<Item = &Node> {
         self.nodes.iter().filter(move |node| range.contains(node.id))
+    }
+
+    /// Nothing is known of a lost node but its place and whether it is pinned, as in a log that was read around damage.
+    fn outline(&self) -> Vec<NodeOutline> {
+        let outline = |node: &Node| {
+            if !self.lost.contains(&node.id) {
+                return NodeOutline::of(node);
+            }
+            let mut blank = NodeOutline::new(Timestamp::default(), Role::User);
+            blank.pinned = node.pinned;
+            blank
+        };
+        self.nodes.iter().map(outline).collect()
+    }
+
+    fn all_readable(&self, range: NodeRange) -> Result<(), StoreError> {
+        match self.lost.range(range.first()..=range.last()).next() {
+            Some(node) => Err(StoreError::Lost { path: "memory".into(), offset: node.get() }),
+            None => Ok(()),
+        }
     }
 
     fn proofs(&self) -> impl Iterator<Item = (NodeId, NodeProof)> {
@@ -157,6 +178,13 @@ impl Conversation {
 }
 
 impl MemoryStore {
+    /// Loses a node, as a damaged file would.
+    pub fn lose_node(&self, conversation: &ConversationId, node: NodeId) {
+        if let Some(conversation) = self.lock().get_mut(conversation).filter(|c| node.index() < c.nodes.len()) {
+            conversation.lost.insert(node);
+        }
+    }
+
     /// Loses a summary, as a damaged file would.
     pub fn lose_summary(&self, conversation: &ConversationId, summary: SummaryId) {
         if let Some(conversation) = self.lock().get_mut(conversation) {
@@ -219,7 +247,8 @@ impl Store for MemoryStore {
     fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {
         Box::pin(async move {
             self.with(conversation, |c| {
-                c.nodes.get(node.index()).cloned().ok_or_else(|| c.unknown_node(conversation, node))
+                let found = c.nodes.get(node.index()).ok_or_else(|| c.unknown_node(conversation, node))?;
+                c.all_readable(NodeRange::single(node)).map(|()| found.clone())
             })
         })
     }
@@ -229,11 +258,13 @@ impl Store for MemoryStore {
         conversation: &'a ConversationId,
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.range(range).cloned().collect())) })
+        Box::pin(async move {
+            self.with(conversation, |c| c.all_readable(range).map(|()| c.range(range).cloned().collect()))
+        })
     }
 
     fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.nodes.iter().map(NodeOutline::of).collect())) })
+        Box::pin(async move { self.with(conversation, |c| Ok(c.outline())) })
     }
 
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
@@ -255,6 +286,7 @@ impl Store for MemoryStore {
     ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>> {
         Box::pin(async move {
             self.with(conversation, |c| {
+                c.all_readable(range)?;
                 Ok(c.proofs().filter(|(node, _)| range.contains(*node)).map(|(_, proof)| proof).collect())
             })
         })
@@ -280,7 +312,8 @@ impl Store for MemoryStore {
             let verified = |id: &ConversationId, c: &Conversation| {
                 let root = c.proofs().map(|(_, proof)| proof.leaf).collect::<MerkleFrontier>().root();
                 let nodes = c.nodes.len() as u64;
-                VerifiedConversation { id: id.clone(), nodes, verified: nodes, root }
+                let lost = c.nodes.iter().filter(|node| c.lost.contains(&node.id)).count() as u64;
+                VerifiedConversation { id: id.clone(), nodes, verified: nodes - lost, root }
             };
             let verified = match conversation {
                 None => all.iter().map(|(id, c)| verified(id, c)).collect(),

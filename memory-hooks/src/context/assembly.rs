@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, Excerpt, Hit, Node, NodeId, NodeRange, Recall, RecallRequest, Summary,
+    ConversationId, Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, Summary,
     plan::{Cut, CutPiece, PlanError},
 };
 
@@ -65,6 +65,8 @@ struct HistoryPart {
     /// The lead line and the pieces, a line each.
     text: String,
     tokens: u32,
+    /// What of it cannot be read.
+    losses: Losses,
 }
 
 struct Assembly<'a> {
@@ -183,10 +185,11 @@ impl Assembly<'_> {
     async fn render(&self, cut: &Cut) -> Result<HistoryPart, MemoryError> {
         let tree = self.snapshot.tree();
         let verbatim = cut.verbatim();
-        let mut words = HashMap::new();
+        let (mut words, mut losses) = (HashMap::new(), Losses::default());
         for run in &verbatim {
-            let nodes = self.parts.store.nodes(self.conversation, *run).await?;
-            words.extend(nodes.into_iter().map(|node| (node.id, node)));
+            let read = self.parts.store.readable_nodes(self.conversation, *run).await?;
+            words.extend(read.nodes.into_iter().map(|node| (node.id, node)));
+            losses.extend(&read.losses);
         }
         let mut pieces = Vec::new();
         for piece in &cut.pieces {
@@ -202,18 +205,24 @@ impl Assembly<'_> {
                     ));
                 }
                 CutPiece::Verbatim(run) => {
-                    for node in run.iter().filter_map(|id| words.get(&id)) {
+                    let whole = losses.rest_of(run);
+                    for node in whole.iter().flat_map(|run| run.iter()).filter_map(|id| words.get(&id)) {
                         let why = message_reason(node, tree.leaf(node.id).is_none());
                         let nodes = Some(NodeRange::single(node.id));
                         pieces.push(self.piece(PieceKind::Message, nodes, render::message_line(node), why));
                     }
+                    for lost in losses.within(run) {
+                        let why = "it cannot be read any more".to_owned();
+                        pieces.push(self.piece(PieceKind::Lost, Some(lost), render::lost_line(lost), why));
+                    }
                 }
             }
         }
+        pieces.sort_by_key(|piece| piece.nodes);
         let mut text = String::from(render::HISTORY_LEAD);
         pieces.iter().for_each(|piece| push_line(&mut text, &piece.text));
         let tokens = self.count(&text);
-        Ok(HistoryPart { verbatim, pieces, text, tokens })
+        Ok(HistoryPart { verbatim, pieces, text, tokens, losses })
     }
 
     fn piece(&self, kind: PieceKind, nodes: Option<NodeRange>, text: String, why: String) -> Piece {
@@ -229,16 +238,19 @@ impl Assembly<'_> {
         // What pieces cost joined differs a little from the sum of their parts, so the room shrinks by what
         // was too much until the words fit.
         loop {
-            let (pinned, spent) = self.pinned_within(room, &history.verbatim).await?;
+            let mut losses = history.losses.clone();
+            let (pinned, spent) = self.pinned_within(room, &history.verbatim, &mut losses).await?;
             let shown = pinned.iter().filter_map(|piece| piece.nodes).chain(history.verbatim.iter().copied());
             let shown = NodeRange::merge(shown.collect());
             let recall = self.recall(&shown, room - spent).await?;
-            let mut recalled = self.recalled_pieces(&shown, &recall).await?;
+            losses.extend(&recall.losses);
+            let mut recalled = self.recalled_pieces(&shown, &recall, &mut losses).await?;
             recalled.extend(pinned);
             recalled.sort_by_key(|piece| piece.nodes);
             let mut context = self.close(history, recalled);
             if context.tokens <= self.options.budget {
                 context.notices.extend(recall.notices);
+                context.notices.extend(losses.notice(self.conversation));
                 return Ok(context);
             }
             if room == 0 {
@@ -251,17 +263,25 @@ impl Assembly<'_> {
 
     /// Pinned messages that the history does not show word for word, newest first, as many as `room` is enough
     /// for; and what they cost. To bring one back in its place, all that was merged with it must come too.
-    async fn pinned_within(&self, room: u32, shown: &[NodeRange]) -> Result<(Vec<Piece>, u32), MemoryError> {
+    async fn pinned_within(
+        &self,
+        room: u32,
+        shown: &[NodeRange],
+        losses: &mut Losses,
+    ) -> Result<(Vec<Piece>, u32), MemoryError> {
         let mut pieces = Vec::new();
         let mut left = room;
         for (index, outline) in self.snapshot.nodes.iter().enumerate().rev().filter(|(_, node)| node.pinned) {
             let node = NodeId::from_index(index);
             let cost = outline.tokens.saturating_add(self.parts.policy.per_message);
             if cost <= left && !shown.iter().any(|run| run.contains(node)) {
+                let here = NodeRange::single(node);
+                let read = self.parts.store.readable_nodes(self.conversation, here).await?;
+                losses.extend(&read.losses);
+                let Some(node) = read.nodes.first() else { continue };
                 left -= cost;
-                let line = render::message_line(&self.parts.store.node(self.conversation, node).await?);
-                let nodes = Some(NodeRange::single(node));
-                pieces.push(self.piece(PieceKind::Recalled, nodes, line, "pinned".to_owned()));
+                let line = render::message_line(node);
+                pieces.push(self.piece(PieceKind::Recalled, Some(here), line, "pinned".to_owned()));
             }
         }
         Ok((pieces, room - left))
@@ -285,11 +305,17 @@ impl Assembly<'_> {
     }
 
     /// Recalled messages in order of time, without those that the history shows word for word already.
-    async fn recalled_pieces(&self, shown: &[NodeRange], recall: &Recall) -> Result<Vec<Piece>, MemoryError> {
+    async fn recalled_pieces(
+        &self,
+        shown: &[NodeRange],
+        recall: &Recall,
+        losses: &mut Losses,
+    ) -> Result<Vec<Piece>, MemoryError> {
         let mut pieces = Vec::new();
         for excerpt in &recall.excerpts {
-            let nodes = self.parts.store.nodes(self.conversation, excerpt.nodes).await?;
-            for node in nodes.iter().filter(|node| !shown.iter().any(|run| run.contains(node.id))) {
+            let read = self.parts.store.readable_nodes(self.conversation, excerpt.nodes).await?;
+            losses.extend(&read.losses);
+            for node in read.nodes.iter().filter(|node| !shown.iter().any(|run| run.contains(node.id))) {
                 let why = recall_reason(node.id, excerpt, recall);
                 let nodes = Some(NodeRange::single(node.id));
                 pieces.push(self.piece(PieceKind::Recalled, nodes, render::message_line(node), why));

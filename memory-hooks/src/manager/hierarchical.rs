@@ -224,8 +224,9 @@ impl<'a> Manager<'a> {
             let expected = events.iter().filter(|event| matches!(event, Event::Summary(_))).count();
             let expected = (self.recorded..self.recorded + expected).map(SummaryId::from_index);
             let recorded = match self.parts.store.record(self.conversation, events).await {
-                // What a store that takes no writes cannot keep serves this one time.
-                Err(StoreError::ReadOnly { .. }) => {
+                // What a store that takes no writes cannot keep serves this one time; so it is for a conversation
+                // that may have lost its end.
+                Err(error) if matches!(error, StoreError::ReadOnly { .. }) || error.is_damage() => {
                     self.recorded += expected.count();
                     continue;
                 }
@@ -313,7 +314,9 @@ pub(crate) async fn redactor(
     let kept_out: Vec<_> = kept_out.map(|(index, _)| NodeRange::single(NodeId::from_index(index))).collect();
     let mut messages = Vec::new();
     for run in NodeRange::merge(kept_out) {
-        messages.extend(parts.store.nodes(conversation, run).await?.into_iter().map(|node| node.message));
+        // What a lost message would have had struck out is not known any more; summaries written before are clean.
+        let read = parts.store.readable_nodes(conversation, run).await?;
+        messages.extend(read.nodes.into_iter().map(|node| node.message));
     }
     Ok(Redactor::new(&messages))
 }

@@ -1,8 +1,8 @@
 //! Turns planned summaries into written ones, without recording anything.
 
 use memory_core::{
-    ConversationId, Event, Hash, ImportanceScorer, Level, Node, NodeId, NodeRange, ScoreJob, Store, Summarizer,
-    Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, TokenCounter,
+    ConversationId, Event, Hash, ImportanceScorer, Level, Node, NodeId, NodeRange, ReadNodes, ScoreJob, Store,
+    Summarizer, Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, TokenCounter,
     plan::{Compaction, Merge},
 };
 
@@ -10,6 +10,11 @@ use crate::{MemoryError, kept_out::Redactor};
 
 /// What stands in the place of a message that no summary may hold.
 pub(super) const KEPT_OUT: &str = "(kept out of summaries)";
+/// What stands in the place of a message that cannot be read any more.
+///
+/// It is recorded like any SUMMARY. Were lost messages left without one, they would part their neighbours, which no
+/// META may then cover together, and the view would grow with every one of them.
+const LOST: &str = "(lost)";
 /// Most tokens of a SUMMARY, a META and an ARCHIVE.
 const SUMMARY_TOKENS: u32 = 48;
 const META_TOKENS: u32 = 128;
@@ -45,14 +50,27 @@ impl Writer<'_> {
 
     async fn write_leaves(&self, ids: &[NodeId], events: &mut Vec<Event>) -> Result<(), MemoryError> {
         for run in NodeRange::merge(ids.iter().copied().map(NodeRange::single).collect()) {
-            let mut nodes = self.store.nodes(self.conversation, run).await?;
-            let proofs = self.store.proofs(self.conversation, run).await?;
-            self.score(&mut nodes, events)?;
-            for (node, proof) in nodes.iter().zip(&proofs) {
-                events.push(Event::Summary(self.write_leaf(node, proof.leaf).await?));
+            let ReadNodes { mut nodes, losses } = self.store.readable_nodes(self.conversation, run).await?;
+            let mut proofs = Vec::with_capacity(nodes.len());
+            for run in losses.rest_of(run) {
+                proofs.extend(self.store.proofs(self.conversation, run).await?);
             }
+            self.score(&mut nodes, events)?;
+            let lost = losses.runs().iter().flat_map(|run| run.iter());
+            let mut drafts: Vec<_> = lost.map(|node| self.lost_leaf(node)).collect();
+            for (node, proof) in nodes.iter().zip(&proofs) {
+                drafts.push(self.write_leaf(node, proof.leaf).await?);
+            }
+            drafts.sort_by_key(|draft| draft.span);
+            events.extend(drafts.into_iter().map(Event::Summary));
         }
         Ok(())
+    }
+
+    fn lost_leaf(&self, node: NodeId) -> SummaryDraft {
+        let input = Hash::of_parts([LOST.as_bytes()]);
+        let metadata = SummaryMetadata::default();
+        self.draft(Level::Summary, NodeRange::single(node), Vec::new(), LOST.to_owned(), metadata, input)
     }
 
     /// Weighs nodes that nobody has weighed.

@@ -12,7 +12,7 @@ use memory_hooks::{Context, ContextOptions, MemoryError, PieceKind};
 use pollster::block_on;
 use proptest::prelude::*;
 
-use crate::support::{DearCounter, World, chat, conversations, covered, history_text, is_history, line, nodes_of};
+use crate::support::{DearCounter, World, chat, conversations, covered, history_text, line, nodes_of};
 
 fn context(world: &World, question: &str, budget: u32) -> Result<Context, MemoryError> {
     block_on(world.talk.context(question, &ContextOptions::tokens(budget)))
@@ -26,7 +26,7 @@ fn needed(error: &MemoryError) -> u32 {
     }
 }
 
-fn a_context_that_fits(world: &World, question: &str, budget: u32) -> Context {
+pub(crate) fn a_context_that_fits(world: &World, question: &str, budget: u32) -> Context {
     context(world, question, budget).unwrap_or_else(|error| context(world, question, needed(&error)).unwrap())
 }
 
@@ -190,7 +190,7 @@ fn the_history_comes_first_then_recall_in_order_of_time_then_the_question() {
     world.say(chat(300));
     let context = context(&world, "message about topic9 topic30 topic200", 2_000).unwrap();
     let rank = |kind| match kind {
-        kind if is_history(kind) => 0,
+        kind if kind.is_history() => 0,
         PieceKind::Recalled => 1,
         _ => 2,
     };
@@ -289,7 +289,8 @@ impl Retriever for Shameless {
             Self::Overspends => NodeRange::first_n(u64::from(request.max_tokens / 10)),
         };
         let excerpt = |nodes| Excerpt { nodes, hits: vec![hit.clone()] };
-        let recall = Recall { excerpts: excerpts.into_iter().map(excerpt).collect(), notices: Vec::new() };
+        let excerpts = excerpts.into_iter().map(excerpt).collect();
+        let recall = Recall { excerpts, ..Recall::default() };
         Box::pin(async { Ok(recall) })
     }
 

@@ -130,7 +130,7 @@ pub(crate) fn conversations(size: impl Into<prop::collection::SizeRange>) -> imp
 
 /// The nodes that the history pieces of a context stand for, in order.
 pub(crate) fn covered(context: &Context) -> Vec<u64> {
-    let history = context.pieces.iter().filter(|piece| is_history(piece.kind));
+    let history = context.pieces.iter().filter(|piece| piece.kind.is_history());
     history.flat_map(|piece| piece.nodes.unwrap().iter().map(|node| node.get())).collect()
 }
 
@@ -140,13 +140,9 @@ pub(crate) fn nodes_of(context: &Context, kind: PieceKind) -> Vec<u64> {
     pieces.flat_map(|piece| piece.nodes.unwrap().iter().map(|node| node.get())).collect()
 }
 
-pub(crate) fn is_history(kind: PieceKind) -> bool {
-    matches!(kind, PieceKind::Message | PieceKind::Summary(_))
-}
-
 /// The history's part of what the model is shown: everything before the recalled words or the question.
 pub(crate) fn history_text(context: &Context) -> String {
-    let lines = context.pieces.iter().filter(|piece| is_history(piece.kind)).map(|piece| piece.text.as_str());
+    let lines = context.pieces.iter().filter(|piece| piece.kind.is_history()).map(|piece| piece.text.as_str());
     let (lead, _) = context.text().split_once('\n').unwrap();
     let history = std::iter::once(lead).chain(lines).collect::<Vec<_>>().join("\n");
     assert!(context.text().starts_with(&history), "the history comes first");

@@ -36,7 +36,7 @@ fn a_match_names_its_node_place_and_line() {
         matched: "QX-4471".to_owned(),
         after: ", I think".to_owned(),
     };
-    assert_eq!(found, Found { matches: vec![expected], more: false, scanned: 2 });
+    assert_eq!(found, Found { matches: vec![expected], more: false, scanned: 2, losses: Losses::default() });
 }
 
 #[test]
@@ -94,4 +94,14 @@ fn an_unknown_conversation_is_not_found() {
     let request = FindRequest { conversation: &conversation(), pattern: "a", range: None, limit: 1 };
     let error = pollster::block_on(find(&MemoryStore::default(), &request)).unwrap_err();
     assert!(matches!(&error, FindError::Store(error) if error.is_not_found()), "{error}");
+}
+
+#[test]
+fn lost_messages_are_passed_over_and_named() {
+    let store = store(&["one QX-1", "two QX-2", "three QX-3"]);
+    store.lose_node(&conversation(), NodeId::new(2).unwrap());
+    let request = FindRequest { conversation: &conversation(), pattern: r"QX-\d", range: None, limit: 10 };
+    let found = pollster::block_on(find(&store, &request)).unwrap();
+    assert_eq!((nodes(&found), found.scanned), (vec![1, 3], 2));
+    assert!(found.losses.notice(&conversation()).unwrap().starts_with("node 2 of `c` cannot be read"));
 }

@@ -88,7 +88,7 @@ fn windows(values: &[f32]) -> Vec<f32> {
 impl Collection {
     /// These nodes and those of one more conversation.
     pub(crate) fn with(self, postings: &Postings) -> Self {
-        Self { nodes: self.nodes + postings.through(), total_length: self.total_length + postings.total_length() }
+        Self { nodes: self.nodes + postings.readable(), total_length: self.total_length + postings.total_length() }
     }
 
     /// Terms of a node on average, at least 1.

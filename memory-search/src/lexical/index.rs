@@ -3,15 +3,16 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use lru::LruCache;
-use memory_core::{ConversationId, NodeId, NodeRange, Progress, Store, StoreError};
+use memory_core::{ConversationId, Losses, Node, NodeId, NodeRange, Progress, Store, StoreError};
 
-use super::{Analyzer, Postings, indexed_text};
+use super::{Analyzer, NodeTerms, Postings, indexed_text};
 
 /// Nodes read from the store at a time.
 const CHUNK: u64 = 512;
 
 /// Postings by conversation: made from the store when they are first asked for and carried on from where they
-/// end ever after. Those that were not used for the longest time are dropped when all together grow too large.
+/// end ever after. A node that could not be read then counts as lost from there on. Postings that were not used for
+/// the longest time are dropped when all together grow too large.
 #[derive(Debug)]
 pub(crate) struct WordIndex {
     analyzer: Analyzer,
@@ -63,10 +64,14 @@ impl WordIndex {
         let begun = words.read().through();
         let mut through = begun;
         while let Some(chunk) = chunk_after(through, nodes) {
-            for node in store.nodes(conversation, chunk).await? {
-                let terms = self.analyzer.document(&indexed_text(&node.message));
-                words.postings.write().unwrap_or_else(PoisonError::into_inner).push(node.id, terms);
-            }
+            let read = store.readable_nodes(conversation, chunk).await?;
+            let terms = |node: &Node| (node.id, self.analyzer.document(&indexed_text(&node.message)));
+            let mut terms: Vec<_> = read.nodes.iter().map(terms).collect();
+            // A lost node has no words and keeps its place.
+            let lost = read.losses.runs().iter().flat_map(|run| run.iter());
+            terms.extend(lost.map(|node| (node, NodeTerms::default())));
+            terms.sort_by_key(|(node, _)| *node);
+            words.add(terms, &read.losses);
             let reached = words.read().through();
             if reached <= through {
                 break;
@@ -117,6 +122,12 @@ impl Indexed {
     /// The postings as they are; they may grow once the guard is dropped.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Postings> {
         self.postings.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, nodes: Vec<(NodeId, NodeTerms)>, losses: &Losses) {
+        let mut postings = self.postings.write().unwrap_or_else(PoisonError::into_inner);
+        nodes.into_iter().for_each(|(node, terms)| postings.push(node, terms));
+        postings.lose(losses);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use memory_core::NodeId;
+use memory_core::{Losses, NodeId};
 
 use super::NodeTerms;
 
@@ -12,6 +12,7 @@ pub(crate) struct Postings {
     lists: HashMap<Box<str>, List>,
     lengths: Vec<u32>,
     total_length: u64,
+    losses: Losses,
     heap_bytes: usize,
 }
 
@@ -34,6 +35,16 @@ impl Postings {
     /// Terms of each node in order, repeats counted, stop words left out.
     pub(crate) fn lengths(&self) -> &[u32] {
         &self.lengths
+    }
+
+    /// Nodes that are in it without their words, which could not be read.
+    pub(crate) fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// How many nodes are in it with their words.
+    pub(crate) fn readable(&self) -> u64 {
+        self.through() - self.losses.count()
     }
 
     /// Sum of [`Self::lengths`].
@@ -74,6 +85,11 @@ impl Postings {
         }
         self.lengths.push(terms.length);
         self.total_length += u64::from(terms.length);
+    }
+
+    /// Notes which of the nodes that were pushed have no words because they could not be read.
+    pub(crate) fn lose(&mut self, losses: &Losses) {
+        self.losses.extend(losses);
     }
 
     /// About how many bytes of memory it takes.

@@ -11,6 +11,18 @@ pub enum ExchangeError {
     /// The store cannot do what it was asked.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Not all of the conversation can be read, and an export holds all of it.
+    #[error(
+        "`{conversation}` cannot be exported, not all of it can be read: `memory doctor` says what is lost, and an \
+         export from a backup that was restored has it all"
+    )]
+    Incomplete {
+        /// The conversation.
+        conversation: ConversationId,
+        /// What cannot be read.
+        #[source]
+        source: StoreError,
+    },
     /// The export cannot be written.
     #[error("cannot write the export")]
     Write(#[source] io::Error),
@@ -100,7 +112,11 @@ impl ExchangeError {
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Store(error) => error.is_damage(),
-            Self::Damaged { .. } | Self::Line { .. } | Self::Cut { .. } | Self::Altered { .. } => true,
+            Self::Incomplete { .. }
+            | Self::Damaged { .. }
+            | Self::Line { .. }
+            | Self::Cut { .. }
+            | Self::Altered { .. } => true,
             _ => false,
         }
     }

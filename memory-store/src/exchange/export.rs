@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use memory_core::{ConversationId, Hash, MerkleFrontier, NodeRange, Progress, Store, canonical_bytes, leaf_hash};
+use memory_core::{
+    ConversationId, Hash, MerkleFrontier, NodeRange, Progress, Store, StoreError, canonical_bytes, leaf_hash,
+};
 use serde::Serialize;
 
 use super::{
@@ -60,7 +62,7 @@ pub async fn export(
 async fn root(store: &dyn Store, conversation: &ConversationId, nodes: u64) -> Result<Hash, ExchangeError> {
     let mut frontier = MerkleFrontier::new();
     while let Some(run) = run(frontier.len(), RUN as u64, nodes) {
-        let proofs = store.proofs(conversation, run).await?;
+        let proofs = store.proofs(conversation, run).await.map_err(|error| incomplete(conversation, error))?;
         proofs.iter().for_each(|proof| frontier.push(proof.leaf));
         all_there(conversation, run, proofs.len())?;
     }
@@ -79,8 +81,8 @@ async fn nodes(
     // Grows while messages are short.
     let mut at_once = 16;
     while let Some(run) = run(frontier.len(), at_once as u64, nodes) {
-        let read = store.nodes(conversation, run).await?;
-        let proofs = store.proofs(conversation, run).await?;
+        let read = store.nodes(conversation, run).await.map_err(|error| incomplete(conversation, error))?;
+        let proofs = store.proofs(conversation, run).await.map_err(|error| incomplete(conversation, error))?;
         all_there(conversation, run, read.len().min(proofs.len()))?;
         let before = lines.bytes;
         for (node, proof) in read.iter().zip(&proofs) {
@@ -92,6 +94,13 @@ async fn nodes(
         progress.report(frontier.len(), nodes);
     }
     Ok(frontier.root())
+}
+
+fn incomplete(conversation: &ConversationId, source: StoreError) -> ExchangeError {
+    if source.is_damage() {
+        return ExchangeError::Incomplete { conversation: conversation.clone(), source };
+    }
+    source.into()
 }
 
 fn all_there(conversation: &ConversationId, run: NodeRange, read: usize) -> Result<(), ExchangeError> {

@@ -20,6 +20,12 @@ impl Leaves {
         self.0.directory.id
     }
 
+    /// How many nodes the log has of a conversation, whether they can be read or not; 0 while it cannot be told.
+    pub(crate) fn count(&self, conversation: &ConversationId) -> u64 {
+        let state = self.0.current().ok();
+        state.and_then(|state| Some(state.find(conversation)?.nodes())).unwrap_or(0)
+    }
+
     /// The leaf of a node; `None` when the log has no such node or cannot read it. Since leaves are salted, no
     /// other message has the same, not even one of the same words.
     pub(crate) fn get(&self, conversation: &ConversationId, node: NodeId) -> Option<Hash> {

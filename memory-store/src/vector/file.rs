@@ -65,6 +65,13 @@ struct Good {
     last: Option<(u64, [u8; BLOCK_HEADER])>,
 }
 
+/// Where a block ends.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    through: u64,
+    leaf: Hash,
+}
+
 /// The right to write to the files of a directory, which one opening at a time has. It dies with its process.
 struct Turn {
     _dir: File,
@@ -181,13 +188,13 @@ impl VectorFile {
     /// Puts on disk what of the vectors is not there yet. Where another process has put there more than these, they
     /// become what it has put there.
     ///
-    /// Puts nothing there while another process is writing, for the next time; and nothing where the log cannot read
-    /// the last node: later nobody could tell whose vectors they are.
+    /// Puts nothing there while another process is writing, for the next time; and nothing behind the last node that
+    /// the log can read: later nobody could tell whose vectors they are.
     pub(crate) fn save(&mut self, vectors: &mut Vectors) -> io::Result<()> {
         if vectors.through <= self.good.through {
             return Ok(());
         }
-        let Some(leaf) = self.leaf(vectors.through) else { return Ok(()) };
+        let Some(end) = self.end(vectors.through) else { return Ok(()) };
         let Some(_turn) = self.turn()? else {
             tracing::warn!(path = %self.path.display(), "another process is writing vectors: these are saved later");
             return Ok(());
@@ -199,7 +206,21 @@ impl VectorFile {
                 return Ok(());
             }
         }
-        if self.good.bytes == 0 { self.rewrite(vectors, &leaf) } else { self.append(vectors, &leaf) }
+        match self.good {
+            good if good.through >= end.through => Ok(()),
+            Good { bytes: 0, .. } => self.rewrite(vectors, end),
+            _ => self.append(vectors, end),
+        }
+    }
+
+    /// The last node up to `through`, and behind what is on disk, that can be read; none where the log does not have
+    /// all of these nodes.
+    fn end(&self, through: u64) -> Option<End> {
+        if self.leaves.as_ref().is_some_and(|leaves| leaves.count(&self.conversation) < through) {
+            return None;
+        }
+        let behind = self.good.through + 1..=through;
+        behind.rev().find_map(|node| Some(End { through: node, leaf: self.leaf(node)? }))
     }
 
     /// Waits for the right to write; `None` when another process keeps it.
@@ -228,43 +249,44 @@ impl VectorFile {
         file.metadata().is_ok_and(|file| file.len() == self.good.bytes) && read.is_ok() && header == expected
     }
 
-    fn append(&mut self, vectors: &Vectors, leaf: &Hash) -> io::Result<()> {
-        let block = self.block(vectors, leaf, self.good.through);
+    fn append(&mut self, vectors: &Vectors, end: End) -> io::Result<()> {
+        let block = self.block(vectors, end);
         let file = OpenOptions::new().write(true).open(&self.path)?;
         file.set_len(self.good.bytes)?;
         file.write_all_at(&block, self.good.bytes)?;
         file.sync_data()?;
-        self.note(self.good.bytes, &block, vectors);
+        self.note(self.good.bytes, &block, end);
         Ok(())
     }
 
-    fn rewrite(&mut self, vectors: &Vectors, leaf: &Hash) -> io::Result<()> {
+    fn rewrite(&mut self, vectors: &Vectors, end: End) -> io::Result<()> {
         let temporary = self.path.with_extension("tmp");
-        let block = self.block(vectors, leaf, 0);
+        let block = self.block(vectors, end);
         let file = File::create(&temporary)?;
         file.write_all_at(&[self.header.as_slice(), &block].concat(), 0)?;
         file.sync_all()?;
         fs::rename(&temporary, &self.path)?;
-        self.note(self.header.len() as u64, &block, vectors);
+        self.note(self.header.len() as u64, &block, end);
         Ok(())
     }
 
     /// Notes that a block was written.
-    fn note(&mut self, at: u64, block: &[u8], vectors: &Vectors) {
+    fn note(&mut self, at: u64, block: &[u8], end: End) {
         let last = block.first_chunk().map(|header| (at, *header));
-        self.good = Good { bytes: at + block.len() as u64, through: vectors.through, last };
+        self.good = Good { bytes: at + block.len() as u64, through: end.through, last };
     }
 
-    /// The vectors of the nodes behind `through`.
-    fn block(&self, vectors: &Vectors, leaf: &Hash, through: u64) -> Vec<u8> {
-        let saved = vectors.slots.partition_point(|slot| slot.node.get() <= through);
-        let slots = vectors.slots.get(saved..).unwrap_or_default();
-        let components = vectors.components.get(saved * self.dimensions..).unwrap_or_default();
+    /// The vectors of the nodes behind those on disk, up to `end`.
+    fn block(&self, vectors: &Vectors, end: End) -> Vec<u8> {
+        let through = |node: u64| vectors.slots.partition_point(|slot| slot.node.get() <= node);
+        let (from, to) = (through(self.good.through), through(end.through));
+        let slots = vectors.slots.get(from..to).unwrap_or_default();
+        let components = vectors.components.get(from * self.dimensions..to * self.dimensions).unwrap_or_default();
         let mut out = Vec::with_capacity(BLOCK_HEADER + slots.len() * SLOT_BYTES + components.len() * 4);
         out.extend_from_slice(&BLOCK_MAGIC);
-        out.extend_from_slice(&(through + 1).to_le_bytes());
-        out.extend_from_slice(&vectors.through.to_le_bytes());
-        out.extend_from_slice(leaf.as_bytes());
+        out.extend_from_slice(&(self.good.through + 1).to_le_bytes());
+        out.extend_from_slice(&end.through.to_le_bytes());
+        out.extend_from_slice(end.leaf.as_bytes());
         out.extend_from_slice(&u32::try_from(slots.len()).unwrap_or(u32::MAX).to_le_bytes());
         let mut body = Vec::with_capacity(slots.len() * SLOT_BYTES + components.len() * 4);
         for Slot { node, chunk } in slots {

@@ -23,6 +23,10 @@ pub(super) struct CountingStore {
 }
 
 impl CountingStore {
+    pub(super) fn lose(&self, id: &ConversationId, node: u64) {
+        self.store.lose_node(id, NodeId::new(node).unwrap());
+    }
+
     pub(super) fn nodes_read(&self) -> u64 {
         self.nodes_read.load(Ordering::Relaxed)
     }
@@ -78,7 +82,8 @@ impl Store for CountingStore {
     }
 }
 
-type Vectors = Vec<(Slot, Vec<f32>)>;
+/// Each node with its chunks.
+type Vectors = Vec<(NodeId, Vec<Vec<f32>>)>;
 
 /// Scores every vector, one after the other.
 #[derive(Debug)]
@@ -112,8 +117,9 @@ impl VectorIndex for ExactIndex {
     fn stats(&self, conversation: &ConversationId) -> VectorIndexStats {
         let all = self.vectors.lock().unwrap();
         let vectors = all.get(conversation).map_or(&[][..], Vec::as_slice);
-        let through = vectors.last().map_or(0, |(slot, _)| slot.node.get());
-        VectorIndexStats { vectors: vectors.len() as u64, through, bytes: 0 }
+        let through = vectors.last().map_or(0, |(node, _)| node.get());
+        let vectors = vectors.iter().map(|(_, chunks)| chunks.len() as u64).sum();
+        VectorIndexStats { vectors, through, bytes: 0 }
     }
 
     fn insert<'a>(
@@ -130,11 +136,7 @@ impl VectorIndex for ExactIndex {
                     return Err(VectorError::OutOfOrder { expected, found });
                 }
             }
-            let held = all.entry(conversation.clone()).or_default();
-            for (node, chunks) in nodes {
-                assert!(!chunks.is_empty(), "node {node} has no vector");
-                held.extend((0..).zip(chunks).map(|(chunk, v)| (Slot { node: *node, chunk }, v.clone())));
-            }
+            all.entry(conversation.clone()).or_default().extend_from_slice(nodes);
             self.unflushed.fetch_add(nodes.len() as u64, Ordering::Relaxed);
             Ok(())
         })
@@ -149,11 +151,14 @@ impl VectorIndex for ExactIndex {
         Box::pin(async move {
             let all = self.vectors.lock().unwrap();
             let held = all.get(conversation).map_or(&[][..], Vec::as_slice);
-            let score = |(slot, vector): &(Slot, Vec<f32>)| SlotScore {
-                slot: *slot,
+            let chunks = held.iter().flat_map(|(node, chunks)| {
+                (0..).zip(chunks).map(|(chunk, vector)| (Slot { node: *node, chunk }, vector))
+            });
+            let score = |(slot, vector): (Slot, &Vec<f32>)| SlotScore {
+                slot,
                 cosine: vector.iter().zip(query).map(|(a, b)| a * b).sum(),
             };
-            let mut scores: Vec<_> = held.iter().map(score).collect();
+            let mut scores: Vec<_> = chunks.map(score).collect();
             scores.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then(a.slot.cmp(&b.slot)));
             scores.truncate(limit);
             Ok(scores)

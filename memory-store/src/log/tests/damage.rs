@@ -210,6 +210,9 @@ fn a_lost_node_is_damage_and_its_neighbours_keep_their_numbers() {
             Err(error) => assert!((3..=7).contains(&position) && error.is_damage(), "node {position}: {error}"),
         }
     }
+    let read = pollster::block_on(store.readable_nodes(&id("a"), all())).unwrap();
+    assert_eq!(read.losses.runs(), [memory_core::NodeRange::new(node(3), node(7)).unwrap()]);
+    assert_eq!(read.nodes.len(), 15);
     everything_read_is_true(&store, &truth, "nodes 3 to 7 lost");
     let verified = pollster::block_on(store.verify(Some(&id("a")))).unwrap();
     assert_eq!((verified.nodes, verified.verified, verified.damage.len()), (20, 15, 1), "{:?}", verified.damage);

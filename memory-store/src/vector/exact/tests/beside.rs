@@ -112,3 +112,28 @@ fn beside_a_store_that_is_only_read_no_file_is_written() {
     assert_eq!(index.stats(&id("a")).through, 4, "what is inserted is searched");
     assert_eq!(fs::read(only_file(&vectors(&writer))).unwrap(), before);
 }
+
+#[test]
+fn vectors_are_kept_as_far_as_the_last_node_that_is_not_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = LogStore::open(dir.path()).unwrap();
+    say(&store, &["one", "two"]);
+    say(&store, &["three is hurt"]);
+    // This says behind it how many nodes there are.
+    pollster::block_on(store.record(&id("a"), vec![memory_core::Event::Title("t".into())])).unwrap();
+    drop(store);
+    let log = dir.path().join("log/0001.seg");
+    let mut bytes = fs::read(&log).unwrap();
+    let at = bytes.windows(13).position(|window| window == b"three is hurt").unwrap();
+    bytes[at] ^= 1;
+    fs::write(&log, bytes).unwrap();
+
+    let store = LogStore::open(dir.path()).unwrap();
+    assert_eq!(pollster::block_on(store.conversation(&id("a"))).unwrap().nodes, 3);
+    let index = index_beside(&store);
+    insert(&index, &id("a"), &[&sample()[..2], &[vec![]]].concat());
+    flush(&index);
+    flush(&index);
+    let kept = index_beside(&store).stats(&id("a"));
+    assert_eq!((kept.through, kept.vectors), (2, index.stats(&id("a")).vectors));
+}
