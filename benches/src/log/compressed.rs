@@ -27,7 +27,9 @@ fn of_size(directory: &Path, count: usize, bytes: usize) -> Result<Figure> {
     fill(&mut ours, count, bytes)?;
     ours.settle()?;
     let path = ours.store().path().to_owned();
+    drop(ours);
     let records = record_bytes(&path.join("log"))?;
+    let ours = Ours::open(&path)?;
     let report = ours.store().vacuum(VacuumOptions::compress(SqueezeOptions::default()), &())?;
     ensure!(report.replaced == report.segments && report.dropped == 0, "not all segments were compressed: {report:?}");
     drop(ours);

@@ -78,7 +78,7 @@ impl State {
         }
         let (durable, end) = (scan.durable(), scan.end());
         if end < durable {
-            self.damaged(segment.path(), end, durable - end, "the segment is cut short", None);
+            self.damaged(segment.path(), end, durable - end, "it ends before what is known to have been on disk", None);
         }
         self.cursor.end = Location { segment: number, offset: end };
         Read { durable, end, torn }
