@@ -101,11 +101,13 @@ fn read(media: &dyn Media, directory: &Directory, file: &dyn MediaFile, numbers:
     Some(state)
 }
 
-/// The checksum of the first bytes of a segment's file.
+/// The checksum of the first bytes of a segment's file, but for the checksum that they end with: one over both would
+/// be the same for all headers.
 fn header_crc(segment: &Segment) -> Option<u32> {
     let mut header = [0; SEGMENT_HEADER as usize];
     let read = segment.file().read_at(&mut header, 0).ok()?;
-    (read == header.len()).then(|| crc32c::crc32c(&header))
+    let (fields, _) = header.split_last_chunk::<4>()?;
+    (read == header.len()).then(|| crc32c::crc32c(fields))
 }
 
 /// The header of the frame at a place; zeros for none. It has checksums over all of the frame, so that a log of

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memory_core::{MessageKey, Store};
+use memory_core::{Event, MessageKey, Store};
 use proptest::{prelude::*, sample::Index};
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     sample::{Request, draft, id, model, node, perform, requests, shown, tiny_segments},
 };
 use crate::{
-    LogOptions, LogStore,
+    LogOptions, LogStore, VacuumOptions,
     log::{
         checkpoint,
         directory::Directory,
@@ -139,6 +139,26 @@ fn a_checkpoint_of_another_or_an_older_log_is_not_believed() {
     fs::write(dir.path().join("cache/checkpoint"), checkpoint).unwrap();
     assert_eq!(checkpointed(&Disk, dir.path()), None, "the same words, salted anew");
     assert!(log.exists());
+}
+
+#[test]
+fn a_checkpoint_from_before_its_last_segment_was_rewritten_is_not_believed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cache/checkpoint");
+    let store = LogStore::open_with(dir.path(), eager()).unwrap();
+    perform(&store, &Request::Append("a", vec![draft(1, 100)])).unwrap();
+    drop(store);
+    let before = fs::read(&path).unwrap();
+    // Behind the checkpoint, in the same segment: something that a vacuum leaves out.
+    let store = LogStore::open_with(dir.path(), eager()).unwrap();
+    let pins = [true, false].map(|pinned| Event::Pin { node: node(1), pinned });
+    perform(&store, &Request::Record("a", pins.to_vec())).unwrap();
+    pollster::block_on(store.seal()).unwrap();
+    assert_eq!(store.vacuum(VacuumOptions::default(), &()).unwrap().dropped, 1);
+    drop(store);
+    fs::write(&path, before).unwrap();
+    assert_eq!(checkpointed(&Disk, dir.path()), None);
+    assert_eq!(LogStore::open_read_only(dir.path()).unwrap().report().damage, []);
 }
 
 #[test]
