@@ -59,7 +59,7 @@ impl Store {
         let log = self.path("store/log/0001.seg");
         let mut bytes = fs::read(&log).unwrap();
         let at = bytes.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
-        bytes[at] ^= 1;
+        *bytes.get_mut(at).unwrap() ^= 1;
         fs::write(&log, bytes).unwrap();
     }
 
