@@ -3,6 +3,9 @@
 mod exact;
 mod file;
 mod kernel;
+mod map;
+mod rows;
+mod scan;
 
 pub use exact::ExactIndex;
 pub(crate) use file::{NAMED_BY, is_of_store};
