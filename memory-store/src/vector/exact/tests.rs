@@ -1,6 +1,7 @@
 //! The exact index against a plain reference, and its files against everything that happens to files.
 
 mod beside;
+mod conformance;
 mod turns;
 
 use std::fs;
