@@ -2,8 +2,10 @@
 
 mod exact;
 mod file;
+mod graph;
 mod kernel;
 
 pub use exact::ExactIndex;
 pub(crate) use file::{NAMED_BY, is_of_store};
+pub use graph::{Codes, Graph, GraphBinding, GraphOptions, Near, SetAside};
 pub use kernel::{Kernels, quantize};
