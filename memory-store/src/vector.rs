@@ -2,6 +2,7 @@
 
 mod exact;
 mod file;
+mod graph;
 mod kernel;
 mod map;
 mod rows;
@@ -9,4 +10,5 @@ mod scan;
 
 pub use exact::ExactIndex;
 pub(crate) use file::{NAMED_BY, is_of_store};
+pub use graph::{Codes, Graph, GraphBinding, GraphOptions, Near, SetAside};
 pub use kernel::{Kernels, quantize};
