@@ -118,6 +118,20 @@ impl ExactIndex {
         self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn dir(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
+    /// The store whose log the vectors are derived from; zeros beside none.
+    pub(super) fn store(&self) -> [u8; 16] {
+        self.leaves.as_ref().map_or([0; 16], Leaves::store)
+    }
+
+    /// Whether a flush puts anything on disk.
+    pub(super) fn writes(&self) -> bool {
+        self.writes
+    }
+
     fn entry(&self, conversation: &ConversationId) -> Arc<Entry> {
         Arc::clone(self.lock().entry(conversation.clone()).or_default())
     }
@@ -224,7 +238,7 @@ impl ExactIndex {
     }
 
     fn flush_all(&self) -> Result<(), VectorError> {
-        if !self.writes {
+        if self.dir.is_some() && !self.writes {
             return Ok(());
         }
         let all: Vec<_> = self.lock().values().cloned().collect();
@@ -244,7 +258,15 @@ fn hits(parts: &[Part<'_>], best: &[Candidate]) -> Vec<VectorHit> {
 
 impl Held {
     fn flush(&mut self) -> Result<(), VectorError> {
-        let Self { rows, file: Some(file) } = self else { return Ok(()) };
+        let Self { rows, file } = self;
+        let Some(file) = file else {
+            if rows.wants_rebuilding()
+                && let Ok(rest) = rows.without_removed()
+            {
+                *rows = rest;
+            }
+            return Ok(());
+        };
         file.save(rows).map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
     }
 

@@ -60,3 +60,26 @@ impl fmt::Debug for RowMap {
         write!(f, "RowMap({} bytes)", self.0.len())
     }
 }
+
+/// A file that is replaced, but never changed, by this program.
+pub(super) struct FileMap(memmap2::Mmap);
+
+impl FileMap {
+    /// Maps all of a file.
+    ///
+    /// # Errors
+    /// When it cannot be mapped.
+    #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        // SAFETY: the bytes must not change under the slice that they are seen as. Graphs alone are mapped so; the next
+        // one is a new file that is renamed over the name, while the map keeps the old one alive. What another program
+        // does to the file is beyond what can be ruled out: changed links are not believed, a cut ends the process.
+        unsafe { memmap2::Mmap::map(file) }.map(Self)
+    }
+}
+
+impl AsRef<[u8]> for FileMap {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}

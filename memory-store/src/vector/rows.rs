@@ -9,9 +9,11 @@ use memory_core::{NodeId, NodeRange, NodeSet, Slot};
 
 use super::{kernel::quantize, map::RowMap};
 
-/// Vectors by row, in the order of their slots. Rows keep their numbers until [`Rows::drop_removed`].
+/// Vectors by row, in the order of their slots. Rows keep their numbers as long as the [`id`](Rows::id) stays.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
+    /// Another one whenever rows change their numbers or are cut off.
+    id: u64,
     dimensions: usize,
     slots: Vec<Slot>,
     /// What codes are multiplied by; 0 for a row that was removed, which no unit vector has.
@@ -89,7 +91,23 @@ impl Base {
 
 impl Rows {
     pub(super) fn new(dimensions: usize) -> Self {
-        Self { dimensions, ..Self::default() }
+        Self { id: new_id(), dimensions, ..Self::default() }
+    }
+
+    /// Tells rows from others: what is known of the rows of an id stays true while that is theirs.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Rows that are mapped from disk.
+    pub(super) fn on_disk(&self) -> usize {
+        self.base.rows
+    }
+
+    /// The first rows, as many as stand in one block, and their codes: all where there are none on disk.
+    pub(super) fn first_block(&self) -> (usize, &[i8]) {
+        let [(on_disk, mapped), (others, codes)] = self.blocks();
+        if on_disk.is_empty() { (others.end, codes) } else { (on_disk.end, mapped) }
     }
 
     /// Rows that all stand on disk.
@@ -177,6 +195,10 @@ impl Rows {
 
     /// Forgets the rows from `rows` on.
     fn truncate(&mut self, rows: usize) {
+        if rows >= self.len() {
+            return;
+        }
+        self.id = new_id();
         let rest = rows.saturating_sub(self.base.rows);
         self.codes.truncate(rest * self.dimensions);
         self.components.truncate(rest * self.dimensions);
@@ -287,6 +309,11 @@ impl Rows {
         }
         runs
     }
+}
+
+fn new_id() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// How many of the first slots fulfil a condition that those behind do not; the sooner found the fewer they are.

@@ -69,6 +69,17 @@ impl Part<'_> {
     pub(super) fn selected(&self) -> usize {
         self.runs.iter().map(Range::len).sum()
     }
+
+    /// A bit for each row, set where it may answer.
+    pub(super) fn bitmap(&self) -> Vec<u64> {
+        let mut bits = vec![0u64; self.rows.len().div_ceil(64)];
+        for row in self.runs.iter().cloned().flatten() {
+            if let Some(word) = bits.get_mut(row / 64) {
+                *word |= 1 << (row % 64);
+            }
+        }
+        bits
+    }
 }
 
 /// How many candidates are scored anew for an answer of `limit`.
