@@ -41,3 +41,5 @@ pub use log::{
     Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
 };
 pub use vector::{Codes, ExactIndex, Graph, GraphBinding, GraphOptions, Kernels, Near, SetAside, quantize};
+#[cfg(feature = "hnsw-rs")]
+pub use vector::{HnswRs, HnswRsError, HnswRsOptions};
