@@ -101,9 +101,8 @@ fn embedder(config: &Config) -> Result<Arc<dyn Embedder>, ModelError> {
     match located {
         Ok(files) => Ok(Arc::new(OnnxEmbedder::load(&files, &OnnxOptions::default())?)),
         Err(missing @ (ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. })) => {
-            let digest = model.model.sha256.get(..12).unwrap_or_default();
-            let model = ModelId::new(&format!("{}@{digest}", model.name));
-            Ok(Arc::new(AbsentModel { model, dimensions: 384, why: missing.into() }))
+            let id = ModelId::new(model.name);
+            Ok(Arc::new(AbsentModel { model: id, dimensions: model.dimensions, why: missing.into() }))
         }
         Err(other) => Err(other),
     }

@@ -3,10 +3,14 @@
 mod batch;
 mod chunk;
 mod embedder;
+mod gate;
 mod pooling;
+mod prepare;
 mod runtime;
 mod session;
 mod splitter;
 mod workers;
 
 pub use embedder::{OnnxEmbedder, OnnxOptions};
+pub use gate::check_quantized;
+pub use prepare::{PrepareError, PrepareEvent, Prepared, prepare};
