@@ -164,19 +164,23 @@ impl NodeOutline {
     /// The outline of `node`.
     #[must_use]
     pub fn of(node: &Node) -> Self {
-        let mut outline = Self {
-            at: node.at,
-            tokens: node.tokens,
-            line_count: u16::try_from(node.line_count).unwrap_or(u16::MAX),
-            calls: u8::try_from(node.message.tool_calls().count()).unwrap_or(u8::MAX),
-            answers: u8::try_from(node.message.tool_results().count()).unwrap_or(u8::MAX),
-            importance: 0,
-            role: node.message.role,
-            pinned: node.pinned,
-            keep_out_of_summaries: node.message.keep_out_of_summaries,
-        };
+        let mut outline = Self::of_message(&node.message, node.at, node.line_count);
+        outline.tokens = node.tokens;
+        outline.pinned = node.pinned;
         outline.set_importance(node.importance);
         outline
+    }
+
+    /// The outline of a message of `line_count` lines, said `at` that time, with no tokens or importance yet.
+    #[must_use]
+    pub fn of_message(message: &Message, at: Timestamp, line_count: u32) -> Self {
+        Self {
+            line_count: u16::try_from(line_count).unwrap_or(u16::MAX),
+            calls: u8::try_from(message.tool_calls().count()).unwrap_or(u8::MAX),
+            answers: u8::try_from(message.tool_results().count()).unwrap_or(u8::MAX),
+            keep_out_of_summaries: message.keep_out_of_summaries,
+            ..Self::new(at, message.role)
+        }
     }
 
     /// Weight in 0..=1.

@@ -36,8 +36,8 @@ pub use exchange::{ExchangeError, ExportFile, Exported, ImportedExport, export, 
 #[doc(hidden)]
 pub use log::fuzzing;
 pub use log::{
-    BackupCheck, BackupReport, Checkup, ConversationLabel, Damage, Diagnosis, Finding, Lease, LogOptions, LogStore,
+    BackupCheck, BackupReport, Checkup, ConversationLabel, Damage, Diagnosis, Finding, LogOptions, LogStore,
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
     Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
 };
-pub use vector::ExactIndex;
+pub use vector::{ExactIndex, Kernels, quantize};

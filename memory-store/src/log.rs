@@ -46,7 +46,6 @@ pub use backup::{BackupCheck, BackupReport, RestoreReport, check_backup, restore
 pub use doctor::{Checkup, ConversationLabel, Diagnosis, Finding, examine};
 pub(crate) use frame::StoreId;
 pub(crate) use leaves::Leaves;
-pub use lock::Lease;
 pub use options::LogOptions;
 pub use recovery::{LostNodes, OpenReport, TornTail};
 pub use rescue::RescueError;

@@ -106,12 +106,7 @@ fn a_damaged_conversation_is_not_exported_and_leaves_no_file() {
     let store = Store::new();
     let file = store.file("trip.jsonl", &support::messages(30));
     store.succeed(&["import", "--format", "jsonl", &file]);
-    let log = store.path("store/log/0001.seg");
-    let mut bytes = fs::read(&log).unwrap();
-    let needle = b"platform 9";
-    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
-    bytes[at] ^= 1;
-    fs::write(&log, bytes).unwrap();
+    store.flip("platform 9");
     let exported = store.path("export.jsonl");
     store.fail(&["export", "--output", &exported], 4);
     assert_eq!(fs::read_dir(store.path("")).unwrap().count(), 2, "the store and what was imported");

@@ -157,12 +157,7 @@ fn damage_is_found_and_exits_with_4() {
     store.succeed(&["import", "--format", "jsonl", &file]);
     let file = store.file("late.jsonl", &support::messages(30));
     store.succeed(&["import", "--format", "jsonl", &file]);
-    let log = fs::read_dir(store.path("store/log")).unwrap().next().unwrap().unwrap().path();
-    let mut bytes = fs::read(&log).unwrap();
-    let needle = b"platform 9";
-    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
-    bytes[at] ^= 1;
-    fs::write(&log, bytes).unwrap();
+    store.flip("platform 9");
     let error = store.fail(&["verify"], 4);
     assert!(error.contains("could not be verified") || error.contains("damaged"), "{error}");
     store.fail(&["expand", "--conversation", "trip", "7"], 4);

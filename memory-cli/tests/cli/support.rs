@@ -54,6 +54,15 @@ impl Store {
         path
     }
 
+    /// Flips a bit of the first place of the log's first segment that says `text`.
+    pub(crate) fn flip(&self, text: &str) {
+        let log = self.path("store/log/0001.seg");
+        let mut bytes = fs::read(&log).unwrap();
+        let at = bytes.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
+        *bytes.get_mut(at).unwrap() ^= 1;
+        fs::write(&log, bytes).unwrap();
+    }
+
     /// The binary on this store, with recall by meaning where the model is there.
     pub(crate) fn hybrid(&self, args: &[&str]) -> Command {
         let mut command = memory();

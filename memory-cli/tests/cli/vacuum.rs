@@ -80,12 +80,7 @@ fn a_damaged_store_is_not_rewritten() {
     let store = Store::new();
     let file = store.file("trip.jsonl", &support::messages(60));
     store.succeed(&["import", "--format", "jsonl", &file]);
-    let log = store.path("store/log/0001.seg");
-    let mut bytes = fs::read(&log).unwrap();
-    let needle = b"platform 9";
-    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
-    bytes[at] ^= 1;
-    fs::write(&log, bytes).unwrap();
+    store.flip("platform 9");
     for command in [&["vacuum", "--compress", "--seal"][..], &["vacuum"]] {
         let error = store.fail(command, 4);
         assert!(error.contains("doctor") && error.contains("0001.seg"), "{error}");

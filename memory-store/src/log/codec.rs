@@ -116,6 +116,7 @@ pub(crate) fn is_message(body: &[u8]) -> bool {
 }
 
 /// Reads a record's body.
+#[inline]
 pub(crate) fn decode(body: &[u8]) -> Result<Record<'_>, CodecError> {
     let ([number, version], value) = body.split_first_chunk::<2>().ok_or("a record is cut short")?;
     if *version != VERSION {

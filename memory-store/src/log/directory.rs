@@ -149,9 +149,13 @@ fn read_format(media: &dyn Media, path: &Path) -> Result<Option<StoreId>, StoreE
 
 /// What `FORMAT` says of a store of this name.
 pub(crate) fn format_text(id: StoreId) -> String {
-    let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-    let body = format!("{MAGIC}\nformat {FORMAT}\nid {hex}\n");
+    let body = format!("{MAGIC}\nformat {FORMAT}\nid {}\n", id_text(id));
     format!("{body}crc32c {:08x}\n", crc32c::crc32c(body.as_bytes()))
+}
+
+/// The name of a store in hexadecimal digits.
+pub(crate) fn id_text(id: StoreId) -> String {
+    format!("{:032x}", u128::from_be_bytes(id))
 }
 
 /// The name of a store, from its hexadecimal digits.

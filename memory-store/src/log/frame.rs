@@ -333,21 +333,23 @@ mod tests {
         record
     }
 
-    fn frame() -> Vec<u8> {
-        let mut payload = Payload::default();
-        payload.push(&record(b"one"));
-        payload.push(&record(b"two!"));
-        let length = u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap();
-        let header = FrameHeader {
+    fn header(payload: &Payload) -> FrameHeader {
+        FrameHeader {
             kind: FrameKind::Batch,
             conversation: 9,
             lsn: 12,
             nodes_before: 4,
-            payload: length,
+            payload: u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap(),
             durable: 64,
-        };
+        }
+    }
+
+    fn frame() -> Vec<u8> {
+        let mut payload = Payload::default();
+        payload.push(&record(b"one"));
+        payload.push(&record(b"two!"));
         let mut bytes = Vec::new();
-        payload.finish(&header, &PLACE, &mut bytes);
+        payload.finish(&header(&payload), &PLACE, &mut bytes);
         bytes
     }
 
@@ -371,15 +373,7 @@ mod tests {
             payload.push(&record(&vec![b'x'; WORTH_KEEPING]));
             payload
         };
-        let length = u32::try_from(payload().frame_bytes() - FRAME_HEADER).unwrap();
-        let header = FrameHeader {
-            kind: FrameKind::Batch,
-            conversation: 9,
-            lsn: 12,
-            nodes_before: 4,
-            payload: length,
-            durable: 64,
-        };
+        let header = header(&payload());
         let (mut copied, mut handed_on) = (Vec::new(), Vec::new());
         payload().finish(&header, &PLACE, &mut copied);
         payload().finish_into(&header, &PLACE, &mut handed_on);

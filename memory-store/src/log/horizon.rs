@@ -6,7 +6,7 @@ use memory_core::{Hash, StoreError};
 
 use super::{
     failure::io_error,
-    frame::StoreId,
+    frame::{Fields, StoreId},
     media::{Access, Media, Words},
     state::Location,
 };
@@ -87,7 +87,7 @@ impl Horizon {
     fn check(&self, generation: u64, position: u64) -> u64 {
         let sealed =
             Hash::of_parts([self.seed.as_bytes().as_slice(), &generation.to_le_bytes(), &position.to_le_bytes()]);
-        sealed.as_bytes().first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        Fields(sealed.as_bytes()).u64().unwrap_or_default()
     }
 
     fn slot(&self, at: usize) -> Option<Durable> {
@@ -95,9 +95,7 @@ impl Horizon {
         if self.words.load(at + 2) != self.check(generation, position) {
             return None;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
-        let end = Location { segment: (position >> 32) as u32, offset: position as u32 };
-        Some(Durable { generation, end })
+        Some(Durable { generation, end: Durable::place(position) })
     }
 
     /// What it says, unless it is of another machine or another run of this one, or damaged.

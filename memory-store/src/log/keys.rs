@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt, ops::Range, sync::Arc};
 
 use memory_core::{Hash, NodeId};
 
-use super::frame::StoreId;
+use super::frame::{Fields, StoreId};
 
 /// Bytes of an entry of a settled run: hash and node.
 pub(super) const ENTRY: usize = 12;
@@ -12,7 +12,7 @@ pub(super) const ENTRY: usize = 12;
 /// The hash that keys are found by. Only who knows the store's random name can choose keys that collide.
 pub(crate) fn key_hash(store: StoreId, key: &str) -> u64 {
     let hash = Hash::of_parts([store.as_slice(), key.as_bytes()]);
-    hash.as_bytes().first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    Fields(hash.as_bytes()).u64().unwrap_or_default()
 }
 
 /// Bytes that somebody else keeps: a mapped file, or a part of memory.

@@ -26,17 +26,17 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// The right to do background work on a store, which one process at a time has. It ends with the value.
 #[derive(Debug)]
-pub struct Lease {
+pub(crate) struct HeldLease {
     lock: Lock,
 }
 
-impl Lease {
+impl HeldLease {
     pub(super) fn new(lock: Lock) -> Self {
         Self { lock }
     }
 }
 
-impl Drop for Lease {
+impl Drop for HeldLease {
     fn drop(&mut self) {
         self.lock.release();
     }

@@ -10,7 +10,7 @@ mod zeros;
 use std::{fmt, io, ops::Range, path::Path};
 
 pub(crate) use disk::Disk;
-pub(crate) use map::Map;
+pub(crate) use map::{Map, prefetch};
 
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

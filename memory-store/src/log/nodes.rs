@@ -48,6 +48,14 @@ pub(super) struct Run {
     pub(super) segment: u32,
 }
 
+/// A stretch of nodes whose records stand in one segment.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    segment: u32,
+    /// Behind its last node.
+    end: usize,
+}
+
 /// The nodes of one conversation, in order.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Nodes {
@@ -148,33 +156,34 @@ impl Nodes {
         self.chunks.get_mut(index / CHUNK)?.get_mut(index % CHUNK)
     }
 
-    fn segment(&self, index: u32) -> u32 {
-        let behind = self.runs.partition_point(|run| run.first <= index);
-        behind.checked_sub(1).and_then(|run| self.runs.get(run)).map_or(0, |run| run.segment)
+    /// The records in one segment that `index` is among.
+    fn stretch(&self, index: usize) -> Stretch {
+        let behind = self.runs.partition_point(|run| run.first as usize <= index);
+        let segment = behind.checked_sub(1).and_then(|run| self.runs.get(run)).map_or(0, |run| run.segment);
+        Stretch { segment, end: self.runs.get(behind).map_or(usize::MAX, |next| next.first as usize) }
     }
 
     /// Where a node's record stands.
     pub(crate) fn location(&self, node: NodeId) -> Option<Location> {
         let slot = self.slot(node.index())?;
-        let index = u32::try_from(node.index()).ok()?;
-        Some(Location { segment: self.segment(index), offset: slot.offset })
+        Some(Location { segment: self.stretch(node.index()).segment, offset: slot.offset })
     }
 
     /// A node, to be read.
     pub(crate) fn wanted(&self, node: NodeId) -> Option<Wanted> {
+        self.wanted_in(node, self.stretch(node.index()))
+    }
+
+    fn wanted_in(&self, node: NodeId, stretch: Stretch) -> Option<Wanted> {
         let index = node.index();
         let slot = *self.slot(index)?;
-        let location = self.location(node)?;
         // The record ends at the latest where that of the next node begins.
-        let next = self
-            .slot(index + 1)
-            .filter(|_| self.segment(u32::try_from(index + 1).unwrap_or(u32::MAX)) == location.segment);
-        let most_bytes = next
-            .and_then(|next| {
-                let offset = next.offset;
-                offset.checked_sub(location.offset)
-            })
-            .filter(|bytes| *bytes > 0);
+        let next = self.slot(index + 1).filter(|_| index + 1 < stretch.end);
+        let most_bytes = next.and_then(|next| {
+            let offset = next.offset;
+            offset.checked_sub(slot.offset).filter(|bytes| *bytes > 0)
+        });
+        let location = Location { segment: stretch.segment, offset: slot.offset };
         Some(Wanted { node, location, most_bytes, importance: slot.importance, pinned: slot.flags & PINNED != 0 })
     }
 
@@ -185,7 +194,14 @@ impl Nodes {
             return Vec::new();
         };
         let mut wanted = Vec::with_capacity(usize::try_from(range.count()).unwrap_or(0));
-        wanted.extend(range.iter().map_while(|node| self.wanted(node)));
+        let mut stretch = self.stretch(range.first().index());
+        for node in range.iter() {
+            if node.index() >= stretch.end {
+                stretch = self.stretch(node.index());
+            }
+            let Some(node) = self.wanted_in(node, stretch) else { break };
+            wanted.push(node);
+        }
         wanted
     }
 

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use memory_core::{LeafHasher, Message, MessageKey, NodeDraft, NodeId, NodeOutline, NodeProof, Salt};
+use memory_core::{LeafHasher, Message, MessageKey, NodeDraft, NodeOutline, NodeProof, Salt};
 
 use super::{
     codec::{CodecError, StoredMessage, check_depth},
@@ -50,10 +50,9 @@ impl Prepared {
             let stored = StoredMessage::of(draft, NodeProof { salt, leaf });
             let start = payload.frame_bytes();
             payload.push_with(|out| stored.encode_onto(out))?;
-            // An outline holds no number; which one the node gets is known later.
-            let node = stored.into_node(NodeId::FIRST);
-            let (outline, importance) = (NodeOutline::of(&node), node.importance);
-            let keyed = node.message.key.clone().map(|key| Box::new((key, node.message)));
+            let (outline, importance) = (stored.outline(), stored.draft.importance);
+            let message = stored.draft.message;
+            let keyed = message.key.clone().map(|key| Box::new((key, message)));
             messages.push(PreparedMessage { record: start..payload.frame_bytes(), outline, importance, keyed });
         }
         Ok(Self { payload, messages })

@@ -5,8 +5,9 @@ use std::{io::ErrorKind, ops::Range, path::Path};
 use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError, Summary};
 
 use super::{
-    codec::{self, EventRecord, MessageRecord, Record, StoredMessage},
+    codec::{self, CodecError, EventRecord, MessageRecord, Record, StoredMessage},
     frame::{RECORD_HEADER, parse_record, record_bytes},
+    media::prefetch,
     segment::{Segment, segment_name},
     state::{Location, Wanted},
 };
@@ -47,6 +48,7 @@ impl<'s> Reader<'s> {
         self.message_within(location, None)
     }
 
+    #[inline]
     fn message_within(&mut self, location: Location, most: Option<u32>) -> Result<MessageRecord<'_>, StoreError> {
         let segment = find(self.segments, location)?;
         match codec::decode(self.body(segment, location, most)?) {
@@ -73,21 +75,17 @@ impl<'s> Reader<'s> {
 
     /// The stored message at `location`.
     pub(crate) fn stored(&mut self, location: Location) -> Result<StoredMessage, StoreError> {
-        self.stored_within(location, None)
-    }
-
-    fn stored_within(&mut self, location: Location, most: Option<u32>) -> Result<StoredMessage, StoreError> {
         let segments = self.segments;
-        let stored = self.message_within(location, most)?.into_stored();
-        stored.map_err(|error| match find(segments, location) {
-            Ok(segment) => damaged(segment.path(), location, error.0),
-            Err(missing) => missing,
-        })
+        self.message(location)?.into_stored().map_err(|error| undecodable(segments, location, error))
     }
 
     /// A node as it is now.
+    #[inline]
     pub(crate) fn node(&mut self, wanted: &Wanted) -> Result<Node, StoreError> {
-        let mut node = self.stored_within(wanted.location, wanted.most_bytes)?.into_node(wanted.node);
+        let segments = self.segments;
+        let message = self.message_within(wanted.location, wanted.most_bytes)?;
+        let node = message.into_node(wanted.node);
+        let mut node = node.map_err(|error| undecodable(segments, wanted.location, error))?;
         node.pinned = wanted.pinned;
         node.importance = wanted.importance;
         Ok(node)
@@ -113,9 +111,15 @@ impl<'s> Reader<'s> {
     }
 
     /// The checked body of the record at `location`.
+    #[inline]
     fn body(&mut self, segment: &'s Segment, location: Location, most: Option<u32>) -> Result<&[u8], StoreError> {
         let bytes = match segment.mapped() {
-            Some(map) => map.get(location.offset as usize..).unwrap_or_default(),
+            Some(map) => {
+                let bytes = map.get(location.offset as usize..).unwrap_or_default();
+                let most = most.unwrap_or(WINDOW).min(WINDOW) as usize;
+                prefetch(bytes.get(..most).unwrap_or(bytes));
+                bytes
+            }
             None => {
                 let range = self.fetch(segment, location, most)?;
                 self.window.get(range).unwrap_or_default()
@@ -169,6 +173,7 @@ impl<'s> Reader<'s> {
     }
 }
 
+#[inline]
 fn find(segments: &[Segment], location: Location) -> Result<&Segment, StoreError> {
     let found = segments.binary_search_by_key(&location.segment, Segment::number);
     let missing = || {
@@ -177,6 +182,14 @@ fn find(segments: &[Segment], location: Location) -> Result<&Segment, StoreError
         damaged(&path, location, "the segment is missing".into())
     };
     found.ok().and_then(|index| segments.get(index)).ok_or_else(missing)
+}
+
+#[cold]
+fn undecodable(segments: &[Segment], location: Location, error: CodecError) -> StoreError {
+    match find(segments, location) {
+        Ok(segment) => damaged(segment.path(), location, error.0),
+        Err(missing) => missing,
+    }
 }
 
 #[cold]

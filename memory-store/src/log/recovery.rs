@@ -10,6 +10,7 @@ use super::{
     failure::io_error,
     media::{Access, Media},
     replay::Read,
+    scan::used,
     segment::{Segment, SegmentHeader, segment_number, segment_path},
     state::{Damage, Location, State},
 };
@@ -165,8 +166,7 @@ fn read_segment(
     let header = SegmentHeader::parse(&bytes);
     if begun.is_none() && !header.is_ok_and(|header| header.store == state.store && header.number == number) {
         // Whose bytes these are is not known: damage perhaps, but no tail to be cut.
-        let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        proven = proven.max(u32::try_from(used).unwrap_or(u32::MAX));
+        proven = proven.max(u32::try_from(used(&bytes)).unwrap_or(u32::MAX));
     }
     let read = match &begun {
         Some(_) => state.replay_more(&segment, &bytes, complete, proven, &mut |_, _, _| ()),

@@ -168,7 +168,7 @@ impl<'a> Iterator for Scan<'a> {
 }
 
 /// Bytes up to the last that is not zero.
-fn used(bytes: &[u8]) -> usize {
+pub(crate) fn used(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
 }
 

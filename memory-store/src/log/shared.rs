@@ -136,11 +136,8 @@ impl Shared {
     fn look_for_horizon(&self) -> Result<(), StoreError> {
         let Directory { path, id } = &self.directory;
         let found = Horizon::open(&*self.media, path, *id, Access::Read)?;
-        let Some((horizon, durable)) =
-            found.and_then(|horizon| Some((horizon.durable()?, horizon))).map(|(d, h)| (h, d))
-        else {
-            return Ok(());
-        };
+        let Some(horizon) = found else { return Ok(()) };
+        let Some(durable) = horizon.durable() else { return Ok(()) };
         let _held = self.hold_following();
         if self.horizon.set(horizon).is_ok() {
             // What was read without it may be more, or other, than what it is about.
@@ -214,14 +211,12 @@ impl Shared {
     }
 
     /// Tells every process how far the log is on disk. The caller holds the write lock.
-    pub(crate) fn tell(&self, mut durable: Durable) {
-        if !self.state().damage.is_empty() {
-            // That something is missing which was on disk, the next one to open the store is to know as well.
-            let told = self.horizon().and_then(Horizon::durable);
-            durable.end = told.map_or(durable.end, |told| told.end.max(durable.end));
-        }
+    pub(crate) fn tell(&self, durable: Durable) {
         self.note_position(durable.end);
-        self.horizon().into_iter().for_each(|horizon| horizon.publish(durable));
+        // It may have been further, and something that was on disk is missing: the next one to open the store is to
+        // know that as well.
+        let end = Durable::place(self.position.load(Ordering::Acquire));
+        self.horizon().into_iter().for_each(|horizon| horizon.publish(Durable { end, ..durable }));
     }
 
     /// Reads everything anew, since segments were replaced.
@@ -231,7 +226,7 @@ impl Shared {
         *self.state_mut() = state;
         self.summaries.clear();
         self.generation.store(durable.generation, Ordering::Release);
-        self.note_position(end.max(durable.end));
+        self.note_position(end);
         Ok(())
     }
 

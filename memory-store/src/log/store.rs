@@ -54,7 +54,7 @@ pub struct LogStore {
     writer: Option<JoinHandle<()>>,
     may_write: bool,
     /// The lease that this opening has, while it has one.
-    lease: Mutex<Weak<lock::Lease>>,
+    lease: Mutex<Weak<lock::HeldLease>>,
 }
 
 impl LogStore {
@@ -302,11 +302,13 @@ impl Store for LogStore {
 
     fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {
         Box::pin(async move {
-            let (segments, wanted) = self.wanted(conversation, NodeRange::single(node))?;
-            match wanted.first() {
-                Some(wanted) => Reader::new(&segments).node(wanted),
-                None => self.read(conversation, |there| Err(there.unknown_node(node))),
-            }
+            let (segments, wanted) = {
+                let state = self.shared.current()?;
+                let there = state.conversation(conversation)?;
+                let wanted = there.nodes.wanted(node).ok_or_else(|| there.unknown_node(node))?;
+                (Arc::clone(&state.segments), wanted)
+            };
+            Reader::new(&segments).node(&wanted)
         })
     }
 
@@ -392,7 +394,7 @@ impl Store for LogStore {
             let mut held = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
             let lease = match held.upgrade() {
                 Some(lease) => lease,
-                None => Arc::new(self.lease()?),
+                None => Arc::new(self.take_lease()?),
             };
             *held = Arc::downgrade(&lease);
             Ok(Lease::holding(lease))

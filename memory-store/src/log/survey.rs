@@ -19,6 +19,7 @@ use super::{
     media::Media,
     recovery::TornTail,
     rescue::RescueError,
+    scan::used,
     segment::{SEGMENT_HEADER, SegmentHeader, segment_name},
     state::MOST_LOST,
 };
@@ -196,9 +197,8 @@ impl Survey<'_> {
         let known = self.source.durable.filter(|known| is_last && known.segment == segment.number);
         let known = known.map_or(0, |known| known.offset);
         // Nothing is a tail where the header does not tell whose bytes these are.
-        let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let is_ours = |header: SegmentHeader| header.store == self.source.id && header.number == segment.number;
-        let nobodys = if SegmentHeader::parse(bytes).is_ok_and(is_ours) { 0 } else { used };
+        let nobodys = if SegmentHeader::parse(bytes).is_ok_and(is_ours) { 0 } else { used(bytes) };
         let durable = durable.unwrap_or(0).max(known).max(u32::try_from(nobodys).unwrap_or(u32::MAX));
         let mut torn = false;
         let mut end = SEGMENT_HEADER;
@@ -207,7 +207,7 @@ impl Survey<'_> {
             if !piece.is_whole() && is_last && !torn && durable <= piece.offset() {
                 torn = true;
                 let offset = u64::from(piece.offset());
-                let bytes = (used as u64).saturating_sub(offset);
+                let bytes = (used(bytes) as u64).saturating_sub(offset);
                 self.visitor.torn(TornTail { path: segment.path.clone(), offset, bytes });
             }
             if torn && self.tail == Tail::Cut {

@@ -17,7 +17,7 @@ use super::{
     checkpoint,
     failure::io_error,
     horizon::{Durable, Horizon},
-    lock::{Lease, Lock},
+    lock::{HeldLease, Lock},
     media::{Access, Media},
     segment::{Segment, segment_name, segment_path},
     shared::Shared,
@@ -96,7 +96,7 @@ impl LogStore {
         if !self.may_write() {
             return Err(StoreError::ReadOnly { path: self.path().to_owned() });
         }
-        let _lease = self.lease()?;
+        let _lease = self.take_lease()?;
         vacuum(&self.shared, options, progress).inspect_err(|_| {
             // Most often the disk is full, and what was written takes room that others need.
             if let Err(error) = remove_leftovers(&self.shared) {
@@ -105,19 +105,18 @@ impl LogStore {
         })
     }
 
-    /// Takes the lease for background work, which one process at a time holds: compaction, building indexes,
-    /// vacuum. It ends with the value, and with the process. It is for this call alone;
-    /// [`Store::lease`](memory_core::Store::lease) shares one within the process.
+    /// Takes the lease for this call alone, where [`Store::lease`](memory_core::Store::lease) shares one within the
+    /// opening.
     ///
     /// # Errors
     /// [`StoreError::Locked`] with the name of the process that has it.
-    pub fn lease(&self) -> Result<Lease, StoreError> {
+    pub(crate) fn take_lease(&self) -> Result<HeldLease, StoreError> {
         let lock = Lock::lease(&*self.shared.media, self.path())?;
         if !lock.try_take()? {
             return Err(lock.held(&*self.shared.media));
         }
         lock.sign(&*self.shared.media);
-        Ok(Lease::new(lock))
+        Ok(HeldLease::new(lock))
     }
 }
 

@@ -6,7 +6,7 @@ use memory_core::{Hash, Timestamp};
 
 use super::read_small;
 use crate::log::{
-    directory::{FORMAT_FILE, parse_id},
+    directory::{FORMAT_FILE, id_text, parse_id},
     failure::io_error,
     frame::StoreId,
     media::{Access, Media},
@@ -70,8 +70,7 @@ impl Manifest {
     }
 
     pub(super) fn to_text(&self) -> String {
-        let hex: String = self.store.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut text = format!("{MAGIC}\n{FORMAT}\nid {hex}\ntaken {}\n", self.taken);
+        let mut text = format!("{MAGIC}\n{FORMAT}\nid {}\ntaken {}\n", id_text(self.store), self.taken);
         // Writing to a string cannot fail.
         let _ = writeln!(text, "position {} {}", self.segment, self.end);
         for Entry { hash, bytes, path } in &self.files {

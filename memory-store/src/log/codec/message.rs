@@ -159,9 +159,13 @@ impl StoredMessage {
         LeafHasher::default().leaf(&self.proof.salt, &self.draft.message, self.draft.at)
     }
 
-    pub(crate) fn into_node(self, id: NodeId) -> Node {
-        let NodeDraft { message, at, tokens, importance, topics, relates_to, salt: _ } = self.draft;
-        Node { id, message, at, line_count: self.line_count, tokens, importance, topics, relates_to, pinned: false }
+    /// What planning needs to know of it.
+    pub(crate) fn outline(&self) -> NodeOutline {
+        let NodeDraft { message, at, tokens, importance, .. } = &self.draft;
+        let mut outline = NodeOutline::of_message(message, *at, self.line_count);
+        outline.tokens = *tokens;
+        outline.set_importance(*importance);
+        outline
     }
 
     /// Appends the whole record to `out`, header included. On failure `out` is as it was.
@@ -247,6 +251,7 @@ impl<'a> Head<'a> {
 
 impl<'a> MessageRecord<'a> {
     /// Decodes the head of a record's value.
+    #[inline]
     pub(super) fn decode(value: &'a [u8]) -> Result<Self, CodecError> {
         let mut cursor = Cursor::new(value);
         let head = Head::read(&mut cursor).ok_or("the head of a message cannot be decoded")?;
@@ -308,6 +313,15 @@ impl<'a> MessageRecord<'a> {
     /// The message itself, every part checked again.
     pub(crate) fn into_stored(self) -> Result<StoredMessage, CodecError> {
         let proof = self.proof();
+        let line_count = self.head.line_count;
+        let Node { message, at, tokens, importance, topics, relates_to, .. } = self.into_node(NodeId::FIRST)?;
+        let draft = NodeDraft { message, at, tokens, importance, topics, relates_to, salt: None };
+        Ok(StoredMessage { draft, line_count, proof })
+    }
+
+    /// The same in its place. What events made of it since is not in the record.
+    #[inline]
+    pub(crate) fn into_node(self, id: NodeId) -> Result<Node, CodecError> {
         let Self { head, mut lists } = self;
         let topics = lists.texts()?;
         let content = read_blocks(&mut lists)?;
@@ -326,16 +340,17 @@ impl<'a> MessageRecord<'a> {
             keep_out_of_summaries: head.flags & KEEP_OUT_OF_SUMMARIES != 0,
             content,
         };
-        let draft = NodeDraft {
+        Ok(Node {
+            id,
             message,
             at: Timestamp::from_millis(head.at),
+            line_count: head.line_count,
             tokens: head.tokens,
             importance: head.importance,
             topics,
             relates_to: head.relates_to.map(|(to, kind)| relation(to, kind)).transpose()?,
-            salt: None,
-        };
-        Ok(StoredMessage { draft, line_count: head.line_count, proof })
+            pinned: false,
+        })
     }
 }
 
@@ -381,6 +396,7 @@ struct OpenResult {
 }
 
 /// The list of blocks, put back into one another.
+#[inline]
 fn read_blocks(lists: &mut Lists<'_>) -> Result<Vec<ContentBlock>, CodecError> {
     let count = lists.count()?;
     let mut top = Vec::with_capacity(count.min(FIRST_ITEMS));
@@ -411,6 +427,10 @@ fn read_blocks(lists: &mut Lists<'_>) -> Result<Vec<ContentBlock>, CodecError> {
             }
             Block::Unknown(text) => ContentBlock::Unknown(json(text)?),
         };
+        if open.is_empty() {
+            top.push(finished);
+            continue;
+        }
         // A block that completes a tool result completes what that one stands in, too.
         loop {
             let Some(mut result) = open.pop() else {

@@ -152,8 +152,9 @@ fn the_outline_of_a_record_is_that_of_its_node() {
     let stored = StoredMessage::new(everything(), [0; 16]);
     let record = encoded(&stored).unwrap();
     let Record::Message(read) = decoded(&record) else { panic!("a message is read as one") };
-    let node: Node = stored.into_node(node(1));
-    assert_eq!(read.outline().unwrap(), NodeOutline::of(&node));
+    let outline = read.outline().unwrap();
+    let node: Node = read.into_node(node(1)).unwrap();
+    assert_eq!(outline, NodeOutline::of(&node));
     assert_eq!((NodeOutline::of(&node).calls, NodeOutline::of(&node).answers), (1, 2), "inner results do not count");
 }
 

@@ -36,3 +36,24 @@ impl fmt::Debug for Map {
         write!(f, "Map({} bytes)", self.len())
     }
 }
+
+/// Asks the processor for all of `bytes` at once. Whatever reads them next would else wait for one cache line after the
+/// other, since nothing tells the processor of the end before the first was read.
+#[inline]
+pub(crate) fn prefetch(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in bytes.chunks(CACHE_LINE) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+        #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
+        // SAFETY: the pointer is that of a slice, and a prefetch changes nothing and faults nowhere.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
+}
+
+#[cfg(target_arch = "x86_64")]
+const CACHE_LINE: usize = 64;

@@ -2,6 +2,7 @@
 
 use crate::log::{
     frame::{BadFrame, FRAME_HEADER, FrameHeader, Place},
+    scan::used,
     segment::SEGMENT_HEADER,
 };
 
@@ -68,8 +69,7 @@ pub(super) struct Pieces<'a> {
 impl<'a> Pieces<'a> {
     /// `bytes` is the whole segment, header included.
     pub(super) fn new(bytes: &'a [u8], place: Place, is_last: bool) -> Self {
-        let used = || bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        let used = if is_last { used() } else { bytes.len() };
+        let used = if is_last { used(bytes) } else { bytes.len() };
         Self { bytes, place, at: SEGMENT_HEADER as usize, used }
     }
 

@@ -124,7 +124,7 @@ fn others_read_and_write_while_segments_are_replaced() {
 fn one_vacuum_at_a_time() {
     let disk = empty_disk();
     let [first, second] = [open(&disk).unwrap(), open(&disk).unwrap()];
-    let lease = first.lease().unwrap();
+    let lease = first.take_lease().unwrap();
     let refused = second.vacuum(VacuumOptions::default(), &()).unwrap_err();
     assert!(matches!(refused, StoreError::Locked { pid, .. } if pid == std::process::id()), "{refused:?}");
     drop(lease);
