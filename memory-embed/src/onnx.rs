@@ -13,4 +13,7 @@ mod workers;
 
 pub use embedder::{OnnxEmbedder, OnnxOptions};
 pub use gate::check_quantized;
+pub(crate) use pooling::unit_sum;
 pub use prepare::{PrepareError, PrepareEvent, Prepared, prepare};
+pub(crate) use splitter::Splitter;
+pub(crate) use workers::Urgency;

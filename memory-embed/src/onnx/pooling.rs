@@ -42,7 +42,7 @@ fn largest<'a>(mut vectors: impl Iterator<Item = &'a [f32]>) -> Option<Vec<f32>>
 /// The direction of the sum of `vectors`, which is that of their mean.
 ///
 /// `None` if there is no direction, or it is not finite.
-pub(super) fn unit_sum<'a>(vectors: impl IntoIterator<Item = &'a [f32]>, dimensions: usize) -> Option<Vec<f32>> {
+pub(crate) fn unit_sum<'a>(vectors: impl IntoIterator<Item = &'a [f32]>, dimensions: usize) -> Option<Vec<f32>> {
     let mut sum = vec![0.0; dimensions];
     for vector in vectors {
         sum.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);

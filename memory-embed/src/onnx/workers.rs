@@ -65,7 +65,7 @@ pub(super) struct Parts {
 
 /// Who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Urgency {
+pub(crate) enum Urgency {
     /// A person with a question: goes before all else.
     Question,
     /// Documents that are being indexed.
