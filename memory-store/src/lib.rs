@@ -44,3 +44,5 @@ pub use vector::{
     AutoIndex, AutoOptions, Codes, ExactIndex, Graph, GraphBinding, GraphOptions, Kernels, Method, Near, SetAside,
     quantize,
 };
+#[cfg(feature = "hnsw-rs")]
+pub use vector::{HnswRs, HnswRsError, HnswRsOptions};
