@@ -1,4 +1,5 @@
 //! The embedding model of a store, with models that are a table of a few words.
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
 
 use std::{fs, path::Path};
 
