@@ -127,7 +127,7 @@ impl AutoIndex {
                     self.graphs.build_in_background(asked.conversation);
                 }
                 if linked > 0 {
-                    found.extend(self.walk(&built, number, part, question, wanted));
+                    found.extend(self.walk(&built, linked, number, part, question, wanted));
                     // What is not linked is scanned.
                     part.runs.iter_mut().for_each(|run| run.start = run.start.max(linked).min(run.end));
                     answered_by.push(AnsweredBy::Graph { backend: BACKEND });
@@ -143,13 +143,15 @@ impl AutoIndex {
     fn walk(
         &self,
         built: &Built,
+        linked: usize,
         number: usize,
         part: &Part<'_>,
         question: &Question,
         wanted: usize,
     ) -> Vec<Candidate> {
         let rows = part.rows;
-        let (_, codes) = rows.first_block();
+        // The graph may grow meanwhile, by rows that are scanned already: it is not shown them.
+        let codes = rows.first_block().1.get(..linked * rows.dimensions()).unwrap_or_default();
         let codes = Codes::new(rows.dimensions(), codes, rows.scales());
         let selected = (part.selected() < rows.len()).then(|| part.bitmap());
         let is_selected = |row: usize| {
