@@ -60,12 +60,12 @@ impl HybridRetriever {
             conversations.push((conversation, indexed));
         }
         let pool = Pool::new(conversations);
-        let words = pool.word_scores(self.words.question(question));
+        let evidence = pool.words(self.words.question(question));
         let (cosines, notices) = match self.semantic.meaning(&*self.store, question, &pool).await {
             Ok(Meaning { cosines, notice }) => (Some(cosines), Vec::from_iter(notice)),
             Err(missing) => (None, vec![missing.notice()?]),
         };
-        Ok((Ranking::new(pool, words, cosines), notices))
+        Ok((Ranking::new(pool, question, evidence, cosines), notices))
     }
 
     /// The conversations of a scope, each once and in order, with how many nodes they have.
