@@ -19,8 +19,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use memory_core::{ConversationId, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter};
 
 pub use budget::Budget;
-pub use fit::{Fit, fit};
 use budget::{PER_MESSAGE, cost};
+pub use fit::{Fit, fit, weights_file};
 use latency::Latencies;
 use questions::Question;
 use run_file::{PackedTurns, RunFile, RunLine};

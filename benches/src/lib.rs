@@ -22,7 +22,7 @@ mod sweep;
 mod views;
 
 pub use corpus::Corpus;
-pub use eval::{Budget, EvalOptions, EvalParts, Fit, evaluate, fit};
+pub use eval::{Budget, EvalOptions, EvalParts, Fit, evaluate, fit, weights_file};
 pub use figure::{Figure, Measure, Report};
 pub use group::Group;
 pub use sweep::{Sweep, sweep};

@@ -31,14 +31,14 @@ pub(crate) enum Feature {
     CosineBefore,
     CosineAfter,
     CosineSession,
-    /// The question names one speaker: the node is theirs, or another's.
+    /// Among people: the question names one speaker, and the node is theirs, or another's.
     SpeakerNamed,
     SpeakerOther,
-    /// In a conversation with an agent: the node is the user's.
+    /// With an agent: the node is the user's.
     ByUser,
-    /// The node is the user's, and who asks speaks of themselves.
+    /// With an agent: the node is the user's, and who asks speaks of themselves.
     ByUserOfSelf,
-    /// The node is the agent's, and the question asks what the agent said.
+    /// With an agent: the node is the agent's, and the question asks what the agent said.
     ByAgentAskedBack,
     /// The node ends in a question.
     IsQuestion,
@@ -200,7 +200,8 @@ impl<'a> Extractor<'a> {
         extractor
     }
 
-    /// The features of a node; NaN where it has no vector to measure.
+    /// The features of a node; NaN where there is nothing to measure: of a node without a vector, or in a conversation
+    /// of another kind.
     pub(crate) fn features(&self, setting: Setting, traits: &Traits, cast: &Cast) -> Features {
         let Self { evidence, question, .. } = self;
         let at = |values: &[f32], index: Option<usize>| index.and_then(|index| values.get(index)).copied();
@@ -210,7 +211,8 @@ impl<'a> Extractor<'a> {
         };
         let yes = |is: bool| f32::from(u8::from(is));
         let named = question.named_speaker(cast);
-        let with_agent = cast.speakers().nth(1).is_none();
+        let with_agent = |is: bool| if cast.is_with_agent() { yes(is) } else { f32::NAN };
+        let of_people = |is: bool| if cast.is_with_agent() { f32::NAN } else { yes(is) };
         let cosine = at(&evidence.cosine, Some(setting.index)).unwrap_or(f32::NAN);
         Feature::ALL.map(|feature| match feature {
             Feature::Chat => self.chat.place(here(&evidence.chat)),
@@ -226,11 +228,11 @@ impl<'a> Extractor<'a> {
             Feature::CosineBefore => beside(self.cosine, &evidence.cosine, setting.before),
             Feature::CosineAfter => beside(self.cosine, &evidence.cosine, setting.after),
             Feature::CosineSession => at(&self.cosine_sessions, Some(setting.session)).unwrap_or(f32::NAN),
-            Feature::SpeakerNamed => yes(named.is_some_and(|named| named == traits.speaker)),
-            Feature::SpeakerOther => yes(named.is_some_and(|named| named != traits.speaker)),
-            Feature::ByUser => yes(with_agent && traits.by_user),
-            Feature::ByUserOfSelf => yes(with_agent && traits.by_user && question.speaks_of_self),
-            Feature::ByAgentAskedBack => yes(with_agent && !traits.by_user && question.asks_back),
+            Feature::SpeakerNamed => of_people(named.is_some_and(|named| named == traits.speaker)),
+            Feature::SpeakerOther => of_people(named.is_some_and(|named| named != traits.speaker)),
+            Feature::ByUser => with_agent(traits.by_user),
+            Feature::ByUserOfSelf => with_agent(traits.by_user && question.speaks_of_self),
+            Feature::ByAgentAskedBack => with_agent(!traits.by_user && question.asks_back),
             Feature::IsQuestion => yes(traits.is_question),
             Feature::Length => length(setting.length),
             Feature::TellsTime => yes(question.asks_when && traits.tells_time),

@@ -31,7 +31,17 @@ pub(crate) struct Dates {
 }
 
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
     "december",
 ];
 
@@ -80,9 +90,7 @@ impl Dates {
         static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(\d{1,4})(st|nd|rd|th)?\b").ok());
         let mut dates = Self::default();
         // `may` is a month with a capital alone.
-        let is_named = |month: &str| {
-            words(text).any(|word| word == month) && (month != "may" || text.contains("May"))
-        };
+        let is_named = |month: &str| words(text).any(|word| word == month) && (month != "may" || text.contains("May"));
         dates.months = (1..).zip(MONTHS).filter(|(_, month)| is_named(month)).map(|(number, _)| number).collect();
         for found in NUMBER.iter().flat_map(|number| number.captures_iter(text)) {
             let Some(Ok(number)) = found.get(1).map(|digits| digits.as_str().parse::<i16>()) else { continue };

@@ -140,6 +140,12 @@ impl Pool {
         settings
     }
 
+    /// Whether most of the conversations are with an agent. One sum ranks them all, so that scores compare.
+    fn is_with_agent(&self) -> bool {
+        let with_agent = self.parts.iter().filter(|part| part.indexed.read().cast().is_with_agent()).count();
+        2 * with_agent >= self.parts.len()
+    }
+
     fn part(&self, candidate: usize) -> Option<&Part> {
         let next = self.parts.partition_point(|part| part.begin <= candidate);
         self.parts.get(next.checked_sub(1)?)
@@ -162,20 +168,20 @@ impl Ranking {
         let mut columns = Vec::new();
         if !evidence.window.is_empty() {
             let (window, words) = (evidence.window.clone(), evidence.agent.clone());
-            columns.push(Column { name: "window", weight: WINDOW_PART, floor: Some(0.0), values: window });
-            columns.push(Column { name: "words", weight: WORDS_PART, floor: Some(0.0), values: words });
+            columns.push(Column { weight: WINDOW_PART, floor: Some(0.0), values: window });
+            columns.push(Column { weight: WORDS_PART, floor: Some(0.0), values: words });
         }
         let mut with_vectors = 0.0;
         if let Some(values) = cosines {
             with_vectors = measured_part(&values, pool.readable());
             evidence.cosine.clone_from(&values);
-            columns.push(Column { name: "cosine", weight: COSINE_PART * with_vectors, floor: None, values });
+            columns.push(Column { weight: COSINE_PART * with_vectors, floor: None, values });
         }
         Self {
             question: Question::of(question),
             evidence,
             fused: Fused::of(columns),
-            ranker: Ranker::new(with_vectors),
+            ranker: Ranker::new(pool.is_with_agent(), with_vectors),
             pool,
         }
     }

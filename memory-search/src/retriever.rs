@@ -11,7 +11,7 @@ use crate::{
     lexical::WordIndex,
     pack::{PackRequest, TooLarge, pack},
     ranking::{Pool, Ranking},
-    semantic::{Meaning, NoMeaning, Semantic},
+    semantic::{Meaning, NoMeaning, Semantic, ends_of},
 };
 
 const EMPTY_QUESTION: &str = "nothing is recalled for an empty question";
@@ -65,7 +65,7 @@ impl HybridRetriever {
             Ok(Meaning { cosines, notice }) => (Some(cosines), Vec::from_iter(notice)),
             Err(missing) => (None, vec![missing.notice()?]),
         };
-        Ok((Ranking::new(pool, question, evidence, cosines), notices))
+        Ok((Ranking::new(pool, &ends_of(question), evidence, cosines), notices))
     }
 
     /// The conversations of a scope, each once and in order, with how many nodes they have.

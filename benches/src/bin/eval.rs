@@ -1,12 +1,13 @@
 //! `eval --data DIR --run FILE [--budget N|tenth]`: runs retrieval on a data directory and writes the run file.
 //! `eval --data DIR... --fit`: fits the ranker's weights.
 
-use std::{env, path::PathBuf};
+use std::{env, path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result, anyhow};
 use clap::Parser;
 use memory_benches::{Budget, EvalOptions, EvalParts, evaluate};
 use memory_cli::{Access, Config, Recall};
+use memory_search::HybridRetriever;
 
 /// Runs retrieval on evaluation data and writes a run file for the scorer.
 #[derive(Parser)]
@@ -48,7 +49,10 @@ fn main() -> Result<()> {
         counter: runtime.memory.token_counter().clone(),
     };
     let Some(run) = run.filter(|_| !fit) else {
-        println!("{}", pollster::block_on(memory_benches::fit(&parts, &data))?);
+        let with_vectors = pollster::block_on(memory_benches::fit(&parts, &data))?;
+        let retriever = Arc::new(HybridRetriever::new(runtime.store.clone(), None, None));
+        let by_words = pollster::block_on(memory_benches::fit(&EvalParts { retriever, ..parts }, &data))?;
+        print!("{}", memory_benches::weights_file(&with_vectors, &by_words));
         return Ok(());
     };
     let [data] = <[PathBuf; 1]>::try_from(data).map_err(|_| anyhow!("a run is of one data directory"))?;

@@ -51,6 +51,11 @@ impl Cast {
         (1..).zip(self.speakers.iter().map(|name| &**name))
     }
 
+    /// Whether a user talks to an agent, rather than people to one another: at most one of those who speak has a name.
+    pub(crate) fn is_with_agent(&self) -> bool {
+        self.speakers.len() < 2
+    }
+
     /// Adds the next node; one that could not be read goes on with the session before it.
     pub(crate) fn push(&mut self, node: Option<&Node>, terms: &NodeTerms) {
         let last = self.traits.last().copied().unwrap_or_default();
