@@ -35,6 +35,9 @@ struct Cli {
     /// Recall by words alone, without the embedding model
     #[arg(long, global = true)]
     words_only: bool,
+    /// The embedding model [default: the store's own]
+    #[arg(long, global = true, value_name = "NAME|DIR", env = "MEMORY_EMBEDDING_MODEL")]
+    embedding_model: Option<String>,
     /// What writes summaries: a built-in strategy or a plugin
     #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SUMMARIZER", default_value = "extractive")]
     summarizer: String,
@@ -97,6 +100,7 @@ pub(crate) struct Globals {
     pub(crate) output: Output,
     store: Option<String>,
     words_only: bool,
+    embedding_model: Option<String>,
     summarizer: String,
     plugins: Vec<PathBuf>,
     lock_timeout: Duration,
@@ -129,6 +133,7 @@ impl Globals {
     pub(crate) fn config_at(&self, store: PathBuf, access: Access) -> Config {
         let mut config = Config::new(store, access);
         config.recall = if self.words_only { Recall::Words } else { Recall::Hybrid };
+        config.model.clone_from(&self.embedding_model);
         config.summarizer.clone_from(&self.summarizer);
         config.plugins.clone_from(&self.plugins);
         config.lock_timeout = self.lock_timeout;
@@ -151,6 +156,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         output,
         store: cli.store,
         words_only: cli.words_only,
+        embedding_model: cli.embedding_model,
         summarizer: cli.summarizer,
         plugins: cli.plugins,
         lock_timeout: Duration::from_secs(cli.lock_timeout.into()),
@@ -184,7 +190,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Prove(args) => prove::run(&args, globals).await,
         Command::VerifyProof(args) => verify_proof::run(&args, globals),
         Command::Demo(args) => demo::run(&args, globals).await,
-        Command::Model(args) => model::run(&args, globals),
+        Command::Model(args) => model::run(&args, globals).await,
     }
 }
 

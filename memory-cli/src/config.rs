@@ -22,6 +22,9 @@ pub struct Config {
     pub plugins: Vec<PathBuf>,
     /// The directory with runtime and models; the user's own by default.
     pub models: Option<PathBuf>,
+    /// The embedding model, as [`ModelSource`](memory_embed::ModelSource) reads it; by default the store's own, and for a
+    /// new store the best that is there.
+    pub model: Option<String>,
     /// How long to wait for another process that is writing.
     pub lock_timeout: Duration,
 }
@@ -60,6 +63,7 @@ impl Config {
             summarizer: "extractive".to_owned(),
             plugins: Vec::new(),
             models: None,
+            model: None,
             lock_timeout: Duration::from_secs(10),
         }
     }

@@ -8,6 +8,7 @@
 mod cli;
 mod commands;
 mod config;
+mod embedding;
 mod failure;
 pub mod import;
 mod output;
@@ -15,4 +16,5 @@ mod runtime;
 
 pub use cli::run;
 pub use config::{Access, Config, Recall};
+pub use embedding::RecordError;
 pub use runtime::{OpenError, Runtime, open};

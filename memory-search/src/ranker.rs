@@ -33,19 +33,24 @@ impl Ranker {
         Self { weights: Feature::ALL.map(weight), meaning: with_vectors }
     }
 
-    /// The score of a node, and what each feature adds to it, the most first. A feature that was not measured of this
-    /// node counts as much as `unmeasured`, and is no signal.
+    /// The score of a node, and what each feature adds to it, the most first. Features that were not measured of this
+    /// node count as much as `unmeasured` says, under one name together.
     pub(crate) fn score(&self, features: &Features, unmeasured: &Features) -> (f32, Vec<Signal>) {
-        let mut score = 0.0;
+        let (mut score, mut unknown) = (0.0, 0.0);
         let mut signals = Vec::with_capacity(features.len());
         let columns = Feature::ALL.into_iter().zip(self.weights).zip(features.iter().zip(unmeasured));
         for ((feature, weight), (&value, &instead)) in columns {
             let weight = if feature.is_of_meaning() { weight * self.meaning } else { weight };
             let share = weight * if value.is_nan() { instead } else { value };
             score += share;
-            if !value.is_nan() {
+            if value.is_nan() {
+                unknown += share;
+            } else {
                 signals.push(Signal { name: feature.name(), value, share });
             }
+        }
+        if unknown != 0.0 {
+            signals.push(Signal { name: "unmeasured", value: unknown, share: unknown });
         }
         signals.sort_by(|a, b| b.share.total_cmp(&a.share));
         (score, signals)
@@ -67,15 +72,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_counts_as_the_mean_and_is_no_signal() {
+    fn what_was_not_measured_counts_as_the_mean() {
         let measured = [0.5; Feature::ALL.len()];
         let mut missing = measured;
         missing[Feature::Cosine as usize] = f32::NAN;
         let ranker = Ranker::new(true, 1.0);
         let (score, signals) = ranker.score(&measured, &[0.0; Feature::ALL.len()]);
-        let (same, fewer) = ranker.score(&missing, &measured);
+        let (same, others) = ranker.score(&missing, &measured);
         assert!((score - same).abs() < 1e-6);
-        assert_eq!((signals.len(), fewer.len()), (Feature::ALL.len(), Feature::ALL.len() - 1));
-        assert!((signals.iter().map(|signal| signal.share).sum::<f32>() - score).abs() < 1e-5);
+        assert!(signals.iter().all(|signal| signal.name != "unmeasured") && signals.iter().any(|s| s.name == "cosine"));
+        assert!(others.iter().any(|signal| signal.name == "unmeasured") && others.iter().all(|s| s.name != "cosine"));
+        for signals in [signals, others] {
+            assert!((signals.iter().map(|signal| signal.share).sum::<f32>() - score).abs() < 1e-5);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The embedder that runs an ONNX model in this process.
 
-use std::{fs, path::Path, sync::Arc, thread};
+use std::{fs, path::Path, thread};
 
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
 
@@ -110,9 +110,10 @@ impl OnnxOptions {
 
 /// Embeds texts with a sentence-embedding model in ONNX format, on threads of its own.
 ///
-/// Vectors are the means of the model's token vectors, scaled to unit length. A text longer than the model's input is
-/// cut into overlapping chunks at the ends of sentences and has a vector for each; a query then has the direction of
-/// the sum of its chunks' vectors. Documents and queries are encoded alike.
+/// Vectors are pooled from the model's token vectors as its own configuration says and scaled to unit length. A text
+/// longer than the model's input is cut into overlapping chunks at the ends of sentences and has a vector for each; a
+/// query then has the direction of the sum of its chunks' vectors. Documents and queries have the model's prompts before
+/// them. The vectors of a text are the same bits whatever runs beside it.
 ///
 /// Works under any async runtime or none. Queries go before documents. Dropping it waits for the batches under way;
 /// so let it be dropped before the process ends.
@@ -130,40 +131,26 @@ impl OnnxEmbedder {
     /// [`ModelError`], when a file is missing, damaged or of a kind that cannot be used, or an option is.
     pub fn load(files: &ModelFiles, options: &OnnxOptions) -> Result<Self, ModelError> {
         options.check(files.max_tokens)?;
-        let environment = runtime::environment(&files.runtime)?;
-        let json = read("the tokenizer", &files.tokenizer, files.tokenizer_sha256.as_deref())?;
-        let splitter = Splitter::new(&json.bytes, files.max_tokens, options.overlap_tokens)
-            .map_err(|source| ModelError::Tokenizer { path: files.tokenizer.clone(), source })?;
-        let (threads, pad) = (options.threads_per_worker, splitter.pad());
-        let open = {
-            let path = files.model.clone();
-            move |graph: &[u8]| {
-                SentenceSession::open(&environment, graph, threads, pad)
-                    .map_err(|source| ModelError::Graph { path: path.clone(), source })
-            }
-        };
-        let graph = read("the model", &files.model, files.model_sha256.as_deref())?;
-        let first = open(&graph.bytes)?;
-        let digest = graph.sha256.get(..SHORT_DIGEST).unwrap_or(&graph.sha256);
+        let Loaded { splitter, session, sha256, open } = Loaded::open(files, options)?;
+        let digest = sha256.get(..SHORT_DIGEST).unwrap_or(&sha256);
         let model = ModelId::new(&format!("{}@{digest}", files.name));
-        let dimensions = first.dimensions();
+        let dimensions = session.dimensions();
 
         // Read again rather than kept, and checked again, as the file may have been replaced.
-        let (path, sha256) = (files.model.clone(), graph.sha256);
+        let path = files.model.clone();
         let start = move || {
             let graph = read("the model", &path, Some(&sha256))?;
             Ok(Box::new(open(&graph.bytes)?) as Box<_>)
         };
-        let splitter = Arc::new(splitter);
         let parts = Parts {
             model: model.clone(),
-            split: Box::new(move |text| splitter.split(text)),
+            split: Box::new(move |text, urgency| splitter.split(text, urgency)),
             start: Box::new(start),
             workers: options.workers,
             batch_tokens: options.batch_tokens,
             queue: options.queue,
         };
-        Ok(Self { model, dimensions, workers: Workers::start(parts, Box::new(first))? })
+        Ok(Self { model, dimensions, workers: Workers::start(parts, Box::new(session))? })
     }
 }
 
@@ -188,6 +175,37 @@ impl Embedder for OnnxEmbedder {
                 what: format!("{} vectors that cancel each other out", chunks.len()),
             })
         })
+    }
+}
+
+/// A model in memory.
+pub(super) struct Loaded {
+    pub(super) splitter: Splitter,
+    pub(super) session: SentenceSession,
+    sha256: String,
+    /// Opens another session on the same graph.
+    open: Box<Open>,
+}
+
+/// From a graph to a session on it.
+type Open = dyn Fn(&[u8]) -> Result<SentenceSession, ModelError> + Send + Sync;
+
+impl Loaded {
+    pub(super) fn open(files: &ModelFiles, options: &OnnxOptions) -> Result<Self, ModelError> {
+        let environment = runtime::environment(&files.runtime)?;
+        let json = read("the tokenizer", &files.tokenizer, files.tokenizer_sha256.as_deref())?;
+        let splitter = Splitter::new(&json.bytes, files.max_tokens, options.overlap_tokens)
+            .and_then(|splitter| splitter.lower_case(files.lower_case).prompts(&files.prompts))
+            .map_err(|source| ModelError::Tokenizer { path: files.tokenizer.clone(), source })?;
+        let (threads, pad, pooling, path) =
+            (options.threads_per_worker, splitter.pad(), files.pooling, files.model.clone());
+        let open = move |graph: &[u8]| {
+            SentenceSession::open(&environment, graph, threads, pad, pooling)
+                .map_err(|source| ModelError::Graph { path: path.clone(), source })
+        };
+        let graph = read("the model", &files.model, files.model_sha256.as_deref())?;
+        let session = open(&graph.bytes)?;
+        Ok(Self { splitter, session, sha256: graph.sha256, open: Box::new(open) })
     }
 }
 

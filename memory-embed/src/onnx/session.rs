@@ -8,9 +8,10 @@ use ort::{
 };
 
 use super::{
-    pooling::mean_unit_vectors,
+    pooling::pooled_unit_vectors,
     workers::{Engine, EngineError},
 };
+use crate::Pooling;
 
 const IDS: &str = "input_ids";
 const MASK: &str = "attention_mask";
@@ -26,12 +27,19 @@ pub(super) struct SentenceSession {
     session: Session,
     takes_types: bool,
     dimensions: usize,
+    pooling: Pooling,
     pad: i64,
 }
 
 impl SentenceSession {
-    /// Loads `graph`, which will use `threads` threads and fill up rows with token `pad`.
-    pub(super) fn open(environment: &Environment, graph: &[u8], threads: usize, pad: u32) -> Result<Self, BoxError> {
+    /// Loads `graph`, which will use `threads` threads, fill up rows with token `pad`, and pool by `pooling`.
+    pub(super) fn open(
+        environment: &Environment,
+        graph: &[u8],
+        threads: usize,
+        pad: u32,
+        pooling: Pooling,
+    ) -> Result<Self, BoxError> {
         let session = build(environment, graph, threads)?;
         let takes = |name: &str| session.inputs().iter().any(|input| input.name() == name);
         if let Some(missing) = [IDS, MASK].into_iter().find(|name| !takes(name)) {
@@ -47,7 +55,7 @@ impl SentenceSession {
                 );
             }
         };
-        Ok(Self { takes_types: takes(TYPES), session, dimensions, pad: i64::from(pad) })
+        Ok(Self { takes_types: takes(TYPES), session, dimensions, pooling, pad: i64::from(pad) })
     }
 
     /// Components of its vectors.
@@ -93,7 +101,7 @@ impl Engine for SentenceSession {
         let outputs = self.session.run(inputs)?;
         let hidden = outputs.get(HIDDEN).ok_or_else(|| EngineError::BadOutput(format!("no {HIDDEN}")))?;
         let (shape, values) = hidden.try_extract_tensor::<f32>()?;
-        mean_unit_vectors(values, &lengths, width, self.dimensions).ok_or_else(|| {
+        pooled_unit_vectors(self.pooling, values, &lengths, width, self.dimensions).ok_or_else(|| {
             EngineError::BadOutput(format!(
                 "{HIDDEN} of shape {shape} for {} sequences of {width} tokens, or values that are no direction",
                 lengths.len()

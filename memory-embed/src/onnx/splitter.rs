@@ -3,7 +3,11 @@
 use memory_core::BoxError;
 use tokenizers::Tokenizer;
 
-use super::chunk::{Token, plan_chunks};
+use super::{
+    chunk::{Token, plan_chunks},
+    workers::Urgency,
+};
+use crate::Prompts;
 
 /// Bytes after which a text is tokenized in another step: an encoding takes a hundred times the memory of its text.
 const STEP: usize = 64 << 10;
@@ -13,14 +17,19 @@ const LONGEST_WORD: usize = 100;
 
 /// Tokenizes texts and cuts those that are too long for the model.
 #[derive(Debug)]
-pub(super) struct Splitter {
+pub(crate) struct Splitter {
     tokenizer: Tokenizer,
-    begin: u32,
-    end: u32,
+    /// The tokens that enclose a text, if any do.
+    frame: Option<[u32; 2]>,
     pad: u32,
-    /// Tokens between `begin` and `end`, at most.
+    /// Tokens beside the enclosing ones, at most.
     limit: usize,
     overlap: usize,
+    lower_case: bool,
+    /// The tokens before each chunk of a question.
+    query: Vec<u32>,
+    /// The tokens before each chunk of a document.
+    document: Vec<u32>,
 }
 
 impl Splitter {
@@ -28,15 +37,46 @@ impl Splitter {
     ///
     /// Its own padding and truncation are dropped, and text such as `[SEP]` is text.
     pub(super) fn new(json: &[u8], max_tokens: usize, overlap: usize) -> Result<Self, BoxError> {
+        let splitter = Self::unframed(json, max_tokens.saturating_sub(2), overlap)?;
+        let frame = splitter.tokenizer.encode_fast("", true)?;
+        let &[begin, end] = frame.get_ids() else {
+            return Err(format!("it encloses a text in {} tokens, not in 2", frame.len()).into());
+        };
+        Ok(Self { frame: Some([begin, end]), ..splitter })
+    }
+
+    /// The same for a model that reads texts without enclosing tokens, at most `limit` at once.
+    pub(crate) fn unframed(json: &[u8], limit: usize, overlap: usize) -> Result<Self, BoxError> {
         let mut tokenizer = Tokenizer::from_bytes(json)?;
         let pad = tokenizer.get_padding().map_or(0, |padding| padding.pad_id);
         tokenizer.with_padding(None).with_truncation(None)?;
         tokenizer.set_encode_special_tokens(true);
-        let frame = tokenizer.encode_fast("", true)?;
-        let &[begin, end] = frame.get_ids() else {
-            return Err(format!("it encloses a text in {} tokens, not in 2", frame.len()).into());
+        let (query, document) = (Vec::new(), Vec::new());
+        Ok(Self { tokenizer, frame: None, pad, limit, overlap, lower_case: false, query, document })
+    }
+
+    /// The token that stands for whatever is not in the vocabulary.
+    pub(crate) fn unknown(&self) -> Option<u32> {
+        ["[UNK]", "<unk>"].into_iter().find_map(|name| self.tokenizer.token_to_id(name))
+    }
+
+    /// Lower-cases texts first.
+    pub(crate) fn lower_case(self, lower_case: bool) -> Self {
+        Self { lower_case, ..self }
+    }
+
+    /// Puts `prompts` before each chunk. Refuses one that leaves less than half of the model's input for the text.
+    pub(crate) fn prompts(mut self, prompts: &Prompts) -> Result<Self, BoxError> {
+        let tokens = |prompt: &str| -> Result<Vec<u32>, BoxError> {
+            // The blank at its end belongs to the word behind it.
+            let tokens: Vec<u32> = self.tokens(prompt.trim_end())?.into_iter().map(|token| token.id).collect();
+            if tokens.len() > self.limit / 2 {
+                return Err(format!("the prompt {prompt:?} takes more than half of the model's input").into());
+            }
+            Ok(tokens)
         };
-        Ok(Self { tokenizer, begin, end, pad, limit: max_tokens.saturating_sub(2), overlap })
+        (self.query, self.document) = (tokens(&prompts.query)?, tokens(&prompts.document)?);
+        Ok(self)
     }
 
     /// The token that fills up a row of a batch.
@@ -45,13 +85,26 @@ impl Splitter {
     }
 
     /// The sequences of `text`, at least one, each with its enclosing tokens and none too long for the model.
-    pub(super) fn split(&self, text: &str) -> Result<Vec<Vec<u32>>, BoxError> {
+    pub(crate) fn split(&self, text: &str, urgency: Urgency) -> Result<Vec<Vec<u32>>, BoxError> {
+        let lower;
+        let text = if self.lower_case {
+            lower = text.to_lowercase();
+            &lower
+        } else {
+            text
+        };
+        let prompt = match urgency {
+            Urgency::Question => &self.query,
+            Urgency::Indexing => &self.document,
+        };
+        let limit = self.limit - prompt.len();
         let tokens = self.tokens(text)?;
         let sequence = |chunk: std::ops::Range<usize>| {
             let inner = tokens.get(chunk).unwrap_or_default().iter().map(|token| token.id);
-            [self.begin].into_iter().chain(inner).chain([self.end]).collect()
+            let [begin, end] = self.frame.map_or([None, None], |[begin, end]| [Some(begin), Some(end)]);
+            begin.into_iter().chain(prompt.iter().copied()).chain(inner).chain(end).collect()
         };
-        Ok(plan_chunks(text, &tokens, self.limit, self.overlap).into_iter().map(sequence).collect())
+        Ok(plan_chunks(text, &tokens, limit, self.overlap.min(limit / 2)).into_iter().map(sequence).collect())
     }
 
     fn tokens(&self, text: &str) -> Result<Vec<Token>, BoxError> {
@@ -137,24 +190,24 @@ mod tests {
 
     #[test]
     fn the_files_own_padding_and_truncation_are_dropped() {
-        assert_eq!(splitter(20, 0).split("a b a b a b a").unwrap(), [[0, 3, 5, 3, 5, 3, 5, 3, 1]]);
+        assert_eq!(splitter(20, 0).split("a b a b a b a", Urgency::Indexing).unwrap(), [[0, 3, 5, 3, 5, 3, 5, 3, 1]]);
         assert_eq!(splitter(20, 0).pad(), 7);
     }
 
     #[test]
     fn the_empty_text_is_one_sequence() {
-        assert_eq!(splitter(20, 2).split("").unwrap(), [[0, 1]]);
+        assert_eq!(splitter(20, 2).split("", Urgency::Indexing).unwrap(), [[0, 1]]);
     }
 
     #[test]
     fn names_of_special_tokens_are_text() {
-        assert_eq!(splitter(20, 2).split("[SEP]").unwrap(), [[0, 8, 10, 9, 1]]);
+        assert_eq!(splitter(20, 2).split("[SEP]", Urgency::Indexing).unwrap(), [[0, 8, 10, 9, 1]]);
     }
 
     #[test]
     fn a_long_text_makes_several_sequences() {
         assert_eq!(
-            splitter(5, 1).split("a b. b a.").unwrap(),
+            splitter(5, 1).split("a b. b a.", Urgency::Indexing).unwrap(),
             [vec![0, 3, 5, 6, 1], vec![0, 6, 5, 1], vec![0, 5, 3, 6, 1]]
         );
     }
@@ -162,9 +215,31 @@ mod tests {
     #[test]
     fn a_word_beyond_the_vocabularys_limit_is_not_lost() {
         let word = "a".repeat(250);
-        let sequences = splitter(64, 0).split(&word).unwrap();
+        let sequences = splitter(64, 0).split(&word, Urgency::Indexing).unwrap();
         assert_eq!(sequences.iter().map(|sequence| sequence.len() - 2).sum::<usize>(), 250);
         assert!(!sequences.concat().contains(&2));
+    }
+
+    #[test]
+    fn prompts_stand_before_every_chunk_and_take_room() {
+        let prompts = Prompts { query: "a a ".to_owned(), document: "b".to_owned() };
+        let splitter = splitter(6, 0).prompts(&prompts).unwrap();
+        assert_eq!(
+            splitter.split("a b a", Urgency::Question).unwrap(),
+            [[0, 3, 3, 3, 5, 1].to_vec(), vec![0, 3, 3, 3, 1]]
+        );
+        assert_eq!(splitter.split("a b a", Urgency::Indexing).unwrap(), [[0, 5, 3, 5, 3, 1]]);
+        let long = Prompts { query: "a a a".to_owned(), document: String::new() };
+        let error = super::Splitter::new(TOKENIZER.as_bytes(), 6, 0).unwrap().prompts(&long).unwrap_err();
+        assert!(error.to_string().contains("more than half"), "{error}");
+    }
+
+    #[test]
+    fn a_text_may_be_lower_cased_first() {
+        let json = TOKENIZER.replace(r#""lowercase": true"#, r#""lowercase": false"#);
+        let splitter = |lower| Splitter::new(json.as_bytes(), 20, 0).unwrap().lower_case(lower);
+        assert_eq!(splitter(true).split("A B", Urgency::Indexing).unwrap(), [[0, 3, 5, 1]]);
+        assert_eq!(splitter(false).split("A B", Urgency::Indexing).unwrap(), [[0, 2, 2, 1]]);
     }
 
     #[test]

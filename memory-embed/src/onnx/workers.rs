@@ -25,7 +25,7 @@ pub(super) trait Engine: Send {
 }
 
 /// See [`Parts::split`].
-pub(super) type Split = dyn Fn(&str) -> Result<Vec<Vec<u32>>, BoxError> + Send + Sync;
+pub(super) type Split = dyn Fn(&str, Urgency) -> Result<Vec<Vec<u32>>, BoxError> + Send + Sync;
 
 /// See [`Parts::start`].
 pub(super) type Start = dyn Fn() -> Result<Box<dyn Engine>, ModelError> + Send + Sync;
@@ -39,10 +39,19 @@ pub(super) enum EngineError {
     Failed(BoxError),
 }
 
+impl From<EngineError> for BoxError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::BadOutput(what) => format!("its output is no embedding: {what}").into(),
+            EngineError::Failed(error) => error,
+        }
+    }
+}
+
 /// What the workers are made of.
 pub(super) struct Parts {
     pub(super) model: ModelId,
-    /// From a text to its sequences, at least one.
+    /// From a text, a question or a document, to its sequences, at least one.
     pub(super) split: Box<Split>,
     /// Makes the engines of all workers but the first.
     pub(super) start: Box<Start>,
@@ -56,7 +65,7 @@ pub(super) struct Parts {
 
 /// Who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Urgency {
+pub(crate) enum Urgency {
     /// A person with a question: goes before all else.
     Question,
     /// Documents that are being indexed.
@@ -303,7 +312,7 @@ impl Shared {
         if reply.is_closed() {
             return;
         }
-        let split = || texts.iter().map(|text| (self.parts.split)(text)).collect::<Result<Vec<_>, _>>();
+        let split = || texts.iter().map(|text| (self.parts.split)(text, urgency)).collect::<Result<Vec<_>, _>>();
         let sequences = match catch_unwind(AssertUnwindSafe(split)) {
             Ok(Ok(sequences)) => sequences,
             Ok(Err(error)) => {

@@ -173,7 +173,7 @@ fn hits_say_why_the_heaviest_signal_first() {
     let store = store();
     for hit in in_talk(&hybrid(&store).0, "which booking for the hall?").hits {
         let sum: f32 = hit.signals.iter().map(|signal| signal.share).sum();
-        assert!((sum - hit.score.value).abs() < 1e-6);
+        assert!((sum - hit.score.value).abs() < 1e-5);
         assert!(hit.signals.windows(2).all(|pair| pair[0].share >= pair[1].share));
         assert!(hit.signals.iter().any(|signal| signal.name == "cosine") && hit.signals.len() > 10);
     }
@@ -189,7 +189,7 @@ fn the_order_of_equal_scores_is_fixed() {
     let scope = || Scope::Conversations(vec![id("b"), id("a"), id("b")]);
     let found = search(&retriever, "same", scope(), 10);
     let places: Vec<_> = found.hits.iter().map(|hit| format!("{}{}", hit.conversation, hit.node)).collect();
-    assert_eq!(places, ["a2", "b2", "a1", "a3", "b1", "b3"]);
+    assert_eq!(places, ["a2", "b2", "a3", "b3", "a1", "b1"]);
     assert_eq!(search(&retriever, "same", scope(), 10), found);
 }
 

@@ -52,7 +52,7 @@ impl Fixture {
         let count = Arc::clone(&started);
         let parts = Parts {
             model: ModelId::new("test"),
-            split: Box::new(|text| {
+            split: Box::new(|text, _| {
                 assert!(text != "panic");
                 text.split('/').map(|sequence| sequence.split(' ').map(|token| Ok(token.parse()?)).collect()).collect()
             }),
