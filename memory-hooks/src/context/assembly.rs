@@ -18,6 +18,8 @@ use crate::{
 
 /// What joining two texts may cost beyond the sum of their tokens.
 const SEAM: u32 = 4;
+/// Reasons that are named for a hit, those that count most.
+const MOST_SIGNALS: usize = 3;
 
 /// Assembles a context.
 pub(crate) async fn assemble(
@@ -396,7 +398,8 @@ fn recall_reason(node: NodeId, excerpt: &Excerpt, recall: &Recall) -> String {
     let better = |hit: &Hit| hits.clone().filter(|other| other.score.value > hit.score.value).count();
     match excerpt.hits.iter().find(|hit| hit.node == node) {
         Some(hit) => {
-            let signals: Vec<_> = hit.signals.iter().map(|s| format!("{} {:.2}", s.name, s.value)).collect();
+            let heaviest = hit.signals.iter().take(MOST_SIGNALS);
+            let signals: Vec<_> = heaviest.map(|s| format!("{} {:.2}", s.name, s.value)).collect();
             format!("hit {}: {} ({})", better(hit) + 1, hit.score, signals.join(", "))
         }
         None => match excerpt.hits.iter().min_by_key(|hit| hit.node.get().abs_diff(node.get())) {
