@@ -3,8 +3,8 @@
 use std::{borrow::Cow, sync::Arc};
 
 use memory_core::{
-    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, ReadNodes, RetrieveError, SlotScore, Store,
-    StoreError, VectorError, VectorIndex,
+    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, ReadNodes, RetrieveError, Store, StoreError,
+    VectorError, VectorHit, VectorIndex, VectorPart, VectorQuery,
 };
 
 use crate::{
@@ -245,7 +245,9 @@ impl Vectors<'_> {
     ) -> Result<Vec<f32>, VectorError> {
         let mut best = vec![f32::NAN; nodes];
         let mut first = vec![f32::NAN; nodes];
-        for SlotScore { slot, cosine } in self.index.search(conversation, question, usize::MAX).await? {
+        let parts = [VectorPart::whole(conversation)];
+        let query = VectorQuery { vector: question, limit: usize::MAX, parts: &parts };
+        for VectorHit { slot, cosine, .. } in self.index.search(&query).await?.hits {
             let index = slot.node.index();
             if let Some(best) = best.get_mut(index) {
                 *best = best.max(cosine);
