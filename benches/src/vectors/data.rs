@@ -101,7 +101,7 @@ impl Data {
         self.components.get(row * DIMENSIONS..(row + 1) * DIMENSIONS).unwrap_or_default()
     }
 
-    pub(super) fn queries(&self) -> impl ExactSizeIterator<Item = &[f32]> {
+    pub(super) fn queries(&self) -> impl ExactSizeIterator<Item = &[f32]> + Clone {
         self.queries.chunks_exact(DIMENSIONS)
     }
 

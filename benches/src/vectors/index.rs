@@ -62,8 +62,9 @@ fn fill(directory: &Path, data: &Data, rows: usize) -> Result<ConversationId> {
         let batch: Vec<_> = batch.iter().filter_map(node).collect();
         pollster::block_on(index.insert(&conversation, &batch))?;
     }
-    index.build_graph(&conversation, &Unseen);
+    // Of rows that are on disk alone is a graph kept.
     pollster::block_on(index.flush())?;
+    index.build_graph(&conversation, &Unseen);
     Ok(conversation)
 }
 
