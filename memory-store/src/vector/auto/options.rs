@@ -13,6 +13,9 @@ pub enum Method {
     Scan,
     /// By a graph however few vectors there are, but for a narrow selection.
     Graph,
+    /// As [`Method::Graph`], by the graph of the crate hnsw_rs, which lives in memory alone and is built anew each time.
+    #[cfg(feature = "hnsw-rs")]
+    HnswRs,
 }
 
 /// When a graph answers in place of a scan.
@@ -76,6 +79,6 @@ impl AutoOptions {
     /// How many vectors are scanned beside a graph before they are linked to it: few for the time of an answer, and
     /// enough at once to be worth a thread.
     pub(super) fn scan_beside(&self, linked: usize) -> usize {
-        if self.method == Method::Graph { 0 } else { (linked / 64).max(512) }
+        if self.method == Method::Fastest { (linked / 64).max(512) } else { 0 }
     }
 }
