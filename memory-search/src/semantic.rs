@@ -262,7 +262,7 @@ impl Vectors<'_> {
 
 /// A question, or of one longer than [`MAX_QUESTION_BYTES`] its two ends: what is asked stands before or after what was
 /// pasted.
-fn ends_of(question: &str) -> Cow<'_, str> {
+pub(crate) fn ends_of(question: &str) -> Cow<'_, str> {
     if question.len() <= MAX_QUESTION_BYTES {
         return Cow::Borrowed(question);
     }

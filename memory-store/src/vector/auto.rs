@@ -192,7 +192,7 @@ impl AutoIndex {
         if first > linked + self.options.scan_beside(linked) {
             self.graphs.build_in_background(conversation);
         }
-        // Those that are linked from here on are scanned, and must not be found twice.
+        // The graph may grow meanwhile, by rows that are scanned already: it is not shown them.
         let codes = codes.get(..linked * rows.dimensions()).filter(|_| linked > 0)?;
         let codes = Codes::new(rows.dimensions(), codes, rows.scales());
         let near = built.graph.search(&codes, &question.codes, wanted, ef, keep);
