@@ -93,8 +93,10 @@ impl AutoIndex {
     pub fn linked(&self, conversation: &ConversationId) -> (u64, u64) {
         #[cfg(feature = "hnsw-rs")]
         if self.options.method == Method::HnswRs {
-            let linked = |rows| self.hnsw_rs.of(conversation, rows);
-            return self.exact.reading(conversation, |held| (linked(&held.rows) as u64, held.rows.len() as u64));
+            return self.exact.reading(conversation, |held| {
+                let linked = self.hnsw_rs.of(conversation, &held.rows);
+                (linked as u64, held.rows.len() as u64)
+            });
         }
         let entry = self.graphs.entry(conversation);
         self.exact.reading(conversation, |held| {
