@@ -43,14 +43,11 @@ pub(super) fn measure(
         plot::draw(path, &data.what, &[&[own_curve.clone(), scan], curves.as_slice()].concat())?;
     }
 
-    let mut figures = vec![
-        Figure::absolute("graph_recall10", &recall_of(&own_curve), recall_note(&own_curve, data)),
-        Figure::absolute(
-            "graph_bytes_per_vector",
-            &Samples { name: ours.name(), unit: "B", values: vec![ours.bytes_per_vector()] },
-            "codes, scale and links; the f32 rows, 1,536 bytes, stay in a mapped file",
-        ),
-    ];
+    let mut figures = vec![Figure::absolute(
+        "graph_bytes_per_vector",
+        &Samples { name: ours.name(), unit: "B", values: vec![ours.bytes_per_vector()] },
+        "codes, scale and links; the f32 rows, 1,536 bytes, stay in a mapped file",
+    )];
     for (peer, curve) in backends.iter().zip(&curves) {
         let key = match peer.name().as_str() {
             "hnsw_rs" => "graph_vs_hnsw_rs",
@@ -81,18 +78,4 @@ pub(super) fn measure(
         figures.push(Figure::speedup(key, &built(&ours), &built(&**peer), note));
     }
     Ok(figures)
-}
-
-/// The first point that has the recall, else the best.
-fn reached(curve: &Curve) -> (usize, f64) {
-    let reached = curve.points.iter().find(|point| point.recall >= RECALL).or(curve.points.last());
-    reached.map_or((0, 0.0), |point| (point.ef, point.recall))
-}
-
-fn recall_of(curve: &Curve) -> Samples {
-    Samples { name: curve.name.clone(), unit: "", values: vec![reached(curve).1] }
-}
-
-fn recall_note(curve: &Curve, data: &Data) -> String {
-    format!("the least ef of the sweep that gets there, {}; {}", reached(curve).0, data.what)
 }

@@ -142,6 +142,11 @@ pub(super) fn measure(scratch: &Path, data: &Data, truth: &[Vec<u32>], hnsw_rs: 
     let recall = Samples { name: "int8 scan".to_owned(), unit: "", values: vec![recall] };
     figures.push(Figure::absolute("exact_recall10", &recall, format!("{}, beside an f32 scan", data.what)));
 
+    let recall = large.recall(&large.graph, data, truth)?;
+    let recall = Samples { name: "memory-store graph".to_owned(), unit: "", values: vec![recall] };
+    let note = format!("{}, with the defaults, ef {}", data.what, AutoOptions::default().ef);
+    figures.push(Figure::absolute("graph_recall10", &recall, note));
+
     let mut scans = Vec::new();
     for index in opened.iter().skip(1) {
         let [[own], [peer]] = interleave([
