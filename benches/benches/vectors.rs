@@ -2,10 +2,13 @@
 
 #![expect(clippy::expect_used, reason = "a bench that cannot go on stops")]
 
-use std::time::Duration;
+use std::{
+    num::NonZero,
+    time::{Duration, Instant},
+};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use memory_store::{Kernels, quantize};
+use memory_store::{Codes, Graph, GraphOptions, Kernels, quantize};
 
 const DIMENSIONS: usize = 384;
 /// Rows that fit the second cache, the third, and none.
@@ -73,5 +76,53 @@ fn quick() -> Criterion {
         .measurement_time(Duration::from_secs(1))
 }
 
-criterion_group! { name = benches; config = quick(); targets = products, quantization }
+/// Linking one more row, and finding ten, in graphs of two sizes.
+fn graph(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("graph");
+    for rows in [1_000, 10_000] {
+        // As many again to be linked one by one.
+        let block = components(DIMENSIONS * 2 * rows, 4);
+        let mut codes = Vec::new();
+        let scales: Vec<f32> = block.chunks_exact(DIMENSIONS).map(|row| quantize(row, &mut codes)).collect();
+        let first = |rows: usize| {
+            let codes = codes.get(..rows * DIMENSIONS).expect("a row left");
+            Codes::new(DIMENSIONS, codes, scales.get(..rows).expect("a row left"))
+        };
+        let built = |rows| {
+            let mut graph = Graph::new(GraphOptions::default());
+            graph.grow(rows);
+            graph.link(&first(rows), NonZero::<usize>::MIN);
+            graph
+        };
+        let mut graph = built(rows);
+        let mut queries = block.chunks_exact(DIMENSIONS).skip(rows).cycle();
+        group.throughput(Throughput::Elements(1));
+        group.bench_function(BenchmarkId::new("search", rows), |bencher| {
+            bencher.iter(|| {
+                let mut query = Vec::with_capacity(DIMENSIONS);
+                let _scale = quantize(queries.next().expect("endless"), &mut query);
+                graph.search(&first(rows), &query, 20, 128, |_| true)
+            });
+        });
+        group.bench_function(BenchmarkId::new("insert", rows), |bencher| {
+            bencher.iter_custom(|iterations| {
+                let mut took = Duration::ZERO;
+                for _ in 0..iterations {
+                    if graph.len() == 2 * rows {
+                        graph = built(rows);
+                    }
+                    let linked = graph.len() + 1;
+                    let start = Instant::now();
+                    graph.grow(linked);
+                    graph.link(&first(linked), NonZero::<usize>::MIN);
+                    took += start.elapsed();
+                }
+                took
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group! { name = benches; config = quick(); targets = products, quantization, graph }
 criterion_main!(benches);

@@ -79,6 +79,19 @@ impl Figure {
         }
     }
 
+    /// How many times faster ours is: the peer's time divided by ours, round by round.
+    #[must_use]
+    pub(crate) fn speedup(key: &'static str, ours: &Samples, peer: &Samples, note: impl Into<String>) -> Self {
+        let inverse = Self::ratio(key, peer, ours, note);
+        Self { ours: Some(Measure::of(ours)), peers: vec![Measure::of(peer)], ..inverse }
+    }
+
+    /// The figure with the smallest value: the worst one where more is better. `None` of nothing.
+    #[must_use]
+    pub(crate) fn smallest(figures: Vec<Self>) -> Option<Self> {
+        figures.into_iter().min_by(|a, b| a.value.total_cmp(&b.value))
+    }
+
     /// The figure with the largest value: the worst one where less is better. `None` of nothing.
     #[must_use]
     pub(crate) fn largest(figures: Vec<Self>) -> Option<Self> {
@@ -115,10 +128,18 @@ mod tests {
     }
 
     #[test]
+    fn a_speedup_is_the_time_that_is_spared() {
+        let figure = Figure::speedup("k", &samples("ours", &[1.0, 2.0, 1.0]), &samples("peer", &[4.0, 6.0, 4.0]), "");
+        assert_eq!((figure.value, figure.ours.unwrap().name.as_str()), (4.0, "ours"));
+        assert_eq!(figure.peers[0].name, "peer");
+    }
+
+    #[test]
     fn the_largest_is_the_worst() {
         let figure = |value| Figure::absolute("k", &samples("ours", &[value]), "");
         let worst = Figure::largest(vec![figure(1.0), figure(3.0), figure(2.0)]).unwrap();
         assert_eq!(worst.value, 3.0);
         assert!(Figure::largest(Vec::new()).is_none());
+        assert_eq!(Figure::smallest(vec![figure(2.0), figure(1.0)]).unwrap().value, 1.0);
     }
 }

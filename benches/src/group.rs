@@ -1,13 +1,13 @@
 //! The groups of figures that are built.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::{
     embed,
     figure::{Report, machine},
-    log, views,
+    log, vectors, views,
 };
 
 /// A table of `figures.toml`.
@@ -17,19 +17,31 @@ pub enum Group {
     Log,
     /// Embedding texts.
     Embed,
+    /// Finding the nearest vectors.
+    Vectors,
     /// Views and compaction.
     Views,
 }
 
+/// What a group may use besides what it makes up.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// The directory whose subdirectories hold evaluation data, where it is at hand.
+    pub eval: Option<PathBuf>,
+    /// Where to draw what is better seen than read.
+    pub plot: Option<PathBuf>,
+}
+
 impl Group {
     /// All groups that are built.
-    pub const ALL: [Self; 3] = [Self::Log, Self::Embed, Self::Views];
+    pub const ALL: [Self; 4] = [Self::Log, Self::Vectors, Self::Embed, Self::Views];
 
     /// The name of its table.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Log => "log",
+            Self::Vectors => "vectors",
             Self::Embed => "embed",
             Self::Views => "views",
         }
@@ -39,9 +51,10 @@ impl Group {
     ///
     /// # Errors
     /// When something that is measured fails.
-    pub fn report(self, scratch: &Path) -> Result<Report> {
+    pub fn report(self, scratch: &Path, inputs: &Inputs) -> Result<Report> {
         let figures = match self {
             Self::Log => log::measure(scratch)?,
+            Self::Vectors => vectors::measure(scratch, inputs)?,
             Self::Embed => embed::measure(scratch)?,
             Self::Views => views::measure(scratch)?,
         };

@@ -20,11 +20,12 @@ mod log;
 mod rounds;
 mod stats;
 mod sweep;
+mod vectors;
 mod views;
 
 pub use corpus::Corpus;
 pub use embed::print_resident;
 pub use eval::{Budget, EvalOptions, EvalParts, Fit, evaluate, fit, weights_file};
 pub use figure::{Figure, Measure, Report};
-pub use group::Group;
+pub use group::{Group, Inputs};
 pub use sweep::{Sweep, sweep};

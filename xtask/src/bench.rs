@@ -50,7 +50,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if !unbuilt.is_empty() {
         println!("not built yet: {}", names(&unbuilt));
     }
-    let groups = wanted.into_iter().map(|group| measure(workspace, &bars, group)).collect::<Result<Vec<_>>>()?;
+    let groups =
+        wanted.into_iter().map(|group| measure(workspace, &bars, group, args.document)).collect::<Result<Vec<_>>>()?;
     if !groups.is_empty() {
         println!("{}", machines(&groups));
         println!("{}", table::render(&groups));
@@ -81,10 +82,19 @@ fn built_groups(workspace: &Workspace) -> Result<Vec<Group>> {
     listed.lines().map(str::parse).collect()
 }
 
-fn measure(workspace: &Workspace, bars: &Bars, group: Group) -> Result<JudgedGroup> {
+fn measure(workspace: &Workspace, bars: &Bars, group: Group, draw: bool) -> Result<JudgedGroup> {
     let directory = tempfile::tempdir().context("making a directory for the figures")?;
     let path = directory.path().join("figures.json");
-    figures(workspace).args([group.name(), "--json"]).args([&path]).run()?;
+    let mut figures = figures(workspace).args([group.name(), "--json"]).args([&path]);
+    let eval = workspace.shared("eval");
+    if eval.is_dir() {
+        figures = figures.args(["--eval"]).args([eval]);
+    }
+    if draw {
+        let name = format!("docs/benchmarks-{group}.svg");
+        figures = figures.args(["--plot"]).args([workspace.root().join(name)]);
+    }
+    figures.run()?;
     let report = Report::read(&path, group)?;
     Ok(JudgedGroup { group, machine: report.machine, figures: judge::judge(bars.of(group), report.figures) })
 }
@@ -95,6 +105,8 @@ fn figures(workspace: &Workspace) -> Invocation {
         "memory-benches",
         "--bin",
         "figures",
+        "--features",
+        "memory-benches/usearch",
         "--",
     ])
 }

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use memory_benches::Group;
+use memory_benches::{Group, Inputs};
 
 /// Measures the figures that have bars in `figures.toml`.
 #[derive(Parser)]
@@ -22,6 +22,8 @@ enum Command {
     List,
     /// What appending and reading records costs.
     Log(Measured),
+    /// What finding the nearest vectors costs.
+    Vectors(Measured),
     /// What embedding texts costs.
     Embed(Measured),
     /// Prints the memory of a process that embeds; the group `embed` runs it.
@@ -40,12 +42,19 @@ struct Measured {
     /// for temporary files.
     #[arg(long)]
     scratch: Option<PathBuf>,
+    /// The directory whose subdirectories hold evaluation data; without it, vectors are made up.
+    #[arg(long)]
+    eval: Option<PathBuf>,
+    /// Where to draw the curves of a group that has any, as SVG.
+    #[arg(long)]
+    plot: Option<PathBuf>,
 }
 
 fn main() -> Result<()> {
     match Args::parse().command {
         Command::List => Group::ALL.iter().for_each(|group| println!("{}", group.name())),
         Command::Log(measured) => measure(Group::Log, &measured)?,
+        Command::Vectors(measured) => measure(Group::Vectors, &measured)?,
         Command::Embed(measured) => measure(Group::Embed, &measured)?,
         Command::Resident => memory_benches::print_resident()?,
         Command::Views(measured) => measure(Group::Views, &measured)?,
@@ -53,13 +62,13 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn measure(group: Group, Measured { json, scratch }: &Measured) -> Result<()> {
+fn measure(group: Group, Measured { json, scratch, eval, plot }: &Measured) -> Result<()> {
     let scratch = match scratch {
         Some(parent) => tempfile::tempdir_in(parent),
         None => tempfile::tempdir(),
     };
     let scratch = scratch.context("making a directory for the stores")?;
-    let report = group.report(scratch.path())?;
+    let report = group.report(scratch.path(), &Inputs { eval: eval.clone(), plot: plot.clone() })?;
     write(json, &serde_json::to_string_pretty(&report)?)
 }
 

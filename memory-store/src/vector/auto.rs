@@ -1,6 +1,8 @@
 //! The index that compares with every vector where that is faster, and walks a graph where it is not.
 
 mod graphs;
+#[cfg(feature = "hnsw-rs")]
+mod hnsw_rs;
 mod options;
 
 use std::{
@@ -15,10 +17,10 @@ use memory_core::{
 
 pub use options::{AutoOptions, Method};
 
-use self::graphs::{Built, Graphs};
+use self::graphs::Graphs;
 use super::{
     exact::ExactIndex,
-    graph::Codes,
+    graph::{Codes, Near},
     scan::{self, Candidate, Part, Question},
 };
 use crate::LogStore;
@@ -37,6 +39,8 @@ const BACKEND: &str = "memory";
 pub struct AutoIndex {
     exact: Arc<ExactIndex>,
     graphs: Arc<Graphs>,
+    #[cfg(feature = "hnsw-rs")]
+    hnsw_rs: Arc<hnsw_rs::Backends>,
     options: AutoOptions,
 }
 
@@ -45,7 +49,13 @@ impl AutoIndex {
     #[must_use]
     pub fn over(exact: ExactIndex, options: AutoOptions) -> Self {
         let exact = Arc::new(exact);
-        Self { graphs: Arc::new(Graphs::new(&exact, options.graph)), exact, options }
+        Self {
+            graphs: Arc::new(Graphs::new(&exact, options.graph)),
+            #[cfg(feature = "hnsw-rs")]
+            hnsw_rs: Arc::new(hnsw_rs::Backends::new(&exact)),
+            exact,
+            options,
+        }
     }
 
     /// As [`ExactIndex::in_memory`].
@@ -70,12 +80,24 @@ impl AutoIndex {
     /// graph holds then, 0 where none is wanted. Progress counts vectors.
     pub fn build_graph(&self, conversation: &ConversationId, progress: &dyn Progress) -> u64 {
         let rows = self.exact.reading(conversation, |held| held.rows.len());
-        if self.wants_graph(rows) { self.graphs.build(&self.exact, conversation, progress) as u64 } else { 0 }
+        match self.options.method {
+            _ if !self.wants_graph(rows) => 0,
+            #[cfg(feature = "hnsw-rs")]
+            Method::HnswRs => self.hnsw_rs.build(&self.exact, conversation, progress) as u64,
+            _ => self.graphs.build(&self.exact, conversation, progress) as u64,
+        }
     }
 
     /// How many vectors of a conversation its graph holds, of how many that there are.
     #[must_use]
     pub fn linked(&self, conversation: &ConversationId) -> (u64, u64) {
+        #[cfg(feature = "hnsw-rs")]
+        if self.options.method == Method::HnswRs {
+            return self.exact.reading(conversation, |held| {
+                let linked = self.hnsw_rs.of(conversation, &held.rows);
+                (linked as u64, held.rows.len() as u64)
+            });
+        }
         let entry = self.graphs.entry(conversation);
         self.exact.reading(conversation, |held| {
             let linked = entry.built.read().unwrap_or_else(PoisonError::into_inner).of(&held.rows);
@@ -89,6 +111,8 @@ impl AutoIndex {
     /// When a file cannot be removed; in memory the vectors are gone nevertheless.
     pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
         self.exact.forget(conversation)?;
+        #[cfg(feature = "hnsw-rs")]
+        self.hnsw_rs.forget(conversation);
         self.graphs.forget(&self.exact, conversation)
     }
 
@@ -96,6 +120,8 @@ impl AutoIndex {
         match self.options.method {
             Method::Scan => false,
             Method::Graph => rows > 0,
+            #[cfg(feature = "hnsw-rs")]
+            Method::HnswRs => rows > 0,
             Method::Fastest => rows >= self.options.graph_from,
         }
     }
@@ -119,20 +145,15 @@ impl AutoIndex {
         let wanted = scan::candidates_for(limit);
         let (mut found, mut answered_by, mut rest) = (Vec::new(), Vec::new(), parts.to_vec());
         for (number, (part, asked)) in rest.iter_mut().zip(query.parts).enumerate() {
-            if self.suits_graph(part, wanted) {
-                let entry = self.graphs.entry(asked.conversation);
-                let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
-                let linked = built.of(part.rows);
-                if part.rows.first_block().0 > linked + self.options.scan_beside(linked) {
-                    self.graphs.build_in_background(asked.conversation);
-                }
-                if linked > 0 {
-                    found.extend(self.walk(&built, linked, number, part, question, wanted));
-                    // What is not linked is scanned.
-                    part.runs.iter_mut().for_each(|run| run.start = run.start.max(linked).min(run.end));
-                    answered_by.push(AnsweredBy::Graph { backend: BACKEND });
-                    continue;
-                }
+            if self.suits_graph(part, wanted)
+                && let Some(walked) = self.walk(asked.conversation, part, question, wanted)
+            {
+                let candidate = |near: &Near| Candidate { part: number, row: near.row as usize, score: near.likeness };
+                found.extend(walked.near.iter().map(candidate));
+                // What is not linked is scanned.
+                part.runs.iter_mut().for_each(|run| run.start = run.start.max(walked.linked).min(run.end));
+                answered_by.push(AnsweredBy::Graph { backend: walked.backend });
+                continue;
             }
             answered_by.push(if asked.only.is_some() { AnsweredBy::SubsetScan } else { AnsweredBy::Scan });
         }
@@ -140,28 +161,53 @@ impl AutoIndex {
         (found, answered_by)
     }
 
+    /// The nearest of the rows that are linked; none where none is. Has linked what is not.
     fn walk(
         &self,
-        built: &Built,
-        linked: usize,
-        number: usize,
+        conversation: &ConversationId,
         part: &Part<'_>,
         question: &Question,
         wanted: usize,
-    ) -> Vec<Candidate> {
+    ) -> Option<Walked> {
         let rows = part.rows;
-        // The graph may grow meanwhile, by rows that are scanned already: it is not shown them.
-        let codes = rows.first_block().1.get(..linked * rows.dimensions()).unwrap_or_default();
-        let codes = Codes::new(rows.dimensions(), codes, rows.scales());
         let selected = (part.selected() < rows.len()).then(|| part.bitmap());
         let is_selected = |row: usize| {
             let has = |bits: &Vec<u64>| bits.get(row / 64).is_some_and(|word| word & (1 << (row % 64)) != 0);
             selected.as_ref().is_none_or(has)
         };
         let keep = |row: u32| is_selected(row as usize) && !rows.is_removed(row as usize);
-        let near = built.graph.search(&codes, &question.codes, wanted, self.options.ef.max(wanted), keep);
-        near.iter().map(|near| Candidate { part: number, row: near.row as usize, score: near.likeness }).collect()
+        let ef = self.options.ef.max(wanted);
+        #[cfg(feature = "hnsw-rs")]
+        if self.options.method == Method::HnswRs {
+            let linked = self.hnsw_rs.of(conversation, rows);
+            if rows.len() > linked {
+                self.hnsw_rs.build_in_background(conversation);
+            }
+            let keep = |row: u32| (row as usize) < linked && keep(row);
+            let near = self.hnsw_rs.search(conversation, &question.components, (wanted, ef), keep);
+            return near.filter(|_| linked > 0).map(|near| Walked { linked, near, backend: "hnsw_rs" });
+        }
+        let (first, codes) = rows.first_block();
+        let entry = self.graphs.entry(conversation);
+        let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
+        let linked = built.of(rows);
+        if first > linked + self.options.scan_beside(linked) {
+            self.graphs.build_in_background(conversation);
+        }
+        // The graph may grow meanwhile, by rows that are scanned already: it is not shown them.
+        let codes = codes.get(..linked * rows.dimensions()).filter(|_| linked > 0)?;
+        let codes = Codes::new(rows.dimensions(), codes, rows.scales());
+        let near = built.graph.search(&codes, &question.codes, wanted, ef, keep);
+        Some(Walked { linked, near, backend: BACKEND })
     }
+}
+
+/// What a graph answered.
+struct Walked {
+    /// The rows that it has.
+    linked: usize,
+    near: Vec<Near>,
+    backend: &'static str,
 }
 
 impl VectorIndex for AutoIndex {

@@ -22,7 +22,7 @@ const FEWEST_CANDIDATES: usize = 32;
 pub(super) struct Question {
     pub(super) codes: Vec<i8>,
     /// Of unit length.
-    components: Vec<f32>,
+    pub(super) components: Vec<f32>,
     kernels: Kernels,
 }
 

@@ -13,6 +13,9 @@ pub enum Method {
     Scan,
     /// By a graph however few vectors there are, but for a narrow selection.
     Graph,
+    /// As [`Method::Graph`], by the graph of the crate hnsw_rs, which lives in memory alone and is built anew each time.
+    #[cfg(feature = "hnsw-rs")]
+    HnswRs,
 }
 
 /// When a graph answers in place of a scan.
@@ -26,7 +29,9 @@ pub struct AutoOptions {
     /// A selection of less than this share of the vectors, in percent, is scanned. 10 by default: a walk meets ten
     /// times as many vectors as may answer then, one by one, and a scan meets those alone, side by side.
     pub subset_percent: u8,
-    /// Candidates that a walk keeps: more of them find more, and take longer.
+    /// Candidates that a walk keeps: more of them find more, and take longer. 320 by default, with which 99 of 100 of
+    /// the nearest were found among 100,000 sentences by questions, which lie farther from sentences than these do
+    /// from each other.
     pub ef: usize,
     /// How graphs are built.
     pub graph: GraphOptions,
@@ -38,7 +43,7 @@ impl Default for AutoOptions {
             method: Method::Fastest,
             graph_from: 20_000,
             subset_percent: 10,
-            ef: 128,
+            ef: 320,
             graph: GraphOptions::default(),
         }
     }
@@ -76,6 +81,6 @@ impl AutoOptions {
     /// How many vectors are scanned beside a graph before they are linked to it: few for the time of an answer, and
     /// enough at once to be worth a thread.
     pub(super) fn scan_beside(&self, linked: usize) -> usize {
-        if self.method == Method::Graph { 0 } else { (linked / 64).max(512) }
+        if self.method == Method::Fastest { (linked / 64).max(512) } else { 0 }
     }
 }

@@ -33,6 +33,31 @@ impl IndexUnderTest for OnDisk {
     }
 }
 
+#[cfg(feature = "hnsw-rs")]
+#[test]
+fn an_index_keeps_the_contract_with_hnsw_rs() {
+    vector_index_conformance(&OnDisk(tempfile::tempdir().unwrap(), Method::HnswRs));
+}
+
+#[cfg(feature = "hnsw-rs")]
+#[test]
+fn hnsw_rs_answers_once_it_is_built_and_what_it_lacks_is_scanned() {
+    let options = AutoOptions::default().method(Method::HnswRs);
+    let index = AutoIndex::in_memory(ModelId::new("toy"), DIMENSIONS, options);
+    insert(&index, 1, 2_000);
+    assert_eq!(index.build_graph(&id(), &()), 2_000);
+    let backend = AnsweredBy::Graph { backend: "hnsw_rs" };
+    let (hits, answered_by) = search(&index, 700, None);
+    assert_eq!((hits[0].slot.node.get(), answered_by), (700, backend));
+    insert(&index, 2_001, 100);
+    let (hits, answered_by) = search(&index, 2_050, None);
+    assert_eq!((hits[0].slot.node.get(), answered_by), (2_050, backend));
+    let gone: NodeSet = [NodeId::new(700).unwrap()].into_iter().collect();
+    pollster::block_on(index.remove(&id(), &gone)).unwrap();
+    let (hits, _) = search(&index, 700, None);
+    assert!(hits.iter().all(|hit| hit.slot.node.get() != 700));
+}
+
 #[test]
 fn an_index_keeps_the_contract_whatever_it_chooses() {
     for method in [Method::Fastest, Method::Graph, Method::Scan] {

@@ -5,9 +5,9 @@
 #[non_exhaustive]
 pub struct GraphOptions {
     /// Neighbours that a node chooses on each layer, and has at most on each but the lowest, where it has twice as many
-    /// at most: the paper's M. 8 to 64, by default 16.
+    /// at most: the paper's M. 8 to 64, by default 24.
     pub degree: usize,
-    /// Candidates that a node chooses its neighbours from: the paper's efConstruction. 1 to 4096, by default 128.
+    /// Candidates that a node chooses its neighbours from: the paper's efConstruction. 1 to 4096, by default 200.
     pub ef_construction: usize,
     /// What the layers of nodes are drawn from.
     pub seed: u64,
@@ -15,7 +15,7 @@ pub struct GraphOptions {
 
 impl Default for GraphOptions {
     fn default() -> Self {
-        Self { degree: 16, ef_construction: 128, seed: 0 }
+        Self { degree: 24, ef_construction: 200, seed: 0 }
     }
 }
 

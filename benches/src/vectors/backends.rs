@@ -1,0 +1,140 @@
+//! The indexes that are compared.
+
+use std::{num::NonZero, thread, time::Instant};
+
+use anyhow::Result;
+use hnsw_rs::prelude::{DistDot, Hnsw};
+use memory_store::{Codes, Graph, GraphOptions, Kernels, quantize};
+
+use super::{
+    TOP,
+    data::{DIMENSIONS, Data, best},
+};
+
+/// An index of all rows of some data.
+pub(super) trait Backend {
+    fn name(&self) -> String;
+
+    /// Seconds that building took.
+    fn build_s(&self) -> f64;
+
+    /// The [`TOP`] nearest rows to a query, nearest first, with `ef` candidates.
+    fn search(&self, query: &[f32], ef: usize) -> Result<Vec<u32>>;
+}
+
+/// Threads that all may build with.
+pub(super) fn threads() -> NonZero<usize> {
+    thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
+}
+
+/// Our graph, walked by codes; twice as many candidates as are asked for are scored anew by components.
+#[derive(Debug)]
+pub(super) struct Ours<'a> {
+    data: &'a Data,
+    codes: Vec<i8>,
+    scales: Vec<f32>,
+    pub(super) graph: Graph,
+    build_s: f64,
+}
+
+impl<'a> Ours<'a> {
+    pub(super) fn build(data: &'a Data) -> Self {
+        let start = Instant::now();
+        let (codes, scales) = data.codes();
+        let mut graph = Graph::new(GraphOptions::default());
+        graph.grow(scales.len());
+        graph.link(&Codes::new(DIMENSIONS, &codes, &scales), threads());
+        Self { data, codes, scales, graph, build_s: start.elapsed().as_secs_f64() }
+    }
+
+    pub(super) fn codes(&self) -> Codes<'_> {
+        Codes::new(DIMENSIONS, &self.codes, &self.scales)
+    }
+
+    /// Bytes a vector: codes, scale and links. The components are in a file that is mapped and of which a search reads
+    /// twenty rows; they do not count, and neither do they for a peer.
+    #[expect(clippy::cast_precision_loss, reason = "some bytes")]
+    pub(super) fn bytes_per_vector(&self) -> f64 {
+        let bytes = self.codes.len() + size_of_val(self.scales.as_slice()) + self.graph.bytes();
+        bytes as f64 / self.scales.len() as f64
+    }
+}
+
+impl Backend for Ours<'_> {
+    fn name(&self) -> String {
+        "memory-store graph".to_owned()
+    }
+
+    fn build_s(&self) -> f64 {
+        self.build_s
+    }
+
+    fn search(&self, query: &[f32], ef: usize) -> Result<Vec<u32>> {
+        let mut codes = Vec::with_capacity(DIMENSIONS);
+        let _scale = quantize(query, &mut codes);
+        let near = self.graph.search(&self.codes(), &codes, 2 * TOP, ef, |_| true);
+        let kernels = Kernels::detected();
+        let score = |row: u32| (row, kernels.dot_f32(query, self.data.row(row as usize)));
+        Ok(best(near.iter().map(|near| score(near.row)).collect(), TOP))
+    }
+}
+
+/// hnsw_rs with its SIMD distances, built by its own threads, with the settings of its examples.
+pub(super) struct HnswRs {
+    index: Hnsw<'static, f32, DistDot>,
+    build_s: f64,
+}
+
+impl HnswRs {
+    const DEGREE: usize = 24;
+    const EF_CONSTRUCTION: usize = 200;
+
+    pub(super) fn build(data: &Data) -> Self {
+        let start = Instant::now();
+        let rows: Vec<_> = data.rows().zip(0..).collect();
+        let mut index = Hnsw::new(Self::DEGREE, rows.len(), 16, Self::EF_CONSTRUCTION, DistDot);
+        index.parallel_insert_slice(&rows);
+        index.set_searching_mode(true);
+        Self { index, build_s: start.elapsed().as_secs_f64() }
+    }
+
+    /// The nearest among some rows.
+    pub(super) fn search_among(&self, query: &[f32], ef: usize, passes: &[bool]) -> Vec<u32> {
+        let filter = |row: &usize| passes.get(*row) == Some(&true);
+        let found = self.index.search_filter(query, TOP, ef, Some(&filter));
+        found.iter().filter_map(|found| u32::try_from(found.d_id).ok()).collect()
+    }
+}
+
+impl Backend for HnswRs {
+    fn name(&self) -> String {
+        "hnsw_rs".to_owned()
+    }
+
+    fn build_s(&self) -> f64 {
+        self.build_s
+    }
+
+    fn search(&self, query: &[f32], ef: usize) -> Result<Vec<u32>> {
+        let found = self.index.search(query, TOP, ef);
+        Ok(found.iter().filter_map(|found| u32::try_from(found.d_id).ok()).collect())
+    }
+}
+
+/// Every row by its components.
+#[derive(Debug)]
+pub(super) struct Scan<'a>(pub(super) &'a Data);
+
+impl Backend for Scan<'_> {
+    fn name(&self) -> String {
+        "f32 scan".to_owned()
+    }
+
+    fn build_s(&self) -> f64 {
+        0.0
+    }
+
+    fn search(&self, query: &[f32], _ef: usize) -> Result<Vec<u32>> {
+        Ok(self.0.nearest(query))
+    }
+}

@@ -1,0 +1,91 @@
+//! Recall against time, and the time at one recall.
+
+use std::{hint::black_box, time::Instant};
+
+use anyhow::{Result, ensure};
+
+use super::{TOP, backends::Backend, data::Data};
+
+/// Candidates that a sweep tries.
+const SWEEP: [usize; 14] = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024];
+
+/// What a backend does with some number of candidates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) ef: usize,
+    pub(super) recall: f64,
+    /// Microseconds a query.
+    pub(super) us: f64,
+}
+
+/// The points of one backend, of rising recall.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
+    pub(super) name: String,
+    pub(super) points: Vec<Point>,
+}
+
+/// Asks all queries one after the other, on one thread.
+#[expect(clippy::cast_precision_loss, reason = "some thousand hits")]
+pub(super) fn point(backend: &dyn Backend, data: &Data, truth: &[Vec<u32>], ef: usize) -> Result<Point> {
+    let mut found = Vec::with_capacity(truth.len());
+    let start = Instant::now();
+    for query in data.queries() {
+        found.push(black_box(backend.search(query, ef)?));
+    }
+    let us = start.elapsed().as_secs_f64() * 1e6 / found.len() as f64;
+    let hits: usize =
+        found.iter().zip(truth).map(|(found, truth)| found.iter().filter(|row| truth.contains(row)).count()).sum();
+    Ok(Point { ef, recall: hits as f64 / (truth.len() * TOP) as f64, us })
+}
+
+/// Sweeps the candidates until recall is above `enough`.
+pub(super) fn sweep(backend: &dyn Backend, data: &Data, truth: &[Vec<u32>], enough: f64) -> Result<Curve> {
+    let mut points: Vec<Point> = Vec::new();
+    for ef in SWEEP {
+        // The first round warms up.
+        point(backend, data, truth, ef)?;
+        points.push(point(backend, data, truth, ef)?);
+        if points.last().is_some_and(|point| point.recall >= enough) {
+            break;
+        }
+    }
+    Ok(Curve { name: backend.name(), points })
+}
+
+impl Curve {
+    /// The numbers of candidates below and above the recall that is asked for.
+    pub(super) fn around(&self, recall: f64) -> Result<[usize; 2]> {
+        let above = self.points.iter().position(|point| point.recall >= recall);
+        let Some(above) = above else {
+            let best = self.points.iter().map(|point| point.recall).fold(0.0, f64::max);
+            ensure!(best >= recall, "{} does not get to a recall of {recall}, at best {best:.4}", self.name);
+            return Ok([0; 2]);
+        };
+        let ef = |at: usize| self.points.get(at).map_or(0, |point| point.ef);
+        Ok([ef(above.saturating_sub(1)), ef(above)])
+    }
+}
+
+/// The microseconds at a recall between those of two points, by proportion.
+pub(super) fn time_at(recall: f64, [below, above]: [Point; 2]) -> f64 {
+    let share = (recall - below.recall) / (above.recall - below.recall);
+    if share.is_finite() { below.us + (above.us - below.us) * share.clamp(0.0, 1.0) } else { above.us }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_at_a_recall_lies_between_the_points_around_it() {
+        let point = |ef, recall, us| Point { ef, recall, us };
+        let (low, high) = (point(32, 0.98, 100.0), point(48, 1.0, 200.0));
+        assert!((time_at(0.99, [low, high]) - 150.0).abs() < 1e-6);
+        assert_eq!(time_at(0.99, [high, high]), 200.0);
+        let curve = Curve { name: "a".to_owned(), points: vec![low, high] };
+        assert_eq!(curve.around(0.99).unwrap(), [32, 48]);
+        assert_eq!(curve.around(0.5).unwrap(), [32, 32]);
+        assert!(Curve { name: "a".to_owned(), points: vec![low] }.around(0.99).is_err());
+    }
+}

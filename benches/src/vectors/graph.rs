@@ -1,0 +1,81 @@
+//! The graph beside other graphs, at one recall.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::{
+    backends::{Backend, HnswRs, Ours, Scan},
+    curve::{Curve, point, sweep, time_at},
+    data::Data,
+    plot,
+};
+use crate::{
+    figure::Figure,
+    rounds::{Entrant, Samples, interleave},
+};
+
+/// The recall that times are compared at.
+const RECALL: f64 = 0.99;
+/// Where the curves end.
+const ENOUGH: f64 = 0.997;
+
+pub(super) fn measure(
+    data: &Data,
+    truth: &[Vec<u32>],
+    hnsw_rs: HnswRs,
+    drawn_to: Option<&Path>,
+) -> Result<Vec<Figure>> {
+    eprintln!("vectors: building ours");
+    let ours = Ours::build(data);
+    let mut backends: Vec<Box<dyn Backend + '_>> = vec![Box::new(hnsw_rs)];
+    #[cfg(feature = "usearch")]
+    {
+        eprintln!("vectors: building usearch");
+        backends.push(Box::new(super::usearch::Usearch::build_f32(data)?));
+        backends.push(Box::new(super::usearch::Usearch::build_f16(data)?));
+    }
+    eprintln!("vectors: recall against time");
+    let own_curve = sweep(&ours, data, truth, ENOUGH)?;
+    let curves = backends.iter().map(|peer| sweep(&**peer, data, truth, ENOUGH)).collect::<Result<Vec<_>>>()?;
+    if let Some(path) = drawn_to {
+        let scan = Curve { name: Scan(data).name(), points: vec![point(&Scan(data), data, truth, 0)?] };
+        plot::draw(path, &data.what, &[&[own_curve.clone(), scan], curves.as_slice()].concat())?;
+    }
+
+    let mut figures = vec![Figure::absolute(
+        "graph_bytes_per_vector",
+        &Samples { name: ours.name(), unit: "B", values: vec![ours.bytes_per_vector()] },
+        "codes, scale and links; the f32 rows, 1,536 bytes, stay in a mapped file",
+    )];
+    for (peer, curve) in backends.iter().zip(&curves) {
+        let key = match peer.name().as_str() {
+            "hnsw_rs" => "graph_vs_hnsw_rs",
+            "usearch f32" => "graph_vs_usearch_f32",
+            _ => "graph_vs_usearch_f16",
+        };
+        let timed = |backend: &dyn Backend, curve: &Curve| -> Result<[f64; 1]> {
+            let [low, high] = curve.around(RECALL)?;
+            let points = [point(backend, data, truth, low)?, point(backend, data, truth, high)?];
+            Ok([time_at(RECALL, points)])
+        };
+        let [[own], [other]] = interleave([
+            Entrant::new(ours.name(), ["us"], || timed(&ours, &own_curve)),
+            Entrant::new(peer.name(), ["us"], || timed(&**peer, curve)),
+        ])?;
+        let [low, high] = curve.around(RECALL)?;
+        let note =
+            format!("a query at recall {RECALL}, between ef {low} and {high} of the peer; {}, one thread", data.what);
+        figures.push(Figure::speedup(key, &own, &other, note));
+        let built =
+            |backend: &dyn Backend| Samples { name: backend.name(), unit: "s", values: vec![backend.build_s()] };
+        let key = match key {
+            "graph_vs_hnsw_rs" => "graph_build_vs_hnsw_rs",
+            "graph_vs_usearch_f32" => "graph_build_vs_usearch_f32",
+            _ => "graph_build_vs_usearch_f16",
+        };
+        let note = format!("{}, all cores, built once", data.what);
+        figures.push(Figure::speedup(key, &built(&ours), &built(&**peer), note));
+    }
+    Ok(figures)
+}

@@ -1,0 +1,268 @@
+//! The index that the product uses: its scans, its choice between scan and graph, and how fast it opens.
+
+use std::{hint::black_box, path::Path, time::Instant};
+
+use anyhow::{Context, Result, ensure};
+use fastrand::Rng;
+use memory_core::{
+    ConversationId, ModelId, NodeId, NodeSet, Progress, VectorAnswer, VectorIndex, VectorPart, VectorQuery,
+};
+use memory_store::{AutoIndex, AutoOptions, Method};
+
+use super::{
+    MILLION, ROWS, TOP,
+    backends::HnswRs,
+    data::{DIMENSIONS, Data},
+    read_bandwidth::read_bandwidth,
+};
+use crate::{
+    figure::Figure,
+    rounds::{Entrant, Samples, interleave},
+    stats::Spread,
+};
+
+pub(super) const CHOICE: &str = "auto_choice_vs_best";
+const TEN_THOUSAND: usize = 10_000;
+/// Sizes that the choice is looked at.
+const SIZES: [usize; 4] = [1_000, TEN_THOUSAND, ROWS, MILLION];
+/// Vectors that are inserted together.
+const BATCH: usize = 10_000;
+/// Queries of a round: of a quick search, and of one that reads hundreds of megabytes.
+const QUICK: usize = 200;
+const SLOW: usize = 15;
+/// One vector in this many passes the filter.
+const FILTERED: u32 = 100;
+
+/// One conversation of a vector a message, and three ways to search it.
+struct Opened {
+    rows: usize,
+    conversation: ConversationId,
+    fastest: AutoIndex,
+    scan: AutoIndex,
+    graph: AutoIndex,
+}
+
+struct Unseen;
+
+impl Progress for Unseen {
+    fn report(&self, _done: u64, _total: u64) {}
+}
+
+fn open(directory: &Path, method: Method) -> AutoIndex {
+    AutoIndex::open(directory, ModelId::new("bench"), DIMENSIONS, AutoOptions::default().method(method))
+}
+
+/// Puts the first `rows` into an index in `directory`, and its graph beside it.
+fn fill(directory: &Path, data: &Data, rows: usize) -> Result<ConversationId> {
+    let conversation = ConversationId::new("bench")?;
+    let index = open(directory, Method::Graph);
+    let nodes: Vec<usize> = (0..rows).collect();
+    for batch in nodes.chunks(BATCH) {
+        let node = |row: &usize| Some((NodeId::new(*row as u64 + 1)?, vec![data.row(*row).to_vec()]));
+        let batch: Vec<_> = batch.iter().filter_map(node).collect();
+        pollster::block_on(index.insert(&conversation, &batch))?;
+    }
+    // Of rows that are on disk alone is a graph kept.
+    pollster::block_on(index.flush())?;
+    index.build_graph(&conversation, &Unseen);
+    Ok(conversation)
+}
+
+impl Opened {
+    fn open(directory: &Path, data: &Data, rows: usize) -> Result<Self> {
+        let conversation = fill(directory, data, rows)?;
+        let method = |method| open(directory, method);
+        let (fastest, scan, graph) = (method(Method::Fastest), method(Method::Scan), method(Method::Graph));
+        // What is read or checked once is not searching.
+        for index in [&fastest, &scan, &graph] {
+            index.build_graph(&conversation, &Unseen);
+            data.queries().take(3).try_for_each(|query| search(index, &conversation, query, None).map(drop))?;
+        }
+        Ok(Self { rows, conversation, fastest, scan, graph })
+    }
+
+    /// Queries of a round.
+    fn queries(&self) -> usize {
+        if self.rows > ROWS { SLOW } else { QUICK }
+    }
+
+    /// The median microseconds of a search.
+    fn time(&self, index: &AutoIndex, data: &Data, only: Option<&NodeSet>) -> Result<[f64; 1]> {
+        median(data, self.queries(), |query| search(index, &self.conversation, query, only).map(drop))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "some thousand hits")]
+    fn recall(&self, index: &AutoIndex, data: &Data, truth: &[Vec<u32>]) -> Result<f64> {
+        let mut hits = 0;
+        for (query, truth) in data.queries().zip(truth) {
+            let answer = search(index, &self.conversation, query, None)?;
+            hits += rows(&answer).filter(|row| truth.contains(row)).count();
+        }
+        Ok(hits as f64 / (truth.len() * TOP) as f64)
+    }
+}
+
+fn search(
+    index: &AutoIndex,
+    conversation: &ConversationId,
+    query: &[f32],
+    only: Option<&NodeSet>,
+) -> Result<VectorAnswer> {
+    let query = VectorQuery { vector: query, limit: TOP, parts: &[VectorPart { conversation, only }] };
+    Ok(pollster::block_on(index.search(&query))?)
+}
+
+fn rows(answer: &VectorAnswer) -> impl Iterator<Item = u32> {
+    answer.hits.iter().filter_map(|hit| u32::try_from(hit.slot.node.index()).ok())
+}
+
+fn median(data: &Data, queries: usize, search: impl Fn(&[f32]) -> Result<()>) -> Result<[f64; 1]> {
+    let times = data.queries().cycle().take(queries).map(|query| {
+        let start = Instant::now();
+        search(query)?;
+        Ok(start.elapsed().as_secs_f64() * 1e6)
+    });
+    Ok([Spread::of(&times.collect::<Result<Vec<f64>>>()?).median])
+}
+
+/// What is measured on up to a hundred thousand vectors.
+pub(super) fn measure(scratch: &Path, data: &Data, truth: &[Vec<u32>], hnsw_rs: &HnswRs) -> Result<Vec<Figure>> {
+    let directory = |rows: usize| scratch.join(format!("vectors-{rows}"));
+    let [thousand, ten, hundred, _] = SIZES;
+    let total = data.rows().len();
+    let sizes = [thousand, ten, hundred].map(|rows| rows.min(total));
+    eprintln!("vectors: indexes of {sizes:?}");
+    let mut opened = Vec::new();
+    for rows in sizes {
+        opened.push(Opened::open(&directory(rows), data, rows)?);
+    }
+    let mut figures = Vec::new();
+    let large = opened.last().context("no index")?;
+    let recall = large.recall(&large.scan, data, truth)?;
+    let recall = Samples { name: "int8 scan".to_owned(), unit: "", values: vec![recall] };
+    figures.push(Figure::absolute("exact_recall10", &recall, format!("{}, beside an f32 scan", data.what)));
+
+    let recall = large.recall(&large.graph, data, truth)?;
+    let recall = Samples { name: "memory-store graph".to_owned(), unit: "", values: vec![recall] };
+    let note = format!("{}, with the defaults, ef {}", data.what, AutoOptions::default().ef);
+    figures.push(Figure::absolute("graph_recall10", &recall, note));
+
+    let mut scans = Vec::new();
+    for index in opened.iter().skip(1) {
+        let [[own], [peer]] = interleave([
+            Entrant::new("int8 scan, rescored", ["us"], || index.time(&index.scan, data, None)),
+            Entrant::new("f32 scan", ["us"], || {
+                median(data, QUICK / 4, |query| {
+                    black_box(data.nearest_on_all_cores(query, index.rows));
+                    Ok(())
+                })
+            }),
+        ])?;
+        let note = format!("all cores each, the same kernels; the worse of {TEN_THOUSAND} and {ROWS}, {}", index.rows);
+        scans.push(Figure::speedup("exact_vs_f32", &own, &peer, note));
+    }
+    figures.extend(Figure::smallest(scans));
+    figures.push(filtered(large, data, hnsw_rs)?);
+    figures.push(reopen(&directory(large.rows), data, large)?);
+    for index in &opened {
+        figures.push(choice(index, data)?);
+    }
+    Ok(figures)
+}
+
+/// One vector in a hundred may answer.
+fn filtered(index: &Opened, data: &Data, hnsw_rs: &HnswRs) -> Result<Figure> {
+    let mut rng = Rng::with_seed(5);
+    let passes: Vec<bool> = (0..index.rows).map(|_| rng.u32(0..FILTERED) == 0).collect();
+    let nodes = (1u64..).zip(&passes).filter(|(_, passes)| **passes).filter_map(|(node, _)| NodeId::new(node));
+    let only: NodeSet = nodes.collect();
+    let truth: Vec<Vec<u32>> = data.queries().take(50).map(|query| data.nearest_of(query, &passes)).collect();
+    let recall = |found: &dyn Fn(&[f32]) -> Result<Vec<u32>>| -> Result<f64> {
+        let mut hits = 0u32;
+        for (query, truth) in data.queries().zip(&truth) {
+            hits += found(query)?.iter().map(|row| u32::from(truth.contains(row))).sum::<u32>();
+        }
+        Ok(f64::from(hits) / f64::from(u32::try_from(truth.len() * TOP)?))
+    };
+    let ours = recall(&|query| Ok(rows(&search(&index.fastest, &index.conversation, query, Some(&only))?).collect()))?;
+    let mut ef = TOP;
+    let mut theirs = 0.0;
+    while theirs < 0.99 && ef < 512 {
+        ef *= 2;
+        theirs = recall(&|query| Ok(hnsw_rs.search_among(query, ef, &passes)))?;
+    }
+    let [[own], [peer]] = interleave([
+        Entrant::new("memory-store", ["us"], || index.time(&index.fastest, data, Some(&only))),
+        Entrant::new("hnsw_rs", ["us"], || {
+            median(data, SLOW, |query| {
+                black_box(hnsw_rs.search_among(query, ef, &passes));
+                Ok(())
+            })
+        }),
+    ])?;
+    let note = format!("1 % of {} vectors may answer; recall {ours:.3} and {theirs:.3} at ef {ef}", index.rows);
+    Ok(Figure::speedup("filtered_1pct_vs_hnsw_rs", &own, &peer, note))
+}
+
+/// From opening the files to the first answer.
+fn reopen(directory: &Path, data: &Data, index: &Opened) -> Result<Figure> {
+    let query = data.queries().next().context("no query")?;
+    let [[opened]] = interleave([Entrant::new("memory-store", ["ms"], || {
+        let start = Instant::now();
+        let answer = search(&open(directory, Method::Fastest), &index.conversation, query, None)?;
+        let took = start.elapsed();
+        ensure!(answer.hits.len() == TOP, "an index that was opened again answered {:?}", answer);
+        Ok([took.as_secs_f64() * 1e3])
+    })])?;
+    let note = format!("{} vectors, files in the page cache, to the first answer", index.rows);
+    Ok(Figure::absolute("reopen_100k_ms", &opened, note))
+}
+
+/// The way that was chosen beside the faster of both.
+fn choice(index: &Opened, data: &Data) -> Result<Figure> {
+    let [[chosen], [scan], [graph]] = interleave([
+        Entrant::new("chosen", ["us"], || index.time(&index.fastest, data, None)),
+        Entrant::new("scan", ["us"], || index.time(&index.scan, data, None)),
+        Entrant::new("graph", ["us"], || index.time(&index.graph, data, None)),
+    ])?;
+    let middle = |samples: &Samples| Spread::of(&samples.values).median;
+    let best = if middle(&scan) <= middle(&graph) { &scan } else { &graph };
+    let note = format!(
+        "the worst of {SIZES:?} vectors, {}; scan {:.0} us, graph {:.0} us",
+        index.rows,
+        middle(&scan),
+        middle(&graph)
+    );
+    Ok(Figure::ratio(CHOICE, &chosen, best, note))
+}
+
+/// What is measured on a million vectors that are made up.
+pub(super) fn measure_million(scratch: &Path) -> Result<Vec<Figure>> {
+    eprintln!("vectors: making up {MILLION} vectors");
+    let data = Data::made_up(MILLION, 11);
+    let truth = data.truth();
+    eprintln!("vectors: indexing them");
+    let start = Instant::now();
+    let index = Opened::open(&scratch.join("vectors-million"), &data, MILLION)?;
+    let took = start.elapsed();
+    let recall = index.recall(&index.graph, &data, &truth)?;
+    eprintln!("vectors: searching them");
+    let [[graph], [scan], [bandwidth]] = interleave([
+        Entrant::new("graph", ["us"], || {
+            median(&data, QUICK, |query| search(&index.graph, &index.conversation, query, None).map(drop))
+        }),
+        Entrant::new("int8 scan", ["us"], || index.time(&index.scan, &data, None)),
+        Entrant::new("reading", ["GB/s"], || Ok([read_bandwidth(MILLION * DIMENSIONS)])),
+    ])?;
+    let note = format!("{}; recall {recall:.4}, indexed in {:.0} s", data.what, took.as_secs_f64());
+    #[expect(clippy::cast_precision_loss, reason = "some hundred megabytes")]
+    let bytes = (MILLION * DIMENSIONS) as f64;
+    let rate = |us: &f64| bytes / us / 1e3;
+    let read = Samples { name: "int8 scan".to_owned(), unit: "GB/s", values: scan.values.iter().map(rate).collect() };
+    let share = "codes read a second by a whole search, all cores, beside as many bytes summed up";
+    Ok(vec![
+        Figure::ratio("graph_1m_vs_exact_p50", &graph, &scan, note),
+        Figure::ratio("exact_1m_bandwidth_share", &read, &bandwidth, share),
+        choice(&index, &data)?,
+    ])
+}

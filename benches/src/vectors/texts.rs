@@ -1,0 +1,118 @@
+//! Pieces of real text to embed, and questions to ask of them.
+
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+use memory_cli::import::eval;
+use serde::Deserialize;
+
+/// A shorter piece says nothing.
+const SHORTEST: usize = 20;
+
+/// Texts, no two of them equal.
+#[derive(Debug)]
+pub(super) struct Texts {
+    /// Sentences in the order in which they were said, then pairs of neighbouring ones as far as more are needed.
+    pub(super) passages: Vec<String>,
+    pub(super) questions: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    question: String,
+}
+
+/// Up to `wanted` pieces of the conversations in the directories below `data`, and the questions to them.
+///
+/// # Errors
+/// When a file cannot be read or is not what the format asks for, or holds nothing.
+pub(super) fn read(data: &Path, wanted: usize) -> Result<Texts> {
+    let (mut sentences, mut pairs, mut questions) = (Distinct::default(), Distinct::default(), Distinct::default());
+    for directory in directories(data)? {
+        for conversation in eval::read(&directory)? {
+            for (message, _) in conversation.messages {
+                let text = message.text();
+                let parts = split(&text);
+                parts.windows(2).for_each(|pair| pairs.push(pair.join(" ")));
+                parts.into_iter().for_each(|part| sentences.push(part.to_owned()));
+            }
+        }
+        let path = directory.join("queries.jsonl");
+        let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let line: Line = serde_json::from_str(line).with_context(|| format!("a line of {}", path.display()))?;
+            questions.push(line.question);
+        }
+    }
+    pairs.texts.into_iter().for_each(|pair| sentences.push(pair));
+    let mut passages = sentences.texts;
+    passages.truncate(wanted);
+    ensure!(!passages.is_empty() && !questions.texts.is_empty(), "{} holds no text or no question", data.display());
+    Ok(Texts { passages, questions: questions.texts })
+}
+
+/// Those below `data` that hold conversations, in the order of their names.
+fn directories(data: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(data).with_context(|| format!("listing {}", data.display()))?;
+    let mut directories = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.join("conversations.jsonl").is_file() {
+            directories.push(path);
+        }
+    }
+    directories.sort();
+    Ok(directories)
+}
+
+/// Sentences and lines of a text.
+fn split(text: &str) -> Vec<&str> {
+    let ends = |line: &str| {
+        let marks = line
+            .char_indices()
+            .zip(line.chars().skip(1))
+            .filter(|((_, mark), next)| matches!(mark, '.' | '!' | '?') && next.is_whitespace());
+        marks.map(|((at, _), _)| at + 1).chain([line.len()]).collect::<Vec<_>>()
+    };
+    let mut parts = Vec::new();
+    for line in text.lines() {
+        let mut start = 0;
+        for end in ends(line) {
+            parts.push(line.get(start..end).unwrap_or_default().trim());
+            start = end;
+        }
+    }
+    parts.retain(|part| part.len() >= SHORTEST);
+    parts
+}
+
+/// Texts in order, each once.
+#[derive(Default)]
+struct Distinct {
+    texts: Vec<String>,
+    seen: HashSet<blake3::Hash>,
+}
+
+impl Distinct {
+    fn push(&mut self, text: String) {
+        if self.seen.insert(blake3::hash(text.as_bytes())) {
+            self.texts.push(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_behind_sentences_and_lines() {
+        let text = "The ferry leaves at 9.45 in the morning. Does it wait for us?\nNo.\nIt never waits for anybody!";
+        let parts = ["The ferry leaves at 9.45 in the morning.", "Does it wait for us?", "It never waits for anybody!"];
+        assert_eq!(split(text), parts);
+    }
+}
