@@ -22,17 +22,27 @@
 //! # fn main() {}
 //! ```
 
+#[cfg(feature = "bedrock")]
+mod bedrock;
 #[cfg(feature = "onnx")]
 mod checksum;
+#[cfg(any(feature = "onnx", feature = "remote"))]
+mod chunk;
 #[cfg(feature = "onnx")]
 mod fetch;
 #[cfg(feature = "onnx")]
 mod models;
 #[cfg(feature = "onnx")]
 mod onnx;
+#[cfg(feature = "remote")]
+mod remote;
 #[cfg(feature = "tokens")]
 mod tokens;
+#[cfg(any(feature = "onnx", feature = "remote"))]
+mod unit;
 
+#[cfg(feature = "bedrock")]
+pub use bedrock::{BedrockEmbedder, BedrockFamily, BedrockModel, BedrockOptions, InvalidBedrockModel};
 #[cfg(feature = "onnx")]
 pub use fetch::{FetchError, FetchEvent, FetchOptions, FetchReport, FetchedPackage, fetch};
 #[cfg(feature = "onnx")]
@@ -41,5 +51,7 @@ pub use models::{
 };
 #[cfg(feature = "onnx")]
 pub use onnx::{OnnxEmbedder, OnnxOptions};
+#[cfg(feature = "remote")]
+pub use remote::{ApiKey, RemoteError, RemoteOptions};
 #[cfg(feature = "tokens")]
 pub use tokens::{Encoding, TiktokenCounter};

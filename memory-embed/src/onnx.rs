@@ -1,7 +1,6 @@
 //! Sentence embeddings by an ONNX model in this process.
 
 mod batch;
-mod chunk;
 mod embedder;
 mod pooling;
 mod runtime;

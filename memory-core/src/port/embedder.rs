@@ -37,6 +37,16 @@ pub enum EmbedError {
         /// How to get it.
         how: String,
     },
+    /// A model elsewhere gives no answer: the network, its limits or its credentials are in the way. Another time, or
+    /// with other settings, it may.
+    #[error("{model} cannot be asked")]
+    Unreachable {
+        /// The model.
+        model: ModelId,
+        /// Why, and what to do.
+        #[source]
+        source: BoxError,
+    },
     /// The model gave something that is no embedding.
     #[error("model {model} returned {what}")]
     BadOutput {

@@ -5,13 +5,12 @@ use std::{fs, path::Path, sync::Arc, thread};
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
 
 use super::{
-    pooling::unit_sum,
     runtime,
     session::SentenceSession,
     splitter::Splitter,
     workers::{Parts, Urgency, Workers},
 };
-use crate::{ModelError, ModelFiles, checksum::sha256_hex};
+use crate::{ModelError, ModelFiles, checksum::sha256_hex, unit::unit_sum};
 
 /// Digits of the graph's digest in the model's name.
 const SHORT_DIGEST: usize = 12;
@@ -120,7 +119,8 @@ impl OnnxOptions {
 pub struct OnnxEmbedder {
     model: ModelId,
     dimensions: usize,
-    workers: Workers,
+    splitter: Arc<Splitter>,
+    workers: Workers<Vec<u32>, Vec<f32>>,
 }
 
 impl OnnxEmbedder {
@@ -154,16 +154,26 @@ impl OnnxEmbedder {
             let graph = read("the model", &path, Some(&sha256))?;
             Ok(Box::new(open(&graph.bytes)?) as Box<_>)
         };
-        let splitter = Arc::new(splitter);
         let parts = Parts {
-            model: model.clone(),
-            split: Box::new(move |text| splitter.split(text)),
+            name: "embed",
             start: Box::new(start),
             workers: options.workers,
             batch_tokens: options.batch_tokens,
             queue: options.queue,
         };
-        Ok(Self { model, dimensions, workers: Workers::start(parts, Box::new(first))? })
+        let workers = Workers::start(parts, Box::new(first))?;
+        Ok(Self { model, dimensions, splitter: Arc::new(splitter), workers })
+    }
+
+    /// One vector for each chunk of each text.
+    async fn embed(&self, texts: &[&str], urgency: Urgency) -> Result<Vec<Vec<Vec<f32>>>, EmbedError> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        let splitter = Arc::clone(&self.splitter);
+        let split = move || texts.iter().map(|text| splitter.split(text)).collect();
+        self.workers.run(split, urgency).await.map_err(|error| error.of_embedding(&self.model))
     }
 }
 
@@ -177,12 +187,12 @@ impl Embedder for OnnxEmbedder {
     }
 
     fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
-        Box::pin(self.workers.embed(texts, Urgency::Indexing))
+        Box::pin(self.embed(texts, Urgency::Indexing))
     }
 
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
         Box::pin(async move {
-            let chunks = self.workers.embed(&[text], Urgency::Question).await?.concat();
+            let chunks = self.embed(&[text], Urgency::Question).await?.concat();
             unit_sum(chunks.iter().map(Vec::as_slice), self.dimensions).ok_or_else(|| EmbedError::BadOutput {
                 model: self.model.clone(),
                 what: format!("{} vectors that cancel each other out", chunks.len()),

@@ -1,5 +1,7 @@
 //! From the vectors of tokens to the vector of a text.
 
+use crate::unit::unit_sum;
+
 /// Averages the first `lengths[row]` token vectors of each row and scales the averages to unit length.
 ///
 /// `hidden` is `[lengths.len(), width, dimensions]`, row-major. The mean over all tokens, the enclosing two included,
@@ -23,23 +25,6 @@ pub(super) fn mean_unit_vectors(
         .collect()
 }
 
-/// The direction of the sum of `vectors`, which is that of their mean.
-///
-/// `None` if there is no direction, or it is not finite.
-pub(super) fn unit_sum<'a>(vectors: impl IntoIterator<Item = &'a [f32]>, dimensions: usize) -> Option<Vec<f32>> {
-    let mut sum = vec![0.0; dimensions];
-    for vector in vectors {
-        sum.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
-    }
-    let norm = sum.iter().map(|component| f64::from(*component).powi(2)).sum::<f64>().sqrt();
-    if !norm.is_normal() {
-        return None;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "a component of a unit vector")]
-    let unit = sum.iter().map(|component| (f64::from(*component) / norm) as f32).collect();
-    Some(unit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,13 +41,5 @@ mod tests {
         assert_eq!(mean_unit_vectors(&[1.0; 5], &[1], 3, 2), None);
         assert_eq!(mean_unit_vectors(&[1.0; 6], &[4], 3, 2), None);
         assert_eq!(mean_unit_vectors(&[], &[0], 0, 2), None);
-    }
-
-    #[test]
-    fn no_direction_is_refused() {
-        assert_eq!(unit_sum([[0.0, 0.0].as_slice()], 2), None);
-        assert_eq!(unit_sum([[1.0, 0.0].as_slice(), &[-1.0, 0.0]], 2), None);
-        assert_eq!(unit_sum([[f32::NAN, 0.0].as_slice()], 2), None);
-        assert_eq!(unit_sum([[f32::INFINITY, 0.0].as_slice()], 2), None);
     }
 }

@@ -9,7 +9,7 @@ use ort::{
 
 use super::{
     pooling::mean_unit_vectors,
-    workers::{Engine, EngineError},
+    workers::{Engine, WorkError},
 };
 
 const IDS: &str = "input_ids";
@@ -67,9 +67,9 @@ fn build(environment: &Environment, graph: &[u8], threads: usize) -> ort::Result
         .commit_from_memory(graph)
 }
 
-impl Engine for SentenceSession {
-    fn embed(&mut self, sequences: &[&[u32]]) -> Result<Vec<Vec<f32>>, EngineError> {
-        let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.len()).collect();
+impl Engine<Vec<u32>, Vec<f32>> for SentenceSession {
+    fn run(&mut self, sequences: &[Vec<u32>]) -> Result<Vec<Vec<f32>>, WorkError> {
+        let lengths: Vec<usize> = sequences.iter().map(Vec::len).collect();
         let Some(width) = lengths.iter().copied().max().filter(|width| *width > 0) else {
             return Ok(Vec::new());
         };
@@ -77,7 +77,7 @@ impl Engine for SentenceSession {
         let mut ids = vec![self.pad; sequences.len() * width];
         let mut mask = vec![0_i64; ids.len()];
         for ((ids, mask), sequence) in ids.chunks_exact_mut(width).zip(mask.chunks_exact_mut(width)).zip(sequences) {
-            for ((id, mask), token) in ids.iter_mut().zip(mask).zip(*sequence) {
+            for ((id, mask), token) in ids.iter_mut().zip(mask).zip(sequence) {
                 *id = i64::from(*token);
                 *mask = 1;
             }
@@ -91,10 +91,10 @@ impl Engine for SentenceSession {
             inputs.push((TYPES, TensorRef::from_array_view((shape, types.as_slice()))?.into()));
         }
         let outputs = self.session.run(inputs)?;
-        let hidden = outputs.get(HIDDEN).ok_or_else(|| EngineError::BadOutput(format!("no {HIDDEN}")))?;
+        let hidden = outputs.get(HIDDEN).ok_or_else(|| WorkError::BadOutput(format!("no {HIDDEN}")))?;
         let (shape, values) = hidden.try_extract_tensor::<f32>()?;
         mean_unit_vectors(values, &lengths, width, self.dimensions).ok_or_else(|| {
-            EngineError::BadOutput(format!(
+            WorkError::BadOutput(format!(
                 "{HIDDEN} of shape {shape} for {} sequences of {width} tokens, or values that are no direction",
                 lengths.len()
             ))
@@ -102,7 +102,7 @@ impl Engine for SentenceSession {
     }
 }
 
-impl From<ort::Error> for EngineError {
+impl From<ort::Error> for WorkError {
     fn from(error: ort::Error) -> Self {
         Self::Failed(error.into())
     }

@@ -1,9 +1,11 @@
 //! From a text to the sequences of token numbers that the model reads.
 
+use std::ops::Range;
+
 use memory_core::BoxError;
 use tokenizers::Tokenizer;
 
-use super::chunk::{Token, plan_chunks};
+use crate::chunk::plan_chunks;
 
 /// Bytes after which a text is tokenized in another step: an encoding takes a hundred times the memory of its text.
 const STEP: usize = 64 << 10;
@@ -46,27 +48,23 @@ impl Splitter {
 
     /// The sequences of `text`, at least one, each with its enclosing tokens and none too long for the model.
     pub(super) fn split(&self, text: &str) -> Result<Vec<Vec<u32>>, BoxError> {
-        let tokens = self.tokens(text)?;
-        let sequence = |chunk: std::ops::Range<usize>| {
-            let inner = tokens.get(chunk).unwrap_or_default().iter().map(|token| token.id);
+        let (ids, bytes) = self.tokens(text)?;
+        let sequence = |chunk: Range<usize>| {
+            let inner = ids.get(chunk).unwrap_or_default().iter().copied();
             [self.begin].into_iter().chain(inner).chain([self.end]).collect()
         };
-        Ok(plan_chunks(text, &tokens, self.limit, self.overlap).into_iter().map(sequence).collect())
+        Ok(plan_chunks(text, &bytes, self.limit, self.overlap).into_iter().map(sequence).collect())
     }
 
-    fn tokens(&self, text: &str) -> Result<Vec<Token>, BoxError> {
-        let mut tokens = Vec::new();
+    /// The numbers of the text's tokens, without the enclosing ones, and the bytes that each stands for.
+    fn tokens(&self, text: &str) -> Result<(Vec<u32>, Vec<Range<usize>>), BoxError> {
+        let (mut ids, mut bytes) = (Vec::new(), Vec::new());
         for (start, step) in steps(text) {
             let encoding = self.tokenizer.encode(step, false)?;
-            tokens.extend(
-                encoding
-                    .get_ids()
-                    .iter()
-                    .zip(encoding.get_offsets())
-                    .map(|(id, (from, to))| Token { id: *id, bytes: start + from..start + to }),
-            );
+            ids.extend_from_slice(encoding.get_ids());
+            bytes.extend(encoding.get_offsets().iter().map(|(from, to)| start + from..start + to));
         }
-        Ok(tokens)
+        Ok((ids, bytes))
     }
 }
 
