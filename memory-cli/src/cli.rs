@@ -35,6 +35,13 @@ struct Cli {
     /// Recall by words alone, without the embedding model
     #[arg(long, global = true)]
     words_only: bool,
+    /// What embeds texts: a model of Bedrock (bedrock:ID) or behind an OpenAI-style endpoint (openai:NAME), with
+    /// ?dimensions=N where there is a choice [default: the model in this process]
+    #[arg(long, global = true, value_name = "NAME", env = "MEMORY_MODEL")]
+    model: Option<String>,
+    /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
+    #[arg(long, global = true, value_name = "REGION")]
+    region: Option<String>,
     /// What writes summaries: a built-in strategy or a plugin
     #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SUMMARIZER", default_value = "extractive")]
     summarizer: String,
@@ -97,6 +104,8 @@ pub(crate) struct Globals {
     pub(crate) output: Output,
     store: Option<String>,
     words_only: bool,
+    model: Option<String>,
+    region: Option<String>,
     summarizer: String,
     plugins: Vec<PathBuf>,
     lock_timeout: Duration,
@@ -129,6 +138,8 @@ impl Globals {
     pub(crate) fn config_at(&self, store: PathBuf, access: Access) -> Config {
         let mut config = Config::new(store, access);
         config.recall = if self.words_only { Recall::Words } else { Recall::Hybrid };
+        config.model.clone_from(&self.model);
+        config.region.clone_from(&self.region);
         config.summarizer.clone_from(&self.summarizer);
         config.plugins.clone_from(&self.plugins);
         config.lock_timeout = self.lock_timeout;
@@ -151,6 +162,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         output,
         store: cli.store,
         words_only: cli.words_only,
+        model: cli.model,
+        region: cli.region,
         summarizer: cli.summarizer,
         plugins: cli.plugins,
         lock_timeout: Duration::from_secs(cli.lock_timeout.into()),

@@ -22,6 +22,10 @@ pub struct Config {
     pub plugins: Vec<PathBuf>,
     /// The directory with runtime and models; the user's own by default.
     pub models: Option<PathBuf>,
+    /// What embeds texts: `bedrock:…` or `openai:…`, or the model in this process where there is none.
+    pub model: Option<String>,
+    /// The AWS region of a model of Bedrock; the environment's by default.
+    pub region: Option<String>,
     /// How long to wait for another process that is writing.
     pub lock_timeout: Duration,
 }
@@ -60,6 +64,8 @@ impl Config {
             summarizer: "extractive".to_owned(),
             plugins: Vec::new(),
             models: None,
+            model: None,
+            region: None,
             lock_timeout: Duration::from_secs(10),
         }
     }

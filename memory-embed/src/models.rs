@@ -1,9 +1,17 @@
 //! Which models there are and where their files lie.
 
 mod catalog;
+mod directory;
 mod error;
+mod record;
 mod store;
 
-pub use catalog::{ALL_MINILM_L6_V2, Package, PinnedFile, PinnedModel, Platform};
+pub(crate) use catalog::ONNX_RUNTIME_LIBRARY;
+pub use catalog::{
+    ALL_MINILM_L6_V2, Backend, PINNED_MODELS, POTION_BASE_8M, Package, PinnedFile, PinnedModel, Platform, Python,
+};
+pub use directory::{ModelDirectory, Pooling, Prompts};
 pub use error::ModelError;
+pub use record::GateReport;
+pub(crate) use record::{ConvertedGraph, ConvertedGraphs};
 pub use store::{MODELS_VARIABLE, ModelFiles, ModelStore};

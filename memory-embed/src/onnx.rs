@@ -1,11 +1,18 @@
-//! Sentence embeddings by an ONNX model in this process.
+//! Sentence embeddings and reranking by ONNX models in this process.
 
 mod batch;
 mod embedder;
+mod gate;
 mod pooling;
+mod prepare;
+mod reranker;
+mod rows;
 mod runtime;
 mod session;
 mod splitter;
 mod workers;
 
 pub use embedder::{OnnxEmbedder, OnnxOptions};
+pub use gate::check_quantized;
+pub use prepare::{PrepareError, PrepareEvent, Prepared, prepare};
+pub use reranker::{MS_MARCO_MINILM_L6_V2, OnnxReranker, RerankerFiles, RerankerOptions};

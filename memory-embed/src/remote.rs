@@ -13,7 +13,7 @@ pub(crate) mod stub;
 pub(crate) use embedder::{Limits, Protocol, Purpose, Remote};
 pub use error::RemoteError;
 #[cfg(test)]
-pub(crate) use error::remote;
+pub(crate) use error::cause_of;
 pub(crate) use error::{Failure, excerpt, with_causes};
 pub use key::ApiKey;
 pub use options::RemoteOptions;

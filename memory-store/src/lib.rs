@@ -40,4 +40,4 @@ pub use log::{
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
     Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
 };
-pub use vector::ExactIndex;
+pub use vector::{ExactIndex, Kernels, quantize};

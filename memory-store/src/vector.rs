@@ -6,3 +6,4 @@ mod kernel;
 
 pub use exact::ExactIndex;
 pub(crate) use file::{NAMED_BY, is_of_store};
+pub use kernel::{Kernels, quantize};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{BoxError, BoxFuture};
+use super::{BoxError, BoxFuture, TokenEmbedder};
 use crate::ModelId;
 
 /// Embeds texts.
@@ -23,6 +23,11 @@ pub trait Embedder: fmt::Debug + Send + Sync {
 
     /// The vector of a question; one longer than the model's input is represented by all its chunks.
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>>;
+
+    /// The same embedder with the vectors of tokens beside those of texts, if its model gives them.
+    fn with_tokens(&self) -> Option<&dyn TokenEmbedder> {
+        None
+    }
 }
 
 /// Why a text has no vector.

@@ -4,6 +4,7 @@ use std::{fmt, time::Duration};
 
 use aws_config::{BehaviorVersion, Region, retry::RetryConfig, timeout::TimeoutConfig};
 use aws_sdk_bedrockruntime::{Client, config::Token, primitives::Blob};
+use aws_smithy_runtime_api::client::auth::http::HTTP_BEARER_AUTH_SCHEME_ID;
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
 use tokio::sync::OnceCell;
 
@@ -23,7 +24,8 @@ pub struct BedrockOptions {
     /// credentials: environment, profile (with `credential_process` and roles, without single sign-on), web identity,
     /// container, machine.
     pub api_key: Option<ApiKey>,
-    /// Another endpoint, as in `http://127.0.0.1:8080`: for a private one, or a stand-in.
+    /// Another endpoint, as in `http://127.0.0.1:8080`: for a private one, or a stand-in. By default the one in
+    /// `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` or the profile, else that of the region.
     pub endpoint: Option<String>,
     /// Retries, times, concurrency and chunks.
     pub calls: RemoteOptions,
@@ -133,7 +135,10 @@ impl Bedrock {
         }
         let mut config = aws_sdk_bedrockruntime::config::Builder::from(&found);
         if let Some(key) = api_key {
-            config = config.bearer_token(Token::new(key.expose(), None));
+            // Before the credentials of the chain, which may be there too.
+            config = config
+                .bearer_token(Token::new(key.expose(), None))
+                .auth_scheme_preference([HTTP_BEARER_AUTH_SCHEME_ID]);
         }
         if let Some(endpoint) = endpoint {
             config = config.endpoint_url(endpoint);

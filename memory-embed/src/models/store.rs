@@ -7,8 +7,11 @@ use std::{
 
 use directories::ProjectDirs;
 
-use super::{ModelError, PinnedFile, PinnedModel};
-use crate::checksum::sha256_hex_of_file;
+use super::{
+    ConvertedGraph, ConvertedGraphs, ModelDirectory, ModelError, ONNX_RUNTIME_LIBRARY, PinnedFile, PinnedModel,
+    Pooling, Prompts,
+};
+use crate::{Precision, checksum::sha256_hex_of_file};
 
 /// The environment variable that names the directory for models.
 pub const MODELS_VARIABLE: &str = "MEMORY_MODELS";
@@ -21,7 +24,8 @@ pub struct ModelStore {
 
 /// The files and facts that an embedder is loaded from.
 ///
-/// [`ModelStore::locate`] gives them for a pinned model; any other model is named by filling them in.
+/// [`ModelStore::locate`] gives them for a model of a store, [`ModelFiles::in_directory`] for one that lies elsewhere;
+/// any other is named by filling them in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelFiles {
     /// The model's name; its digest is added to make the [`ModelId`](memory_core::ModelId).
@@ -39,6 +43,83 @@ pub struct ModelFiles {
     pub tokenizer_sha256: Option<String>,
     /// Tokens that the model reads at once, the two that enclose a text included.
     pub max_tokens: usize,
+    /// How the vectors of tokens become that of a text.
+    pub pooling: Pooling,
+    /// What is put before texts.
+    pub prompts: Prompts,
+    /// Whether texts are lower-cased before the tokenizer sees them.
+    pub lower_case: bool,
+}
+
+impl ModelFiles {
+    /// The files of the encoder in `directory`, which is called `name`, run by the library at `runtime`.
+    ///
+    /// The graph is one that [`prepare`](crate::prepare) wrote, or, in 32 bits, one that came with the model.
+    ///
+    /// # Errors
+    /// [`ModelError::Missing`] for a file that is not there or not whole, [`ModelError::NotChecked`] for a quantized
+    /// graph that did not pass the gate on a processor like this one, [`ModelError::Config`] for a configuration that
+    /// cannot be run.
+    pub fn in_directory(
+        directory: &Path,
+        name: &str,
+        runtime: &Path,
+        precision: Precision,
+    ) -> Result<Self, ModelError> {
+        let described = ModelDirectory::read(directory)?;
+        let record = ConvertedGraphs::read(directory)?;
+        let what = |role: &str| format!("the {role} of {name}");
+        let tokenizer = directory.join("tokenizer.json");
+        if !tokenizer.is_file() {
+            return Err(ModelError::missing(&what("tokenizer"), &tokenizer));
+        }
+        let graphs = ConvertedGraphs::directory(directory);
+        let graph = match (&record, precision) {
+            (Some(record), Precision::Full) => Some(&record.full),
+            (Some(record), Precision::Int8) => Some(checked(name, record)?),
+            (None, _) => None,
+        };
+        let model = match graph {
+            Some(graph) => whole(&what("graph"), graphs.join(&graph.file), graph.size)?,
+            None => {
+                let shipped = [graphs.join("model.onnx"), directory.join("model.onnx")];
+                let found = shipped.iter().find(|path| precision == Precision::Full && path.is_file());
+                let not_converted = || ModelError::not_converted(name, &ConvertedGraphs::path(directory));
+                found.cloned().ok_or_else(not_converted)?
+            }
+        };
+        Ok(Self {
+            name: format!("{name}/{}", precision.name()),
+            runtime: runtime.to_path_buf(),
+            model,
+            model_sha256: graph.map(|graph| graph.sha256.clone()),
+            tokenizer,
+            tokenizer_sha256: record.as_ref().map(|record| record.tokenizer_sha256.clone()),
+            max_tokens: described.max_tokens,
+            pooling: described.pooling,
+            prompts: described.prompts,
+            lower_case: described.lower_case,
+        })
+    }
+}
+
+/// The quantized graph of a record, if it passed the gate with the instructions of this processor.
+fn checked<'a>(name: &str, record: &'a ConvertedGraphs) -> Result<&'a ConvertedGraph, ModelError> {
+    let not_checked = |why: &str| ModelError::NotChecked { model: name.to_owned(), why: why.to_owned() };
+    let graph = record.int8.as_ref().ok_or_else(|| not_checked("did not pass its check"))?;
+    match &graph.gate {
+        Some(gate) if gate.is_of_this_processor() => Ok(graph),
+        Some(_) => Err(not_checked("was checked on another kind of processor")),
+        None => Err(not_checked("was never checked")),
+    }
+}
+
+/// `path`, if there is a file of that size. A library cut short would end the process as soon as it is touched.
+fn whole(what: &str, path: PathBuf, size: u64) -> Result<PathBuf, ModelError> {
+    match fs::metadata(&path) {
+        Ok(found) if found.is_file() && found.len() == size => Ok(path),
+        _ => Err(ModelError::missing(what, &path)),
+    }
 }
 
 impl ModelStore {
@@ -76,29 +157,36 @@ impl ModelStore {
         file.path.split('/').fold(self.root.clone(), |path, part| path.join(part))
     }
 
-    /// The files of `model`, if each is there in its full size.
-    ///
-    /// A library cut short would end the process as soon as it is touched, hence the look at sizes.
+    /// The ONNX Runtime of this store.
     ///
     /// # Errors
-    /// [`ModelError::Missing`] for the first file that is not there or not whole.
+    /// [`ModelError::Missing`] if it is not there in its full size.
+    pub fn runtime(&self) -> Result<PathBuf, ModelError> {
+        whole("ONNX Runtime", self.path_of(&ONNX_RUNTIME_LIBRARY), ONNX_RUNTIME_LIBRARY.size)
+    }
+
+    /// The directory of the model called `name`.
+    #[must_use]
+    pub fn directory_of(&self, name: &str) -> PathBuf {
+        name.split('/')
+            .filter(|part| !matches!(*part, "" | "." | ".."))
+            .fold(self.root.clone(), |path, part| path.join(part))
+    }
+
+    /// The files of `model`, run in 8 bits.
+    ///
+    /// # Errors
+    /// As [`ModelFiles::in_directory`].
     pub fn locate(&self, model: &PinnedModel) -> Result<ModelFiles, ModelError> {
-        let find = |role: &str, file: &PinnedFile| {
-            let path = self.path_of(file);
-            match fs::metadata(&path) {
-                Ok(found) if found.is_file() && found.len() == file.size => Ok(path),
-                _ => Err(ModelError::missing(&format!("the {role} of {}", model.name), &path)),
-            }
-        };
-        Ok(ModelFiles {
-            name: model.name.to_owned(),
-            runtime: find("runtime", model.runtime)?,
-            model: find("graph", model.model)?,
-            model_sha256: Some(model.model.sha256.to_owned()),
-            tokenizer: find("tokenizer", model.tokenizer)?,
-            tokenizer_sha256: Some(model.tokenizer.sha256.to_owned()),
-            max_tokens: model.max_tokens,
-        })
+        self.locate_with(model.name, Precision::Int8)
+    }
+
+    /// The files of the encoder called `name`.
+    ///
+    /// # Errors
+    /// As [`ModelFiles::in_directory`].
+    pub fn locate_with(&self, name: &str, precision: Precision) -> Result<ModelFiles, ModelError> {
+        ModelFiles::in_directory(&self.directory_of(name), name, &self.runtime()?, precision)
     }
 
     /// Whether `file` is there with the pinned content; reads all of it.
@@ -130,7 +218,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let error = ModelStore::at(directory.path()).locate(&ALL_MINILM_L6_V2).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("runtime of all-MiniLM-L6-v2/int8"), "{text}");
+        assert!(text.contains("ONNX Runtime is missing"), "{text}");
         assert!(text.contains("memory model fetch"), "{text}");
         assert!(error.source().is_none());
         let EmbedError::Unavailable { what, how } = EmbedError::from(error) else { panic!("another error") };
@@ -142,7 +230,7 @@ mod tests {
     fn a_file_cut_short_is_missing() {
         let directory = tempfile::tempdir().unwrap();
         let store = ModelStore::at(directory.path());
-        let library = store.path_of(ALL_MINILM_L6_V2.runtime);
+        let library = store.path_of(&ONNX_RUNTIME_LIBRARY);
         fs::create_dir_all(library.parent().unwrap()).unwrap();
         fs::write(&library, b"\x7fELF").unwrap();
         let Err(ModelError::Missing { path, .. }) = store.locate(&ALL_MINILM_L6_V2) else { panic!("it was located") };

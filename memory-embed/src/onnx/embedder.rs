@@ -2,18 +2,18 @@
 
 use std::{fs, path::Path, sync::Arc, thread};
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
+use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenEmbedder, TokenEmbedding, TokenVectors};
 
 use super::{
     runtime,
-    session::SentenceSession,
+    session::{Chunk, ChunkVectors, SentenceSession},
     splitter::Splitter,
     workers::{Parts, Urgency, Workers},
 };
 use crate::{ModelError, ModelFiles, checksum::sha256_hex, unit::unit_sum};
 
 /// Digits of the graph's digest in the model's name.
-const SHORT_DIGEST: usize = 12;
+pub(super) const SHORT_DIGEST: usize = 12;
 
 /// How to run a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,9 +109,10 @@ impl OnnxOptions {
 
 /// Embeds texts with a sentence-embedding model in ONNX format, on threads of its own.
 ///
-/// Vectors are the means of the model's token vectors, scaled to unit length. A text longer than the model's input is
-/// cut into overlapping chunks at the ends of sentences and has a vector for each; a query then has the direction of
-/// the sum of its chunks' vectors. Documents and queries are encoded alike.
+/// Vectors are pooled from the model's token vectors as its own configuration says and scaled to unit length. A text
+/// longer than the model's input is cut into overlapping chunks at the ends of sentences and has a vector for each; a
+/// query then has the direction of the sum of its chunks' vectors. Documents and queries have the model's prompts before
+/// them. The vectors of a text are the same bits whatever runs beside it.
 ///
 /// Works under any async runtime or none. Queries go before documents. Dropping it waits for the batches under way;
 /// so let it be dropped before the process ends.
@@ -120,7 +121,7 @@ pub struct OnnxEmbedder {
     model: ModelId,
     dimensions: usize,
     splitter: Arc<Splitter>,
-    workers: Workers<Vec<u32>, Vec<f32>>,
+    workers: Workers<Chunk, ChunkVectors>,
 }
 
 impl OnnxEmbedder {
@@ -130,26 +131,13 @@ impl OnnxEmbedder {
     /// [`ModelError`], when a file is missing, damaged or of a kind that cannot be used, or an option is.
     pub fn load(files: &ModelFiles, options: &OnnxOptions) -> Result<Self, ModelError> {
         options.check(files.max_tokens)?;
-        let environment = runtime::environment(&files.runtime)?;
-        let json = read("the tokenizer", &files.tokenizer, files.tokenizer_sha256.as_deref())?;
-        let splitter = Splitter::new(&json.bytes, files.max_tokens, options.overlap_tokens)
-            .map_err(|source| ModelError::Tokenizer { path: files.tokenizer.clone(), source })?;
-        let (threads, pad) = (options.threads_per_worker, splitter.pad());
-        let open = {
-            let path = files.model.clone();
-            move |graph: &[u8]| {
-                SentenceSession::open(&environment, graph, threads, pad)
-                    .map_err(|source| ModelError::Graph { path: path.clone(), source })
-            }
-        };
-        let graph = read("the model", &files.model, files.model_sha256.as_deref())?;
-        let first = open(&graph.bytes)?;
-        let digest = graph.sha256.get(..SHORT_DIGEST).unwrap_or(&graph.sha256);
+        let Loaded { splitter, session, sha256, open } = Loaded::open(files, options)?;
+        let digest = sha256.get(..SHORT_DIGEST).unwrap_or(&sha256);
         let model = ModelId::new(&format!("{}@{digest}", files.name));
-        let dimensions = first.dimensions();
+        let dimensions = session.dimensions();
 
         // Read again rather than kept, and checked again, as the file may have been replaced.
-        let (path, sha256) = (files.model.clone(), graph.sha256);
+        let path = files.model.clone();
         let start = move || {
             let graph = read("the model", &path, Some(&sha256))?;
             Ok(Box::new(open(&graph.bytes)?) as Box<_>)
@@ -161,19 +149,35 @@ impl OnnxEmbedder {
             batch_tokens: options.batch_tokens,
             queue: options.queue,
         };
-        let workers = Workers::start(parts, Box::new(first))?;
+        let workers = Workers::start(parts, Box::new(session))?;
         Ok(Self { model, dimensions, splitter: Arc::new(splitter), workers })
     }
 
-    /// One vector for each chunk of each text.
-    async fn embed(&self, texts: &[&str], urgency: Urgency) -> Result<Vec<Vec<Vec<f32>>>, EmbedError> {
+    /// The vectors of each chunk of each text.
+    async fn embed(
+        &self,
+        texts: &[&str],
+        urgency: Urgency,
+        with_tokens: bool,
+    ) -> Result<Vec<Vec<ChunkVectors>>, EmbedError> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
         let splitter = Arc::clone(&self.splitter);
-        let split = move || texts.iter().map(|text| splitter.split(text)).collect();
+        let split = move || texts.iter().map(|text| splitter.split(text, urgency, with_tokens)).collect();
         self.workers.run(split, urgency).await.map_err(|error| error.of_embedding(&self.model))
+    }
+
+    /// The chunks of a question, and the direction of the sum of their vectors.
+    async fn question(&self, text: &str, with_tokens: bool) -> Result<(Vec<f32>, Vec<ChunkVectors>), EmbedError> {
+        let chunks = self.embed(&[text], Urgency::Question, with_tokens).await?.pop().unwrap_or_default();
+        let wholes = chunks.iter().map(|chunk| chunk.whole.as_slice());
+        let whole = unit_sum(wholes, self.dimensions).ok_or_else(|| EmbedError::BadOutput {
+            model: self.model.clone(),
+            what: format!("{} vectors that cancel each other out", chunks.len()),
+        })?;
+        Ok((whole, chunks))
     }
 }
 
@@ -187,27 +191,90 @@ impl Embedder for OnnxEmbedder {
     }
 
     fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
-        Box::pin(self.embed(texts, Urgency::Indexing))
+        Box::pin(async move {
+            let found = self.embed(texts, Urgency::Indexing, false).await?;
+            Ok(found.into_iter().map(|chunks| chunks.into_iter().map(|chunk| chunk.whole).collect()).collect())
+        })
     }
 
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        Box::pin(async move { Ok(self.question(text, false).await?.0) })
+    }
+
+    fn with_tokens(&self) -> Option<&dyn TokenEmbedder> {
+        Some(self)
+    }
+}
+
+impl TokenEmbedder for OnnxEmbedder {
+    fn token_dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn embed_documents_with_tokens<'a>(
+        &'a self,
+        texts: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Vec<TokenEmbedding>>, EmbedError>> {
+        let embedding = |ChunkVectors { whole, tokens }| TokenEmbedding { whole, tokens };
         Box::pin(async move {
-            let chunks = self.embed(&[text], Urgency::Question).await?.concat();
-            unit_sum(chunks.iter().map(Vec::as_slice), self.dimensions).ok_or_else(|| EmbedError::BadOutput {
-                model: self.model.clone(),
-                what: format!("{} vectors that cancel each other out", chunks.len()),
-            })
+            let found = self.embed(texts, Urgency::Indexing, true).await?;
+            Ok(found.into_iter().map(|chunks| chunks.into_iter().map(embedding).collect()).collect())
+        })
+    }
+
+    fn embed_query_with_tokens<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<TokenEmbedding, EmbedError>> {
+        Box::pin(async move {
+            let (whole, chunks) = self.question(text, true).await?;
+            let mut tokens = TokenVectors::default();
+            for chunk in &chunks {
+                tokens.append(&chunk.tokens).ok_or_else(|| EmbedError::BadOutput {
+                    model: self.model.clone(),
+                    what: "token vectors of different dimensions".to_owned(),
+                })?;
+            }
+            Ok(TokenEmbedding { whole, tokens })
         })
     }
 }
 
-struct Checked {
-    bytes: Vec<u8>,
+/// A model in memory.
+pub(super) struct Loaded {
+    pub(super) splitter: Splitter,
+    pub(super) session: SentenceSession,
     sha256: String,
+    /// Opens another session on the same graph.
+    open: Box<Open>,
+}
+
+/// From a graph to a session on it.
+type Open = dyn Fn(&[u8]) -> Result<SentenceSession, ModelError> + Send + Sync;
+
+impl Loaded {
+    pub(super) fn open(files: &ModelFiles, options: &OnnxOptions) -> Result<Self, ModelError> {
+        let environment = runtime::environment(&files.runtime)?;
+        let json = read("the tokenizer", &files.tokenizer, files.tokenizer_sha256.as_deref())?;
+        let splitter = Splitter::new(&json.bytes, files.max_tokens, options.overlap_tokens)
+            .and_then(|splitter| splitter.lower_case(files.lower_case).prompts(&files.prompts))
+            .map_err(|source| ModelError::Tokenizer { path: files.tokenizer.clone(), source })?;
+        let (threads, pad, pooling, path) =
+            (options.threads_per_worker, splitter.pad(), files.pooling, files.model.clone());
+        let open = move |graph: &[u8]| {
+            SentenceSession::open(&environment, graph, threads, pad, pooling)
+                .map_err(|source| ModelError::Graph { path: path.clone(), source })
+        };
+        let graph = read("the model", &files.model, files.model_sha256.as_deref())?;
+        let session = open(&graph.bytes)?;
+        Ok(Self { splitter, session, sha256: graph.sha256, open: Box::new(open) })
+    }
+}
+
+pub(super) struct Checked {
+    pub(super) bytes: Vec<u8>,
+    pub(super) sha256: String,
 }
 
 /// Reads a file whose digest must be `expected`.
-fn read(what: &str, path: &Path, expected: Option<&str>) -> Result<Checked, ModelError> {
+pub(super) fn read(what: &str, path: &Path, expected: Option<&str>) -> Result<Checked, ModelError> {
     let bytes = fs::read(path).map_err(|source| ModelError::reading(what, path, source))?;
     let sha256 = sha256_hex(&bytes);
     match expected {

@@ -1,14 +1,18 @@
 //! From the vectors of tokens to the vector of a text.
 
-use crate::unit::unit_sum;
+use memory_core::TokenVectors;
 
-/// Averages the first `lengths[row]` token vectors of each row and scales the averages to unit length.
+use super::session::Chunk;
+use crate::{Pooling, unit::unit_sum};
+
+/// Pools the first `lengths[row]` token vectors of each row and scales the result to unit length.
 ///
-/// `hidden` is `[lengths.len(), width, dimensions]`, row-major. The mean over all tokens, the enclosing two included,
-/// is how sentence-transformers models are trained to be read (Reimers and Gurevych, 2019, section 3).
+/// `hidden` is `[lengths.len(), width, dimensions]`, row-major. How to pool is what a sentence-transformers model was
+/// trained with (Reimers and Gurevych, 2019, section 3).
 ///
-/// `None` if the shape does not fit, or an average has no direction or is not finite.
-pub(super) fn mean_unit_vectors(
+/// `None` if the shape does not fit, or a vector has no direction or is not finite.
+pub(super) fn pooled_unit_vectors(
+    pooling: Pooling,
     hidden: &[f32],
     lengths: &[usize],
     width: usize,
@@ -18,11 +22,38 @@ pub(super) fn mean_unit_vectors(
     if row.checked_mul(lengths.len()) != Some(hidden.len()) || lengths.iter().any(|length| *length > width) {
         return None;
     }
-    hidden
-        .chunks_exact(row)
-        .zip(lengths)
-        .map(|(tokens, length)| unit_sum(tokens.chunks_exact(dimensions).take(*length), dimensions))
-        .collect()
+    let pool = |(tokens, length): (&[f32], &usize)| {
+        let tokens = tokens.chunks_exact(dimensions).take(*length);
+        match pooling {
+            Pooling::Mean => unit_sum(tokens, dimensions),
+            Pooling::Cls => unit_sum(tokens.take(1), dimensions),
+            Pooling::Max => unit_sum([largest(tokens)?.as_slice()], dimensions),
+        }
+    };
+    hidden.chunks_exact(row).zip(lengths).map(pool).collect()
+}
+
+/// The vectors of the chunk's own tokens, each scaled to unit length.
+///
+/// `row` is `[width, dimensions]`, row-major: what the model gave for the chunk. `None` if it is shorter than the chunk,
+/// or a vector has no direction or is not finite.
+pub(super) fn token_unit_vectors(row: &[f32], chunk: &Chunk, dimensions: usize) -> Option<TokenVectors> {
+    let ids = chunk.ids.get(chunk.own.clone())?;
+    let own = row.get(chunk.own.start.checked_mul(dimensions)?..chunk.own.end.checked_mul(dimensions)?)?;
+    let mut components = Vec::with_capacity(own.len());
+    for token in own.chunks_exact(dimensions) {
+        components.extend(unit_sum([token], dimensions)?);
+    }
+    TokenVectors::new(ids.to_vec(), dimensions, components)
+}
+
+/// The largest value of each component.
+fn largest<'a>(mut vectors: impl Iterator<Item = &'a [f32]>) -> Option<Vec<f32>> {
+    let mut largest = vectors.next()?.to_vec();
+    for vector in vectors {
+        largest.iter_mut().zip(vector).for_each(|(largest, component)| *largest = largest.max(*component));
+    }
+    Some(largest)
 }
 
 #[cfg(test)]
@@ -32,14 +63,35 @@ mod tests {
     #[test]
     fn padding_does_not_count() {
         let hidden = [3.0, 0.0, 0.0, 4.0, 99.0, 99.0, 0.0, 2.0, 99.0, 99.0, 99.0, 99.0];
-        let vectors = mean_unit_vectors(&hidden, &[2, 1], 3, 2).unwrap();
+        let vectors = pooled_unit_vectors(Pooling::Mean, &hidden, &[2, 1], 3, 2).unwrap();
         assert_eq!(vectors, [[0.6, 0.8], [0.0, 1.0]]);
     }
 
     #[test]
+    fn the_first_token_or_the_largest_components_may_count() {
+        let hidden = [3.0, -4.0, -8.0, 6.0, 99.0, 99.0];
+        assert_eq!(pooled_unit_vectors(Pooling::Cls, &hidden, &[2], 3, 2).unwrap(), [[0.6, -0.8]]);
+        let largest = pooled_unit_vectors(Pooling::Max, &[3.0, -4.0, -8.0, 4.0, 99.0, 99.0], &[2], 3, 2).unwrap();
+        assert_eq!(largest, [[0.6, 0.8]]);
+        assert_eq!(pooled_unit_vectors(Pooling::Max, &hidden, &[0], 3, 2), None);
+    }
+
+    #[test]
+    fn tokens_are_those_of_the_chunk_itself() {
+        let row = [9.0, 9.0, 3.0, 4.0, 0.0, 2.0, 9.0, 9.0, 8.0, 8.0];
+        let chunk = Chunk { ids: vec![101, 7, 8, 102], own: 1..3, with_tokens: true };
+        let tokens = token_unit_vectors(&row, &chunk, 2).unwrap();
+        assert_eq!(tokens, TokenVectors::new(vec![7, 8], 2, vec![0.6, 0.8, 0.0, 1.0]).unwrap());
+        let empty = Chunk { ids: vec![101, 102], own: 1..1, with_tokens: true };
+        assert!(token_unit_vectors(&row, &empty, 2).unwrap().is_empty());
+        assert_eq!(token_unit_vectors(&row[..4], &chunk, 2), None, "fewer tokens than the chunk has");
+        assert_eq!(token_unit_vectors(&[0.0; 10], &chunk, 2), None, "no direction");
+    }
+
+    #[test]
     fn a_shape_that_does_not_fit_is_refused() {
-        assert_eq!(mean_unit_vectors(&[1.0; 5], &[1], 3, 2), None);
-        assert_eq!(mean_unit_vectors(&[1.0; 6], &[4], 3, 2), None);
-        assert_eq!(mean_unit_vectors(&[], &[0], 0, 2), None);
+        assert_eq!(pooled_unit_vectors(Pooling::Mean, &[1.0; 5], &[1], 3, 2), None);
+        assert_eq!(pooled_unit_vectors(Pooling::Mean, &[1.0; 6], &[4], 3, 2), None);
+        assert_eq!(pooled_unit_vectors(Pooling::Mean, &[], &[0], 0, 2), None);
     }
 }

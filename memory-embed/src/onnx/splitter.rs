@@ -5,7 +5,8 @@ use std::ops::Range;
 use memory_core::BoxError;
 use tokenizers::Tokenizer;
 
-use crate::chunk::plan_chunks;
+use super::{session::Chunk, workers::Urgency};
+use crate::{Prompts, chunk::plan_chunks};
 
 /// Bytes after which a text is tokenized in another step: an encoding takes a hundred times the memory of its text.
 const STEP: usize = 64 << 10;
@@ -23,6 +24,11 @@ pub(super) struct Splitter {
     /// Tokens between `begin` and `end`, at most.
     limit: usize,
     overlap: usize,
+    lower_case: bool,
+    /// The tokens before each chunk of a question.
+    query: Vec<u32>,
+    /// The tokens before each chunk of a document.
+    document: Vec<u32>,
 }
 
 impl Splitter {
@@ -38,7 +44,36 @@ impl Splitter {
         let &[begin, end] = frame.get_ids() else {
             return Err(format!("it encloses a text in {} tokens, not in 2", frame.len()).into());
         };
-        Ok(Self { tokenizer, begin, end, pad, limit: max_tokens.saturating_sub(2), overlap })
+        Ok(Self {
+            tokenizer,
+            begin,
+            end,
+            pad,
+            limit: max_tokens.saturating_sub(2),
+            overlap,
+            lower_case: false,
+            query: Vec::new(),
+            document: Vec::new(),
+        })
+    }
+
+    /// Lower-cases texts first.
+    pub(super) fn lower_case(self, lower_case: bool) -> Self {
+        Self { lower_case, ..self }
+    }
+
+    /// Puts `prompts` before each chunk. Refuses one that leaves less than half of the model's input for the text.
+    pub(super) fn prompts(mut self, prompts: &Prompts) -> Result<Self, BoxError> {
+        let tokens = |prompt: &str| -> Result<Vec<u32>, BoxError> {
+            // The blank at its end belongs to the word behind it.
+            let (tokens, _) = self.tokens(prompt.trim_end())?;
+            if tokens.len() > self.limit / 2 {
+                return Err(format!("the prompt {prompt:?} takes more than half of the model's input").into());
+            }
+            Ok(tokens)
+        };
+        (self.query, self.document) = (tokens(&prompts.query)?, tokens(&prompts.document)?);
+        Ok(self)
     }
 
     /// The token that fills up a row of a batch.
@@ -46,14 +81,28 @@ impl Splitter {
         self.pad
     }
 
-    /// The sequences of `text`, at least one, each with its enclosing tokens and none too long for the model.
-    pub(super) fn split(&self, text: &str) -> Result<Vec<Vec<u32>>, BoxError> {
-        let (ids, bytes) = self.tokens(text)?;
-        let sequence = |chunk: Range<usize>| {
-            let inner = ids.get(chunk).unwrap_or_default().iter().copied();
-            [self.begin].into_iter().chain(inner).chain([self.end]).collect()
+    /// The chunks of `text`, at least one, each with its enclosing tokens and none too long for the model.
+    pub(super) fn split(&self, text: &str, urgency: Urgency, with_tokens: bool) -> Result<Vec<Chunk>, BoxError> {
+        let lower;
+        let text = if self.lower_case {
+            lower = text.to_lowercase();
+            &lower
+        } else {
+            text
         };
-        Ok(plan_chunks(text, &bytes, self.limit, self.overlap).into_iter().map(sequence).collect())
+        let prompt = match urgency {
+            Urgency::Question => &self.query,
+            Urgency::Indexing => &self.document,
+        };
+        let limit = self.limit - prompt.len();
+        let (ids, bytes) = self.tokens(text)?;
+        let chunk = |inner: Range<usize>| {
+            let own = 1 + prompt.len()..1 + prompt.len() + inner.len();
+            let inner = ids.get(inner).unwrap_or_default().iter();
+            let frame = [self.begin].into_iter().chain(prompt.iter().copied());
+            Chunk { ids: frame.chain(inner.copied()).chain([self.end]).collect(), own, with_tokens }
+        };
+        Ok(plan_chunks(text, &bytes, limit, self.overlap.min(limit / 2)).into_iter().map(chunk).collect())
     }
 
     /// The numbers of the text's tokens, without the enclosing ones, and the bytes that each stands for.
@@ -133,36 +182,68 @@ mod tests {
         Splitter::new(TOKENIZER.as_bytes(), max_tokens, overlap).unwrap()
     }
 
+    /// The tokens of the chunks of a document.
+    fn split(splitter: &Splitter, text: &str) -> Vec<Vec<u32>> {
+        let chunks = splitter.split(text, Urgency::Indexing, false).unwrap();
+        for chunk in &chunks {
+            assert_eq!((chunk.own.start, chunk.own.end), (1, chunk.ids.len() - 1));
+        }
+        chunks.into_iter().map(|chunk| chunk.ids).collect()
+    }
+
     #[test]
     fn the_files_own_padding_and_truncation_are_dropped() {
-        assert_eq!(splitter(20, 0).split("a b a b a b a").unwrap(), [[0, 3, 5, 3, 5, 3, 5, 3, 1]]);
+        assert_eq!(split(&splitter(20, 0), "a b a b a b a"), [[0, 3, 5, 3, 5, 3, 5, 3, 1]]);
         assert_eq!(splitter(20, 0).pad(), 7);
     }
 
     #[test]
     fn the_empty_text_is_one_sequence() {
-        assert_eq!(splitter(20, 2).split("").unwrap(), [[0, 1]]);
+        assert_eq!(split(&splitter(20, 2), ""), [[0, 1]]);
     }
 
     #[test]
     fn names_of_special_tokens_are_text() {
-        assert_eq!(splitter(20, 2).split("[SEP]").unwrap(), [[0, 8, 10, 9, 1]]);
+        assert_eq!(split(&splitter(20, 2), "[SEP]"), [[0, 8, 10, 9, 1]]);
     }
 
     #[test]
     fn a_long_text_makes_several_sequences() {
-        assert_eq!(
-            splitter(5, 1).split("a b. b a.").unwrap(),
-            [vec![0, 3, 5, 6, 1], vec![0, 6, 5, 1], vec![0, 5, 3, 6, 1]]
-        );
+        assert_eq!(split(&splitter(5, 1), "a b. b a."), [vec![0, 3, 5, 6, 1], vec![0, 6, 5, 1], vec![0, 5, 3, 6, 1]]);
     }
 
     #[test]
     fn a_word_beyond_the_vocabularys_limit_is_not_lost() {
         let word = "a".repeat(250);
-        let sequences = splitter(64, 0).split(&word).unwrap();
+        let sequences = split(&splitter(64, 0), &word);
         assert_eq!(sequences.iter().map(|sequence| sequence.len() - 2).sum::<usize>(), 250);
         assert!(!sequences.concat().contains(&2));
+    }
+
+    #[test]
+    fn prompts_stand_before_every_chunk_and_take_room() {
+        let prompts = Prompts { query: "a a ".to_owned(), document: "b".to_owned() };
+        let splitter = splitter(6, 0).prompts(&prompts).unwrap();
+        assert_eq!(
+            splitter.split("a b a", Urgency::Question, true).unwrap(),
+            [
+                Chunk { ids: vec![0, 3, 3, 3, 5, 1], own: 3..5, with_tokens: true },
+                Chunk { ids: vec![0, 3, 3, 3, 1], own: 3..4, with_tokens: true },
+            ]
+        );
+        let document = splitter.split("a b a", Urgency::Indexing, false).unwrap();
+        assert_eq!(document, [Chunk { ids: vec![0, 5, 3, 5, 3, 1], own: 2..5, with_tokens: false }]);
+        let long = Prompts { query: "a a a".to_owned(), document: String::new() };
+        let error = super::Splitter::new(TOKENIZER.as_bytes(), 6, 0).unwrap().prompts(&long).unwrap_err();
+        assert!(error.to_string().contains("more than half"), "{error}");
+    }
+
+    #[test]
+    fn a_text_may_be_lower_cased_first() {
+        let json = TOKENIZER.replace(r#""lowercase": true"#, r#""lowercase": false"#);
+        let splitter = |lower| Splitter::new(json.as_bytes(), 20, 0).unwrap().lower_case(lower);
+        assert_eq!(split(&splitter(true), "A B"), [[0, 3, 5, 1]]);
+        assert_eq!(split(&splitter(false), "A B"), [[0, 2, 2, 1]]);
     }
 
     #[test]

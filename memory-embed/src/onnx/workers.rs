@@ -19,13 +19,13 @@ use crate::ModelError;
 const BACKLOG: usize = 4;
 
 /// A model's session, owned by one thread.
-pub(crate) trait Engine<I, O>: Send {
+pub(super) trait Engine<I, O>: Send {
     /// One output for each input, in order.
     fn run(&mut self, inputs: &[I]) -> Result<Vec<O>, WorkError>;
 }
 
 /// What runs as one row of a batch.
-pub(crate) trait Sequence: Send + 'static {
+pub(super) trait Sequence: Send + 'static {
     /// Its length in tokens.
     fn tokens(&self) -> usize;
 }
@@ -37,11 +37,11 @@ impl Sequence for Vec<u32> {
 }
 
 /// See [`Parts::start`].
-pub(crate) type Start<I, O> = dyn Fn() -> Result<Box<dyn Engine<I, O>>, ModelError> + Send + Sync;
+pub(super) type Start<I, O> = dyn Fn() -> Result<Box<dyn Engine<I, O>>, ModelError> + Send + Sync;
 
 /// Why a request has no answer.
 #[derive(Debug)]
-pub(crate) enum WorkError {
+pub(super) enum WorkError {
     /// The model's output is not what it should be.
     BadOutput(String),
     /// The model, its tokenizer or its worker failed.
@@ -50,7 +50,7 @@ pub(crate) enum WorkError {
 
 impl WorkError {
     /// The same as an error of embedding with `model`.
-    pub(crate) fn of_embedding(self, model: &ModelId) -> EmbedError {
+    pub(super) fn of_embedding(self, model: &ModelId) -> EmbedError {
         let model = model.clone();
         match self {
             Self::BadOutput(what) => EmbedError::BadOutput { model, what },
@@ -59,23 +59,32 @@ impl WorkError {
     }
 }
 
+impl From<WorkError> for BoxError {
+    fn from(error: WorkError) -> Self {
+        match error {
+            WorkError::BadOutput(what) => format!("its output is not what it should be: {what}").into(),
+            WorkError::Failed(error) => error,
+        }
+    }
+}
+
 /// What the workers are made of.
-pub(crate) struct Parts<I, O> {
+pub(super) struct Parts<I, O> {
     /// What the threads are called; a number is added.
-    pub(crate) name: &'static str,
+    pub(super) name: &'static str,
     /// Makes the engines of all workers but the first.
-    pub(crate) start: Box<Start<I, O>>,
+    pub(super) start: Box<Start<I, O>>,
     /// Workers, at most.
-    pub(crate) workers: usize,
+    pub(super) workers: usize,
     /// Tokens of a batch, at most, padding included.
-    pub(crate) batch_tokens: usize,
+    pub(super) batch_tokens: usize,
     /// Requests of each kind that are taken in before callers wait.
-    pub(crate) queue: usize,
+    pub(super) queue: usize,
 }
 
 /// Who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Urgency {
+pub(super) enum Urgency {
     /// A person with a question: goes before all else.
     Question,
     /// Documents that are being indexed.
@@ -87,7 +96,7 @@ type Split<I> = dyn FnOnce() -> Result<Vec<Vec<I>>, BoxError> + Send;
 type Reply<O> = oneshot::Sender<Result<Vec<Vec<O>>, WorkError>>;
 
 /// Runs a model on threads of its own; stops them when dropped.
-pub(crate) struct Workers<I: Sequence, O: Send + 'static> {
+pub(super) struct Workers<I: Sequence, O: Send + 'static> {
     shared: Arc<Shared<I, O>>,
     questions: Arc<Semaphore>,
     indexing: Arc<Semaphore>,
@@ -95,7 +104,7 @@ pub(crate) struct Workers<I: Sequence, O: Send + 'static> {
 
 impl<I: Sequence, O: Send + 'static> Workers<I, O> {
     /// Starts the first worker with `engine`; the others start when enough work waits.
-    pub(crate) fn start(parts: Parts<I, O>, engine: Box<dyn Engine<I, O>>) -> Result<Self, ModelError> {
+    pub(super) fn start(parts: Parts<I, O>, engine: Box<dyn Engine<I, O>>) -> Result<Self, ModelError> {
         let admit = || Arc::new(Semaphore::new(parts.queue));
         let workers = Self {
             questions: admit(),
@@ -108,7 +117,7 @@ impl<I: Sequence, O: Send + 'static> Workers<I, O> {
 
     /// The outputs of the inputs that `split` makes, in the same order and grouping. Waits for room in the queue
     /// without blocking the thread.
-    pub(crate) async fn run(
+    pub(super) async fn run(
         &self,
         split: impl FnOnce() -> Result<Vec<Vec<I>>, BoxError> + Send + 'static,
         urgency: Urgency,

@@ -174,7 +174,7 @@ pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// Names the kind of a boxed error, for callers that only have that.
 #[cfg(test)]
-pub(crate) fn remote(error: &EmbedError) -> &RemoteError {
+pub(crate) fn cause_of(error: &EmbedError) -> &RemoteError {
     let (EmbedError::Unreachable { source, .. } | EmbedError::Backend { source, .. }) = error else {
         panic!("{error} has no cause");
     };

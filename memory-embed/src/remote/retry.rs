@@ -116,8 +116,9 @@ mod tests {
                 Ok(3)
             };
             async { answer }
-        });
-        assert_eq!(answer.await.unwrap(), 3);
+        })
+        .await;
+        assert_eq!(answer.unwrap(), 3);
         assert_eq!(start.elapsed().as_secs(), 7);
     }
 
@@ -127,8 +128,9 @@ mod tests {
         let deadline = Deadline::after(Duration::from_secs(5));
         let error = with_retries(&options(), deadline, || async {
             Err::<(), _>(Failure { error: throttled(), retry_after: Some(Duration::from_secs(60)) })
-        });
-        assert!(matches!(error.await, Err(RemoteError::Throttled { attempts: 1, .. })));
+        })
+        .await;
+        assert!(matches!(error, Err(RemoteError::Throttled { attempts: 1, .. })));
         assert_eq!(start.elapsed(), Duration::ZERO);
     }
 
@@ -167,8 +169,9 @@ mod tests {
         let error = with_retries(&options(), Deadline::after(Duration::from_mins(9)), || {
             calls += 1;
             async { Err::<(), Failure>(RemoteError::Refused { detail: String::new() }.into()) }
-        });
-        assert!(matches!(error.await, Err(RemoteError::Refused { .. })));
+        })
+        .await;
+        assert!(matches!(error, Err(RemoteError::Refused { .. })));
         assert_eq!(calls, 1);
     }
 }

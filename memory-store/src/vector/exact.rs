@@ -12,7 +12,7 @@ use memory_core::{
 
 use super::{
     file::{VectorFile, Vectors},
-    kernel::dot,
+    kernel::Kernels,
 };
 use crate::{LogStore, log::Leaves};
 
@@ -137,7 +137,7 @@ impl ExactIndex {
             return Err(VectorError::Dimensions { expected: self.dimensions, found: vector.len() });
         }
         // NaN and infinities show in the length.
-        let length = dot(vector, vector).sqrt();
+        let length = Kernels::detected().dot_f32(vector, vector).sqrt();
         if !length.is_finite() {
             return Err(VectorError::BadVector { node, what: "it has a component that is no finite number" });
         }
@@ -171,12 +171,13 @@ impl ExactIndex {
         if query.len() != self.dimensions {
             return Err(VectorError::Dimensions { expected: self.dimensions, found: query.len() });
         }
-        let length = dot(query, query).sqrt();
+        let kernels = Kernels::detected();
+        let length = kernels.dot_f32(query, query).sqrt();
         if !length.is_normal() {
             let source = "the query is zero or not finite".into();
             return Err(VectorError::Backend { backend: "exact", source });
         }
-        let score = |vector: &[f32]| (dot(query, vector) / length).clamp(-1.0, 1.0);
+        let score = |vector: &[f32]| (kernels.dot_f32(query, vector) / length).clamp(-1.0, 1.0);
         let scores = self.reading(conversation, |held| {
             let vectors = held.vectors.components.chunks_exact(self.dimensions.max(1));
             let scored = held.vectors.slots.iter().zip(vectors);

@@ -1,34 +1,161 @@
-//! The arithmetic of a scan.
+//! The arithmetic of vectors: inner products of int8 codes and of f32 components, by the widest instructions there are.
 
-/// Components summed up apart, so that the compiler keeps them in vector registers.
-const LANES: usize = 16;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+mod quantize;
+#[cfg(test)]
+mod tests;
 
-/// The inner product of two vectors of one length. The order of additions depends on the length alone, so
-/// equal inputs give equal sums.
-pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    let mut sums = [0.0f32; LANES];
-    for (a, b) in a.iter().zip(b) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
-        }
-    }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f32>() + rest
+use std::sync::OnceLock;
+
+pub use quantize::quantize;
+
+/// Rows that are ahead of the one being computed when rows are gathered: as many as one core fetches at a time.
+const AHEAD: usize = 8;
+
+/// Inner products with the instructions of this processor.
+///
+/// All kernels give the same bits. Products of codes are exact: integers of at most 131,071 codes cannot overflow 32
+/// bits. Products of components are added up in one order everywhere: 32 sums side by side, folded by halves.
+///
+/// Codes are those that [`quantize`] gives, −127..=127. −128 has no product that every processor agrees about:
+/// AVX2 multiplies absolute values, and 128 · 128 · 2 does not fit the 16 bits that it adds pairs in.
+///
+/// ```
+/// use memory_store::{Kernels, quantize};
+///
+/// let (mut query, mut row) = (Vec::new(), Vec::new());
+/// let scale = quantize(&[0.6, 0.8], &mut query) * quantize(&[1.0, 0.0], &mut row);
+/// let cosine = Kernels::detected().dot_i8(&query, &row) as f32 * scale;
+/// assert!((cosine - 0.6).abs() < 0.01);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernels(Instructions);
+
+/// What the kernels are made of. Others than `Portable` exist only where the processor was found to have them, which
+/// is what makes calling them sound: [`Kernels::available`] alone makes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Instructions {
+    #[cfg(target_arch = "x86_64")]
+    Avx512Vnni,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    Portable,
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
+/// Calls a kernel by the instructions it is made of.
+macro_rules! dispatch {
+    ($kernels:expr, $function:ident($($argument:expr),*)) => {
+        match $kernels.0 {
+            #[cfg(target_arch = "x86_64")]
+            #[expect(unsafe_code, reason = "calls a function that needs instructions")]
+            // SAFETY: `Kernels::available` made this value having found all of avx512f, avx512bw, avx512vnni, avx512dq and avx2.
+            Instructions::Avx512Vnni => unsafe { avx512::$function($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            #[expect(unsafe_code, reason = "calls a function that needs instructions")]
+            // SAFETY: `Kernels::available` made this value having found avx2.
+            Instructions::Avx2 => unsafe { avx2::$function($($argument),*) },
+            Instructions::Portable => portable::$function($($argument),*),
+        }
+    };
+}
 
-    use super::*;
+impl Kernels {
+    /// The fastest kernels of this processor, looked for once.
+    #[must_use]
+    pub fn detected() -> Self {
+        static DETECTED: OnceLock<Kernels> = OnceLock::new();
+        *DETECTED.get_or_init(|| Self::available().first().copied().unwrap_or(Self(Instructions::Portable)))
+    }
 
-    proptest! {
-        #[test]
-        fn the_sum_is_that_of_the_plain_loop(pairs in prop::collection::vec((-1.0f32..1.0, -1.0f32..1.0), 0..100)) {
-            let (a, b): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
-            let plain: f64 = pairs.iter().map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-            prop_assert!((f64::from(dot(&a, &b)) - plain).abs() < 1e-4);
+    /// All kernels that this processor can run, the fastest first and the portable ones last.
+    #[must_use]
+    pub fn available() -> Vec<Self> {
+        let mut available = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            if has!("avx512f") && has!("avx512bw") && has!("avx512vnni") && has!("avx512dq") && has!("avx2") {
+                available.push(Self(Instructions::Avx512Vnni));
+            }
+            if has!("avx2") {
+                available.push(Self(Instructions::Avx2));
+            }
+        }
+        available.push(Self(Instructions::Portable));
+        available
+    }
+
+    /// What the kernels are made of, in a word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512Vnni => "avx512-vnni",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => "avx2",
+            Instructions::Portable => "portable",
+        }
+    }
+
+    /// The inner product of two vectors of codes; of the longer one the codes beyond the shorter one do not count.
+    #[must_use]
+    pub fn dot_i8(self, a: &[i8], b: &[i8]) -> i32 {
+        let mut product = [0];
+        let codes = a.len().min(b.len());
+        if let (Some(a), Some(b)) = (a.get(..codes), b.get(..codes)) {
+            self.dots_i8(a, b, &mut product);
+        }
+        let [product] = product;
+        product
+    }
+
+    /// The products of a query with the rows of a block, which stand one behind the other, each as long as the query.
+    /// As many as there are rows, and places in `out`.
+    pub fn dots_i8(self, query: &[i8], rows: &[i8], out: &mut [i32]) {
+        if query.is_empty() {
+            return out.fill(0);
+        }
+        dispatch!(self, dots_i8(query, rows, out));
+    }
+
+    /// The products of a query with some rows of a block, whose numbers are `ids`, in their order. Fetches rows into
+    /// the cache ahead of their turn. A row that the block does not have gives `i32::MIN`.
+    pub fn dots_i8_of(self, query: &[i8], rows: &[i8], ids: &[u32], out: &mut [i32]) {
+        if query.is_empty() {
+            return out.fill(0);
+        }
+        dispatch!(self, dots_i8_of(query, rows, ids, out));
+    }
+
+    /// The inner product of two vectors of components; of the longer one those beyond the shorter one do not count.
+    #[must_use]
+    pub fn dot_f32(self, a: &[f32], b: &[f32]) -> f32 {
+        dispatch!(self, dot_f32(a, b))
+    }
+}
+
+/// Row `id` of a block of rows of `dimensions` codes.
+#[inline]
+fn row(rows: &[i8], dimensions: usize, id: u32) -> Option<&[i8]> {
+    let begin = (id as usize).checked_mul(dimensions)?;
+    rows.get(begin..begin.checked_add(dimensions)?)
+}
+
+/// Asks for a row to be brought into the cache.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn prefetch(row: &[i8]) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+    for line in row.chunks(64) {
+        #[expect(unsafe_code, reason = "an intrinsic that takes an address")]
+        // SAFETY: SSE is part of x86-64, and the address is that of a byte of the row; a prefetch reads nothing.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(line.as_ptr());
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::remote::{
-    remote,
+    cause_of,
     stub::{Answer, Seen, Stub},
 };
 
@@ -107,7 +107,7 @@ fn titan_v2_is_asked_for_normalized_vectors_of_the_dimensions() {
 
 fn cohere(seen: &Seen) -> Answer {
     let texts = seen.body["texts"].as_array().unwrap();
-    let vectors: Vec<Value> = texts.iter().map(|text| axis(1024, text.as_str().unwrap().len(), 2.0)).collect();
+    let vectors: Vec<Value> = texts.iter().map(|text| axis(1024, text.as_str().unwrap().len() % 1024, 2.0)).collect();
     Answer::json(&json!({"embeddings": vectors, "id": "x", "response_type": "embeddings_floats", "texts": texts}))
 }
 
@@ -185,7 +185,10 @@ fn missing_credentials_are_an_error_that_says_how_to_give_them() {
     let none = provide_credentials_fn(|| async { Err(CredentialsError::not_loaded("nothing is set")) });
     let embedder = with_credentials(&stub, SharedCredentialsProvider::new(none));
     let error = documents(&embedder, &["Ann"]).unwrap_err();
-    assert!(matches!(remote(&error), RemoteError::Credentials { how, .. } if how.contains("AWS_PROFILE")), "{error:?}");
+    assert!(
+        matches!(cause_of(&error), RemoteError::Credentials { how, .. } if how.contains("AWS_PROFILE")),
+        "{error:?}"
+    );
     assert!(matches!(error, EmbedError::Unreachable { .. }));
     assert!(stub.seen().is_empty(), "nothing was sent");
 }
@@ -207,7 +210,7 @@ fn throttling_without_end_is_an_error_that_counts() {
     let model = TITAN_V2.parse().unwrap();
     let embedder = BedrockEmbedder::new(model, options(&stub).calls(quick().attempts(3))).unwrap();
     let error = documents(&embedder, &["Ann"]).unwrap_err();
-    assert!(matches!(remote(&error), RemoteError::Throttled { attempts: 3, .. }), "{error:?}");
+    assert!(matches!(cause_of(&error), RemoteError::Throttled { attempts: 3, .. }), "{error:?}");
     assert_eq!(stub.seen().len(), 3, "the SDK adds no attempts of its own");
 }
 
@@ -242,7 +245,7 @@ fn refusals_are_told_apart_and_made_once() {
     for (status, code, message, is_right) in cases {
         let stub = Stub::start(move |_, _| refusal(status, code, message));
         let error = documents(&embedder(TITAN_V2, &stub), &["Ann"]).unwrap_err();
-        assert!(is_right(remote(&error)), "{code} {message}: {error:?}");
+        assert!(is_right(cause_of(&error)), "{code} {message}: {error:?}");
         assert_eq!(stub.seen().len(), 1, "{code} {message}");
     }
 }
@@ -271,7 +274,7 @@ fn nobody_there_is_an_error_that_names_the_network() {
         .calls(quick().attempts(2));
     let embedder = BedrockEmbedder::new(TITAN_V2.parse().unwrap(), options).unwrap();
     let error = documents(&embedder, &["Ann"]).unwrap_err();
-    assert!(matches!(remote(&error), RemoteError::NoAnswer { attempts: 2, .. }), "{error:?}");
+    assert!(matches!(cause_of(&error), RemoteError::NoAnswer { attempts: 2, .. }), "{error:?}");
 }
 
 #[test]

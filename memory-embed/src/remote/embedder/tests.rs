@@ -13,7 +13,7 @@ use std::{
 use tokio::sync::Semaphore as Gate;
 
 use super::*;
-use crate::remote::error::remote;
+use crate::remote::cause_of;
 
 /// Gives each text the vector (its length in bytes, 1), once the gate lets a call through.
 #[derive(Debug)]
@@ -192,7 +192,7 @@ fn a_text_that_cannot_be_cut_to_fit_is_an_error() {
     fake.longest = 2;
     let remote = start(&Arc::new(fake), LIMITS, options());
     let error = pollster::block_on(remote.documents(&["word"])).unwrap_err();
-    assert!(matches!(remote(&error), RemoteError::TooLong { .. }), "{error}");
+    assert!(matches!(cause_of(&error), RemoteError::TooLong { .. }), "{error}");
     assert!(matches!(error, EmbedError::Backend { .. }));
 }
 
@@ -217,6 +217,6 @@ fn a_deadline_ends_a_request() {
         start(&Arc::new(fake), LIMITS, options().deadlines(Duration::from_secs(60), Duration::from_millis(20)));
     let error = pollster::block_on(remote.query("a")).unwrap_err();
     assert!(matches!(error, EmbedError::Unreachable { .. }));
-    let RemoteError::Deadline { after } = remote(&error) else { panic!("{error}") };
+    let RemoteError::Deadline { after } = cause_of(&error) else { panic!("{error}") };
     assert_eq!(*after, Duration::from_millis(20));
 }

@@ -21,7 +21,7 @@ fn index_in(dir: &Path) -> ExactIndex {
 
 fn unit() -> impl Strategy<Value = Vec<f32>> {
     prop::collection::vec(-1.0f32..1.0, DIMENSIONS).prop_filter_map("too short to be scaled", |mut vector| {
-        let length = dot(&vector, &vector).sqrt();
+        let length = Kernels::detected().dot_f32(&vector, &vector).sqrt();
         vector.iter_mut().for_each(|component| *component /= length);
         (length > 0.01).then_some(vector)
     })

@@ -1,0 +1,177 @@
+//! Puts an ONNX graph together, node by node.
+
+use std::{collections::HashMap, fmt::Display};
+
+use prost::Message;
+
+use super::proto::{
+    self, Attribute, AttributeType, Dimension, Extent, Model, Node, Opset, Property, Shape, Tensor, TensorType, Type,
+    ValueInfo,
+};
+
+/// The opset whose meaning of the operators is meant.
+const OPSET: i64 = 13;
+
+/// The version of the file's own structure that goes with it.
+const IR_VERSION: i64 = 7;
+
+/// The name of a value in the graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Value(String);
+
+/// An attribute of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Setting<'a> {
+    /// One number.
+    Int(&'static str, i64),
+    /// A list of numbers.
+    Ints(&'static str, &'a [i64]),
+}
+
+/// A graph under construction.
+#[derive(Debug, Default)]
+pub(crate) struct GraphBuilder {
+    graph: proto::Graph,
+    /// Small constants by what they hold.
+    constants: HashMap<String, Value>,
+}
+
+impl GraphBuilder {
+    /// A token input: 64-bit integers, `[batch, sequence]`.
+    pub(crate) fn tokens(&mut self, name: &str) -> Value {
+        let shape = [named("batch"), named("sequence")];
+        self.graph.input.push(value_info(name, proto::INT64, shape.to_vec()));
+        Value(name.to_owned())
+    }
+
+    /// A tensor of weights.
+    pub(super) fn floats(&mut self, name: &str, dims: &[usize], values: &[f32]) -> Value {
+        self.tensor(name, proto::FLOAT, dims, values.iter().flat_map(|value| value.to_le_bytes()).collect())
+    }
+
+    /// A tensor of 8-bit weights.
+    pub(super) fn bytes(&mut self, name: &str, dims: &[usize], values: &[i8]) -> Value {
+        self.tensor(name, proto::INT8, dims, values.iter().flat_map(|value| value.to_le_bytes()).collect())
+    }
+
+    /// A number without dimensions.
+    pub(super) fn number(&mut self, value: f32) -> Value {
+        self.constant(&format!("number_{value:e}"), proto::FLOAT, &[], &value.to_le_bytes())
+    }
+
+    /// A byte without dimensions.
+    pub(super) fn byte(&mut self, value: u8) -> Value {
+        self.constant(&format!("byte_{value}"), proto::UINT8, &[], &[value])
+    }
+
+    /// An integer without dimensions.
+    pub(super) fn integer(&mut self, value: i64) -> Value {
+        self.constant(&format!("integer_{value}"), proto::INT64, &[], &value.to_le_bytes())
+    }
+
+    /// A list of integers.
+    pub(crate) fn integers(&mut self, values: &[i64]) -> Value {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.constant(&format!("integers_{values:?}"), proto::INT64, &[values.len()], &bytes)
+    }
+
+    /// Adds a node with one output.
+    pub(crate) fn op(&mut self, operator: &str, inputs: &[&Value], settings: &[Setting<'_>]) -> Value {
+        let output = format!("{operator}_{}", self.graph.node.len());
+        self.node(operator, inputs, settings, output)
+    }
+
+    /// Makes `value` the graph's output under `name`: 32-bit floats, `[batch, sequence, dimensions]`.
+    pub(super) fn output(&mut self, name: &str, value: &Value, dimensions: usize) {
+        self.node("Identity", &[value], &[], name.to_owned());
+        let shape = vec![named("batch"), named("sequence"), Extent::Value(int(dimensions))];
+        self.graph.output.push(value_info(name, proto::FLOAT, shape));
+    }
+
+    /// Makes `value` the graph's output under `name`: 32-bit floats, `[batch, classes]`.
+    #[cfg(test)]
+    pub(crate) fn scores(&mut self, name: &str, value: &Value, classes: usize) {
+        self.node("Identity", &[value], &[], name.to_owned());
+        self.graph.output.push(value_info(name, proto::FLOAT, vec![named("batch"), Extent::Value(int(classes))]));
+    }
+
+    /// The bytes of the file. The same graph gives the same bytes.
+    pub(crate) fn finish(mut self, name: &str, properties: &[(&str, &dyn Display)]) -> Vec<u8> {
+        self.graph.name = Some(name.to_owned());
+        let property = |(key, value): &(&str, &dyn Display)| Property {
+            key: Some((*key).to_owned()),
+            value: Some(value.to_string()),
+        };
+        let model = Model {
+            ir_version: Some(IR_VERSION),
+            producer_name: Some("memory-embed".to_owned()),
+            graph: Some(self.graph),
+            opset_import: vec![Opset { domain: Some(String::new()), version: Some(OPSET) }],
+            metadata_props: properties.iter().map(property).collect(),
+        };
+        model.encode_to_vec()
+    }
+
+    fn node(&mut self, operator: &str, inputs: &[&Value], settings: &[Setting<'_>], output: String) -> Value {
+        self.graph.node.push(Node {
+            input: inputs.iter().map(|input| input.0.clone()).collect(),
+            output: vec![output.clone()],
+            name: Some(format!("node_{}", self.graph.node.len())),
+            op_type: Some(operator.to_owned()),
+            attribute: settings.iter().map(attribute).collect(),
+        });
+        Value(output)
+    }
+
+    /// One tensor for all uses of a constant.
+    fn constant(&mut self, name: &str, data_type: i32, dims: &[usize], bytes: &[u8]) -> Value {
+        if let Some(value) = self.constants.get(name) {
+            return value.clone();
+        }
+        let value = self.tensor(name, data_type, dims, bytes.to_vec());
+        self.constants.insert(name.to_owned(), value.clone());
+        value
+    }
+
+    fn tensor(&mut self, name: &str, data_type: i32, dims: &[usize], bytes: Vec<u8>) -> Value {
+        self.graph.initializer.push(Tensor {
+            dims: dims.iter().map(|dim| int(*dim)).collect(),
+            data_type: Some(data_type),
+            name: Some(name.to_owned()),
+            raw_data: Some(bytes),
+        });
+        Value(name.to_owned())
+    }
+}
+
+/// A dimension; none is beyond the range, as what has it is in memory.
+pub(super) fn int(value: usize) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn named(name: &str) -> Extent {
+    Extent::Param(name.to_owned())
+}
+
+fn attribute(setting: &Setting<'_>) -> Attribute {
+    match *setting {
+        Setting::Int(name, value) => Attribute {
+            name: Some(name.to_owned()),
+            i: Some(value),
+            ints: Vec::new(),
+            r#type: Some(AttributeType::Int as i32),
+        },
+        Setting::Ints(name, values) => Attribute {
+            name: Some(name.to_owned()),
+            i: None,
+            ints: values.to_vec(),
+            r#type: Some(AttributeType::Ints as i32),
+        },
+    }
+}
+
+fn value_info(name: &str, elem_type: i32, shape: Vec<Extent>) -> ValueInfo {
+    let dim = shape.into_iter().map(|extent| Dimension { value: Some(extent) }).collect();
+    let tensor_type = Some(TensorType { elem_type: Some(elem_type), shape: Some(Shape { dim }) });
+    ValueInfo { name: Some(name.to_owned()), r#type: Some(Type { tensor_type }) }
+}

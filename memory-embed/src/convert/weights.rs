@@ -1,0 +1,104 @@
+//! The tensors of a safetensors file as 32-bit floats.
+
+use std::path::{Path, PathBuf};
+
+use half::{bf16, f16};
+use safetensors::{Dtype, SafeTensors};
+
+use super::ConvertError;
+
+/// The end of a name that every encoder has; what stands before it is the prefix of all names.
+const ANCHOR: &str = "embeddings.word_embeddings.weight";
+
+/// The weights of an encoder.
+#[derive(Debug)]
+pub(super) struct Weights<'a> {
+    path: PathBuf,
+    tensors: SafeTensors<'a>,
+    prefix: String,
+}
+
+impl<'a> Weights<'a> {
+    /// Reads the `bytes` of the file at `path`.
+    pub(super) fn read(path: &Path, bytes: &'a [u8]) -> Result<Self, ConvertError> {
+        let tensors = SafeTensors::deserialize(bytes)
+            .map_err(|error| ConvertError::Weights { path: path.to_path_buf(), source: error.into() })?;
+        let prefix = tensors
+            .names()
+            .into_iter()
+            .filter_map(|name| name.strip_suffix(ANCHOR))
+            .min_by_key(|prefix| prefix.len())
+            .map(str::to_owned)
+            .ok_or_else(|| missing(path, ANCHOR))?;
+        Ok(Self { path: path.to_path_buf(), tensors, prefix })
+    }
+
+    /// The tensor of that name, which must have these dimensions and finite values; row-major.
+    pub(super) fn tensor(&self, name: &str, dims: &[usize]) -> Result<Vec<f32>, ConvertError> {
+        let full = format!("{}{name}", self.prefix);
+        let wrong = |what: String| ConvertError::Tensor { path: self.path.clone(), name: full.clone(), what };
+        let view = self.tensors.tensor(&full).map_err(|_| missing(&self.path, &full))?;
+        if view.shape() != dims {
+            return Err(wrong(format!("has shape {:?}, and the configuration asks for {dims:?}", view.shape())));
+        }
+        let values = floats(view.dtype(), view.data())
+            .ok_or_else(|| wrong(format!("holds {:?}, not floats of 32 or 16 bits", view.dtype())))?;
+        if values.iter().any(|value| !value.is_finite()) {
+            return Err(wrong("holds values that are not finite".to_owned()));
+        }
+        Ok(values)
+    }
+}
+
+/// Little-endian floats; `None` for a type that is none.
+pub(crate) fn floats(dtype: Dtype, data: &[u8]) -> Option<Vec<f32>> {
+    let pairs = || data.as_chunks::<2>().0.iter().copied();
+    Some(match dtype {
+        Dtype::F32 => data.as_chunks::<4>().0.iter().copied().map(f32::from_le_bytes).collect(),
+        Dtype::F16 => pairs().map(|pair| f16::from_le_bytes(pair).to_f32()).collect(),
+        Dtype::BF16 => pairs().map(|pair| bf16::from_le_bytes(pair).to_f32()).collect(),
+        _ => return None,
+    })
+}
+
+fn missing(path: &Path, name: &str) -> ConvertError {
+    ConvertError::Tensor { path: path.to_path_buf(), name: name.to_owned(), what: "is missing".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use safetensors::tensor::TensorView;
+
+    use super::*;
+
+    fn file(name: &str, dtype: Dtype, data: &[u8], shape: &[usize]) -> Vec<u8> {
+        let view = TensorView::new(dtype, shape.to_vec(), data).unwrap();
+        safetensors::serialize([(name.to_owned(), view)], None).unwrap()
+    }
+
+    fn what(error: ConvertError) -> String {
+        let ConvertError::Tensor { what, .. } = error else { panic!("{error}") };
+        what
+    }
+
+    #[test]
+    fn sixteen_bits_are_widened_and_a_prefix_is_found() {
+        let data: Vec<u8> = [1.5_f32, -2.0].iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()).collect();
+        let bytes = file(&format!("bert.{ANCHOR}"), Dtype::BF16, &data, &[1, 2]);
+        let weights = Weights::read(Path::new("w"), &bytes).unwrap();
+        assert_eq!(weights.tensor(ANCHOR, &[1, 2]).unwrap(), [1.5, -2.0]);
+    }
+
+    #[test]
+    fn what_is_not_as_configured_is_refused_by_name() {
+        let bytes = file(ANCHOR, Dtype::F32, &f32::NAN.to_le_bytes(), &[1, 1]);
+        let weights = Weights::read(Path::new("w"), &bytes).unwrap();
+        assert!(what(weights.tensor(ANCHOR, &[1, 1]).unwrap_err()).contains("not finite"));
+        assert!(what(weights.tensor(ANCHOR, &[2, 1]).unwrap_err()).contains("shape"));
+        assert!(what(weights.tensor("pooler", &[1]).unwrap_err()).contains("missing"));
+        let bytes = file(ANCHOR, Dtype::I32, &[0; 4], &[1, 1]);
+        let weights = Weights::read(Path::new("w"), &bytes).unwrap();
+        assert!(what(weights.tensor(ANCHOR, &[1, 1]).unwrap_err()).contains("I32"));
+        assert!(matches!(Weights::read(Path::new("w"), b"{}"), Err(ConvertError::Weights { .. })));
+    }
+}

@@ -1,0 +1,233 @@
+//! What a model's own configuration files say about it.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use memory_core::BoxError;
+use serde::{Deserialize, de::DeserializeOwned};
+
+use super::{Backend, ModelError};
+
+/// Tokens that a model reads at once when none of its files says how many: what BERT was trained with.
+const USUAL_MAX_TOKENS: usize = 512;
+
+/// How the vectors of a text's tokens become the vector of the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Pooling {
+    /// Their mean, the enclosing tokens included.
+    #[default]
+    Mean,
+    /// That of the first token.
+    Cls,
+    /// In each component the largest.
+    Max,
+}
+
+/// What a model wants before a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Prompts {
+    /// Before a question.
+    pub query: String,
+    /// Before a document.
+    pub document: String,
+}
+
+/// A directory in the layout of sentence-transformers (Reimers and Gurevych, 2019) and what its files say.
+///
+/// A model is read from `modules.json`, the `config.json` of the pooling module, `sentence_bert_config.json`,
+/// `config_sentence_transformers.json`, `tokenizer_config.json` and `config.json`. What a file does not say, or a file
+/// that is not there, leaves the default of sentence-transformers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelDirectory {
+    /// The directory.
+    pub path: PathBuf,
+    /// What runs it.
+    pub backend: Backend,
+    /// Tokens that it reads at once, the enclosing ones included. A static model reads any number.
+    pub max_tokens: usize,
+    /// How token vectors are pooled.
+    pub pooling: Pooling,
+    /// Whether the model itself scales its vectors to unit length. Those of an embedder always are.
+    pub normalizes: bool,
+    /// What is put before texts.
+    pub prompts: Prompts,
+    /// Whether texts are lower-cased before the tokenizer sees them.
+    pub lower_case: bool,
+    /// Components of its vectors, where a file says it.
+    pub dimensions: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Module {
+    path: String,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct PoolingConfig {
+    word_embedding_dimension: Option<usize>,
+    #[serde(default)]
+    pooling_mode: Option<String>,
+    #[serde(default = "yes")]
+    include_prompt: bool,
+    #[serde(flatten)]
+    modes: BTreeMap<String, serde_json::Value>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[derive(Default, Deserialize)]
+struct SentenceConfig {
+    max_seq_length: Option<usize>,
+    #[serde(default)]
+    do_lower_case: bool,
+}
+
+#[derive(Default, Deserialize)]
+struct PromptConfig {
+    #[serde(default)]
+    prompts: BTreeMap<String, String>,
+    default_prompt_name: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct TokenizerConfig {
+    /// A float where it is "very many".
+    model_max_length: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+struct Config {
+    model_type: Option<String>,
+    hidden_size: Option<usize>,
+    hidden_dim: Option<usize>,
+    max_position_embeddings: Option<usize>,
+}
+
+impl ModelDirectory {
+    /// Reads what the files in `path` say.
+    ///
+    /// # Errors
+    /// [`ModelError::Missing`] without `config.json`; [`ModelError::Config`] for a file that is damaged or asks for
+    /// something that is not done here.
+    pub fn read(path: &Path) -> Result<Self, ModelError> {
+        let files = Files { root: path };
+        let config: Config = files
+            .read("config.json")?
+            .ok_or_else(|| ModelError::missing("the configuration of the model", &path.join("config.json")))?;
+        let sentence: SentenceConfig = files.read("sentence_bert_config.json")?.unwrap_or_default();
+        let prompts: PromptConfig = files.read("config_sentence_transformers.json")?.unwrap_or_default();
+        let tokenizer: TokenizerConfig = files.read("tokenizer_config.json")?.unwrap_or_default();
+        let modules: Vec<Module> = files.read("modules.json")?.unwrap_or_default();
+
+        let mut backend =
+            if config.model_type.as_deref() == Some("model2vec") { Backend::Static } else { Backend::Onnx };
+        let (mut normalizes, mut pooling, mut dimensions) = (false, None, config.hidden_size.or(config.hidden_dim));
+        for module in &modules {
+            match module.kind.rsplit('.').next().unwrap_or_default() {
+                "Transformer" => {}
+                "Normalize" => normalizes = true,
+                "StaticEmbedding" => backend = Backend::Static,
+                "Pooling" => {
+                    let name = format!("{}/config.json", module.path.trim_end_matches('/'));
+                    let found: PoolingConfig = files.read(&name)?.ok_or_else(|| {
+                        ModelError::missing("the configuration of the model's pooling", &files.path(&name))
+                    })?;
+                    dimensions = found.word_embedding_dimension.or(dimensions);
+                    pooling = Some(found.pooling().map_err(|what| files.wrong(&name, what))?);
+                }
+                other => return Err(files.wrong("modules.json", format!("a module of type {other} is not run here"))),
+            }
+        }
+        let lengths = [
+            sentence.max_seq_length,
+            tokenizer.model_max_length.and_then(whole),
+            config.max_position_embeddings.map(|positions| positions - positions_unused(&config).min(positions)),
+        ];
+        let named = |names: &[&str]| {
+            let found = names.iter().find_map(|name| prompts.prompts.get(*name));
+            found.or_else(|| prompts.prompts.get(prompts.default_prompt_name.as_ref()?)).cloned().unwrap_or_default()
+        };
+        Ok(Self {
+            path: path.to_path_buf(),
+            backend,
+            max_tokens: lengths.into_iter().flatten().min().unwrap_or(USUAL_MAX_TOKENS),
+            pooling: pooling.unwrap_or_default(),
+            normalizes,
+            prompts: Prompts { query: named(&["query"]), document: named(&["document", "passage", "corpus"]) },
+            lower_case: sentence.do_lower_case,
+            dimensions,
+        })
+    }
+}
+
+/// Rows of the table of positions that no token has, for the families that begin behind the padding's.
+fn positions_unused(config: &Config) -> usize {
+    match config.model_type.as_deref() {
+        Some("mpnet" | "roberta" | "xlm-roberta" | "camembert") => 2,
+        _ => 0,
+    }
+}
+
+/// A length that is meant as one: tokenizers without a limit say 10³⁰.
+fn whole(length: f64) -> Option<usize> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range that is asked for")]
+    (1.0..1e9).contains(&length).then_some(length as usize)
+}
+
+impl PoolingConfig {
+    fn pooling(&self) -> Result<Pooling, String> {
+        if !self.include_prompt {
+            return Err("pooling without the prompt's tokens is not done here".to_owned());
+        }
+        let on = |(mode, value): (&String, &serde_json::Value)| {
+            let mode = mode.strip_prefix("pooling_mode_")?;
+            (value.as_bool() == Some(true)).then(|| mode.strip_suffix("_tokens").unwrap_or(mode).to_owned())
+        };
+        let mut modes: Vec<String> = self.modes.iter().filter_map(on).collect();
+        modes.extend(self.pooling_mode.clone());
+        match modes.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            [] | ["mean"] => Ok(Pooling::Mean),
+            ["cls" | "cls_token"] => Ok(Pooling::Cls),
+            ["max"] => Ok(Pooling::Max),
+            ref others => Err(format!("pooling by {} is not done here", others.join(" and "))),
+        }
+    }
+}
+
+/// The configuration files of a directory.
+struct Files<'a> {
+    root: &'a Path,
+}
+
+impl Files<'_> {
+    fn path(&self, name: &str) -> PathBuf {
+        name.split('/')
+            .filter(|part| !part.is_empty() && *part != "..")
+            .fold(self.root.to_path_buf(), |path, part| path.join(part))
+    }
+
+    /// `None` if it is not there.
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ModelError> {
+        let path = self.path(name);
+        match fs::read(&path) {
+            Ok(json) => serde_json::from_slice(&json).map(Some).map_err(|error| self.wrong(name, error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(ModelError::Io { path, source }),
+        }
+    }
+
+    fn wrong(&self, name: &str, why: impl Into<BoxError>) -> ModelError {
+        ModelError::Config { path: self.path(name), source: why.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! Makes the graphs that are run out of a model's weights.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    ConvertError, GateReport, ModelError, ModelFiles, Precision, check_quantized,
+    checksum::{sha256_hex, sha256_hex_of_file},
+    convert::{CONVERTER, convert},
+    models::{ConvertedGraph, ConvertedGraphs},
+};
+
+/// Why a model's graphs were not made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrepareError {
+    /// The weights cannot be converted.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
+    /// The graphs cannot be run.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+/// What preparing a model is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PrepareEvent {
+    /// A graph is being written.
+    Converting(Precision),
+    /// The quantized graph is being compared with its original.
+    Checking,
+}
+
+/// A model whose graphs are there.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Prepared {
+    /// Whether they were made now; otherwise they were there.
+    pub converted: bool,
+    /// How near the quantized graph is to its original, or why there is none.
+    pub int8: Result<GateReport, ModelError>,
+}
+
+/// Converts the weights of the encoder in `directory`, called `name`, into a graph of 32-bit floats and one of 8-bit
+/// integers, beside them in `onnx/`, and lets the second pass only if its vectors are near enough
+/// ([`check_quantized`]); one that is not is removed.
+///
+/// Does nothing if both are there, made by this version from these weights and checked on a processor like this one,
+/// unless `force` asks for it. Writes each file whole or not at all, and their record last.
+///
+/// # Errors
+/// [`PrepareError`]. A quantized graph that does not pass is no error: it is told in [`Prepared::int8`].
+pub fn prepare(
+    directory: &Path,
+    name: &str,
+    runtime: &Path,
+    force: bool,
+    progress: &mut dyn FnMut(PrepareEvent),
+) -> Result<Prepared, PrepareError> {
+    let weights_sha256 = digest(&directory.join("model.safetensors"))?;
+    let tokenizer_sha256 = digest(&directory.join("tokenizer.json"))?;
+    if !force && let Some(report) = present(directory, &weights_sha256, &tokenizer_sha256)? {
+        return Ok(Prepared { converted: false, int8: Ok(report) });
+    }
+    let graphs = ConvertedGraphs::directory(directory);
+    fs::create_dir_all(&graphs).map_err(failed(&graphs))?;
+    let mut make = |precision: Precision, file: &str| -> Result<ConvertedGraph, PrepareError> {
+        progress(PrepareEvent::Converting(precision));
+        let bytes = convert(directory, precision)?;
+        write(&graphs.join(file), &bytes)?;
+        let size = bytes.len() as u64;
+        Ok(ConvertedGraph { file: file.to_owned(), size, sha256: sha256_hex(&bytes), gate: None })
+    };
+    let full = make(Precision::Full, "model.onnx")?;
+    let mut int8 = make(Precision::Int8, "model_int8.onnx")?;
+    let mut record = ConvertedGraphs { converter: CONVERTER, weights_sha256, tokenizer_sha256, full, int8: None };
+    write_record(directory, &record)?;
+
+    progress(PrepareEvent::Checking);
+    let full = ModelFiles::in_directory(directory, name, runtime, Precision::Full)?;
+    let quantized = ModelFiles {
+        name: format!("{name}/{}", Precision::Int8.name()),
+        model: graphs.join(&int8.file),
+        model_sha256: Some(int8.sha256.clone()),
+        ..full.clone()
+    };
+    let report = match check_quantized(&full, &quantized) {
+        Ok(report) => {
+            int8.gate = Some(report.clone());
+            record.int8 = Some(int8);
+            write_record(directory, &record)?;
+            Ok(report)
+        }
+        Err(refused @ ModelError::Gate { .. }) => {
+            fs::remove_file(&quantized.model).map_err(failed(&quantized.model))?;
+            Err(refused)
+        }
+        Err(other) => return Err(other.into()),
+    };
+    Ok(Prepared { converted: true, int8: report })
+}
+
+/// The report on the graphs that are there, if nothing is to be done.
+fn present(directory: &Path, weights: &str, tokenizer: &str) -> Result<Option<GateReport>, PrepareError> {
+    let Some(record) = ConvertedGraphs::read(directory)? else { return Ok(None) };
+    if record.converter != CONVERTER || record.weights_sha256 != weights || record.tokenizer_sha256 != tokenizer {
+        return Ok(None);
+    }
+    let Some(int8) = record.int8 else { return Ok(None) };
+    for graph in [&record.full, &int8] {
+        let path = ConvertedGraphs::directory(directory).join(&graph.file);
+        match sha256_hex_of_file(&path) {
+            Ok(digest) if digest == graph.sha256 => {}
+            Ok(_) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(failed(&path)(source).into()),
+        }
+    }
+    Ok(int8.gate.filter(GateReport::is_of_this_processor))
+}
+
+fn digest(path: &Path) -> Result<String, ModelError> {
+    sha256_hex_of_file(path).map_err(|source| ModelError::reading("a file of the model", path, source))
+}
+
+fn write_record(directory: &Path, record: &ConvertedGraphs) -> Result<(), PrepareError> {
+    let path = ConvertedGraphs::path(directory);
+    let json = serde_json::to_vec_pretty(record).map_err(|error| failed(&path)(error.into()))?;
+    Ok(write(&path, &json)?)
+}
+
+/// Replaces the file at `path` by one with `bytes`, whole.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), ConvertError> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let partial = tempfile::NamedTempFile::new_in(directory).map_err(failed(path))?;
+    fs::write(partial.path(), bytes).and_then(|()| partial.as_file().sync_all()).map_err(failed(path))?;
+    readable(partial.as_file()).map_err(failed(path))?;
+    partial.persist(path).map_err(|error| failed(path)(error.error))?;
+    Ok(())
+}
+
+/// A temporary file is for its owner alone; a model store may be shared by several users.
+#[cfg(unix)]
+fn readable(file: &fs::File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable(_: &fs::File) -> io::Result<()> {
+    Ok(())
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> ConvertError {
+    let path: PathBuf = path.to_path_buf();
+    |source| ConvertError::Io { path, source }
+}
