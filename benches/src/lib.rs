@@ -12,6 +12,7 @@
 //! ```
 
 mod corpus;
+mod embed;
 mod eval;
 mod figure;
 mod group;
@@ -22,6 +23,7 @@ mod sweep;
 mod views;
 
 pub use corpus::Corpus;
+pub use embed::print_resident;
 pub use eval::{Budget, EvalOptions, EvalParts, evaluate};
 pub use figure::{Figure, Measure, Report};
 pub use group::Group;

@@ -35,10 +35,10 @@ struct Cli {
     /// Recall by words alone, without the embedding model
     #[arg(long, global = true)]
     words_only: bool,
-    /// What embeds texts: a model of Bedrock (bedrock:ID) or behind an OpenAI-style endpoint (openai:NAME), with
-    /// ?dimensions=N where there is a choice [default: the model in this process]
-    #[arg(long, global = true, value_name = "NAME", env = "MEMORY_MODEL")]
-    model: Option<String>,
+    /// The embedding model; also bedrock:ID and openai:NAME, with ?dimensions=N where there is a choice [default: the
+    /// store's own]
+    #[arg(long, global = true, value_name = "NAME|DIR", env = "MEMORY_EMBEDDING_MODEL")]
+    embedding_model: Option<String>,
     /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
     #[arg(long, global = true, value_name = "REGION")]
     region: Option<String>,
@@ -104,7 +104,7 @@ pub(crate) struct Globals {
     pub(crate) output: Output,
     store: Option<String>,
     words_only: bool,
-    model: Option<String>,
+    embedding_model: Option<String>,
     region: Option<String>,
     summarizer: String,
     plugins: Vec<PathBuf>,
@@ -138,7 +138,7 @@ impl Globals {
     pub(crate) fn config_at(&self, store: PathBuf, access: Access) -> Config {
         let mut config = Config::new(store, access);
         config.recall = if self.words_only { Recall::Words } else { Recall::Hybrid };
-        config.model.clone_from(&self.model);
+        config.model.clone_from(&self.embedding_model);
         config.region.clone_from(&self.region);
         config.summarizer.clone_from(&self.summarizer);
         config.plugins.clone_from(&self.plugins);
@@ -162,7 +162,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         output,
         store: cli.store,
         words_only: cli.words_only,
-        model: cli.model,
+        embedding_model: cli.embedding_model,
         region: cli.region,
         summarizer: cli.summarizer,
         plugins: cli.plugins,
@@ -197,7 +197,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Prove(args) => prove::run(&args, globals).await,
         Command::VerifyProof(args) => verify_proof::run(&args, globals),
         Command::Demo(args) => demo::run(&args, globals).await,
-        Command::Model(args) => model::run(&args, globals),
+        Command::Model(args) => model::run(&args, globals).await,
     }
 }
 

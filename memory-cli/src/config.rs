@@ -22,7 +22,8 @@ pub struct Config {
     pub plugins: Vec<PathBuf>,
     /// The directory with runtime and models; the user's own by default.
     pub models: Option<PathBuf>,
-    /// What embeds texts: `bedrock:…` or `openai:…`, or the model in this process where there is none.
+    /// The embedding model, as [`ModelSource`](memory_embed::ModelSource) reads it, or one over a network (`bedrock:…`,
+    /// `openai:…`); by default the store's own, and for a new store the best that is there.
     pub model: Option<String>,
     /// The AWS region of a model of Bedrock; the environment's by default.
     pub region: Option<String>,

@@ -8,6 +8,7 @@
 mod cli;
 mod commands;
 mod config;
+mod embedding;
 mod failure;
 pub mod import;
 mod output;
@@ -16,5 +17,6 @@ mod runtime;
 
 pub use cli::run;
 pub use config::{Access, Config, Recall};
+pub use embedding::RecordError;
 pub use remote_model::RemoteModelError;
 pub use runtime::{OpenError, Runtime, open};

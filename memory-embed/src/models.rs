@@ -4,6 +4,7 @@ mod catalog;
 mod directory;
 mod error;
 mod record;
+mod source;
 mod store;
 
 pub(crate) use catalog::ONNX_RUNTIME_LIBRARY;
@@ -14,4 +15,5 @@ pub use directory::{ModelDirectory, Pooling, Prompts};
 pub use error::ModelError;
 pub use record::GateReport;
 pub(crate) use record::{ConvertedGraph, ConvertedGraphs};
+pub use source::{ModelLocation, ModelSource};
 pub use store::{MODELS_VARIABLE, ModelFiles, ModelStore};

@@ -16,3 +16,5 @@ pub use embedder::{OnnxEmbedder, OnnxOptions};
 pub use gate::check_quantized;
 pub use prepare::{PrepareError, PrepareEvent, Prepared, prepare};
 pub use reranker::{MS_MARCO_MINILM_L6_V2, OnnxReranker, RerankerFiles, RerankerOptions};
+pub(crate) use splitter::Splitter;
+pub(crate) use workers::Urgency;

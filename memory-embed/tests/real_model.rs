@@ -83,7 +83,7 @@ fn eight_bits_say_what_thirty_two_say() {
     let full = OnnxEmbedder::load(&files, &OnnxOptions::default().workers(2)).unwrap();
     let texts = [DISK, SPACE, TULIPS, "Yes.", &long_text()];
     for (int8, full) in documents(&embedder, &texts).concat().iter().zip(documents(&full, &texts).concat()) {
-        assert!(cosine(int8, &full) > 0.98, "{}", cosine(int8, &full));
+        assert!(cosine(int8, &full) > 0.96, "{}", cosine(int8, &full));
     }
 }
 

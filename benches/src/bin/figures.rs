@@ -22,6 +22,11 @@ enum Command {
     List,
     /// What appending and reading records costs.
     Log(Measured),
+    /// What embedding texts costs.
+    Embed(Measured),
+    /// Prints the memory of a process that embeds; the group `embed` runs it.
+    #[command(hide = true)]
+    Resident,
     /// What views and compaction cost.
     Views(Measured),
 }
@@ -41,6 +46,8 @@ fn main() -> Result<()> {
     match Args::parse().command {
         Command::List => Group::ALL.iter().for_each(|group| println!("{}", group.name())),
         Command::Log(measured) => measure(Group::Log, &measured)?,
+        Command::Embed(measured) => measure(Group::Embed, &measured)?,
+        Command::Resident => memory_benches::print_resident()?,
         Command::Views(measured) => measure(Group::Views, &measured)?,
     }
     Ok(())

@@ -26,9 +26,9 @@ const SLOW_REWRITE: &str = "SkipLayerNormFusion";
 
 /// The tokens of a chunk, as the model reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Chunk {
+pub(crate) struct Chunk {
     /// All of them, with those around the chunk.
-    pub(super) ids: Vec<u32>,
+    pub(crate) ids: Vec<u32>,
     /// Those of the chunk itself, without what encloses it and without a prompt.
     pub(super) own: Range<usize>,
     /// Whether the vectors of its tokens are wanted too.

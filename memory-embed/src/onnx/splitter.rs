@@ -16,12 +16,12 @@ const LONGEST_WORD: usize = 100;
 
 /// Tokenizes texts and cuts those that are too long for the model.
 #[derive(Debug)]
-pub(super) struct Splitter {
+pub(crate) struct Splitter {
     tokenizer: Tokenizer,
-    begin: u32,
-    end: u32,
+    /// The tokens that enclose a text, if any do.
+    frame: Option<[u32; 2]>,
     pad: u32,
-    /// Tokens between `begin` and `end`, at most.
+    /// Tokens beside the enclosing ones, at most.
     limit: usize,
     overlap: usize,
     lower_case: bool,
@@ -36,34 +36,36 @@ impl Splitter {
     ///
     /// Its own padding and truncation are dropped, and text such as `[SEP]` is text.
     pub(super) fn new(json: &[u8], max_tokens: usize, overlap: usize) -> Result<Self, BoxError> {
+        let splitter = Self::unframed(json, max_tokens.saturating_sub(2), overlap)?;
+        let frame = splitter.tokenizer.encode_fast("", true)?;
+        let &[begin, end] = frame.get_ids() else {
+            return Err(format!("it encloses a text in {} tokens, not in 2", frame.len()).into());
+        };
+        Ok(Self { frame: Some([begin, end]), ..splitter })
+    }
+
+    /// The same for a model that reads texts without enclosing tokens, at most `limit` at once.
+    pub(crate) fn unframed(json: &[u8], limit: usize, overlap: usize) -> Result<Self, BoxError> {
         let mut tokenizer = Tokenizer::from_bytes(json)?;
         let pad = tokenizer.get_padding().map_or(0, |padding| padding.pad_id);
         tokenizer.with_padding(None).with_truncation(None)?;
         tokenizer.set_encode_special_tokens(true);
-        let frame = tokenizer.encode_fast("", true)?;
-        let &[begin, end] = frame.get_ids() else {
-            return Err(format!("it encloses a text in {} tokens, not in 2", frame.len()).into());
-        };
-        Ok(Self {
-            tokenizer,
-            begin,
-            end,
-            pad,
-            limit: max_tokens.saturating_sub(2),
-            overlap,
-            lower_case: false,
-            query: Vec::new(),
-            document: Vec::new(),
-        })
+        let (query, document) = (Vec::new(), Vec::new());
+        Ok(Self { tokenizer, frame: None, pad, limit, overlap, lower_case: false, query, document })
+    }
+
+    /// The token that stands for whatever is not in the vocabulary.
+    pub(crate) fn unknown(&self) -> Option<u32> {
+        ["[UNK]", "<unk>"].into_iter().find_map(|name| self.tokenizer.token_to_id(name))
     }
 
     /// Lower-cases texts first.
-    pub(super) fn lower_case(self, lower_case: bool) -> Self {
+    pub(crate) fn lower_case(self, lower_case: bool) -> Self {
         Self { lower_case, ..self }
     }
 
     /// Puts `prompts` before each chunk. Refuses one that leaves less than half of the model's input for the text.
-    pub(super) fn prompts(mut self, prompts: &Prompts) -> Result<Self, BoxError> {
+    pub(crate) fn prompts(mut self, prompts: &Prompts) -> Result<Self, BoxError> {
         let tokens = |prompt: &str| -> Result<Vec<u32>, BoxError> {
             // The blank at its end belongs to the word behind it.
             let (tokens, _) = self.tokens(prompt.trim_end())?;
@@ -82,7 +84,7 @@ impl Splitter {
     }
 
     /// The chunks of `text`, at least one, each with its enclosing tokens and none too long for the model.
-    pub(super) fn split(&self, text: &str, urgency: Urgency, with_tokens: bool) -> Result<Vec<Chunk>, BoxError> {
+    pub(crate) fn split(&self, text: &str, urgency: Urgency, with_tokens: bool) -> Result<Vec<Chunk>, BoxError> {
         let lower;
         let text = if self.lower_case {
             lower = text.to_lowercase();
@@ -96,11 +98,13 @@ impl Splitter {
         };
         let limit = self.limit - prompt.len();
         let (ids, bytes) = self.tokens(text)?;
+        let [begin, end] = self.frame.map_or([None, None], |[begin, end]| [Some(begin), Some(end)]);
         let chunk = |inner: Range<usize>| {
-            let own = 1 + prompt.len()..1 + prompt.len() + inner.len();
-            let inner = ids.get(inner).unwrap_or_default().iter();
-            let frame = [self.begin].into_iter().chain(prompt.iter().copied());
-            Chunk { ids: frame.chain(inner.copied()).chain([self.end]).collect(), own, with_tokens }
+            let before = begin.iter().len() + prompt.len();
+            let own = before..before + inner.len();
+            let inner = ids.get(inner).unwrap_or_default().iter().copied();
+            let all = begin.into_iter().chain(prompt.iter().copied()).chain(inner).chain(end);
+            Chunk { ids: all.collect(), own, with_tokens }
         };
         Ok(plan_chunks(text, &bytes, limit, self.overlap.min(limit / 2)).into_iter().map(chunk).collect())
     }

@@ -84,7 +84,7 @@ pub(super) struct Parts<I, O> {
 
 /// Who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Urgency {
+pub(crate) enum Urgency {
     /// A person with a question: goes before all else.
     Question,
     /// Documents that are being indexed.

@@ -169,7 +169,7 @@ impl LogStore {
     }
 
     /// Whether it was opened for writing.
-    pub(crate) fn may_write(&self) -> bool {
+    pub fn may_write(&self) -> bool {
         self.may_write
     }
 

@@ -1,0 +1,193 @@
+//! The group `embed`: how fast texts become vectors, and how near the fast vectors are to the exact ones.
+
+mod python;
+mod resident;
+mod texts;
+
+use std::{path::Path, thread, time::Instant};
+
+use anyhow::{Context, Result};
+use memory_core::Embedder;
+use memory_embed::{ALL_MINILM_L6_V2, ModelFiles, ModelStore, OnnxEmbedder, OnnxOptions, Precision};
+use pollster::block_on;
+
+use crate::{
+    figure::Figure,
+    rounds::{Entrant, Samples, interleave},
+};
+use python::{Job, Peer};
+pub use resident::print_resident;
+use texts::Texts;
+
+const SENTENCE_TRANSFORMERS: &str = "sentence-transformers";
+const ONNXRUNTIME: &str = "onnxruntime";
+const ONNXRUNTIME_SORTED: &str = "onnxruntime, sorted by length";
+
+const RATE: [&str; 1] = ["texts/s"];
+
+/// Ours, and the peers where there is an environment for them.
+struct Contenders {
+    full: OnnxEmbedder,
+    int8: OnnxEmbedder,
+    peers: Option<[Peer; 3]>,
+}
+
+/// Measures the group.
+///
+/// # Errors
+/// When the model is not there, or something that is measured fails. Peers that cannot be installed are left out, with
+/// their figures, and it is said.
+pub(crate) fn measure(_: &Path) -> Result<Vec<Figure>> {
+    let store = ModelStore::discover(None)?;
+    let files = |precision| store.locate_with(ALL_MINILM_L6_V2.name, precision).context("run `cargo xtask setup`");
+    let (full, int8) = (files(Precision::Full)?, files(Precision::Int8)?);
+    let load = |files: &ModelFiles| OnnxEmbedder::load(files, &OnnxOptions::default());
+    let mut contenders = Contenders {
+        full: load(&full)?,
+        int8: load(&int8)?,
+        peers: match peers(&store, &full) {
+            Ok(peers) => Some(peers),
+            Err(error) => {
+                eprintln!("embed: skipped the figures beside Python, as its packages cannot be had: {error:#}");
+                None
+            }
+        },
+    };
+    let mixed = texts::mixed();
+    let mut figures = nearness(&mut contenders, &mixed)?;
+    figures.push(resident::measure()?);
+    for texts in [mixed, texts::short(), texts::long()] {
+        eprintln!("embed: {} texts, {}", texts.texts.len(), texts.name);
+        figures.extend(speed(&mut contenders, &texts)?);
+    }
+    Ok(figures)
+}
+
+fn peers(store: &ModelStore, full: &ModelFiles) -> Result<[Peer; 3]> {
+    let python = python::environment(store.root())?;
+    let directory = store.directory_of(ALL_MINILM_L6_V2.name);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let start = |kind| {
+        let job = Job { kind, directory: &directory, graph: &full.model, max_tokens: full.max_tokens, threads };
+        Peer::start(&python, &job)
+    };
+    Ok([start(SENTENCE_TRANSFORMERS)?, start(ONNXRUNTIME)?, start(ONNXRUNTIME_SORTED)?])
+}
+
+/// How near 8 bits are to 32, and 32 bits here to the same graph in Python.
+fn nearness(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
+    let Contenders { full, int8, peers } = contenders;
+    let (full, int8) = (vectors(full, texts)?, vectors(int8, texts)?);
+    let note = |least: f64| format!("{} {} texts, {least:.4} at worst", texts.texts.len(), texts.name);
+    let figure = |key, name: &str, cosines: &[f64]| {
+        let samples = Samples { name: name.to_owned(), unit: "", values: vec![mean(cosines)] };
+        Figure::absolute(key, &samples, note(cosines.iter().copied().fold(1.0, f64::min)))
+    };
+    let mut figures = vec![figure("quantized_mean_cosine", "int8", &cosines(&int8, &full))];
+    if let Some([_, onnxruntime, _]) = peers {
+        let python = onnxruntime.vectors(&texts.texts)?;
+        figures.push(figure("fp32_cosine_to_python", "fp32", &cosines(&full, &python)));
+    }
+    Ok(figures)
+}
+
+/// Texts a second of all contenders, in turn.
+fn speed(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
+    let Contenders { full, int8, peers } = contenders;
+    let note = format!("{} {} texts at once", texts.texts.len(), texts.name);
+    let ours = |name: &'static str, embedder| Entrant::new(name, RATE, move || Ok([rate(embedder, texts)?]));
+    let Some([sentence, onnx, sorted]) = peers else {
+        let [[full], [int8]] = interleave([ours("fp32", full), ours("int8", int8)])?;
+        return Ok(vec![
+            Figure::absolute(key(texts, Key::Fp32), &full, note.clone()),
+            Figure::absolute(key(texts, Key::Int8), &int8, note),
+        ]);
+    };
+    let [[full], [int8], [sentence], [onnx], [sorted]] = interleave([
+        ours("fp32", full),
+        ours("int8", int8),
+        theirs(texts, SENTENCE_TRANSFORMERS, sentence),
+        theirs(texts, ONNXRUNTIME, onnx),
+        theirs(texts, ONNXRUNTIME_SORTED, sorted),
+    ])?;
+    Ok(vec![
+        Figure::ratio(key(texts, Key::Fp32VsSentence), &full, &sentence, note.clone()),
+        Figure::ratio(key(texts, Key::Fp32VsOnnx), &full, &onnx, format!("{note}; in batches of 32 as they come")),
+        Figure::ratio(
+            key(texts, Key::Fp32VsSorted),
+            &full,
+            &sorted,
+            format!("{note}; the peer in batches of 32 by length"),
+        ),
+        Figure::ratio(key(texts, Key::Int8VsSentence), &int8, &sentence, note),
+    ])
+}
+
+fn theirs<'a>(texts: &'a Texts, name: &'static str, peer: &'a mut Peer) -> Entrant<'a, 1> {
+    Entrant::new(name, RATE, move || Ok([peer.rate(&texts.texts)?]))
+}
+
+#[derive(Clone, Copy)]
+enum Key {
+    Fp32,
+    Int8,
+    Fp32VsSentence,
+    Fp32VsOnnx,
+    Fp32VsSorted,
+    Int8VsSentence,
+}
+
+/// The bars are those of the mixed set.
+fn key(texts: &Texts, key: Key) -> &'static str {
+    let [mixed, short, long] = match key {
+        Key::Fp32 => ["fp32_texts_per_s", "fp32_texts_per_s_short", "fp32_texts_per_s_long"],
+        Key::Int8 => ["quantized_texts_per_s", "quantized_texts_per_s_short", "quantized_texts_per_s_long"],
+        Key::Fp32VsSentence => [
+            "fp32_vs_sentence_transformers",
+            "fp32_vs_sentence_transformers_short",
+            "fp32_vs_sentence_transformers_long",
+        ],
+        Key::Fp32VsOnnx => {
+            ["fp32_vs_python_onnxruntime", "fp32_vs_python_onnxruntime_short", "fp32_vs_python_onnxruntime_long"]
+        }
+        Key::Fp32VsSorted => [
+            "fp32_vs_sorted_python_onnxruntime",
+            "fp32_vs_sorted_python_onnxruntime_short",
+            "fp32_vs_sorted_python_onnxruntime_long",
+        ],
+        Key::Int8VsSentence => [
+            "quantized_vs_sentence_transformers",
+            "quantized_vs_sentence_transformers_short",
+            "quantized_vs_sentence_transformers_long",
+        ],
+    };
+    match texts.name {
+        "short" => short,
+        "long" => long,
+        _ => mixed,
+    }
+}
+
+fn rate(embedder: &OnnxEmbedder, texts: &Texts) -> Result<f64> {
+    let start = Instant::now();
+    vectors(embedder, texts)?;
+    #[expect(clippy::cast_precision_loss, reason = "some hundreds")]
+    Ok(texts.texts.len() as f64 / start.elapsed().as_secs_f64())
+}
+
+/// The first vector of each text; none is longer than the model's input.
+fn vectors(embedder: &OnnxEmbedder, texts: &Texts) -> Result<Vec<Vec<f32>>> {
+    let texts: Vec<&str> = texts.texts.iter().map(String::as_str).collect();
+    Ok(block_on(embedder.embed_documents(&texts))?.into_iter().filter_map(|chunks| chunks.into_iter().next()).collect())
+}
+
+fn cosines(a: &[Vec<f32>], b: &[Vec<f32>]) -> Vec<f64> {
+    let cosine = |(a, b): (&Vec<f32>, &Vec<f32>)| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+    a.iter().zip(b).map(cosine).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "some hundreds")]
+    let count = values.len() as f64;
+    values.iter().sum::<f64>() / count
+}

@@ -1,0 +1,110 @@
+//! The Python peers: an environment made for them, and the processes that run in it.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+const REQUIREMENTS: &str = include_str!("requirements.txt");
+const PEER: &str = include_str!("peer.py");
+
+/// Written into the environment when everything is in it.
+const COMPLETE: &str = "complete";
+
+/// Makes the environment in `parent`, or finds it there; takes minutes and some gigabytes when it is made.
+pub(super) fn environment(parent: &Path) -> Result<PathBuf> {
+    let digest = blake3::hash(REQUIREMENTS.as_bytes()).to_hex();
+    let directory = parent.join(format!("python-peers-{}", digest.get(..8).unwrap_or_default()));
+    let python = directory.join("bin").join("python");
+    if directory.join(COMPLETE).exists() {
+        return Ok(python);
+    }
+    eprintln!("embed: making an environment for the Python peers in {}", directory.display());
+    fs::create_dir_all(parent)?;
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&directory))?;
+    let requirements = directory.join("requirements.txt");
+    fs::write(&requirements, REQUIREMENTS)?;
+    run(Command::new(&python)
+        .args(["-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check", "--requirement"])
+        .arg(&requirements))?;
+    fs::write(directory.join(COMPLETE), "")?;
+    Ok(python)
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("starting {command:?}"))?;
+    ensure!(output.status.success(), "{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+/// What a peer is started with.
+#[derive(Debug)]
+pub(super) struct Job<'a> {
+    pub(super) kind: &'static str,
+    pub(super) directory: &'a Path,
+    pub(super) graph: &'a Path,
+    pub(super) max_tokens: usize,
+    pub(super) threads: usize,
+}
+
+/// A running peer.
+#[derive(Debug)]
+pub(super) struct Peer {
+    child: Child,
+    questions: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    pub(super) fn start(python: &Path, job: &Job<'_>) -> Result<Self> {
+        let arguments = json!({
+            "kind": job.kind, "directory": job.directory, "graph": job.graph,
+            "max_tokens": job.max_tokens, "threads": job.threads,
+        });
+        let mut child = Command::new(python)
+            .args(["-c", PEER, &arguments.to_string()])
+            .env("TRANSFORMERS_VERBOSITY", "error")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("starting {}", job.kind))?;
+        let (questions, answers) = (child.stdin.take(), child.stdout.take());
+        let questions = questions.context("no way to ask")?;
+        Ok(Self { child, questions, answers: BufReader::new(answers.context("no way to answer")?) })
+    }
+
+    /// Texts a second of one run.
+    pub(super) fn rate(&mut self, texts: &[String]) -> Result<f64> {
+        let answer = self.ask(&json!({"texts": texts}))?;
+        let seconds = answer.get("seconds").and_then(Value::as_f64).context("no time was told")?;
+        #[expect(clippy::cast_precision_loss, reason = "some hundreds")]
+        Ok(texts.len() as f64 / seconds)
+    }
+
+    pub(super) fn vectors(&mut self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
+        let mut answer = self.ask(&json!({"vectors": texts}))?;
+        Ok(serde_json::from_value(answer.get_mut("vectors").context("no vectors were told")?.take())?)
+    }
+
+    fn ask(&mut self, question: &Value) -> Result<Value> {
+        writeln!(self.questions, "{question}")?;
+        self.questions.flush()?;
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer)?;
+        serde_json::from_str(&answer).with_context(|| format!("the peer answered {answer:?}"))
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

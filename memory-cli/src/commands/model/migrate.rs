@@ -1,0 +1,67 @@
+//! `memory model migrate`: a store's messages, embedded again by another model.
+
+use std::sync::Arc;
+
+use anyhow::{bail, ensure};
+use clap::Args as ClapArgs;
+use memory_core::{ModelId, Store, VectorIndex};
+use memory_store::ExactIndex;
+use serde_json::json;
+
+use crate::{
+    Access,
+    cli::Globals,
+    embedding::{self, ModelRecord},
+    output::grouped,
+    runtime::{assemble, open_log},
+};
+
+/// A store's messages, embedded again by another model.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The model: its name in the model store, or its directory, as a path that begins with `.` or `/`
+    model: String,
+}
+
+/// Embeds everything by the new model, and only then makes it the store's: until then, and if this is interrupted, the
+/// old vectors answer. What was embedded already is not embedded again.
+pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let config = globals.config(Access::Existing)?;
+    let store = Arc::new(open_log(&config)?);
+    if !store.may_write() {
+        bail!("the store can only be read");
+    }
+    let embedder = embedding::load(&config, &args.model)?;
+    let old = ModelRecord::read(&config.store)?;
+    let new = ModelRecord::of(&args.model, &*embedder);
+    let _lease = Store::lease(&*store).await?;
+
+    let runtime = assemble(&config, Arc::clone(&store), Some(Arc::clone(&embedder)))?;
+    let output = globals.output;
+    let conversations = store.conversations().await?;
+    let mut embedded = 0;
+    for conversation in &conversations {
+        let bar = output.bar("embedding");
+        let report = runtime.memory.conversation(conversation.id.clone()).index(&bar).await?;
+        bar.finish();
+        report.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+        embedded += report.embedded;
+    }
+    let index = ExactIndex::beside(&store, embedder.model().clone(), embedder.dimensions());
+    for conversation in &conversations {
+        let through = index.stats(&conversation.id).through;
+        let (id, nodes) = (&conversation.id, conversation.nodes);
+        ensure!(through >= nodes, "{id} is embedded up to message {through} of {nodes} only; the old model stays");
+    }
+    new.write(&config.store)?;
+    if let Some(old) = old.filter(|old| old.id != new.id) {
+        let index = ExactIndex::beside(&store, ModelId::new(&old.id), old.dimensions);
+        for conversation in &conversations {
+            index.forget(&conversation.id)?;
+        }
+    }
+    if output.json {
+        return Ok(output.value(&json!({"model": new.id, "dimensions": new.dimensions, "embedded": embedded}))?);
+    }
+    Ok(output.line(&format!("{} messages embedded; the store's model is {}", grouped(embedded), new.id))?)
+}

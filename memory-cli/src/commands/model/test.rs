@@ -1,0 +1,117 @@
+//! `memory model test`: the embedding set-up alone.
+
+use std::time::Instant;
+
+use anyhow::ensure;
+use clap::Args as ClapArgs;
+use memory_core::Embedder;
+use serde_json::json;
+
+use crate::{Access, cli::Globals, embedding};
+
+/// The embedding set-up alone.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The model [default: that of the store, else the best that is here]
+    model: Option<String>,
+}
+
+/// A sentence, one that means the like, and one that does not.
+const TRIPLES: [[&str; 3]; 3] = [
+    [
+        "The deploy failed because the disk was full.",
+        "The release was aborted: no space left on the device.",
+        "She planted tulips in the garden last spring.",
+    ],
+    [
+        "My sister moved to Porto and works as a nurse.",
+        "Her job is in a hospital in Portugal.",
+        "The compiler reports an error in line nine.",
+    ],
+    ["When is the dentist's appointment?", "See the dentist on Tuesday at ten.", "The budget is 42,500 euros."],
+];
+
+/// Texts whose embedding is timed.
+const TIMED: usize = 64;
+
+pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let mut config = globals.config(Access::Read)?;
+    if args.model.is_some() {
+        config.model.clone_from(&args.model);
+    }
+    let started = Instant::now();
+    let embedder = match &config.model {
+        Some(name) => embedding::load(&config, name)?,
+        None => embedding::of_store(&config, false)?,
+    };
+    let first = embedder.embed_query("Is this thing on?").await?;
+    let start = started.elapsed();
+    ensure!(
+        first.len() == embedder.dimensions(),
+        "a vector has {} components, not {}",
+        first.len(),
+        embedder.dimensions()
+    );
+
+    let [query, documents] = speed(&*embedder).await?;
+    let margins = margins(&*embedder).await?;
+    let least = margins.iter().copied().fold(f32::INFINITY, f32::min);
+    let output = globals.output;
+    if output.json {
+        output.value(&json!({
+            "model": embedder.model().as_str(), "dimensions": embedder.dimensions(),
+            "start_ms": start.as_secs_f64() * 1e3, "query_ms": query * 1e3, "texts_per_s": documents,
+            "least_margin": least, "passed": least > 0.0,
+        }))?;
+    } else {
+        output.line(&format!("model       {}", embedder.model()))?;
+        output.line(&format!("dimensions  {}", embedder.dimensions()))?;
+        output.line(&format!("start       {:.0} ms to the first vector", start.as_secs_f64() * 1e3))?;
+        output.line(&format!("speed       {:.1} ms a question, {documents:.0} messages/s", query * 1e3))?;
+        output
+            .line(&format!("likeness    like texts are nearer than unlike ones by a cosine of {least:.2} or more"))?;
+    }
+    ensure!(
+        least > 0.0,
+        "{} finds unlike texts nearer than like ones: its files do not belong together",
+        embedder.model()
+    );
+    Ok(())
+}
+
+/// Seconds of a question, and messages a second.
+async fn speed(embedder: &dyn Embedder) -> anyhow::Result<[f64; 2]> {
+    let texts: Vec<String> = (0..TIMED)
+        .map(|n| {
+            format!("Remark {n}: {}", "the ferry leaves the harbour at nine and comes back at noon. ".repeat(1 + n % 5))
+        })
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    embedder.embed_documents(&texts).await?;
+    let started = Instant::now();
+    embedder.embed_documents(&texts).await?;
+    #[expect(clippy::cast_precision_loss, reason = "a few dozen")]
+    let rate = TIMED as f64 / started.elapsed().as_secs_f64();
+    let mut times = Vec::new();
+    for text in texts.iter().take(9) {
+        let started = Instant::now();
+        embedder.embed_query(text).await?;
+        times.push(started.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    Ok([times.get(times.len() / 2).copied().unwrap_or_default(), rate])
+}
+
+/// For each triple, how much nearer the like sentence is than the unlike one.
+async fn margins(embedder: &dyn Embedder) -> anyhow::Result<Vec<f32>> {
+    let cosine = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    let mut margins = Vec::new();
+    for [question, like, unlike] in TRIPLES {
+        let question = embedder.embed_query(question).await?;
+        let vectors = embedder.embed_documents(&[like, unlike]).await?.concat();
+        if let [like, unlike] = vectors.as_slice() {
+            margins.push(cosine(&question, like) - cosine(&question, unlike));
+        }
+    }
+    Ok(margins)
+}

@@ -1,0 +1,147 @@
+//! Where a model is taken from, and its embedder.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+};
+
+use memory_core::Embedder;
+
+use super::{Backend, ModelDirectory, ModelError, ModelFiles, ModelStore};
+use crate::{OnnxEmbedder, OnnxOptions, Precision, StaticEmbedder};
+
+/// Where a model is taken from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ModelLocation {
+    /// A directory of the model store, by the model's name: that of a pinned model, or an id of a hub, as in
+    /// `sentence-transformers/all-MiniLM-L12-v2`.
+    Stored(String),
+    /// A directory anywhere.
+    Directory(PathBuf),
+}
+
+/// Where a model is taken from, and in what numbers it computes.
+///
+/// Written as `NAME`, `ORGANIZATION/NAME`, or a path that begins with `.` or `/`, each with `/fp32` or `/int8` behind it
+/// if need be; without, an encoder computes in 8 bits. A static model has no such choice.
+///
+/// ```
+/// use memory_embed::{ModelLocation, ModelSource, Precision};
+///
+/// let source: ModelSource = "all-MiniLM-L6-v2/fp32".parse()?;
+/// assert_eq!(source.location, ModelLocation::Stored("all-MiniLM-L6-v2".to_owned()));
+/// assert_eq!(source.precision, Precision::Full);
+/// # Ok::<(), std::convert::Infallible>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ModelSource {
+    /// Where it is taken from.
+    pub location: ModelLocation,
+    /// In what numbers it computes.
+    pub precision: Precision,
+}
+
+impl FromStr for ModelSource {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let suffixed = [Precision::Full, Precision::Int8].into_iter().find_map(|precision| {
+            let name = text.strip_suffix(precision.name())?.strip_suffix('/')?;
+            Some((name, precision))
+        });
+        let (name, precision) = suffixed.unwrap_or((text, Precision::Int8));
+        let is_path = name.starts_with('.') || Path::new(name).is_absolute();
+        let location = if is_path {
+            ModelLocation::Directory(PathBuf::from(name))
+        } else {
+            ModelLocation::Stored(name.to_owned())
+        };
+        Ok(Self { location, precision })
+    }
+}
+
+impl fmt::Display for ModelSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.location {
+            ModelLocation::Stored(name) => write!(f, "{name}/{}", self.precision.name()),
+            ModelLocation::Directory(path) => write!(f, "{}/{}", path.display(), self.precision.name()),
+        }
+    }
+}
+
+impl ModelSource {
+    /// The model's name, without the path to it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.location {
+            ModelLocation::Stored(name) => name.clone(),
+            ModelLocation::Directory(path) => {
+                path.file_name().map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned())
+            }
+        }
+    }
+
+    /// Its directory.
+    #[must_use]
+    pub fn directory(&self, store: &ModelStore) -> PathBuf {
+        match &self.location {
+            ModelLocation::Stored(name) => store.directory_of(name),
+            ModelLocation::Directory(path) => path.clone(),
+        }
+    }
+
+    /// Loads the model, with the ONNX Runtime of `store` if it needs one.
+    ///
+    /// # Errors
+    /// [`ModelError`], when a file is missing, damaged or of a kind that cannot be used.
+    pub fn load(&self, store: &ModelStore, options: &OnnxOptions) -> Result<Arc<dyn Embedder>, ModelError> {
+        let directory = self.directory(store);
+        let name = self.name();
+        match ModelDirectory::read(&directory)?.backend {
+            Backend::Static => Ok(Arc::new(StaticEmbedder::load(&directory, &name)?)),
+            Backend::Onnx => {
+                let files = ModelFiles::in_directory(&directory, &name, &store.runtime()?, self.precision)?;
+                Ok(Arc::new(OnnxEmbedder::load(&files, options)?))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_ids_and_paths_are_told_apart() {
+        for (text, name, precision) in [
+            ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", Precision::Int8),
+            ("sentence-transformers/all-MiniLM-L12-v2", "sentence-transformers/all-MiniLM-L12-v2", Precision::Int8),
+            ("org/name/fp32", "org/name", Precision::Full),
+            ("name/int8", "name", Precision::Int8),
+        ] {
+            let source: ModelSource = text.parse().unwrap();
+            assert_eq!(source, ModelSource { location: ModelLocation::Stored(name.to_owned()), precision });
+            assert_eq!(source.to_string().parse::<ModelSource>().unwrap(), source);
+        }
+        let source: ModelSource = "./models/mine/fp32".parse().unwrap();
+        assert_eq!(source.location, ModelLocation::Directory(PathBuf::from("./models/mine")));
+        assert_eq!((source.name().as_str(), source.precision), ("mine", Precision::Full));
+    }
+
+    #[test]
+    fn a_name_cannot_lead_out_of_the_store() {
+        let source: ModelSource = "a/../../etc".parse().unwrap();
+        assert_eq!(source.directory(&ModelStore::at("store")), Path::new("store/a/etc"));
+    }
+
+    #[test]
+    fn a_model_that_is_not_there_is_missing() {
+        let directory = tempfile::tempdir().unwrap();
+        let source: ModelSource = "none".parse().unwrap();
+        let error = source.load(&ModelStore::at(directory.path()), &OnnxOptions::default()).unwrap_err();
+        assert!(matches!(error, ModelError::Missing { .. }), "{error}");
+    }
+}
