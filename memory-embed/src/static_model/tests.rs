@@ -75,7 +75,9 @@ fn a_long_text_has_several_vectors_and_its_end_counts() {
 
 #[test]
 fn tables_that_cannot_be_used_are_refused() {
-    let refused: [&[(&str, &[usize], &[f32])]; 5] = [
+    /// Name, shape and values.
+    type Tensor = (&'static str, &'static [usize], &'static [f32]);
+    let refused: [&[Tensor]; 5] = [
         &[("other", &[1], &[1.0])],
         &[("embeddings", &[2], &[1.0, 2.0])],
         &[("embeddings", &[1, 2], &[f32::NAN, 1.0])],
