@@ -40,4 +40,6 @@ pub use log::{
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
     Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
 };
-pub use vector::{ExactIndex, Kernels, quantize};
+pub use vector::{Codes, ExactIndex, Graph, GraphBinding, GraphOptions, Kernels, Near, SetAside, quantize};
+#[cfg(feature = "hnsw-rs")]
+pub use vector::{HnswRs, HnswRsError, HnswRsOptions};

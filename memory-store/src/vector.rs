@@ -2,8 +2,14 @@
 
 mod exact;
 mod file;
+mod graph;
+#[cfg(feature = "hnsw-rs")]
+mod hnsw_rs;
 mod kernel;
 
 pub use exact::ExactIndex;
 pub(crate) use file::{NAMED_BY, is_of_store};
+pub use graph::{Codes, Graph, GraphBinding, GraphOptions, Near, SetAside};
+#[cfg(feature = "hnsw-rs")]
+pub use hnsw_rs::{HnswRs, HnswRsError, HnswRsOptions};
 pub use kernel::{Kernels, quantize};

@@ -22,17 +22,17 @@ pub(super) fn mixed() -> Texts {
         let normal = (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
         (3.45 + 0.8 * normal).exp().clamp(4.0, 220.0)
     };
-    make("mixed", 400, &mut length)
+    make("mixed", 200, &mut length)
 }
 
 /// Remarks of 18 tokens.
 pub(super) fn short() -> Texts {
-    make("short", 400, &mut || 18.0)
+    make("short", 200, &mut || 18.0)
 }
 
 /// Paragraphs of 185 tokens.
 pub(super) fn long() -> Texts {
-    make("long", 64, &mut || 185.0)
+    make("long", 32, &mut || 185.0)
 }
 
 fn make(name: &'static str, count: usize, tokens: &mut dyn FnMut() -> f64) -> Texts {

@@ -3,6 +3,7 @@
 mod eval_data;
 mod exchange;
 mod lost;
+mod models;
 mod processes;
 mod proofs;
 mod rescue;

@@ -20,7 +20,11 @@ pub(crate) struct Store(TempDir);
 /// The binary, without whatever this user has set.
 pub(crate) fn memory() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
-    command.env_remove("MEMORY_STORE").env_remove("MEMORY_SUMMARIZER").env_remove("MEMORY_LOG");
+    command
+        .env_remove("MEMORY_STORE")
+        .env_remove("MEMORY_SUMMARIZER")
+        .env_remove("MEMORY_LOG")
+        .env_remove("MEMORY_EMBEDDING_MODEL");
     command
 }
 

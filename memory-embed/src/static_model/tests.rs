@@ -6,6 +6,9 @@ use tempfile::TempDir;
 
 use super::*;
 
+/// Its name, shape and values.
+type Tensor<'a> = (&'a str, &'a [usize], &'a [f32]);
+
 const TOKENIZER: &str = r#"{
     "version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
     "normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
@@ -15,7 +18,7 @@ const TOKENIZER: &str = r#"{
 
 const TABLE: [[f32; 2]; 4] = [[9.0, 9.0], [1.0, 0.0], [0.0, 1.0], [0.0, -1.0]];
 
-fn model(tensors: &[(&str, &[usize], &[f32])]) -> TempDir {
+fn model(tensors: &[Tensor<'_>]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let data: Vec<Vec<u8>> =
         tensors.iter().map(|(_, _, values)| values.iter().flat_map(|value| value.to_le_bytes()).collect()).collect();
@@ -28,7 +31,7 @@ fn model(tensors: &[(&str, &[usize], &[f32])]) -> TempDir {
     directory
 }
 
-fn load(tensors: &[(&str, &[usize], &[f32])]) -> Result<StaticEmbedder, ModelError> {
+fn load(tensors: &[Tensor<'_>]) -> Result<StaticEmbedder, ModelError> {
     StaticEmbedder::load(model(tensors).path(), "toy")
 }
 
@@ -75,9 +78,7 @@ fn a_long_text_has_several_vectors_and_its_end_counts() {
 
 #[test]
 fn tables_that_cannot_be_used_are_refused() {
-    /// Name, shape and values.
-    type Tensor = (&'static str, &'static [usize], &'static [f32]);
-    let refused: [&[Tensor]; 5] = [
+    let refused: [&[Tensor<'_>]; 5] = [
         &[("other", &[1], &[1.0])],
         &[("embeddings", &[2], &[1.0, 2.0])],
         &[("embeddings", &[1, 2], &[f32::NAN, 1.0])],

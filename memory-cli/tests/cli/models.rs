@@ -1,0 +1,92 @@
+//! The embedding model of a store, with models that are a table of a few words.
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
+
+use std::{fs, path::Path};
+
+use crate::support::{self, Store, failure, success};
+
+const TOKENIZER: &str = r#"{
+    "version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+    "normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
+    "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "--", "max_input_chars_per_word": 100,
+        "vocab": {"[UNK]": 0, "the": 1, "is": 2, "a": 3}}
+}"#;
+
+/// A static model of that name in the store's directory, whose table holds `values`; gives its path.
+fn model(store: &Store, name: &str, values: [f32; 8]) -> String {
+    let directory = store.path(name);
+    fs::create_dir(&directory).unwrap();
+    let header = r#"{"embeddings":{"dtype":"F32","shape":[4,2],"data_offsets":[0,32]}}"#;
+    let mut weights = (header.len() as u64).to_le_bytes().to_vec();
+    weights.extend_from_slice(header.as_bytes());
+    weights.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    fs::write(Path::new(&directory).join("model.safetensors"), weights).unwrap();
+    fs::write(Path::new(&directory).join("tokenizer.json"), TOKENIZER).unwrap();
+    fs::write(Path::new(&directory).join("config.json"), r#"{"model_type": "model2vec"}"#).unwrap();
+    directory
+}
+
+fn first(store: &Store) -> String {
+    model(store, "first", [1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 2.0])
+}
+
+fn second(store: &Store) -> String {
+    model(store, "second", [2.0, 1.0, 0.0, 1.0, 1.0, 0.0, 2.0, 1.0])
+}
+
+fn run(store: &Store, args: &[&str]) -> String {
+    success(&mut store.hybrid(args))
+}
+
+#[test]
+fn the_model_is_fixed_and_another_is_refused_with_the_way_out() {
+    let store = Store::new();
+    let (first, second) = (first(&store), second(&store));
+    let file = store.file("talk.jsonl", &support::messages(12));
+    run(&store, &["--embedding-model", &first, "import", "--format", "jsonl", &file]);
+    run(&store, &["--embedding-model", &first, "index"]);
+
+    let refused = failure(&mut store.hybrid(&["--embedding-model", &second, "search", "the ferry"]), 1);
+    assert!(refused.contains("memory model migrate") && refused.contains("first@"), "{refused}");
+    // The store knows its model by itself.
+    let found = run(&store, &["--json", "search", "the ferry"]);
+    assert!(!found.contains("by words only"), "{found}");
+}
+
+#[test]
+fn a_migration_embeds_everything_again_and_drops_the_old_vectors_last() {
+    let store = Store::new();
+    let (first, second) = (first(&store), second(&store));
+    let file = store.file("talk.jsonl", &support::messages(12));
+    run(&store, &["--embedding-model", &first, "import", "--format", "jsonl", &file]);
+    run(&store, &["--embedding-model", &first, "index"]);
+
+    // A model that cannot be loaded changes nothing.
+    failure(&mut store.hybrid(&["model", "migrate", &store.path("none")]), 1);
+    run(&store, &["--json", "search", "the ferry"]);
+
+    let migrated = run(&store, &["--json", "model", "migrate", &second]);
+    assert!(migrated.contains("\"embedded\": 12") && migrated.contains("second@"), "{migrated}");
+    let found = run(&store, &["--json", "search", "the ferry"]);
+    assert!(!found.contains("by words only"), "{found}");
+    let refused = failure(&mut store.hybrid(&["--embedding-model", &first, "search", "the ferry"]), 1);
+    assert!(refused.contains("second@"), "{refused}");
+    let again = run(&store, &["--json", "model", "migrate", &second]);
+    assert!(again.contains("\"embedded\": 0"), "{again}");
+}
+
+#[test]
+fn the_list_says_what_a_model_costs() {
+    let store = Store::new();
+    let list = run(&store, &["--json", "model", "list"]);
+    for said in ["all-MiniLM-L6-v2/int8", "potion-base-8M", "\"dimensions\": 384", "Apache-2.0", "download_bytes"] {
+        assert!(list.contains(said), "{said}: {list}");
+    }
+}
+
+#[test]
+fn an_unknown_model_is_refused_with_those_there_are() {
+    let store = Store::new();
+    let refused = failure(&mut store.hybrid(&["model", "fetch", "no-such-model"]), 1);
+    assert!(refused.contains("all-MiniLM-L6-v2"), "{refused}");
+}
