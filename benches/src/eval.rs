@@ -1,6 +1,7 @@
 //! Retrieval over evaluation data: conversations go in, every question is asked, a run file comes out.
 
 mod budget;
+mod fit;
 mod latency;
 mod questions;
 mod run_file;
@@ -19,6 +20,7 @@ use memory_core::{ConversationId, Progress, Query, RecallRequest, Retriever, Sco
 
 pub use budget::Budget;
 use budget::{PER_MESSAGE, cost};
+pub use fit::{Fit, fit, weights_file};
 use latency::Latencies;
 use questions::Question;
 use run_file::{PackedTurns, RunFile, RunLine};
@@ -78,7 +80,7 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
     }
 
     let mut run = RunFile::create(&options.run)?;
-    let bar = bar(questions.len() as u64, "questions");
+    let bar = Bars::of(questions.len() as u64, "questions");
     let (mut search, mut recall) = (Latencies::default(), Latencies::default());
     for question in &questions {
         let Some(subject) = subjects.get(&question.conversation) else { continue };
@@ -101,7 +103,7 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
 async fn import(parts: &EvalParts, data: &Path) -> Result<HashMap<ConversationId, Subject>> {
     let conversations = memory_cli::import::eval::read(data)?;
     let messages: usize = conversations.iter().map(|conversation| conversation.messages.len()).sum();
-    let bar = bar(messages as u64, "messages imported");
+    let bar = Bars::of(messages as u64, "messages imported");
     let mut subjects = HashMap::new();
     for conversation in conversations {
         let count = conversation.messages.len() as u64;
@@ -120,7 +122,7 @@ async fn import(parts: &EvalParts, data: &Path) -> Result<HashMap<ConversationId
 async fn index(parts: &EvalParts, subjects: impl Iterator<Item = &Subject>) -> Result<BTreeSet<String>> {
     let mut notices = BTreeSet::new();
     for subject in subjects {
-        let bar = Indexing(bar(subject.outline.len() as u64, "messages embedded"));
+        let bar = Indexing(Bars::of(subject.outline.len() as u64, "messages embedded"));
         let indexed = parts.retriever.catch_up(&subject.id, &bar).await;
         bar.0.finish_and_clear();
         notices.extend(indexed.with_context(|| format!("indexing `{}`", subject.id))?.notices);
@@ -167,9 +169,14 @@ async fn pack(
     Ok(PackedTurns { packed: nodes().filter_map(|node| subject.key(node)).collect(), packed_tokens })
 }
 
-fn bar(total: u64, what: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} left");
-    ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_message(what)
+/// Makes progress bars.
+struct Bars;
+
+impl Bars {
+    fn of(total: u64, what: &'static str) -> ProgressBar {
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} left");
+        ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_message(what)
+    }
 }
 
 /// Shows the retriever's progress.

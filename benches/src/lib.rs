@@ -24,7 +24,7 @@ mod views;
 
 pub use corpus::Corpus;
 pub use embed::print_resident;
-pub use eval::{Budget, EvalOptions, EvalParts, evaluate};
+pub use eval::{Budget, EvalOptions, EvalParts, Fit, evaluate, fit, weights_file};
 pub use figure::{Figure, Measure, Report};
 pub use group::Group;
 pub use sweep::{Sweep, sweep};

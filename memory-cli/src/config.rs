@@ -3,6 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use directories::ProjectDirs;
+use memory_store::Method;
 
 /// The environment variable that names the store.
 pub(crate) const STORE_VARIABLE: &str = "MEMORY_STORE";
@@ -16,6 +17,8 @@ pub struct Config {
     pub access: Access,
     /// How the past is searched.
     pub recall: Recall,
+    /// How vectors are compared: by scans, by graphs, or by whichever is the faster.
+    pub vectors: Method,
     /// The summarizer's name in the registry.
     pub summarizer: String,
     /// Directories with strategy plugins.
@@ -62,6 +65,7 @@ impl Config {
             store: store.into(),
             access,
             recall: Recall::Hybrid,
+            vectors: Method::Fastest,
             summarizer: "extractive".to_owned(),
             plugins: Vec::new(),
             models: None,

@@ -7,7 +7,7 @@ use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{Registry, UnknownStrategy};
 use memory_search::HybridRetriever;
-use memory_store::{ExactIndex, LogOptions, LogStore};
+use memory_store::{AutoIndex, AutoOptions, LogOptions, LogStore};
 
 use crate::{
     Access, Config, Recall,
@@ -84,7 +84,8 @@ pub(crate) fn assemble(
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Runtime, OpenError> {
     let index = embedder.as_ref().map(|embedder| {
-        let index = ExactIndex::beside(&store, embedder.model().clone(), embedder.dimensions());
+        let options = AutoOptions::default().method(config.vectors);
+        let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), options);
         Arc::new(index) as Arc<dyn VectorIndex>
     });
     let retriever: Arc<dyn Retriever> = Arc::new(HybridRetriever::new(store.clone(), embedder, index));

@@ -27,6 +27,7 @@ mod message;
 mod message_json;
 mod nearest;
 mod node;
+mod node_set;
 pub mod plan;
 mod port;
 mod proof;
@@ -47,14 +48,15 @@ pub use message::{ContentBlock, InvalidMessageKey, Media, Message, MessageKey, R
 pub use message_json::{InvalidMessage, message_from_json, message_to_json};
 pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
+pub use node_set::NodeSet;
 pub use port::{
-    Appended, BoxError, BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy,
+    AnsweredBy, Appended, BoxError, BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy,
     ConversationState, EmbedError, Embedder, Event, Excerpt, History, Hit, ImportanceScorer, IndexReport, Lease,
     Losses, NodeProof, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker,
-    RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob, ScoreScale, Signal, Slot, SlotScore,
-    Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, TokenEmbedder,
-    TokenEmbedding, TokenVectors, VectorError, VectorIndex, VectorIndexStats, Verification, VerifiedConversation,
-    WrittenSummary,
+    RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob, ScoreScale, Signal, Slot, Store,
+    StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, TokenEmbedder, TokenEmbedding,
+    TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
+    Verification, VerifiedConversation, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;

@@ -39,7 +39,9 @@ pub use store::{
 pub use summarizer::{SummarizeError, Summarizer, SummaryJob, SummarySource, WrittenSummary};
 pub use token_embedder::{TokenEmbedder, TokenEmbedding, TokenVectors};
 pub use tokens::TokenCounter;
-pub use vector_index::{Slot, SlotScore, VectorError, VectorIndex, VectorIndexStats};
+pub use vector_index::{
+    AnsweredBy, Slot, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
+};
 
 /// A future that may move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,4 +1,5 @@
-//! Fakes of the ports, generators for property tests, and the conformance suite of [`Store`](crate::Store).
+//! Fakes of the ports, generators for property tests, and the conformance suites of [`Store`](crate::Store) and
+//! [`VectorIndex`](crate::VectorIndex).
 //!
 //! Behind the feature `testing`; nothing here is fit for production.
 
@@ -7,9 +8,11 @@ mod fakes;
 #[cfg(test)]
 mod generators;
 mod memory_store;
+mod vector_index;
 
 pub use conformance::store_conformance;
 pub use fakes::{FixedClock, HashEmbedder, ScanRetriever, WordCounter};
 #[cfg(test)]
 pub(crate) use generators::{messages, texts};
 pub use memory_store::MemoryStore;
+pub use vector_index::{DIMENSIONS as SUITE_DIMENSIONS, IndexUnderTest, vector_index_conformance};

@@ -1,12 +1,8 @@
 //! Several signals become one score.
 
-use memory_core::Signal;
-
 /// What one signal says of every candidate.
 #[derive(Debug)]
 pub(crate) struct Column {
-    /// Its name.
-    pub(crate) name: &'static str,
     /// Its part in the sum, from 0.
     pub(crate) weight: f32,
     /// The value that adds nothing; `None` for the lowest that there is.
@@ -18,7 +14,6 @@ pub(crate) struct Column {
 /// Candidates with a score.
 #[derive(Debug)]
 pub(crate) struct Fused {
-    columns: Vec<(Column, Range)>,
     /// The score of each candidate, 0..=1.
     pub(crate) scores: Vec<f32>,
 }
@@ -70,22 +65,7 @@ impl Fused {
         for (score, unknown) in scores.iter_mut().zip(unknown) {
             *score *= raise(unknown);
         }
-        Self { columns: columns.into_iter().map(|(range, column)| (column, range)).collect(), scores }
-    }
-
-    /// Why a candidate has its score: the shares add up to it; the heaviest first.
-    pub(crate) fn signals(&self, candidate: usize) -> Vec<Signal> {
-        let value = |column: &Column| column.values.get(candidate).copied();
-        let is_unknown = |column: &Column| value(column).is_some_and(f32::is_nan);
-        let unknown = self.columns.iter().filter(|(column, _)| is_unknown(column)).map(|(column, _)| column.weight);
-        let raise = raise(unknown.sum());
-        let measured = self.columns.iter().filter(|(column, _)| !is_unknown(column)).filter_map(|(column, range)| {
-            let value = value(column)?;
-            Some(Signal { name: column.name, value, share: column.weight * range.share(value) * raise })
-        });
-        let mut signals: Vec<_> = measured.collect();
-        signals.sort_by(|a, b| b.share.total_cmp(&a.share));
-        signals
+        Self { scores }
     }
 
     /// The `limit` candidates of the highest scores above 0 that `wanted` lets through, best first; equal scores in
@@ -113,33 +93,21 @@ fn raise(unknown: f32) -> f32 {
 mod tests {
     use super::*;
 
-    fn column(name: &'static str, weight: f32, floor: Option<f32>, values: &[f32]) -> Column {
-        Column { name, weight, floor, values: values.to_vec() }
+    fn column(weight: f32, floor: Option<f32>, values: &[f32]) -> Column {
+        Column { weight, floor, values: values.to_vec() }
     }
 
     #[test]
-    fn a_score_is_the_sum_of_its_shares() {
-        let fused = Fused::of(vec![
-            column("words", 1.0, Some(0.0), &[4.0, 0.0, 2.0]),
-            column("cosine", 3.0, None, &[0.2, 0.6, f32::NAN]),
-        ]);
+    fn a_score_is_the_weighted_sum() {
+        let fused = Fused::of(vec![column(1.0, Some(0.0), &[4.0, 0.0, 2.0]), column(3.0, None, &[0.2, 0.6, f32::NAN])]);
         assert_eq!(fused.scores, [0.25, 0.75, 0.5]);
-        let signals = fused.signals(1);
-        assert_eq!(
-            signals.iter().map(|signal| (signal.name, signal.value)).collect::<Vec<_>>(),
-            [("cosine", 0.6), ("words", 0.0)]
-        );
-        assert_eq!(fused.signals(2).len(), 1, "what was not measured is no reason");
-        for (candidate, score) in fused.scores.iter().enumerate() {
-            assert_eq!(fused.signals(candidate).iter().map(|signal| signal.share).sum::<f32>(), *score);
-        }
     }
 
     #[test]
     fn a_candidate_that_a_signal_did_not_measure_is_neither_buried_nor_favoured() {
         let words = [1.0, 2.0, 2.0, 2.0, 4.0];
         let cosine = [0.6, 0.2, f32::NAN, 0.6, f32::NAN];
-        let columns = || vec![column("words", 1.0, Some(0.0), &words), column("cosine", 1.0, None, &cosine)];
+        let columns = || vec![column(1.0, Some(0.0), &words), column(1.0, None, &cosine)];
         let fused = Fused::of(columns());
         let by_words = Fused::of(columns().into_iter().take(1).collect());
         for unmeasured in [2, 4] {
@@ -151,19 +119,19 @@ mod tests {
 
     #[test]
     fn the_only_candidate_is_found() {
-        assert_eq!(Fused::of(vec![column("words", 1.0, Some(0.0), &[4.0])]).best(9, |_| true), [0]);
-        assert_eq!(Fused::of(vec![column("cosine", 1.0, None, &[0.3])]).best(9, |_| true), [0]);
-        assert_eq!(Fused::of(vec![column("words", 1.0, Some(0.0), &[0.0])]).best(9, |_| true), [0; 0]);
+        assert_eq!(Fused::of(vec![column(1.0, Some(0.0), &[4.0])]).best(9, |_| true), [0]);
+        assert_eq!(Fused::of(vec![column(1.0, None, &[0.3])]).best(9, |_| true), [0]);
+        assert_eq!(Fused::of(vec![column(1.0, Some(0.0), &[0.0])]).best(9, |_| true), [0; 0]);
     }
 
     #[test]
     fn the_worst_of_those_that_hold_a_word_is_found() {
-        assert_eq!(Fused::of(vec![column("words", 1.0, Some(0.0), &[4.0, 1.0])]).best(9, |_| true), [0, 1]);
+        assert_eq!(Fused::of(vec![column(1.0, Some(0.0), &[4.0, 1.0])]).best(9, |_| true), [0, 1]);
     }
 
     #[test]
     fn equal_scores_keep_their_order_whatever_the_limit() {
-        let fused = Fused::of(vec![column("words", 1.0, Some(0.0), &[1.0, 2.0, 1.0, 0.0, 2.0, 1.0])]);
+        let fused = Fused::of(vec![column(1.0, Some(0.0), &[1.0, 2.0, 1.0, 0.0, 2.0, 1.0])]);
         for limit in 0..7 {
             let expected = [1, 4, 0, 2, 5];
             assert_eq!(fused.best(limit, |_| true), expected[..limit.min(5)], "{limit}");
@@ -174,6 +142,6 @@ mod tests {
     #[test]
     fn nothing_measured_gives_nothing() {
         assert_eq!(Fused::of(Vec::new()).best(3, |_| true), [0; 0]);
-        assert_eq!(Fused::of(vec![column("cosine", 1.0, None, &[f32::NAN; 2])]).best(3, |_| true), [0; 0]);
+        assert_eq!(Fused::of(vec![column(1.0, None, &[f32::NAN; 2])]).best(3, |_| true), [0; 0]);
     }
 }

@@ -6,8 +6,10 @@ mod fold;
 mod index;
 mod postings;
 mod stop_words;
+mod traits;
 
 pub(crate) use analyzer::{Analyzer, NodeTerms, indexed_text};
-pub(crate) use bm25::{Bm25, Collection, QuestionTerm};
+pub(crate) use bm25::{Bm25, Collection, Coverage, QuestionTerm};
 pub(crate) use index::{Indexed, WordIndex};
 pub(crate) use postings::Postings;
+pub(crate) use traits::{Cast, Traits};

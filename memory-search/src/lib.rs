@@ -29,10 +29,13 @@
 //! ```
 
 mod explain;
+mod features;
 mod find;
 mod fuse;
 mod lexical;
 mod pack;
+mod question;
+mod ranker;
 mod ranking;
 mod retriever;
 mod semantic;

@@ -5,12 +5,18 @@ use std::sync::Arc;
 use memory_core::{ConversationId, Hit, Losses, NodeId, Score, ScoreScale};
 
 use crate::{
+    features::{Evidence, Extractor, Feature, Features, Setting},
     fuse::{Column, Fused},
-    lexical::{Bm25, Collection, Indexed, Postings, QuestionTerm},
+    lexical::{Bm25, Collection, Coverage, Indexed, QuestionTerm},
+    question::Question,
+    ranker::Ranker,
 };
 
-/// The parts of the signals in the sum: tuned for recall of ten hits over chats of two people, chats with an agent and
-/// meetings alike; the figures are flat around them.
+/// Nodes that the ranker looks at, best by a cheap sum; more only where more hits are asked for.
+const CANDIDATES: usize = 200;
+
+/// The parts of the signals in the cheap sum: tuned for recall of ten hits over chats of two people, chats with an agent
+/// and meetings alike; the figures are flat around them.
 const WINDOW_PART: f32 = 0.4;
 const WORDS_PART: f32 = 0.1;
 const COSINE_PART: f32 = 0.5;
@@ -25,7 +31,10 @@ const MAX_TERMS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Ranking {
     pool: Pool,
+    question: Question,
+    evidence: Evidence,
     fused: Fused,
+    ranker: Ranker,
 }
 
 /// The nodes of several conversations in one row, each conversation once.
@@ -47,13 +56,6 @@ pub(crate) struct Part {
     pub(crate) losses: Losses,
     /// The place of its first node.
     begin: usize,
-}
-
-/// What words say of every node of a pool.
-#[derive(Debug)]
-pub(crate) struct WordScores {
-    words: Vec<f32>,
-    window: Vec<f32>,
 }
 
 impl Pool {
@@ -88,55 +90,100 @@ impl Pool {
         self.parts.iter().filter_map(|part| part.losses.notice(&part.conversation))
     }
 
-    /// Scores every node by words; `None` where the question has no terms.
-    pub(crate) fn word_scores(&self, terms: Vec<Box<str>>) -> Option<WordScores> {
+    /// What words say of every node; nothing where the question has no terms.
+    pub(crate) fn words(&self, terms: Vec<Box<str>>) -> Evidence {
         if terms.is_empty() {
-            return None;
+            return Evidence::default();
         }
         let guards: Vec<_> = self.parts.iter().map(|part| part.indexed.read()).collect();
         let all = guards.iter().fold(Collection::default(), |all, postings| all.with(postings));
+        let mut total = 0.0;
         let weigh = |text: Box<str>| {
             let nodes_with: u64 = guards.iter().map(|postings| u64::from(postings.nodes_with(&text))).sum();
-            (nodes_with > 0).then(|| QuestionTerm { idf: all.idf(nodes_with), text })
+            let idf = all.idf(nodes_with);
+            total += idf;
+            (nodes_with > 0).then_some(QuestionTerm { idf, text })
         };
         let mut terms: Vec<_> = terms.into_iter().filter_map(weigh).collect();
         terms.sort_by(|a, b| b.idf.total_cmp(&a.idf));
         terms.truncate(MAX_TERMS);
-        let each = |score: &dyn Fn(&Postings) -> Vec<f32>| {
-            let parts = self.parts.iter().zip(&guards);
-            parts.flat_map(|(part, postings)| score(postings).into_iter().take(part.nodes)).collect()
-        };
-        Some(WordScores {
-            words: each(&|postings| Bm25::AGENT.scores(postings, &terms, all)),
-            window: each(&|postings| Bm25::CHAT.window_scores(postings, &terms, all)),
-        })
+        let mut evidence = Evidence::default();
+        for (part, postings) in self.parts.iter().zip(&guards) {
+            let add = |to: &mut Vec<f32>, of_part: Vec<f32>| to.extend(of_part.into_iter().take(part.nodes));
+            add(&mut evidence.chat, Bm25::CHAT.scores(postings, &terms, all));
+            add(&mut evidence.agent, Bm25::AGENT.scores(postings, &terms, all));
+            add(&mut evidence.window, Bm25::CHAT.window_scores(postings, &terms, all));
+            let coverage = Coverage::of(postings, &terms, total);
+            add(&mut evidence.coverage, coverage.node);
+            add(&mut evidence.coverage_window, coverage.window);
+        }
+        evidence
+    }
+
+    /// Where each node stands.
+    fn settings(&self) -> Vec<Setting> {
+        let mut settings: Vec<Setting> = Vec::new();
+        for part in &self.parts {
+            let postings = part.indexed.read();
+            let before = settings.last().map_or(0, |last| last.session + 1);
+            let nodes = postings.cast().traits().iter().zip(postings.lengths()).take(part.nodes);
+            for (offset, (traits, &length)) in nodes.enumerate() {
+                let (index, session) = (part.begin + offset, before + traits.session as usize);
+                let mut here = Setting { index, before: None, after: None, session, length };
+                if let Some(last) = settings.last_mut().filter(|last| last.session == session) {
+                    here.before = Some(last.index);
+                    last.after = Some(index);
+                }
+                settings.push(here);
+            }
+        }
+        settings
+    }
+
+    /// Whether most of the conversations are with an agent. One sum ranks them all, so that scores compare.
+    fn is_with_agent(&self) -> bool {
+        let with_agent = self.parts.iter().filter(|part| part.indexed.read().cast().is_with_agent()).count();
+        2 * with_agent >= self.parts.len()
+    }
+
+    fn part(&self, candidate: usize) -> Option<&Part> {
+        let next = self.parts.partition_point(|part| part.begin <= candidate);
+        self.parts.get(next.checked_sub(1)?)
     }
 
     /// Conversation and node of a candidate; `None` where it cannot be read.
     fn place(&self, candidate: usize) -> Option<(&ConversationId, NodeId)> {
-        let next = self.parts.partition_point(|part| part.begin <= candidate);
-        let part = self.parts.get(next.checked_sub(1)?)?;
+        let part = self.part(candidate)?;
         let node = NodeId::from_index(candidate - part.begin);
         (!part.losses.contains(node)).then_some((&part.conversation, node))
     }
 }
 
 impl Ranking {
-    /// Fuses what is known of the nodes of a pool: by words, by cosine, or by both.
+    /// Ranks the nodes of a pool by what is known of them: by words, by cosine, or by both.
     ///
     /// The cosines weigh in proportion to how many nodes have one: the best of a few is no find, and stretching would
     /// make it count as the best of all.
-    pub(crate) fn new(pool: Pool, words: Option<WordScores>, cosines: Option<Vec<f32>>) -> Self {
+    pub(crate) fn new(pool: Pool, question: &str, mut evidence: Evidence, cosines: Option<Vec<f32>>) -> Self {
         let mut columns = Vec::new();
-        if let Some(WordScores { words, window }) = words {
-            columns.push(Column { name: "window", weight: WINDOW_PART, floor: Some(0.0), values: window });
-            columns.push(Column { name: "words", weight: WORDS_PART, floor: Some(0.0), values: words });
+        if !evidence.window.is_empty() {
+            let (window, words) = (evidence.window.clone(), evidence.agent.clone());
+            columns.push(Column { weight: WINDOW_PART, floor: Some(0.0), values: window });
+            columns.push(Column { weight: WORDS_PART, floor: Some(0.0), values: words });
         }
+        let mut with_vectors = 0.0;
         if let Some(values) = cosines {
-            let weight = COSINE_PART * measured_part(&values, pool.readable());
-            columns.push(Column { name: "cosine", weight, floor: None, values });
+            with_vectors = measured_part(&values, pool.readable());
+            evidence.cosine.clone_from(&values);
+            columns.push(Column { weight: COSINE_PART * with_vectors, floor: None, values });
         }
-        Self { pool, fused: Fused::of(columns) }
+        Self {
+            question: Question::of(question),
+            evidence,
+            fused: Fused::of(columns),
+            ranker: Ranker::new(pool.is_with_agent(), with_vectors),
+            pool,
+        }
     }
 
     /// What was ranked.
@@ -147,20 +194,43 @@ impl Ranking {
     /// The `limit` best of the nodes that `wanted` lets through, best first; equal ones in order of conversation and
     /// node.
     pub(crate) fn hits(&self, limit: usize, wanted: impl Fn(NodeId) -> bool) -> Vec<Hit> {
-        let best = self.fused.best(limit, |candidate| self.pool.place(candidate).is_some_and(|(_, node)| wanted(node)));
-        best.into_iter().filter_map(|candidate| self.hit(candidate)).collect()
+        let is_wanted = |candidate| self.pool.place(candidate).is_some_and(|(_, node)| wanted(node));
+        let candidates = self.fused.best(limit.max(CANDIDATES), is_wanted);
+        let settings = self.pool.settings();
+        let extractor = Extractor::new(&self.evidence, &self.question, &settings);
+        let features = candidates.into_iter().filter_map(|candidate| {
+            let part = self.pool.part(candidate)?;
+            let postings = part.indexed.read();
+            let traits = postings.cast().traits().get(candidate - part.begin)?;
+            Some((candidate, extractor.features(*settings.get(candidate)?, traits, postings.cast())))
+        });
+        let features: Vec<(usize, Features)> = features.collect();
+        let unmeasured = means(&features);
+        let score = |(candidate, features): &(usize, Features)| {
+            let (score, signals) = self.ranker.score(features, &unmeasured);
+            (*candidate, score, signals)
+        };
+        let mut scored: Vec<_> = features.iter().map(score).collect();
+        scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        scored.truncate(limit);
+        let hit = |(candidate, value, signals)| {
+            let (conversation, node) = self.pool.place(candidate)?;
+            let score = Score { value, scale: ScoreScale::Fused };
+            Some(Hit { conversation: conversation.clone(), node, score, signals })
+        };
+        scored.into_iter().filter_map(hit).collect()
     }
+}
 
-    fn hit(&self, candidate: usize) -> Option<Hit> {
-        let (conversation, node) = self.pool.place(candidate)?;
-        let value = *self.fused.scores.get(candidate)?;
-        Some(Hit {
-            conversation: conversation.clone(),
-            node,
-            score: Score { value, scale: ScoreScale::Fused },
-            signals: self.fused.signals(candidate),
-        })
+/// The mean of each feature over the nodes of which it was measured.
+fn means(features: &[(usize, Features)]) -> Features {
+    let mut means = [0.0; Feature::ALL.len()];
+    for (column, mean) in means.iter_mut().enumerate() {
+        let values = features.iter().filter_map(|(_, features)| features.get(column)).filter(|value| !value.is_nan());
+        let (sum, count) = values.fold((0.0, 0.0f32), |(sum, count), value| (sum + value, count + 1.0));
+        *mean = sum / count.max(1.0);
     }
+    means
 }
 
 /// How many of the values are not NaN, as a part of the nodes that can be read, 0..=1.

@@ -11,7 +11,7 @@ use crate::{
     lexical::WordIndex,
     pack::{PackRequest, TooLarge, pack},
     ranking::{Pool, Ranking},
-    semantic::{Meaning, NoMeaning, Semantic},
+    semantic::{Meaning, NoMeaning, Semantic, ends_of},
 };
 
 const EMPTY_QUESTION: &str = "nothing is recalled for an empty question";
@@ -20,15 +20,20 @@ const POSTINGS_BYTES: usize = 256 << 20;
 
 /// Retrieves by words and, where there are an embedding model and an index of its vectors, by meaning.
 ///
-/// A score is a convex sum of three signals, each stretched to 0..=1 over all that is searched: `window` (BM25 over a
-/// message and its neighbours), `words` (BM25 over the message alone) and `cosine`. Several conversations are searched
-/// as if they were one: the rarity of a term, the average length and the stretching are those of all their messages,
-/// so the scores of their hits compare.
+/// The best candidates by a cheap sum of BM25 and cosine are ranked by a weighted sum of features: words (BM25 with two
+/// sets of parameters, of the message, its neighbours, its session), meaning (cosines of the same), how much of the
+/// question is covered, who speaks, times and dates. The weights were fitted to conversations, apart for those with an
+/// agent and those among people, with vectors and without (`memory-search/src/ranker/weights.rs`). A hit's signals say
+/// what each feature was, mostly stretched to 0..=1 over all that is searched, and what it added. Several conversations
+/// are searched as if they were one: the rarity of a term, the average length and the stretching are those of all their
+/// messages, so the scores of their hits compare. A score may be below 0.
+///
+/// A session is what the metadata member `session` names, or else ends with a pause of six hours.
 ///
 /// Postings live in memory and are carried on from where they end. Vectors are made by
 /// [`catch_up`](Retriever::catch_up), however long it takes. A question makes only what is soon made: where all that
 /// it searches lacks vectors of at most 64 messages and 64 KiB of text, it embeds these, and otherwise nothing. A
-/// message without a vector is scored by its words alone, and `cosine` weighs the less the fewer messages have one.
+/// message without a vector counts as the mean of those that have one, and meaning weighs the less the fewer have one.
 /// Where model, index or all vectors are missing or fail, the answer is by words; a notice says so, as it does where
 /// some vectors are missing.
 ///
@@ -60,12 +65,12 @@ impl HybridRetriever {
             conversations.push((conversation, indexed));
         }
         let pool = Pool::new(conversations);
-        let words = pool.word_scores(self.words.question(question));
+        let evidence = pool.words(self.words.question(question));
         let (cosines, notices) = match self.semantic.meaning(&*self.store, question, &pool).await {
             Ok(Meaning { cosines, notice }) => (Some(cosines), Vec::from_iter(notice)),
             Err(missing) => (None, vec![missing.notice()?]),
         };
-        Ok((Ranking::new(pool, words, cosines), notices))
+        Ok((Ranking::new(pool, &ends_of(question), evidence, cosines), notices))
     }
 
     /// The conversations of a scope, each once and in order, with how many nodes they have.

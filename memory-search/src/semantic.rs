@@ -3,8 +3,8 @@
 use std::{borrow::Cow, sync::Arc};
 
 use memory_core::{
-    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, ReadNodes, RetrieveError, SlotScore, Store,
-    StoreError, VectorError, VectorIndex,
+    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, ReadNodes, RetrieveError, Store, StoreError,
+    VectorError, VectorHit, VectorIndex, VectorPart, VectorQuery,
 };
 
 use crate::{
@@ -246,7 +246,9 @@ impl Vectors<'_> {
     ) -> Result<Vec<f32>, VectorError> {
         let mut best = vec![f32::NAN; nodes];
         let mut first = vec![f32::NAN; nodes];
-        for SlotScore { slot, cosine } in self.index.search(conversation, question, usize::MAX).await? {
+        let parts = [VectorPart::whole(conversation)];
+        let query = VectorQuery { vector: question, limit: usize::MAX, parts: &parts };
+        for VectorHit { slot, cosine, .. } in self.index.search(&query).await?.hits {
             let index = slot.node.index();
             if let Some(best) = best.get_mut(index) {
                 *best = best.max(cosine);
@@ -261,7 +263,7 @@ impl Vectors<'_> {
 
 /// A question, or of one longer than [`MAX_QUESTION_BYTES`] its two ends: what is asked stands before or after what was
 /// pasted.
-fn ends_of(question: &str) -> Cow<'_, str> {
+pub(crate) fn ends_of(question: &str) -> Cow<'_, str> {
     if question.len() <= MAX_QUESTION_BYTES {
         return Cow::Borrowed(question);
     }

@@ -40,6 +40,9 @@ pub use log::{
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
     Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
 };
-pub use vector::{Codes, ExactIndex, Graph, GraphBinding, GraphOptions, Kernels, Near, SetAside, quantize};
+pub use vector::{
+    AutoIndex, AutoOptions, Codes, ExactIndex, Graph, GraphBinding, GraphOptions, Kernels, Method, Near, SetAside,
+    quantize,
+};
 #[cfg(feature = "hnsw-rs")]
 pub use vector::{HnswRs, HnswRsError, HnswRsOptions};

@@ -1,12 +1,17 @@
 //! Nearest vectors, and the cache files that keep them between runs.
 
+mod auto;
 mod exact;
 mod file;
 mod graph;
 #[cfg(feature = "hnsw-rs")]
 mod hnsw_rs;
 mod kernel;
+mod map;
+mod rows;
+mod scan;
 
+pub use auto::{AutoIndex, AutoOptions, Method};
 pub use exact::ExactIndex;
 pub(crate) use file::{NAMED_BY, is_of_store};
 pub use graph::{Codes, Graph, GraphBinding, GraphOptions, Near, SetAside};

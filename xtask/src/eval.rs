@@ -11,11 +11,21 @@ use crate::workspace::Workspace;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
-    #[arg(long)]
-    data: PathBuf,
+    #[arg(long, required = true)]
+    data: Vec<PathBuf>,
     /// The run file to write, one line a question.
+    #[arg(long, required_unless_present = "fit")]
+    run: Option<PathBuf>,
+    /// Fits the ranker's weights to all data together and prints `memory-search/src/ranker/weights.rs` anew, instead of
+    /// a run.
+    #[arg(long, conflicts_with_all = ["run", "budget"])]
+    fit: bool,
+    /// Where to keep what is imported and embedded, so that the next run need not do it again; by default nowhere.
     #[arg(long)]
-    run: PathBuf,
+    store: Option<PathBuf>,
+    /// Retrieves by words alone.
+    #[arg(long)]
+    words_only: bool,
     /// Tokens the packed context may cost, or `tenth` for a tenth of each conversation's.
     #[arg(long)]
     budget: Option<String>,
@@ -23,20 +33,37 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     // The commands below run in the workspace root, the paths are meant from here.
-    let data = absolute(&args.data)?;
-    let run = absolute(&args.run)?;
-    if !data.is_dir() {
-        return absent(&data, env::var("CI").is_ok_and(|ci| ci == "true"));
+    let data = args.data.iter().map(|data| absolute(data)).collect::<Result<Vec<_>>>()?;
+    let run = args.run.as_deref().map(absolute).transpose()?;
+    if let Some(missing) = data.iter().find(|data| !data.is_dir()) {
+        return absent(missing, env::var("CI").is_ok_and(|ci| ci == "true"));
     }
-    let mut eval = Invocation::cargo(workspace, "eval")
-        .args(["run", "--release", "--locked"])
-        .args(["-p", "memory-benches", "--bin", "eval", "--"])
-        .args([Path::new("--data"), &data, Path::new("--run"), &run]);
+    let mut eval = Invocation::cargo(workspace, "eval").args(["run", "--release", "--locked"]).args([
+        "-p",
+        "memory-benches",
+        "--bin",
+        "eval",
+        "--",
+    ]);
+    for data in &data {
+        eval = eval.args([Path::new("--data"), data]);
+    }
+    if let Some(run) = &run {
+        eval = eval.args([Path::new("--run"), run]);
+    }
+    if let Some(store) = &args.store {
+        eval = eval.args([Path::new("--store"), &absolute(store)?]);
+    }
+    let flags = [(args.fit, "--fit"), (args.words_only, "--words-only")];
+    eval = eval.args(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag));
     if let Some(budget) = &args.budget {
         eval = eval.args(["--budget", budget]);
     }
     eval.run()?;
-    score(workspace, &data, &run)
+    match (&run, &data[..]) {
+        (Some(run), [data]) => score(workspace, data, run),
+        _ => Ok(()),
+    }
 }
 
 /// A developer may lack the data, which is never in the tree; a CI run without it has shown nothing.

@@ -1,21 +1,32 @@
 //! `eval --data DIR --run FILE [--budget N|tenth]`: runs retrieval on a data directory and writes the run file.
+//! `eval --data DIR... --fit`: fits the ranker's weights.
 
-use std::{env, path::PathBuf};
+use std::{env, path::PathBuf, sync::Arc};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Parser;
 use memory_benches::{Budget, EvalOptions, EvalParts, evaluate};
-use memory_cli::{Access, Config};
+use memory_cli::{Access, Config, Recall};
+use memory_search::HybridRetriever;
 
 /// Runs retrieval on evaluation data and writes a run file for the scorer.
 #[derive(Parser)]
 struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
-    #[arg(long)]
-    data: PathBuf,
+    #[arg(long, required = true)]
+    data: Vec<PathBuf>,
     /// The run file to write.
+    #[arg(long, required_unless_present = "fit")]
+    run: Option<PathBuf>,
+    /// Prints weights that are fitted to all data together, instead of a run.
+    #[arg(long, conflicts_with_all = ["run", "budget"])]
+    fit: bool,
+    /// Where to keep what is imported and embedded, so that the next run need not do it again; by default nowhere.
     #[arg(long)]
-    run: PathBuf,
+    store: Option<PathBuf>,
+    /// Retrieves by words alone.
+    #[arg(long)]
+    words_only: bool,
     /// Tokens that the packed messages may cost, or `tenth` for a tenth of each conversation; without it nothing is
     /// packed.
     #[arg(long)]
@@ -23,14 +34,27 @@ struct Args {
 }
 
 fn main() -> Result<()> {
-    let Args { data, run, budget } = Args::parse();
-    let demand_model = env::var("CI").is_ok_and(|ci| ci == "true");
+    let Args { data, run, fit, store, words_only, budget } = Args::parse();
+    let demand_model = env::var("CI").is_ok_and(|ci| ci == "true") && !words_only;
     let directory = tempfile::tempdir().context("making a directory for the store")?;
-    let runtime = memory_cli::open(&Config::new(directory.path().join("store"), Access::Write))?;
+    let store = store.unwrap_or_else(|| directory.path().join("store"));
+    let mut config = Config::new(store, Access::Write);
+    if words_only {
+        config.recall = Recall::Words;
+    }
+    let runtime = memory_cli::open(&config)?;
     let parts = EvalParts {
         store: runtime.store.clone(),
         retriever: runtime.retriever.clone(),
         counter: runtime.memory.token_counter().clone(),
     };
+    let Some(run) = run.filter(|_| !fit) else {
+        let with_vectors = pollster::block_on(memory_benches::fit(&parts, &data))?;
+        let retriever = Arc::new(HybridRetriever::new(runtime.store.clone(), None, None));
+        let by_words = pollster::block_on(memory_benches::fit(&EvalParts { retriever, ..parts }, &data))?;
+        print!("{}", memory_benches::weights_file(&with_vectors, &by_words));
+        return Ok(());
+    };
+    let [data] = <[PathBuf; 1]>::try_from(data).map_err(|_| anyhow!("a run is of one data directory"))?;
     pollster::block_on(evaluate(&parts, &EvalOptions { data, run, budget, demand_model }))
 }

@@ -1,6 +1,6 @@
 //! The questions of the evaluation format: `queries.jsonl`.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use memory_core::ConversationId;
@@ -15,14 +15,24 @@ pub(super) struct Question {
     pub(super) conversation: ConversationId,
     /// The question in plain words.
     pub(super) text: String,
+    /// The turns that answer it.
+    pub(super) evidence: BTreeSet<String>,
 }
 
-/// The members of a line that a run needs; the scorer reads the others.
+/// The members of a line that a run and fitting need; the scorer reads the others.
 #[derive(Deserialize)]
 struct Line {
     query_id: String,
     conversation_id: String,
     question: String,
+    #[serde(default)]
+    evidence: BTreeSet<String>,
+    #[serde(default = "is_answerable")]
+    answerable: bool,
+}
+
+fn is_answerable() -> bool {
+    true
 }
 
 /// Reads all questions, answerable and not, in the file's order.
@@ -42,8 +52,9 @@ fn parse(text: &str, path: &Path) -> Result<Vec<Question>> {
 }
 
 fn question(line: &str) -> Result<Question> {
-    let Line { query_id, conversation_id, question } = serde_json::from_str(line)?;
-    Ok(Question { id: query_id, conversation: ConversationId::new(&conversation_id)?, text: question })
+    let Line { query_id, conversation_id, question, evidence, answerable } = serde_json::from_str(line)?;
+    let evidence = if answerable { evidence } else { BTreeSet::new() };
+    Ok(Question { id: query_id, conversation: ConversationId::new(&conversation_id)?, text: question, evidence })
 }
 
 #[cfg(test)]

@@ -29,9 +29,9 @@ impl Subject {
             let tokens = parts.counter.count(&message.text());
             drafts.push(NodeDraft::new(message, now, tokens));
         }
-        let appended = parts.store.append(&id, drafts).await?;
-        ensure!(appended.iter().all(|appended| appended.is_new), "a turn id stands twice in the conversation");
+        parts.store.append(&id, drafts).await?;
         let outline = parts.store.outline(&id).await?;
+        ensure!(outline.len() == keys.len(), "a turn id stands twice in the conversation, or another was in the store");
         Ok(Self { id, outline, keys })
     }
 

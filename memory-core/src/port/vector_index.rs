@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf};
 
 use super::{BoxError, BoxFuture};
-use crate::{ConversationId, ModelId, NodeId};
+use crate::{ConversationId, ModelId, NodeId, NodeSet};
 
 /// Which vector: a node and one of its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,20 +14,86 @@ pub struct Slot {
     pub chunk: u32,
 }
 
+/// A question to an index.
+#[derive(Clone, Copy, Debug)]
+pub struct VectorQuery<'a> {
+    /// Finite, not zero, of the index's dimensions; its length does not matter.
+    pub vector: &'a [f32],
+    /// The most vectors to give. `usize::MAX` scores all.
+    pub limit: usize,
+    /// Where to search, each conversation once.
+    pub parts: &'a [VectorPart<'a>],
+}
+
+/// A conversation, or some nodes of it, to be searched.
+#[derive(Clone, Copy, Debug)]
+pub struct VectorPart<'a> {
+    /// The conversation.
+    pub conversation: &'a ConversationId,
+    /// The nodes that may answer: what of time, role, session or level was asked for. `None` for all.
+    pub only: Option<&'a NodeSet>,
+}
+
+impl<'a> VectorPart<'a> {
+    /// All nodes of a conversation.
+    #[must_use]
+    pub fn whole(conversation: &'a ConversationId) -> Self {
+        Self { conversation, only: None }
+    }
+}
+
+/// The answer to a [`VectorQuery`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VectorAnswer {
+    /// Best first; equal ones by part, then by slot.
+    pub hits: Vec<VectorHit>,
+    /// How each part was searched, in the order of the parts.
+    pub answered_by: Vec<AnsweredBy>,
+}
+
 /// A vector's likeness to a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SlotScore {
+pub struct VectorHit {
+    /// The part of the query that it is of, from 0.
+    pub part: usize,
     /// The vector.
     pub slot: Slot,
-    /// Cosine, −1..=1.
+    /// Cosine, −1..=1, computed from the components as they were inserted.
     pub cosine: f32,
+}
+
+/// How a conversation was searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AnsweredBy {
+    /// All vectors were compared.
+    Scan,
+    /// The vectors of the nodes that may answer were compared, and no others.
+    SubsetScan,
+    /// A graph of near neighbours was walked, and what it lacks was compared.
+    Graph {
+        /// Whose.
+        backend: &'static str,
+    },
+}
+
+impl fmt::Display for AnsweredBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scan => f.write_str("scan"),
+            Self::SubsetScan => f.write_str("scan of a subset"),
+            Self::Graph { backend } => write!(f, "graph ({backend})"),
+        }
+    }
 }
 
 /// What an index holds of one conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VectorIndexStats {
-    /// Vectors.
+    /// Vectors that can be found.
     pub vectors: u64,
+    /// Vectors that were removed and still take room.
+    pub removed: u64,
     /// All nodes up to this position are in it; 0 for none.
     pub through: u64,
     /// Bytes on disk.
@@ -39,7 +105,8 @@ pub struct VectorIndexStats {
 /// Contract: nodes are inserted in order, each with all its vectors, which are none for a node that cannot be
 /// read, so that "through node N" says all;
 /// vectors are finite, of unit length (± 1e-3) and of the index's dimensions, or refused whole; a search
-/// sees every insert that returned before it; equal scores are ordered by slot.
+/// sees every insert and removal that returned before it, and waits for none that is under way longer than it takes
+/// to copy its vectors. What is found may be approximate, and [`VectorAnswer::answered_by`] says so; cosines never are.
 pub trait VectorIndex: fmt::Debug + Send + Sync {
     /// The model whose vectors these are.
     fn model(&self) -> &ModelId;
@@ -58,15 +125,18 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
         nodes: &'a [(NodeId, Vec<Vec<f32>>)],
     ) -> BoxFuture<'a, Result<(), VectorError>>;
 
-    /// The `limit` best vectors for `query`, best first. `limit` of `usize::MAX` scores all.
-    fn search<'a>(
+    /// Removes the vectors of nodes, for ever: they answer no more, and the next flush destroys what of them is on disk.
+    /// [`VectorIndexStats::through`] stays. Gives how many vectors that were.
+    fn remove<'a>(
         &'a self,
         conversation: &'a ConversationId,
-        query: &'a [f32],
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<SlotScore>, VectorError>>;
+        nodes: &'a NodeSet,
+    ) -> BoxFuture<'a, Result<u64, VectorError>>;
 
-    /// Puts what was inserted on disk.
+    /// The best vectors over all parts of a query.
+    fn search<'a>(&'a self, query: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>>;
+
+    /// Puts what was inserted and removed on disk.
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
 }
 
@@ -82,6 +152,9 @@ pub enum VectorError {
         /// The vector's.
         found: usize,
     },
+    /// A query that is zero or not finite.
+    #[error("the query is zero or not finite")]
+    BadQuery,
     /// NaN, an infinity, or not of unit length.
     #[error("vector of node {node}: {what}")]
     BadVector {

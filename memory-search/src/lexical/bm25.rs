@@ -1,6 +1,6 @@
 //! BM25: how well a node's words answer a question.
 
-use super::Postings;
+use super::{Cast, Postings};
 
 /// The two parameters of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,11 +49,11 @@ impl Bm25 {
         scores
     }
 
-    /// The score of every node together with its neighbours: of a text that holds the node twice and the nodes right
-    /// before and after it once. What answers a question is often said in reply to the words that the question uses.
+    /// The score of every node together with its neighbours: of a text that holds the node twice and the nodes of its
+    /// session right before and after it once. What answers a question is often said in reply to the words that the question uses.
     pub(crate) fn window_scores(self, postings: &Postings, terms: &[QuestionTerm], all: Collection) -> Vec<f32> {
         let lengths: Vec<_> = postings.lengths().iter().map(|&length| to_f32(length)).collect();
-        let lengths = windows(&lengths);
+        let lengths = windows(&lengths, postings.cast());
         let average_length = 4.0 * all.average_length();
         let mut scores = vec![0.0; lengths.len()];
         let mut counts = vec![0.0; lengths.len()];
@@ -64,7 +64,7 @@ impl Bm25 {
                     *slot = to_f32(count);
                 }
             }
-            for ((score, count), length) in scores.iter_mut().zip(windows(&counts)).zip(&lengths) {
+            for ((score, count), length) in scores.iter_mut().zip(windows(&counts, postings.cast())).zip(&lengths) {
                 *score += term.idf * self.weight(count, length / average_length);
             }
         }
@@ -78,11 +78,57 @@ impl Bm25 {
     }
 }
 
-/// Each value twice, with its neighbours.
-fn windows(values: &[f32]) -> Vec<f32> {
-    let before = std::iter::once(&0.0).chain(values);
-    let after = values.iter().skip(1).chain(std::iter::once(&0.0));
-    values.iter().zip(before).zip(after).map(|((value, before), after)| before + 2.0 * value + after).collect()
+/// Each value twice, with its neighbours in the session.
+fn windows(values: &[f32], cast: &Cast) -> Vec<f32> {
+    let mut windows: Vec<_> = values.iter().map(|value| 2.0 * value).collect();
+    for (after, (pair, traits)) in (1..).zip(values.windows(2).zip(cast.traits().windows(2))) {
+        let (&[before, here], &[one, other]) = (pair, traits) else { continue };
+        if one.session != other.session {
+            continue;
+        }
+        if let Some(window) = windows.get_mut(after - 1) {
+            *window += here;
+        }
+        if let Some(window) = windows.get_mut(after) {
+            *window += before;
+        }
+    }
+    windows
+}
+
+/// How much of a question each node holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Coverage {
+    /// The part of the question's rarity that is in the node, 0..=1.
+    pub(crate) node: Vec<f32>,
+    /// The same of the node and its neighbours in the session.
+    pub(crate) window: Vec<f32>,
+}
+
+impl Coverage {
+    /// That of every node; `total` is the rarity of all terms together, of those that nothing holds too.
+    pub(crate) fn of(postings: &Postings, terms: &[QuestionTerm], total: f32) -> Self {
+        let nodes = postings.lengths().len();
+        let mut coverage = Self { node: vec![0.0; nodes], window: vec![0.0; nodes] };
+        let mut holds = vec![0.0; nodes];
+        for term in terms {
+            let share = term.idf / total.max(f32::MIN_POSITIVE);
+            holds.fill(0.0);
+            for (index, _) in postings.occurrences(&term.text) {
+                if let Some(holds) = holds.get_mut(index) {
+                    *holds = 1.0;
+                }
+            }
+            let nearby = windows(&holds, postings.cast());
+            for ((node, window), (holds, nearby)) in
+                coverage.node.iter_mut().zip(&mut coverage.window).zip(holds.iter().zip(nearby))
+            {
+                *node += share * holds;
+                *window += if nearby > 0.0 { share } else { 0.0 };
+            }
+        }
+        coverage
+    }
 }
 
 impl Collection {
@@ -120,7 +166,7 @@ mod tests {
     fn index(texts: &[&str]) -> (Postings, Collection) {
         let mut postings = Postings::default();
         for (index, text) in texts.iter().enumerate() {
-            postings.push(NodeId::from_index(index), Analyzer::default().document(text));
+            postings.push(NodeId::from_index(index), None, Analyzer::default().document(text));
         }
         let all = Collection::default().with(&postings);
         (postings, all)

@@ -65,12 +65,16 @@ impl WordIndex {
         let mut through = begun;
         while let Some(chunk) = chunk_after(through, nodes) {
             let read = store.readable_nodes(conversation, chunk).await?;
-            let terms = |node: &Node| (node.id, self.analyzer.document(&indexed_text(&node.message)));
+            let terms = |node| -> (NodeId, Option<&Node>, NodeTerms) {
+                let node: &Node = node;
+                let terms = self.analyzer.document(&indexed_text(&node.message));
+                (node.id, Some(node), terms)
+            };
             let mut terms: Vec<_> = read.nodes.iter().map(terms).collect();
             // A lost node has no words and keeps its place.
             let lost = read.losses.runs().iter().flat_map(|run| run.iter());
-            terms.extend(lost.map(|node| (node, NodeTerms::default())));
-            terms.sort_by_key(|(node, _)| *node);
+            terms.extend(lost.map(|node| (node, None, NodeTerms::default())));
+            terms.sort_by_key(|(node, _, _)| *node);
             words.add(terms, &read.losses);
             let reached = words.read().through();
             if reached <= through {
@@ -124,9 +128,9 @@ impl Indexed {
         self.postings.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, nodes: Vec<(NodeId, NodeTerms)>, losses: &Losses) {
+    fn add(&self, nodes: Vec<(NodeId, Option<&Node>, NodeTerms)>, losses: &Losses) {
         let mut postings = self.postings.write().unwrap_or_else(PoisonError::into_inner);
-        nodes.into_iter().for_each(|(node, terms)| postings.push(node, terms));
+        nodes.into_iter().for_each(|(node, said, terms)| postings.push(node, said, terms));
         postings.lose(losses);
     }
 }

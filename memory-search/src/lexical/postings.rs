@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 
-use memory_core::{Losses, NodeId};
+use memory_core::{Losses, Node, NodeId};
 
-use super::NodeTerms;
+use super::{Cast, NodeTerms};
 
 /// An inverted index over the first nodes of one conversation; grows node by node.
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
     lists: HashMap<Box<str>, List>,
     lengths: Vec<u32>,
+    cast: Cast,
     total_length: u64,
     losses: Losses,
     heap_bytes: usize,
@@ -35,6 +36,11 @@ impl Postings {
     /// Terms of each node in order, repeats counted, stop words left out.
     pub(crate) fn lengths(&self) -> &[u32] {
         &self.lengths
+    }
+
+    /// Who said each node, and when.
+    pub(crate) fn cast(&self) -> &Cast {
+        &self.cast
     }
 
     /// Nodes that are in it without their words, which could not be read.
@@ -68,12 +74,14 @@ impl Postings {
         })
     }
 
-    /// Adds the next node. Any other is ignored: either it is in it already, or it would leave a gap.
-    pub(crate) fn push(&mut self, node: NodeId, terms: NodeTerms) {
+    /// Adds the next node, which is not `said` where it could not be read. Any other is ignored: either it is in it
+    /// already, or it would leave a gap.
+    pub(crate) fn push(&mut self, node: NodeId, said: Option<&Node>, terms: NodeTerms) {
         let Ok(position) = u32::try_from(node.get()) else { return };
         if node.index() != self.lengths.len() {
             return;
         }
+        self.cast.push(said, &terms);
         for (term, count) in terms.counts {
             let term_bytes = size_of::<(Box<str>, List)>() + term.len();
             let list = self.lists.entry(term).or_default();
@@ -94,7 +102,7 @@ impl Postings {
 
     /// About how many bytes of memory it takes.
     pub(crate) fn bytes(&self) -> usize {
-        self.heap_bytes + self.lengths.len() * size_of::<u32>()
+        self.heap_bytes + self.lengths.len() * size_of::<u32>() + self.cast.bytes()
     }
 }
 
@@ -145,7 +153,7 @@ mod tests {
         ) {
             let mut postings = Postings::default();
             for (index, node) in nodes.iter().enumerate() {
-                postings.push(NodeId::from_index(index), terms(node));
+                postings.push(NodeId::from_index(index), None, terms(node));
             }
             for term in ["a", "b", "aa", "ab", "ba", "bb", "c"] {
                 let expected: Vec<_> =
@@ -172,9 +180,9 @@ mod tests {
     fn a_node_out_of_turn_changes_nothing() {
         let mut postings = Postings::default();
         let one = || terms(&BTreeMap::from([("x".to_owned(), 1)]));
-        postings.push(NodeId::FIRST, one());
-        postings.push(NodeId::FIRST, one());
-        postings.push(NodeId::from_index(2), one());
+        postings.push(NodeId::FIRST, None, one());
+        postings.push(NodeId::FIRST, None, one());
+        postings.push(NodeId::from_index(2), None, one());
         assert_eq!((postings.through(), postings.nodes_with("x")), (1, 1));
     }
 }

@@ -148,7 +148,7 @@ fn meaning_finds_what_words_do_not() {
     let retriever = HybridRetriever::new(store, Some(embedder), Some(index));
     let found = in_talk(&retriever, "delta");
     assert_eq!(nodes(&found), [2, 1]);
-    assert_eq!(found.hits[0].signals[0].name, "cosine");
+    assert!(found.hits[0].signals[0].name.starts_with("cosine"), "{found:?}");
     assert!(found.notices.is_empty());
 }
 
@@ -161,8 +161,11 @@ fn a_long_message_counts_by_its_first_and_its_best_chunk() {
     let index = Arc::new(ExactIndex::of(&*embedder));
     let found = in_talk(&HybridRetriever::new(store, Some(embedder), Some(index)), "delta");
     assert_eq!(nodes(&found), [2, 3]);
-    let alone = |hit: usize| found.hits[hit].signals[0].value;
-    assert!((alone(0) - 1.0).abs() < 1e-6 && (alone(1) - 30f32.to_radians().cos()).abs() < 1e-6);
+    // Of alpha the first chunk is 60 degrees off and the best hits: the lowest of the three, from which all are measured.
+    let lowest = f32::midpoint(60f32.to_radians().cos(), 1.0);
+    let cosine = |hit: usize| found.hits[hit].signals.iter().find(|signal| signal.name == "cosine").unwrap().value;
+    let expected = (30f32.to_radians().cos() - lowest) / (1.0 - lowest);
+    assert!((cosine(0) - 1.0).abs() < 1e-6 && (cosine(1) - expected).abs() < 1e-6);
 }
 
 #[test]
@@ -170,9 +173,9 @@ fn hits_say_why_the_heaviest_signal_first() {
     let store = store();
     for hit in in_talk(&hybrid(&store).0, "which booking for the hall?").hits {
         let sum: f32 = hit.signals.iter().map(|signal| signal.share).sum();
-        assert!((sum - hit.score.value).abs() < 1e-6);
+        assert!((sum - hit.score.value).abs() < 1e-5);
         assert!(hit.signals.windows(2).all(|pair| pair[0].share >= pair[1].share));
-        assert_eq!(hit.signals.len(), 3);
+        assert!(hit.signals.iter().any(|signal| signal.name == "cosine") && hit.signals.len() > 10);
     }
 }
 
@@ -186,7 +189,7 @@ fn the_order_of_equal_scores_is_fixed() {
     let scope = || Scope::Conversations(vec![id("b"), id("a"), id("b")]);
     let found = search(&retriever, "same", scope(), 10);
     let places: Vec<_> = found.hits.iter().map(|hit| format!("{}{}", hit.conversation, hit.node)).collect();
-    assert_eq!(places, ["a2", "b2", "a1", "a3", "b1", "b3"]);
+    assert_eq!(places, ["a2", "b2", "a3", "b3", "a1", "b1"]);
     assert_eq!(search(&retriever, "same", scope(), 10), found);
 }
 

@@ -1,32 +1,36 @@
 //! The index that looks at every vector.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard},
 };
 
 use memory_core::{
-    BoxFuture, ConversationId, ModelId, NodeId, Slot, SlotScore, VectorError, VectorIndex, VectorIndexStats,
+    AnsweredBy, BoxFuture, ConversationId, ModelId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex,
+    VectorIndexStats, VectorPart, VectorQuery,
 };
 
 use super::{
-    file::{VectorFile, Vectors},
+    file::VectorFile,
     kernel::Kernels,
+    rows::{DamagedRow, Rows},
+    scan::{self, Candidate, Part, Question},
 };
 use crate::{LogStore, log::Leaves};
 
 /// How far from 1 a vector's length may be.
 const UNIT_TOLERANCE: f32 = 1e-3;
 
-/// Finds the nearest vectors by comparing with each one: recall 1, and fast enough for tens of thousands.
+/// Finds the nearest vectors by comparing with each one: by int8 codes first, then the best of these anew by the
+/// vectors as they were inserted. Large sets are scanned by all cores together.
 ///
-/// With a directory it keeps one cache file for each conversation there, beside the log that the vectors are
-/// derived from. A file that is cut short, damaged, or of another model, conversation or log is no error:
-/// what of it is good counts, [`VectorIndexStats::through`] says how far that reaches, and the owner inserts the rest.
+/// With a directory it keeps three cache files for each conversation there, beside the log that the vectors are
+/// derived from. Files that are cut short, damaged, or of another model, conversation or log are no error:
+/// what of them is good counts, [`VectorIndexStats::through`] says how far that reaches, and the owner inserts the rest.
 ///
 /// ```
-/// use memory_core::{ConversationId, ModelId, NodeId, VectorIndex};
+/// use memory_core::{ConversationId, ModelId, NodeId, VectorIndex, VectorPart, VectorQuery};
 /// use memory_store::ExactIndex;
 ///
 /// # pollster::block_on(async {
@@ -34,8 +38,9 @@ const UNIT_TOLERANCE: f32 = 1e-3;
 /// let talk = ConversationId::new("talk")?;
 /// let nodes = [(NodeId::FIRST, vec![vec![1.0, 0.0]]), (NodeId::FIRST.next(), vec![vec![0.6, 0.8]])];
 /// index.insert(&talk, &nodes).await?;
-/// let best = index.search(&talk, &[0.0, 1.0], 1).await?;
-/// assert_eq!(best[0].slot.node.get(), 2);
+/// let query = VectorQuery { vector: &[0.0, 1.0], limit: 1, parts: &[VectorPart::whole(&talk)] };
+/// let best = index.search(&query).await?;
+/// assert_eq!(best.hits[0].slot.node.get(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 #[derive(Debug)]
@@ -51,12 +56,12 @@ pub struct ExactIndex {
 }
 
 /// A conversation's vectors, from when they are asked for first.
-type Entry = OnceLock<RwLock<Held>>;
+pub(super) type Entry = OnceLock<RwLock<Held>>;
 
 /// What is in memory of a conversation, and where it is on disk.
-#[derive(Debug, Default)]
-struct Held {
-    vectors: Vectors,
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) rows: Rows,
     file: Option<VectorFile>,
 }
 
@@ -103,7 +108,7 @@ impl ExactIndex {
     /// When the file cannot be removed; in memory the vectors are gone nevertheless.
     pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
         self.writing(conversation, |held| {
-            held.vectors = Vectors::default();
+            held.rows = Rows::new(self.dimensions);
             let Some(file) = &mut held.file else { return Ok(()) };
             file.remove().map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
         })
@@ -113,23 +118,59 @@ impl ExactIndex {
         self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn dir(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
+    /// The store whose log the vectors are derived from; zeros beside none.
+    pub(super) fn store(&self) -> [u8; 16] {
+        self.leaves.as_ref().map_or([0; 16], Leaves::store)
+    }
+
+    /// Whether a flush puts anything on disk.
+    pub(super) fn writes(&self) -> bool {
+        self.writes
+    }
+
+    fn entry(&self, conversation: &ConversationId) -> Arc<Entry> {
+        Arc::clone(self.lock().entry(conversation.clone()).or_default())
+    }
+
     /// Nobody who asks for another conversation waits while this one's file is read.
-    fn reading<T>(&self, conversation: &ConversationId, act: impl FnOnce(&Held) -> T) -> T {
-        let entry = Arc::clone(self.lock().entry(conversation.clone()).or_default());
-        let held = entry.get_or_init(|| RwLock::new(self.load(conversation)));
-        act(&held.read().unwrap_or_else(PoisonError::into_inner))
+    fn loaded<'a>(&self, conversation: &ConversationId, entry: &'a Entry) -> &'a RwLock<Held> {
+        entry.get_or_init(|| RwLock::new(self.load(conversation)))
+    }
+
+    pub(super) fn reading<T>(&self, conversation: &ConversationId, act: impl FnOnce(&Held) -> T) -> T {
+        let entry = self.entry(conversation);
+        act(&self.loaded(conversation, &entry).read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn writing<T>(&self, conversation: &ConversationId, act: impl FnOnce(&mut Held) -> T) -> T {
-        let entry = Arc::clone(self.lock().entry(conversation.clone()).or_default());
-        let held = entry.get_or_init(|| RwLock::new(self.load(conversation)));
-        act(&mut held.write().unwrap_or_else(PoisonError::into_inner))
+        let entry = self.entry(conversation);
+        act(&mut self.loaded(conversation, &entry).write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Has the vectors of several conversations read, none of which is named twice.
+    ///
+    /// Locks are taken in the order of the names, whatever the order of the conversations: two searches that
+    /// waited for each other with a writer between them would wait for ever.
+    pub(super) fn reading_all<T>(&self, parts: &[VectorPart<'_>], act: impl FnOnce(&[&Held]) -> T) -> T {
+        let entries: BTreeMap<_, _> =
+            parts.iter().map(|part| (part.conversation, self.entry(part.conversation))).collect();
+        let guards: BTreeMap<_, RwLockReadGuard<'_, Held>> = entries
+            .iter()
+            .map(|(id, entry)| (*id, self.loaded(id, entry).read().unwrap_or_else(PoisonError::into_inner)))
+            .collect();
+        let held: Vec<&Held> =
+            parts.iter().filter_map(|part| guards.get(part.conversation).map(|held| &**held)).collect();
+        act(&held)
     }
 
     fn load(&self, conversation: &ConversationId) -> Held {
-        let Some(dir) = &self.dir else { return Held::default() };
-        let (file, vectors) = VectorFile::load(dir, self.leaves.as_ref(), conversation, &self.model, self.dimensions);
-        Held { vectors, file: Some(file) }
+        let Some(dir) = &self.dir else { return Held { rows: Rows::new(self.dimensions), file: None } };
+        let (file, rows) = VectorFile::load(dir, self.leaves.as_ref(), conversation, &self.model, self.dimensions);
+        Held { rows, file: Some(file) }
     }
 
     fn check(&self, node: NodeId, vector: &[f32]) -> Result<(), VectorError> {
@@ -149,45 +190,55 @@ impl ExactIndex {
 
     /// Checks everything before anything is taken in.
     fn insert_all(&self, held: &mut Held, nodes: &[(NodeId, Vec<Vec<f32>>)]) -> Result<(), VectorError> {
-        let Vectors { slots, components, through } = &mut held.vectors;
-        let mut reached = *through;
-        for (node, vectors) in nodes {
+        for (reached, (node, vectors)) in (held.rows.through()..).zip(nodes) {
             if node.get() != reached + 1 {
                 let expected = NodeId::new(reached + 1).unwrap_or(*node);
                 return Err(VectorError::OutOfOrder { expected, found: *node });
             }
-            reached += 1;
             vectors.iter().try_for_each(|vector| self.check(*node, vector))?;
         }
-        for (node, vectors) in nodes {
-            slots.extend((0u32..).zip(vectors).map(|(chunk, _)| Slot { node: *node, chunk }));
-            vectors.iter().for_each(|vector| components.extend_from_slice(vector));
-        }
-        *through = reached;
+        nodes.iter().for_each(|(node, vectors)| held.rows.push(*node, vectors));
         Ok(())
     }
 
-    fn scores(&self, conversation: &ConversationId, query: &[f32]) -> Result<Vec<SlotScore>, VectorError> {
-        if query.len() != self.dimensions {
-            return Err(VectorError::Dimensions { expected: self.dimensions, found: query.len() });
+    /// A query that can be compared with these vectors.
+    pub(super) fn question(&self, query: &VectorQuery<'_>) -> Result<Question, VectorError> {
+        if query.vector.len() != self.dimensions {
+            return Err(VectorError::Dimensions { expected: self.dimensions, found: query.vector.len() });
         }
-        let kernels = Kernels::detected();
-        let length = kernels.dot_f32(query, query).sqrt();
-        if !length.is_normal() {
-            let source = "the query is zero or not finite".into();
-            return Err(VectorError::Backend { backend: "exact", source });
+        Question::of(query.vector).ok_or(VectorError::BadQuery)
+    }
+
+    /// Answers a query by candidates that `pick` finds in the rows of its parts, and says how it did.
+    ///
+    /// Where one turns out to be damaged, its file is set aside from there on, and what is left is asked again.
+    pub(super) fn answer(
+        &self,
+        query: &VectorQuery<'_>,
+        pick: impl Fn(&[Part<'_>], &Question, usize) -> (Vec<Candidate>, Vec<AnsweredBy>),
+    ) -> Result<VectorAnswer, VectorError> {
+        let question = self.question(query)?;
+        loop {
+            let answer = self.reading_all(query.parts, |held| {
+                let parts: Vec<_> = held.iter().zip(query.parts).map(|(held, part)| held.part(part.only)).collect();
+                let (candidates, answered_by) = pick(&parts, &question, query.limit);
+                let best = scan::rescore(&parts, &question, candidates, query.limit)?;
+                Ok(VectorAnswer { hits: hits(&parts, &best), answered_by })
+            });
+            match answer {
+                Ok(answer) => return Ok(answer),
+                // There are fewer rows each time.
+                Err((part, damaged)) => {
+                    if let Some(part) = query.parts.get(part) {
+                        self.writing(part.conversation, |held| held.set_aside(damaged));
+                    }
+                }
+            }
         }
-        let score = |vector: &[f32]| (kernels.dot_f32(query, vector) / length).clamp(-1.0, 1.0);
-        let scores = self.reading(conversation, |held| {
-            let vectors = held.vectors.components.chunks_exact(self.dimensions.max(1));
-            let scored = held.vectors.slots.iter().zip(vectors);
-            scored.map(|(slot, vector)| SlotScore { slot: *slot, cosine: score(vector) }).collect()
-        });
-        Ok(scores)
     }
 
     fn flush_all(&self) -> Result<(), VectorError> {
-        if !self.writes {
+        if self.dir.is_some() && !self.writes {
             return Ok(());
         }
         let all: Vec<_> = self.lock().values().cloned().collect();
@@ -196,21 +247,45 @@ impl ExactIndex {
     }
 }
 
-/// The `limit` best, best first, equal ones by slot; sorts no more than it gives back.
-fn best(mut scores: Vec<SlotScore>, limit: usize) -> Vec<SlotScore> {
-    let order = |a: &SlotScore, b: &SlotScore| b.cosine.total_cmp(&a.cosine).then_with(|| a.slot.cmp(&b.slot));
-    if limit < scores.len() {
-        scores.select_nth_unstable_by(limit, order);
-        scores.truncate(limit);
-    }
-    scores.sort_unstable_by(order);
-    scores
+/// Rows with their scores, as whoever asked knows them.
+fn hits(parts: &[Part<'_>], best: &[Candidate]) -> Vec<VectorHit> {
+    let hit = |best: &Candidate| {
+        let slot = parts.get(best.part)?.rows.slots().get(best.row)?;
+        Some(VectorHit { part: best.part, slot: *slot, cosine: best.score })
+    };
+    best.iter().filter_map(hit).collect()
 }
 
 impl Held {
     fn flush(&mut self) -> Result<(), VectorError> {
-        let Self { vectors, file: Some(file) } = self else { return Ok(()) };
-        file.save(vectors).map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
+        let Self { rows, file } = self;
+        let Some(file) = file else {
+            if rows.wants_rebuilding()
+                && let Ok(rest) = rows.without_removed()
+            {
+                *rows = rest;
+            }
+            return Ok(());
+        };
+        file.save(rows).map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
+    }
+
+    fn part(&self, only: Option<&NodeSet>) -> Part<'_> {
+        let all = 0..self.rows.len();
+        let runs = only.map_or_else(|| vec![all], |only| self.rows.runs_of(only));
+        Part { rows: &self.rows, runs }
+    }
+
+    /// Forgets a damaged row and what follows it, on disk as well.
+    fn set_aside(&mut self, damaged: DamagedRow) {
+        // Another search may have done so in the meantime.
+        if self.rows.components(damaged.0).is_err() && damaged.0 < self.rows.len() {
+            let through = match &mut self.file {
+                Some(file) => file.cut(damaged),
+                None => 0,
+            };
+            self.rows.cut(through);
+        }
     }
 }
 
@@ -225,8 +300,9 @@ impl VectorIndex for ExactIndex {
 
     fn stats(&self, conversation: &ConversationId) -> VectorIndexStats {
         self.reading(conversation, |held| VectorIndexStats {
-            vectors: held.vectors.slots.len() as u64,
-            through: held.vectors.through,
+            vectors: (held.rows.len() - held.rows.removed()) as u64,
+            removed: held.rows.removed() as u64,
+            through: held.rows.through(),
             bytes: held.file.as_ref().map_or(0, VectorFile::bytes),
         })
     }
@@ -239,13 +315,22 @@ impl VectorIndex for ExactIndex {
         Box::pin(async move { self.writing(conversation, |held| self.insert_all(held, nodes)) })
     }
 
-    fn search<'a>(
+    fn remove<'a>(
         &'a self,
         conversation: &'a ConversationId,
-        query: &'a [f32],
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<SlotScore>, VectorError>> {
-        Box::pin(async move { Ok(best(self.scores(conversation, query)?, limit)) })
+        nodes: &'a NodeSet,
+    ) -> BoxFuture<'a, Result<u64, VectorError>> {
+        Box::pin(async move { Ok(self.writing(conversation, |held| held.rows.remove(nodes)) as u64) })
+    }
+
+    fn search<'a>(&'a self, query: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>> {
+        Box::pin(async move {
+            self.answer(query, |parts, question, limit| {
+                let how = |part: &VectorPart<'_>| part.only.map_or(AnsweredBy::Scan, |_| AnsweredBy::SubsetScan);
+                let answered_by = query.parts.iter().map(how).collect();
+                (scan::nearest_by_codes(parts, question, scan::candidates_for(limit)), answered_by)
+            })
+        })
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {

@@ -1,4 +1,7 @@
-//! The cache file of one conversation's vectors: a header, and blocks that are appended, by one process at a time.
+//! The cache files of a conversation's vectors: blocks that are appended, and the rows that they speak of.
+
+mod batch;
+mod block;
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -11,65 +14,76 @@ use std::{
 
 use memory_core::{ConversationId, Hash, ModelId, NodeId, Slot};
 
+use self::{
+    batch::Batch,
+    block::{Block, HEADER},
+};
+use super::{
+    kernel::quantize,
+    map::{ROWS_AT, RowMap},
+    rows::{Base, Codes, DamagedRow, Rows},
+};
 use crate::log::{Leaves, StoreId};
 
 const MAGIC: &[u8; 8] = b"MEMVEC\r\n";
-const FORMAT: u32 = 2;
-const BLOCK_MAGIC: [u8; 4] = *b"blok";
-/// Magic, first node, last node, its leaf, number of vectors, checksum.
-const BLOCK_HEADER: usize = 4 + 8 + 8 + 32 + 4 + 4;
+const FORMAT: u32 = 3;
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(1);
-/// Node and chunk of a vector.
-const SLOT_BYTES: usize = 8 + 4;
 
 /// Bytes at the beginning of a file that say what it is and of which store.
 pub(crate) const NAMED_BY: usize = 8 + 4 + 16;
 
 /// Whether the file that begins with `header` was derived from the log of this store.
 pub(crate) fn is_of_store(header: &[u8; NAMED_BY], store: StoreId) -> bool {
-    *header == *[MAGIC.as_slice(), &FORMAT.to_le_bytes(), &store].concat()
+    *header == named_by(store)
 }
 
-/// Vectors of a conversation, one behind the other.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Vectors {
-    pub(crate) slots: Vec<Slot>,
-    /// `slots.len()` times the dimensions.
-    pub(crate) components: Vec<f32>,
-    /// All nodes up to here are in.
-    pub(crate) through: u64,
+fn named_by(store: StoreId) -> [u8; NAMED_BY] {
+    let mut out = [0; NAMED_BY];
+    let parts = MAGIC.iter().chain(&FORMAT.to_le_bytes()).chain(&store).copied().collect::<Vec<_>>();
+    out.iter_mut().zip(parts).for_each(|(out, byte)| *out = byte);
+    out
 }
 
-/// Where a conversation's vectors are kept between runs.
+/// Where a conversation's vectors are kept between runs: blocks in `.vec`, and the rows that they speak of, one behind
+/// the other, as codes in `.i8` and as components in `.f32`. A row counts when a block names it.
 #[derive(Debug)]
-pub(crate) struct VectorFile {
+pub(super) struct VectorFile {
     path: PathBuf,
     conversation: ConversationId,
     /// The log that the vectors are derived from, where the index stands beside one.
     leaves: Option<Leaves>,
     header: Vec<u8>,
     dimensions: usize,
-    /// How much of it is good.
     good: Good,
+    /// The good blocks.
+    blocks: Vec<Begin>,
+    /// Rows on disk that are marked as removed.
+    removed: usize,
+    /// Whether the files are to be written anew before anything is appended: there is more in them than is good.
+    overlong: bool,
+    /// Whether the codes on disk are not those of the components.
+    codes_owed: bool,
+    /// Whether a row was found damaged in use: from then on all rows are checked when they are read.
+    wary: bool,
 }
 
-/// How far a file is good: undamaged, and of this log. Nothing is where there is no file, or none that fits.
+/// How far the files are good: undamaged, and of this log. Nothing is where there is none, or none that fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Good {
+    /// Of the file of blocks.
     bytes: u64,
+    rows: usize,
     /// The vectors of all nodes up to here are in.
     through: u64,
-    /// Where the last block begins, and how: whether the file is still the same is told by it.
-    last: Option<(u64, [u8; BLOCK_HEADER])>,
 }
 
-/// Where a block ends.
+/// Where a block begins, and how: whether the file is still the same is told by it.
 #[derive(Clone, Copy, Debug)]
-struct End {
-    through: u64,
-    leaf: Hash,
+struct Begin {
+    before: Good,
+    header: [u8; HEADER],
 }
 
 /// The right to write to the files of a directory, which one opening at a time has. It dies with its process.
@@ -77,84 +91,226 @@ struct Turn {
     _dir: File,
 }
 
+/// What the blocks of a file say, all in a row.
+#[derive(Default)]
+struct Contents {
+    slots: Vec<Slot>,
+    scales: Vec<f32>,
+    sums: Vec<u32>,
+    /// Where a block's rows end, and what their codes sum up to.
+    codes: Vec<(usize, u32)>,
+}
+
+impl Contents {
+    fn add(&mut self, block: &Block) {
+        for entry in &block.entries {
+            self.slots.push(entry.slot);
+            self.scales.push(entry.scale);
+            self.sums.push(entry.sum);
+        }
+        self.codes.push((self.slots.len(), block.codes_sum));
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.slots.truncate(rows);
+        self.scales.truncate(rows);
+        self.sums.truncate(rows);
+        self.codes.retain(|(end, _)| *end <= rows);
+    }
+}
+
 impl VectorFile {
-    /// The file for `conversation` and `model` in `dir`, and what of it is good: undamaged, and derived from the
-    /// log of `leaves`. Whatever else is in it is overwritten by the next [`Self::append`]; nothing about it is
+    /// The files for `conversation` and `model` in `dir`, and what of them is good: undamaged, and derived from the
+    /// log of `leaves`. Whatever else is in them is overwritten by the next [`Self::save`]; nothing about it is
     /// an error.
-    pub(crate) fn load(
+    pub(super) fn load(
         dir: &Path,
         leaves: Option<&Leaves>,
         conversation: &ConversationId,
         model: &ModelId,
         dimensions: usize,
-    ) -> (Self, Vectors) {
+    ) -> (Self, Rows) {
         let name = Hash::of_parts([conversation.as_str().as_bytes(), model.as_str().as_bytes()]).to_string();
         let path = dir.join(name).with_extension("vec");
         let store = leaves.map_or([0; 16], Leaves::store);
-        let header = header(store, conversation, model, dimensions);
-        let (conversation, leaves) = (conversation.clone(), leaves.cloned());
-        let mut file = Self { path, conversation, leaves, header, dimensions, good: Good::default() };
-        let vectors = file.read();
-        (file, vectors)
+        let mut file = Self {
+            path,
+            conversation: conversation.clone(),
+            leaves: leaves.cloned(),
+            header: header(store, conversation, model, dimensions),
+            dimensions,
+            good: Good::default(),
+            blocks: Vec::new(),
+            removed: 0,
+            overlong: false,
+            codes_owed: false,
+            wary: false,
+        };
+        let rows = file.read();
+        (file, rows)
     }
 
-    /// Reads what of the file is good.
-    fn read(&mut self) -> Vectors {
-        let mut vectors = Vectors::default();
-        self.good = Good::default();
+    /// Reads what of the files is good.
+    fn read(&mut self) -> Rows {
+        self.forget_all();
+        let mut contents = Contents::default();
         match fs::read(&self.path) {
             Ok(bytes) => {
-                self.good = self.read_blocks(&bytes, &mut vectors);
+                self.read_blocks(&bytes, &mut contents);
                 let (path, good, of) = (self.path.display(), self.good.bytes, bytes.len());
+                self.overlong = good < of as u64;
                 match good {
                     0 => tracing::warn!(%path, of, "a vector cache does not fit: rebuilding"),
                     // Most often another process is writing it at this moment.
-                    _ if good < of as u64 => tracing::info!(%path, good, of, "the end of a vector cache is not whole"),
+                    _ if self.overlong => tracing::info!(%path, good, of, "the end of a vector cache is not whole"),
                     _ => {}
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => tracing::warn!(path = %self.path.display(), %error, "a vector cache cannot be read"),
         }
-        vectors
+        let base = self.base(&mut contents);
+        self.removed = contents.scales.iter().filter(|scale| **scale == 0.0).count();
+        Rows::of_base(self.dimensions, contents.slots, contents.scales, base, self.good.through)
+    }
+
+    fn forget_all(&mut self) {
+        self.good = Good::default();
+        self.blocks.clear();
+        (self.removed, self.overlong, self.codes_owed) = (0, false, false);
     }
 
     /// Takes in blocks up to the first that is not good.
-    fn read_blocks(&self, bytes: &[u8], vectors: &mut Vectors) -> Good {
-        let Some(mut rest) = bytes.strip_prefix(self.header.as_slice()) else { return Good::default() };
-        let mut last = None;
-        while let Some(behind) = self.read_block(rest, vectors) {
-            let at = (bytes.len() - rest.len()) as u64;
-            last = rest.first_chunk().map(|header| (at, *header));
+    fn read_blocks(&mut self, bytes: &[u8], contents: &mut Contents) {
+        let Some(mut rest) = bytes.strip_prefix(self.header.as_slice()) else { return };
+        self.good.bytes = self.header.len() as u64;
+        while let Some((block, behind)) = Block::read(rest, self.good.through) {
+            if self.leaf(block.last) != Some(block.leaf) {
+                break;
+            }
+            let Some(header) = rest.first_chunk() else { break };
+            contents.add(&block);
+            self.note(*header, (rest.len() - behind.len()) as u64, &block);
             rest = behind;
         }
-        Good { bytes: (bytes.len() - rest.len()) as u64, through: vectors.through, last }
     }
 
-    fn read_block<'a>(&self, bytes: &'a [u8], vectors: &mut Vectors) -> Option<&'a [u8]> {
-        let (header, behind) = bytes.split_first_chunk::<BLOCK_HEADER>()?;
-        let (fields, checksum) = header.split_last_chunk::<4>()?;
-        let (magic, fields) = fields.split_first_chunk::<4>()?;
-        let (first, fields) = fields.split_first_chunk::<8>()?;
-        let (last, fields) = fields.split_first_chunk::<8>()?;
-        let (leaf, count) = fields.split_first_chunk::<32>()?;
-        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
-        let count = u32::from_le_bytes(*count.first_chunk::<4>()?) as usize;
-        let body = behind.get(..count.checked_mul(SLOT_BYTES + 4 * self.dimensions)?)?;
-        let crc = crc32c::crc32c_append(crc32c::crc32c(header.get(..BLOCK_HEADER - 4)?), body);
-        let follows = *magic == BLOCK_MAGIC && first == vectors.through + 1 && last >= first;
-        if !follows || crc != u32::from_le_bytes(*checksum) {
-            return None;
+    /// Notes a block that is on disk behind the good ones.
+    fn note(&mut self, header: [u8; HEADER], bytes: u64, block: &Block) {
+        self.blocks.push(Begin { before: self.good, header });
+        let Good { bytes: before, rows, .. } = self.good;
+        self.good = Good { bytes: before + bytes, rows: rows + block.entries.len(), through: block.last };
+    }
+
+    /// The rows that the good blocks name, as far as they are good themselves.
+    fn base(&mut self, contents: &mut Contents) -> Base {
+        let components = loop {
+            if self.good.rows == 0 {
+                return Base::default();
+            }
+            let (rows, there) = (self.good.rows, self.rows_there("f32", self.row_bytes(4)));
+            match self.map("f32", self.row_bytes(4)) {
+                Ok(map) => break map,
+                // Fewer rows, or none, or of something else.
+                Err(error) => {
+                    tracing::warn!(path = %self.path.display(), %error, "the components of vectors are missing");
+                    let whole = if there < rows { there } else { 0 };
+                    self.cut_contents(whole, contents);
+                }
+            }
+        };
+        let codes = match self.map("i8", self.row_bytes(1)) {
+            Ok(map) if self.are_whole(&map, contents) => Some(map),
+            _ => None,
+        };
+        self.codes_owed = codes.is_none();
+        let codes = match codes {
+            Some(map) if !self.wary => Codes::Mapped(map),
+            map => {
+                let derived = self.derive(&components, contents);
+                map.filter(|map| map.codes().len() == derived.len()).map_or(Codes::Derived(derived), Codes::Mapped)
+            }
+        };
+        Base::new(codes, components, contents.sums.clone())
+    }
+
+    fn row_bytes(&self, of_component: usize) -> usize {
+        self.dimensions * of_component
+    }
+
+    /// Rows that a file is long enough for.
+    fn rows_there(&self, extension: &str, row: usize) -> usize {
+        let bytes = fs::metadata(self.path.with_extension(extension)).map_or(0, |file| file.len());
+        usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(ROWS_AT).checked_div(row).unwrap_or(0)
+    }
+
+    /// The good rows of a file.
+    fn map(&self, extension: &str, row: usize) -> io::Result<RowMap> {
+        let file = File::open(self.path.with_extension(extension))?;
+        let mut begin = [0; ROWS_AT];
+        file.read_exact_at(&mut begin, 0)?;
+        if begin != self.rows_header(extension) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is of another store or format"));
         }
-        if self.leaf(last)?.as_bytes() != leaf {
-            return None;
+        RowMap::of(&file, self.good.rows * row)
+    }
+
+    /// What a file of rows begins with.
+    fn rows_header(&self, extension: &str) -> [u8; ROWS_AT] {
+        let mut out = [0; ROWS_AT];
+        let named = self.header.iter().take(NAMED_BY).copied();
+        out.iter_mut().zip(named.chain(extension.bytes())).for_each(|(out, byte)| *out = byte);
+        out
+    }
+
+    /// Whether all codes are those that were written.
+    fn are_whole(&self, codes: &RowMap, contents: &Contents) -> bool {
+        let mut begin = 0;
+        contents.codes.iter().all(|(end, sum)| {
+            let bytes = codes.bytes().get(begin * self.dimensions..end * self.dimensions);
+            begin = *end;
+            bytes.is_some_and(|bytes| crc32c::crc32c(bytes) == *sum)
+        })
+    }
+
+    /// Codes of all components, up to the first block of which some are damaged.
+    fn derive(&mut self, components: &RowMap, contents: &mut Contents) -> Vec<i8> {
+        let mut codes = Vec::with_capacity(self.good.rows * self.dimensions);
+        for row in 0..self.good.rows {
+            let place = row * self.dimensions..(row + 1) * self.dimensions;
+            let bytes = components.bytes().get(place.start * 4..place.end * 4).unwrap_or_default();
+            let is_removed = contents.scales.get(row).is_none_or(|scale| *scale == 0.0);
+            if !is_removed && contents.sums.get(row) != Some(&crc32c::crc32c(bytes)) {
+                self.cut_contents(row, contents);
+                codes.truncate(self.good.rows * self.dimensions);
+                break;
+            }
+            let _scale = quantize(components.components().get(place).unwrap_or_default(), &mut codes);
         }
-        let (slots, components) = body.split_at_checked(count * SLOT_BYTES)?;
-        let slots: Option<Vec<Slot>> = slots.as_chunks::<SLOT_BYTES>().0.iter().map(read_slot).collect();
-        vectors.slots.extend(slots?);
-        vectors.components.extend(components.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)));
-        vectors.through = last;
-        behind.get(body.len()..)
+        codes
+    }
+
+    fn cut_contents(&mut self, row: usize, contents: &mut Contents) {
+        self.drop_blocks(row);
+        contents.truncate(self.good.rows);
+    }
+
+    /// Counts the block of a row, and what is behind it, as not good.
+    fn drop_blocks(&mut self, row: usize) {
+        let containing = self.blocks.partition_point(|block| block.before.rows <= row).saturating_sub(1);
+        if let Some(block) = self.blocks.get(containing) {
+            tracing::warn!(path = %self.path.display(), row, "a vector cache is damaged: rebuilding the rest of it");
+            self.good = block.before;
+            self.blocks.truncate(containing);
+            self.overlong = true;
+        }
+    }
+
+    /// Sets aside what is on disk from the block of a damaged row on; gives how far the rest reaches.
+    pub(super) fn cut(&mut self, damaged: DamagedRow) -> u64 {
+        self.wary = true;
+        self.drop_blocks(damaged.0);
+        self.good.through
     }
 
     /// The leaf of a node, zeros beside no log; `None` when the log has no such node or cannot read it.
@@ -165,62 +321,81 @@ impl VectorFile {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes the file; the next [`Self::save`] makes it anew.
-    pub(crate) fn remove(&mut self) -> io::Result<()> {
-        self.good = Good::default();
-        // Not between another process's look at the file and its block; but gone it will be.
-        let _turn = if self.path.exists() { self.turn()? } else { None };
-        match fs::remove_file(&self.path) {
+    /// Removes the files; the next [`Self::save`] makes them anew.
+    pub(super) fn remove(&mut self) -> io::Result<()> {
+        self.forget_all();
+        let paths = [self.path.clone(), self.path.with_extension("i8"), self.path.with_extension("f32")];
+        // Not between another process's look at the files and its block; but gone they will be.
+        let _turn = if paths.iter().any(|path| path.exists()) { self.turn()? } else { None };
+        paths.iter().try_for_each(|path| match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
-        }
+        })
     }
 
-    /// Bytes of it that are good.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.good.bytes
+    /// Bytes on disk that are good.
+    pub(super) fn bytes(&self) -> u64 {
+        let of_rows = |row: usize| if self.good.rows == 0 { 0 } else { ROWS_AT + self.good.rows * row };
+        self.good.bytes + (of_rows(self.row_bytes(1)) + of_rows(self.row_bytes(4))) as u64
     }
 
-    /// Puts on disk what of the vectors is not there yet. Where another process has put there more than these, they
-    /// become what it has put there.
+    /// Puts on disk what of the rows is not there yet, and destroys there what was removed. Where another process has
+    /// put there more than these, they become what it has put there.
     ///
     /// Puts nothing there while another process is writing, for the next time; and nothing behind the last node that
     /// the log can read: later nobody could tell whose vectors they are.
-    pub(crate) fn save(&mut self, vectors: &mut Vectors) -> io::Result<()> {
-        if vectors.through <= self.good.through {
+    pub(super) fn save(&mut self, rows: &mut Rows) -> io::Result<()> {
+        if !self.owes(rows) || self.end(rows).is_none() {
             return Ok(());
         }
-        let Some(end) = self.end(vectors.through) else { return Ok(()) };
         let Some(_turn) = self.turn()? else {
             tracing::warn!(path = %self.path.display(), "another process is writing vectors: these are saved later");
             return Ok(());
         };
         if !self.is_as_it_was() {
-            let theirs = self.read();
-            if theirs.through >= vectors.through {
-                *vectors = theirs;
-                return Ok(());
+            let mut theirs = self.read();
+            theirs.take_behind(rows);
+            theirs.remove(&rows.removed_nodes());
+            *rows = theirs;
+        }
+        while self.owes(rows) {
+            let Some(end) = self.end(rows) else { break };
+            let appends = !self.overlong
+                && !self.codes_owed
+                && self.good.rows > 0
+                && rows.removed_before(self.good.rows) == self.removed;
+            let written = if appends { self.append(rows, end) } else { self.rewrite(rows, end) };
+            match written {
+                Ok(()) => break,
+                Err(Unwritten::Damaged(row)) => {
+                    let through = self.cut(row);
+                    rows.cut(through);
+                }
+                Err(Unwritten::Io(error)) => return Err(error),
             }
         }
-        match self.good {
-            good if good.through >= end.through => Ok(()),
-            Good { bytes: 0, .. } => self.rewrite(vectors, end),
-            _ => self.append(vectors, end),
-        }
+        Ok(())
     }
 
-    /// The last node up to `through`, and behind what is on disk, that can be read; none where the log does not have
-    /// all of these nodes.
-    fn end(&self, through: u64) -> Option<End> {
+    /// Whether the disk has not what the memory has.
+    fn owes(&self, rows: &Rows) -> bool {
+        rows.through() > self.good.through || rows.removed_before(self.good.rows) != self.removed || self.codes_owed
+    }
+
+    /// The last node that can be read, of those whose vectors there are; none where the log does not have all of
+    /// these nodes, or nothing new could be read.
+    fn end(&self, rows: &Rows) -> Option<u64> {
+        let through = rows.through();
         if self.leaves.as_ref().is_some_and(|leaves| leaves.count(&self.conversation) < through) {
             return None;
         }
-        let behind = self.good.through + 1..=through;
-        behind.rev().find_map(|node| Some(End { through: node, leaf: self.leaf(node)? }))
+        let anew = rows.removed_before(self.good.rows) != self.removed || self.codes_owed;
+        let first = if anew { 1 } else { self.good.through + 1 };
+        (first..=through).rev().find(|node| self.leaf(*node).is_some())
     }
 
     /// Waits for the right to write; `None` when another process keeps it.
@@ -240,72 +415,136 @@ impl VectorFile {
         }
     }
 
-    /// Whether nobody else has written to the file since it was read or written here.
+    /// Whether nobody else has written to the files since they were read or written here.
     fn is_as_it_was(&self) -> bool {
         let Ok(file) = File::open(&self.path) else { return self.good.bytes == 0 };
-        let mut header = [0; BLOCK_HEADER];
-        let Some((at, expected)) = self.good.last else { return false };
-        let read = file.read_exact_at(&mut header, at);
-        file.metadata().is_ok_and(|file| file.len() == self.good.bytes) && read.is_ok() && header == expected
+        let mut header = [0; HEADER];
+        let Some(last) = self.blocks.last() else { return false };
+        let read = file.read_exact_at(&mut header, last.before.bytes);
+        file.metadata().is_ok_and(|file| file.len() == self.good.bytes) && read.is_ok() && header == last.header
     }
 
-    fn append(&mut self, vectors: &Vectors, end: End) -> io::Result<()> {
-        let block = self.block(vectors, end);
-        let file = OpenOptions::new().write(true).open(&self.path)?;
-        file.set_len(self.good.bytes)?;
-        file.write_all_at(&block, self.good.bytes)?;
-        file.sync_data()?;
-        self.note(self.good.bytes, &block, end);
-        Ok(())
+    /// Writes rows behind those that are there, and then the blocks that name them.
+    fn append(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
+        let [codes, components] =
+            ["i8", "f32"].map(|extension| OpenOptions::new().write(true).open(self.path.with_extension(extension)));
+        let (codes, components) = (codes?, components?);
+        let blocks = OpenOptions::new().write(true).open(&self.path)?;
+        let at = self.good.bytes;
+        let written = self.write_rows(rows, self.good, end, &codes, &components)?;
+        components.sync_data()?;
+        blocks.write_all_at(&written.bytes(), at)?;
+        blocks.sync_data()?;
+        self.take_over(rows, &written)
     }
 
-    fn rewrite(&mut self, vectors: &Vectors, end: End) -> io::Result<()> {
-        let temporary = self.path.with_extension("tmp");
-        let block = self.block(vectors, end);
-        let file = File::create(&temporary)?;
-        file.write_all_at(&[self.header.as_slice(), &block].concat(), 0)?;
-        file.sync_all()?;
-        fs::rename(&temporary, &self.path)?;
-        self.note(self.header.len() as u64, &block, end);
-        Ok(())
-    }
-
-    /// Notes that a block was written.
-    fn note(&mut self, at: u64, block: &[u8], end: End) {
-        let last = block.first_chunk().map(|header| (at, *header));
-        self.good = Good { bytes: at + block.len() as u64, through: end.through, last };
-    }
-
-    /// The vectors of the nodes behind those on disk, up to `end`.
-    fn block(&self, vectors: &Vectors, end: End) -> Vec<u8> {
-        let through = |node: u64| vectors.slots.partition_point(|slot| slot.node.get() <= node);
-        let (from, to) = (through(self.good.through), through(end.through));
-        let slots = vectors.slots.get(from..to).unwrap_or_default();
-        let components = vectors.components.get(from * self.dimensions..to * self.dimensions).unwrap_or_default();
-        let mut out = Vec::with_capacity(BLOCK_HEADER + slots.len() * SLOT_BYTES + components.len() * 4);
-        out.extend_from_slice(&BLOCK_MAGIC);
-        out.extend_from_slice(&(self.good.through + 1).to_le_bytes());
-        out.extend_from_slice(&end.through.to_le_bytes());
-        out.extend_from_slice(end.leaf.as_bytes());
-        out.extend_from_slice(&u32::try_from(slots.len()).unwrap_or(u32::MAX).to_le_bytes());
-        let mut body = Vec::with_capacity(slots.len() * SLOT_BYTES + components.len() * 4);
-        for Slot { node, chunk } in slots {
-            body.extend_from_slice(&node.get().to_le_bytes());
-            body.extend_from_slice(&chunk.to_le_bytes());
+    /// Makes the files anew, without the content of rows that were removed; and without these rows where they are many.
+    fn rewrite(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
+        // The log has lost what it had when these were written.
+        if end < self.good.through {
+            rows.cut(end);
         }
-        body.extend(components.iter().flat_map(|component| component.to_le_bytes()));
-        let crc = crc32c::crc32c_append(crc32c::crc32c(&out), &body);
-        out.extend_from_slice(&crc.to_le_bytes());
-        out.append(&mut body);
+        if rows.wants_rebuilding() {
+            *rows = rows.without_removed()?;
+        }
+        let temporary = |extension: &str| self.path.with_extension(format!("{extension}.tmp"));
+        let [codes, components, blocks] = ["i8", "f32", "vec"].map(|extension| File::create(temporary(extension)));
+        let (codes, components, blocks) = (codes?, components?, blocks?);
+        codes.write_all_at(&self.rows_header("i8"), 0)?;
+        components.write_all_at(&self.rows_header("f32"), 0)?;
+        let begin = Good { bytes: self.header.len() as u64, ..Good::default() };
+        let written = self.write_rows(rows, begin, end, &codes, &components)?;
+        blocks.write_all_at(&[self.header.as_slice(), &written.bytes()].concat(), 0)?;
+        components.sync_all()?;
+        blocks.sync_all()?;
+        // The blocks last: until then the old ones count, for as many rows as are the same.
+        for extension in ["f32", "i8", "vec"] {
+            fs::rename(temporary(extension), self.path.with_extension(extension))?;
+        }
+        self.forget_all();
+        self.good = begin;
+        self.take_over(rows, &written)
+    }
+
+    /// Writes the rows behind `from`, up to node `end`; gives the blocks that are to name them.
+    fn write_rows(
+        &self,
+        rows: &Rows,
+        from: Good,
+        end: u64,
+        codes: &File,
+        components: &File,
+    ) -> Result<Written, Unwritten> {
+        let (mut through, mut row) = (from.through, from.rows);
+        let mut written = Written::default();
+        while through < end {
+            let batch = Batch::after(rows, through, row, end, |node| self.leaf(node))?;
+            codes.write_all_at(&batch.codes, (ROWS_AT + row * self.row_bytes(1)) as u64)?;
+            components.write_all_at(&batch.components, (ROWS_AT + row * self.row_bytes(4)) as u64)?;
+            (through, row) = (batch.block.last, row + batch.block.entries.len());
+            written.0.push(batch.block);
+        }
+        Ok(written)
+    }
+
+    /// Notes what was written, and sees it as it stands on disk.
+    fn take_over(&mut self, rows: &mut Rows, written: &Written) -> Result<(), Unwritten> {
+        for block in &written.0 {
+            let mut bytes = Vec::new();
+            block.write(&mut bytes);
+            if let Some(header) = bytes.first_chunk() {
+                self.note(*header, bytes.len() as u64, block);
+            }
+        }
+        self.removed = rows.removed_before(self.good.rows);
+        if self.good.rows > 0 {
+            let mapped =
+                self.map("i8", self.row_bytes(1)).and_then(|codes| Ok((codes, self.map("f32", self.row_bytes(4))?)));
+            // Written anew the next time, all of it: the memory does not know then what stands where.
+            self.codes_owed = mapped.is_err();
+            let (codes, components) = mapped?;
+            let sums = written.0.iter().flat_map(|block| block.entries.iter().map(|entry| entry.sum));
+            rows.rebase(Codes::Mapped(codes), components, self.good.rows, sums.collect());
+        }
+        Ok(())
+    }
+}
+
+/// Blocks whose rows are on disk.
+#[derive(Default)]
+struct Written(Vec<Block>);
+
+impl Written {
+    fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.0.iter().for_each(|block| block.write(&mut out));
         out
+    }
+}
+
+/// Why rows were not written.
+enum Unwritten {
+    /// They are not what they were.
+    Damaged(DamagedRow),
+    /// The disk did not take them.
+    Io(io::Error),
+}
+
+impl From<DamagedRow> for Unwritten {
+    fn from(row: DamagedRow) -> Self {
+        Self::Damaged(row)
+    }
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
     }
 }
 
 /// Names everything that must be the same for the vectors to be of use; compared as a whole.
 fn header(store: StoreId, conversation: &ConversationId, model: &ModelId, dimensions: usize) -> Vec<u8> {
-    let mut out = MAGIC.to_vec();
-    out.extend_from_slice(&FORMAT.to_le_bytes());
-    out.extend_from_slice(&store);
+    let mut out = named_by(store).to_vec();
     out.extend_from_slice(&(dimensions as u64).to_le_bytes());
     for name in [model.as_str(), conversation.as_str()] {
         out.extend_from_slice(&(name.len() as u64).to_le_bytes());
@@ -314,10 +553,4 @@ fn header(store: StoreId, conversation: &ConversationId, model: &ModelId, dimens
     let crc = crc32c::crc32c(&out);
     out.extend_from_slice(&crc.to_le_bytes());
     out
-}
-
-fn read_slot(bytes: &[u8; SLOT_BYTES]) -> Option<Slot> {
-    let (node, chunk) = bytes.split_first_chunk::<8>()?;
-    let node = NodeId::new(u64::from_le_bytes(*node))?;
-    Some(Slot { node, chunk: u32::from_le_bytes(*chunk.first_chunk::<4>()?) })
 }

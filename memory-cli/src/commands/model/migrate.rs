@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{bail, ensure};
 use clap::Args as ClapArgs;
 use memory_core::{ModelId, Store, VectorIndex};
-use memory_store::ExactIndex;
+use memory_store::{AutoIndex, AutoOptions};
 use serde_json::json;
 
 use crate::{
@@ -47,7 +47,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         report.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
         embedded += report.embedded;
     }
-    let index = ExactIndex::beside(&store, embedder.model().clone(), embedder.dimensions());
+    let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), AutoOptions::default());
     for conversation in &conversations {
         let through = index.stats(&conversation.id).through;
         let (id, nodes) = (&conversation.id, conversation.nodes);
@@ -55,7 +55,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     new.write(&config.store)?;
     if let Some(old) = old.filter(|old| old.id != new.id) {
-        let index = ExactIndex::beside(&store, ModelId::new(&old.id), old.dimensions);
+        let index = AutoIndex::beside(&store, ModelId::new(&old.id), old.dimensions, AutoOptions::default());
         for conversation in &conversations {
             index.forget(&conversation.id)?;
         }

@@ -9,9 +9,10 @@ use std::{
 };
 
 use memory_core::{
-    Appended, BoxFuture, ConversationId, ConversationState, EmbedError, Embedder, Event, MessageKey, ModelId, Node,
-    NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Slot, SlotScore, Store, StoreError, Summary,
-    VectorError, VectorIndex, VectorIndexStats, Verification,
+    AnsweredBy, Appended, BoxFuture, ConversationId, ConversationState, EmbedError, Embedder, Event, MessageKey,
+    ModelId, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, NodeSet, Recorded, Slot, Store, StoreError,
+    Summary, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
+    Verification,
     testing::{HashEmbedder, MemoryStore},
 };
 
@@ -119,7 +120,7 @@ impl VectorIndex for ExactIndex {
         let vectors = all.get(conversation).map_or(&[][..], Vec::as_slice);
         let through = vectors.last().map_or(0, |(node, _)| node.get());
         let vectors = vectors.iter().map(|(_, chunks)| chunks.len() as u64).sum();
-        VectorIndexStats { vectors, through, bytes: 0 }
+        VectorIndexStats { vectors, through, ..VectorIndexStats::default() }
     }
 
     fn insert<'a>(
@@ -142,26 +143,35 @@ impl VectorIndex for ExactIndex {
         })
     }
 
-    fn search<'a>(
-        &'a self,
-        conversation: &'a ConversationId,
-        query: &'a [f32],
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<SlotScore>, VectorError>> {
+    fn remove<'a>(&'a self, id: &'a ConversationId, nodes: &'a NodeSet) -> BoxFuture<'a, Result<u64, VectorError>> {
+        Box::pin(async move {
+            let mut removed = 0;
+            for (node, chunks) in self.vectors.lock().unwrap().entry(id.clone()).or_default() {
+                if nodes.contains(*node) {
+                    removed += std::mem::take(chunks).len() as u64;
+                }
+            }
+            Ok(removed)
+        })
+    }
+
+    fn search<'a>(&'a self, query: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>> {
         Box::pin(async move {
             let all = self.vectors.lock().unwrap();
-            let held = all.get(conversation).map_or(&[][..], Vec::as_slice);
-            let chunks = held.iter().flat_map(|(node, chunks)| {
-                (0..).zip(chunks).map(|(chunk, vector)| (Slot { node: *node, chunk }, vector))
-            });
-            let score = |(slot, vector): (Slot, &Vec<f32>)| SlotScore {
-                slot,
-                cosine: vector.iter().zip(query).map(|(a, b)| a * b).sum(),
-            };
-            let mut scores: Vec<_> = chunks.map(score).collect();
-            scores.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then(a.slot.cmp(&b.slot)));
-            scores.truncate(limit);
-            Ok(scores)
+            let mut hits = Vec::new();
+            for (part, VectorPart { conversation, only }) in query.parts.iter().enumerate() {
+                let held = all.get(conversation).map_or(&[][..], Vec::as_slice);
+                for (node, chunks) in held.iter().filter(|(node, _)| only.is_none_or(|only| only.contains(*node))) {
+                    hits.extend((0..).zip(chunks).map(|(chunk, vector)| VectorHit {
+                        part,
+                        slot: Slot { node: *node, chunk },
+                        cosine: vector.iter().zip(query.vector).map(|(a, b)| a * b).sum(),
+                    }));
+                }
+            }
+            hits.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then((a.part, a.slot).cmp(&(b.part, b.slot))));
+            hits.truncate(query.limit);
+            Ok(VectorAnswer { hits, answered_by: vec![AnsweredBy::Scan; query.parts.len()] })
         })
     }
 
@@ -202,12 +212,11 @@ impl VectorIndex for FailingIndex {
         Box::pin(async { Err(failure()) })
     }
 
-    fn search<'a>(
-        &'a self,
-        _: &'a ConversationId,
-        _: &'a [f32],
-        _: usize,
-    ) -> BoxFuture<'a, Result<Vec<SlotScore>, VectorError>> {
+    fn remove<'a>(&'a self, _: &'a ConversationId, _: &'a NodeSet) -> BoxFuture<'a, Result<u64, VectorError>> {
+        Box::pin(async { Err(failure()) })
+    }
+
+    fn search<'a>(&'a self, _: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>> {
         Box::pin(async { Err(failure()) })
     }
 

@@ -1,11 +1,14 @@
 //! The exact index against a plain reference, and its files against everything that happens to files.
 
 mod beside;
+mod conformance;
 mod turns;
 
 use std::fs;
 
 use proptest::prelude::*;
+
+use memory_core::Slot;
 
 use super::*;
 
@@ -41,19 +44,24 @@ fn insert(index: &ExactIndex, id: &ConversationId, nodes: &[Vec<Vec<f32>>]) {
     pollster::block_on(index.insert(id, &numbered(through, nodes))).unwrap();
 }
 
-fn search(index: &ExactIndex, id: &ConversationId, query: &[f32], limit: usize) -> Vec<SlotScore> {
-    pollster::block_on(index.search(id, query, limit)).unwrap()
+fn search(index: &ExactIndex, id: &ConversationId, query: &[f32], limit: usize) -> Vec<VectorHit> {
+    let query = VectorQuery { vector: query, limit, parts: &[VectorPart::whole(id)] };
+    pollster::block_on(index.search(&query)).unwrap().hits
 }
 
 fn flush(index: &ExactIndex) {
     pollster::block_on(index.flush()).unwrap();
 }
 
-/// The one file in `dir`.
-fn only_file(dir: &Path) -> PathBuf {
-    let files: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(files.len(), 1, "{files:?}");
-    files[0].clone()
+/// The files of the one conversation in `dir`: components, codes, blocks.
+fn files(dir: &Path) -> [PathBuf; 3] {
+    let mut files: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort_by_key(|path| path.extension().map(std::ffi::OsStr::to_owned));
+    files.try_into().unwrap()
+}
+
+fn read_all(dir: &Path) -> [Vec<u8>; 3] {
+    files(dir).map(|file| fs::read(file).unwrap())
 }
 
 /// Two basis vectors, then one between them.
@@ -132,49 +140,103 @@ fn what_is_no_unit_vector_is_refused_whole() {
     let late = pollster::block_on(index.insert(&a, &late)).unwrap_err();
     assert!(matches!(late, VectorError::OutOfOrder { expected: NodeId::FIRST, .. }), "{late}");
     for bad in [vec![f32::NAN, 0.0], vec![0.0, 0.0], vec![1.0]] {
-        assert!(pollster::block_on(index.search(&a, &bad, 3)).is_err(), "{bad:?}");
+        let query = VectorQuery { vector: &bad, limit: 3, parts: &[VectorPart::whole(&a)] };
+        assert!(pollster::block_on(index.search(&query)).is_err(), "{bad:?}");
+    }
+}
+
+/// Whatever an index makes of damaged files, it finds no other vectors than a prefix of the sample's, and is whole
+/// again when what it lacks was inserted.
+fn assert_heals(dir: &Path, what: &str) {
+    let a = id("a");
+    let query = [0.6, 0.5, 0.4, 0.3, 0.2];
+    let index = index_in(dir);
+    let check = |index: &ExactIndex| {
+        let found = search(index, &a, &query, 9);
+        let through = usize::try_from(index.stats(&a).through).unwrap();
+        let alone = ExactIndex::in_memory(ModelId::new("toy/1"), DIMENSIONS);
+        insert(&alone, &a, &sample()[..through]);
+        assert_eq!(found, search(&alone, &a, &query, 9), "{what}");
+        through
+    };
+    let through = check(&index);
+    insert(&index, &a, &sample()[through..]);
+    assert_eq!(check(&index), 3, "{what}");
+    flush(&index);
+    assert_eq!(check(&index), 3, "{what}");
+    let again = index_in(dir);
+    assert_eq!(check(&again), 3, "{what}");
+}
+
+fn sample_in_three_blocks(dir: &Path) -> [(PathBuf, Vec<u8>); 3] {
+    let index = index_in(dir);
+    for node in sample() {
+        insert(&index, &id("a"), &[node]);
+        flush(&index);
+    }
+    files(dir).map(|file| (file.clone(), fs::read(file).unwrap()))
+}
+
+fn restore(files: &[(PathBuf, Vec<u8>)]) {
+    files.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+}
+
+#[test]
+fn files_cut_at_any_byte_give_a_prefix_and_are_refilled() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = sample_in_three_blocks(dir.path());
+    for (file, whole) in &files {
+        for cut in 0..whole.len() {
+            restore(&files);
+            fs::write(file, &whole[..cut]).unwrap();
+            assert_heals(dir.path(), &format!("{} cut at {cut}", file.display()));
+        }
     }
 }
 
 #[test]
-fn a_file_cut_at_any_byte_gives_a_prefix_and_is_refilled() {
+fn any_of_the_files_may_be_missing() {
     let dir = tempfile::tempdir().unwrap();
-    let a = id("a");
-    let index = index_in(dir.path());
-    for node in sample() {
-        insert(&index, &a, &[node]);
-        flush(&index);
-    }
-    let file = only_file(dir.path());
-    let whole = fs::read(&file).unwrap();
-    for cut in 0..=whole.len() {
-        fs::write(&file, &whole[..cut]).unwrap();
-        let index = index_in(dir.path());
-        let through = usize::try_from(index.stats(&a).through).unwrap();
-        assert!(through <= 3 && (through == 3) == (cut == whole.len()), "cut at {cut}: through {through}");
-        insert(&index, &a, &sample()[through..]);
-        flush(&index);
-        let again = index_in(dir.path());
-        assert_eq!(again.stats(&a).through, 3, "cut at {cut}");
-        assert_eq!(search(&again, &a, &sample()[0][0], 9), search(&index, &a, &sample()[0][0], 9));
+    let files = sample_in_three_blocks(dir.path());
+    for missing in 1u8..8 {
+        restore(&files);
+        for (bit, (file, _)) in files.iter().enumerate() {
+            if missing & (1 << bit) != 0 {
+                fs::remove_file(file).unwrap();
+            }
+        }
+        assert_heals(dir.path(), &format!("without {missing:03b}"));
     }
 }
 
 #[test]
 fn every_flipped_byte_is_found() {
     let dir = tempfile::tempdir().unwrap();
-    let a = id("a");
-    let index = index_in(dir.path());
-    insert(&index, &a, &sample());
-    flush(&index);
-    let file = only_file(dir.path());
-    let whole = fs::read(&file).unwrap();
-    for byte in 0..whole.len() {
-        let mut flipped = whole.clone();
-        flipped[byte] ^= 0x20;
-        fs::write(&file, &flipped).unwrap();
-        assert_eq!(index_in(dir.path()).stats(&a).through, 0, "byte {byte}");
+    let files = sample_in_three_blocks(dir.path());
+    for (file, whole) in &files {
+        for byte in 0..whole.len() {
+            restore(&files);
+            let mut flipped = whole.clone();
+            flipped[byte] ^= 0x20;
+            fs::write(file, &flipped).unwrap();
+            assert_heals(dir.path(), &format!("{} flipped at {byte}", file.display()));
+        }
     }
+}
+
+#[test]
+fn codes_that_are_damaged_are_made_anew_from_the_components() {
+    let dir = tempfile::tempdir().unwrap();
+    sample_in_three_blocks(dir.path());
+    let [_, codes, _] = files(dir.path());
+    let whole_codes = fs::read(&codes).unwrap();
+    let mut flipped = whole_codes.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    fs::write(&codes, flipped).unwrap();
+    let index = index_in(dir.path());
+    assert_eq!(index.stats(&id("a")).through, 3, "nothing has to be embedded again");
+    flush(&index);
+    assert_eq!(fs::read(&codes).unwrap(), whole_codes);
 }
 
 #[test]
@@ -184,13 +246,15 @@ fn a_file_of_another_model_or_conversation_is_not_used() {
     let index = index_in(dir.path());
     insert(&index, &a, &sample());
     flush(&index);
-    let of_a = fs::read(only_file(dir.path())).unwrap();
+    let of_a = files(dir.path()).map(|file| (file.extension().unwrap().to_owned(), fs::read(file).unwrap()));
     let other = ExactIndex::open(dir.path(), ModelId::new("toy/2"), DIMENSIONS);
     assert_eq!(other.stats(&a).through, 0);
     insert(&index, &b, &sample()[..1]);
     flush(&index);
     for entry in fs::read_dir(dir.path()).unwrap() {
-        fs::write(entry.unwrap().path(), &of_a).unwrap();
+        let path = entry.unwrap().path();
+        let (_, bytes) = of_a.iter().find(|(extension, _)| path.extension() == Some(extension)).unwrap();
+        fs::write(path, bytes).unwrap();
     }
     assert_eq!(index_in(dir.path()).stats(&a).through, 3);
     assert_eq!(index_in(dir.path()).stats(&b).through, 0, "the vectors of another conversation lie there");
@@ -203,7 +267,7 @@ fn a_cache_that_was_deleted_meanwhile_is_written_whole() {
     let index = index_in(dir.path());
     insert(&index, &a, &sample()[..1]);
     flush(&index);
-    fs::remove_file(only_file(dir.path())).unwrap();
+    files(dir.path()).iter().for_each(|file| fs::remove_file(file).unwrap());
     insert(&index, &a, &sample()[1..]);
     flush(&index);
     assert_eq!(index_in(dir.path()).stats(&a), index.stats(&a));
@@ -243,7 +307,7 @@ fn an_index_beside_a_writer_reads_the_files_and_writes_none() {
     let writer = index_in(dir.path());
     insert(&writer, &a, &sample());
     flush(&writer);
-    let before = std::fs::read(only_file(dir.path())).unwrap();
+    let before = read_all(dir.path());
     let beside = ExactIndex::open_read_only(dir.path(), ModelId::new("toy/1"), DIMENSIONS);
     assert_eq!(beside.stats(&a), writer.stats(&a));
     let next = NodeId::from_index(sample().len());
@@ -251,5 +315,5 @@ fn an_index_beside_a_writer_reads_the_files_and_writes_none() {
     insert(&beside, &b, &sample());
     flush(&beside);
     assert_eq!(beside.stats(&a).through, writer.stats(&a).through + 1, "what is inserted is searched");
-    assert_eq!(std::fs::read(only_file(dir.path())).unwrap(), before);
+    assert_eq!(read_all(dir.path()), before);
 }

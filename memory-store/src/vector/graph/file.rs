@@ -39,6 +39,14 @@ pub struct GraphBinding {
     pub rows: [u8; 32],
 }
 
+impl GraphBinding {
+    /// What a file says that it belongs to; `None` of one whose header is not whole.
+    #[must_use]
+    pub fn of_file(bytes: &[u8]) -> Option<Self> {
+        Some(read_header(bytes)?.ok()?.0.binding)
+    }
+}
+
 /// Why a graph file is not used. None of these is an error: the graph is built anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

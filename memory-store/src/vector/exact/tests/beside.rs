@@ -103,14 +103,14 @@ fn beside_a_store_that_is_only_read_no_file_is_written() {
     let writer = LogStore::open(dir.path()).unwrap();
     say(&writer, &["one", "two", "three"]);
     index_three_nodes(&writer);
-    let before = fs::read(only_file(&vectors(&writer))).unwrap();
+    let before = read_all(&vectors(&writer));
     say(&writer, &["four"]);
     let reader = LogStore::open_read_only(dir.path()).unwrap();
     let index = index_beside(&reader);
     insert(&index, &id("a"), &sample()[..1]);
     flush(&index);
     assert_eq!(index.stats(&id("a")).through, 4, "what is inserted is searched");
-    assert_eq!(fs::read(only_file(&vectors(&writer))).unwrap(), before);
+    assert_eq!(read_all(&vectors(&writer)), before);
 }
 
 #[test]

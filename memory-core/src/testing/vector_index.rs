@@ -1,0 +1,423 @@
+//! The conformance suite of [`VectorIndex`]: one set of checks that every backend passes.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a suite of tests: a breach panics")]
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use crate::{
+    BoxFuture, ConversationId, NodeId, NodeSet, Slot, VectorAnswer, VectorError, VectorHit, VectorIndex,
+    VectorIndexStats, VectorPart, VectorQuery,
+};
+
+/// Components of every vector in the suite.
+pub const DIMENSIONS: usize = 48;
+/// What two ways of adding up a cosine may differ by.
+const TOLERANCE: f32 = 1e-5;
+const QUERIES: usize = 50;
+const LIMIT: usize = 10;
+
+/// How an index under test is opened.
+pub trait IndexUnderTest: Sync {
+    /// The index number `case`: an empty one when it is opened first. When opened again, the handle before is gone, and
+    /// what was flushed is there again where the index [keeps](Self::keeps) it.
+    fn open(&self, case: u32) -> Arc<dyn VectorIndex>;
+
+    /// Whether a flush outlives the handle.
+    fn keeps(&self) -> bool;
+
+    /// The least share of the truly ten nearest that it finds of clustered vectors.
+    fn recall(&self) -> f64;
+
+    /// Runs a future to its end.
+    fn block_on<'a, T>(&self, future: BoxFuture<'a, T>) -> T
+    where
+        Self: Sized;
+}
+
+/// Checks the whole contract of [`VectorIndex`].
+///
+/// # Panics
+/// When the index breaks it.
+pub fn vector_index_conformance<I: IndexUnderTest>(under_test: &I) {
+    let suite = Suite { under_test };
+    suite.an_unknown_conversation_is_empty(0);
+    suite.bad_vectors_are_refused_whole(1);
+    suite.bad_queries_are_refused(2);
+    suite.equal_vectors_are_ordered_by_place(3);
+    suite.the_nearest_of_clustered_vectors_are_found(4);
+    suite.a_selection_answers_alone(5);
+    suite.parts_are_searched_together(6);
+    suite.inserts_and_removals_interleave(7);
+    suite.searches_run_while_vectors_are_inserted(8);
+}
+
+struct Suite<'a, I> {
+    under_test: &'a I,
+}
+
+type Nodes = Vec<(NodeId, Vec<Vec<f32>>)>;
+
+/// What an index should hold.
+#[derive(Clone, Debug, Default)]
+struct Plain {
+    vectors: BTreeMap<Slot, Vec<f32>>,
+    through: u64,
+}
+
+impl Plain {
+    fn insert(&mut self, nodes: &Nodes) {
+        for (node, vectors) in nodes {
+            let slots = (0..).map(|chunk| Slot { node: *node, chunk });
+            self.vectors.extend(slots.zip(vectors.iter().cloned()));
+            self.through = node.get();
+        }
+    }
+
+    fn remove(&mut self, nodes: &NodeSet) -> u64 {
+        let before = self.vectors.len();
+        self.vectors.retain(|slot, _| !nodes.contains(slot.node));
+        (before - self.vectors.len()) as u64
+    }
+
+    fn cosine(&self, slot: Slot, query: &[f32]) -> Option<f32> {
+        self.vectors.get(&slot).map(|vector| cosine(query, vector))
+    }
+
+    /// The slots of the `limit` nearest, nearest first.
+    fn nearest(&self, query: &[f32], limit: usize, only: Option<&NodeSet>) -> Vec<(f32, Slot)> {
+        let may_answer = |slot: &Slot| only.is_none_or(|only| only.contains(slot.node));
+        let of = self.vectors.iter().filter(|(slot, _)| may_answer(slot));
+        let mut all: Vec<_> = of.map(|(slot, vector)| (cosine(query, vector), *slot)).collect();
+        all.sort_by(|(a, a_slot), (b, b_slot)| b.total_cmp(a).then(a_slot.cmp(b_slot)));
+        all.truncate(limit);
+        all
+    }
+}
+
+/// Numbers that look random and are the same for a seed: Steele and others' SplitMix64 (OOPSLA 2014).
+#[derive(Clone, Debug)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// −1..1.
+    #[expect(clippy::cast_precision_loss, reason = "24 bits are taken, which a float holds")]
+    fn component(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+
+    fn unit(&mut self) -> Vec<f32> {
+        unit((0..DIMENSIONS).map(|_| self.component()).collect())
+    }
+
+    /// A vector near `centre`: their cosine is about 0.8.
+    fn near(&mut self, centre: &[f32]) -> Vec<f32> {
+        let away = self.unit();
+        unit(centre.iter().zip(away).map(|(centre, away)| centre + 0.75 * away).collect())
+    }
+
+    /// Nodes from `from` on, near some of `centres`; a few have no vector, or several.
+    fn nodes(&mut self, centres: &[Vec<f32>], from: u64, count: u64) -> Nodes {
+        let mut nodes = Vec::new();
+        for position in from..from + count {
+            let chunks = match self.below(16) {
+                0 => 0,
+                1 => 3,
+                _ => 1,
+            };
+            let mut vector = || {
+                let centre = self.below(centres.len() as u64);
+                self.near(centres.get(usize::try_from(centre).unwrap()).unwrap())
+            };
+            let vectors = (0..chunks).map(|_| vector()).collect();
+            nodes.push((NodeId::new(position).unwrap(), vectors));
+        }
+        nodes
+    }
+
+    fn centres(&mut self, count: usize) -> Vec<Vec<f32>> {
+        (0..count).map(|_| self.unit()).collect()
+    }
+}
+
+fn unit(mut vector: Vec<f32>) -> Vec<f32> {
+    let length = vector.iter().map(|component| component * component).sum::<f32>().sqrt();
+    vector.iter_mut().for_each(|component| *component /= length);
+    vector
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn id(name: &str) -> ConversationId {
+    ConversationId::new(name).expect("a valid name")
+}
+
+fn axis(number: usize) -> Vec<f32> {
+    (0..DIMENSIONS).map(|at| if at == number { 1.0 } else { 0.0 }).collect()
+}
+
+fn is_ordered(hits: &[VectorHit]) -> bool {
+    let key = |hit: &VectorHit| (hit.part, hit.slot);
+    hits.iter().zip(hits.iter().skip(1)).all(|(a, b)| a.cosine > b.cosine || a.cosine == b.cosine && key(a) < key(b))
+}
+
+impl<I: IndexUnderTest> Suite<'_, I> {
+    fn open(&self, case: u32) -> Arc<dyn VectorIndex> {
+        let index = self.under_test.open(case);
+        assert_eq!(index.dimensions(), DIMENSIONS, "the suite's vectors have {DIMENSIONS} components");
+        index
+    }
+
+    fn insert(&self, index: &dyn VectorIndex, id: &ConversationId, nodes: &Nodes) -> Result<(), VectorError> {
+        self.under_test.block_on(index.insert(id, nodes))
+    }
+
+    fn search(&self, index: &dyn VectorIndex, query: &VectorQuery<'_>) -> Result<VectorAnswer, VectorError> {
+        let answer = self.under_test.block_on(index.search(query))?;
+        assert!(is_ordered(&answer.hits), "hits come best first, equal ones by place: {:?}", answer.hits);
+        assert!(answer.hits.len() <= query.limit, "more hits than were asked for");
+        assert_eq!(answer.answered_by.len(), query.parts.len(), "how each part was searched is said");
+        Ok(answer)
+    }
+
+    fn search_one(&self, index: &dyn VectorIndex, id: &ConversationId, vector: &[f32], limit: usize) -> Vec<VectorHit> {
+        let query = VectorQuery { vector, limit, parts: &[VectorPart::whole(id)] };
+        self.search(index, &query).expect("it can be searched").hits
+    }
+
+    /// Every hit is what should be there, with its own cosine; gives how many of the truly nearest were found.
+    fn check(
+        &self,
+        index: &dyn VectorIndex,
+        id: &ConversationId,
+        plain: &Plain,
+        vector: &[f32],
+        only: Option<&NodeSet>,
+    ) -> usize {
+        let query = VectorQuery { vector, limit: LIMIT, parts: &[VectorPart { conversation: id, only }] };
+        let hits = self.search(index, &query).expect("it can be searched").hits;
+        let nearest = plain.nearest(vector, LIMIT, only);
+        assert_eq!(hits.len(), nearest.len(), "as many hits as there are, up to the limit");
+        for hit in &hits {
+            let expected = plain.cosine(hit.slot, vector);
+            let right = expected.is_some_and(|expected| (expected - hit.cosine).abs() < TOLERANCE);
+            assert!(right, "{hit:?} is there with cosine {expected:?}");
+            assert!(only.is_none_or(|only| only.contains(hit.slot.node)), "{hit:?} was not to answer");
+        }
+        // One that is as near as the last is as good.
+        let last = nearest.last().map_or(1.0, |(cosine, _)| cosine - TOLERANCE);
+        hits.iter().filter(|hit| hit.cosine >= last).count()
+    }
+
+    fn check_recall(&self, index: &dyn VectorIndex, id: &ConversationId, plain: &Plain, queries: &[Vec<f32>]) {
+        let found: usize = queries.iter().map(|query| self.check(index, id, plain, query, None)).sum();
+        let there: usize = queries.iter().map(|query| plain.nearest(query, LIMIT, None).len()).sum();
+        #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
+        let recall = if there == 0 { 1.0 } else { found as f64 / there as f64 };
+        assert!(recall >= self.under_test.recall(), "recall {recall} of {} vectors", plain.vectors.len());
+    }
+
+    fn an_unknown_conversation_is_empty(&self, case: u32) {
+        let index = self.open(case);
+        assert_eq!(index.stats(&id("nobody")), VectorIndexStats::default());
+        assert_eq!(self.search_one(&*index, &id("nobody"), &axis(0), 3), []);
+        let none = VectorQuery { vector: &axis(0), limit: 3, parts: &[] };
+        assert_eq!(self.search(&*index, &none).unwrap(), VectorAnswer::default());
+    }
+
+    fn bad_vectors_are_refused_whole(&self, case: u32) {
+        let (index, a) = (self.open(case), id("a"));
+        let with = |change: &dyn Fn(&mut Vec<f32>)| {
+            let mut vector = axis(0);
+            change(&mut vector);
+            vec![(NodeId::FIRST, vec![axis(1)]), (NodeId::FIRST.next(), vec![axis(1), vector])]
+        };
+        let set = |value: f32| with(&|vector| vector.iter_mut().take(1).for_each(|component| *component = value));
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, 0.9, 1.1, f32::MAX, f32::MIN_POSITIVE] {
+            let refused = self.insert(&*index, &a, &set(bad));
+            assert!(matches!(refused, Err(VectorError::BadVector { .. })), "{bad}: {refused:?}");
+        }
+        let changes: [fn(&mut Vec<f32>); 3] = [|vector| vector.truncate(9), |vector| vector.push(0.0), Vec::clear];
+        for change in changes {
+            let refused = self.insert(&*index, &a, &with(&change));
+            assert!(matches!(refused, Err(VectorError::Dimensions { expected: DIMENSIONS, .. })), "{refused:?}");
+        }
+        let late = self.insert(&*index, &a, &vec![(NodeId::FIRST.next(), vec![])]);
+        assert!(matches!(late, Err(VectorError::OutOfOrder { expected: NodeId::FIRST, .. })), "{late:?}");
+        let twice = vec![(NodeId::FIRST, vec![axis(0)]), (NodeId::FIRST, vec![axis(0)])];
+        assert!(matches!(self.insert(&*index, &a, &twice), Err(VectorError::OutOfOrder { .. })));
+        assert_eq!(index.stats(&a), VectorIndexStats::default(), "of a refused batch nothing is kept");
+        assert_eq!(self.search_one(&*index, &a, &axis(1), 3), []);
+    }
+
+    fn bad_queries_are_refused(&self, case: u32) {
+        let (index, a) = (self.open(case), id("a"));
+        self.insert(&*index, &a, &vec![(NodeId::FIRST, vec![axis(0)])]).unwrap();
+        let parts = [VectorPart::whole(&a)];
+        let ask = |vector: &[f32]| self.search(&*index, &VectorQuery { vector, limit: 1, parts: &parts });
+        for bad in [f32::NAN, f32::INFINITY, 0.0] {
+            let vector: Vec<f32> = axis(0).iter().map(|component| component * bad).collect();
+            assert!(matches!(ask(&vector), Err(VectorError::BadQuery)), "{bad}");
+        }
+        assert!(matches!(ask(&[1.0]), Err(VectorError::Dimensions { expected: DIMENSIONS, found: 1 })));
+        let long: Vec<f32> = axis(0).iter().map(|component| component * 40.0).collect();
+        assert!((ask(&long).unwrap().hits.first().unwrap().cosine - 1.0).abs() < TOLERANCE);
+    }
+
+    fn equal_vectors_are_ordered_by_place(&self, case: u32) {
+        let (index, ids) = (self.open(case), [id("a"), id("b")]);
+        let nodes: Nodes = (1..=20).filter_map(NodeId::new).map(|node| (node, vec![axis(0), axis(0)])).collect();
+        for id in &ids {
+            self.insert(&*index, id, &nodes).unwrap();
+        }
+        let parts = ids.each_ref().map(VectorPart::whole);
+        let query = VectorQuery { vector: &axis(0), limit: usize::MAX, parts: &parts };
+        assert_eq!(self.search(&*index, &query).unwrap().hits.len(), 80, "no limit is no limit");
+        let query = VectorQuery { limit: 0, ..query };
+        assert_eq!(self.search(&*index, &query).unwrap().hits, []);
+    }
+
+    fn the_nearest_of_clustered_vectors_are_found(&self, case: u32) {
+        let (index, a, mut random) = (self.open(case), id("a"), Random(4));
+        let (centres, mut plain) = (random.centres(40), Plain::default());
+        for batch in 0..8 {
+            let nodes = random.nodes(&centres, batch * 400 + 1, 400);
+            self.insert(&*index, &a, &nodes).unwrap();
+            plain.insert(&nodes);
+        }
+        let stats = index.stats(&a);
+        assert_eq!((stats.vectors, stats.through), (plain.vectors.len() as u64, plain.through));
+        let queries: Vec<_> = centres.iter().cycle().take(QUERIES).map(|centre| random.near(centre)).collect();
+        self.check_recall(&*index, &a, &plain, &queries);
+        self.under_test.block_on(index.flush()).unwrap();
+        self.check_recall(&*index, &a, &plain, &queries);
+    }
+
+    fn a_selection_answers_alone(&self, case: u32) {
+        let (index, a, mut random) = (self.open(case), id("a"), Random(5));
+        let (centres, mut plain) = (random.centres(10), Plain::default());
+        let nodes = random.nodes(&centres, 1, 1_500);
+        self.insert(&*index, &a, &nodes).unwrap();
+        plain.insert(&nodes);
+        for one_in in [1, 2, 20, 300, u64::MAX] {
+            let only: NodeSet = (1..=1_600).filter_map(NodeId::new).filter(|_| random.below(one_in) == 0).collect();
+            for query in &centres {
+                let found = self.check(&*index, &a, &plain, query, Some(&only));
+                // A tenth of the vectors or fewer are compared one by one.
+                assert!(one_in < 20 || found == plain.nearest(query, LIMIT, Some(&only)).len(), "one in {one_in}");
+            }
+        }
+        let far = NodeSet::from_iter([NodeId::new(u64::MAX).unwrap()]);
+        self.check(&*index, &a, &plain, &axis(0), Some(&far));
+    }
+
+    fn parts_are_searched_together(&self, case: u32) {
+        let (index, mut random) = (self.open(case), Random(6));
+        let ids = ["c", "a", "unknown", "b"].map(id);
+        let centres = random.centres(5);
+        let mut all = Vec::new();
+        for (part, id) in ids.iter().enumerate().filter(|(part, _)| *part != 2) {
+            let nodes = random.nodes(&centres, 1, 200);
+            self.insert(&*index, id, &nodes).unwrap();
+            let mut plain = Plain::default();
+            plain.insert(&nodes);
+            all.extend(plain.vectors.into_iter().map(|(slot, vector)| (part, slot, vector)));
+        }
+        let only: NodeSet = (50..150).filter_map(NodeId::new).collect();
+        let mut parts = ids.each_ref().map(VectorPart::whole);
+        parts.iter_mut().skip(3).for_each(|part| part.only = Some(&only));
+        all.retain(|(part, slot, _)| *part != 3 || only.contains(slot.node));
+        let query = VectorQuery { vector: &random.near(centres.first().unwrap()), limit: usize::MAX, parts: &parts };
+        let hits = self.search(&*index, &query).unwrap().hits;
+        assert_eq!(hits.len(), all.len());
+        for (part, slot, vector) in &all {
+            let hit = hits.iter().find(|hit| (hit.part, hit.slot) == (*part, *slot)).expect("all are found");
+            assert!((hit.cosine - cosine(query.vector, vector)).abs() < TOLERANCE, "{hit:?}");
+        }
+        let best = self.search(&*index, &VectorQuery { limit: 1, ..query }).unwrap().hits;
+        assert_eq!(best.first().map(|hit| hit.cosine), hits.first().map(|hit| hit.cosine));
+    }
+
+    fn inserts_and_removals_interleave(&self, case: u32) {
+        let (mut index, a, mut random) = (self.open(case), id("a"), Random(7));
+        let (centres, mut plain) = (random.centres(12), Plain::default());
+        for step in 0..40 {
+            if step % 4 == 3 {
+                let gone: NodeSet =
+                    (1..=plain.through).filter_map(NodeId::new).filter(|_| random.below(9) == 0).collect();
+                let removed = self.under_test.block_on(index.remove(&a, &gone)).unwrap();
+                assert_eq!(removed, plain.remove(&gone), "as many as were there");
+                assert_eq!(self.under_test.block_on(index.remove(&a, &gone)).unwrap(), 0, "they are gone");
+            } else {
+                let count = 1 + random.below(60);
+                let nodes = random.nodes(&centres, plain.through + 1, count);
+                self.insert(&*index, &a, &nodes).unwrap();
+                plain.insert(&nodes);
+            }
+            if self.under_test.keeps() && step % 2 == 1 {
+                self.under_test.block_on(index.flush()).unwrap();
+                drop(index);
+                index = self.open(case);
+            }
+            let stats = index.stats(&a);
+            assert_eq!((stats.vectors, stats.through), (plain.vectors.len() as u64, plain.through), "step {step}");
+            self.check_recall(&*index, &a, &plain, &centres);
+        }
+    }
+
+    fn searches_run_while_vectors_are_inserted(&self, case: u32) {
+        let (index, a, mut random) = (self.open(case), id("a"), Random(8));
+        let (centres, mut plain) = (random.centres(8), Plain::default());
+        let batches: Vec<_> = (0..60).map(|batch| random.nodes(&centres, batch * 20 + 1, 20)).collect();
+        batches.iter().for_each(|batch| plain.insert(batch));
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for centre in centres.iter().take(2) {
+                scope.spawn(|| {
+                    // Once more when all are in.
+                    let mut last = false;
+                    while !last {
+                        last = done.load(Ordering::Acquire);
+                        let before = index.stats(&a);
+                        let hits = self.search_one(&*index, &a, centre, LIMIT);
+                        let least = usize::try_from(before.vectors).unwrap().min(LIMIT);
+                        assert!(hits.len() >= least, "{} of {least} hits", hits.len());
+                        for hit in hits {
+                            let expected = plain.cosine(hit.slot, centre).expect("no other slots");
+                            assert!((hit.cosine - expected).abs() < TOLERANCE, "{hit:?} has cosine {expected}");
+                        }
+                    }
+                });
+            }
+            for batch in &batches {
+                self.insert(&*index, &a, batch).unwrap();
+                // What was inserted is found at once.
+                for (node, vectors) in batch.iter().filter(|(_, vectors)| !vectors.is_empty()).take(1) {
+                    let hits = self.search_one(&*index, &a, vectors.first().unwrap(), 1);
+                    assert_eq!(hits.first().map(|hit| hit.slot.node), Some(*node));
+                }
+            }
+            done.store(true, Ordering::Release);
+        });
+        self.check_recall(&*index, &a, &plain, &centres);
+    }
+}

@@ -1,0 +1,285 @@
+//! What speaks for a node, as numbers that a weighted sum can add up.
+
+use crate::{
+    lexical::{Cast, Traits},
+    question::Question,
+};
+
+/// A feature. Most are stretched to 0..=1 over all that is searched (min-max), so that they mean the same in every
+/// conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(crate) enum Feature {
+    /// BM25 as it suits short turns.
+    Chat,
+    /// BM25 as it suits long turns.
+    Agent,
+    /// BM25 of the node with its neighbours.
+    Window,
+    /// BM25 of the node before, and of the one after.
+    ChatBefore,
+    ChatAfter,
+    /// The mean BM25 of the three best nodes of the session.
+    ChatSession,
+    /// The part of the question's terms that is in the node, by their rarity; and in it and its neighbours.
+    Coverage,
+    CoverageWindow,
+    /// The cosine of question and node.
+    Cosine,
+    /// The same, with a half of the node before and a third of the one after.
+    CosineSmoothed,
+    CosineBefore,
+    CosineAfter,
+    CosineSession,
+    /// Among people: the question names one speaker, and the node is theirs, or another's.
+    SpeakerNamed,
+    SpeakerOther,
+    /// With an agent: the node is the user's.
+    ByUser,
+    /// With an agent: the node is the user's, and who asks speaks of themselves.
+    ByUserOfSelf,
+    /// With an agent: the node is the agent's, and the question asks what the agent said.
+    ByAgentAskedBack,
+    /// The node ends in a question.
+    IsQuestion,
+    /// The logarithm of the node's length in terms.
+    Length,
+    /// The question asks when, and the node speaks of times.
+    TellsTime,
+    /// How well the node's time fits the dates that the question names.
+    Date,
+}
+
+impl Feature {
+    /// All of them, in the order of their columns.
+    pub(crate) const ALL: [Self; 22] = [
+        Self::Chat,
+        Self::Agent,
+        Self::Window,
+        Self::ChatBefore,
+        Self::ChatAfter,
+        Self::ChatSession,
+        Self::Coverage,
+        Self::CoverageWindow,
+        Self::Cosine,
+        Self::CosineSmoothed,
+        Self::CosineBefore,
+        Self::CosineAfter,
+        Self::CosineSession,
+        Self::SpeakerNamed,
+        Self::SpeakerOther,
+        Self::ByUser,
+        Self::ByUserOfSelf,
+        Self::ByAgentAskedBack,
+        Self::IsQuestion,
+        Self::Length,
+        Self::TellsTime,
+        Self::Date,
+    ];
+
+    /// Its name among the signals of a hit.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "words",
+            Self::Agent => "words_long",
+            Self::Window => "words_window",
+            Self::ChatBefore => "words_before",
+            Self::ChatAfter => "words_after",
+            Self::ChatSession => "words_session",
+            Self::Coverage => "coverage",
+            Self::CoverageWindow => "coverage_window",
+            Self::Cosine => "cosine",
+            Self::CosineSmoothed => "cosine_smoothed",
+            Self::CosineBefore => "cosine_before",
+            Self::CosineAfter => "cosine_after",
+            Self::CosineSession => "cosine_session",
+            Self::SpeakerNamed => "speaker_named",
+            Self::SpeakerOther => "speaker_other",
+            Self::ByUser => "by_user",
+            Self::ByUserOfSelf => "by_user_of_self",
+            Self::ByAgentAskedBack => "by_agent_asked_back",
+            Self::IsQuestion => "is_question",
+            Self::Length => "length",
+            Self::TellsTime => "tells_time",
+            Self::Date => "date",
+        }
+    }
+
+    /// Whether it comes from vectors.
+    pub(crate) const fn is_of_meaning(self) -> bool {
+        matches!(
+            self,
+            Self::Cosine | Self::CosineSmoothed | Self::CosineBefore | Self::CosineAfter | Self::CosineSession
+        )
+    }
+}
+
+/// The features of one node.
+pub(crate) type Features = [f32; Feature::ALL.len()];
+
+/// Terms beyond which a node counts as no longer.
+const LONGEST: u32 = 400;
+
+/// What is known of every node of a pool; all equally long.
+#[derive(Debug, Default)]
+pub(crate) struct Evidence {
+    pub(crate) chat: Vec<f32>,
+    pub(crate) agent: Vec<f32>,
+    pub(crate) window: Vec<f32>,
+    pub(crate) coverage: Vec<f32>,
+    pub(crate) coverage_window: Vec<f32>,
+    /// NaN where a node has no vector; empty where none has.
+    pub(crate) cosine: Vec<f32>,
+}
+
+/// Where a node stands: what is beside it in its session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    pub(crate) index: usize,
+    pub(crate) before: Option<usize>,
+    pub(crate) after: Option<usize>,
+    /// Its session, numbered over the pool.
+    pub(crate) session: usize,
+    /// Its terms, stop words left out.
+    pub(crate) length: u32,
+}
+
+/// Makes features of nodes.
+#[derive(Debug)]
+pub(crate) struct Extractor<'a> {
+    evidence: &'a Evidence,
+    question: &'a Question,
+    chat: Scale,
+    agent: Scale,
+    window: Scale,
+    cosine: Scale,
+    smoothed: Scale,
+    chat_sessions: Vec<f32>,
+    cosine_sessions: Vec<f32>,
+}
+
+/// Which values become 0 and 1, and how far those of few nodes count.
+#[derive(Clone, Copy, Debug, Default)]
+struct Scale {
+    low: f32,
+    width: f32,
+}
+
+impl Scale {
+    fn of(values: impl Iterator<Item = f32>) -> Self {
+        let (low, high) = values
+            .filter(|value| !value.is_nan())
+            .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        if high > low { Self { low, width: high - low } } else { Self { low: 0.0, width: 0.0 } }
+    }
+
+    fn place(self, value: f32) -> f32 {
+        if value.is_nan() || self.width > 0.0 { ((value - self.low) / self.width).clamp(0.0, 1.0) } else { 0.0 }
+    }
+}
+
+impl<'a> Extractor<'a> {
+    /// Prepares what all nodes are measured against. `settings` are those of all nodes in order.
+    pub(crate) fn new(evidence: &'a Evidence, question: &'a Question, settings: &[Setting]) -> Self {
+        let scale = |values: &[f32]| Scale::of(values.iter().copied());
+        let (chat, cosine) = (scale(&evidence.chat), scale(&evidence.cosine));
+        let mut extractor = Self {
+            chat,
+            cosine,
+            agent: scale(&evidence.agent),
+            window: scale(&evidence.window),
+            smoothed: Scale::default(),
+            chat_sessions: Vec::new(),
+            cosine_sessions: Vec::new(),
+            evidence,
+            question,
+        };
+        extractor.smoothed = Scale::of(settings.iter().map(|setting| extractor.smoothed(*setting)));
+        extractor.chat_sessions = stretched(sessions(settings, &evidence.chat));
+        extractor.cosine_sessions = stretched(sessions(settings, &evidence.cosine));
+        extractor
+    }
+
+    /// The features of a node; NaN where there is nothing to measure: of a node without a vector, or in a conversation
+    /// of another kind.
+    pub(crate) fn features(&self, setting: Setting, traits: &Traits, cast: &Cast) -> Features {
+        let Self { evidence, question, .. } = self;
+        let at = |values: &[f32], index: Option<usize>| index.and_then(|index| values.get(index)).copied();
+        let here = |values: &[f32]| at(values, Some(setting.index)).unwrap_or_default();
+        let beside = |scale: Scale, values: &[f32], index| {
+            if values.is_empty() { f32::NAN } else { scale.place(at(values, index).unwrap_or(scale.low)) }
+        };
+        let yes = |is: bool| f32::from(u8::from(is));
+        let named = question.named_speaker(cast);
+        let with_agent = |is: bool| if cast.is_with_agent() { yes(is) } else { f32::NAN };
+        let of_people = |is: bool| if cast.is_with_agent() { f32::NAN } else { yes(is) };
+        let cosine = at(&evidence.cosine, Some(setting.index)).unwrap_or(f32::NAN);
+        Feature::ALL.map(|feature| match feature {
+            Feature::Chat => self.chat.place(here(&evidence.chat)),
+            Feature::Agent => self.agent.place(here(&evidence.agent)),
+            Feature::Window => self.window.place(here(&evidence.window)),
+            Feature::ChatBefore => beside(self.chat, &evidence.chat, setting.before),
+            Feature::ChatAfter => beside(self.chat, &evidence.chat, setting.after),
+            Feature::ChatSession => at(&self.chat_sessions, Some(setting.session)).unwrap_or_default(),
+            Feature::Coverage => here(&evidence.coverage),
+            Feature::CoverageWindow => here(&evidence.coverage_window),
+            Feature::Cosine => self.cosine.place(cosine),
+            Feature::CosineSmoothed => self.smoothed.place(self.smoothed(setting)),
+            Feature::CosineBefore => beside(self.cosine, &evidence.cosine, setting.before),
+            Feature::CosineAfter => beside(self.cosine, &evidence.cosine, setting.after),
+            Feature::CosineSession => at(&self.cosine_sessions, Some(setting.session)).unwrap_or(f32::NAN),
+            Feature::SpeakerNamed => of_people(named.is_some_and(|named| named == traits.speaker)),
+            Feature::SpeakerOther => of_people(named.is_some_and(|named| named != traits.speaker)),
+            Feature::ByUser => with_agent(traits.by_user),
+            Feature::ByUserOfSelf => with_agent(traits.by_user && question.speaks_of_self),
+            Feature::ByAgentAskedBack => with_agent(!traits.by_user && question.asks_back),
+            Feature::IsQuestion => yes(traits.is_question),
+            Feature::Length => length(setting.length),
+            Feature::TellsTime => yes(question.asks_when && traits.tells_time),
+            Feature::Date => question.dates.fit(traits.at),
+        })
+    }
+
+    /// The cosine of a node with that of its neighbours; NaN where it has none. A neighbour that has none counts as the
+    /// least of all.
+    fn smoothed(&self, setting: Setting) -> f32 {
+        let cosine = |index: Option<usize>| {
+            let cosine = index.and_then(|index| self.evidence.cosine.get(index)).copied();
+            cosine.filter(|cosine| !cosine.is_nan()).unwrap_or(self.cosine.low)
+        };
+        let here = self.evidence.cosine.get(setting.index).copied().unwrap_or(f32::NAN);
+        here + 0.5 * cosine(setting.before) + 0.3 * cosine(setting.after)
+    }
+}
+
+/// The logarithm of a length as a part of that of [`LONGEST`], 0..=1.
+#[expect(clippy::cast_precision_loss, reason = "at most LONGEST")]
+fn length(terms: u32) -> f32 {
+    (terms.min(LONGEST) as f32).ln_1p() / (LONGEST as f32).ln_1p()
+}
+
+/// The mean of the three best values of each session.
+fn sessions(settings: &[Setting], values: &[f32]) -> Vec<f32> {
+    let count = settings.last().map_or(0, |last| last.session + 1);
+    let mut best = vec![[f32::NAN; 3]; if values.is_empty() { 0 } else { count }];
+    for (setting, &value) in settings.iter().zip(values) {
+        let Some(best) = best.get_mut(setting.session) else { continue };
+        let mut value = value;
+        for place in best.iter_mut() {
+            if place.is_nan() || value > *place {
+                std::mem::swap(place, &mut value);
+            }
+        }
+    }
+    let mean = |best: [f32; 3]| {
+        let known = best.iter().filter(|value| !value.is_nan());
+        let (sum, count) = known.fold((0.0, 0.0f32), |(sum, count), value| (sum + value, count + 1.0));
+        if count > 0.0 { sum / count } else { f32::NAN }
+    };
+    best.into_iter().map(mean).collect()
+}
+
+fn stretched(values: Vec<f32>) -> Vec<f32> {
+    let scale = Scale::of(values.iter().copied());
+    values.into_iter().map(|value| if value.is_nan() { 0.0 } else { scale.place(value) }).collect()
+}

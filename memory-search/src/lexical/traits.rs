@@ -1,0 +1,121 @@
+//! What ranking knows of a message beside its words.
+
+use std::{collections::HashSet, sync::LazyLock};
+
+use memory_core::{Message, Node, Role, Timestamp};
+
+use super::NodeTerms;
+
+/// A pause after which a conversation that names no sessions begins another one, in milliseconds: six hours.
+const PAUSE: i64 = 6 * 60 * 60 * 1_000;
+/// The member of a message's metadata that names its session.
+const SESSION: &str = "session";
+
+/// A speaker who is called so has no name.
+const ROLES: [Role; 4] = [Role::User, Role::Assistant, Role::System, Role::Tool];
+
+/// What is known of one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traits {
+    /// When it was said.
+    pub(crate) at: Timestamp,
+    /// The conversation's sessions are numbered from 0 as they come.
+    pub(crate) session: u32,
+    /// Who says it, as a place among [`Cast::speakers`]; 0 for nobody who has a name.
+    pub(crate) speaker: u32,
+    /// Whether the user says it, or somebody on their side.
+    pub(crate) by_user: bool,
+    /// Whether it ends in a question.
+    pub(crate) is_question: bool,
+    /// Whether it speaks of days, months, years or other times.
+    pub(crate) tells_time: bool,
+}
+
+/// The nodes of a conversation as they were said: by whom, and in which session.
+#[derive(Debug, Default)]
+pub(crate) struct Cast {
+    speakers: Vec<Box<str>>,
+    traits: Vec<Traits>,
+    /// What the last node said of its session.
+    session: Option<Box<str>>,
+}
+
+impl Cast {
+    /// What is known of each node, in order.
+    pub(crate) fn traits(&self) -> &[Traits] {
+        &self.traits
+    }
+
+    /// The names of those who speak, in lower case; number 1 first.
+    pub(crate) fn speakers(&self) -> impl Iterator<Item = (u32, &str)> {
+        (1..).zip(self.speakers.iter().map(|name| &**name))
+    }
+
+    /// Whether a user talks to an agent, rather than people to one another: at most one of those who speak has a name.
+    pub(crate) fn is_with_agent(&self) -> bool {
+        self.speakers.len() < 2
+    }
+
+    /// Adds the next node; one that could not be read goes on with the session before it.
+    pub(crate) fn push(&mut self, node: Option<&Node>, terms: &NodeTerms) {
+        let last = self.traits.last().copied().unwrap_or_default();
+        let Some(node) = node else {
+            self.traits.push(Traits { is_question: false, tells_time: false, speaker: 0, by_user: false, ..last });
+            return;
+        };
+        let text = node.message.text();
+        let named = node.message.metadata.get(SESSION).map(|session| session.as_str());
+        let is_first = self.traits.is_empty();
+        let goes_on = match named {
+            Some(named) => self.session.as_deref() == Some(named),
+            None => self.session.is_none() && node.at.as_millis().saturating_sub(last.at.as_millis()) <= PAUSE,
+        };
+        self.session = named.map(Into::into);
+        let speaker = self.speaker(&node.message);
+        self.traits.push(Traits {
+            at: node.at,
+            session: if is_first || goes_on { last.session } else { last.session.saturating_add(1) },
+            speaker,
+            by_user: node.message.role == Role::User,
+            is_question: text.trim_end().ends_with(['?', '？']),
+            tells_time: terms.counts.iter().any(|(term, _)| is_of_time(term)),
+        });
+    }
+
+    fn speaker(&mut self, message: &Message) -> u32 {
+        let Some(name) = message.speaker.as_deref().map(|name| name.trim().to_lowercase()) else { return 0 };
+        if name.is_empty() || ROLES.iter().any(|role| role.as_str() == name) {
+            return 0;
+        }
+        let known = self.speakers.iter().position(|speaker| **speaker == *name);
+        let at = known.unwrap_or_else(|| {
+            self.speakers.push(name.into());
+            self.speakers.len() - 1
+        });
+        u32::try_from(at + 1).unwrap_or_default()
+    }
+
+    /// About how many bytes of memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.traits.len() * size_of::<Traits>()
+    }
+}
+
+/// Stems of words that tell when something was.
+const TIME_TERMS: &str = "
+yesterday today tomorrow tonight morn midday noon midnight weekend
+hour day week month year ago sinc recent earlier later soon last next
+monday tuesday wednesday thursday friday saturday sunday
+januari februari march april may june juli august septemb octob novemb decemb
+spring summer autumn winter anniversari birthday easter christma
+";
+
+/// Whether a term names a time: a day, a month, a year.
+fn is_of_time(term: &str) -> bool {
+    static TERMS: LazyLock<HashSet<&str>> = LazyLock::new(|| TIME_TERMS.split_whitespace().collect());
+    let is_year = || {
+        let is_of_late = term.starts_with("19") || term.starts_with("20");
+        term.len() == 4 && is_of_late && term.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    TERMS.contains(term) || is_year()
+}

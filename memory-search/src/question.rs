@@ -1,0 +1,156 @@
+//! What a question gives away about its answer, beside its terms.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use jiff::{Timestamp as Instant, tz::TimeZone};
+use memory_core::Timestamp;
+use regex::{Regex, RegexSet};
+
+use crate::lexical::Cast;
+
+/// A question, looked through.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Question {
+    /// It asks when something was, or for how long.
+    pub(crate) asks_when: bool,
+    /// Who asks speaks of themselves.
+    pub(crate) speaks_of_self: bool,
+    /// It asks what the other side has said.
+    pub(crate) asks_back: bool,
+    /// The days, months and years that it names.
+    pub(crate) dates: Dates,
+    words: BTreeSet<Box<str>>,
+}
+
+/// Days, months and years that a text names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dates {
+    days: Vec<i8>,
+    months: Vec<i8>,
+    years: Vec<i16>,
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// What each of them matches is a member of [`Question`], in this order.
+const ASKS: [&str; 3] = [
+    r"(?i)\b(when|since when|how long|what (exact )?(date|day|time|month|year)|which (day|week|month|year|season)|how many (days|weeks|months|years))\b",
+    r"(?i)\b(i|i'm|i've|i'd|i'll|me|my|mine|myself|we|our|us)\b",
+    r"(?i)\byou(r|'ve|'d)?\b.*\b(suggest|recommend|say|said|advise|propose|mention|tell|told|provide|give|gave|list|outline|explain|show|point|describe|help|help me|walk)",
+];
+
+impl Question {
+    /// Looks through a question in English; of another language it finds names, days and years alone.
+    pub(crate) fn of(text: &str) -> Self {
+        static PATTERNS: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(ASKS).ok());
+        let matches = PATTERNS.as_ref().map(|patterns| patterns.matches(text));
+        let is = |which: usize| matches.as_ref().is_some_and(|matches| matches.matched(which));
+        Self {
+            asks_when: is(0),
+            speaks_of_self: is(1),
+            asks_back: is(2),
+            dates: Dates::of(text),
+            words: words(text).map(Into::into).collect(),
+        }
+    }
+
+    /// The number of the one speaker whom it names by the first word of their name; `None` where it names nobody or
+    /// several.
+    pub(crate) fn named_speaker(&self, cast: &Cast) -> Option<u32> {
+        let is_named = |name: &str| words(name).next().is_some_and(|first| self.words.contains(&*first));
+        let mut named = cast.speakers().filter(|(_, name)| is_named(name)).map(|(number, _)| number);
+        named.next().filter(|_| named.next().is_none())
+    }
+}
+
+/// Words in lower case, a possessive's ending off.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let ends = |c: char| !c.is_alphanumeric() && c != '\'' && c != '\u{2019}';
+    text.split(ends).filter(|word| !word.is_empty()).map(|word| {
+        let lower = word.to_lowercase().replace('\u{2019}', "'");
+        lower.strip_suffix("'s").map_or_else(|| lower.trim_matches('\'').to_owned(), str::to_owned)
+    })
+}
+
+impl Dates {
+    fn of(text: &str) -> Self {
+        static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(\d{1,4})(st|nd|rd|th)?\b").ok());
+        let mut dates = Self::default();
+        // `may` is a month with a capital alone.
+        let is_named = |month: &str| words(text).any(|word| word == month) && (month != "may" || text.contains("May"));
+        dates.months = (1..).zip(MONTHS).filter(|(_, month)| is_named(month)).map(|(number, _)| number).collect();
+        for found in NUMBER.iter().flat_map(|number| number.captures_iter(text)) {
+            let Some(Ok(number)) = found.get(1).map(|digits| digits.as_str().parse::<i16>()) else { continue };
+            match (number, i8::try_from(number)) {
+                (1900..=2999, _) => dates.years.push(number),
+                (1..=31, Ok(day)) => dates.days.push(day),
+                _ => {}
+            }
+        }
+        dates
+    }
+
+    /// How well a time fits: for the month, the year, and the day within the month, their parts of 1.
+    pub(crate) fn fit(&self, at: Timestamp) -> f32 {
+        const MONTH: f32 = 0.4;
+        const DAY: f32 = 0.4;
+        const YEAR: f32 = 0.2;
+        if self.months.is_empty() && self.years.is_empty() {
+            return 0.0;
+        }
+        let Ok(at) = Instant::from_millisecond(at.as_millis()) else { return 0.0 };
+        let date = at.to_zoned(TimeZone::UTC).date();
+        let in_month = self.months.contains(&date.month());
+        let parts = [
+            (in_month, MONTH),
+            (in_month && self.days.contains(&date.day()), DAY),
+            (self.years.contains(&date.year()), YEAR),
+        ];
+        parts.iter().filter(|(fits, _)| *fits).map(|(_, part)| part).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_gives_away_what_it_asks_for() {
+        let check = |text: &str, expected: [bool; 3]| {
+            let Question { asks_when, speaks_of_self, asks_back, .. } = Question::of(text);
+            assert_eq!([asks_when, speaks_of_self, asks_back], expected, "{text}");
+        };
+        check("When did Maya move?", [true, false, false]);
+        check("How long have I had the cello?", [true, true, false]);
+        check("Which database did you recommend for the index?", [false, false, true]);
+        check("What is the whenever flag?", [false, false, false]);
+        check("Wann war das?", [false; 3]);
+    }
+
+    #[test]
+    fn dates_fit_the_times_that_they_name() {
+        let check = |text: &str, at: &str, expected: f32| {
+            let fit = Dates::of(text).fit(at.parse().unwrap());
+            assert!((fit - expected).abs() < 1e-6, "{text} on {at}: {fit}");
+        };
+        check("What happened on 7 May 2023?", "2023-05-07", 1.0);
+        check("What happened on May 7th, 2023?", "2023-05-08", 0.6);
+        check("What happened in May 2023?", "2022-05-07", 0.4);
+        check("What happened in 2023?", "2023-01-01", 0.2);
+        check("What may 7 people do?", "2023-05-07", 0.0);
+        check("What about 12 apples?", "2023-12-12", 0.0);
+    }
+}

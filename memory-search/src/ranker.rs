@@ -1,0 +1,89 @@
+//! The ranker: a weighted sum of features.
+
+mod weights;
+
+use memory_core::Signal;
+
+use crate::features::{Feature, Features};
+use weights::WEIGHTS;
+
+/// A weighted sum, fitted four times: what gives away an answer in a conversation with an agent, whose turns are long,
+/// does not among people, and a sum that was fitted with vectors is a poor one without.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ranker {
+    /// Of each feature, in the order of [`Feature::ALL`].
+    weights: Features,
+    /// How far features of meaning count, 0..=1: in proportion to how many nodes have vectors.
+    meaning: f32,
+}
+
+impl Ranker {
+    /// For a search in conversations with an agent or among people, of whose nodes this part has vectors.
+    pub(crate) fn new(with_agent: bool, with_vectors: f32) -> Self {
+        let column = match (with_agent, with_vectors > 0.0) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, true) => 2,
+            (false, false) => 3,
+        };
+        let weight = |feature: Feature| {
+            let row = WEIGHTS.iter().find(|(name, _)| *name == feature.name());
+            row.and_then(|(_, weights)| weights.get(column)).copied().unwrap_or_default()
+        };
+        Self { weights: Feature::ALL.map(weight), meaning: with_vectors }
+    }
+
+    /// The score of a node, and what each feature adds to it, the most first. Features that were not measured of this
+    /// node count as much as `unmeasured` says, under one name together.
+    pub(crate) fn score(&self, features: &Features, unmeasured: &Features) -> (f32, Vec<Signal>) {
+        let (mut score, mut unknown) = (0.0, 0.0);
+        let mut signals = Vec::with_capacity(features.len());
+        let columns = Feature::ALL.into_iter().zip(self.weights).zip(features.iter().zip(unmeasured));
+        for ((feature, weight), (&value, &instead)) in columns {
+            let weight = if feature.is_of_meaning() { weight * self.meaning } else { weight };
+            let share = weight * if value.is_nan() { instead } else { value };
+            score += share;
+            if value.is_nan() {
+                unknown += share;
+            } else {
+                signals.push(Signal { name: feature.name(), value, share });
+            }
+        }
+        if unknown != 0.0 {
+            signals.push(Signal { name: "unmeasured", value: unknown, share: unknown });
+        }
+        signals.sort_by(|a, b| b.share.total_cmp(&a.share));
+        (score, signals)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_feature_has_its_weights() {
+        for feature in Feature::ALL {
+            let rows: Vec<_> = WEIGHTS.iter().filter(|(name, _)| *name == feature.name()).collect();
+            let &[(name, [_, agent, _, people])] = &rows[..] else { panic!("{feature:?} has one row") };
+            assert!(!feature.is_of_meaning() || [*agent, *people] == [0.0; 2], "{name} takes vectors");
+        }
+        assert_eq!(WEIGHTS.len(), Feature::ALL.len());
+    }
+
+    #[test]
+    fn what_was_not_measured_counts_as_the_mean() {
+        let measured = [0.5; Feature::ALL.len()];
+        let mut missing = measured;
+        missing[Feature::Cosine as usize] = f32::NAN;
+        let ranker = Ranker::new(true, 1.0);
+        let (score, signals) = ranker.score(&measured, &[0.0; Feature::ALL.len()]);
+        let (same, others) = ranker.score(&missing, &measured);
+        assert!((score - same).abs() < 1e-6);
+        assert!(signals.iter().all(|signal| signal.name != "unmeasured") && signals.iter().any(|s| s.name == "cosine"));
+        assert!(others.iter().any(|signal| signal.name == "unmeasured") && others.iter().all(|s| s.name != "cosine"));
+        for signals in [signals, others] {
+            assert!((signals.iter().map(|signal| signal.share).sum::<f32>() - score).abs() < 1e-5);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The index that compares with every vector where that is faster, and walks a graph where it is not.
+
+mod graphs;
+mod options;
+
+use std::{
+    path::Path,
+    sync::{Arc, PoisonError},
+};
+
+use memory_core::{
+    AnsweredBy, BoxFuture, ConversationId, ModelId, NodeId, NodeSet, Progress, VectorAnswer, VectorError, VectorIndex,
+    VectorIndexStats, VectorQuery,
+};
+
+pub use options::{AutoOptions, Method};
+
+use self::graphs::{Built, Graphs};
+use super::{
+    exact::ExactIndex,
+    graph::Codes,
+    scan::{self, Candidate, Part, Question},
+};
+use crate::LogStore;
+
+const BACKEND: &str = "memory";
+
+/// Finds the nearest vectors by whichever way is the fastest: by scanning all of a small conversation, or all that a
+/// narrow selection leaves of it, and by a graph of near neighbours above that. [`AutoOptions`] draw the lines.
+///
+/// Graphs are derived from the cache of vectors, in the background: from when a conversation has grown beyond the
+/// line, and again when a quarter of its vectors were removed. Until one is there, and for vectors that it lacks yet,
+/// the answer comes from a scan. Each graph is kept in a file of its own, whose loss or damage costs time alone.
+///
+/// Everything else is as with [`ExactIndex`].
+#[derive(Debug)]
+pub struct AutoIndex {
+    exact: Arc<ExactIndex>,
+    graphs: Arc<Graphs>,
+    options: AutoOptions,
+}
+
+impl AutoIndex {
+    /// Decides about `exact`.
+    #[must_use]
+    pub fn over(exact: ExactIndex, options: AutoOptions) -> Self {
+        let exact = Arc::new(exact);
+        Self { graphs: Arc::new(Graphs::new(&exact, options.graph)), exact, options }
+    }
+
+    /// As [`ExactIndex::in_memory`].
+    #[must_use]
+    pub fn in_memory(model: ModelId, dimensions: usize, options: AutoOptions) -> Self {
+        Self::over(ExactIndex::in_memory(model, dimensions), options)
+    }
+
+    /// As [`ExactIndex::beside`].
+    #[must_use]
+    pub fn beside(store: &LogStore, model: ModelId, dimensions: usize, options: AutoOptions) -> Self {
+        Self::over(ExactIndex::beside(store, model, dimensions), options)
+    }
+
+    /// As [`ExactIndex::open`].
+    #[must_use]
+    pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize, options: AutoOptions) -> Self {
+        Self::over(ExactIndex::open(dir, model, dimensions), options)
+    }
+
+    /// Links the vectors of a conversation now, where its graph would be built in the background; gives how many a
+    /// graph holds then, 0 where none is wanted. Progress counts vectors.
+    pub fn build_graph(&self, conversation: &ConversationId, progress: &dyn Progress) -> u64 {
+        let rows = self.exact.reading(conversation, |held| held.rows.len());
+        if self.wants_graph(rows) { self.graphs.build(&self.exact, conversation, progress) as u64 } else { 0 }
+    }
+
+    /// How many vectors of a conversation its graph holds, of how many that there are.
+    #[must_use]
+    pub fn linked(&self, conversation: &ConversationId) -> (u64, u64) {
+        let entry = self.graphs.entry(conversation);
+        self.exact.reading(conversation, |held| {
+            let linked = entry.built.read().unwrap_or_else(PoisonError::into_inner).of(&held.rows);
+            (linked as u64, held.rows.len() as u64)
+        })
+    }
+
+    /// As [`ExactIndex::forget`].
+    ///
+    /// # Errors
+    /// When a file cannot be removed; in memory the vectors are gone nevertheless.
+    pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
+        self.exact.forget(conversation)?;
+        self.graphs.forget(&self.exact, conversation)
+    }
+
+    fn wants_graph(&self, rows: usize) -> bool {
+        match self.options.method {
+            Method::Scan => false,
+            Method::Graph => rows > 0,
+            Method::Fastest => rows >= self.options.graph_from,
+        }
+    }
+
+    /// Whether a graph should answer for a part, were there one.
+    fn suits_graph(&self, part: &Part<'_>, candidates: usize) -> bool {
+        let (rows, selected) = (part.rows.len(), part.selected());
+        let is_narrow = selected.saturating_mul(100) < rows.saturating_mul(usize::from(self.options.subset_percent));
+        // A walk for a large part of the vectors meets most of them anyway, one by one.
+        self.wants_graph(rows) && !is_narrow && candidates < selected / 10
+    }
+
+    /// Candidates for an answer, and how each part was searched.
+    fn pick(
+        &self,
+        query: &VectorQuery<'_>,
+        parts: &[Part<'_>],
+        question: &Question,
+        limit: usize,
+    ) -> (Vec<Candidate>, Vec<AnsweredBy>) {
+        let wanted = scan::candidates_for(limit);
+        let (mut found, mut answered_by, mut rest) = (Vec::new(), Vec::new(), parts.to_vec());
+        for (number, (part, asked)) in rest.iter_mut().zip(query.parts).enumerate() {
+            if self.suits_graph(part, wanted) {
+                let entry = self.graphs.entry(asked.conversation);
+                let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
+                let linked = built.of(part.rows);
+                if part.rows.first_block().0 > linked + self.options.scan_beside(linked) {
+                    self.graphs.build_in_background(asked.conversation);
+                }
+                if linked > 0 {
+                    found.extend(self.walk(&built, linked, number, part, question, wanted));
+                    // What is not linked is scanned.
+                    part.runs.iter_mut().for_each(|run| run.start = run.start.max(linked).min(run.end));
+                    answered_by.push(AnsweredBy::Graph { backend: BACKEND });
+                    continue;
+                }
+            }
+            answered_by.push(if asked.only.is_some() { AnsweredBy::SubsetScan } else { AnsweredBy::Scan });
+        }
+        found.extend(scan::nearest_by_codes(&rest, question, wanted));
+        (found, answered_by)
+    }
+
+    fn walk(
+        &self,
+        built: &Built,
+        linked: usize,
+        number: usize,
+        part: &Part<'_>,
+        question: &Question,
+        wanted: usize,
+    ) -> Vec<Candidate> {
+        let rows = part.rows;
+        // The graph may grow meanwhile, by rows that are scanned already: it is not shown them.
+        let codes = rows.first_block().1.get(..linked * rows.dimensions()).unwrap_or_default();
+        let codes = Codes::new(rows.dimensions(), codes, rows.scales());
+        let selected = (part.selected() < rows.len()).then(|| part.bitmap());
+        let is_selected = |row: usize| {
+            let has = |bits: &Vec<u64>| bits.get(row / 64).is_some_and(|word| word & (1 << (row % 64)) != 0);
+            selected.as_ref().is_none_or(has)
+        };
+        let keep = |row: u32| is_selected(row as usize) && !rows.is_removed(row as usize);
+        let near = built.graph.search(&codes, &question.codes, wanted, self.options.ef.max(wanted), keep);
+        near.iter().map(|near| Candidate { part: number, row: near.row as usize, score: near.likeness }).collect()
+    }
+}
+
+impl VectorIndex for AutoIndex {
+    fn model(&self) -> &ModelId {
+        self.exact.model()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.exact.dimensions()
+    }
+
+    fn stats(&self, conversation: &ConversationId) -> VectorIndexStats {
+        self.exact.stats(conversation)
+    }
+
+    fn insert<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        nodes: &'a [(NodeId, Vec<Vec<f32>>)],
+    ) -> BoxFuture<'a, Result<(), VectorError>> {
+        self.exact.insert(conversation, nodes)
+    }
+
+    fn remove<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        nodes: &'a NodeSet,
+    ) -> BoxFuture<'a, Result<u64, VectorError>> {
+        self.exact.remove(conversation, nodes)
+    }
+
+    fn search<'a>(&'a self, query: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>> {
+        Box::pin(
+            async move { self.exact.answer(query, |parts, question, limit| self.pick(query, parts, question, limit)) },
+        )
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
+        self.exact.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

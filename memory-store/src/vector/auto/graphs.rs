@@ -1,0 +1,238 @@
+//! The graphs of an index: built, kept in files, and built anew.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    io,
+    num::NonZero,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use memory_core::{ConversationId, Hash, NodeRange, Progress, VectorError, VectorIndex};
+
+use super::super::{
+    exact::ExactIndex,
+    graph::{Codes, Graph, GraphBinding, GraphOptions},
+    map::FileMap,
+    rows::Rows,
+};
+
+/// Vectors that are linked while the conversation is locked against inserts: a few hundredths of a second.
+const STEP: usize = 512;
+
+/// The graphs of conversations that are large enough.
+#[derive(Debug)]
+pub(super) struct Graphs {
+    /// What they are of; gone when the index is.
+    exact: Weak<ExactIndex>,
+    options: GraphOptions,
+    entries: Mutex<HashMap<ConversationId, Arc<Entry>>>,
+}
+
+/// The graph of one conversation.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) built: RwLock<Built>,
+    /// Held by whoever builds.
+    building: Mutex<()>,
+    in_background: AtomicBool,
+}
+
+/// A graph, and which rows it is of.
+#[derive(Debug)]
+pub(super) struct Built {
+    pub(super) graph: Graph,
+    /// [`Rows::id`] of the rows.
+    rows: u64,
+    /// Rows that the file knows.
+    saved: usize,
+}
+
+impl Built {
+    /// How many of these rows are linked.
+    pub(super) fn of(&self, rows: &Rows) -> usize {
+        if self.rows == rows.id() { self.graph.len().min(rows.first_block().0) } else { 0 }
+    }
+}
+
+impl Graphs {
+    pub(super) fn new(exact: &Arc<ExactIndex>, options: GraphOptions) -> Self {
+        Self { exact: Arc::downgrade(exact), options, entries: Mutex::default() }
+    }
+
+    pub(super) fn entry(&self, conversation: &ConversationId) -> Arc<Entry> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let built = RwLock::new(Built { graph: Graph::new(self.options), rows: 0, saved: 0 });
+            Arc::new(Entry { built, building: Mutex::default(), in_background: AtomicBool::new(false) })
+        };
+        Arc::clone(entries.entry(conversation.clone()).or_insert_with(new))
+    }
+
+    pub(super) fn forget(&self, exact: &ExactIndex, conversation: &ConversationId) -> Result<(), VectorError> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
+        let Some(path) = Self::path(exact, conversation) else { return Ok(()) };
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(VectorError::Io { path, source }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Builds what a graph lacks in a thread of its own, unless one does already.
+    pub(super) fn build_in_background(self: &Arc<Self>, conversation: &ConversationId) {
+        let entry = self.entry(conversation);
+        if entry.in_background.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (graphs, conversation) = (Arc::downgrade(self), conversation.clone());
+        let build = {
+            let entry = Arc::clone(&entry);
+            move || {
+                build_while_there(&graphs, &conversation);
+                entry.in_background.store(false, Ordering::Release);
+            }
+        };
+        if let Err(error) = thread::Builder::new().name("memory-graph".to_owned()).spawn(build) {
+            tracing::warn!(%error, "no thread for building a graph of vectors");
+            entry.in_background.store(false, Ordering::Release);
+        }
+    }
+
+    /// Builds what a graph lacks; gives how many rows it has then.
+    pub(super) fn build(&self, exact: &ExactIndex, conversation: &ConversationId, progress: &dyn Progress) -> usize {
+        loop {
+            let Step { linked, rows } = self.step(exact, conversation);
+            progress.report(linked as u64, rows as u64);
+            if linked >= rows {
+                self.save(exact, conversation);
+                return linked;
+            }
+        }
+    }
+
+    /// Links some rows.
+    fn step(&self, exact: &ExactIndex, conversation: &ConversationId) -> Step {
+        let entry = self.entry(conversation);
+        let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
+        exact.reading(conversation, |held| {
+            let rows = &held.rows;
+            let (count, codes) = rows.first_block();
+            let mut built = entry.built.write().unwrap_or_else(PoisonError::into_inner);
+            if built.rows != rows.id() {
+                let graph = self.load(exact, conversation, rows).unwrap_or_else(|| Graph::new(self.options));
+                *built = Built { saved: graph.len(), graph, rows: rows.id() };
+            }
+            let linked = built.graph.len();
+            // Steps end at the same rows always, so that the graph does not depend on when it was built.
+            let end = ((linked / STEP + 1) * STEP).min(count);
+            if linked < end {
+                built.graph.grow(count);
+            }
+            drop(built);
+            if let Some(codes) = codes.get(..end * rows.dimensions()).filter(|_| linked < end) {
+                let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
+                built.graph.link(&Codes::new(rows.dimensions(), codes, rows.scales()), threads());
+            }
+            Step { linked: end.max(linked), rows: count }
+        })
+    }
+
+    fn path(exact: &ExactIndex, conversation: &ConversationId) -> Option<PathBuf> {
+        let name = Hash::of_parts([conversation.as_str().as_bytes(), exact.model().as_str().as_bytes()]).to_string();
+        Some(exact.dir()?.join("graphs").join(name).with_extension("hnsw"))
+    }
+
+    /// What a graph of the rows up to node `through` is bound to: the slots of these rows, whose vectors are bound to
+    /// the log themselves. A row that is removed stays what it is.
+    fn binding(exact: &ExactIndex, conversation: &ConversationId, rows: &Rows, through: u64) -> GraphBinding {
+        let first = rows.rows_of(NodeRange::first_n(through)).end;
+        let mut slots = Vec::with_capacity(first * 12);
+        for slot in rows.slots().iter().take(first) {
+            slots.extend_from_slice(&slot.node.get().to_le_bytes());
+            slots.extend_from_slice(&slot.chunk.to_le_bytes());
+        }
+        GraphBinding {
+            store: exact.store(),
+            conversation: conversation.as_str().to_owned(),
+            model: exact.model().as_str().to_owned(),
+            dimensions: u32::try_from(exact.dimensions()).unwrap_or(u32::MAX),
+            through,
+            rows: *Hash::of_parts([slots.as_slice()]).as_bytes(),
+        }
+    }
+
+    /// The graph on disk, where it is of these rows or the first of them.
+    fn load(&self, exact: &ExactIndex, conversation: &ConversationId, rows: &Rows) -> Option<Graph> {
+        let path = Self::path(exact, conversation)?;
+        let image = Arc::new(File::open(&path).and_then(|file| FileMap::of(&file)).ok()?);
+        let through = GraphBinding::of_file((*image).as_ref())?.through;
+        let binding = Self::binding(exact, conversation, rows, through.min(rows.through()));
+        match Graph::decode(image, &binding, self.options) {
+            Ok(graph) if graph.len() <= rows.first_block().0 => Some(graph),
+            Ok(_) => None,
+            Err(why) => {
+                tracing::info!(path = %path.display(), %why, "a graph of vectors is set aside: building it anew");
+                None
+            }
+        }
+    }
+
+    /// Keeps a graph of rows that are on disk, in place of one that knows less by an eighth or more.
+    fn save(&self, exact: &ExactIndex, conversation: &ConversationId) {
+        let Some(path) = Self::path(exact, conversation).filter(|_| exact.writes()) else { return };
+        let entry = self.entry(conversation);
+        let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let encoded = exact.reading(conversation, |held| {
+            let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
+            let (rows, linked) = (&held.rows, built.of(&held.rows));
+            let is_news = linked.saturating_sub(built.saved) > linked / 8;
+            let last = rows.slots().get(linked.checked_sub(1)?)?.node.get();
+            // A node of which some chunks alone are linked belongs to no position.
+            let is_whole = rows.rows_of(NodeRange::first_n(last)).end == linked;
+            let binding = || Self::binding(exact, conversation, rows, last);
+            (is_news && is_whole && linked <= rows.on_disk()).then(|| (linked, built.graph.encode(&binding())))
+        });
+        let Some((linked, bytes)) = encoded else { return };
+        match write(&path, &bytes) {
+            Ok(()) => entry.built.write().unwrap_or_else(PoisonError::into_inner).saved = linked,
+            Err(error) => tracing::warn!(path = %path.display(), %error, "a graph of vectors cannot be kept"),
+        }
+    }
+}
+
+/// How far a graph is.
+struct Step {
+    linked: usize,
+    rows: usize,
+}
+
+/// Leaves the other half of the processor to whoever waits for an answer.
+fn threads() -> NonZero<usize> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    NonZero::new(cores / 2).unwrap_or(NonZero::<usize>::MIN)
+}
+
+fn build_while_there(graphs: &Weak<Graphs>, conversation: &ConversationId) {
+    // Held for a step at a time: an index that is dropped is not kept by its own graph.
+    while let Some(graphs) = graphs.upgrade()
+        && let Some(exact) = graphs.exact.upgrade()
+    {
+        let Step { linked, rows } = graphs.step(&exact, conversation);
+        tracing::debug!(%conversation, linked, rows, "building a graph of vectors");
+        if linked >= rows {
+            return graphs.save(&exact, conversation);
+        }
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = path.with_extension("hnsw.tmp");
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::write(&temporary, bytes)?;
+    fs::rename(&temporary, path)
+}

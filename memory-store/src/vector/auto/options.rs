@@ -1,0 +1,81 @@
+//! Where a scan ends and a graph begins.
+
+use crate::GraphOptions;
+
+/// How a conversation is searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Method {
+    /// By a scan or a graph, whichever is the faster for its size and what of it may answer.
+    #[default]
+    Fastest,
+    /// By scans alone: nothing is approximate.
+    Scan,
+    /// By a graph however few vectors there are, but for a narrow selection.
+    Graph,
+}
+
+/// When a graph answers in place of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AutoOptions {
+    /// The way that is taken.
+    pub method: Method,
+    /// The fewest vectors of a conversation that a graph is built for.
+    pub graph_from: usize,
+    /// A selection of less than this share of the vectors, in percent, is scanned. 10 by default: a walk meets ten
+    /// times as many vectors as may answer then, one by one, and a scan meets those alone, side by side.
+    pub subset_percent: u8,
+    /// Candidates that a walk keeps: more of them find more, and take longer.
+    pub ef: usize,
+    /// How graphs are built.
+    pub graph: GraphOptions,
+}
+
+impl Default for AutoOptions {
+    fn default() -> Self {
+        Self {
+            method: Method::Fastest,
+            graph_from: 20_000,
+            subset_percent: 10,
+            ef: 128,
+            graph: GraphOptions::default(),
+        }
+    }
+}
+
+impl AutoOptions {
+    /// Sets [`method`](Self::method).
+    #[must_use]
+    pub const fn method(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+
+    /// Sets [`graph_from`](Self::graph_from).
+    #[must_use]
+    pub const fn graph_from(mut self, vectors: usize) -> Self {
+        self.graph_from = vectors;
+        self
+    }
+
+    /// Sets [`ef`](Self::ef).
+    #[must_use]
+    pub const fn ef(mut self, ef: usize) -> Self {
+        self.ef = ef;
+        self
+    }
+
+    /// Sets [`graph`](Self::graph).
+    #[must_use]
+    pub const fn graph(mut self, graph: GraphOptions) -> Self {
+        self.graph = graph;
+        self
+    }
+
+    /// How many vectors are scanned beside a graph before they are linked to it: few for the time of an answer, and
+    /// enough at once to be worth a thread.
+    pub(super) fn scan_beside(&self, linked: usize) -> usize {
+        if self.method == Method::Graph { 0 } else { (linked / 64).max(512) }
+    }
+}

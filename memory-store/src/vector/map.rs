@@ -1,0 +1,85 @@
+//! Rows of a cache file in memory without a copy.
+
+use std::{fmt, fs::File, io, mem, slice};
+
+/// Bytes before the first row of a file: a line of the processor's cache, so that rows of 384 dimensions begin at one.
+pub(super) const ROWS_AT: usize = 64;
+
+/// The rows of a file that are as they were when it was mapped.
+pub(super) struct RowMap(memmap2::Mmap);
+
+impl RowMap {
+    /// Maps the first `bytes` bytes of rows of a file.
+    ///
+    /// # Errors
+    /// When the file is shorter, or cannot be mapped.
+    #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
+    pub(super) fn of(file: &File, bytes: usize) -> io::Result<Self> {
+        let length = bytes.checked_add(ROWS_AT).ok_or(io::ErrorKind::InvalidInput)?;
+        if file.metadata()?.len() < length as u64 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        // SAFETY: the bytes must not change under the slices that they are seen as. Rows that a block of the cache file
+        // names are never written again and never cut off by this program: appending writes behind them, and whatever
+        // else is to change makes a new file and renames it over the name, while the map keeps the old one alive. What
+        // another program does to the file is beyond what can be ruled out: changed bytes fail their checksum, a cut
+        // ends the process with SIGBUS.
+        unsafe { memmap2::MmapOptions::new().len(length).map(file) }.map(Self)
+    }
+
+    /// The rows as they stand on disk.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.0.get(ROWS_AT..).unwrap_or_default()
+    }
+
+    /// The rows as codes.
+    pub(super) fn codes(&self) -> &[i8] {
+        let bytes = self.bytes();
+        #[expect(unsafe_code, reason = "bytes are seen as signed ones")]
+        // SAFETY: both have one size, one alignment, and no invalid values; the slice lives as long as the map.
+        unsafe {
+            slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len())
+        }
+    }
+
+    /// The rows as components.
+    pub(super) fn components(&self) -> &[f32] {
+        const { assert!(cfg!(target_endian = "little"), "components stand on disk as little-endian numbers") };
+        let bytes = self.bytes();
+        #[expect(unsafe_code, reason = "bytes are seen as numbers")]
+        // SAFETY: a map begins at a page, so that its byte 64 is aligned; every bit pattern is a number, and as many are
+        // taken as there are whole ones. The slice lives as long as the map.
+        unsafe {
+            slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / mem::size_of::<f32>())
+        }
+    }
+}
+
+impl fmt::Debug for RowMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RowMap({} bytes)", self.0.len())
+    }
+}
+
+/// A file that is replaced, but never changed, by this program.
+pub(super) struct FileMap(memmap2::Mmap);
+
+impl FileMap {
+    /// Maps all of a file.
+    ///
+    /// # Errors
+    /// When it cannot be mapped.
+    #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        // SAFETY: the bytes must not change under the slice that they are seen as. Graphs alone are mapped so; the next
+        // one is a new file that is renamed over the name, while the map keeps the old one alive. What another program
+        // does to the file is beyond what can be ruled out: changed links are not believed, a cut ends the process.
+        unsafe { memmap2::Mmap::map(file) }.map(Self)
+    }
+}
+
+impl AsRef<[u8]> for FileMap {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}

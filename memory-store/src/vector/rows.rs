@@ -1,0 +1,328 @@
+//! The vectors of a conversation in memory: what is mapped from disk, and what is not there yet.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use memory_core::{NodeId, NodeRange, NodeSet, Slot};
+
+use super::{kernel::quantize, map::RowMap};
+
+/// Vectors by row, in the order of their slots. Rows keep their numbers as long as the [`id`](Rows::id) stays.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// Another one whenever rows change their numbers or are cut off.
+    id: u64,
+    dimensions: usize,
+    slots: Vec<Slot>,
+    /// What codes are multiplied by; 0 for a row that was removed, which no unit vector has.
+    scales: Vec<f32>,
+    /// The first rows, as they stand on disk.
+    base: Base,
+    /// Codes and components of the others.
+    codes: Vec<i8>,
+    components: Vec<f32>,
+    removed: usize,
+    through: u64,
+}
+
+/// Rows that are mapped from disk.
+#[derive(Debug, Default)]
+pub(super) struct Base {
+    pub(super) rows: usize,
+    pub(super) codes: Codes,
+    pub(super) components: Option<RowMap>,
+    /// Checksum over each row's components.
+    pub(super) sums: Vec<u32>,
+    /// A bit for each row whose components were found to be whole.
+    pub(super) checked: Vec<AtomicU64>,
+}
+
+/// The codes of mapped rows, found to be whole.
+#[derive(Debug)]
+pub(super) enum Codes {
+    /// As they stand on disk.
+    Mapped(RowMap),
+    /// Made anew from the components.
+    Derived(Vec<i8>),
+}
+
+impl Default for Codes {
+    fn default() -> Self {
+        Self::Derived(Vec::new())
+    }
+}
+
+/// The components of a row are not what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DamagedRow(pub(super) usize);
+
+impl Base {
+    pub(super) fn new(codes: Codes, components: RowMap, sums: Vec<u32>) -> Self {
+        let rows = sums.len();
+        let checked = std::iter::repeat_with(AtomicU64::default).take(rows.div_ceil(64)).collect();
+        Self { rows, codes, components: Some(components), sums, checked }
+    }
+
+    fn codes(&self) -> &[i8] {
+        match &self.codes {
+            Codes::Mapped(map) => map.codes(),
+            Codes::Derived(codes) => codes,
+        }
+    }
+
+    /// The components of a row; read for the first time, they are held against their checksum.
+    fn components(&self, row: usize, dimensions: usize) -> Result<&[f32], DamagedRow> {
+        let damaged = DamagedRow(row);
+        let map = self.components.as_ref().ok_or(damaged)?;
+        let (word, bit) = (self.checked.get(row / 64).ok_or(damaged)?, 1 << (row % 64));
+        // Relaxed: the bit says nothing about other memory, and at worst a row is checked twice.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            let bytes = map.bytes().get(row * dimensions * 4..(row + 1) * dimensions * 4).ok_or(damaged)?;
+            if self.sums.get(row) != Some(&crc32c::crc32c(bytes)) {
+                return Err(damaged);
+            }
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        map.components().get(row * dimensions..(row + 1) * dimensions).ok_or(damaged)
+    }
+}
+
+impl Rows {
+    pub(super) fn new(dimensions: usize) -> Self {
+        Self { id: new_id(), dimensions, ..Self::default() }
+    }
+
+    /// Tells rows from others: what is known of the rows of an id stays true while that is theirs.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Rows that are mapped from disk.
+    pub(super) fn on_disk(&self) -> usize {
+        self.base.rows
+    }
+
+    /// The first rows, as many as stand in one block, and their codes: all where there are none on disk.
+    pub(super) fn first_block(&self) -> (usize, &[i8]) {
+        let [(on_disk, mapped), (others, codes)] = self.blocks();
+        if on_disk.is_empty() { (others.end, codes) } else { (on_disk.end, mapped) }
+    }
+
+    /// Rows that all stand on disk.
+    pub(super) fn of_base(dimensions: usize, slots: Vec<Slot>, scales: Vec<f32>, base: Base, through: u64) -> Self {
+        let removed = scales.iter().filter(|scale| **scale == 0.0).count();
+        Self { slots, scales, base, removed, through, ..Self::new(dimensions) }
+    }
+
+    pub(super) fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// Rows, removed ones as well.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(super) fn removed(&self) -> usize {
+        self.removed
+    }
+
+    /// All nodes up to here are in.
+    pub(super) fn through(&self) -> u64 {
+        self.through
+    }
+
+    pub(super) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    pub(super) fn scales(&self) -> &[f32] {
+        &self.scales
+    }
+
+    /// Runs of rows whose codes stand one behind the other: those on disk, and the others.
+    pub(super) fn blocks(&self) -> [(Range<usize>, &[i8]); 2] {
+        [(0..self.base.rows, self.base.codes()), (self.base.rows..self.len(), &self.codes)]
+    }
+
+    /// The components of a row as they were inserted.
+    pub(super) fn components(&self, row: usize) -> Result<&[f32], DamagedRow> {
+        match row.checked_sub(self.base.rows) {
+            None => self.base.components(row, self.dimensions),
+            Some(row) => self.components.get(row * self.dimensions..(row + 1) * self.dimensions).ok_or(DamagedRow(row)),
+        }
+    }
+
+    /// Adds a node that follows the last, with vectors that were found to be good.
+    pub(super) fn push(&mut self, node: NodeId, vectors: &[Vec<f32>]) {
+        for (chunk, vector) in (0..).zip(vectors) {
+            self.push_row(Slot { node, chunk }, vector);
+        }
+        self.through = node.get();
+    }
+
+    fn push_row(&mut self, slot: Slot, vector: &[f32]) {
+        self.slots.push(slot);
+        self.scales.push(quantize(vector, &mut self.codes));
+        self.components.extend_from_slice(vector);
+    }
+
+    /// Takes the rows of nodes behind its own from `other`, as far as they are whole.
+    pub(super) fn take_behind(&mut self, other: &Self) {
+        let first = other.rows_of(NodeRange::first_n(self.through)).end;
+        let mut through = other.through;
+        for row in first..other.len() {
+            let Some(slot) = other.slots.get(row) else { break };
+            if other.is_removed(row) {
+                self.slots.push(*slot);
+                self.scales.push(0.0);
+                self.codes.resize(self.codes.len() + self.dimensions, 0);
+                self.components.resize(self.components.len() + self.dimensions, 0.0);
+                self.removed += 1;
+            } else if let Ok(vector) = other.components(row) {
+                self.push_row(*slot, vector);
+            } else {
+                // The node is wanting, and what of it is in already.
+                through = slot.node.get() - 1;
+                break;
+            }
+        }
+        self.through = self.through.max(through);
+        self.truncate(self.rows_of(NodeRange::first_n(self.through)).end);
+    }
+
+    /// Forgets the rows from `rows` on.
+    fn truncate(&mut self, rows: usize) {
+        if rows >= self.len() {
+            return;
+        }
+        self.id = new_id();
+        let rest = rows.saturating_sub(self.base.rows);
+        self.codes.truncate(rest * self.dimensions);
+        self.components.truncate(rest * self.dimensions);
+        self.slots.truncate(rows);
+        self.scales.truncate(rows);
+        self.base.rows = self.base.rows.min(rows);
+        self.removed = self.scales.iter().filter(|scale| **scale == 0.0).count();
+    }
+
+    /// Forgets the rows of nodes behind `through`.
+    pub(super) fn cut(&mut self, through: u64) {
+        self.through = self.through.min(through);
+        self.truncate(self.rows_of(NodeRange::first_n(through)).end);
+    }
+
+    /// Sees the first rows as they stand on disk now: those that `sums` are of, behind as many of the old ones as are
+    /// whole and not among them.
+    pub(super) fn rebase(&mut self, codes: Codes, components: RowMap, rows: usize, sums: Vec<u32>) {
+        let moved = rows.saturating_sub(self.base.rows) * self.dimensions;
+        self.codes.drain(..moved.min(self.codes.len()));
+        self.components.drain(..moved.min(self.components.len()));
+        let mut all = std::mem::take(&mut self.base.sums);
+        all.truncate(rows.saturating_sub(sums.len()));
+        all.extend(sums);
+        self.base = Base::new(codes, components, all);
+    }
+
+    /// The codes of a row.
+    pub(super) fn codes(&self, row: usize) -> &[i8] {
+        let (row, block) = match row.checked_sub(self.base.rows) {
+            None => (row, self.base.codes()),
+            Some(row) => (row, self.codes.as_slice()),
+        };
+        block.get(row * self.dimensions..(row + 1) * self.dimensions).unwrap_or_default()
+    }
+
+    /// The nodes whose rows were removed.
+    pub(super) fn removed_nodes(&self) -> NodeSet {
+        let slots = self.slots.iter().zip(&self.scales);
+        slots.filter(|(_, scale)| **scale == 0.0).map(|(slot, _)| slot.node).collect()
+    }
+
+    /// How many of the first rows were removed.
+    pub(super) fn removed_before(&self, rows: usize) -> usize {
+        self.scales.iter().take(rows).filter(|scale| **scale == 0.0).count()
+    }
+
+    /// Whether a quarter of the rows or more were removed.
+    pub(super) fn wants_rebuilding(&self) -> bool {
+        self.removed > 0 && self.removed * 4 >= self.len()
+    }
+
+    pub(super) fn is_removed(&self, row: usize) -> bool {
+        self.scales.get(row).is_none_or(|scale| *scale == 0.0)
+    }
+
+    /// Removes the rows of nodes; gives how many that were. Their numbers stay taken.
+    pub(super) fn remove(&mut self, nodes: &NodeSet) -> usize {
+        let mut removed = 0;
+        for run in nodes.runs() {
+            let rows = self.rows_of(Some(*run));
+            for scale in self.scales.get_mut(rows).unwrap_or_default() {
+                removed += usize::from(*scale != 0.0);
+                *scale = 0.0;
+            }
+        }
+        self.removed += removed;
+        removed
+    }
+
+    /// The same rows without those that were removed, all in memory: for files that are written anew.
+    ///
+    /// # Errors
+    /// When a row's components are damaged.
+    pub(super) fn without_removed(&self) -> Result<Self, DamagedRow> {
+        let mut rest = Self::new(self.dimensions);
+        for (row, slot) in self.slots.iter().enumerate().filter(|(row, _)| !self.is_removed(*row)) {
+            rest.push_row(*slot, self.components(row)?);
+        }
+        rest.through = self.through;
+        Ok(rest)
+    }
+
+    /// The rows of a run of nodes; none of no run.
+    pub(super) fn rows_of(&self, nodes: Option<NodeRange>) -> Range<usize> {
+        let Some(nodes) = nodes else { return 0..0 };
+        let begin = self.slots.partition_point(|slot| slot.node < nodes.first());
+        begin..self.slots.partition_point(|slot| slot.node <= nodes.last())
+    }
+
+    /// The rows of some nodes, in runs.
+    pub(super) fn runs_of(&self, nodes: &NodeSet) -> Vec<Range<usize>> {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        let mut from = 0;
+        for run in nodes.runs() {
+            // Runs are in order: each is looked for behind the one before, near it first.
+            let begin = from + reach(self.slots.get(from..).unwrap_or_default(), |slot| slot.node < run.first());
+            let end = begin + reach(self.slots.get(begin..).unwrap_or_default(), |slot| slot.node <= run.last());
+            match runs.last_mut() {
+                _ if begin == end => {}
+                Some(last) if last.end == begin => last.end = end,
+                _ => runs.push(begin..end),
+            }
+            from = end;
+            if from == self.len() {
+                break;
+            }
+        }
+        runs
+    }
+}
+
+fn new_id() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// How many of the first slots fulfil a condition that those behind do not; the sooner found the fewer they are.
+fn reach(slots: &[Slot], fulfil: impl Fn(&Slot) -> bool) -> usize {
+    let mut step = 1;
+    while slots.get(step - 1).is_some_and(&fulfil) {
+        step *= 2;
+    }
+    let begin = step / 2;
+    let within = slots.get(begin..slots.len().min(step)).unwrap_or_default();
+    begin + within.partition_point(fulfil)
+}
