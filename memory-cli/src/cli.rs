@@ -35,9 +35,13 @@ struct Cli {
     /// Recall by words alone, without the embedding model
     #[arg(long, global = true)]
     words_only: bool,
-    /// The embedding model [default: the store's own]
+    /// The embedding model; also bedrock:ID and openai:NAME, with ?dimensions=N where there is a choice [default: the
+    /// store's own]
     #[arg(long, global = true, value_name = "NAME|DIR", env = "MEMORY_EMBEDDING_MODEL")]
     embedding_model: Option<String>,
+    /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
+    #[arg(long, global = true, value_name = "REGION")]
+    region: Option<String>,
     /// What writes summaries: a built-in strategy or a plugin
     #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SUMMARIZER", default_value = "extractive")]
     summarizer: String,
@@ -101,6 +105,7 @@ pub(crate) struct Globals {
     store: Option<String>,
     words_only: bool,
     embedding_model: Option<String>,
+    region: Option<String>,
     summarizer: String,
     plugins: Vec<PathBuf>,
     lock_timeout: Duration,
@@ -134,6 +139,7 @@ impl Globals {
         let mut config = Config::new(store, access);
         config.recall = if self.words_only { Recall::Words } else { Recall::Hybrid };
         config.model.clone_from(&self.embedding_model);
+        config.region.clone_from(&self.region);
         config.summarizer.clone_from(&self.summarizer);
         config.plugins.clone_from(&self.plugins);
         config.lock_timeout = self.lock_timeout;
@@ -157,6 +163,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         store: cli.store,
         words_only: cli.words_only,
         embedding_model: cli.embedding_model,
+        region: cli.region,
         summarizer: cli.summarizer,
         plugins: cli.plugins,
         lock_timeout: Duration::from_secs(cli.lock_timeout.into()),

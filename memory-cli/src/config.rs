@@ -25,9 +25,11 @@ pub struct Config {
     pub plugins: Vec<PathBuf>,
     /// The directory with runtime and models; the user's own by default.
     pub models: Option<PathBuf>,
-    /// The embedding model, as [`ModelSource`](memory_embed::ModelSource) reads it; by default the store's own, and for a
-    /// new store the best that is there.
+    /// The embedding model, as [`ModelSource`](memory_embed::ModelSource) reads it, or one over a network (`bedrock:…`,
+    /// `openai:…`); by default the store's own, and for a new store the best that is there.
     pub model: Option<String>,
+    /// The AWS region of a model of Bedrock; the environment's by default.
+    pub region: Option<String>,
     /// How long to wait for another process that is writing.
     pub lock_timeout: Duration,
 }
@@ -68,6 +70,7 @@ impl Config {
             plugins: Vec::new(),
             models: None,
             model: None,
+            region: None,
             lock_timeout: Duration::from_secs(10),
         }
     }

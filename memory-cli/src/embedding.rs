@@ -11,7 +11,7 @@ use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelSource, ModelStore, OnnxOp
 use self::absent::AbsentModel;
 pub(crate) use self::record::ModelRecord;
 pub use self::record::RecordError;
-use crate::{Config, runtime::OpenError};
+use crate::{Config, remote_model, runtime::OpenError};
 
 /// What a new store takes, the best first, of what is there.
 const PREFERRED: [&str; 4] =
@@ -27,18 +27,21 @@ pub(crate) fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embed
     let name = asked.or(record.as_ref().map(|record| record.name.as_str()));
     let (name, loaded) = match name {
         Some(name) => (name.to_owned(), load(config, name)),
-        None => load_preferred(config),
+        None => {
+            let (name, loaded) = load_preferred(config);
+            (name, loaded.map_err(OpenError::from))
+        }
     };
     let embedder = match loaded {
         Ok(embedder) => embedder,
-        Err(missing @ (ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. })) => {
+        Err(OpenError::Model(missing @ (ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. }))) => {
             let (model, dimensions) = match &record {
                 Some(record) if asked.is_none() => (ModelId::new(&record.id), record.dimensions),
                 _ => (ModelId::new(&name), ALL_MINILM_L6_V2.dimensions),
             };
             return Ok(Arc::new(AbsentModel::new(model, dimensions, missing)));
         }
-        Err(other) => return Err(other.into()),
+        Err(other) => return Err(other),
     };
     match record {
         Some(record) if record.id != embedder.model().as_str() => {
@@ -52,8 +55,15 @@ pub(crate) fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embed
     }
 }
 
-/// The model called `name`.
-pub(crate) fn load(config: &Config, name: &str) -> Result<Arc<dyn Embedder>, ModelError> {
+/// The model called `name`, in this process or over a network.
+pub(crate) fn load(config: &Config, name: &str) -> Result<Arc<dyn Embedder>, OpenError> {
+    match remote_model::load(name, config.region.as_deref())? {
+        Some(embedder) => Ok(embedder),
+        None => Ok(load_here(config, name)?),
+    }
+}
+
+fn load_here(config: &Config, name: &str) -> Result<Arc<dyn Embedder>, ModelError> {
     let Ok(source) = name.parse::<ModelSource>();
     source.load(&ModelStore::discover(config.models.as_deref())?, &OnnxOptions::default())
 }
@@ -62,7 +72,7 @@ pub(crate) fn load(config: &Config, name: &str) -> Result<Arc<dyn Embedder>, Mod
 fn load_preferred(config: &Config) -> (String, Result<Arc<dyn Embedder>, ModelError>) {
     let mut why = None;
     for name in PREFERRED {
-        match load(config, name) {
+        match load_here(config, name) {
             Err(missing @ (ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. })) => {
                 if name == ALL_MINILM_L6_V2.name {
                     why = Some(missing);
@@ -72,5 +82,5 @@ fn load_preferred(config: &Config) -> (String, Result<Arc<dyn Embedder>, ModelEr
         }
     }
     let name = ALL_MINILM_L6_V2.name;
-    (name.to_owned(), why.map_or_else(|| load(config, name), Err))
+    (name.to_owned(), why.map_or_else(|| load_here(config, name), Err))
 }

@@ -46,7 +46,8 @@ pub(crate) fn code(error: &anyhow::Error) -> Code {
 }
 
 fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
-    if cause.is::<Usage>() || matches!(cause.downcast_ref::<OpenError>(), Some(OpenError::Strategy(_))) {
+    let open = cause.downcast_ref::<OpenError>();
+    if cause.is::<Usage>() || matches!(open, Some(OpenError::Strategy(_) | OpenError::RemoteModel(_))) {
         return Some(Code::Usage);
     }
     if cause.is::<NotFound>() {

@@ -12,9 +12,11 @@ mod embedding;
 mod failure;
 pub mod import;
 mod output;
+mod remote_model;
 mod runtime;
 
 pub use cli::run;
 pub use config::{Access, Config, Recall};
 pub use embedding::RecordError;
+pub use remote_model::RemoteModelError;
 pub use runtime::{OpenError, Runtime, open};

@@ -12,6 +12,7 @@ use memory_store::{AutoIndex, AutoOptions, LogOptions, LogStore};
 use crate::{
     Access, Config, Recall,
     embedding::{self, RecordError},
+    remote_model::RemoteModelError,
 };
 
 /// Everything that a command or a bench needs, put together.
@@ -35,6 +36,9 @@ pub enum OpenError {
     /// The model is there and cannot be used.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The model over a network cannot be used.
+    #[error(transparent)]
+    RemoteModel(#[from] RemoteModelError),
     /// The store's vectors are by another model than the one asked for.
     #[error(
         "the store's vectors are by {recorded}, not by {asked}: run `memory model migrate {name}` to embed everything again"

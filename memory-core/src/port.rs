@@ -14,6 +14,7 @@ mod reranker;
 mod retriever;
 mod store;
 mod summarizer;
+mod token_embedder;
 mod tokens;
 mod vector_index;
 
@@ -36,6 +37,7 @@ pub use store::{
     VerifiedConversation,
 };
 pub use summarizer::{SummarizeError, Summarizer, SummaryJob, SummarySource, WrittenSummary};
+pub use token_embedder::{TokenEmbedder, TokenEmbedding, TokenVectors};
 pub use tokens::TokenCounter;
 pub use vector_index::{
     AnsweredBy, Slot, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,

@@ -3,7 +3,7 @@
 mod architecture;
 mod encoder;
 mod error;
-mod graph;
+pub(crate) mod graph;
 mod linear;
 mod proto;
 pub(crate) mod weights;

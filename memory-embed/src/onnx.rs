@@ -1,11 +1,12 @@
-//! Sentence embeddings by an ONNX model in this process.
+//! Sentence embeddings and reranking by ONNX models in this process.
 
 mod batch;
-mod chunk;
 mod embedder;
 mod gate;
 mod pooling;
 mod prepare;
+mod reranker;
+mod rows;
 mod runtime;
 mod session;
 mod splitter;
@@ -13,7 +14,7 @@ mod workers;
 
 pub use embedder::{OnnxEmbedder, OnnxOptions};
 pub use gate::check_quantized;
-pub(crate) use pooling::unit_sum;
 pub use prepare::{PrepareError, PrepareEvent, Prepared, prepare};
+pub use reranker::{MS_MARCO_MINILM_L6_V2, OnnxReranker, RerankerFiles, RerankerOptions};
 pub(crate) use splitter::Splitter;
 pub(crate) use workers::Urgency;

@@ -9,7 +9,8 @@ use crate::{
     ModelDirectory, ModelError,
     checksum::sha256_hex,
     convert::weights::floats,
-    onnx::{Splitter, Urgency, unit_sum},
+    onnx::{Splitter, Urgency},
+    unit::unit_sum,
 };
 
 /// Tokens of a chunk: a mean over more says little of each.
@@ -72,8 +73,8 @@ impl StaticEmbedder {
     /// A vector for each chunk.
     fn chunks(&self, text: &str, urgency: Urgency) -> Result<Vec<Vec<f32>>, EmbedError> {
         let failed = |source| EmbedError::Backend { model: self.model.clone(), source };
-        let chunks = self.splitter.split(text, urgency).map_err(failed)?;
-        Ok(chunks.iter().map(|chunk| self.mean(chunk)).collect())
+        let chunks = self.splitter.split(text, urgency, false).map_err(failed)?;
+        Ok(chunks.iter().map(|chunk| self.mean(&chunk.ids)).collect())
     }
 
     fn mean(&self, tokens: &[u32]) -> Vec<f32> {

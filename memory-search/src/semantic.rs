@@ -79,6 +79,7 @@ impl From<EmbedError> for NoMeaning {
     fn from(error: EmbedError) -> Self {
         match error {
             EmbedError::Unavailable { .. } => Self::Missing(error.to_string()),
+            EmbedError::Unreachable { model, source } => Self::Missing(format!("{model} cannot be asked: {source}")),
             other => Self::Failed(other.into()),
         }
     }

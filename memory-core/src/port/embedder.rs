@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{BoxError, BoxFuture};
+use super::{BoxError, BoxFuture, TokenEmbedder};
 use crate::ModelId;
 
 /// Embeds texts.
@@ -23,6 +23,11 @@ pub trait Embedder: fmt::Debug + Send + Sync {
 
     /// The vector of a question; one longer than the model's input is represented by all its chunks.
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>>;
+
+    /// The same embedder with the vectors of tokens beside those of texts, if its model gives them.
+    fn with_tokens(&self) -> Option<&dyn TokenEmbedder> {
+        None
+    }
 }
 
 /// Why a text has no vector.
@@ -36,6 +41,16 @@ pub enum EmbedError {
         what: String,
         /// How to get it.
         how: String,
+    },
+    /// A model elsewhere gives no answer: the network, its limits or its credentials are in the way. Another time, or
+    /// with other settings, it may.
+    #[error("{model} cannot be asked")]
+    Unreachable {
+        /// The model.
+        model: ModelId,
+        /// Why, and what to do.
+        #[source]
+        source: BoxError,
     },
     /// The model gave something that is no embedding.
     #[error("model {model} returned {what}")]

@@ -17,11 +17,11 @@ const IR_VERSION: i64 = 7;
 
 /// The name of a value in the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Value(String);
+pub(crate) struct Value(String);
 
 /// An attribute of a node.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Setting<'a> {
+pub(crate) enum Setting<'a> {
     /// One number.
     Int(&'static str, i64),
     /// A list of numbers.
@@ -30,7 +30,7 @@ pub(super) enum Setting<'a> {
 
 /// A graph under construction.
 #[derive(Debug, Default)]
-pub(super) struct GraphBuilder {
+pub(crate) struct GraphBuilder {
     graph: proto::Graph,
     /// Small constants by what they hold.
     constants: HashMap<String, Value>,
@@ -38,7 +38,7 @@ pub(super) struct GraphBuilder {
 
 impl GraphBuilder {
     /// A token input: 64-bit integers, `[batch, sequence]`.
-    pub(super) fn tokens(&mut self, name: &str) -> Value {
+    pub(crate) fn tokens(&mut self, name: &str) -> Value {
         let shape = [named("batch"), named("sequence")];
         self.graph.input.push(value_info(name, proto::INT64, shape.to_vec()));
         Value(name.to_owned())
@@ -70,13 +70,13 @@ impl GraphBuilder {
     }
 
     /// A list of integers.
-    pub(super) fn integers(&mut self, values: &[i64]) -> Value {
+    pub(crate) fn integers(&mut self, values: &[i64]) -> Value {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(&format!("integers_{values:?}"), proto::INT64, &[values.len()], &bytes)
     }
 
     /// Adds a node with one output.
-    pub(super) fn op(&mut self, operator: &str, inputs: &[&Value], settings: &[Setting<'_>]) -> Value {
+    pub(crate) fn op(&mut self, operator: &str, inputs: &[&Value], settings: &[Setting<'_>]) -> Value {
         let output = format!("{operator}_{}", self.graph.node.len());
         self.node(operator, inputs, settings, output)
     }
@@ -88,8 +88,15 @@ impl GraphBuilder {
         self.graph.output.push(value_info(name, proto::FLOAT, shape));
     }
 
+    /// Makes `value` the graph's output under `name`: 32-bit floats, `[batch, classes]`.
+    #[cfg(test)]
+    pub(crate) fn scores(&mut self, name: &str, value: &Value, classes: usize) {
+        self.node("Identity", &[value], &[], name.to_owned());
+        self.graph.output.push(value_info(name, proto::FLOAT, vec![named("batch"), Extent::Value(int(classes))]));
+    }
+
     /// The bytes of the file. The same graph gives the same bytes.
-    pub(super) fn finish(mut self, name: &str, properties: &[(&str, &dyn Display)]) -> Vec<u8> {
+    pub(crate) fn finish(mut self, name: &str, properties: &[(&str, &dyn Display)]) -> Vec<u8> {
         self.graph.name = Some(name.to_owned());
         let property = |(key, value): &(&str, &dyn Display)| Property {
             key: Some((*key).to_owned()),

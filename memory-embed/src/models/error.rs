@@ -119,7 +119,7 @@ pub enum ModelError {
         source: BoxError,
     },
     /// The graph is damaged or of a kind that cannot be used.
-    #[error("{path} is no sentence-embedding model that can be used")]
+    #[error("{path} is no model of this kind that can be used")]
     Graph {
         /// The file.
         path: PathBuf,

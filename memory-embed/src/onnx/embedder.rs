@@ -1,20 +1,19 @@
 //! The embedder that runs an ONNX model in this process.
 
-use std::{fs, path::Path, thread};
+use std::{fs, path::Path, sync::Arc, thread};
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
+use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenEmbedder, TokenEmbedding, TokenVectors};
 
 use super::{
-    pooling::unit_sum,
     runtime,
-    session::SentenceSession,
+    session::{Chunk, ChunkVectors, SentenceSession},
     splitter::Splitter,
     workers::{Parts, Urgency, Workers},
 };
-use crate::{ModelError, ModelFiles, checksum::sha256_hex};
+use crate::{ModelError, ModelFiles, checksum::sha256_hex, unit::unit_sum};
 
 /// Digits of the graph's digest in the model's name.
-const SHORT_DIGEST: usize = 12;
+pub(super) const SHORT_DIGEST: usize = 12;
 
 /// How to run a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +120,8 @@ impl OnnxOptions {
 pub struct OnnxEmbedder {
     model: ModelId,
     dimensions: usize,
-    workers: Workers,
+    splitter: Arc<Splitter>,
+    workers: Workers<Chunk, ChunkVectors>,
 }
 
 impl OnnxEmbedder {
@@ -143,14 +143,41 @@ impl OnnxEmbedder {
             Ok(Box::new(open(&graph.bytes)?) as Box<_>)
         };
         let parts = Parts {
-            model: model.clone(),
-            split: Box::new(move |text, urgency| splitter.split(text, urgency)),
+            name: "embed",
             start: Box::new(start),
             workers: options.workers,
             batch_tokens: options.batch_tokens,
             queue: options.queue,
         };
-        Ok(Self { model, dimensions, workers: Workers::start(parts, Box::new(session))? })
+        let workers = Workers::start(parts, Box::new(session))?;
+        Ok(Self { model, dimensions, splitter: Arc::new(splitter), workers })
+    }
+
+    /// The vectors of each chunk of each text.
+    async fn embed(
+        &self,
+        texts: &[&str],
+        urgency: Urgency,
+        with_tokens: bool,
+    ) -> Result<Vec<Vec<ChunkVectors>>, EmbedError> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        let splitter = Arc::clone(&self.splitter);
+        let split = move || texts.iter().map(|text| splitter.split(text, urgency, with_tokens)).collect();
+        self.workers.run(split, urgency).await.map_err(|error| error.of_embedding(&self.model))
+    }
+
+    /// The chunks of a question, and the direction of the sum of their vectors.
+    async fn question(&self, text: &str, with_tokens: bool) -> Result<(Vec<f32>, Vec<ChunkVectors>), EmbedError> {
+        let chunks = self.embed(&[text], Urgency::Question, with_tokens).await?.pop().unwrap_or_default();
+        let wholes = chunks.iter().map(|chunk| chunk.whole.as_slice());
+        let whole = unit_sum(wholes, self.dimensions).ok_or_else(|| EmbedError::BadOutput {
+            model: self.model.clone(),
+            what: format!("{} vectors that cancel each other out", chunks.len()),
+        })?;
+        Ok((whole, chunks))
     }
 }
 
@@ -164,16 +191,48 @@ impl Embedder for OnnxEmbedder {
     }
 
     fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
-        Box::pin(self.workers.embed(texts, Urgency::Indexing))
+        Box::pin(async move {
+            let found = self.embed(texts, Urgency::Indexing, false).await?;
+            Ok(found.into_iter().map(|chunks| chunks.into_iter().map(|chunk| chunk.whole).collect()).collect())
+        })
     }
 
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        Box::pin(async move { Ok(self.question(text, false).await?.0) })
+    }
+
+    fn with_tokens(&self) -> Option<&dyn TokenEmbedder> {
+        Some(self)
+    }
+}
+
+impl TokenEmbedder for OnnxEmbedder {
+    fn token_dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn embed_documents_with_tokens<'a>(
+        &'a self,
+        texts: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Vec<TokenEmbedding>>, EmbedError>> {
+        let embedding = |ChunkVectors { whole, tokens }| TokenEmbedding { whole, tokens };
         Box::pin(async move {
-            let chunks = self.workers.embed(&[text], Urgency::Question).await?.concat();
-            unit_sum(chunks.iter().map(Vec::as_slice), self.dimensions).ok_or_else(|| EmbedError::BadOutput {
-                model: self.model.clone(),
-                what: format!("{} vectors that cancel each other out", chunks.len()),
-            })
+            let found = self.embed(texts, Urgency::Indexing, true).await?;
+            Ok(found.into_iter().map(|chunks| chunks.into_iter().map(embedding).collect()).collect())
+        })
+    }
+
+    fn embed_query_with_tokens<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<TokenEmbedding, EmbedError>> {
+        Box::pin(async move {
+            let (whole, chunks) = self.question(text, true).await?;
+            let mut tokens = TokenVectors::default();
+            for chunk in &chunks {
+                tokens.append(&chunk.tokens).ok_or_else(|| EmbedError::BadOutput {
+                    model: self.model.clone(),
+                    what: "token vectors of different dimensions".to_owned(),
+                })?;
+            }
+            Ok(TokenEmbedding { whole, tokens })
         })
     }
 }
@@ -209,13 +268,13 @@ impl Loaded {
     }
 }
 
-struct Checked {
-    bytes: Vec<u8>,
-    sha256: String,
+pub(super) struct Checked {
+    pub(super) bytes: Vec<u8>,
+    pub(super) sha256: String,
 }
 
 /// Reads a file whose digest must be `expected`.
-fn read(what: &str, path: &Path, expected: Option<&str>) -> Result<Checked, ModelError> {
+pub(super) fn read(what: &str, path: &Path, expected: Option<&str>) -> Result<Checked, ModelError> {
     let bytes = fs::read(path).map_err(|source| ModelError::reading(what, path, source))?;
     let sha256 = sha256_hex(&bytes);
     match expected {

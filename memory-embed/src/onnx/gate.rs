@@ -40,12 +40,12 @@ fn vectors(files: &ModelFiles, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelErr
     let Loaded { splitter, mut session, .. } = Loaded::open(files, &OnnxOptions::default())?;
     let mut vectors = Vec::with_capacity(texts.len());
     for text in texts {
-        let sequences = splitter
-            .split(text, Urgency::Indexing)
+        let chunks = splitter
+            .split(text, Urgency::Indexing, false)
             .map_err(|source| ModelError::Tokenizer { path: files.tokenizer.clone(), source })?;
-        for sequence in &sequences {
+        for chunk in chunks {
             let failed = |error| ModelError::Graph { path: files.model.clone(), source: BoxError::from(error) };
-            vectors.extend(session.embed(&[sequence]).map_err(failed)?);
+            vectors.extend(session.run(&[chunk]).map_err(failed)?.into_iter().map(|vectors| vectors.whole));
         }
     }
     Ok(vectors)

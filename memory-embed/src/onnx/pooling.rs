@@ -1,6 +1,9 @@
 //! From the vectors of tokens to the vector of a text.
 
-use crate::Pooling;
+use memory_core::TokenVectors;
+
+use super::session::Chunk;
+use crate::{Pooling, unit::unit_sum};
 
 /// Pools the first `lengths[row]` token vectors of each row and scales the result to unit length.
 ///
@@ -30,6 +33,20 @@ pub(super) fn pooled_unit_vectors(
     hidden.chunks_exact(row).zip(lengths).map(pool).collect()
 }
 
+/// The vectors of the chunk's own tokens, each scaled to unit length.
+///
+/// `row` is `[width, dimensions]`, row-major: what the model gave for the chunk. `None` if it is shorter than the chunk,
+/// or a vector has no direction or is not finite.
+pub(super) fn token_unit_vectors(row: &[f32], chunk: &Chunk, dimensions: usize) -> Option<TokenVectors> {
+    let ids = chunk.ids.get(chunk.own.clone())?;
+    let own = row.get(chunk.own.start.checked_mul(dimensions)?..chunk.own.end.checked_mul(dimensions)?)?;
+    let mut components = Vec::with_capacity(own.len());
+    for token in own.chunks_exact(dimensions) {
+        components.extend(unit_sum([token], dimensions)?);
+    }
+    TokenVectors::new(ids.to_vec(), dimensions, components)
+}
+
 /// The largest value of each component.
 fn largest<'a>(mut vectors: impl Iterator<Item = &'a [f32]>) -> Option<Vec<f32>> {
     let mut largest = vectors.next()?.to_vec();
@@ -37,23 +54,6 @@ fn largest<'a>(mut vectors: impl Iterator<Item = &'a [f32]>) -> Option<Vec<f32>>
         largest.iter_mut().zip(vector).for_each(|(largest, component)| *largest = largest.max(*component));
     }
     Some(largest)
-}
-
-/// The direction of the sum of `vectors`, which is that of their mean.
-///
-/// `None` if there is no direction, or it is not finite.
-pub(crate) fn unit_sum<'a>(vectors: impl IntoIterator<Item = &'a [f32]>, dimensions: usize) -> Option<Vec<f32>> {
-    let mut sum = vec![0.0; dimensions];
-    for vector in vectors {
-        sum.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
-    }
-    let norm = sum.iter().map(|component| f64::from(*component).powi(2)).sum::<f64>().sqrt();
-    if !norm.is_normal() {
-        return None;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "a component of a unit vector")]
-    let unit = sum.iter().map(|component| (f64::from(*component) / norm) as f32).collect();
-    Some(unit)
 }
 
 #[cfg(test)]
@@ -77,17 +77,21 @@ mod tests {
     }
 
     #[test]
+    fn tokens_are_those_of_the_chunk_itself() {
+        let row = [9.0, 9.0, 3.0, 4.0, 0.0, 2.0, 9.0, 9.0, 8.0, 8.0];
+        let chunk = Chunk { ids: vec![101, 7, 8, 102], own: 1..3, with_tokens: true };
+        let tokens = token_unit_vectors(&row, &chunk, 2).unwrap();
+        assert_eq!(tokens, TokenVectors::new(vec![7, 8], 2, vec![0.6, 0.8, 0.0, 1.0]).unwrap());
+        let empty = Chunk { ids: vec![101, 102], own: 1..1, with_tokens: true };
+        assert!(token_unit_vectors(&row, &empty, 2).unwrap().is_empty());
+        assert_eq!(token_unit_vectors(&row[..4], &chunk, 2), None, "fewer tokens than the chunk has");
+        assert_eq!(token_unit_vectors(&[0.0; 10], &chunk, 2), None, "no direction");
+    }
+
+    #[test]
     fn a_shape_that_does_not_fit_is_refused() {
         assert_eq!(pooled_unit_vectors(Pooling::Mean, &[1.0; 5], &[1], 3, 2), None);
         assert_eq!(pooled_unit_vectors(Pooling::Mean, &[1.0; 6], &[4], 3, 2), None);
         assert_eq!(pooled_unit_vectors(Pooling::Mean, &[], &[0], 0, 2), None);
-    }
-
-    #[test]
-    fn no_direction_is_refused() {
-        assert_eq!(unit_sum([[0.0, 0.0].as_slice()], 2), None);
-        assert_eq!(unit_sum([[1.0, 0.0].as_slice(), &[-1.0, 0.0]], 2), None);
-        assert_eq!(unit_sum([[f32::NAN, 0.0].as_slice()], 2), None);
-        assert_eq!(unit_sum([[f32::INFINITY, 0.0].as_slice()], 2), None);
     }
 }

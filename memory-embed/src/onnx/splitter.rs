@@ -1,13 +1,12 @@
 //! From a text to the sequences of token numbers that the model reads.
 
+use std::ops::Range;
+
 use memory_core::BoxError;
 use tokenizers::Tokenizer;
 
-use super::{
-    chunk::{Token, plan_chunks},
-    workers::Urgency,
-};
-use crate::Prompts;
+use super::{session::Chunk, workers::Urgency};
+use crate::{Prompts, chunk::plan_chunks};
 
 /// Bytes after which a text is tokenized in another step: an encoding takes a hundred times the memory of its text.
 const STEP: usize = 64 << 10;
@@ -69,7 +68,7 @@ impl Splitter {
     pub(crate) fn prompts(mut self, prompts: &Prompts) -> Result<Self, BoxError> {
         let tokens = |prompt: &str| -> Result<Vec<u32>, BoxError> {
             // The blank at its end belongs to the word behind it.
-            let tokens: Vec<u32> = self.tokens(prompt.trim_end())?.into_iter().map(|token| token.id).collect();
+            let (tokens, _) = self.tokens(prompt.trim_end())?;
             if tokens.len() > self.limit / 2 {
                 return Err(format!("the prompt {prompt:?} takes more than half of the model's input").into());
             }
@@ -84,8 +83,8 @@ impl Splitter {
         self.pad
     }
 
-    /// The sequences of `text`, at least one, each with its enclosing tokens and none too long for the model.
-    pub(crate) fn split(&self, text: &str, urgency: Urgency) -> Result<Vec<Vec<u32>>, BoxError> {
+    /// The chunks of `text`, at least one, each with its enclosing tokens and none too long for the model.
+    pub(crate) fn split(&self, text: &str, urgency: Urgency, with_tokens: bool) -> Result<Vec<Chunk>, BoxError> {
         let lower;
         let text = if self.lower_case {
             lower = text.to_lowercase();
@@ -98,28 +97,27 @@ impl Splitter {
             Urgency::Indexing => &self.document,
         };
         let limit = self.limit - prompt.len();
-        let tokens = self.tokens(text)?;
-        let sequence = |chunk: std::ops::Range<usize>| {
-            let inner = tokens.get(chunk).unwrap_or_default().iter().map(|token| token.id);
-            let [begin, end] = self.frame.map_or([None, None], |[begin, end]| [Some(begin), Some(end)]);
-            begin.into_iter().chain(prompt.iter().copied()).chain(inner).chain(end).collect()
+        let (ids, bytes) = self.tokens(text)?;
+        let [begin, end] = self.frame.map_or([None, None], |[begin, end]| [Some(begin), Some(end)]);
+        let chunk = |inner: Range<usize>| {
+            let before = begin.iter().len() + prompt.len();
+            let own = before..before + inner.len();
+            let inner = ids.get(inner).unwrap_or_default().iter().copied();
+            let all = begin.into_iter().chain(prompt.iter().copied()).chain(inner).chain(end);
+            Chunk { ids: all.collect(), own, with_tokens }
         };
-        Ok(plan_chunks(text, &tokens, limit, self.overlap.min(limit / 2)).into_iter().map(sequence).collect())
+        Ok(plan_chunks(text, &bytes, limit, self.overlap.min(limit / 2)).into_iter().map(chunk).collect())
     }
 
-    fn tokens(&self, text: &str) -> Result<Vec<Token>, BoxError> {
-        let mut tokens = Vec::new();
+    /// The numbers of the text's tokens, without the enclosing ones, and the bytes that each stands for.
+    fn tokens(&self, text: &str) -> Result<(Vec<u32>, Vec<Range<usize>>), BoxError> {
+        let (mut ids, mut bytes) = (Vec::new(), Vec::new());
         for (start, step) in steps(text) {
             let encoding = self.tokenizer.encode(step, false)?;
-            tokens.extend(
-                encoding
-                    .get_ids()
-                    .iter()
-                    .zip(encoding.get_offsets())
-                    .map(|(id, (from, to))| Token { id: *id, bytes: start + from..start + to }),
-            );
+            ids.extend_from_slice(encoding.get_ids());
+            bytes.extend(encoding.get_offsets().iter().map(|(from, to)| start + from..start + to));
         }
-        Ok(tokens)
+        Ok((ids, bytes))
     }
 }
 
@@ -188,34 +186,40 @@ mod tests {
         Splitter::new(TOKENIZER.as_bytes(), max_tokens, overlap).unwrap()
     }
 
+    /// The tokens of the chunks of a document.
+    fn split(splitter: &Splitter, text: &str) -> Vec<Vec<u32>> {
+        let chunks = splitter.split(text, Urgency::Indexing, false).unwrap();
+        for chunk in &chunks {
+            assert_eq!((chunk.own.start, chunk.own.end), (1, chunk.ids.len() - 1));
+        }
+        chunks.into_iter().map(|chunk| chunk.ids).collect()
+    }
+
     #[test]
     fn the_files_own_padding_and_truncation_are_dropped() {
-        assert_eq!(splitter(20, 0).split("a b a b a b a", Urgency::Indexing).unwrap(), [[0, 3, 5, 3, 5, 3, 5, 3, 1]]);
+        assert_eq!(split(&splitter(20, 0), "a b a b a b a"), [[0, 3, 5, 3, 5, 3, 5, 3, 1]]);
         assert_eq!(splitter(20, 0).pad(), 7);
     }
 
     #[test]
     fn the_empty_text_is_one_sequence() {
-        assert_eq!(splitter(20, 2).split("", Urgency::Indexing).unwrap(), [[0, 1]]);
+        assert_eq!(split(&splitter(20, 2), ""), [[0, 1]]);
     }
 
     #[test]
     fn names_of_special_tokens_are_text() {
-        assert_eq!(splitter(20, 2).split("[SEP]", Urgency::Indexing).unwrap(), [[0, 8, 10, 9, 1]]);
+        assert_eq!(split(&splitter(20, 2), "[SEP]"), [[0, 8, 10, 9, 1]]);
     }
 
     #[test]
     fn a_long_text_makes_several_sequences() {
-        assert_eq!(
-            splitter(5, 1).split("a b. b a.", Urgency::Indexing).unwrap(),
-            [vec![0, 3, 5, 6, 1], vec![0, 6, 5, 1], vec![0, 5, 3, 6, 1]]
-        );
+        assert_eq!(split(&splitter(5, 1), "a b. b a."), [vec![0, 3, 5, 6, 1], vec![0, 6, 5, 1], vec![0, 5, 3, 6, 1]]);
     }
 
     #[test]
     fn a_word_beyond_the_vocabularys_limit_is_not_lost() {
         let word = "a".repeat(250);
-        let sequences = splitter(64, 0).split(&word, Urgency::Indexing).unwrap();
+        let sequences = split(&splitter(64, 0), &word);
         assert_eq!(sequences.iter().map(|sequence| sequence.len() - 2).sum::<usize>(), 250);
         assert!(!sequences.concat().contains(&2));
     }
@@ -225,10 +229,14 @@ mod tests {
         let prompts = Prompts { query: "a a ".to_owned(), document: "b".to_owned() };
         let splitter = splitter(6, 0).prompts(&prompts).unwrap();
         assert_eq!(
-            splitter.split("a b a", Urgency::Question).unwrap(),
-            [[0, 3, 3, 3, 5, 1].to_vec(), vec![0, 3, 3, 3, 1]]
+            splitter.split("a b a", Urgency::Question, true).unwrap(),
+            [
+                Chunk { ids: vec![0, 3, 3, 3, 5, 1], own: 3..5, with_tokens: true },
+                Chunk { ids: vec![0, 3, 3, 3, 1], own: 3..4, with_tokens: true },
+            ]
         );
-        assert_eq!(splitter.split("a b a", Urgency::Indexing).unwrap(), [[0, 5, 3, 5, 3, 1]]);
+        let document = splitter.split("a b a", Urgency::Indexing, false).unwrap();
+        assert_eq!(document, [Chunk { ids: vec![0, 5, 3, 5, 3, 1], own: 2..5, with_tokens: false }]);
         let long = Prompts { query: "a a a".to_owned(), document: String::new() };
         let error = super::Splitter::new(TOKENIZER.as_bytes(), 6, 0).unwrap().prompts(&long).unwrap_err();
         assert!(error.to_string().contains("more than half"), "{error}");
@@ -238,8 +246,8 @@ mod tests {
     fn a_text_may_be_lower_cased_first() {
         let json = TOKENIZER.replace(r#""lowercase": true"#, r#""lowercase": false"#);
         let splitter = |lower| Splitter::new(json.as_bytes(), 20, 0).unwrap().lower_case(lower);
-        assert_eq!(splitter(true).split("A B", Urgency::Indexing).unwrap(), [[0, 3, 5, 1]]);
-        assert_eq!(splitter(false).split("A B", Urgency::Indexing).unwrap(), [[0, 2, 2, 1]]);
+        assert_eq!(split(&splitter(true), "A B"), [[0, 3, 5, 1]]);
+        assert_eq!(split(&splitter(false), "A B"), [[0, 2, 2, 1]]);
     }
 
     #[test]

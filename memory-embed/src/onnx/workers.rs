@@ -18,43 +18,62 @@ use crate::ModelError;
 /// batches, so a question alone never pays for a second one.
 const BACKLOG: usize = 4;
 
-/// Owned by one thread.
-pub(super) trait Engine: Send {
-    /// One unit-length vector for each sequence of token numbers, in order.
-    fn embed(&mut self, sequences: &[&[u32]]) -> Result<Vec<Vec<f32>>, EngineError>;
+/// A model's session, owned by one thread.
+pub(super) trait Engine<I, O>: Send {
+    /// One output for each input, in order.
+    fn run(&mut self, inputs: &[I]) -> Result<Vec<O>, WorkError>;
 }
 
-/// See [`Parts::split`].
-pub(super) type Split = dyn Fn(&str, Urgency) -> Result<Vec<Vec<u32>>, BoxError> + Send + Sync;
+/// What runs as one row of a batch.
+pub(super) trait Sequence: Send + 'static {
+    /// Its length in tokens.
+    fn tokens(&self) -> usize;
+}
+
+impl Sequence for Vec<u32> {
+    fn tokens(&self) -> usize {
+        self.len()
+    }
+}
 
 /// See [`Parts::start`].
-pub(super) type Start = dyn Fn() -> Result<Box<dyn Engine>, ModelError> + Send + Sync;
+pub(super) type Start<I, O> = dyn Fn() -> Result<Box<dyn Engine<I, O>>, ModelError> + Send + Sync;
 
-/// Why an engine gave no vectors.
+/// Why a request has no answer.
 #[derive(Debug)]
-pub(super) enum EngineError {
-    /// Its output is no embedding.
+pub(super) enum WorkError {
+    /// The model's output is not what it should be.
     BadOutput(String),
-    /// It failed.
+    /// The model, its tokenizer or its worker failed.
     Failed(BoxError),
 }
 
-impl From<EngineError> for BoxError {
-    fn from(error: EngineError) -> Self {
+impl WorkError {
+    /// The same as an error of embedding with `model`.
+    pub(super) fn of_embedding(self, model: &ModelId) -> EmbedError {
+        let model = model.clone();
+        match self {
+            Self::BadOutput(what) => EmbedError::BadOutput { model, what },
+            Self::Failed(source) => EmbedError::Backend { model, source },
+        }
+    }
+}
+
+impl From<WorkError> for BoxError {
+    fn from(error: WorkError) -> Self {
         match error {
-            EngineError::BadOutput(what) => format!("its output is no embedding: {what}").into(),
-            EngineError::Failed(error) => error,
+            WorkError::BadOutput(what) => format!("its output is not what it should be: {what}").into(),
+            WorkError::Failed(error) => error,
         }
     }
 }
 
 /// What the workers are made of.
-pub(super) struct Parts {
-    pub(super) model: ModelId,
-    /// From a text, a question or a document, to its sequences, at least one.
-    pub(super) split: Box<Split>,
+pub(super) struct Parts<I, O> {
+    /// What the threads are called; a number is added.
+    pub(super) name: &'static str,
     /// Makes the engines of all workers but the first.
-    pub(super) start: Box<Start>,
+    pub(super) start: Box<Start<I, O>>,
     /// Workers, at most.
     pub(super) workers: usize,
     /// Tokens of a batch, at most, padding included.
@@ -72,49 +91,50 @@ pub(crate) enum Urgency {
     Indexing,
 }
 
-/// One vector for each chunk of each text.
-type Embeddings = Vec<Vec<Vec<f32>>>;
-type Reply = oneshot::Sender<Result<Embeddings, EmbedError>>;
+/// From what a caller gave to the inputs of each of its texts; runs on a worker.
+type Split<I> = dyn FnOnce() -> Result<Vec<Vec<I>>, BoxError> + Send;
+type Reply<O> = oneshot::Sender<Result<Vec<Vec<O>>, WorkError>>;
 
-/// Embeds on threads of its own; stops them when dropped.
-pub(super) struct Workers {
-    shared: Arc<Shared>,
+/// Runs a model on threads of its own; stops them when dropped.
+pub(super) struct Workers<I: Sequence, O: Send + 'static> {
+    shared: Arc<Shared<I, O>>,
     questions: Arc<Semaphore>,
     indexing: Arc<Semaphore>,
 }
 
-impl Workers {
+impl<I: Sequence, O: Send + 'static> Workers<I, O> {
     /// Starts the first worker with `engine`; the others start when enough work waits.
-    pub(super) fn start(parts: Parts, engine: Box<dyn Engine>) -> Result<Self, ModelError> {
+    pub(super) fn start(parts: Parts<I, O>, engine: Box<dyn Engine<I, O>>) -> Result<Self, ModelError> {
         let admit = || Arc::new(Semaphore::new(parts.queue));
         let workers = Self {
             questions: admit(),
             indexing: admit(),
-            shared: Arc::new(Shared { parts, state: Mutex::default(), wake: Condvar::new() }),
+            shared: Arc::new(Shared { parts, state: Mutex::new(State::new()), wake: Condvar::new() }),
         };
         workers.shared.spawn(&mut workers.shared.lock(), Some(engine)).map_err(ModelError::Thread)?;
         Ok(workers)
     }
 
-    /// The vectors of `texts`, in order. Waits for room in the queue without blocking the thread.
-    pub(super) async fn embed(&self, texts: &[&str], urgency: Urgency) -> Result<Embeddings, EmbedError> {
-        if texts.is_empty() {
-            return Ok(Vec::new());
-        }
+    /// The outputs of the inputs that `split` makes, in the same order and grouping. Waits for room in the queue
+    /// without blocking the thread.
+    pub(super) async fn run(
+        &self,
+        split: impl FnOnce() -> Result<Vec<Vec<I>>, BoxError> + Send + 'static,
+        urgency: Urgency,
+    ) -> Result<Vec<Vec<O>>, WorkError> {
         let admission = match urgency {
             Urgency::Question => &self.questions,
             Urgency::Indexing => &self.indexing,
         };
-        let gone = || self.shared.failed("the worker is gone");
+        let gone = || WorkError::Failed("the worker is gone".into());
         let permit = Arc::clone(admission).acquire_owned().await.map_err(|_| gone())?;
         let (reply, answer) = oneshot::channel();
-        let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-        self.shared.add([Task::Request(Request { texts, urgency, reply, permit })]);
+        self.shared.add([Task::Request(Request { split: Box::new(split), urgency, reply, permit })]);
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 }
 
-impl Drop for Workers {
+impl<I: Sequence, O: Send + 'static> Drop for Workers<I, O> {
     /// Waits for the batches under way, as ONNX Runtime must not run while the process ends.
     fn drop(&mut self) {
         let threads = {
@@ -130,48 +150,49 @@ impl Drop for Workers {
     }
 }
 
-impl fmt::Debug for Workers {
+impl<I: Sequence, O: Send + 'static> fmt::Debug for Workers<I, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.shared.lock();
         f.debug_struct("Workers").field("started", &state.started).field("waiting", &state.waiting()).finish()
     }
 }
 
-struct Request {
-    texts: Vec<String>,
+struct Request<I, O> {
+    split: Box<Split<I>>,
     urgency: Urgency,
-    reply: Reply,
+    reply: Reply<O>,
     permit: OwnedSemaphorePermit,
 }
 
-/// Sequences that run together, each with its place among all of its request.
-struct Batch {
-    sequences: Vec<(usize, Vec<u32>)>,
-    pending: Arc<Pending>,
+/// Inputs that run together, with the place of each among all of its request.
+struct Batch<I, O> {
+    places: Vec<usize>,
+    inputs: Vec<I>,
+    pending: Arc<Pending<O>>,
 }
 
-enum Task {
-    Request(Request),
-    Batch(Batch),
+enum Task<I, O> {
+    Request(Request<I, O>),
+    Batch(Batch<I, O>),
 }
 
 /// A request that has been split.
-struct Pending {
+struct Pending<O> {
     urgency: Urgency,
-    /// Sequences of each text.
+    /// Inputs of each text.
     counts: Vec<usize>,
-    progress: Mutex<Progress>,
+    progress: Mutex<Progress<O>>,
 }
 
-struct Progress {
-    vectors: Vec<Vec<f32>>,
+struct Progress<O> {
+    outputs: Vec<Option<O>>,
     missing: usize,
     /// Gone when answered; the permit lets the next request in.
-    reply: Option<(Reply, OwnedSemaphorePermit)>,
+    reply: Option<(Reply<O>, OwnedSemaphorePermit)>,
 }
 
-impl Pending {
-    fn lock(&self) -> MutexGuard<'_, Progress> {
+impl<O> Pending<O> {
+    fn lock(&self) -> MutexGuard<'_, Progress<O>> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -180,49 +201,59 @@ impl Pending {
         self.lock().reply.as_ref().is_none_or(|(reply, _)| reply.is_closed())
     }
 
-    fn fail(&self, error: EmbedError) {
+    fn fail(&self, error: WorkError) {
         if let Some((reply, _permit)) = self.lock().reply.take() {
             // The caller may have given up.
             let _ = reply.send(Err(error));
         }
     }
 
-    fn complete(&self, vectors: impl IntoIterator<Item = (usize, Vec<f32>)>) {
+    fn complete(&self, outputs: impl IntoIterator<Item = (usize, O)>) {
         let mut progress = self.lock();
-        for (at, vector) in vectors {
-            if let Some(slot) = progress.vectors.get_mut(at) {
-                *slot = vector;
+        for (at, output) in outputs {
+            if let Some(slot) = progress.outputs.get_mut(at) {
+                *slot = Some(output);
                 progress.missing -= 1;
             }
         }
         if progress.missing == 0
             && let Some((reply, _permit)) = progress.reply.take()
         {
-            let mut vectors = std::mem::take(&mut progress.vectors).into_iter();
-            let embeddings = self.counts.iter().map(|count| vectors.by_ref().take(*count).collect()).collect();
-            let _ = reply.send(Ok(embeddings));
+            let mut outputs = std::mem::take(&mut progress.outputs).into_iter().flatten();
+            let grouped = self.counts.iter().map(|count| outputs.by_ref().take(*count).collect()).collect();
+            let _ = reply.send(Ok(grouped));
         }
     }
 }
 
-#[derive(Default)]
-struct State {
+struct State<I, O> {
     /// Questions, split or not.
-    questions: VecDeque<Task>,
+    questions: VecDeque<Task<I, O>>,
     /// Batches of requests that have been split: finished before another is split.
-    begun: VecDeque<Task>,
-    requests: VecDeque<Task>,
+    begun: VecDeque<Task<I, O>>,
+    requests: VecDeque<Task<I, O>>,
     started: usize,
     threads: Vec<JoinHandle<()>>,
     closed: bool,
 }
 
-impl State {
+impl<I, O> State<I, O> {
+    fn new() -> Self {
+        Self {
+            questions: VecDeque::new(),
+            begun: VecDeque::new(),
+            requests: VecDeque::new(),
+            started: 0,
+            threads: Vec::new(),
+            closed: false,
+        }
+    }
+
     fn waiting(&self) -> usize {
         self.questions.len() + self.begun.len() + self.requests.len()
     }
 
-    fn push(&mut self, task: Task) {
+    fn push(&mut self, task: Task<I, O>) {
         let queue = match &task {
             Task::Request(Request { urgency: Urgency::Question, .. }) => &mut self.questions,
             Task::Batch(batch) if batch.pending.urgency == Urgency::Question => &mut self.questions,
@@ -232,29 +263,25 @@ impl State {
         queue.push_back(task);
     }
 
-    fn pop(&mut self) -> Option<Task> {
+    fn pop(&mut self) -> Option<Task<I, O>> {
         let Self { questions, begun, requests, .. } = self;
         [questions, begun, requests].into_iter().find_map(VecDeque::pop_front)
     }
 }
 
-struct Shared {
-    parts: Parts,
-    state: Mutex<State>,
+struct Shared<I, O> {
+    parts: Parts<I, O>,
+    state: Mutex<State<I, O>>,
     wake: Condvar,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl<I: Sequence, O: Send + 'static> Shared<I, O> {
+    fn lock(&self) -> MutexGuard<'_, State<I, O>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn failed(&self, why: impl Into<BoxError>) -> EmbedError {
-        EmbedError::Backend { model: self.parts.model.clone(), source: why.into() }
-    }
-
     /// Queues `tasks` and starts workers if the queue has grown long.
-    fn add(self: &Arc<Self>, tasks: impl IntoIterator<Item = Task>) {
+    fn add(self: &Arc<Self>, tasks: impl IntoIterator<Item = Task<I, O>>) {
         let mut state = self.lock();
         for task in tasks {
             state.push(task);
@@ -263,21 +290,22 @@ impl Shared {
         let wanted = (state.waiting() / BACKLOG + 1).min(self.parts.workers);
         while state.started < wanted && !state.closed {
             if let Err(error) = self.spawn(&mut state, None) {
-                tracing::warn!(%error, "no thread for another embedding worker");
+                tracing::warn!(%error, "no thread for another worker of the model");
                 return;
             }
         }
     }
 
     /// Starts a worker, with an engine of its own unless one is given.
-    fn spawn(self: &Arc<Self>, state: &mut State, engine: Option<Box<dyn Engine>>) -> std::io::Result<()> {
+    fn spawn(self: &Arc<Self>, state: &mut State<I, O>, engine: Option<Box<dyn Engine<I, O>>>) -> std::io::Result<()> {
         let shared = Arc::clone(self);
-        let thread = thread::Builder::new().name(format!("embed-{}", state.started)).spawn(move || {
+        let name = format!("{}-{}", self.parts.name, state.started);
+        let thread = thread::Builder::new().name(name).spawn(move || {
             match engine.map_or_else(&shared.parts.start, Ok) {
                 Ok(mut engine) => shared.work(engine.as_mut()),
                 // The others go on.
                 Err(error) => {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "an embedding worker did not start")
+                    tracing::warn!(error = &error as &dyn std::error::Error, "a worker of the model did not start")
                 }
             }
         })?;
@@ -286,17 +314,17 @@ impl Shared {
         Ok(())
     }
 
-    fn work(self: &Arc<Self>, engine: &mut dyn Engine) {
+    fn work(self: &Arc<Self>, engine: &mut dyn Engine<I, O>) {
         while let Some(task) = self.next() {
             match task {
                 Task::Request(request) => self.split(request),
-                Task::Batch(batch) => self.run(batch, engine),
+                Task::Batch(batch) => run(batch, engine),
             }
         }
     }
 
     /// Waits for a task; `None` when it is time to stop.
-    fn next(&self) -> Option<Task> {
+    fn next(&self) -> Option<Task<I, O>> {
         let mut state = self.lock();
         while !state.closed {
             if let Some(task) = state.pop() {
@@ -307,66 +335,55 @@ impl Shared {
         None
     }
 
-    fn split(self: &Arc<Self>, request: Request) {
-        let Request { texts, urgency, reply, permit } = request;
+    fn split(self: &Arc<Self>, request: Request<I, O>) {
+        let Request { split, urgency, reply, permit } = request;
         if reply.is_closed() {
             return;
         }
-        let split = || texts.iter().map(|text| (self.parts.split)(text, urgency)).collect::<Result<Vec<_>, _>>();
-        let sequences = match catch_unwind(AssertUnwindSafe(split)) {
-            Ok(Ok(sequences)) => sequences,
-            Ok(Err(error)) => {
-                let _ = reply.send(Err(self.failed(error)));
-                return;
-            }
-            Err(_) => {
-                let _ = reply.send(Err(self.failed("the tokenizer panicked")));
+        let inputs = catch_unwind(AssertUnwindSafe(split)).unwrap_or_else(|_| Err("the tokenizer panicked".into()));
+        let inputs = match inputs {
+            Ok(inputs) => inputs,
+            Err(error) => {
+                let _ = reply.send(Err(WorkError::Failed(error)));
                 return;
             }
         };
-        let counts = sequences.iter().map(Vec::len).collect();
-        let mut sequences: Vec<Vec<u32>> = sequences.into_iter().flatten().collect();
+        let counts: Vec<usize> = inputs.iter().map(Vec::len).collect();
+        let mut inputs: Vec<Option<I>> = inputs.into_iter().flatten().map(Some).collect();
+        if inputs.is_empty() {
+            let _ = reply.send(Ok(counts.iter().map(|_| Vec::new()).collect()));
+            return;
+        }
         let pending = Arc::new(Pending {
             urgency,
             counts,
             progress: Mutex::new(Progress {
-                vectors: vec![Vec::new(); sequences.len()],
-                missing: sequences.len(),
+                outputs: inputs.iter().map(|_| None).collect(),
+                missing: inputs.len(),
                 reply: Some((reply, permit)),
             }),
         });
-        let lengths: Vec<usize> = sequences.iter().map(Vec::len).collect();
+        let lengths: Vec<usize> = inputs.iter().flatten().map(Sequence::tokens).collect();
         let batches = plan_batches(&lengths, self.parts.batch_tokens).into_iter().map(|places| {
-            let take = |at: usize| Some((at, std::mem::take(sequences.get_mut(at)?)));
-            Task::Batch(Batch {
-                sequences: places.into_iter().filter_map(take).collect(),
-                pending: Arc::clone(&pending),
-            })
+            let inputs = places.iter().filter_map(|at| inputs.get_mut(*at)?.take()).collect();
+            Task::Batch(Batch { places, inputs, pending: Arc::clone(&pending) })
         });
         self.add(batches);
     }
+}
 
-    fn run(&self, batch: Batch, engine: &mut dyn Engine) {
-        let Batch { sequences, pending } = batch;
-        if pending.is_over() {
-            return;
-        }
-        let inputs: Vec<&[u32]> = sequences.iter().map(|(_, sequence)| sequence.as_slice()).collect();
-        match catch_unwind(AssertUnwindSafe(|| engine.embed(&inputs))) {
-            Ok(Ok(vectors)) if vectors.len() == inputs.len() => {
-                pending.complete(sequences.iter().map(|(at, _)| *at).zip(vectors));
-            }
-            Ok(Ok(vectors)) => {
-                pending.fail(self.bad(format!("{} vectors for {} sequences", vectors.len(), inputs.len())))
-            }
-            Ok(Err(EngineError::BadOutput(what))) => pending.fail(self.bad(what)),
-            Ok(Err(EngineError::Failed(error))) => pending.fail(self.failed(error)),
-            Err(_) => pending.fail(self.failed("the model's worker panicked")),
-        }
+fn run<I, O>(batch: Batch<I, O>, engine: &mut dyn Engine<I, O>) {
+    let Batch { places, inputs, pending } = batch;
+    if pending.is_over() {
+        return;
     }
-
-    fn bad(&self, what: String) -> EmbedError {
-        EmbedError::BadOutput { model: self.parts.model.clone(), what }
+    match catch_unwind(AssertUnwindSafe(|| engine.run(&inputs))) {
+        Ok(Ok(outputs)) if outputs.len() == inputs.len() => pending.complete(places.into_iter().zip(outputs)),
+        Ok(Ok(outputs)) => {
+            pending.fail(WorkError::BadOutput(format!("{} outputs for {} inputs", outputs.len(), inputs.len())));
+        }
+        Ok(Err(error)) => pending.fail(error),
+        Err(_) => pending.fail(WorkError::Failed("the model's worker panicked".into())),
     }
 }
 

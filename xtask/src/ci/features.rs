@@ -16,6 +16,9 @@ const SETS: &[FeatureSet] = &[
     FeatureSet { package: "memory-core", features: &[], barred: &["tokio", "ort", "aws"] },
     FeatureSet { package: "memory-embed", features: &[], barred: &["ort", "aws"] },
     FeatureSet { package: "memory-embed", features: &["tokens"], barred: &["ort", "aws"] },
+    // One TLS stack: rustls over aws-lc-rs.
+    FeatureSet { package: "memory-embed", features: &["bedrock", "openai"], barred: &["ort", "ring", "openssl-sys"] },
+    FeatureSet { package: "memory-cli", features: &[], barred: &["aws", "reqwest"] },
 ];
 
 pub(super) fn run(workspace: &Workspace) -> Result<()> {

@@ -17,15 +17,15 @@ struct Gated {
     seen: Sender<Vec<Vec<u32>>>,
 }
 
-impl Engine for Gated {
-    fn embed(&mut self, sequences: &[&[u32]]) -> Result<Vec<Vec<f32>>, EngineError> {
-        self.seen.send(sequences.iter().map(|sequence| sequence.to_vec()).collect()).unwrap();
+impl Engine<Vec<u32>, Vec<f32>> for Gated {
+    fn run(&mut self, sequences: &[Vec<u32>]) -> Result<Vec<Vec<f32>>, WorkError> {
+        self.seen.send(sequences.to_vec()).unwrap();
         let _ = self.gate.lock().unwrap().recv();
         sequences
             .iter()
             .map(|sequence| match sequence[0] {
                 13 => panic!("unlucky"),
-                14 => Err(EngineError::BadOutput("nonsense".to_owned())),
+                14 => Err(WorkError::BadOutput("nonsense".to_owned())),
                 first => Ok(vec![f32::from(u8::try_from(first).unwrap())]),
             })
             .collect()
@@ -33,29 +33,34 @@ impl Engine for Gated {
 }
 
 struct Fixture {
-    workers: Workers,
+    workers: Workers<Vec<u32>, Vec<f32>>,
     open: Option<Sender<()>>,
     seen: Receiver<Vec<Vec<u32>>>,
     started: Arc<AtomicUsize>,
 }
 
+/// A text is a list of numbers; `/` parts its sequences.
+fn split(texts: &[&str]) -> impl FnOnce() -> Result<Vec<Vec<Vec<u32>>>, BoxError> + Send + 'static {
+    let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+    let sequence = |text: &str| text.split(' ').map(|token| Ok(token.parse()?)).collect();
+    move || {
+        assert!(texts != ["panic"]);
+        texts.iter().map(|text| text.split('/').map(sequence).collect()).collect()
+    }
+}
+
 impl Fixture {
-    /// A text is a list of numbers; `/` parts its sequences.
     fn new(workers: usize, queue: usize) -> Self {
         let (open, gate) = channel();
         let (send, seen) = channel();
         let gate = Arc::new(Mutex::new(gate));
         let started = Arc::new(AtomicUsize::new(1));
-        let engine = move || Box::new(Gated { gate: Arc::clone(&gate), seen: send.clone() }) as Box<dyn Engine>;
+        let engine = move || Box::new(Gated { gate: Arc::clone(&gate), seen: send.clone() }) as Box<dyn Engine<_, _>>;
         let first = engine();
         let engine = Mutex::new(engine);
         let count = Arc::clone(&started);
         let parts = Parts {
-            model: ModelId::new("test"),
-            split: Box::new(|text, _| {
-                assert!(text != "panic");
-                text.split('/').map(|sequence| sequence.split(' ').map(|token| Ok(token.parse()?)).collect()).collect()
-            }),
+            name: "test",
             start: Box::new(move || {
                 count.fetch_add(1, Ordering::SeqCst);
                 Ok(engine.lock().unwrap()())
@@ -72,8 +77,8 @@ impl Fixture {
         self
     }
 
-    fn embed(&self, texts: &[&str]) -> Result<Embeddings, EmbedError> {
-        pollster::block_on(self.workers.embed(texts, Urgency::Indexing))
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<Vec<f32>>>, WorkError> {
+        pollster::block_on(self.workers.run(split(texts), Urgency::Indexing))
     }
 }
 
@@ -98,17 +103,17 @@ fn vectors_come_in_the_order_of_texts_and_chunks() {
 }
 
 #[test]
-fn no_texts_need_no_worker() {
+fn a_request_without_inputs_is_answered() {
     assert!(Fixture::new(1, 1).embed(&[]).unwrap().is_empty());
 }
 
 #[test]
 fn a_question_goes_before_the_batches_that_wait() {
     let fixture = Fixture::new(1, 8);
-    let mut indexing = pin!(fixture.workers.embed(&["1 0/2 0/3 0"], Urgency::Indexing));
+    let mut indexing = pin!(fixture.workers.run(split(&["1 0/2 0/3 0"]), Urgency::Indexing));
     assert!(poll(indexing.as_mut()).is_pending());
     assert_eq!(fixture.seen.recv().unwrap(), [[1, 0]]);
-    let mut question = pin!(fixture.workers.embed(&["9 0"], Urgency::Question));
+    let mut question = pin!(fixture.workers.run(split(&["9 0"]), Urgency::Question));
     assert!(poll(question.as_mut()).is_pending());
     let fixture_open = fixture.open.as_ref().unwrap();
     fixture_open.send(()).unwrap();
@@ -123,8 +128,8 @@ fn a_question_goes_before_the_batches_that_wait() {
 #[test]
 fn callers_wait_when_the_queue_is_full() {
     let fixture = Fixture::new(1, 1);
-    let mut first = pin!(fixture.workers.embed(&["1"], Urgency::Indexing));
-    let mut second = pin!(fixture.workers.embed(&["2"], Urgency::Indexing));
+    let mut first = pin!(fixture.workers.run(split(&["1"]), Urgency::Indexing));
+    let mut second = pin!(fixture.workers.run(split(&["2"]), Urgency::Indexing));
     assert!(poll(first.as_mut()).is_pending());
     assert!(poll(second.as_mut()).is_pending());
     assert_eq!(fixture.seen.recv().unwrap(), [[1]]);
@@ -139,7 +144,7 @@ fn callers_wait_when_the_queue_is_full() {
 fn work_that_nobody_waits_for_is_given_up() {
     let fixture = Fixture::new(1, 8);
     {
-        let mut dropped = pin!(fixture.workers.embed(&["1 0/2 0/3 0"], Urgency::Indexing));
+        let mut dropped = pin!(fixture.workers.run(split(&["1 0/2 0/3 0"]), Urgency::Indexing));
         assert!(poll(dropped.as_mut()).is_pending());
         assert_eq!(fixture.seen.recv().unwrap(), [[1, 0]]);
     }
@@ -164,7 +169,7 @@ fn workers_start_only_when_work_piles_up() {
 fn a_panic_fails_one_request_and_no_more() {
     let fixture = Fixture::new(1, 8).open();
     for (text, why) in [("13", "the model's worker panicked"), ("panic", "the tokenizer panicked")] {
-        let Err(EmbedError::Backend { source, .. }) = fixture.embed(&[text]) else { panic!("{text} has a vector") };
+        let Err(WorkError::Failed(source)) = fixture.embed(&[text]) else { panic!("{text} has a vector") };
         assert_eq!(source.to_string(), why);
     }
     assert_eq!(fixture.embed(&["7"]).unwrap(), [[[7.0]]]);
@@ -173,9 +178,7 @@ fn a_panic_fails_one_request_and_no_more() {
 #[test]
 fn errors_of_tokenizer_and_model_reach_the_caller() {
     let fixture = Fixture::new(1, 8).open();
-    assert!(matches!(fixture.embed(&["x"]), Err(EmbedError::Backend { .. })));
-    assert!(
-        matches!(fixture.embed(&["1", "14", "2 2"]), Err(EmbedError::BadOutput { what, .. }) if what == "nonsense")
-    );
+    assert!(matches!(fixture.embed(&["x"]), Err(WorkError::Failed(_))));
+    assert!(matches!(fixture.embed(&["1", "14", "2 2"]), Err(WorkError::BadOutput(what)) if what == "nonsense"));
     assert_eq!(fixture.embed(&["7"]).unwrap(), [[[7.0]]]);
 }

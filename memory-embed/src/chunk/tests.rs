@@ -4,17 +4,20 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn tokens(text: &str) -> Vec<Token> {
-    let mut tokens: Vec<Token> = Vec::new();
+fn tokens(text: &str) -> Vec<Range<usize>> {
+    let mut tokens: Vec<Range<usize>> = Vec::new();
+    let mut letters = 0;
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
         match tokens.last_mut() {
-            Some(last) if c.is_alphanumeric() && last.bytes.end == at && last.id < 3 => {
-                last.id += 1;
-                last.bytes.end = end;
+            Some(last) if c.is_alphanumeric() && last.end == at && letters < 3 => {
+                letters += 1;
+                last.end = end;
             }
-            _ if c.is_alphanumeric() => tokens.push(Token { id: 1, bytes: at..end }),
-            _ if !c.is_whitespace() => tokens.push(Token { id: 3, bytes: at..end }),
+            _ if !c.is_whitespace() => {
+                letters = if c.is_alphanumeric() { 1 } else { 3 };
+                tokens.push(at..end);
+            }
             _ => {}
         }
     }
@@ -24,8 +27,8 @@ fn tokens(text: &str) -> Vec<Token> {
 /// The text of each chunk: from its first token to the first token after it.
 fn pieces(text: &str, limit: usize, overlap: usize) -> Vec<&str> {
     let tokens = tokens(text);
-    let begin = |at: usize| if at == 0 { 0 } else { tokens[at].bytes.start };
-    let end = |at: usize| tokens.get(at).map_or(text.len(), |token| token.bytes.start);
+    let begin = |at: usize| if at == 0 { 0 } else { tokens[at].start };
+    let end = |at: usize| tokens.get(at).map_or(text.len(), |token| token.start);
     let chunks = plan_chunks(text, &tokens, limit, overlap);
     chunks.into_iter().map(|chunk| &text[begin(chunk.start)..end(chunk.end)]).collect()
 }

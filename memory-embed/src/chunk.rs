@@ -4,15 +4,6 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// A token and the bytes of the text that it stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token {
-    /// Its number in the vocabulary.
-    pub(super) id: u32,
-    /// Its bytes.
-    pub(super) bytes: Range<usize>,
-}
-
 /// How good a place to cut is before a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Border {
@@ -24,7 +15,7 @@ enum Border {
     Sentence,
 }
 
-/// Splits a text into chunks of at most `limit` tokens, given as ranges of `tokens`.
+/// Splits a text into chunks of at most `limit` tokens, given as ranges of `tokens`: the bytes that each stands for.
 ///
 /// A chunk ends with a sentence (Unicode Standard Annex 29), or, where a sentence is too long for that, with a word,
 /// or, where there are no words either, with a token. It begins with the last sentences of the chunk before it, or, if
@@ -32,7 +23,7 @@ enum Border {
 /// tokens is one empty chunk.
 ///
 /// `overlap` must be less than `limit`.
-pub(super) fn plan_chunks(text: &str, tokens: &[Token], limit: usize, overlap: usize) -> Vec<Range<usize>> {
+pub(crate) fn plan_chunks(text: &str, tokens: &[Range<usize>], limit: usize, overlap: usize) -> Vec<Range<usize>> {
     if tokens.len() <= limit {
         return std::iter::once(0..tokens.len()).collect();
     }
@@ -52,19 +43,19 @@ pub(super) fn plan_chunks(text: &str, tokens: &[Token], limit: usize, overlap: u
 }
 
 /// For each token, what lies between it and the one before.
-fn borders(text: &str, tokens: &[Token]) -> Vec<Border> {
+fn borders(text: &str, tokens: &[Range<usize>]) -> Vec<Border> {
     let mut sentences = text.split_sentence_bound_indices().map(|(start, _)| start).peekable();
     let mut before = 0..0;
     tokens
         .iter()
         .map(|token| {
-            let mut border = if token.bytes.start > before.end { Border::Word } else { Border::Token };
-            while let Some(start) = sentences.next_if(|start| *start <= token.bytes.start) {
+            let mut border = if token.start > before.end { Border::Word } else { Border::Token };
+            while let Some(start) = sentences.next_if(|start| *start <= token.start) {
                 if start > before.start {
                     border = Border::Sentence;
                 }
             }
-            before = token.bytes.clone();
+            before = token.clone();
             border
         })
         .collect()

@@ -1,0 +1,112 @@
+//! The embedders over a network, by their names.
+
+use std::sync::Arc;
+
+use memory_core::Embedder;
+
+/// The environment variable that names the address of an OpenAI-style endpoint.
+#[cfg(feature = "openai")]
+const BASE_VARIABLE: &str = "OPENAI_BASE_URL";
+
+/// Why a name gives no embedder over a network.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteModelError {
+    /// This binary was built without that kind.
+    #[error("this build has no models of the kind of {name}: build it with the feature `{feature}`")]
+    NotBuilt {
+        /// What was asked for.
+        name: String,
+        /// The feature of the package `memory-cli`.
+        feature: &'static str,
+    },
+    /// Bedrock has no such model.
+    #[cfg(feature = "bedrock")]
+    #[error(transparent)]
+    Bedrock(#[from] memory_embed::InvalidBedrockModel),
+    /// An endpoint can have no such model.
+    #[cfg(feature = "openai")]
+    #[error(transparent)]
+    OpenAi(#[from] memory_embed::InvalidOpenAiModel),
+    /// The settings make no embedder.
+    #[cfg(any(feature = "bedrock", feature = "openai"))]
+    #[error(transparent)]
+    Setup(#[from] memory_embed::RemoteError),
+}
+
+/// The embedder that `name` names, if it begins with `bedrock:` or `openai:`. Nothing is asked of the network before it
+/// embeds.
+///
+/// # Errors
+/// [`RemoteModelError`], if there is no such model, or the settings make none.
+pub(crate) fn load(name: &str, region: Option<&str>) -> Result<Option<Arc<dyn Embedder>>, RemoteModelError> {
+    match name.split_once(':') {
+        Some(("bedrock", _)) => bedrock(name, region).map(Some),
+        Some(("openai", _)) => openai(name).map(Some),
+        _ => Ok(None),
+    }
+}
+
+#[cfg(feature = "bedrock")]
+fn bedrock(name: &str, region: Option<&str>) -> Result<Arc<dyn Embedder>, RemoteModelError> {
+    use memory_embed::{BedrockEmbedder, BedrockOptions};
+
+    let mut options = BedrockOptions::default();
+    if let Some(region) = region {
+        options = options.region(region);
+    }
+    Ok(Arc::new(BedrockEmbedder::new(name.parse()?, options)?))
+}
+
+#[cfg(not(feature = "bedrock"))]
+fn bedrock(name: &str, _region: Option<&str>) -> Result<Arc<dyn Embedder>, RemoteModelError> {
+    Err(RemoteModelError::NotBuilt { name: name.to_owned(), feature: "bedrock" })
+}
+
+#[cfg(feature = "openai")]
+fn openai(name: &str) -> Result<Arc<dyn Embedder>, RemoteModelError> {
+    use memory_embed::{OpenAiEmbedder, OpenAiOptions};
+
+    let mut options = OpenAiOptions::default();
+    if let Some(base) = std::env::var(BASE_VARIABLE).ok().filter(|base| !base.is_empty()) {
+        options = options.base(base);
+    }
+    Ok(Arc::new(OpenAiEmbedder::new(name.parse()?, options)?))
+}
+
+#[cfg(not(feature = "openai"))]
+fn openai(name: &str) -> Result<Arc<dyn Embedder>, RemoteModelError> {
+    Err(RemoteModelError::NotBuilt { name: name.to_owned(), feature: "openai" })
+}
+
+#[cfg(all(test, feature = "bedrock", feature = "openai"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_gives_the_embedder_without_asking_anybody() {
+        for (name, dimensions) in [
+            ("bedrock:amazon.titan-embed-text-v2:0?dimensions=512", 512),
+            ("bedrock:cohere.embed-english-v3", 1024),
+            ("openai:text-embedding-3-small", 1536),
+        ] {
+            let embedder = load(name, Some("eu-central-1")).unwrap().unwrap();
+            assert_eq!(embedder.dimensions(), dimensions);
+            assert!(embedder.model().as_str().starts_with(name));
+        }
+    }
+
+    #[test]
+    fn another_name_is_none_of_these() {
+        for name in ["all-MiniLM-L6-v2/int8", "/models/bedrock", "C:\\models"] {
+            assert!(load(name, None).unwrap().is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_is_none_is_refused_with_what_to_write() {
+        let refusal = |name: &str| load(name, None).unwrap_err().to_string();
+        assert!(refusal("bedrock:amazon.titan-embed-text-v9").contains("amazon.titan-embed-text-v2:0"));
+        assert!(refusal("openai:nomic-embed-text").contains("?dimensions="));
+    }
+}

@@ -1,0 +1,127 @@
+//! Port: the tokens of a text become vectors too, for late interaction.
+
+use super::{BoxFuture, EmbedError, Embedder};
+
+/// Embeds texts and, in the same pass of the model, each of their tokens.
+///
+/// Late interaction (Khattab and Zaharia, "ColBERT", 2020) compares every token of a question with every token of a
+/// text: a text's score is the sum, over the question's tokens, of the largest cosine with one of the text's tokens
+/// (MaxSim), which a caller may weight by the rarity of the question's token. Token vectors take far more room than the
+/// vector of a chunk: to be kept, they are compressed, and they can be made again from the text at any time.
+///
+/// Contract: what [`Embedder`] asks of a vector holds for each token's too; the vectors of chunks are those that
+/// [`Embedder::embed_documents`] and [`Embedder::embed_query`] give, with the same chunks.
+pub trait TokenEmbedder: Embedder {
+    /// Components of each token's vector.
+    fn token_dimensions(&self) -> usize;
+
+    /// For each text, in input order, its chunks. A token that two chunks share, as chunks overlap, is in both.
+    fn embed_documents_with_tokens<'a>(
+        &'a self,
+        texts: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Vec<TokenEmbedding>>, EmbedError>>;
+
+    /// The vector of a question, and the vectors of the tokens of all its chunks.
+    fn embed_query_with_tokens<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<TokenEmbedding, EmbedError>>;
+}
+
+/// The vectors of a chunk or a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TokenEmbedding {
+    /// That of the whole, of unit length.
+    pub whole: Vec<f32>,
+    /// Those of its tokens.
+    pub tokens: TokenVectors,
+}
+
+/// The vectors of tokens, of unit length, in the order of the text. Tokens that the model puts around a text, and a
+/// prompt before it, are left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TokenVectors {
+    ids: Vec<u32>,
+    dimensions: usize,
+    components: Vec<f32>,
+}
+
+impl TokenVectors {
+    /// Of tokens with these numbers in the vocabulary; `components` is `[ids.len(), dimensions]`, row-major.
+    ///
+    /// `None` if that is not its size.
+    #[must_use]
+    pub fn new(ids: Vec<u32>, dimensions: usize, components: Vec<f32>) -> Option<Self> {
+        (ids.len().checked_mul(dimensions) == Some(components.len())).then_some(Self { ids, dimensions, components })
+    }
+
+    /// How many tokens there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are none, as in an empty text.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Components of each vector.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// The number of each token in the model's vocabulary: what the rarity of a token is counted by.
+    #[must_use]
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// All components, `[len, dimensions]`, row-major.
+    #[must_use]
+    pub fn components(&self) -> &[f32] {
+        &self.components
+    }
+
+    /// Each token's number and its vector.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &[f32])> {
+        self.ids.iter().copied().zip(self.components.chunks_exact(self.dimensions.max(1)))
+    }
+
+    /// Adds the tokens of `more`.
+    ///
+    /// `None`, and nothing is added, if its vectors have other dimensions.
+    #[must_use]
+    pub fn append(&mut self, more: &Self) -> Option<()> {
+        if self.is_empty() {
+            self.dimensions = more.dimensions;
+        }
+        if !more.is_empty() && self.dimensions != more.dimensions {
+            return None;
+        }
+        self.ids.extend_from_slice(&more.ids);
+        self.components.extend_from_slice(&more.components);
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_that_does_not_fit_is_refused() {
+        assert!(TokenVectors::new(vec![1, 2], 2, vec![1.0, 0.0, 0.0]).is_none());
+        let vectors = TokenVectors::new(vec![1, 2], 2, vec![1.0, 0.0, 0.0, 1.0]).unwrap();
+        assert_eq!(vectors.iter().collect::<Vec<_>>(), [(1, [1.0, 0.0].as_slice()), (2, &[0.0, 1.0])]);
+    }
+
+    #[test]
+    fn tokens_are_joined_if_they_are_of_one_model() {
+        let mut all = TokenVectors::default();
+        all.append(&TokenVectors::new(vec![1], 2, vec![1.0, 0.0]).unwrap()).unwrap();
+        all.append(&TokenVectors::new(vec![2], 2, vec![0.0, 1.0]).unwrap()).unwrap();
+        assert_eq!(all, TokenVectors::new(vec![1, 2], 2, vec![1.0, 0.0, 0.0, 1.0]).unwrap());
+        assert_eq!(all.append(&TokenVectors::new(vec![3], 1, vec![1.0]).unwrap()), None);
+        assert_eq!(all.len(), 2);
+    }
+}

@@ -1,0 +1,9 @@
+//! Sentence embeddings by Amazon Bedrock.
+
+mod answer;
+mod embedder;
+mod failure;
+mod model;
+
+pub use embedder::{BedrockEmbedder, BedrockOptions};
+pub use model::{BedrockFamily, BedrockModel, InvalidBedrockModel};

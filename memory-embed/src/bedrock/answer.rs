@@ -1,0 +1,106 @@
+//! The bodies of requests and answers, one kind for each family.
+
+use serde::{Deserialize, Serialize};
+
+use super::{BedrockFamily, BedrockModel};
+use crate::remote::{Purpose, RemoteError, excerpt};
+
+/// A request, as the documentation of the models ("Inference request parameters", Amazon Bedrock and Amazon Nova user
+/// guides) gives it. Cutting is refused in each, so that a text that is too long is an error.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Request<'a> {
+    TitanV1 {
+        #[serde(rename = "inputText")]
+        text: &'a str,
+    },
+    TitanV2 {
+        #[serde(rename = "inputText")]
+        text: &'a str,
+        dimensions: usize,
+        normalize: bool,
+    },
+    Cohere {
+        input_type: &'static str,
+        texts: &'a [String],
+        truncate: &'static str,
+    },
+    #[serde(rename_all = "camelCase")]
+    Nova {
+        schema_version: &'static str,
+        task_type: &'static str,
+        single_embedding_params: NovaParameters<'a>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NovaParameters<'a> {
+    embedding_purpose: &'static str,
+    embedding_dimension: usize,
+    text: NovaText<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NovaText<'a> {
+    truncation_mode: &'static str,
+    value: &'a str,
+}
+
+#[derive(Deserialize)]
+struct TitanAnswer {
+    embedding: Vec<f32>,
+}
+
+#[derive(Deserialize)]
+struct CohereAnswer {
+    embeddings: Vec<Vec<f32>>,
+}
+
+#[derive(Deserialize)]
+struct NovaAnswer {
+    embeddings: Vec<TitanAnswer>,
+}
+
+/// The body that asks `model` for the vectors of `texts`; a family that takes one text is given the first.
+pub(super) fn request(model: &BedrockModel, texts: &[String], purpose: Purpose) -> Result<Vec<u8>, RemoteError> {
+    let text = texts.first().map(String::as_str).unwrap_or_default();
+    let by = |document, query| match purpose {
+        Purpose::Document => document,
+        Purpose::Query => query,
+    };
+    let request = match model.family() {
+        BedrockFamily::TitanV1 => Request::TitanV1 { text },
+        BedrockFamily::TitanV2 => Request::TitanV2 { text, dimensions: model.dimensions(), normalize: true },
+        BedrockFamily::CohereV3 => {
+            Request::Cohere { input_type: by("search_document", "search_query"), texts, truncate: "NONE" }
+        }
+        BedrockFamily::Nova => Request::Nova {
+            schema_version: "nova-multimodal-embed-v1",
+            task_type: "SINGLE_EMBEDDING",
+            single_embedding_params: NovaParameters {
+                embedding_purpose: by("GENERIC_INDEX", "TEXT_RETRIEVAL"),
+                embedding_dimension: model.dimensions(),
+                text: NovaText { truncation_mode: "NONE", value: text },
+            },
+        },
+    };
+    serde_json::to_vec(&request).map_err(|error| RemoteError::Refused { detail: error.to_string() })
+}
+
+/// The vectors in an answer of `family`.
+pub(super) fn vectors(family: BedrockFamily, body: &[u8]) -> Result<Vec<Vec<f32>>, RemoteError> {
+    let vectors = match family {
+        BedrockFamily::TitanV1 | BedrockFamily::TitanV2 => {
+            serde_json::from_slice(body).map(|TitanAnswer { embedding }| vec![embedding])
+        }
+        BedrockFamily::CohereV3 => serde_json::from_slice(body).map(|CohereAnswer { embeddings }| embeddings),
+        BedrockFamily::Nova => serde_json::from_slice(body)
+            .map(|NovaAnswer { embeddings }| embeddings.into_iter().map(|one| one.embedding).collect()),
+    };
+    vectors.map_err(|error| {
+        let begin = String::from_utf8_lossy(body.get(..120).unwrap_or(body)).into_owned();
+        RemoteError::Malformed { what: format!("{error}, in `{}`", excerpt(&begin)) }
+    })
+}

@@ -1,0 +1,167 @@
+//! The embedder that asks Bedrock.
+
+use std::{fmt, time::Duration};
+
+use aws_config::{BehaviorVersion, Region, retry::RetryConfig, timeout::TimeoutConfig};
+use aws_sdk_bedrockruntime::{Client, config::Token, primitives::Blob};
+use aws_smithy_runtime_api::client::auth::http::HTTP_BEARER_AUTH_SCHEME_ID;
+use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
+use tokio::sync::OnceCell;
+
+use super::{BedrockModel, answer, failure::remote_error};
+use crate::remote::{ApiKey, Failure, Protocol, Purpose, Remote, RemoteError, RemoteOptions};
+
+const JSON: &str = "application/json";
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How Bedrock is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BedrockOptions {
+    /// The region, as in `eu-central-1`. By default the one of the environment, the profile or the machine.
+    pub region: Option<String>,
+    /// An API key of Bedrock. By default the variable `AWS_BEARER_TOKEN_BEDROCK`, else the default chain of
+    /// credentials: environment, profile (with `credential_process` and roles, without single sign-on), web identity,
+    /// container, machine.
+    pub api_key: Option<ApiKey>,
+    /// Another endpoint, as in `http://127.0.0.1:8080`: for a private one, or a stand-in. By default the one in
+    /// `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` or the profile, else that of the region.
+    pub endpoint: Option<String>,
+    /// Retries, times, concurrency and chunks.
+    pub calls: RemoteOptions,
+}
+
+impl BedrockOptions {
+    /// Sets [`region`](Self::region).
+    #[must_use]
+    pub fn region(mut self, region: impl Into<String>) -> Self {
+        self.region = Some(region.into());
+        self
+    }
+
+    /// Sets [`api_key`](Self::api_key).
+    #[must_use]
+    pub fn api_key(mut self, key: ApiKey) -> Self {
+        self.api_key = Some(key);
+        self
+    }
+
+    /// Sets [`endpoint`](Self::endpoint).
+    #[must_use]
+    pub fn endpoint(mut self, url: impl Into<String>) -> Self {
+        self.endpoint = Some(url.into());
+        self
+    }
+
+    /// Sets [`calls`](Self::calls).
+    #[must_use]
+    pub fn calls(mut self, calls: RemoteOptions) -> Self {
+        self.calls = calls;
+        self
+    }
+}
+
+/// Embeds texts with a model of Amazon Bedrock.
+///
+/// Vectors are scaled to unit length. A text of more than [`RemoteOptions::chunk_tokens`] is cut into overlapping chunks
+/// at the ends of sentences and has a vector for each; the service is told to refuse what is too long all the same, and
+/// such a chunk is cut again. Cohere and Nova encode documents and queries differently. Cohere takes 96 texts a call,
+/// the others one.
+///
+/// Works under any async runtime or none. The SDK's own retries are off: this crate's, with one deadline over all of a
+/// request, stand in their place ([`RemoteOptions`]). Nothing is asked of the network before the first text.
+#[derive(Debug)]
+pub struct BedrockEmbedder {
+    remote: Remote<Bedrock>,
+}
+
+impl BedrockEmbedder {
+    /// Makes it ready, without asking anything of the network.
+    ///
+    /// # Errors
+    /// [`RemoteError::Setup`] for options without sense, or if there is no thread.
+    pub fn new(model: BedrockModel, options: BedrockOptions) -> Result<Self, RemoteError> {
+        let calls = options.calls;
+        let protocol = Bedrock { model, options, client: OnceCell::new() };
+        let remote = Remote::start(protocol, model.model_id(), model.dimensions(), model.limits(), calls)?;
+        Ok(Self { remote })
+    }
+}
+
+impl Embedder for BedrockEmbedder {
+    fn model(&self) -> &ModelId {
+        self.remote.model()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.remote.dimensions()
+    }
+
+    fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
+        Box::pin(self.remote.documents(texts))
+    }
+
+    fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        Box::pin(self.remote.query(text))
+    }
+}
+
+struct Bedrock {
+    model: BedrockModel,
+    options: BedrockOptions,
+    /// Made at the first call, as that may ask the machine for its region.
+    client: OnceCell<Client>,
+}
+
+impl fmt::Debug for Bedrock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bedrock").field("model", &self.model).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Bedrock {
+    async fn connect(&self) -> Result<Client, RemoteError> {
+        let BedrockOptions { region, api_key, endpoint, .. } = &self.options;
+        // The time of a call is bounded by the caller.
+        let times = TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).build();
+        let mut loader =
+            aws_config::defaults(BehaviorVersion::latest()).retry_config(RetryConfig::disabled()).timeout_config(times);
+        if let Some(region) = region {
+            loader = loader.region(Region::new(region.clone()));
+        }
+        let found = loader.load().await;
+        if found.region().is_none() {
+            return Err(RemoteError::Setup { what: "no AWS region: give one, or set AWS_REGION".to_owned() });
+        }
+        let mut config = aws_sdk_bedrockruntime::config::Builder::from(&found);
+        if let Some(key) = api_key {
+            // Before the credentials of the chain, which may be there too.
+            config = config
+                .bearer_token(Token::new(key.expose(), None))
+                .auth_scheme_preference([HTTP_BEARER_AUTH_SCHEME_ID]);
+        }
+        if let Some(endpoint) = endpoint {
+            config = config.endpoint_url(endpoint);
+        }
+        Ok(Client::from_conf(config.build()))
+    }
+}
+
+impl Protocol for Bedrock {
+    async fn call(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
+        let client = self.client.get_or_try_init(|| self.connect()).await?;
+        let body = answer::request(&self.model, texts, purpose)?;
+        let call =
+            client.invoke_model().model_id(self.model.id()).content_type(JSON).accept(JSON).body(Blob::new(body));
+        match call.send().await {
+            Ok(answer) => Ok(answer::vectors(self.model.family(), answer.body().as_ref())?),
+            Err(error) => {
+                let status = error.raw_response().map(|response| response.status().as_u16());
+                Err(remote_error(&error, status).into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! What the errors of the SDK mean.
+
+use std::error::Error;
+
+use aws_credential_types::provider::error::CredentialsError;
+use aws_sdk_bedrockruntime::{
+    error::{ProvideErrorMetadata, SdkError},
+    operation::invoke_model::InvokeModelError,
+};
+
+use crate::remote::{RemoteError, excerpt, with_causes};
+
+const HOW_CREDENTIALS: &str =
+    "set AWS_PROFILE, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK, or log in again";
+
+/// The error of a call. It is counted as the first.
+pub(super) fn remote_error<R>(error: &SdkError<InvokeModelError, R>, status: Option<u16>) -> RemoteError
+where
+    R: std::fmt::Debug,
+    SdkError<InvokeModelError, R>: Error + 'static,
+{
+    match error {
+        SdkError::ServiceError(service) => {
+            let service = service.err();
+            let message = service.message().unwrap_or_default();
+            refusal(service.code().unwrap_or_default(), message, status.unwrap_or(0))
+        }
+        SdkError::ResponseError(_) => RemoteError::Malformed { what: with_causes(error) },
+        SdkError::ConstructionFailure(_) => RemoteError::Setup { what: with_causes(error) },
+        _ if lacks_credentials(error) => RemoteError::Credentials { how: HOW_CREDENTIALS, detail: with_causes(error) },
+        _ => RemoteError::NoAnswer { attempts: 1, detail: with_causes(error) },
+    }
+}
+
+/// What an error answer means, by its code, its message and the status of HTTP.
+fn refusal(code: &str, message: &str, status: u16) -> RemoteError {
+    let says = |words: &[&str]| {
+        let message = message.to_lowercase();
+        words.iter().any(|word| message.contains(word))
+    };
+    let detail = excerpt(&match code {
+        "" => format!("status {status} {message}"),
+        code => format!("{code}: {message}"),
+    });
+    match code {
+        "ThrottlingException" | "TooManyRequestsException" | "ServiceQuotaExceededException" => {
+            RemoteError::Throttled { attempts: 1, detail }
+        }
+        "InternalServerException"
+        | "ServiceUnavailableException"
+        | "ModelTimeoutException"
+        | "ModelNotReadyException"
+        | "ModelErrorException" => RemoteError::Failed { attempts: 1, detail },
+        "ExpiredTokenException"
+        | "ExpiredToken"
+        | "UnrecognizedClientException"
+        | "InvalidClientTokenId"
+        | "InvalidSignatureException"
+        | "IncompleteSignatureException"
+        | "MissingAuthenticationTokenException" => RemoteError::Credentials { how: HOW_CREDENTIALS, detail },
+        "AccessDeniedException" if says(&["api key", "bearer token", "authentication failed"]) => {
+            RemoteError::Credentials { how: HOW_CREDENTIALS, detail }
+        }
+        "AccessDeniedException" => RemoteError::NoAccess { detail },
+        "ResourceNotFoundException" => RemoteError::UnknownModel { detail },
+        "ValidationException" if says(&["model identifier", "model id"]) => RemoteError::UnknownModel { detail },
+        "ValidationException" if says(&["too many input tokens", "too long", "maxlength", "max length", "maximum"]) => {
+            RemoteError::TooLong { detail }
+        }
+        _ => match status {
+            401 => RemoteError::Credentials { how: HOW_CREDENTIALS, detail },
+            403 => RemoteError::NoAccess { detail },
+            404 => RemoteError::UnknownModel { detail },
+            429 => RemoteError::Throttled { attempts: 1, detail },
+            500.. => RemoteError::Failed { attempts: 1, detail },
+            _ => RemoteError::Refused { detail },
+        },
+    }
+}
+
+fn lacks_credentials(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        // The SDK's own type, also where it is boxed in one that says no more.
+        if error.is::<CredentialsError>() || error.to_string().contains("credentials") {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}

@@ -1,0 +1,178 @@
+//! A cross-encoder that reads question and text together, in this process.
+
+mod files;
+mod pairs;
+mod session;
+
+use std::{sync::Arc, thread};
+
+use memory_core::{BoxFuture, ModelId, RerankError, Reranker, ScoreScale};
+
+use self::{
+    pairs::{Pair, Pairs},
+    session::PairSession,
+};
+use super::{
+    embedder::{SHORT_DIGEST, read},
+    runtime,
+    workers::{Parts, Urgency, Workers},
+};
+use crate::ModelError;
+
+pub use files::{MS_MARCO_MINILM_L6_V2, RerankerFiles};
+
+/// How to run a cross-encoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RerankerOptions {
+    /// Sessions at most, each with its own copy of the weights; the first is loaded at once, the others when work
+    /// piles up. By default one for each processor, up to 8.
+    pub workers: usize,
+    /// Threads of each session. By default 1.
+    pub threads_per_worker: usize,
+    /// Tokens that run together, padding included. By default 512.
+    pub batch_tokens: usize,
+    /// Requests that are taken in before callers wait. By default 32.
+    pub queue: usize,
+}
+
+impl Default for RerankerOptions {
+    fn default() -> Self {
+        Self {
+            workers: thread::available_parallelism().map_or(1, usize::from).min(8),
+            threads_per_worker: 1,
+            batch_tokens: 512,
+            queue: 32,
+        }
+    }
+}
+
+impl RerankerOptions {
+    /// Sets [`workers`](Self::workers).
+    #[must_use]
+    pub const fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// Sets [`threads_per_worker`](Self::threads_per_worker).
+    #[must_use]
+    pub const fn threads_per_worker(mut self, threads: usize) -> Self {
+        self.threads_per_worker = threads;
+        self
+    }
+
+    /// Sets [`batch_tokens`](Self::batch_tokens).
+    #[must_use]
+    pub const fn batch_tokens(mut self, tokens: usize) -> Self {
+        self.batch_tokens = tokens;
+        self
+    }
+
+    /// Sets [`queue`](Self::queue).
+    #[must_use]
+    pub const fn queue(mut self, requests: usize) -> Self {
+        self.queue = requests;
+        self
+    }
+
+    fn check(&self) -> Result<(), ModelError> {
+        let positive = [
+            ("workers", self.workers),
+            ("threads_per_worker", self.threads_per_worker),
+            ("batch_tokens", self.batch_tokens),
+            ("queue", self.queue),
+        ];
+        match positive.into_iter().find(|(_, value)| *value == 0) {
+            Some((option, value)) => Err(ModelError::Option { option, value, must: "at least 1".to_owned() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Scores texts for a question with a cross-encoder in ONNX format, on threads of its own.
+///
+/// Question and text are read together, as the model's tokenizer pairs them. Where both are too long for the model, the
+/// longer of the two is cut at its end, token by token (`longest_first`); a text is not read in chunks, so a caller that
+/// wants all of a long one read gives its parts. Scores are logits: unbounded, of the one output of the model, or the
+/// difference of the two (relevant less irrelevant). [`MS_MARCO_MINILM_L6_V2`] is the model this is meant for.
+///
+/// Works under any async runtime or none. Dropping it waits for the batches under way; so let it be dropped before the
+/// process ends.
+#[derive(Debug)]
+pub struct OnnxReranker {
+    model: ModelId,
+    pairs: Arc<Pairs>,
+    workers: Workers<Pair, f32>,
+}
+
+impl OnnxReranker {
+    /// Loads runtime, tokenizer and graph.
+    ///
+    /// # Errors
+    /// [`ModelError`], when a file is missing, damaged or of a kind that cannot be used, or an option is.
+    pub fn load(files: &RerankerFiles, options: &RerankerOptions) -> Result<Self, ModelError> {
+        options.check()?;
+        let environment = runtime::environment(&files.runtime)?;
+        let json = read("the tokenizer", &files.tokenizer, files.tokenizer_sha256.as_deref())?;
+        let pairs = Pairs::new(&json.bytes, files.max_tokens)
+            .map_err(|source| ModelError::Tokenizer { path: files.tokenizer.clone(), source })?;
+        let (threads, pad, path) = (options.threads_per_worker, pairs.pad(), files.model.clone());
+        let open = move |graph: &[u8]| {
+            PairSession::open(&environment, graph, threads, pad)
+                .map_err(|source| ModelError::Graph { path: path.clone(), source })
+        };
+        let graph = read("the reranker", &files.model, files.model_sha256.as_deref())?;
+        let session = open(&graph.bytes)?;
+        let digest = graph.sha256.get(..SHORT_DIGEST).unwrap_or(&graph.sha256);
+        let model = ModelId::new(&format!("{}@{digest}", files.name));
+
+        // Read again rather than kept, and checked again, as the file may have been replaced.
+        let (path, sha256) = (files.model.clone(), graph.sha256);
+        let start = move || {
+            let graph = read("the reranker", &path, Some(&sha256))?;
+            Ok(Box::new(open(&graph.bytes)?) as Box<_>)
+        };
+        let parts = Parts {
+            name: "rerank",
+            start: Box::new(start),
+            workers: options.workers,
+            batch_tokens: options.batch_tokens,
+            queue: options.queue,
+        };
+        Ok(Self { model, pairs: Arc::new(pairs), workers: Workers::start(parts, Box::new(session))? })
+    }
+
+    async fn scores(&self, query: &str, documents: &[&str]) -> Result<Vec<f32>, RerankError> {
+        if documents.is_empty() {
+            return Ok(Vec::new());
+        }
+        let pairs = Arc::clone(&self.pairs);
+        let query = query.to_owned();
+        let documents: Vec<String> = documents.iter().map(|document| (*document).to_owned()).collect();
+        let split = move || {
+            let pair = |document: &String| Ok(vec![pairs.pair(&query, document)?]);
+            documents.iter().map(pair).collect()
+        };
+        let scores = self.workers.run(split, Urgency::Question).await;
+        let scores = scores.map_err(|error| RerankError { model: self.model.clone(), source: error.into() })?;
+        Ok(scores.into_iter().flatten().collect())
+    }
+}
+
+impl Reranker for OnnxReranker {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn scale(&self) -> ScoreScale {
+        ScoreScale::Logit
+    }
+
+    fn rerank<'a>(&'a self, query: &'a str, documents: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<f32>, RerankError>> {
+        Box::pin(self.scores(query, documents))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! Where the files of a cross-encoder lie.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use crate::ModelError;
+
+/// The cross-encoder that this is meant for, by its id on the hub: 6 layers, 512 tokens, English, Apache-2.0.
+///
+/// Its repository holds `onnx/model.onnx` and `tokenizer.json`, as [`RerankerFiles::in_directory`] expects them. It is in
+/// no pinned package, so `memory model fetch` does not bring it.
+pub const MS_MARCO_MINILM_L6_V2: &str = "cross-encoder/ms-marco-MiniLM-L-6-v2";
+
+/// What a model reads if its configuration does not say.
+const MAX_TOKENS: usize = 512;
+
+/// Where a graph may lie in a model's directory.
+const GRAPHS: [&str; 2] = ["onnx/model.onnx", "model.onnx"];
+
+/// The files and facts that a cross-encoder is loaded from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RerankerFiles {
+    /// The model's name; its digest is added to make the [`ModelId`](memory_core::ModelId).
+    pub name: String,
+    /// The ONNX Runtime shared library.
+    pub runtime: PathBuf,
+    /// The graph: `input_ids`, `attention_mask` (and `token_type_ids`, if it has it) give `logits`, `[batch, 1]` or
+    /// `[batch, 2]`.
+    pub model: PathBuf,
+    /// The digest that the graph must have, in lower-case hexadecimal.
+    pub model_sha256: Option<String>,
+    /// The `tokenizer.json`.
+    pub tokenizer: PathBuf,
+    /// The digest that the tokenizer must have, in lower-case hexadecimal.
+    pub tokenizer_sha256: Option<String>,
+    /// Tokens of question and text together that the model reads, those around them included.
+    pub max_tokens: usize,
+}
+
+#[derive(Deserialize)]
+struct Config {
+    max_position_embeddings: Option<usize>,
+}
+
+impl RerankerFiles {
+    /// The files of the model in `directory`, as a repository of the hub holds them: `onnx/model.onnx` or `model.onnx`,
+    /// `tokenizer.json`, and `config.json`, which says how many tokens it reads.
+    ///
+    /// # Errors
+    /// [`ModelError`] for the first file that is missing or cannot be read.
+    pub fn in_directory(name: &str, directory: &Path, runtime: &Path) -> Result<Self, ModelError> {
+        let graph = GRAPHS.iter().map(|graph| directory.join(graph)).find(|path| path.is_file());
+        let model =
+            graph.ok_or_else(|| ModelError::missing("the reranker's graph", &directory.join("onnx/model.onnx")))?;
+        let tokenizer = directory.join("tokenizer.json");
+        if !tokenizer.is_file() {
+            return Err(ModelError::missing("the reranker's tokenizer", &tokenizer));
+        }
+        let config = directory.join("config.json");
+        let max_tokens = match fs::read(&config) {
+            Ok(json) => {
+                let config: Config = serde_json::from_slice(&json)
+                    .map_err(|source| ModelError::Io { path: config.clone(), source: source.into() })?;
+                config.max_position_embeddings.unwrap_or(MAX_TOKENS)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => MAX_TOKENS,
+            Err(source) => return Err(ModelError::Io { path: config, source }),
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            runtime: runtime.to_path_buf(),
+            model,
+            model_sha256: None,
+            tokenizer,
+            tokenizer_sha256: None,
+            max_tokens,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_repository_are_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = |name: &str| RerankerFiles::in_directory(name, directory.path(), Path::new("libonnxruntime.so"));
+        assert!(matches!(files("x"), Err(ModelError::Missing { path, .. }) if path.ends_with("onnx/model.onnx")));
+        fs::write(directory.path().join("model.onnx"), "graph").unwrap();
+        assert!(matches!(files("x"), Err(ModelError::Missing { path, .. }) if path.ends_with("tokenizer.json")));
+        fs::write(directory.path().join("tokenizer.json"), "{}").unwrap();
+        assert_eq!(files("x").unwrap().max_tokens, 512);
+        fs::write(directory.path().join("config.json"), r#"{"max_position_embeddings": 128}"#).unwrap();
+        let found = files(MS_MARCO_MINILM_L6_V2).unwrap();
+        assert_eq!((found.max_tokens, found.name.as_str()), (128, MS_MARCO_MINILM_L6_V2));
+        assert!(found.model.ends_with("model.onnx"));
+        fs::write(directory.path().join("config.json"), "no JSON").unwrap();
+        assert!(matches!(files("x"), Err(ModelError::Io { .. })));
+    }
+}

@@ -1,0 +1,104 @@
+//! One ONNX session: pairs of token numbers become scores.
+
+use memory_core::BoxError;
+use ort::{
+    environment::Environment,
+    session::{Session, SessionInputValue},
+    value::TensorRef,
+};
+
+use super::pairs::Pair;
+use crate::onnx::{
+    rows::{mask, padded},
+    session::{IDS, MASK, TYPES, build},
+    workers::{Engine, WorkError},
+};
+
+const LOGITS: &str = "logits";
+
+/// A loaded graph.
+#[derive(Debug)]
+pub(super) struct PairSession {
+    session: Session,
+    takes_types: bool,
+    pad: u32,
+}
+
+impl PairSession {
+    /// Loads `graph`, which will use `threads` threads and fill up rows with token `pad`.
+    pub(super) fn open(environment: &Environment, graph: &[u8], threads: usize, pad: u32) -> Result<Self, BoxError> {
+        let session = build(environment, graph, threads)?;
+        let takes = |name: &str| session.inputs().iter().any(|input| input.name() == name);
+        if let Some(missing) = [IDS, MASK].into_iter().find(|name| !takes(name)) {
+            return Err(format!("it has no input {missing}").into());
+        }
+        let logits = session.outputs().iter().find(|output| output.name() == LOGITS);
+        let logits = logits.ok_or_else(|| format!("it has no output {LOGITS}"))?;
+        // -1 where the file does not say.
+        let shape = logits.dtype().tensor_shape().map(|shape| shape.to_vec());
+        if !matches!(shape.as_deref(), Some(&[_, -1 | 1 | 2])) {
+            return Err(format!("its output {LOGITS} has shape {shape:?}, not [batch, 1] or [batch, 2]").into());
+        }
+        Ok(Self { takes_types: takes(TYPES), session, pad })
+    }
+}
+
+impl Engine<Pair, f32> for PairSession {
+    fn run(&mut self, pairs: &[Pair]) -> Result<Vec<f32>, WorkError> {
+        let lengths: Vec<usize> = pairs.iter().map(|pair| pair.ids.len()).collect();
+        let Some(width) = lengths.iter().copied().max().filter(|width| *width > 0) else {
+            return Ok(Vec::new());
+        };
+        let shape = [pairs.len(), width];
+        let ids = padded(pairs.iter().map(|pair| pair.ids.as_slice()), width, self.pad);
+        let types = padded(pairs.iter().map(|pair| pair.types.as_slice()), width, 0);
+        let mask = mask(&lengths, width);
+        let mut inputs: Vec<(&str, SessionInputValue<'_>)> = vec![
+            (IDS, TensorRef::from_array_view((shape, ids.as_slice()))?.into()),
+            (MASK, TensorRef::from_array_view((shape, mask.as_slice()))?.into()),
+        ];
+        if self.takes_types {
+            inputs.push((TYPES, TensorRef::from_array_view((shape, types.as_slice()))?.into()));
+        }
+        let outputs = self.session.run(inputs)?;
+        let logits = outputs.get(LOGITS).ok_or_else(|| WorkError::BadOutput(format!("no {LOGITS}")))?;
+        let (shape, values) = logits.try_extract_tensor::<f32>()?;
+        scores(values, pairs.len()).ok_or_else(|| {
+            let what = format!("{LOGITS} of shape {shape} for {} pairs, or values that are not finite", pairs.len());
+            WorkError::BadOutput(what)
+        })
+    }
+}
+
+/// The logit of each pair: the only one, or that of the second class (relevant) less that of the first.
+///
+/// `None` if there are not one or two for each pair, or one is not finite.
+fn scores(logits: &[f32], pairs: usize) -> Option<Vec<f32>> {
+    let classes = logits.len().checked_div(pairs).filter(|classes| *classes > 0 && classes * pairs == logits.len())?;
+    let score = |row: &[f32]| match *row {
+        [only] => Some(only),
+        [irrelevant, relevant] => Some(relevant - irrelevant),
+        _ => None,
+    };
+    logits.chunks_exact(classes).map(|row| score(row).filter(|score| score.is_finite())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_class_is_the_score_and_two_are_its_difference() {
+        assert_eq!(scores(&[1.5, -2.0], 2), Some(vec![1.5, -2.0]));
+        assert_eq!(scores(&[1.0, 4.0, 2.0, 0.5], 2), Some(vec![3.0, -1.5]));
+    }
+
+    #[test]
+    fn what_is_no_score_is_refused() {
+        assert_eq!(scores(&[1.0; 3], 1), None);
+        assert_eq!(scores(&[1.0; 3], 2), None);
+        assert_eq!(scores(&[], 2), None, "none at all");
+        assert_eq!(scores(&[f32::NAN], 1), None);
+        assert_eq!(scores(&[f32::INFINITY, f32::INFINITY], 1), None);
+    }
+}

@@ -1,0 +1,175 @@
+//! The embedder that asks an OpenAI-style endpoint.
+
+use std::time::Duration;
+
+use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
+use reqwest::{
+    Client, Response, Url,
+    header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER},
+    redirect::Policy,
+};
+
+use super::{
+    OpenAiModel,
+    answer::{self, Request},
+};
+use crate::remote::{ApiKey, Failure, Limits, Protocol, Purpose, Remote, RemoteError, RemoteOptions, with_causes};
+
+/// The environment variable that holds the key.
+pub const OPENAI_KEY_VARIABLE: &str = "OPENAI_API_KEY";
+
+const BASE: &str = "https://api.openai.com/v1";
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Bytes of an answer that are read: 96 vectors of 3072 components take 4 MB.
+const LONGEST_ANSWER: usize = 64 << 20;
+
+/// The models read 8,191 tokens. Servers of other models take fewer texts a call than the 2,048 of OpenAI's.
+const LIMITS: Limits = Limits { tokens: 8000, texts: 96, call_tokens: 100_000 };
+
+/// How an OpenAI-style endpoint is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenAiOptions {
+    /// The address before `/embeddings`, as in `http://127.0.0.1:11434/v1`. By default that of OpenAI.
+    pub base: Option<String>,
+    /// The key. By default the one in [`OPENAI_KEY_VARIABLE`]; a local server may need none.
+    pub api_key: Option<ApiKey>,
+    /// Retries, times, concurrency and chunks.
+    pub calls: RemoteOptions,
+}
+
+impl OpenAiOptions {
+    /// Sets [`base`](Self::base).
+    #[must_use]
+    pub fn base(mut self, url: impl Into<String>) -> Self {
+        self.base = Some(url.into());
+        self
+    }
+
+    /// Sets [`api_key`](Self::api_key).
+    #[must_use]
+    pub fn api_key(mut self, key: ApiKey) -> Self {
+        self.api_key = Some(key);
+        self
+    }
+
+    /// Sets [`calls`](Self::calls).
+    #[must_use]
+    pub fn calls(mut self, calls: RemoteOptions) -> Self {
+        self.calls = calls;
+        self
+    }
+}
+
+/// Embeds texts with a model behind an endpoint that speaks the OpenAI embeddings protocol (`POST BASE/embeddings`).
+///
+/// Vectors are scaled to unit length. A text of more than [`RemoteOptions::chunk_tokens`] is cut into overlapping chunks
+/// at the ends of sentences and has a vector for each. Documents and queries are encoded alike. Redirects are not
+/// followed, as the key would go with them.
+///
+/// Works under any async runtime or none. Nothing is asked of the network before the first text.
+#[derive(Debug)]
+pub struct OpenAiEmbedder {
+    remote: Remote<Endpoint>,
+}
+
+impl OpenAiEmbedder {
+    /// Makes it ready, without asking anything of the network.
+    ///
+    /// # Errors
+    /// [`RemoteError::Setup`] for an address that is none, for options without sense, or if there is no thread.
+    pub fn new(model: OpenAiModel, options: OpenAiOptions) -> Result<Self, RemoteError> {
+        let key = options.api_key.or_else(|| ApiKey::from_env(OPENAI_KEY_VARIABLE));
+        let endpoint = Endpoint::new(model, options.base.as_deref().unwrap_or(BASE), key.as_ref())?;
+        let (id, dimensions) = (endpoint.model.model_id(), endpoint.model.dimensions());
+        Ok(Self { remote: Remote::start(endpoint, id, dimensions, LIMITS, options.calls)? })
+    }
+}
+
+impl Embedder for OpenAiEmbedder {
+    fn model(&self) -> &ModelId {
+        self.remote.model()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.remote.dimensions()
+    }
+
+    fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
+        Box::pin(self.remote.documents(texts))
+    }
+
+    fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        Box::pin(self.remote.query(text))
+    }
+}
+
+#[derive(Debug)]
+struct Endpoint {
+    model: OpenAiModel,
+    address: Url,
+    client: Client,
+}
+
+impl Endpoint {
+    fn new(model: OpenAiModel, base: &str, key: Option<&ApiKey>) -> Result<Self, RemoteError> {
+        let setup = |what: String| RemoteError::Setup { what };
+        let refuse = |why: &str| setup(format!("{base} is no address of an endpoint: {why}"));
+        let mut address = Url::parse(base).map_err(|error| refuse(&error.to_string()))?;
+        if !matches!(address.scheme(), "http" | "https") {
+            return Err(refuse("it must begin with http:// or https://"));
+        }
+        if let Ok(mut path) = address.path_segments_mut() {
+            path.pop_if_empty().push("embeddings");
+        }
+        let mut headers = HeaderMap::new();
+        if let Some(key) = key {
+            let mut value = HeaderValue::try_from(format!("Bearer {}", key.expose()))
+                .map_err(|_| setup("the key holds characters that no key has".to_owned()))?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        let client = Client::builder()
+            .default_headers(headers)
+            .redirect(Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .user_agent(concat!("memory-embed/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| setup(with_causes(&error)))?;
+        Ok(Self { model, address, client })
+    }
+}
+
+impl Protocol for Endpoint {
+    async fn call(&self, texts: &[String], _purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
+        let request = Request::new(&self.model, texts);
+        let answer = self.client.post(self.address.clone()).json(&request).send().await.map_err(no_answer)?;
+        let status = answer.status();
+        let retry_after = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let body = body(answer).await?;
+        if status.is_success() {
+            return Ok(answer::vectors(&body, texts.len())?);
+        }
+        Err(answer::failure(status.as_u16(), retry_after.as_deref(), &body))
+    }
+}
+
+fn no_answer(error: reqwest::Error) -> RemoteError {
+    // The address may hold a password.
+    RemoteError::NoAnswer { attempts: 1, detail: with_causes(&error.without_url()) }
+}
+
+async fn body(mut answer: Response) -> Result<Vec<u8>, RemoteError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(no_answer)? {
+        if body.len() + chunk.len() > LONGEST_ANSWER {
+            return Err(RemoteError::Malformed { what: format!("more than {LONGEST_ANSWER} bytes") });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! Tests of cutting, batching, concurrency and giving up, with a protocol that needs no network.
+
+use std::{
+    pin::pin,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Waker},
+    time::Duration,
+};
+
+use tokio::sync::Semaphore as Gate;
+
+use super::*;
+use crate::remote::cause_of;
+
+/// Gives each text the vector (its length in bytes, 1), once the gate lets a call through.
+#[derive(Debug)]
+struct Fake {
+    gate: Gate,
+    calls: Mutex<Vec<Vec<String>>>,
+    running: AtomicUsize,
+    most: AtomicUsize,
+    /// Bytes after which it finds a text too long.
+    longest: usize,
+}
+
+impl Fake {
+    fn new() -> Self {
+        Self {
+            gate: Gate::new(Gate::MAX_PERMITS),
+            calls: Mutex::default(),
+            running: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            longest: usize::MAX,
+        }
+    }
+}
+
+struct Running<'a>(&'a AtomicUsize);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Protocol for Arc<Fake> {
+    async fn call(&self, texts: &[String], _purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
+        let now = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        let _running = Running(&self.running);
+        self.most.fetch_max(now, Ordering::SeqCst);
+        self.calls.lock().unwrap().push(texts.to_vec());
+        self.gate.acquire().await.unwrap().forget();
+        if texts.iter().any(|text| text.len() > self.longest) {
+            return Err(RemoteError::TooLong { detail: "512 tokens at most".to_owned() }.into());
+        }
+        if texts.iter().any(|text| text == "zero") {
+            return Ok(vec![vec![0.0, 0.0]; texts.len()]);
+        }
+        if texts.iter().any(|text| text == "few") {
+            return Ok(Vec::new());
+        }
+        #[expect(clippy::cast_precision_loss, reason = "short texts")]
+        Ok(texts.iter().map(|text| vec![text.len() as f32, 1.0]).collect())
+    }
+}
+
+const LIMITS: Limits = Limits { tokens: 64, texts: 3, call_tokens: 1000 };
+
+fn start(fake: &Arc<Fake>, limits: Limits, options: RemoteOptions) -> Remote<Arc<Fake>> {
+    Remote::start(Arc::clone(fake), ModelId::new("fake"), 2, limits, options).unwrap()
+}
+
+fn options() -> RemoteOptions {
+    RemoteOptions::default().chunks(64, 0)
+}
+
+fn unit(length: f32) -> Vec<f32> {
+    let norm = (length * length + 1.0).sqrt();
+    vec![length / norm, 1.0 / norm]
+}
+
+fn assert_near(a: &[f32], b: &[f32]) {
+    assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6), "{a:?} and {b:?}");
+}
+
+#[test]
+fn vectors_come_in_the_order_of_texts_and_have_unit_length() {
+    let fake = Arc::new(Fake::new());
+    let remote = start(&fake, LIMITS, options());
+    let texts: Vec<String> = (1..=10).map(|n| "x".repeat(n)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let found = pollster::block_on(remote.documents(&texts)).unwrap();
+    assert_eq!(found.len(), 10);
+    for (text, chunks) in texts.iter().zip(found) {
+        assert_eq!(chunks.len(), 1);
+        assert_near(&chunks[0], &unit(f32::from(u8::try_from(text.len()).unwrap())));
+    }
+    let mut sizes: Vec<usize> = fake.calls.lock().unwrap().iter().map(Vec::len).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [1, 3, 3, 3], "texts of each call");
+}
+
+#[test]
+fn a_call_holds_no_more_tokens_than_it_may() {
+    let fake = Arc::new(Fake::new());
+    let limits = Limits { call_tokens: 20, ..LIMITS };
+    let remote = start(&fake, limits, options());
+    let text = "one two six ten ".repeat(2);
+    pollster::block_on(remote.documents(&[&text, &text, &text, &text, &text])).unwrap();
+    assert_eq!(fake.calls.lock().unwrap().iter().map(Vec::len).max(), Some(2));
+}
+
+#[test]
+fn no_more_calls_run_at_once_than_may() {
+    let mut fake = Fake::new();
+    fake.gate = Gate::new(0);
+    let fake = Arc::new(fake);
+    let remote = start(&fake, Limits { texts: 1, ..LIMITS }, options().concurrency(3));
+    let texts = vec!["a word"; 12];
+    std::thread::scope(|scope| {
+        let two = [(); 2].map(|()| scope.spawn(|| pollster::block_on(remote.documents(&texts)).unwrap()));
+        while fake.running.load(Ordering::SeqCst) < 3 {
+            std::thread::yield_now();
+        }
+        for _ in 0..24 {
+            while fake.running.load(Ordering::SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            fake.gate.add_permits(1);
+        }
+        for done in two {
+            assert_eq!(done.join().unwrap().len(), 12);
+        }
+    });
+    assert_eq!(fake.calls.lock().unwrap().len(), 24);
+    assert_eq!(fake.most.load(Ordering::SeqCst), 3, "calls at once");
+}
+
+#[test]
+fn a_request_that_nobody_waits_for_is_given_up() {
+    let mut fake = Fake::new();
+    fake.gate = Gate::new(0);
+    let fake = Arc::new(fake);
+    let remote = start(&fake, LIMITS, options());
+    {
+        let mut request = pin!(remote.documents(&["a", "b", "c", "d"]));
+        assert!(request.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        while fake.running.load(Ordering::SeqCst) < 2 {
+            std::thread::yield_now();
+        }
+    }
+    // Their futures are dropped, and the place is free for others.
+    while fake.running.load(Ordering::SeqCst) > 0 {
+        std::thread::yield_now();
+    }
+    fake.gate.add_permits(1);
+    assert_eq!(pollster::block_on(remote.documents(&["e"])).unwrap().len(), 1);
+}
+
+#[test]
+fn a_long_text_has_several_vectors_and_a_long_question_one() {
+    let fake = Arc::new(Fake::new());
+    let remote = start(&fake, LIMITS, options());
+    let long = "A sentence of some words. ".repeat(40);
+    let found = pollster::block_on(remote.documents(&["short", &long])).unwrap();
+    assert_eq!(found[0].len(), 1);
+    assert!(found[1].len() > 3, "{} chunks", found[1].len());
+    let sent: usize = fake.calls.lock().unwrap().concat().iter().map(|chunk| chunk.matches("sentence").count()).sum();
+    assert_eq!(sent, 40, "sentences sent");
+    let vector = pollster::block_on(remote.query(&long)).unwrap();
+    assert!((vector.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_chunk_that_the_model_finds_too_long_is_cut_again() {
+    let mut fake = Fake::new();
+    fake.longest = 70;
+    let fake = Arc::new(fake);
+    let remote = start(&fake, LIMITS, options());
+    let long = "Words of a language ".repeat(8);
+    let found = pollster::block_on(remote.documents(&["short", long.trim()])).unwrap();
+    assert_eq!(found[0].len(), 1);
+    assert!(found[1].len() >= 3, "{} pieces", found[1].len());
+}
+
+#[test]
+fn a_text_that_cannot_be_cut_to_fit_is_an_error() {
+    let mut fake = Fake::new();
+    fake.longest = 2;
+    let remote = start(&Arc::new(fake), LIMITS, options());
+    let error = pollster::block_on(remote.documents(&["word"])).unwrap_err();
+    assert!(matches!(cause_of(&error), RemoteError::TooLong { .. }), "{error}");
+    assert!(matches!(error, EmbedError::Backend { .. }));
+}
+
+#[test]
+fn what_is_no_vector_is_refused() {
+    let remote = start(&Arc::new(Fake::new()), LIMITS, options());
+    for (text, what) in [("zero", "without a direction"), ("few", "0 vectors for 1 texts")] {
+        let error = pollster::block_on(remote.documents(&[text])).unwrap_err();
+        assert!(matches!(&error, EmbedError::BadOutput { what: said, .. } if said.contains(what)), "{error}");
+    }
+    let fake = Arc::new(Fake::new());
+    let remote = Remote::start(fake, ModelId::new("fake"), 3, LIMITS, options()).unwrap();
+    let error = pollster::block_on(remote.documents(&["a"])).unwrap_err();
+    assert!(error.to_string().contains("vectors of 2 dimensions, not 3"), "{error}");
+}
+
+#[test]
+fn a_deadline_ends_a_request() {
+    let mut fake = Fake::new();
+    fake.gate = Gate::new(0);
+    let remote =
+        start(&Arc::new(fake), LIMITS, options().deadlines(Duration::from_secs(60), Duration::from_millis(20)));
+    let error = pollster::block_on(remote.query("a")).unwrap_err();
+    assert!(matches!(error, EmbedError::Unreachable { .. }));
+    let RemoteError::Deadline { after } = cause_of(&error) else { panic!("{error}") };
+    assert_eq!(*after, Duration::from_millis(20));
+}

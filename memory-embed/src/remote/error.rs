@@ -1,0 +1,182 @@
+//! Why a service gave no vectors.
+
+use std::time::Duration;
+
+use memory_core::{EmbedError, ModelId};
+
+/// Characters of a service's answer that an error repeats.
+const EXCERPT: usize = 300;
+
+/// Why a service gave no vectors, and what to do about it.
+///
+/// It is the source of [`EmbedError::Unreachable`] and [`EmbedError::Backend`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// Something was configured that cannot work.
+    #[error("{what}")]
+    Setup {
+        /// What, and what to write instead.
+        what: String,
+    },
+    /// The service does not know the model.
+    #[error("the service does not know this model, or not in this region: check name and region ({detail})")]
+    UnknownModel {
+        /// What the service said.
+        detail: String,
+    },
+    /// The caller may not use the model.
+    #[error(
+        "no access: enable the model for this account and region, and allow its use to these credentials ({detail})"
+    )]
+    NoAccess {
+        /// What the service said.
+        detail: String,
+    },
+    /// There are no credentials, or they are expired or wrong.
+    #[error("credentials are missing, wrong or expired: {how} ({detail})")]
+    Credentials {
+        /// How to give them.
+        how: &'static str,
+        /// What the service or the search for credentials said.
+        detail: String,
+    },
+    /// The account has nothing left; asking again does not help.
+    #[error("the account's quota is used up: raise it or wait for the next period ({detail})")]
+    Quota {
+        /// What the service said.
+        detail: String,
+    },
+    /// The service was asked too often.
+    #[error("throttled, {attempts} times: ask for a higher rate, or lower the concurrency ({detail})")]
+    Throttled {
+        /// Calls made.
+        attempts: u32,
+        /// What the service said the last time.
+        detail: String,
+    },
+    /// The service failed.
+    #[error("the service failed {attempts} times: try again later ({detail})")]
+    Failed {
+        /// Calls made.
+        attempts: u32,
+        /// What the service said the last time.
+        detail: String,
+    },
+    /// No answer came.
+    #[error("no answer from the service in {attempts} calls: check the network and the endpoint ({detail})")]
+    NoAnswer {
+        /// Calls made.
+        attempts: u32,
+        /// What happened the last time.
+        detail: String,
+    },
+    /// The time for the request is over.
+    #[error("not done within {after:?}")]
+    Deadline {
+        /// The time there was.
+        after: Duration,
+    },
+    /// A text is too long for the model.
+    #[error("a text is too long for the model: set fewer tokens a chunk ({detail})")]
+    TooLong {
+        /// What the service said.
+        detail: String,
+    },
+    /// The service refused the request for another reason.
+    #[error("the service refused the request ({detail})")]
+    Refused {
+        /// What the service said.
+        detail: String,
+    },
+    /// The vectors have another length than the model was configured with.
+    #[error("vectors of {actual} dimensions, not {expected}: configure the model with {actual}")]
+    Dimensions {
+        /// What was configured.
+        expected: usize,
+        /// What came.
+        actual: usize,
+    },
+    /// The answer is not what the protocol says.
+    #[error("an answer that is no list of vectors: {what}")]
+    Malformed {
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+impl RemoteError {
+    /// Whether the same call may succeed later.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        matches!(self, Self::Throttled { .. } | Self::Failed { .. } | Self::NoAnswer { .. })
+    }
+
+    /// The same after `made` calls.
+    pub(super) fn after(mut self, made: u32) -> Self {
+        if let Self::Throttled { attempts, .. } | Self::Failed { attempts, .. } | Self::NoAnswer { attempts, .. } =
+            &mut self
+        {
+            *attempts = made;
+        }
+        self
+    }
+
+    /// As the port's error.
+    pub(crate) fn of_model(self, model: &ModelId) -> EmbedError {
+        let model = model.clone();
+        match self {
+            Self::Dimensions { .. } | Self::Malformed { .. } => EmbedError::BadOutput { model, what: self.to_string() },
+            Self::TooLong { .. } | Self::Refused { .. } => EmbedError::Backend { model, source: self.into() },
+            _ => EmbedError::Unreachable { model, source: self.into() },
+        }
+    }
+}
+
+/// A failed call.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) error: RemoteError,
+    /// How long to wait at least before the next call, if the service said so.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl From<RemoteError> for Failure {
+    fn from(error: RemoteError) -> Self {
+        Self { error, retry_after: None }
+    }
+}
+
+/// The beginning of what a service said, on one line: it may be a whole page.
+pub(crate) fn excerpt(text: &str) -> String {
+    let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = words.char_indices().nth(EXCERPT) {
+        words.truncate(end);
+        words.push('…');
+    }
+    words
+}
+
+/// The error and its causes on one line.
+pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let line = error.to_string();
+        if !text.ends_with(&line) {
+            text.push_str(": ");
+            text.push_str(&line);
+        }
+        cause = error.source();
+    }
+    excerpt(&text)
+}
+
+/// Names the kind of a boxed error, for callers that only have that.
+#[cfg(test)]
+pub(crate) fn cause_of(error: &EmbedError) -> &RemoteError {
+    let (EmbedError::Unreachable { source, .. } | EmbedError::Backend { source, .. }) = error else {
+        panic!("{error} has no cause");
+    };
+    source.downcast_ref().unwrap()
+}

@@ -1,0 +1,50 @@
+//! A secret that is shown nowhere.
+
+use std::{env, fmt};
+
+/// The key of a service. It is in no log, no error and no name of a model.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// The key, without blanks around it; `None` if nothing is left.
+    #[must_use]
+    pub fn new(key: &str) -> Option<Self> {
+        let key = key.trim();
+        (!key.is_empty()).then(|| Self(key.to_owned()))
+    }
+
+    /// The key in environment variable `name`, if there is one.
+    #[must_use]
+    pub fn from_env(name: &str) -> Option<Self> {
+        env::var(name).ok().and_then(|key| Self::new(&key))
+    }
+
+    /// The key itself, to be sent.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_not_shown() {
+        let key = ApiKey::new(" sk-very-secret\n").unwrap();
+        assert_eq!(format!("{key:?}"), "ApiKey(..)");
+        assert_eq!(key.expose(), "sk-very-secret");
+    }
+
+    #[test]
+    fn blanks_are_no_key() {
+        assert_eq!(ApiKey::new(" \n"), None);
+    }
+}

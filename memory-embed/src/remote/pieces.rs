@@ -1,0 +1,189 @@
+//! How many tokens a text may be to a model whose tokenizer is not here.
+
+use std::ops::Range;
+
+use crate::chunk::plan_chunks;
+
+/// What a text without anything to embed is embedded as: services refuse an empty one.
+const NOTHING: &str = ".";
+
+/// Letters of the longest word that is taken for a word of a language; vocabularies know few longer ones.
+const LONGEST_WORD: usize = 20;
+
+/// How tokens are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    /// Somewhat more than tokenizers give for prose and code in the Latin alphabet, about what they give for others.
+    Estimated,
+    /// Each byte for a token: the most that a tokenizer can give.
+    Bytes,
+}
+
+/// Cuts a text into overlapping chunks of at most `limit` tokens at the ends of sentences, as
+/// [`plan_chunks`] says. Every character that is no blank is in a chunk; at least one chunk, none of them blank.
+pub(super) fn chunks_of(text: &str, count: Count, limit: usize, overlap: usize) -> Vec<&str> {
+    let pieces = match count {
+        Count::Estimated => estimated(text),
+        Count::Bytes => bytes(text),
+    };
+    let chunks: Vec<&str> = plan_chunks(text, &pieces, limit, overlap.min(limit / 2))
+        .into_iter()
+        .filter_map(|chunk| {
+            let (first, last) = (pieces.get(chunk.start)?, pieces.get(chunk.end.checked_sub(1)?)?);
+            let chunk = text.get(first.start..last.end)?.trim();
+            (!chunk.is_empty()).then_some(chunk)
+        })
+        .collect();
+    if chunks.is_empty() { vec![NOTHING] } else { chunks }
+}
+
+/// The tokens of a text by estimate.
+pub(super) fn estimated_tokens(text: &str) -> usize {
+    estimated(text).len()
+}
+
+/// A byte for each token. Those of one character stand where it ends, so that a cut is between characters.
+fn bytes(text: &str) -> Vec<Range<usize>> {
+    let mut pieces = Vec::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        push_char(&mut pieces, at, c, c.len_utf8());
+    }
+    pieces
+}
+
+fn push_char(pieces: &mut Vec<Range<usize>>, at: usize, c: char, tokens: usize) {
+    let end = at + c.len_utf8();
+    pieces.push(at..end);
+    pieces.extend((1..tokens).map(|_| end..end));
+}
+
+/// Pieces of at most 3 letters and a blank, so that a chunk is at most 4 characters for each of its tokens.
+fn estimated(text: &str) -> Vec<Range<usize>> {
+    let mut pieces = Vec::with_capacity(text.len() / 3);
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let at = text.len() - rest.len();
+        let word = if first.is_ascii_alphanumeric() {
+            rest.bytes().take_while(u8::is_ascii_alphanumeric).count()
+        } else if first.is_whitespace() {
+            rest.chars().take_while(|c| c.is_whitespace()).map(char::len_utf8).sum()
+        } else {
+            first.len_utf8()
+        };
+        let (run, after) = rest.split_at(word);
+        rest = after;
+        if first.is_whitespace() {
+            push_blanks(&mut pieces, at, run);
+        } else if first.is_ascii_alphanumeric() {
+            let end = at + word;
+            let step = letters_a_token(run);
+            pieces.extend((at..end).step_by(step).map(|start| start..end.min(start + step)));
+        } else {
+            // Two bytes are about a token outside of ASCII, and a mark is one.
+            push_char(&mut pieces, at, first, first.len_utf8().saturating_sub(1).max(1));
+        }
+    }
+    pieces
+}
+
+/// Letters and digits of a run for each of its tokens.
+fn letters_a_token(run: &str) -> usize {
+    let digits = run.bytes().filter(u8::is_ascii_digit).count();
+    if digits == 0 && run.len() <= LONGEST_WORD {
+        3
+    } else if digits == run.len() {
+        2
+    } else {
+        // Hexadecimal, base 64, made-up names: almost no two of their letters are in a vocabulary together.
+        1
+    }
+}
+
+/// One blank belongs to the word after it; more of them, and ends of lines, are tokens to some models.
+fn push_blanks(pieces: &mut Vec<Range<usize>>, at: usize, run: &str) {
+    if run == " " {
+        return;
+    }
+    let ends: Vec<usize> = run.char_indices().map(|(offset, c)| at + offset + c.len_utf8()).collect();
+    let mut start = at;
+    for four in ends.chunks(3) {
+        let end = four.last().copied().unwrap_or(start);
+        pieces.push(start..end);
+        start = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_estimate_is_not_below_a_real_tokenizer() {
+        #[cfg(feature = "tokens")]
+        {
+            use memory_core::TokenCounter;
+            let counter = crate::TiktokenCounter::cl100k();
+            for text in [
+                "The deploy failed because the disk was full, and nobody had looked at the dashboards since May.",
+                "fn f(x: u8) -> u8 {\n    x.wrapping_add(1)\n}\n",
+                "f81d4fae-7dec-11d0-a765-00a0c91e6bf6 QmFzZTY0IGlzIGEgZ3JvdXAgb2YgYmluYXJ5",
+                "会議は月曜日に延期されました。",
+                "Совещание перенесено на понедельник.",
+                "👍🏽 done 🎉🎉",
+                "{\"k\":1,\"list\":[12345678,2.5e-7]}",
+                "   \n\n\n\t\t x",
+                "Donaudampfschifffahrtsgesellschaftskapitaen",
+            ] {
+                let exact = usize::try_from(counter.count(text)).unwrap();
+                let estimate = estimated_tokens(text);
+                assert!(estimate >= exact, "{text:?}: {estimate} estimated, {exact} counted");
+                assert!(estimate <= 4 * exact, "{text:?}: {estimate} estimated, {exact} counted");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_of_blanks_is_still_something() {
+        for text in ["", " ", "\n\t \n"] {
+            assert_eq!(chunks_of(text, Count::Estimated, 16, 2), ["."]);
+            assert_eq!(chunks_of(text, Count::Bytes, 16, 2), ["."]);
+        }
+    }
+
+    #[test]
+    fn cuts_stand_between_sentences() {
+        let text = "Ann went. Bob came home. Cy is in the house.";
+        assert_eq!(chunks_of(text, Count::Estimated, 10, 0), ["Ann went. Bob came home.", "Cy is in the house."]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_no_chunk_is_too_long(
+            text in "([a-z]{1,30}|[0-9a-f]{1,40}|[ \n]{1,9}|[.,;{}]|\\PC){0,60}",
+            limit in 16usize..60,
+        ) {
+            for count in [Count::Estimated, Count::Bytes] {
+                let chunks = chunks_of(&text, count, limit, 4);
+                for chunk in &chunks {
+                    prop_assert!(!chunk.trim().is_empty());
+                    match count {
+                        Count::Estimated => prop_assert!(chunk.chars().count() <= 4 * limit),
+                        // Those of a character that is cut before its last byte.
+                        Count::Bytes => prop_assert!(chunk.len() <= limit + 3),
+                    }
+                }
+                if !text.trim().is_empty() {
+                    let mut covered = 0;
+                    for chunk in chunks {
+                        let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
+                        prop_assert!(start <= covered || text[covered..start].trim().is_empty(), "a gap");
+                        covered = covered.max(start + chunk.len());
+                    }
+                    prop_assert!(text[covered..].trim().is_empty(), "the end is lost");
+                }
+            }
+        }
+    }
+}

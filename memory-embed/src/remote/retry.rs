@@ -1,0 +1,177 @@
+//! When a failed call is made again.
+
+use std::{future::Future, time::Duration};
+
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::{Failure, RemoteError, RemoteOptions};
+
+/// Until when a request must be done.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deadline {
+    at: Instant,
+    after: Duration,
+}
+
+impl Deadline {
+    /// From now on.
+    pub(super) fn after(time: Duration) -> Self {
+        Self { at: Instant::now() + time, after: time }
+    }
+
+    /// The moment.
+    pub(super) fn at(&self) -> Instant {
+        self.at
+    }
+
+    /// As an error.
+    pub(super) fn passed(&self) -> RemoteError {
+        RemoteError::Deadline { after: self.after }
+    }
+}
+
+/// Makes calls until one succeeds, fails for good, or attempts or time are used up.
+///
+/// When the pause would outlast the deadline, the last failure is the answer at once.
+pub(super) async fn with_retries<T, F>(
+    options: &RemoteOptions,
+    deadline: Deadline,
+    mut call: impl FnMut() -> F,
+) -> Result<T, RemoteError>
+where
+    F: Future<Output = Result<T, Failure>>,
+{
+    let mut made = 0;
+    loop {
+        let left = deadline.at.saturating_duration_since(Instant::now());
+        let limit = options.call_timeout.min(left);
+        made += 1;
+        let failure = match timeout(limit, call()).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(failure)) => failure,
+            Err(_) if limit == left => return Err(deadline.passed()),
+            Err(_) => RemoteError::NoAnswer { attempts: made, detail: format!("none within {limit:?}") }.into(),
+        };
+        let error = failure.error.after(made);
+        if !error.is_retryable() || made >= options.attempts {
+            return Err(error);
+        }
+        let pause = jittered(longest_pause(options, made)).max(failure.retry_after.unwrap_or_default());
+        let next = Instant::now() + pause;
+        if next >= deadline.at {
+            return Err(error);
+        }
+        tracing::debug!(%error, ?pause, "a call failed and is made again");
+        sleep_until(next).await;
+    }
+}
+
+/// The longest pause after the `made`th call.
+fn longest_pause(options: &RemoteOptions, made: u32) -> Duration {
+    let doubled = 2_u32.checked_pow(made.saturating_sub(1)).and_then(|factor| options.first_pause.checked_mul(factor));
+    doubled.unwrap_or(options.longest_pause).min(options.longest_pause)
+}
+
+/// A random part of `longest`.
+fn jittered(longest: Duration) -> Duration {
+    longest.mul_f64(fastrand::f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options() -> RemoteOptions {
+        RemoteOptions::default().pauses(Duration::from_millis(500), Duration::from_secs(20))
+    }
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let seconds: Vec<f64> = (1..=8).map(|made| longest_pause(&options(), made).as_secs_f64()).collect();
+        assert_eq!(seconds, [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 20.0, 20.0]);
+        assert_eq!(longest_pause(&options(), u32::MAX), Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_pause_is_any_part_of_the_longest() {
+        let pauses: Vec<Duration> = (0..200).map(|_| jittered(Duration::from_secs(1))).collect();
+        assert!(pauses.iter().all(|pause| *pause <= Duration::from_secs(1)));
+        assert!(pauses.iter().any(|pause| *pause < Duration::from_millis(200)), "never short");
+        assert!(pauses.iter().any(|pause| *pause > Duration::from_millis(800)), "never long");
+    }
+
+    fn throttled() -> RemoteError {
+        RemoteError::Throttled { attempts: 1, detail: "slow down".to_owned() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_service_may_ask_for_a_longer_pause() {
+        let start = Instant::now();
+        let mut calls = 0;
+        let answer = with_retries(&options(), Deadline::after(Duration::from_mins(1)), || {
+            calls += 1;
+            let answer = if calls == 1 {
+                Err(Failure { error: throttled(), retry_after: Some(Duration::from_secs(7)) })
+            } else {
+                Ok(3)
+            };
+            async { answer }
+        })
+        .await;
+        assert_eq!(answer.unwrap(), 3);
+        assert_eq!(start.elapsed().as_secs(), 7);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_beyond_the_deadline_is_not_begun() {
+        let start = Instant::now();
+        let deadline = Deadline::after(Duration::from_secs(5));
+        let error = with_retries(&options(), deadline, || async {
+            Err::<(), _>(Failure { error: throttled(), retry_after: Some(Duration::from_secs(60)) })
+        })
+        .await;
+        assert!(matches!(error, Err(RemoteError::Throttled { attempts: 1, .. })));
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn attempts_are_counted_and_then_used_up() {
+        let options = options().attempts(4);
+        let mut calls = 0;
+        let error = with_retries(&options, Deadline::after(Duration::from_mins(9)), || {
+            calls += 1;
+            async { Err::<(), Failure>(throttled().into()) }
+        })
+        .await
+        .unwrap_err();
+        assert!(matches!(error, RemoteError::Throttled { attempts: 4, .. }), "{error}");
+        assert_eq!(calls, 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_hangs_is_made_again_until_the_deadline() {
+        let options = options().call_timeout(Duration::from_secs(2));
+        let mut calls = 0;
+        let deadline = Deadline::after(Duration::from_secs(3));
+        let error = with_retries(&options, deadline, || {
+            calls += 1;
+            std::future::pending::<Result<(), Failure>>()
+        })
+        .await
+        .unwrap_err();
+        assert!(matches!(error, RemoteError::Deadline { .. } | RemoteError::NoAnswer { attempts: 1, .. }), "{error}");
+        assert!(calls <= 2);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_final() {
+        let mut calls = 0;
+        let error = with_retries(&options(), Deadline::after(Duration::from_mins(9)), || {
+            calls += 1;
+            async { Err::<(), Failure>(RemoteError::Refused { detail: String::new() }.into()) }
+        })
+        .await;
+        assert!(matches!(error, Err(RemoteError::Refused { .. })));
+        assert_eq!(calls, 1);
+    }
+}

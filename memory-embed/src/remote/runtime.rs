@@ -1,0 +1,47 @@
+//! A thread of its own for calls over the network.
+
+use std::future::Future;
+
+use tokio::{runtime, task::AbortHandle};
+
+use super::RemoteError;
+
+/// Runs futures on one thread of its own, so that an embedder works under any async runtime or none.
+#[derive(Debug)]
+pub(super) struct Runtime(Option<runtime::Runtime>);
+
+impl Runtime {
+    pub(super) fn start() -> Result<Self, RemoteError> {
+        runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("embed-remote")
+            .enable_all()
+            .build()
+            .map(|runtime| Self(Some(runtime)))
+            .map_err(|error| RemoteError::Setup { what: format!("no thread for calls over the network: {error}") })
+    }
+
+    /// Runs `work` on the thread; dropping the future drops the work. `None` if it panicked or the runtime is gone.
+    pub(super) async fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
+        let task = self.0.as_ref()?.spawn(work);
+        let _abort = AbortOnDrop(task.abort_handle());
+        task.await.ok()
+    }
+}
+
+impl Drop for Runtime {
+    /// Without waiting: calls under way have nobody who waits for them.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
