@@ -28,6 +28,7 @@ pub(super) fn measure(
 ) -> Result<Vec<Figure>> {
     eprintln!("vectors: building ours");
     let ours = Ours::build(data);
+    #[cfg_attr(not(feature = "usearch"), expect(unused_mut, reason = "the other peers come with the feature"))]
     let mut backends: Vec<Box<dyn Backend + '_>> = vec![Box::new(hnsw_rs)];
     #[cfg(feature = "usearch")]
     {
