@@ -32,6 +32,7 @@ mod explain;
 mod features;
 mod find;
 mod fuse;
+mod late;
 mod lexical;
 mod pack;
 mod question;

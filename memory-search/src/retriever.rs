@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, ConversationId, Embedder, Excerpt, IndexReport, Losses, NodeId, NodeRange, Progress, Query, Recall,
-    RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Store, VectorIndex,
+    BoxFuture, ConversationId, Embedder, Excerpt, Hit, IndexReport, Losses, NodeId, NodeRange, Progress, Query, Recall,
+    RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Store, TokenIndex, VectorIndex,
 };
 
 use crate::{
+    late::Late,
     lexical::WordIndex,
     pack::{PackRequest, TooLarge, pack},
     ranking::{Pool, Ranking},
@@ -57,8 +58,15 @@ impl HybridRetriever {
         Self { store, words: WordIndex::new(POSTINGS_BYTES), semantic: Semantic::new(embedder, index) }
     }
 
+    /// Compares the best candidates by their tokens too, whose vectors `tokens` keeps, where the embedding model gives
+    /// those. Without them the ranking is by the other features.
+    #[must_use]
+    pub fn with_tokens(self, tokens: Arc<dyn TokenIndex>) -> Self {
+        Self { semantic: self.semantic.with_tokens(tokens), ..self }
+    }
+
     /// Scores every node of a scope; the notices are for the caller.
-    async fn rank(&self, question: &str, scope: &Scope) -> Result<(Ranking, Vec<String>), RetrieveError> {
+    async fn rank(&self, question: &str, scope: &Scope) -> Result<Ranked<'_>, RetrieveError> {
         let mut conversations = Vec::new();
         for (conversation, nodes) in self.resolve(scope).await? {
             let (indexed, _) = self.words.catch_up(&*self.store, &conversation, nodes, &()).await?;
@@ -66,11 +74,11 @@ impl HybridRetriever {
         }
         let pool = Pool::new(conversations);
         let evidence = pool.words(self.words.question(question));
-        let (cosines, notices) = match self.semantic.meaning(&*self.store, question, &pool).await {
-            Ok(Meaning { cosines, notice }) => (Some(cosines), Vec::from_iter(notice)),
-            Err(missing) => (None, vec![missing.notice()?]),
+        let (cosines, late, notices) = match self.semantic.meaning(&*self.store, question, &pool).await {
+            Ok(Meaning { cosines, notice, late }) => (Some(cosines), late, Vec::from_iter(notice)),
+            Err(missing) => (None, None, vec![missing.notice()?]),
         };
-        Ok((Ranking::new(pool, &ends_of(question), evidence, cosines), notices))
+        Ok(Ranked { ranking: Ranking::new(pool, &ends_of(question), evidence, cosines), late, notices })
     }
 
     /// The conversations of a scope, each once and in order, with how many nodes they have.
@@ -91,15 +99,37 @@ impl HybridRetriever {
     }
 }
 
+/// What is known of the nodes of a scope.
+struct Ranked<'a> {
+    ranking: Ranking,
+    late: Option<Late<'a>>,
+    notices: Vec<String>,
+}
+
+impl Ranked<'_> {
+    /// The best nodes. Tokens are a cache, which stops no answer: where they fail it goes without them.
+    async fn hits(&mut self, limit: usize, wanted: impl Fn(NodeId) -> bool) -> Result<Vec<Hit>, RetrieveError> {
+        match self.ranking.hits(limit, &wanted, self.late.as_ref()).await {
+            Ok(hits) => Ok(hits),
+            Err(failed) => {
+                self.notices.push(format!("tokens are not compared: their index failed ({failed})"));
+                Ok(self.ranking.hits(limit, &wanted, None).await?)
+            }
+        }
+    }
+}
+
 impl Retriever for HybridRetriever {
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>> {
         Box::pin(async move {
             if query.text.trim().is_empty() {
                 return Ok(Retrieved { hits: Vec::new(), notices: vec![EMPTY_QUESTION.to_owned()] });
             }
-            let (ranking, mut notices) = self.rank(&query.text, &query.scope).await?;
+            let mut ranked = self.rank(&query.text, &query.scope).await?;
+            let hits = ranked.hits(query.limit, |_| true).await?;
+            let Ranked { ranking, mut notices, .. } = ranked;
             notices.extend(ranking.pool().notices());
-            Ok(Retrieved { hits: ranking.hits(query.limit, |_| true), notices })
+            Ok(Retrieved { hits, notices })
         })
     }
 
@@ -108,9 +138,10 @@ impl Retriever for HybridRetriever {
             if request.question.trim().is_empty() {
                 return Ok(Recall { notices: vec![EMPTY_QUESTION.to_owned()], ..Recall::default() });
             }
-            let (ranking, mut notices) = self.rank(&request.question, &Scope::one(&request.conversation)).await?;
+            let mut ranked = self.rank(&request.question, &Scope::one(&request.conversation)).await?;
             let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
-            let hits = ranking.hits(request.limit, |node| !is_shown(node));
+            let hits = ranked.hits(request.limit, |node| !is_shown(node)).await?;
+            let Ranked { ranking, mut notices, .. } = ranked;
             let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
             let packed = pack(&PackRequest {
                 outline: &self.store.outline(&request.conversation).await?,
@@ -145,7 +176,7 @@ impl Retriever for HybridRetriever {
             let nodes = self.store.conversation(conversation).await?.nodes;
             let vectors = self.semantic.vectors();
             let words_missing = nodes.saturating_sub(self.words.through(conversation));
-            let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.through(conversation)));
+            let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.all_through(conversation)));
             let mut steps = Steps { progress, before: 0, total: words_missing + vectors_missing };
             let (indexed, words) = self.words.catch_up(&*self.store, conversation, nodes, &steps).await?;
             let losses = indexed.read().losses().notice(conversation);

@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// Retrieves by words alone.
     #[arg(long)]
     words_only: bool,
+    /// Bits that a component of a token's vector takes, 1, 2, 4 or 8; 0 for no late interaction.
+    #[arg(long)]
+    token_bits: Option<u8>,
     /// Tokens the packed context may cost, or `tenth` for a tenth of each conversation's.
     #[arg(long)]
     budget: Option<String>,
@@ -56,6 +59,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     let flags = [(args.fit, "--fit"), (args.words_only, "--words-only")];
     eval = eval.args(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag));
+    if let Some(bits) = args.token_bits {
+        eval = eval.args(["--token-bits", &bits.to_string()]);
+    }
     if let Some(budget) = &args.budget {
         eval = eval.args(["--budget", budget]);
     }

@@ -30,16 +30,20 @@ pub struct Fit {
 /// The signal that only conversations with an agent have.
 const OF_AGENTS: &str = "by_user";
 
-/// Prints weights as `memory-search/src/ranker/weights.rs` holds them, to be read and put there: those with vectors and
-/// those by words alone.
+/// What stands for the signals that were not measured of a hit, and is no signal itself.
+const UNMEASURED: &str = "unmeasured";
+
+/// Prints weights as `memory-search/src/ranker/weights.rs` holds them, to be read and put there: those with the vectors of
+/// tokens, those with vectors and those by words alone.
 #[must_use]
-pub fn weights_file(with_vectors: &Fit, by_words: &Fit) -> String {
+pub fn weights_file(with_tokens: &Fit, with_vectors: &Fit, by_words: &Fit) -> String {
     use std::fmt::Write as _;
 
     let mut out = String::from(
         "//! The weights of the ranker, as `cargo xtask eval --fit` writes them; read them before they are committed.\n//!\n",
     );
-    for (what, fit) in [("With vectors", with_vectors), ("By words alone", by_words)] {
+    let fits = [("With vectors of tokens", with_tokens), ("With vectors", with_vectors), ("By words alone", by_words)];
+    for (what, fit) in fits {
         // Writing to a string cannot fail.
         let held_out = fit.held_out.iter();
         let held_out =
@@ -50,13 +54,15 @@ pub fn weights_file(with_vectors: &Fit, by_words: &Fit) -> String {
     }
     let _ = writeln!(
         out,
-        "\n/// By the names of the features: with an agent, by vectors and by words alone; among people, the same.\n\
-         pub(super) const WEIGHTS: [(&str, [f32; 4]); {}] = [",
-        with_vectors.weights.len()
+        "\n/// By the names of the features: with an agent, by vectors of tokens too, by vectors and by words alone; among\n\
+         /// people, the same.\n\
+         pub(super) const WEIGHTS: [(&str, [f32; 6]); {}] = [",
+        with_tokens.weights.len()
     );
-    for (name, [agent, people]) in &with_vectors.weights {
-        let [agent_words, people_words] = by_words.weights.get(name).copied().unwrap_or_default();
-        let _ = writeln!(out, "    (\"{name}\", [{agent:.2}, {agent_words:.2}, {people:.2}, {people_words:.2}]),");
+    for name in with_tokens.weights.keys() {
+        let of = |kind: usize| fits.map(|(_, fit)| fit.weights.get(name).and_then(|pair| pair.get(kind)).copied());
+        let columns = [of(0), of(1)].concat().into_iter().map(|weight| format!("{:.2}", weight.unwrap_or_default()));
+        let _ = writeln!(out, "    (\"{name}\", [{}]),", columns.collect::<Vec<_>>().join(", "));
     }
     out + "];\n"
 }
@@ -133,7 +139,7 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<&'static s
     let signals = found.iter().flat_map(|(_, _, hits, _)| hits).flat_map(|hit| &hit.signals);
     let mut names: Vec<&'static str> = Vec::new();
     signals.for_each(|signal| {
-        if !names.contains(&signal.name) {
+        if signal.name != UNMEASURED && !names.contains(&signal.name) {
             names.push(signal.name)
         }
     });
