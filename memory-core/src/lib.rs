@@ -53,8 +53,8 @@ pub use port::{
     AnsweredBy, Appended, BoxError, BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy,
     ConversationState, EmbedError, Embedder, Event, Excerpt, History, Hit, ImportanceScorer, IndexReport, Lease,
     Losses, NodeProof, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker,
-    RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob, ScoreScale, Signal, Slot, Store,
-    StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder,
+    RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot,
+    Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder,
     TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit,
     VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, WrittenSummary,
 };

@@ -31,7 +31,7 @@ pub use losses::{Losses, ReadNodes};
 pub use reranker::{RerankError, Reranker};
 pub use retriever::{
     Excerpt, Hit, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope,
-    Score, ScoreScale, Signal,
+    Score, ScoreScale, SearchStep, Signal,
 };
 pub use store::{
     Appended, ConversationState, Event, Lease, NodeProof, Recorded, Store, StoreError, Verification,

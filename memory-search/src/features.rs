@@ -270,11 +270,6 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Says of a node that was not compared by its tokens that it is no better than the least that was.
-    pub(crate) fn without_late(features: &mut Features) {
-        Feature::ALL.iter().zip(features).filter(|(feature, _)| feature.is_late()).for_each(|(_, value)| *value = 0.0);
-    }
-
     /// The cosine of a node with that of its neighbours; NaN where it has none. A neighbour that has none counts as the
     /// least of all.
     fn smoothed(&self, setting: Setting) -> f32 {

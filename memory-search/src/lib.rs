@@ -38,10 +38,13 @@ mod pack;
 mod question;
 mod ranker;
 mod ranking;
+mod rerank;
 mod retriever;
 mod semantic;
+mod stopwatch;
 
 pub use explain::Explanation;
 pub use find::{FindError, FindRequest, Found, Match, find};
 pub use pack::{PackRequest, Packed, TooLarge, pack};
+pub use rerank::RerankOptions;
 pub use retriever::HybridRetriever;

@@ -66,7 +66,9 @@ mod tests {
     fn each_feature_has_its_weights() {
         for feature in Feature::ALL {
             let rows: Vec<_> = WEIGHTS.iter().filter(|(name, _)| *name == feature.name()).collect();
-            let &[(name, [_, no_tokens, agent, _, people_no_tokens, people])] = &rows[..] else { panic!("{feature:?} has one row") };
+            let &[(name, [_, no_tokens, agent, _, people_no_tokens, people])] = &rows[..] else {
+                panic!("{feature:?} has one row")
+            };
             assert!(!feature.is_of_meaning() || [*agent, *people] == [0.0; 2], "{name} takes vectors");
             assert!(!feature.is_late() || [*no_tokens, *people_no_tokens] == [0.0; 2], "{name} takes tokens");
         }

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{ConversationId, Hit, Losses, NodeId, Score, ScoreScale, Signal, VectorError};
+use memory_core::{ConversationId, Hit, Losses, NodeId, RetrieveError, Score, ScoreScale, Signal};
 
 use crate::{
     features::{Evidence, Extractor, Feature, Features, Setting},
@@ -14,6 +14,7 @@ use crate::{
     lexical::{Bm25, Collection, Coverage, Indexed, QuestionTerm},
     question::Question,
     ranker::Ranker,
+    stopwatch::Stopwatch,
 };
 
 /// Nodes that the ranker looks at, best by a cheap sum; more only where more hits are asked for.
@@ -184,13 +185,7 @@ impl Ranking {
             evidence.cosine.clone_from(&values);
             columns.push(Column { weight: COSINE_PART * with_vectors, floor: None, values });
         }
-        Self {
-            question: Question::of(question),
-            evidence,
-            fused: Fused::of(columns),
-            with_vectors,
-            pool,
-        }
+        Self { question: Question::of(question), evidence, fused: Fused::of(columns), with_vectors, pool }
     }
 
     /// What was ranked.
@@ -206,11 +201,17 @@ impl Ranking {
         limit: usize,
         wanted: impl Fn(NodeId) -> bool,
         late: Option<&Late<'_>>,
-    ) -> Result<Vec<Hit>, VectorError> {
+        stopwatch: &mut Stopwatch,
+    ) -> Result<Vec<Hit>, RetrieveError> {
         let settings = self.pool.settings();
         let mut features = self.features(&settings, limit.max(CANDIDATES), wanted);
+        stopwatch.end("features", features.len());
         let late = match late {
-            Some(late) if self.with_vectors > 0.0 => self.late(&settings, &mut features, late).await?,
+            Some(late) if self.with_vectors > 0.0 => {
+                let compared = self.late(&settings, &mut features, late).await?;
+                stopwatch.end("late", compared);
+                compared > 0
+            }
             _ => false,
         };
         let mut scored = self.scores(&features, late);
@@ -224,12 +225,7 @@ impl Ranking {
     }
 
     /// The features of the best candidates by a cheap sum.
-    fn features(
-        &self,
-        settings: &[Setting],
-        limit: usize,
-        wanted: impl Fn(NodeId) -> bool,
-    ) -> Vec<(usize, Features)> {
+    fn features(&self, settings: &[Setting], limit: usize, wanted: impl Fn(NodeId) -> bool) -> Vec<(usize, Features)> {
         let is_wanted = |candidate| self.pool.place(candidate).is_some_and(|(_, node)| wanted(node));
         let candidates = self.fused.best(limit, is_wanted);
         let extractor = Extractor::new(&self.evidence, &self.question, settings);
@@ -242,14 +238,14 @@ impl Ranking {
         features.collect()
     }
 
-    /// Adds what tokens say to the features of the best candidates; gives whether they said anything.
+    /// Adds what tokens say to the features of the best candidates; gives of how many nodes they said anything.
     async fn late(
         &self,
         settings: &[Setting],
         features: &mut [(usize, Features)],
         late: &Late<'_>,
-    ) -> Result<bool, VectorError> {
-        let best: HashSet<usize> =
+    ) -> Result<usize, RetrieveError> {
+        let best: Vec<usize> =
             self.scores(features, false).into_iter().take(LATE_CANDIDATES).map(|(candidate, ..)| candidate).collect();
         let beside = |&candidate: &usize| {
             let setting = settings.get(candidate);
@@ -258,17 +254,17 @@ impl Ranking {
         let places: BTreeSet<usize> = best.iter().flat_map(beside).collect();
         let node = |place| self.pool.place(place).map(|(conversation, node)| (place, conversation, node));
         let nodes: Vec<_> = places.into_iter().filter_map(node).collect();
-        let scores = late.scores(&nodes).await?;
-        if scores.is_empty() {
-            return Ok(false);
+        let scores = late.scores(&nodes, &best).await?;
+        if scores.len() == 0 {
+            return Ok(0);
         }
-        for (candidate, features) in features {
-            match settings.get(*candidate) {
-                Some(setting) if best.contains(candidate) => Extractor::add_late(features, *setting, &scores),
-                _ => Extractor::without_late(features),
+        let best: HashSet<usize> = best.into_iter().collect();
+        for (candidate, features) in features.iter_mut().filter(|(candidate, _)| best.contains(candidate)) {
+            if let Some(setting) = settings.get(*candidate) {
+                Extractor::add_late(features, *setting, &scores);
             }
         }
-        Ok(true)
+        Ok(scores.len())
     }
 
     /// Candidates with their scores and signals, the best first.
@@ -285,10 +281,11 @@ impl Ranking {
     }
 }
 
-/// The mean of each feature over the nodes of which it was measured.
+/// The mean of each feature over the nodes of which it was measured; the least of one that is measured of the best alone.
 fn means(features: &[(usize, Features)]) -> Features {
     let mut means = [0.0; Feature::ALL.len()];
-    for (column, mean) in means.iter_mut().enumerate() {
+    let columns = means.iter_mut().zip(Feature::ALL).enumerate();
+    for (column, (mean, _)) in columns.filter(|(_, (_, feature))| !feature.is_late()) {
         let values = features.iter().filter_map(|(_, features)| features.get(column)).filter(|value| !value.is_nan());
         let (sum, count) = values.fold((0.0, 0.0f32), |(sum, count), value| (sum + value, count + 1.0));
         *mean = sum / count.max(1.0);

@@ -1,10 +1,10 @@
 //! The retriever: words and meaning over a store.
 
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
 use memory_core::{
     BoxFuture, ConversationId, Embedder, Excerpt, Hit, IndexReport, Losses, NodeId, NodeRange, Progress, Query, Recall,
-    RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Store, TokenIndex, VectorIndex,
+    RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Store, TokenIndex, VectorIndex,
 };
 
 use crate::{
@@ -12,7 +12,9 @@ use crate::{
     lexical::WordIndex,
     pack::{PackRequest, TooLarge, pack},
     ranking::{Pool, Ranking},
+    rerank::{CrossEncoder, RerankOptions},
     semantic::{Meaning, NoMeaning, Semantic, ends_of},
+    stopwatch::Stopwatch,
 };
 
 const EMPTY_QUESTION: &str = "nothing is recalled for an empty question";
@@ -45,6 +47,7 @@ pub struct HybridRetriever {
     store: Arc<dyn Store>,
     words: WordIndex,
     semantic: Semantic,
+    cross_encoder: Option<CrossEncoder>,
 }
 
 impl HybridRetriever {
@@ -55,7 +58,8 @@ impl HybridRetriever {
         embedder: Option<Arc<dyn Embedder>>,
         index: Option<Arc<dyn VectorIndex>>,
     ) -> Self {
-        Self { store, words: WordIndex::new(POSTINGS_BYTES), semantic: Semantic::new(embedder, index) }
+        let semantic = Semantic::new(embedder, index);
+        Self { store, words: WordIndex::new(POSTINGS_BYTES), semantic, cross_encoder: None }
     }
 
     /// Compares the best candidates by their tokens too, whose vectors `tokens` keeps, where the embedding model gives
@@ -65,8 +69,15 @@ impl HybridRetriever {
         Self { semantic: self.semantic.with_tokens(tokens), ..self }
     }
 
+    /// Has a cross-encoder read the best hits, together with the question, and put them in the order of its scores.
+    #[must_use]
+    pub fn with_reranker(self, model: Arc<dyn Reranker>, options: RerankOptions) -> Self {
+        Self { cross_encoder: Some(CrossEncoder::new(model, options)), ..self }
+    }
+
     /// Scores every node of a scope; the notices are for the caller.
     async fn rank(&self, question: &str, scope: &Scope) -> Result<Ranked<'_>, RetrieveError> {
+        let mut stopwatch = Stopwatch::start();
         let mut conversations = Vec::new();
         for (conversation, nodes) in self.resolve(scope).await? {
             let (indexed, _) = self.words.catch_up(&*self.store, &conversation, nodes, &()).await?;
@@ -74,11 +85,15 @@ impl HybridRetriever {
         }
         let pool = Pool::new(conversations);
         let evidence = pool.words(self.words.question(question));
-        let (cosines, late, notices) = match self.semantic.meaning(&*self.store, question, &pool).await {
+        stopwatch.end("words", pool.readable());
+        let meaning = self.semantic.meaning(&*self.store, question, &pool, &mut stopwatch).await;
+        let (cosines, late, notices) = match meaning {
             Ok(Meaning { cosines, notice, late }) => (Some(cosines), late, Vec::from_iter(notice)),
             Err(missing) => (None, None, vec![missing.notice()?]),
         };
-        Ok(Ranked { ranking: Ranking::new(pool, &ends_of(question), evidence, cosines), late, notices })
+        let ranking = Ranking::new(pool, &ends_of(question), evidence, cosines);
+        let cross_encoder = self.cross_encoder.as_ref();
+        Ok(Ranked { ranking, late, cross_encoder, store: &*self.store, notices, stopwatch })
     }
 
     /// The conversations of a scope, each once and in order, with how many nodes they have.
@@ -103,33 +118,67 @@ impl HybridRetriever {
 struct Ranked<'a> {
     ranking: Ranking,
     late: Option<Late<'a>>,
+    cross_encoder: Option<&'a CrossEncoder>,
+    store: &'a dyn Store,
     notices: Vec<String>,
+    stopwatch: Stopwatch,
 }
 
 impl Ranked<'_> {
-    /// The best nodes. Tokens are a cache, which stops no answer: where they fail it goes without them.
-    async fn hits(&mut self, limit: usize, wanted: impl Fn(NodeId) -> bool) -> Result<Vec<Hit>, RetrieveError> {
-        match self.ranking.hits(limit, &wanted, self.late.as_ref()).await {
-            Ok(hits) => Ok(hits),
+    /// The best nodes. Neither tokens, which are a cache, nor a cross-encoder stop an answer: where they fail it goes
+    /// without them, and says so.
+    async fn hits(
+        &mut self,
+        question: &str,
+        limit: usize,
+        wanted: impl Fn(NodeId) -> bool,
+    ) -> Result<Vec<Hit>, RetrieveError> {
+        let Self { ranking, late, cross_encoder, store, notices, stopwatch } = self;
+        let read = cross_encoder.map_or(0, |encoder| encoder.options.candidates);
+        let mut hits = match ranking.hits(limit.max(read), &wanted, late.as_ref(), stopwatch).await {
+            Ok(hits) => hits,
             Err(failed) => {
-                self.notices.push(format!("tokens are not compared: their index failed ({failed})"));
-                Ok(self.ranking.hits(limit, &wanted, None).await?)
+                notices.push(format!("tokens are not compared: {}", in_full(&failed)));
+                ranking.hits(limit.max(read), &wanted, None, stopwatch).await?
+            }
+        };
+        if let Some(encoder) = cross_encoder {
+            let before = hits.clone();
+            match encoder.rerank(*store, &ends_of(question), &mut hits).await {
+                Ok(read) => stopwatch.end("rerank", read),
+                Err(failed) => {
+                    notices.push(format!("hits are not reranked: {}", in_full(&failed)));
+                    hits = before;
+                }
             }
         }
+        hits.truncate(limit);
+        Ok(hits)
     }
+}
+
+/// An error with what it comes from, in one line.
+fn in_full(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        line = format!("{line}: {cause}");
+        source = cause.source();
+    }
+    line
 }
 
 impl Retriever for HybridRetriever {
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>> {
         Box::pin(async move {
             if query.text.trim().is_empty() {
-                return Ok(Retrieved { hits: Vec::new(), notices: vec![EMPTY_QUESTION.to_owned()] });
+                return Ok(Retrieved { notices: vec![EMPTY_QUESTION.to_owned()], ..Retrieved::default() });
             }
             let mut ranked = self.rank(&query.text, &query.scope).await?;
-            let hits = ranked.hits(query.limit, |_| true).await?;
-            let Ranked { ranking, mut notices, .. } = ranked;
+            let hits = ranked.hits(&query.text, query.limit, |_| true).await?;
+            let Ranked { ranking, mut notices, stopwatch, .. } = ranked;
             notices.extend(ranking.pool().notices());
-            Ok(Retrieved { hits, notices })
+            Ok(Retrieved { hits, notices, steps: stopwatch.steps() })
         })
     }
 
@@ -140,8 +189,8 @@ impl Retriever for HybridRetriever {
             }
             let mut ranked = self.rank(&request.question, &Scope::one(&request.conversation)).await?;
             let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
-            let hits = ranked.hits(request.limit, |node| !is_shown(node)).await?;
-            let Ranked { ranking, mut notices, .. } = ranked;
+            let hits = ranked.hits(&request.question, request.limit, |node| !is_shown(node)).await?;
+            let Ranked { ranking, mut notices, mut stopwatch, .. } = ranked;
             let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
             let packed = pack(&PackRequest {
                 outline: &self.store.outline(&request.conversation).await?,
@@ -163,7 +212,9 @@ impl Retriever for HybridRetriever {
             ranking.pool().parts().iter().for_each(|part| losses.extend(&part.losses));
             // Neighbours of a hit, and what must not be parted from it, may be lost.
             let runs = packed.runs.into_iter().flat_map(|run| losses.rest_of(run));
-            Ok(Recall { excerpts: runs.map(excerpt).collect(), notices, losses })
+            let excerpts = runs.map(excerpt).collect();
+            stopwatch.end("pack", hits.len());
+            Ok(Recall { excerpts, notices, losses, steps: stopwatch.steps() })
         })
     }
 

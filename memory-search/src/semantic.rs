@@ -4,14 +4,14 @@ use std::{borrow::Cow, sync::Arc};
 
 use memory_core::{
     ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, ReadNodes, RetrieveError, Store, StoreError,
-    TokenEmbedder, TokenEmbedding, TokenIndex, TokenVectors, VectorError, VectorHit, VectorIndex, VectorPart,
-    VectorQuery,
+    TokenEmbedder, TokenIndex, TokenVectors, VectorError, VectorHit, VectorIndex, VectorPart, VectorQuery,
 };
 
 use crate::{
-    late::Late,
+    late::{Late, joined},
     lexical::{Indexed, indexed_text},
     ranking::Pool,
+    stopwatch::Stopwatch,
 };
 
 /// Nodes embedded, and handed to the index, at a time.
@@ -157,9 +157,16 @@ impl Semantic {
     ///
     /// A small backlog, of at most [`MAX_BACKLOG_NODES`] and [`MAX_BACKLOG_BYTES`] over the whole pool, is embedded
     /// before. Of a larger one nothing is, so that no question waits for long: the vectors that are there must do.
-    pub(crate) async fn meaning(&self, store: &dyn Store, question: &str, pool: &Pool) -> Result<Meaning<'_>, NoMeaning> {
+    pub(crate) async fn meaning<'a>(
+        &'a self,
+        store: &'a dyn Store,
+        question: &str,
+        pool: &Pool,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<Meaning<'a>, NoMeaning> {
         let vectors = self.vectors()?;
-        let (question, late) = vectors.question(&ends_of(question)).await?;
+        let (question, late) = vectors.question(store, &ends_of(question)).await?;
+        stopwatch.end("embed", 0);
         let embeds = vectors.is_backlog_small(store, pool).await?;
         let mut cosines = Vec::new();
         for part in pool.parts() {
@@ -179,6 +186,7 @@ impl Semantic {
         if scored == 0 && all > 0 {
             return Err(NoMeaning::Missing(format!("none of the {all} messages is embedded; {HOW_TO_CATCH_UP}")));
         }
+        stopwatch.end("vectors", scored);
         let partial = || format!("meaning counts for {scored} of {all} messages only; {HOW_TO_CATCH_UP}");
         Ok(Meaning { notice: (scored < all).then(partial), cosines, late })
     }
@@ -197,12 +205,12 @@ impl<'a> Vectors<'a> {
     }
 
     /// The vector of a question, and what compares its tokens.
-    async fn question(&self, text: &str) -> Result<(Vec<f32>, Option<Late<'a>>), EmbedError> {
+    async fn question(&self, store: &'a dyn Store, text: &str) -> Result<(Vec<f32>, Option<Late<'a>>), EmbedError> {
         let Some(Tokens { embedder, index }) = self.tokens else {
             return Ok((self.embedder.embed_query(text).await?, None));
         };
         let question = embedder.embed_query_with_tokens(text).await?;
-        Ok((question.whole, Some(Late { question: question.tokens, index })))
+        Ok((question.whole, Some(Late { question: question.tokens, index, embedder, store })))
     }
 
     /// Whether a question may embed what has no vector yet. Reads no more text than it takes to tell.
@@ -342,8 +350,9 @@ impl<'a> Vectors<'a> {
         let through = kept.index.stats(conversation).through;
         tokens.retain(|(node, _)| node.get() > through);
         match kept.index.insert(conversation, &tokens).await {
-            Err(VectorError::OutOfOrder { found, .. })
-                if kept.index.stats(conversation).through >= found.get() => Ok(()),
+            Err(VectorError::OutOfOrder { found, .. }) if kept.index.stats(conversation).through >= found.get() => {
+                Ok(())
+            }
             inserted => Ok(inserted?),
         }
     }
@@ -379,18 +388,10 @@ impl Tokens<'_> {
     /// The vectors of each text's chunks, and those of all its tokens.
     async fn embed(&self, texts: &[&str]) -> Result<(Vec<Vec<Vec<f32>>>, Vec<TokenVectors>), EmbedError> {
         let found = self.embedder.embed_documents_with_tokens(texts).await?;
-        let (mut vectors, mut tokens) = (Vec::with_capacity(found.len()), Vec::with_capacity(found.len()));
+        let (mut vectors, mut tokens): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
         for chunks in found {
-            let (mut of_text, mut all) = (Vec::with_capacity(chunks.len()), TokenVectors::default());
-            for TokenEmbedding { whole, tokens } in chunks {
-                of_text.push(whole);
-                all.append(&tokens).ok_or_else(|| EmbedError::BadOutput {
-                    model: self.embedder.model().clone(),
-                    what: "token vectors of different dimensions".to_owned(),
-                })?;
-            }
-            vectors.push(of_text);
-            tokens.push(all);
+            tokens.push(joined(self.embedder.model(), chunks.iter().map(|chunk| &chunk.tokens))?);
+            vectors.push(chunks.into_iter().map(|chunk| chunk.whole).collect());
         }
         Ok((vectors, tokens))
     }

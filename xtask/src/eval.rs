@@ -13,9 +13,12 @@ pub(crate) struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
     #[arg(long, required = true)]
     data: Vec<PathBuf>,
-    /// The run file to write, one line a question.
+    /// The run file to write, one line a question; of several directories, the directory for a run file of each.
     #[arg(long, required_unless_present = "fit")]
     run: Option<PathBuf>,
+    /// Another run of the same data, to tell what changed.
+    #[arg(long, conflicts_with = "fit")]
+    compare: Option<PathBuf>,
     /// Fits the ranker's weights to all data together and prints `memory-search/src/ranker/weights.rs` anew, instead of
     /// a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
@@ -53,6 +56,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if let Some(run) = &run {
         eval = eval.args([Path::new("--run"), run]);
+    }
+    if let Some(other) = &args.compare {
+        eval = eval.args([Path::new("--compare"), &absolute(other)?]);
     }
     if let Some(store) = &args.store {
         eval = eval.args([Path::new("--store"), &absolute(store)?]);

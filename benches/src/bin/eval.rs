@@ -1,9 +1,9 @@
-//! `eval --data DIR --run FILE [--budget N|tenth]`: runs retrieval on a data directory and writes the run file.
+//! `eval --data DIR... --run PATH [--budget N|tenth] [--compare PATH]`: runs retrieval on data and writes run files.
 //! `eval --data DIR... --fit`: fits the ranker's weights.
 
-use std::{env, path::PathBuf, sync::Arc};
+use std::{env, fs, path::PathBuf, sync::Arc};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use memory_benches::{Budget, EvalOptions, EvalParts, evaluate};
 use memory_cli::{Access, Config, Recall};
@@ -16,9 +16,12 @@ struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
     #[arg(long, required = true)]
     data: Vec<PathBuf>,
-    /// The run file to write.
+    /// The run file to write; of several directories, the directory for a run file of each.
     #[arg(long, required_unless_present = "fit")]
     run: Option<PathBuf>,
+    /// Another run of the same data, to tell what changed.
+    #[arg(long, conflicts_with = "fit")]
+    compare: Option<PathBuf>,
     /// Prints weights that are fitted to all data together, instead of a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
     fit: bool,
@@ -38,7 +41,7 @@ struct Args {
 }
 
 fn main() -> Result<()> {
-    let Args { data, run, fit, store, words_only, token_bits, budget } = Args::parse();
+    let Args { data, run, compare, fit, store, words_only, token_bits, budget } = Args::parse();
     let demand_model = env::var("CI").is_ok_and(|ci| ci == "true") && !words_only;
     let directory = tempfile::tempdir().context("making a directory for the store")?;
     let store = store.unwrap_or_else(|| directory.path().join("store"));
@@ -72,6 +75,8 @@ fn main() -> Result<()> {
         print!("{}", memory_benches::weights_file(&with_tokens, &with_vectors, &by_words));
         return Ok(());
     };
-    let [data] = <[PathBuf; 1]>::try_from(data).map_err(|_| anyhow!("a run is of one data directory"))?;
-    pollster::block_on(evaluate(&parts, &EvalOptions { data, run, budget, demand_model }))
+    if data.len() > 1 {
+        fs::create_dir_all(&run).with_context(|| format!("making {}", run.display()))?;
+    }
+    pollster::block_on(evaluate(&parts, &EvalOptions { data, run, compare, budget, demand_model }))
 }

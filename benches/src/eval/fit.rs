@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use memory_core::{Query, Scope};
+use memory_core::{Hit, Query, Scope};
 
 use super::{Bars, EvalParts, import, index, questions};
 
@@ -29,6 +29,9 @@ pub struct Fit {
 
 /// The signal that only conversations with an agent have.
 const OF_AGENTS: &str = "by_user";
+
+/// The signal of a hit that was compared by its tokens.
+const LATE: &str = "late";
 
 /// What stands for the signals that were not measured of a hit, and is no signal itself.
 const UNMEASURED: &str = "unmeasured";
@@ -127,12 +130,16 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<&'static s
             let query = Query { text: question.text.clone(), scope, limit: CANDIDATES };
             let hits =
                 parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
+            let mut hits = hits.hits;
+            // What was not compared by tokens comes behind what was.
+            if hits.iter().any(is_late) {
+                hits.retain(is_late);
+            }
             let is_evidence = hits
-                .hits
                 .iter()
                 .map(|hit| subject.key(hit.node).is_some_and(|key| question.evidence.contains(key.as_str())));
             let is_evidence: Vec<_> = is_evidence.collect();
-            found.push((number, question, hits.hits, is_evidence));
+            found.push((number, question, hits, is_evidence));
         }
         bar.finish_and_clear();
     }
@@ -144,7 +151,7 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<&'static s
         }
     });
     let examples = found.into_iter().map(|(data, question, hits, is_evidence)| {
-        let row = |hit: &memory_core::Hit| {
+        let row = |hit: &Hit| {
             let value = |name: &&str| hit.signals.iter().find(|signal| signal.name == *name).map_or(0.0, |s| s.value);
             names.iter().map(|name| f64::from(value(name))).collect()
         };
@@ -159,6 +166,10 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<&'static s
     });
     let examples = examples.collect();
     Ok((names, examples))
+}
+
+fn is_late(hit: &Hit) -> bool {
+    hit.signals.iter().any(|signal| signal.name == LATE)
 }
 
 impl Example {

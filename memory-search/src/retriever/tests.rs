@@ -2,6 +2,7 @@
 
 mod backlog;
 mod fakes;
+mod late;
 mod losses;
 
 use std::sync::atomic::{AtomicU64, Ordering};

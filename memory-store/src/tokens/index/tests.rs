@@ -27,7 +27,7 @@ fn unit(random: &mut fastrand::Rng) -> Vec<f32> {
 /// Tokens of a node, always the same for its number; every fifth node has none.
 fn tokens(node: u64) -> TokenVectors {
     let mut random = fastrand::Rng::with_seed(node);
-    let count = if node % 5 == 0 { 0 } else { random.usize(1..12) };
+    let count = if node.is_multiple_of(5) { 0 } else { random.usize(1..12) };
     let ids = (0..count).map(|_| random.u32(0..40)).collect();
     TokenVectors::new(ids, DIMENSIONS, (0..count).flat_map(|_| unit(&mut random)).collect()).unwrap()
 }
