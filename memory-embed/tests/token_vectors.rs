@@ -88,7 +88,7 @@ fn a_long_question_has_the_tokens_of_all_its_chunks() {
     let Some(embedder) = embedder_or_skip() else { return };
     let long = "What was said about the weather and the chairs? ".repeat(60);
     let found = block_on(embedder.embed_query_with_tokens(&long)).unwrap();
-    assert!(found.tokens.len() > 600, "{} tokens", found.tokens.len());
+    assert!(found.tokens.len() > 500, "{} tokens", found.tokens.len());
     assert_eq!(found.tokens.components().len(), found.tokens.len() * embedder.token_dimensions());
 }
 
