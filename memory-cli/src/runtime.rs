@@ -7,7 +7,7 @@ use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{Registry, UnknownStrategy};
 use memory_search::HybridRetriever;
-use memory_store::{AutoIndex, AutoOptions, LogOptions, LogStore};
+use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogOptions, LogStore};
 
 use crate::{
     Access, Config, Recall,
@@ -88,7 +88,9 @@ pub(crate) fn assemble(
         let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), options);
         Arc::new(index) as Arc<dyn VectorIndex>
     });
-    let retriever: Arc<dyn Retriever> = Arc::new(HybridRetriever::new(store.clone(), embedder, index));
+    let retriever: Arc<dyn Retriever> = Arc::new(
+        HybridRetriever::new(store.clone(), embedder, index).keep_words_in(Arc::new(BlockFiles::beside(&store))),
+    );
     let registry = registry(config);
     let memory = Memory::builder()
         .store(store.clone())

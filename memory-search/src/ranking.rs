@@ -10,6 +10,7 @@ use crate::{
     lexical::{Bm25, Collection, Coverage, Indexed, QuestionTerm},
     question::Question,
     ranker::Ranker,
+    selection::Selection,
 };
 
 /// Nodes that the ranker looks at, best by a cheap sum; more only where more hits are asked for.
@@ -77,6 +78,11 @@ impl Pool {
     /// The conversations in order.
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
+    }
+
+    /// Sees which nodes are known by now to be lost.
+    pub(crate) fn refresh(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.losses.clone_from(part.indexed.read().losses()));
     }
 
     /// How many nodes can be read.
@@ -191,10 +197,16 @@ impl Ranking {
         &self.pool
     }
 
-    /// The `limit` best of the nodes that `wanted` lets through, best first; equal ones in order of conversation and
-    /// node.
-    pub(crate) fn hits(&self, limit: usize, wanted: impl Fn(NodeId) -> bool) -> Vec<Hit> {
-        let is_wanted = |candidate| self.pool.place(candidate).is_some_and(|(_, node)| wanted(node));
+    /// What was ranked, to be [refreshed](Pool::refresh).
+    pub(crate) fn pool_mut(&mut self) -> &mut Pool {
+        &mut self.pool
+    }
+
+    /// The `limit` best of the selected nodes that `wanted` lets through, best first; equal ones in order of
+    /// conversation and node.
+    pub(crate) fn hits(&self, limit: usize, selection: &Selection, wanted: impl Fn(NodeId) -> bool) -> Vec<Hit> {
+        let is_wanted =
+            |candidate| selection.admits(candidate) && self.pool.place(candidate).is_some_and(|(_, node)| wanted(node));
         let candidates = self.fused.best(limit.max(CANDIDATES), is_wanted);
         let settings = self.pool.settings();
         let extractor = Extractor::new(&self.evidence, &self.question, &settings);

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, ConversationId, Embedder, Excerpt, IndexReport, Losses, NodeId, NodeRange, Progress, Query, Recall,
-    RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Store, VectorIndex,
+    BlockCache, BoxFuture, ConversationId, Embedder, Excerpt, Filter, IndexReport, Losses, NodeId, NodeRange, Progress, Query,
+    Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Store, VectorIndex,
 };
 
 use crate::{
-    lexical::WordIndex,
-    pack::{PackRequest, TooLarge, pack},
+    complexity::{budget_share, share_of},
+    lexical::{MOST_UNKEPT, WordIndex},
+    pack::{Characters, Lengths, PackRequest, TooLarge, pack, reach},
     ranking::{Pool, Ranking},
+    recheck::are_some_lost,
+    selection::Selection,
     semantic::{Meaning, NoMeaning, Semantic, ends_of},
 };
 
@@ -30,7 +33,8 @@ const POSTINGS_BYTES: usize = 256 << 20;
 ///
 /// A session is what the metadata member `session` names, or else ends with a pause of six hours.
 ///
-/// Postings live in memory and are carried on from where they end. Vectors are made by
+/// Postings are carried on from where they end: in memory and, where there is a cache for them
+/// ([`keep_words_in`](Self::keep_words_in)), between runs. Vectors are made by
 /// [`catch_up`](Retriever::catch_up), however long it takes. A question makes only what is soon made: where all that
 /// it searches lacks vectors of at most 64 messages and 64 KiB of text, it embeds these, and otherwise nothing. A
 /// message without a vector counts as the mean of those that have one, and meaning weighs the less the fewer have one.
@@ -38,7 +42,8 @@ const POSTINGS_BYTES: usize = 256 << 20;
 /// some vectors are missing.
 ///
 /// A node that cannot be read is no hit and stands in no excerpt; the answer says so. It counts as lost for the life
-/// of the retriever.
+/// of the retriever. Of nodes whose words were kept between runs, those that are to be given out are read again, and all
+/// of their conversation where one of them cannot be.
 #[derive(Debug)]
 pub struct HybridRetriever {
     store: Arc<dyn Store>,
@@ -57,24 +62,48 @@ impl HybridRetriever {
         Self { store, words: WordIndex::new(POSTINGS_BYTES), semantic: Semantic::new(embedder, index) }
     }
 
+    /// Keeps the postings of conversations in `cache`, so that a new retriever need not read all messages again.
+    #[must_use]
+    pub fn keep_words_in(mut self, cache: Arc<dyn BlockCache>) -> Self {
+        self.words.keep_in(cache);
+        self
+    }
+
     /// Scores every node of a scope; the notices are for the caller.
-    async fn rank(&self, question: &str, scope: &Scope) -> Result<(Ranking, Vec<String>), RetrieveError> {
+    async fn rank(
+        &self,
+        question: &str,
+        scope: &Scope,
+        filter: &Filter,
+    ) -> Result<(Ranking, Selection, Vec<String>), RetrieveError> {
         let mut conversations = Vec::new();
-        for (conversation, nodes) in self.resolve(scope).await? {
-            let (indexed, _) = self.words.catch_up(&*self.store, &conversation, nodes, &()).await?;
+        for (conversation, nodes) in self.resolve(scope, filter).await? {
+            let (indexed, _) = self.words.catch_up(&*self.store, &conversation, nodes, MOST_UNKEPT, &()).await?;
             conversations.push((conversation, indexed));
         }
         let pool = Pool::new(conversations);
+        let selection = Selection::of(&*self.store, &pool, filter).await?;
         let evidence = pool.words(self.words.question(question));
-        let (cosines, notices) = match self.semantic.meaning(&*self.store, question, &pool).await {
+        let (cosines, mut notices) = match self.semantic.meaning(&*self.store, question, &pool).await {
             Ok(Meaning { cosines, notice }) => (Some(cosines), Vec::from_iter(notice)),
             Err(missing) => (None, vec![missing.notice()?]),
         };
-        Ok((Ranking::new(pool, &ends_of(question), evidence, cosines), notices))
+        notices.extend(selection.notice());
+        Ok((Ranking::new(pool, &ends_of(question), evidence, cosines), selection, notices))
     }
 
-    /// The conversations of a scope, each once and in order, with how many nodes they have.
-    async fn resolve(&self, scope: &Scope) -> Result<Vec<(ConversationId, u64)>, RetrieveError> {
+    /// How many characters the texts of some nodes have; those that cannot be read have none.
+    async fn lengths(&self, conversation: &ConversationId, runs: &[NodeRange]) -> Result<Lengths, RetrieveError> {
+        let mut lengths = Lengths::new();
+        for run in runs {
+            let read = self.store.readable_nodes(conversation, *run).await?;
+            lengths.extend(read.nodes.iter().map(|node| (node.id, node.message.text().chars().count() as u64)));
+        }
+        Ok(lengths)
+    }
+
+    /// The conversations of a scope that have the tags of a filter, each once and in order, with how many nodes they have.
+    async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<(ConversationId, u64)>, RetrieveError> {
         let mut states = match scope {
             Scope::All => self.store.conversations().await?,
             Scope::Conversations(ids) => {
@@ -85,6 +114,7 @@ impl HybridRetriever {
                 states
             }
         };
+        states.retain(|state| filter.admits_tags(&state.tags));
         states.sort_by(|a, b| a.id.cmp(&b.id));
         states.dedup_by(|a, b| a.id == b.id);
         Ok(states.into_iter().map(|state| (state.id, state.nodes)).collect())
@@ -97,9 +127,14 @@ impl Retriever for HybridRetriever {
             if query.text.trim().is_empty() {
                 return Ok(Retrieved { hits: Vec::new(), notices: vec![EMPTY_QUESTION.to_owned()] });
             }
-            let (ranking, mut notices) = self.rank(&query.text, &query.scope).await?;
+            let (mut ranking, selection, mut notices) = self.rank(&query.text, &query.scope, &query.filter).await?;
+            let mut hits = ranking.hits(query.limit, &selection, |_| true);
+            let nodes = hits.iter().map(|hit| (&hit.conversation, NodeRange::single(hit.node)));
+            if are_some_lost(&*self.store, ranking.pool_mut(), nodes).await? {
+                hits = ranking.hits(query.limit, &selection, |_| true);
+            }
             notices.extend(ranking.pool().notices());
-            Ok(Retrieved { hits: ranking.hits(query.limit, |_| true), notices })
+            Ok(Retrieved { hits, notices })
         })
     }
 
@@ -108,22 +143,41 @@ impl Retriever for HybridRetriever {
             if request.question.trim().is_empty() {
                 return Ok(Recall { notices: vec![EMPTY_QUESTION.to_owned()], ..Recall::default() });
             }
-            let (ranking, mut notices) = self.rank(&request.question, &Scope::one(&request.conversation)).await?;
+            let scope = Scope::one(&request.conversation);
+            let (mut ranking, selection, mut notices) = self.rank(&request.question, &scope, &request.filter).await?;
             let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
-            let hits = ranking.hits(request.limit, |node| !is_shown(node));
+            let hits = ranking.hits(request.limit, &selection, |node| !is_shown(node));
             let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
-            let packed = pack(&PackRequest {
-                outline: &self.store.outline(&request.conversation).await?,
+            let share = budget_share(request, &self.words.question(&request.question), ranking.pool());
+            let outline = self.store.outline(&request.conversation).await?;
+            let mut to_pack = PackRequest {
+                outline: &outline,
                 ranked: &ranked,
                 shown: &request.shown,
-                max_tokens: request.max_tokens,
+                max_tokens: share_of(request.max_tokens, share),
                 per_message: request.per_message,
+                characters: None,
                 radius: request.radius,
-            });
-            if let Some(TooLarge { node, tokens }) = packed.too_large {
-                let budget = request.max_tokens;
-                notices.push(format!("the best hit, node {node}, is left out: it costs {tokens} tokens of {budget}"));
+            };
+            let lengths = match request.max_characters {
+                Some(_) => self.lengths(&request.conversation, &reach(&to_pack)).await?,
+                None => Lengths::default(),
+            };
+            to_pack.characters =
+                request.max_characters.map(|max| Characters { max: share_of(max, share), of: &lengths });
+            let packed = pack(&to_pack);
+            if let Some(TooLarge { node, tokens, characters }) = packed.too_large {
+                let budget = to_pack.max_tokens;
+                let cost = match to_pack.characters {
+                    Some(Characters { max, .. }) if tokens <= u64::from(budget) => {
+                        format!("it has {characters} characters of {max}")
+                    }
+                    _ => format!("it costs {tokens} tokens of {budget}"),
+                };
+                notices.push(format!("the best hit, node {node}, is left out: {cost}"));
             }
+            let runs = packed.runs.iter().map(|run| (&request.conversation, *run));
+            are_some_lost(&*self.store, ranking.pool_mut(), runs).await?;
             let excerpt = |nodes: NodeRange| Excerpt {
                 nodes,
                 hits: hits.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect(),
@@ -144,10 +198,12 @@ impl Retriever for HybridRetriever {
         Box::pin(async move {
             let nodes = self.store.conversation(conversation).await?.nodes;
             let vectors = self.semantic.vectors();
+            // What is kept need not be read.
+            self.words.catch_up(&*self.store, conversation, 0, u64::MAX, &()).await?;
             let words_missing = nodes.saturating_sub(self.words.through(conversation));
             let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.through(conversation)));
             let mut steps = Steps { progress, before: 0, total: words_missing + vectors_missing };
-            let (indexed, words) = self.words.catch_up(&*self.store, conversation, nodes, &steps).await?;
+            let (indexed, words) = self.words.catch_up(&*self.store, conversation, nodes, 0, &steps).await?;
             let losses = indexed.read().losses().notice(conversation);
             let mut report = IndexReport { words, embedded: 0, notices: Vec::from_iter(losses) };
             steps.before = words_missing;
