@@ -16,7 +16,8 @@ pub(crate) async fn are_some_lost(
     for (conversation, run) in nodes {
         let Some(part) = pool.parts().iter().find(|part| part.conversation == *conversation) else { continue };
         let restored = part.indexed.read().restored();
-        let Some(run) = NodeRange::first_n(restored).and_then(|kept| NodeRange::new(run.first(), run.last().min(kept.last())))
+        let Some(run) =
+            NodeRange::first_n(restored).and_then(|kept| NodeRange::new(run.first(), run.last().min(kept.last())))
         else {
             continue;
         };

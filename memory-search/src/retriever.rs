@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BlockCache, BoxFuture, ConversationId, Embedder, Excerpt, Filter, IndexReport, Losses, NodeId, NodeRange, Progress, Query,
-    Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Store, VectorIndex,
+    BlockCache, BoxFuture, ConversationId, Embedder, Excerpt, Filter, IndexReport, Losses, NodeId, NodeRange, Progress,
+    Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Store, VectorIndex,
 };
 
 use crate::{

@@ -3,9 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use lru::LruCache;
-use memory_core::{
-    Block, BlockCache, BlockKey, ConversationId, Losses, Node, NodeId, NodeRange, Progress, Store, StoreError,
-};
+use memory_core::{BlockCache, BlockKey, ConversationId, Losses, Node, NodeId, NodeRange, Progress, Store, StoreError};
 
 use super::{Analyzer, NodeTerms, Postings, indexed_text, postings::Kept, segment};
 
@@ -122,7 +120,7 @@ impl WordIndex {
         }
         for block in cache.read(key(conversation)).await {
             let Some(kept) = Kept::of(&block) else {
-                tracing_damaged(conversation, &block);
+                tracing::warn!(%conversation, nodes = %block.nodes, "kept words make no sense: reading the messages again");
                 break;
             };
             // Nodes that could not be read then have no words in it. One that can be read now ought to.

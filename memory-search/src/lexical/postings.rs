@@ -170,7 +170,8 @@ impl Postings {
         let block = Segment::block(nodes, &roll.write(), &self.joined(joined, u32::try_from(first - 1).ok()?))?;
         let (segment, _) = Segment::open(&block)?;
         let (freed, taken) = (joined.iter().map(Segment::bytes).sum::<usize>(), segment.bytes());
-        let of_lists = self.lists.iter().map(|(term, list)| size_of::<(Box<str>, List)>() + term.len() + list.pairs.len());
+        let of_lists =
+            self.lists.iter().map(|(term, list)| size_of::<(Box<str>, List)>() + term.len() + list.pairs.len());
         self.heap_bytes = (self.heap_bytes + taken).saturating_sub(freed + of_lists.sum::<usize>());
         self.segments.truncate(kept);
         self.segments.push(segment);

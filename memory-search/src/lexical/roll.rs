@@ -49,7 +49,8 @@ impl Roll {
             write_number(&mut out, traits.speaker);
             let flag = |is: bool, flag: u8| if is { flag } else { 0 };
             let is_lost = lost.next_if(|lost| **lost == place).is_some();
-            let flags = flag(traits.is_question, IS_QUESTION) | flag(traits.tells_time, TELLS_TIME) | flag(is_lost, LOST);
+            let flags =
+                flag(traits.is_question, IS_QUESTION) | flag(traits.tells_time, TELLS_TIME) | flag(is_lost, LOST);
             out.push(role_number(traits.role) | flags);
         }
         out

@@ -45,7 +45,8 @@ impl List {
 
     /// Adds a node behind those that are in it; gives the bytes it took.
     pub(super) fn push(&mut self, position: u32, count: u32) -> usize {
-        let bytes = write_number(&mut self.pairs, position.wrapping_sub(self.last)) + write_number(&mut self.pairs, count);
+        let bytes =
+            write_number(&mut self.pairs, position.wrapping_sub(self.last)) + write_number(&mut self.pairs, count);
         self.last = position;
         self.nodes += 1;
         bytes
@@ -97,13 +98,8 @@ impl Segment {
         out.extend_from_slice(&u32::try_from(roll.len()).ok()?.to_le_bytes());
         out.extend_from_slice(roll);
         out.extend_from_slice(&u32::try_from(terms.len()).ok()?.to_le_bytes());
-        for length in [|(text, _): (&Box<str>, &List)| text.len(), |(_, list): (&Box<str>, &List)| list.pairs.len()] {
-            let mut end = 0usize;
-            for term in terms {
-                end = end.checked_add(length(term))?;
-                out.extend_from_slice(&u32::try_from(end).ok()?.to_le_bytes());
-            }
-        }
+        write_ends(&mut out, terms.keys().map(|text| text.len()))?;
+        write_ends(&mut out, terms.values().map(|list| list.pairs.len()))?;
         terms.values().for_each(|list| out.extend_from_slice(&list.nodes.to_le_bytes()));
         terms.keys().for_each(|text| out.extend_from_slice(text.as_bytes()));
         terms.values().for_each(|list| out.extend_from_slice(&list.pairs));
@@ -172,6 +168,16 @@ impl Segment {
         let number = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
         number.map_or(0, |number| u32::from_le_bytes(*number) as usize)
     }
+}
+
+/// Appends where each of some pieces ends that lie one behind the other; `None` where that is beyond 32 bits.
+fn write_ends(out: &mut Vec<u8>, lengths: impl Iterator<Item = usize>) -> Option<()> {
+    let mut end = 0usize;
+    for length in lengths {
+        end = end.checked_add(length)?;
+        out.extend_from_slice(&u32::try_from(end).ok()?.to_le_bytes());
+    }
+    Some(())
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ const BLOCK_MAGIC: [u8; 4] = *b"blok";
 const BLOCK_HEADER: usize = 4 + 8 + 8 + 32 + 8 + 4;
 
 /// Bytes at the beginning of a file that say what it is and of which store.
-pub(crate) const NAMED_BY: usize = 8 + 4 + 16;
+const NAMED_BY: usize = 8 + 4 + 16;
 
 /// Whether the file that begins with `header` was derived from the log of this store.
 pub(crate) fn is_of_store(header: &[u8; NAMED_BY], store: StoreId) -> bool {

@@ -11,7 +11,8 @@ type Said = (String, Option<u8>, Option<u8>, i64, bool);
 fn said() -> impl Strategy<Value = Vec<Said>> {
     let text = prop::collection::vec(prop_oneof![Just("cello"), Just("hall?"), Just("März"), Just("2023")], 0..6);
     let message = (text, prop::option::of(0u8..3), prop::option::of(0u8..2), any::<i64>(), prop::bool::weighted(0.1));
-    let message = message.prop_map(|(words, speaker, session, at, is_lost)| (words.join(" "), speaker, session, at, is_lost));
+    let message =
+        message.prop_map(|(words, speaker, session, at, is_lost)| (words.join(" "), speaker, session, at, is_lost));
     prop::collection::vec(message, 0..60)
 }
 
@@ -67,7 +68,11 @@ fn check(found: &Postings, expected: &Postings) {
     assert_eq!(found.cast().speakers().collect::<Vec<_>>(), expected.cast().speakers().collect::<Vec<_>>());
     for term in ["cello", "hall", "marz", "2023", "speaker", "user", "nothing", ""] {
         assert_eq!(found.nodes_with(term), expected.nodes_with(term), "{term}");
-        assert_eq!(found.occurrences(term).collect::<Vec<_>>(), expected.occurrences(term).collect::<Vec<_>>(), "{term}");
+        assert_eq!(
+            found.occurrences(term).collect::<Vec<_>>(),
+            expected.occurrences(term).collect::<Vec<_>>(),
+            "{term}"
+        );
     }
 }
 
@@ -156,7 +161,8 @@ fn a_block_that_does_not_follow_is_not_taken() {
     for _ in 0..2 {
         push(&mut postings, &said("hall"));
     }
-    let later = Block { nodes: NodeRange::new(NodeId::new(2).unwrap(), NodeId::new(2).unwrap()).unwrap(), ..first.clone() };
+    let later =
+        Block { nodes: NodeRange::new(NodeId::new(2).unwrap(), NodeId::new(2).unwrap()).unwrap(), ..first.clone() };
     let mut restored = Postings::default();
     assert!(!restored.restore(Kept::of(&later).unwrap(), &Losses::default()), "a gap");
     assert!(restored.restore(Kept::of(&first).unwrap(), &Losses::default()));
