@@ -117,7 +117,7 @@ impl Conversation {
                 let query = Query { limit, ..Query::new(question, Scope::one(&self.id)) };
                 Ok(retriever.search(&query).await?)
             }
-            None => Ok(Retrieved { hits: Vec::new(), notices: vec!["this memory has no retriever".to_owned()] }),
+            None => Ok(Retrieved { notices: vec!["this memory has no retriever".to_owned()], ..Retrieved::default() }),
         }
     }
 

@@ -13,7 +13,8 @@ use crate::{
 /// the others, they are found.
 ///
 /// What is not selected still counts for how rare a term is, for what signals are stretched over and for its
-/// neighbours, so that a filter changes no score.
+/// neighbours, so that a filter changes no score: what is found is what passes it of all nodes, ranked
+/// without a limit. What is measured of the best alone (tokens, a cross-encoder) is measured of the best that are selected.
 #[derive(Debug)]
 pub(crate) struct Selection {
     /// For each node in the order of the pool; `None` where all may be.

@@ -30,6 +30,7 @@
 mod blocks;
 mod exchange;
 mod log;
+mod tokens;
 mod turn;
 mod vector;
 
@@ -43,6 +44,7 @@ pub use log::{
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
     Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
 };
+pub use tokens::{QuantizedTokens, TokenBits};
 pub use vector::{
     AutoIndex, AutoOptions, Codes, ExactIndex, Graph, GraphBinding, GraphOptions, Kernels, Method, Near, SetAside,
     quantize,

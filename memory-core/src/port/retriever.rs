@@ -1,6 +1,6 @@
 //! Port: what of the past bears on a question.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use super::{BoxError, BoxFuture, EmbedError, Losses, RerankError, StoreError, VectorError};
 use crate::{ConversationId, Filter, NodeId, NodeRange};
@@ -109,6 +109,17 @@ pub struct Hit {
     pub signals: Vec<Signal>,
 }
 
+/// A step on the way to an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchStep {
+    /// What was done, as in `rerank`.
+    pub name: &'static str,
+    /// How long it took.
+    pub took: Duration,
+    /// How many candidates it looked at.
+    pub candidates: usize,
+}
+
 /// The answer to a [`Query`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Retrieved {
@@ -116,6 +127,8 @@ pub struct Retrieved {
     pub hits: Vec<Hit>,
     /// What the caller ought to know, a line each: for one, that recall was by words only.
     pub notices: Vec<String>,
+    /// How the answer came about, one step after the other; nothing from a retriever that does not tell.
+    pub steps: Vec<SearchStep>,
 }
 
 /// A request for exact words to set beside a view.
@@ -186,6 +199,8 @@ pub struct Recall {
     pub notices: Vec<String>,
     /// Nodes that were not searched: they cannot be read.
     pub losses: Losses,
+    /// How the answer came about, one step after the other; nothing from a retriever that does not tell.
+    pub steps: Vec<SearchStep>,
 }
 
 /// What an index had to catch up on.
@@ -214,7 +229,8 @@ impl Progress for () {
 /// Contract: whatever was appended before the call is found by its words; where there is no embedding
 /// model, or vectors are missing, the answer is by words and says so in a notice. Nodes that cannot be read are
 /// left out, and said to be. The order of equal scores is fixed. A filter chooses among the nodes before the best of
-/// them are taken, and changes no score: what is found is what passes it of an answer without a filter or a limit.
+/// them are taken, so that what passes it is found however little that is, and changes no score but what is measured of
+/// the best alone.
 pub trait Retriever: fmt::Debug + Send + Sync {
     /// The nodes that answer the question best.
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>>;
