@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::{
-    BoxFuture, Clock, ConversationId, ConversationState, EmbedError, Embedder, Excerpt, Filter, Hash, History, Hit, IndexReport, Losses, ModelId, Node, NodeId, NodeRange, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreScale, Store, Timestamp, TokenCounter, TokenEmbedder, TokenEmbedding, TokenVectors, plan::Tree,
+    BoxFuture, Clock, ConversationId, ConversationState, EmbedError, Embedder, Excerpt, Filter, Hash, History, Hit,
+    IndexReport, Losses, ModelId, Node, NodeId, NodeRange, Progress, Query, Recall, RecallRequest, RetrieveError,
+    Retrieved, Retriever, Scope, Score, ScoreScale, Store, Timestamp, TokenCounter, TokenEmbedder, TokenEmbedding,
+    TokenVectors, plan::Tree,
 };
 use std::sync::Arc;
 

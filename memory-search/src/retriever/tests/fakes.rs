@@ -9,7 +9,10 @@ use std::{
 };
 
 use memory_core::{
-    AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxFuture, ConversationId, ConversationState, EmbedError, Embedder, Event, MessageKey, ModelId, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, NodeSet, Recorded, Slot, Store, StoreError, Summary, TokenEmbedder, TokenEmbedding, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification,
+    AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxFuture, ConversationId, ConversationState,
+    EmbedError, Embedder, Event, MessageKey, ModelId, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange,
+    NodeSet, Recorded, Slot, Store, StoreError, Summary, TokenEmbedder, TokenEmbedding, VectorAnswer, VectorError,
+    VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification,
     testing::{HashEmbedder, MemoryStore},
 };
 
