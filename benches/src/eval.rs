@@ -192,7 +192,7 @@ async fn index(parts: &EvalParts, subjects: impl Iterator<Item = &Subject>) -> R
 }
 
 async fn rank(parts: &EvalParts, question: &Question, subject: &Subject, steps: &mut Steps) -> Result<RunLine> {
-    let query = Query { text: question.text.clone(), scope: Scope::one(&subject.id), limit: RANKED };
+    let query = Query { limit: RANKED, ..Query::new(&question.text, Scope::one(&subject.id)) };
     let start = Instant::now();
     let found = parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
     let latency_ms = start.elapsed().as_secs_f64() * 1_000.0;
@@ -211,13 +211,9 @@ async fn pack(
 ) -> Result<PackedTurns> {
     let max_tokens = budget.of(&subject.outline);
     let request = RecallRequest {
-        question: question.text.clone(),
-        conversation: subject.id.clone(),
-        max_tokens,
         per_message: PER_MESSAGE,
         limit: subject.outline.len(),
-        radius: 0,
-        shown: Vec::new(),
+        ..RecallRequest::new(&question.text, &subject.id, max_tokens)
     };
     let recalled = parts.retriever.recall(&request).await.with_context(|| format!("packing for {}", question.id))?;
     steps.add("recall", &recalled.steps);

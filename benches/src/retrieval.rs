@@ -95,7 +95,7 @@ impl Talk {
     fn latencies(&self) -> Result<Vec<Figure>> {
         let words = HybridRetriever::new(self.late.store.clone(), None, None);
         let search = |retriever: &dyn Retriever, text: &str| -> Result<()> {
-            let query = Query { text: text.to_owned(), scope: Scope::one(&self.id), limit: HITS };
+            let query = Query { limit: HITS, ..Query::new(text, Scope::one(&self.id)) };
             let found = block_on(retriever.search(&query))?;
             ensure!(!found.hits.is_empty() || found.steps.is_empty(), "nothing was found for {text:?}");
             Ok(())

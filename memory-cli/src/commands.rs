@@ -19,4 +19,5 @@ pub(crate) mod vacuum;
 pub(crate) mod verify;
 pub(crate) mod verify_proof;
 
+mod filter;
 mod resolve;

@@ -7,7 +7,7 @@ use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{Registry, UnknownStrategy};
 use memory_search::HybridRetriever;
-use memory_store::{AutoIndex, AutoOptions, LogOptions, LogStore, QuantizedTokens};
+use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogOptions, LogStore, QuantizedTokens};
 
 use crate::{
     Access, Config, Recall,
@@ -97,7 +97,8 @@ pub(crate) fn assemble(
         );
         Some(Arc::new(index))
     });
-    let mut retriever = HybridRetriever::new(store.clone(), embedder, index);
+    let words = Arc::new(BlockFiles::beside(&store));
+    let mut retriever = HybridRetriever::new(store.clone(), embedder, index).keep_words_in(words);
     if let Some(tokens) = tokens {
         retriever = retriever.with_tokens(tokens);
     }

@@ -17,6 +17,7 @@
 //! ```
 
 mod canonical;
+mod filter;
 mod first_words;
 mod hash;
 mod id;
@@ -36,8 +37,11 @@ mod summary;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod time;
+mod time_range;
+mod time_words;
 
 pub use canonical::{InvalidCanonical, canonical_bytes, message_from_canonical};
+pub use filter::Filter;
 pub use first_words::FirstWords;
 pub use hash::{Hash, InvalidHash};
 pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, SummaryId};
@@ -50,15 +54,18 @@ pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
 pub use port::{
-    AnsweredBy, Appended, BoxError, BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy,
-    ConversationState, EmbedError, Embedder, Event, Excerpt, History, Hit, ImportanceScorer, IndexReport, Lease,
-    Losses, NodeProof, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker,
-    RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot,
-    Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder,
-    TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit,
-    VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, WrittenSummary,
+    AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxError, BoxFuture, ChatError, ChatModel,
+    ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, EmbedError, Embedder, Event, Excerpt, History,
+    Hit, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Progress, Query, ReadNodes, Recall, RecallRequest,
+    Recorded, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob,
+    ScoreScale, SearchStep, Signal, Slot, Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource,
+    TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors,
+    VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification,
+    VerifiedConversation, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
 pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, WrittenBy};
 pub use time::{InvalidTimestamp, Timestamp};
+pub use time_range::{EmptyTimeRange, TimeRange};
+pub use time_words::{NoTimeWords, TimeWords};

@@ -3,6 +3,7 @@
 //! Every port is object-safe and is held as `Arc<dyn Port>`. Ports that may wait are asynchronous
 //! without naming a runtime: they return a [`BoxFuture`].
 
+mod block_cache;
 mod chat_model;
 mod clock;
 mod context_strategy;
@@ -21,6 +22,7 @@ mod vector_index;
 
 use std::{error::Error, future::Future, pin::Pin};
 
+pub use block_cache::{Block, BlockCache, BlockCacheError, BlockKey};
 pub use chat_model::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use clock::Clock;
 pub use context_strategy::{ContextStrategy, History};

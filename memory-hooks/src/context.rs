@@ -2,12 +2,12 @@
 
 mod assembly;
 
-use memory_core::{Level, NodeRange};
+use memory_core::{Filter, Level, NodeRange};
 
 pub(crate) use assembly::assemble;
 
 /// How a context is put together.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ContextOptions {
     /// The most tokens of the whole context, the question included. A hard ceiling.
     pub budget: u32,
@@ -18,11 +18,23 @@ pub struct ContextOptions {
     pub recall_limit: usize,
     /// Messages shown before and after each hit.
     pub radius: u64,
+    /// The share of what is left for recall that the simplest question gets, 0..=1; the more complex a question, the
+    /// nearer to all of it. At 1, the default, every question gets all. The history never depends on the question.
+    pub least_share: f32,
+    /// Which messages may be recalled. The history is not filtered: it covers everything.
+    pub filter: Filter,
 }
 
 impl Default for ContextOptions {
     fn default() -> Self {
-        Self { budget: 4_000, history_share: 0.35, recall_limit: 200, radius: 0 }
+        Self {
+            budget: 4_000,
+            history_share: 0.35,
+            recall_limit: 200,
+            radius: 0,
+            least_share: 1.0,
+            filter: Filter::default(),
+        }
     }
 }
 

@@ -114,7 +114,7 @@ impl Conversation {
     pub async fn search(&self, question: &str, limit: usize) -> Result<Retrieved, MemoryError> {
         match &self.parts.retriever {
             Some(retriever) => {
-                let query = Query { text: question.to_owned(), scope: Scope::one(&self.id), limit };
+                let query = Query { limit, ..Query::new(question, Scope::one(&self.id)) };
                 Ok(retriever.search(&query).await?)
             }
             None => Ok(Retrieved { notices: vec!["this memory has no retriever".to_owned()], ..Retrieved::default() }),

@@ -104,7 +104,7 @@ impl RecallHook {
     ) -> Result<Vec<Node>, BoxError> {
         // The question itself is the best hit for itself, so one more is asked for.
         let limit = self.options.top_k + 1;
-        let query = Query { text: question.to_owned(), scope: Scope::one(conversation), limit };
+        let query = Query { limit, ..Query::new(question, Scope::one(conversation)) };
         let hits = self.retriever.search(&query).await?.hits;
         let total = asking.get() - 1;
         let hits: Vec<_> =

@@ -253,7 +253,7 @@ impl<'a> Extractor<'a> {
             Feature::IsQuestion => yes(traits.is_question),
             Feature::Length => length(setting.length),
             Feature::TellsTime => yes(question.asks_when && traits.tells_time),
-            Feature::Date => question.dates.fit(traits.at),
+            Feature::Date => question.dates.fit(traits.at, cast.clock()),
         })
     }
 

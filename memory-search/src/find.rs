@@ -1,12 +1,20 @@
 //! Regular expressions over the messages of a conversation.
 
-use std::ops::Range;
+use std::{
+    future::poll_fn,
+    ops::Range,
+    task::Poll,
+    time::{Duration, Instant},
+};
 
-use memory_core::{ConversationId, Losses, NodeId, NodeRange, Store, StoreError};
+use memory_core::{ConversationId, Losses, NodeId, NodeOutline, NodeRange, Store, StoreError};
 use regex::{Regex, RegexBuilder};
 
-/// Nodes read from the store at a time.
+/// Nodes read from the store at a time, at most; and tokens of them, but for a node that alone has more.
 const CHUNK: u64 = 512;
+const CHUNK_TOKENS: u64 = 1 << 18;
+/// Bytes of a message in which matches begin that are looked for at a time: the clock is asked between them.
+const WINDOW: usize = 32 << 10;
 /// Bytes that a compiled pattern may take.
 const MAX_COMPILED: usize = 1 << 20;
 /// Bytes of a line shown before and after a match, and of the match itself.
@@ -24,6 +32,8 @@ pub struct FindRequest<'a> {
     pub range: Option<NodeRange>,
     /// The most matches to give.
     pub limit: usize,
+    /// How long to look, more or less; `None` for as long as it takes.
+    pub max_time: Option<Duration>,
 }
 
 /// A match.
@@ -50,7 +60,9 @@ pub struct Found {
     pub matches: Vec<Match>,
     /// Whether there are more than were asked for.
     pub more: bool,
-    /// How many messages were read.
+    /// The node to go on from, where time ran out; its own matches are not given.
+    pub stopped_at: Option<NodeId>,
+    /// How many messages were looked through.
     pub scanned: u64,
     /// Messages on the way that cannot be read.
     pub losses: Losses,
@@ -75,7 +87,12 @@ pub enum FindError {
 
 /// Finds the matches of a pattern, reading the conversation from its store piece by piece.
 ///
-/// Messages that cannot be read are passed over and named in the answer. Matching takes time proportional to the text, whatever the pattern. A match lies within one message.
+/// Messages that cannot be read are passed over and named in the answer. A match lies within one message; from a message
+/// of more than 64 KiB it is taken as if the text ended at most 64 KiB, and at least 32 KiB, behind its beginning.
+///
+/// Matching takes time proportional to the text, whatever the pattern, and what it is proportional to is bounded by the
+/// size of a compiled pattern. Where the time runs out, the answer says where: the clock is asked every 32 KiB. Dropping
+/// the future stops it about as soon, since it yields between messages.
 ///
 /// # Errors
 /// When the pattern cannot be compiled, the range begins behind the last node, or the store fails.
@@ -94,28 +111,98 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
             nodes,
         })?;
     }
+    let clock = Clock { begun: Instant::now(), max: request.max_time };
+    let outline = store.outline(conversation).await?;
     let mut found = Found::default();
     loop {
-        let piece = rest.first().get().saturating_add(CHUNK - 1).min(rest.last().get());
-        let piece = NodeId::new(piece).and_then(|last| NodeRange::new(rest.first(), last)).unwrap_or(rest);
+        let piece = piece(&outline, rest);
         let read = store.readable_nodes(conversation, piece).await?;
         found.losses.extend(&read.losses);
         for node in read.nodes {
-            found.scanned += 1;
+            yield_now().await;
             let text = node.message.text();
-            for span in pattern.find_iter(&text).map(|found| found.range()).filter(|span| !span.is_empty()) {
+            let (begun, mut from) = (found.matches.len(), 0);
+            while from < text.len() {
+                if clock.is_over() {
+                    found.matches.truncate(begun);
+                    found.stopped_at = Some(node.id);
+                    return Ok(found);
+                }
+                let Some(span) = next_match(&pattern, &text, &mut from, &clock) else { continue };
                 if found.matches.len() == request.limit {
                     found.more = true;
                     return Ok(found);
                 }
                 found.matches.push(describe(node.id, &text, span));
             }
+            found.scanned += 1;
         }
         match NodeRange::new(piece.last().next(), rest.last()) {
             Some(remaining) => rest = remaining,
             None => return Ok(found),
         }
     }
+}
+
+/// When to stop.
+struct Clock {
+    begun: Instant,
+    max: Option<Duration>,
+}
+
+impl Clock {
+    fn is_over(&self) -> bool {
+        self.max.is_some_and(|max| self.begun.elapsed() >= max)
+    }
+}
+
+/// Lets other work go on, and a future that was dropped end.
+async fn yield_now() {
+    let mut has_yielded = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// The nodes at the beginning of a run that are read at once.
+fn piece(outline: &[NodeOutline], run: NodeRange) -> NodeRange {
+    let mut tokens = 0;
+    let is_next = |node: &NodeId| {
+        let before = tokens;
+        tokens += outline.get(node.index()).map_or(0, |node| u64::from(node.tokens));
+        before == 0 || tokens <= CHUNK_TOKENS
+    };
+    let few = usize::try_from(CHUNK).unwrap_or(usize::MAX);
+    let last = run.iter().take(few).take_while(is_next).last();
+    last.and_then(|last| NodeRange::new(run.first(), last)).unwrap_or(NodeRange::single(run.first()))
+}
+
+/// The next match that is not empty and begins at `from` or in the window behind it; `from` is moved on to where to look
+/// next.
+fn next_match(pattern: &Regex, text: &str, from: &mut usize, clock: &Clock) -> Option<Range<usize>> {
+    let end = text.ceil_char_boundary((*from).saturating_add(WINDOW));
+    // What a match may reach up to. It begins where it did, for what a pattern asks of the text before.
+    let seen = text.get(..text.ceil_char_boundary(end.saturating_add(WINDOW))).unwrap_or(text);
+    let mut at = *from;
+    let span = loop {
+        let span = pattern.find_at(seen, at).map(|found| found.range()).filter(|span| span.start < end);
+        match span {
+            Some(span) if span.is_empty() => at = text.ceil_char_boundary(span.end + 1),
+            other => break other,
+        }
+        // Many empty matches, each found by a look at all of the window, take the square of its length.
+        if at >= end || clock.is_over() {
+            *from = at;
+            return None;
+        }
+    };
+    *from = span.as_ref().map_or(end, |span| span.end);
+    span
 }
 
 fn compile(pattern: &str) -> Result<Regex, FindError> {

@@ -20,7 +20,7 @@
 //! store.append(&trip, said.to_vec()).await?;
 //!
 //! let retriever = HybridRetriever::new(store, None, None);
-//! let query = Query { text: "which booking was for nights?".to_owned(), scope: Scope::one(&trip), limit: 1 };
+//! let query = Query::new("which booking was for nights?", Scope::one(&trip));
 //! let found = retriever.search(&query).await?;
 //! assert_eq!(found.hits[0].node.get(), 2);
 //! assert_eq!(found.notices, ["recall is by words only: no embedding model is set up"]);
@@ -28,6 +28,7 @@
 //! # }).unwrap();
 //! ```
 
+mod complexity;
 mod explain;
 mod features;
 mod find;
@@ -38,13 +39,15 @@ mod pack;
 mod question;
 mod ranker;
 mod ranking;
+mod recheck;
 mod rerank;
 mod retriever;
+mod selection;
 mod semantic;
 mod stopwatch;
 
 pub use explain::Explanation;
 pub use find::{FindError, FindRequest, Found, Match, find};
-pub use pack::{PackRequest, Packed, TooLarge, pack};
+pub use pack::{Characters, Lengths, PackRequest, Packed, TooLarge, pack, reach};
 pub use rerank::RerankOptions;
 pub use retriever::HybridRetriever;

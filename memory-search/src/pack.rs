@@ -1,6 +1,6 @@
 //! Which messages to show for ranked hits, under a budget.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::HashMap};
 
 use memory_core::{NodeId, NodeOutline, NodeRange, plan};
 
@@ -17,9 +17,23 @@ pub struct PackRequest<'a> {
     pub max_tokens: u32,
     /// Tokens that a message costs beside its text.
     pub per_message: u32,
+    /// What their texts may have in characters; `None` for as many as the tokens allow.
+    pub characters: Option<Characters<'a>>,
     /// Messages to show before and after each hit; 0 packs most of what bears on the question into a budget. The
     /// designs that show a fixed surrounding take 2.
     pub radius: u64,
+}
+
+/// How many characters nodes have.
+pub type Lengths = HashMap<NodeId, u64>;
+
+/// A budget in characters, beside the one in tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct Characters<'a> {
+    /// The most that the packed messages may have together.
+    pub max: u32,
+    /// How many the texts have of the nodes that may be packed ([`reach`]); one that is not in it has none.
+    pub of: &'a Lengths,
 }
 
 /// What was packed.
@@ -29,6 +43,8 @@ pub struct Packed {
     pub runs: Vec<NodeRange>,
     /// What they cost, at most [`PackRequest::max_tokens`].
     pub tokens: u64,
+    /// How many characters they have, at most [`Characters::max`]; 0 where that is no budget.
+    pub characters: u64,
     /// The best hit, where it alone costs more than the budget.
     pub too_large: Option<TooLarge>,
 }
@@ -40,6 +56,8 @@ pub struct TooLarge {
     pub node: NodeId,
     /// What it costs, with the tool calls and results that must not be parted from it.
     pub tokens: u64,
+    /// How many characters these have; 0 where that is no budget.
+    pub characters: u64,
 }
 
 /// Chooses the messages to show.
@@ -56,24 +74,41 @@ pub fn pack(request: &PackRequest<'_>) -> Packed {
         return Packed::default();
     };
     let fits = packer.take(best);
-    let too_large = (!fits).then_some(TooLarge { node: best.node, tokens: best.tokens });
+    let too_large =
+        (!fits).then_some(TooLarge { node: best.node, tokens: best.cost.tokens, characters: best.cost.characters });
     for hit in others {
         packer.take(hit);
     }
-    Packed { runs: packer.runs(), tokens: packer.tokens, too_large }
+    Packed { runs: packer.runs(), tokens: packer.spent.tokens, characters: packer.spent.characters, too_large }
+}
+
+/// All nodes that [`pack`] may take for a request: the hits, their neighbours and what must not be parted from them. In
+/// order; no two runs overlap or touch.
+#[must_use]
+pub fn reach(request: &PackRequest<'_>) -> Vec<NodeRange> {
+    let packer = Packer::new(request);
+    let hits = request.ranked.iter().filter(|node| packer.nodes.get(node.index()) == Some(&State::Free));
+    NodeRange::merge(hits.map(|&node| packer.widened(node, request.radius)).collect())
 }
 
 /// A hit with what cannot be parted from it.
 struct Unit {
     node: NodeId,
+    cost: Cost,
+}
+
+/// What messages cost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
     tokens: u64,
+    characters: u64,
 }
 
 struct Packer<'a> {
     request: &'a PackRequest<'a>,
     turns: Vec<NodeRange>,
     nodes: Vec<State>,
-    tokens: u64,
+    spent: Cost,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,16 +126,16 @@ impl<'a> Packer<'a> {
             let end = usize::try_from(end).unwrap_or(usize::MAX);
             nodes.get_mut(run.first().index()..end).unwrap_or_default().fill(State::Shown);
         }
-        Self { request, turns: plan::turns(request.outline), nodes, tokens: 0 }
+        Self { request, turns: plan::turns(request.outline), nodes, spent: Cost::default() }
     }
 
     /// The hits in the order in which they are to be tried.
     fn hits(&self) -> Vec<Unit> {
         let free = self.request.ranked.iter().filter(|node| self.nodes.get(node.index()) == Some(&State::Free));
-        let mut units: Vec<_> = free.map(|&node| Unit { node, tokens: self.cost(self.widened(node, 0)) }).collect();
+        let mut units: Vec<_> = free.map(|&node| Unit { node, cost: self.cost(self.widened(node, 0)) }).collect();
         if self.request.radius == 0 {
             let mut by_density: Vec<_> = units.drain(..).enumerate().collect();
-            by_density.sort_by_cached_key(|(rank, unit)| (*rank > 0, Reverse(density(*rank, unit.tokens)), *rank));
+            by_density.sort_by_cached_key(|(rank, unit)| (*rank > 0, Reverse(density(*rank, unit.cost.tokens)), *rank));
             units.extend(by_density.into_iter().map(|(_, unit)| unit));
         }
         units
@@ -108,17 +143,23 @@ impl<'a> Packer<'a> {
 
     /// Takes a hit with as many neighbours as fit; `false` where not even the hit does.
     fn take(&mut self, hit: &Unit) -> bool {
-        let left = u64::from(self.request.max_tokens) - self.tokens;
         let runs = (0..=self.request.radius.min(self.nodes.len() as u64)).rev().map(|r| self.widened(hit.node, r));
-        let affordable = runs.map(|run| (run, self.cost(run))).find(|&(_, cost)| cost <= left);
+        let affordable = runs.map(|run| (run, self.cost(run))).find(|(_, cost)| self.is_affordable(*cost));
         let Some((run, cost)) = affordable else { return false };
         for node in run.iter() {
             if let Some(state @ State::Free) = self.nodes.get_mut(node.index()) {
                 *state = State::Taken;
             }
         }
-        self.tokens += cost;
+        self.spent.tokens += cost.tokens;
+        self.spent.characters += cost.characters;
         true
+    }
+
+    fn is_affordable(&self, cost: Cost) -> bool {
+        let fits_characters = |budget: Characters<'_>| self.spent.characters + cost.characters <= u64::from(budget.max);
+        self.spent.tokens + cost.tokens <= u64::from(self.request.max_tokens)
+            && self.request.characters.is_none_or(fits_characters)
     }
 
     /// A node with its neighbours and all that must not be parted from them.
@@ -133,11 +174,17 @@ impl<'a> Packer<'a> {
     }
 
     /// What a run adds to the bill.
-    fn cost(&self, run: NodeRange) -> u64 {
+    fn cost(&self, run: NodeRange) -> Cost {
         let per_message = u64::from(self.request.per_message);
-        let nodes = self.request.outline.iter().zip(&self.nodes);
-        let nodes = nodes.skip(run.first().index()).take(usize::try_from(run.count()).unwrap_or(usize::MAX));
-        nodes.filter(|&(_, &state)| state == State::Free).map(|(node, _)| u64::from(node.tokens) + per_message).sum()
+        let free = run.iter().filter(|node| self.nodes.get(node.index()) == Some(&State::Free));
+        free.fold(Cost::default(), |cost, node| {
+            let tokens = self.request.outline.get(node.index()).map_or(0, |node| u64::from(node.tokens));
+            let length = |budget: Characters<'_>| budget.of.get(&node).copied().unwrap_or_default();
+            Cost {
+                tokens: cost.tokens + tokens + per_message,
+                characters: cost.characters + self.request.characters.map_or(0, length),
+            }
+        })
     }
 
     fn runs(&self) -> Vec<NodeRange> {

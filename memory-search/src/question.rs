@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use jiff::{Timestamp as Instant, tz::TimeZone};
-use memory_core::Timestamp;
+use memory_core::{TimeRange, TimeWords, Timestamp};
 use regex::{Regex, RegexSet};
 
 use crate::lexical::Cast;
@@ -17,14 +17,15 @@ pub(crate) struct Question {
     pub(crate) speaks_of_self: bool,
     /// It asks what the other side has said.
     pub(crate) asks_back: bool,
-    /// The days, months and years that it names.
+    /// The times that it names.
     pub(crate) dates: Dates,
     words: BTreeSet<Box<str>>,
 }
 
-/// Days, months and years that a text names.
+/// Days, months and years that a text names, and times in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dates {
+    words: TimeWords,
     days: Vec<i8>,
     months: Vec<i8>,
     years: Vec<i16>,
@@ -88,7 +89,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 impl Dates {
     fn of(text: &str) -> Self {
         static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(\d{1,4})(st|nd|rd|th)?\b").ok());
-        let mut dates = Self::default();
+        let mut dates = Self { words: TimeWords::of(text), ..Self::default() };
         // `may` is a month with a capital alone.
         let is_named = |month: &str| words(text).any(|word| word == month) && (month != "may" || text.contains("May"));
         dates.months = (1..).zip(MONTHS).filter(|(_, month)| is_named(month)).map(|(number, _)| number).collect();
@@ -103,24 +104,41 @@ impl Dates {
         dates
     }
 
-    /// How well a time fits: for the month, the year, and the day within the month, their parts of 1.
-    pub(crate) fn fit(&self, at: Timestamp) -> f32 {
+    /// How well a time fits in a conversation whose last message was said at `clock`: for the month, the year, and the
+    /// day within the month, their parts of 1. A month without a year is most likely the latest one. Words that name
+    /// neither month nor year (`last week`) count for as much as both within what they mean, and less and less beside it.
+    pub(crate) fn fit(&self, at: Timestamp, clock: Timestamp) -> f32 {
         const MONTH: f32 = 0.4;
         const DAY: f32 = 0.4;
         const YEAR: f32 = 0.2;
+        let meant = || self.words.ranges(clock).into_iter().map(|range| nearness(range, at, clock));
         if self.months.is_empty() && self.years.is_empty() {
-            return 0.0;
+            return (MONTH + YEAR) * meant().fold(0.0, f32::max);
         }
-        let Ok(at) = Instant::from_millisecond(at.as_millis()) else { return 0.0 };
-        let date = at.to_zoned(TimeZone::UTC).date();
+        let Ok(moment) = Instant::from_millisecond(at.as_millis()) else { return 0.0 };
+        let date = moment.to_zoned(TimeZone::UTC).date();
         let in_month = self.months.contains(&date.month());
-        let parts = [
-            (in_month, MONTH),
-            (in_month && self.days.contains(&date.day()), DAY),
-            (self.years.contains(&date.year()), YEAR),
-        ];
+        let in_year =
+            if self.years.is_empty() { meant().any(|near| near >= 1.0) } else { self.years.contains(&date.year()) };
+        let parts = [(in_month, MONTH), (in_month && self.days.contains(&date.day()), DAY), (in_year, YEAR)];
         parts.iter().filter(|(fits, _)| *fits).map(|(_, part)| part).sum()
     }
+}
+
+/// 1 within a stretch of time; beside it less and less, and 0 where it is as far away as the stretch is long. What was
+/// done in a week is still talked about in the next.
+fn nearness(range: TimeRange, at: Timestamp, clock: Timestamp) -> f32 {
+    const DAY: i64 = 24 * 60 * 60 * 1_000;
+    if range.contains(at) {
+        return 1.0;
+    }
+    let begin = range.since().map_or(i64::MIN, Timestamp::as_millis);
+    let end = range.before().map_or(i64::MAX, Timestamp::as_millis);
+    let length = if begin == i64::MIN { DAY } else { end.min(clock.as_millis()).saturating_sub(begin).max(DAY) };
+    let away = begin.saturating_sub(at.as_millis()).max(at.as_millis().saturating_sub(end));
+    #[expect(clippy::cast_precision_loss, reason = "a part of 1 needs few digits")]
+    let part = away as f32 / length as f32;
+    (1.0 - part).clamp(0.0, 1.0)
 }
 
 #[cfg(test)]
@@ -143,7 +161,7 @@ mod tests {
     #[test]
     fn dates_fit_the_times_that_they_name() {
         let check = |text: &str, at: &str, expected: f32| {
-            let fit = Dates::of(text).fit(at.parse().unwrap());
+            let fit = Dates::of(text).fit(at.parse().unwrap(), "2024-02-01T12:00:00Z".parse().unwrap());
             assert!((fit - expected).abs() < 1e-6, "{text} on {at}: {fit}");
         };
         check("What happened on 7 May 2023?", "2023-05-07", 1.0);
@@ -152,5 +170,24 @@ mod tests {
         check("What happened in 2023?", "2023-01-01", 0.2);
         check("What may 7 people do?", "2023-05-07", 0.0);
         check("What about 12 apples?", "2023-12-12", 0.0);
+        // Without a year it is the latest.
+        check("What happened in May?", "2022-05-07", 0.4);
+        check("What happened in May?", "2023-05-07", 0.6);
+    }
+
+    #[test]
+    fn words_fit_the_times_that_they_mean_by_the_clock() {
+        let check = |text: &str, at: &str, expected: f32| {
+            let fit = Dates::of(text).fit(at.parse().unwrap(), "2023-05-10T18:00:00Z".parse().unwrap());
+            assert!((fit - expected).abs() < 1e-6, "{text} at {at}: {fit}");
+        };
+        check("What did I say last week?", "2023-05-03", 0.6);
+        check("What did I say last week?", "2023-05-11T12:00:00Z", 0.3);
+        check("What did I say last week?", "2023-04-27T12:00:00Z", 0.3);
+        check("What did I say last week?", "2023-03-01", 0.0);
+        check("Who called yesterday?", "2023-05-09T23:00:00Z", 0.6);
+        check("Who called since Monday?", "2023-05-10T18:00:00Z", 0.6);
+        check("Who called since Monday?", "2023-04-10T18:00:00Z", 0.0);
+        check("Who called?", "2023-05-10T18:00:00Z", 0.0);
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     lexical::{Bm25, Collection, Coverage, Indexed, QuestionTerm},
     question::Question,
     ranker::Ranker,
+    selection::Selection,
     stopwatch::Stopwatch,
 };
 
@@ -39,6 +40,7 @@ const MAX_TERMS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Ranking {
     pool: Pool,
+    selection: Selection,
     question: Question,
     evidence: Evidence,
     fused: Fused,
@@ -85,6 +87,11 @@ impl Pool {
     /// The conversations in order.
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
+    }
+
+    /// Sees which nodes are known by now to be lost.
+    pub(crate) fn refresh(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.losses.clone_from(part.indexed.read().losses()));
     }
 
     /// How many nodes can be read.
@@ -172,7 +179,13 @@ impl Ranking {
     ///
     /// The cosines weigh in proportion to how many nodes have one: the best of a few is no find, and stretching would
     /// make it count as the best of all.
-    pub(crate) fn new(pool: Pool, question: &str, mut evidence: Evidence, cosines: Option<Vec<f32>>) -> Self {
+    pub(crate) fn new(
+        pool: Pool,
+        selection: Selection,
+        question: &str,
+        mut evidence: Evidence,
+        cosines: Option<Vec<f32>>,
+    ) -> Self {
         let mut columns = Vec::new();
         if !evidence.window.is_empty() {
             let (window, words) = (evidence.window.clone(), evidence.agent.clone());
@@ -185,7 +198,7 @@ impl Ranking {
             evidence.cosine.clone_from(&values);
             columns.push(Column { weight: COSINE_PART * with_vectors, floor: None, values });
         }
-        Self { question: Question::of(question), evidence, fused: Fused::of(columns), with_vectors, pool }
+        Self { question: Question::of(question), evidence, fused: Fused::of(columns), with_vectors, pool, selection }
     }
 
     /// What was ranked.
@@ -193,9 +206,14 @@ impl Ranking {
         &self.pool
     }
 
-    /// The `limit` best of the nodes that `wanted` lets through, best first; equal ones in order of conversation and
-    /// node. The best by their other features are compared by their tokens too, if `late` can do that; the others count
-    /// as the least of those.
+    /// What was ranked, to be [refreshed](Pool::refresh).
+    pub(crate) fn pool_mut(&mut self) -> &mut Pool {
+        &mut self.pool
+    }
+
+    /// The `limit` best of the selected nodes that `wanted` lets through, best first; equal ones in order of conversation
+    /// and node. The best by their other features are compared by their tokens too, if `late` can do that; the others
+    /// count as the least of those.
     pub(crate) async fn hits(
         &self,
         limit: usize,
@@ -226,7 +244,9 @@ impl Ranking {
 
     /// The features of the best candidates by a cheap sum.
     fn features(&self, settings: &[Setting], limit: usize, wanted: impl Fn(NodeId) -> bool) -> Vec<(usize, Features)> {
-        let is_wanted = |candidate| self.pool.place(candidate).is_some_and(|(_, node)| wanted(node));
+        let is_wanted = |candidate| {
+            self.selection.admits(candidate) && self.pool.place(candidate).is_some_and(|(_, node)| wanted(node))
+        };
         let candidates = self.fused.best(limit, is_wanted);
         let extractor = Extractor::new(&self.evidence, &self.question, settings);
         let features = candidates.into_iter().filter_map(|candidate| {

@@ -3,16 +3,20 @@
 use std::{error::Error, sync::Arc};
 
 use memory_core::{
-    BoxFuture, ConversationId, Embedder, Excerpt, Hit, IndexReport, Losses, NodeId, NodeRange, Progress, Query, Recall,
-    RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Store, TokenIndex, VectorIndex,
+    BlockCache, BoxFuture, ConversationId, Embedder, Excerpt, Filter, Hit, IndexReport, Losses, NodeId, NodeRange,
+    Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Store, TokenIndex,
+    VectorIndex,
 };
 
 use crate::{
+    complexity::{budget_share, share_of},
     late::Late,
-    lexical::WordIndex,
-    pack::{PackRequest, TooLarge, pack},
+    lexical::{MOST_UNKEPT, WordIndex},
+    pack::{Characters, Lengths, PackRequest, TooLarge, pack, reach},
     ranking::{Pool, Ranking},
+    recheck::are_some_lost,
     rerank::{CrossEncoder, RerankOptions},
+    selection::Selection,
     semantic::{Meaning, NoMeaning, Semantic, ends_of},
     stopwatch::Stopwatch,
 };
@@ -33,7 +37,8 @@ const POSTINGS_BYTES: usize = 256 << 20;
 ///
 /// A session is what the metadata member `session` names, or else ends with a pause of six hours.
 ///
-/// Postings live in memory and are carried on from where they end. Vectors are made by
+/// Postings are carried on from where they end: in memory and, where there is a cache for them
+/// ([`keep_words_in`](Self::keep_words_in)), between runs. Vectors are made by
 /// [`catch_up`](Retriever::catch_up), however long it takes. A question makes only what is soon made: where all that
 /// it searches lacks vectors of at most 64 messages and 64 KiB of text, it embeds these, and otherwise nothing. A
 /// message without a vector counts as the mean of those that have one, and meaning weighs the less the fewer have one.
@@ -41,7 +46,8 @@ const POSTINGS_BYTES: usize = 256 << 20;
 /// some vectors are missing.
 ///
 /// A node that cannot be read is no hit and stands in no excerpt; the answer says so. It counts as lost for the life
-/// of the retriever.
+/// of the retriever. Of nodes whose words were kept between runs, those that are to be given out are read again, and all
+/// of their conversation where one of them cannot be.
 #[derive(Debug)]
 pub struct HybridRetriever {
     store: Arc<dyn Store>,
@@ -75,29 +81,48 @@ impl HybridRetriever {
         Self { cross_encoder: Some(CrossEncoder::new(model, options)), ..self }
     }
 
+    /// Keeps the postings of conversations in `cache`, so that a new retriever need not read all messages again.
+    #[must_use]
+    pub fn keep_words_in(mut self, cache: Arc<dyn BlockCache>) -> Self {
+        self.words.keep_in(cache);
+        self
+    }
+
     /// Scores every node of a scope; the notices are for the caller.
-    async fn rank(&self, question: &str, scope: &Scope) -> Result<Ranked<'_>, RetrieveError> {
+    async fn rank(&self, question: &str, scope: &Scope, filter: &Filter) -> Result<Ranked<'_>, RetrieveError> {
         let mut stopwatch = Stopwatch::start();
         let mut conversations = Vec::new();
-        for (conversation, nodes) in self.resolve(scope).await? {
-            let (indexed, _) = self.words.catch_up(&*self.store, &conversation, nodes, &()).await?;
+        for (conversation, nodes) in self.resolve(scope, filter).await? {
+            let (indexed, _) = self.words.catch_up(&*self.store, &conversation, nodes, MOST_UNKEPT, &()).await?;
             conversations.push((conversation, indexed));
         }
         let pool = Pool::new(conversations);
+        let selection = Selection::of(&*self.store, &pool, filter).await?;
         let evidence = pool.words(self.words.question(question));
         stopwatch.end("words", pool.readable());
         let meaning = self.semantic.meaning(&*self.store, question, &pool, &mut stopwatch).await;
-        let (cosines, late, notices) = match meaning {
+        let (cosines, late, mut notices) = match meaning {
             Ok(Meaning { cosines, notice, late }) => (Some(cosines), late, Vec::from_iter(notice)),
             Err(missing) => (None, None, vec![missing.notice()?]),
         };
-        let ranking = Ranking::new(pool, &ends_of(question), evidence, cosines);
+        notices.extend(selection.notice());
+        let ranking = Ranking::new(pool, selection, &ends_of(question), evidence, cosines);
         let cross_encoder = self.cross_encoder.as_ref();
         Ok(Ranked { ranking, late, cross_encoder, store: &*self.store, notices, stopwatch })
     }
 
-    /// The conversations of a scope, each once and in order, with how many nodes they have.
-    async fn resolve(&self, scope: &Scope) -> Result<Vec<(ConversationId, u64)>, RetrieveError> {
+    /// How many characters the texts of some nodes have; those that cannot be read have none.
+    async fn lengths(&self, conversation: &ConversationId, runs: &[NodeRange]) -> Result<Lengths, RetrieveError> {
+        let mut lengths = Lengths::new();
+        for run in runs {
+            let read = self.store.readable_nodes(conversation, *run).await?;
+            lengths.extend(read.nodes.iter().map(|node| (node.id, node.message.text().chars().count() as u64)));
+        }
+        Ok(lengths)
+    }
+
+    /// The conversations of a scope that have the tags of a filter, each once and in order, with how many nodes they have.
+    async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<(ConversationId, u64)>, RetrieveError> {
         let mut states = match scope {
             Scope::All => self.store.conversations().await?,
             Scope::Conversations(ids) => {
@@ -108,6 +133,7 @@ impl HybridRetriever {
                 states
             }
         };
+        states.retain(|state| filter.admits_tags(&state.tags));
         states.sort_by(|a, b| a.id.cmp(&b.id));
         states.dedup_by(|a, b| a.id == b.id);
         Ok(states.into_iter().map(|state| (state.id, state.nodes)).collect())
@@ -174,8 +200,12 @@ impl Retriever for HybridRetriever {
             if query.text.trim().is_empty() {
                 return Ok(Retrieved { notices: vec![EMPTY_QUESTION.to_owned()], ..Retrieved::default() });
             }
-            let mut ranked = self.rank(&query.text, &query.scope).await?;
-            let hits = ranked.hits(&query.text, query.limit, |_| true).await?;
+            let mut ranked = self.rank(&query.text, &query.scope, &query.filter).await?;
+            let mut hits = ranked.hits(&query.text, query.limit, |_| true).await?;
+            let nodes = hits.iter().map(|hit| (&hit.conversation, NodeRange::single(hit.node)));
+            if are_some_lost(&*self.store, ranked.ranking.pool_mut(), nodes).await? {
+                hits = ranked.hits(&query.text, query.limit, |_| true).await?;
+            }
             let Ranked { ranking, mut notices, stopwatch, .. } = ranked;
             notices.extend(ranking.pool().notices());
             Ok(Retrieved { hits, notices, steps: stopwatch.steps() })
@@ -187,23 +217,41 @@ impl Retriever for HybridRetriever {
             if request.question.trim().is_empty() {
                 return Ok(Recall { notices: vec![EMPTY_QUESTION.to_owned()], ..Recall::default() });
             }
-            let mut ranked = self.rank(&request.question, &Scope::one(&request.conversation)).await?;
+            let mut ranked = self.rank(&request.question, &Scope::one(&request.conversation), &request.filter).await?;
             let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
             let hits = ranked.hits(&request.question, request.limit, |node| !is_shown(node)).await?;
-            let Ranked { ranking, mut notices, mut stopwatch, .. } = ranked;
+            let Ranked { mut ranking, mut notices, mut stopwatch, .. } = ranked;
             let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
-            let packed = pack(&PackRequest {
-                outline: &self.store.outline(&request.conversation).await?,
+            let share = budget_share(request, &self.words.question(&request.question), ranking.pool());
+            let outline = self.store.outline(&request.conversation).await?;
+            let mut to_pack = PackRequest {
+                outline: &outline,
                 ranked: &ranked,
                 shown: &request.shown,
-                max_tokens: request.max_tokens,
+                max_tokens: share_of(request.max_tokens, share),
                 per_message: request.per_message,
+                characters: None,
                 radius: request.radius,
-            });
-            if let Some(TooLarge { node, tokens }) = packed.too_large {
-                let budget = request.max_tokens;
-                notices.push(format!("the best hit, node {node}, is left out: it costs {tokens} tokens of {budget}"));
+            };
+            let lengths = match request.max_characters {
+                Some(_) => self.lengths(&request.conversation, &reach(&to_pack)).await?,
+                None => Lengths::default(),
+            };
+            to_pack.characters =
+                request.max_characters.map(|max| Characters { max: share_of(max, share), of: &lengths });
+            let packed = pack(&to_pack);
+            if let Some(TooLarge { node, tokens, characters }) = packed.too_large {
+                let budget = to_pack.max_tokens;
+                let cost = match to_pack.characters {
+                    Some(Characters { max, .. }) if tokens <= u64::from(budget) => {
+                        format!("it has {characters} characters of {max}")
+                    }
+                    _ => format!("it costs {tokens} tokens of {budget}"),
+                };
+                notices.push(format!("the best hit, node {node}, is left out: {cost}"));
             }
+            let runs = packed.runs.iter().map(|run| (&request.conversation, *run));
+            are_some_lost(&*self.store, ranking.pool_mut(), runs).await?;
             let excerpt = |nodes: NodeRange| Excerpt {
                 nodes,
                 hits: hits.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect(),
@@ -226,10 +274,12 @@ impl Retriever for HybridRetriever {
         Box::pin(async move {
             let nodes = self.store.conversation(conversation).await?.nodes;
             let vectors = self.semantic.vectors();
+            // What is kept need not be read.
+            self.words.catch_up(&*self.store, conversation, 0, u64::MAX, &()).await?;
             let words_missing = nodes.saturating_sub(self.words.through(conversation));
             let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.all_through(conversation)));
             let mut steps = Steps { progress, before: 0, total: words_missing + vectors_missing };
-            let (indexed, words) = self.words.catch_up(&*self.store, conversation, nodes, &steps).await?;
+            let (indexed, words) = self.words.catch_up(&*self.store, conversation, nodes, 0, &steps).await?;
             let losses = indexed.read().losses().notice(conversation);
             let mut report = IndexReport { words, embedded: 0, notices: Vec::from_iter(losses) };
             steps.before = words_missing;

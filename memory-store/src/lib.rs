@@ -27,12 +27,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 
+mod blocks;
 mod exchange;
 mod log;
 mod tokens;
 mod turn;
 mod vector;
 
+pub use blocks::BlockFiles;
 pub use exchange::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]

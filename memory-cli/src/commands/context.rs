@@ -5,7 +5,7 @@ use memory_core::ConversationId;
 use memory_hooks::{Context, ContextOptions, Piece};
 use serde_json::{Value, json};
 
-use super::resolve;
+use super::{filter::FilterArgs, resolve};
 use crate::{
     Access,
     cli::Globals,
@@ -28,6 +28,11 @@ pub(crate) struct Args {
     /// Messages shown before and after each recalled one
     #[arg(long, value_name = "N", default_value_t = 0)]
     radius: u64,
+    /// The share of what is left for recall that the simplest question gets, 0 to 1; more complex ones get more
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
+    least_share: f32,
+    #[command(flatten)]
+    filter: FilterArgs,
     /// Also say why each piece is there
     #[arg(long)]
     explain: bool,
@@ -40,11 +45,21 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let bar = globals.output.bar("indexing");
     conversation.index(&bar).await?;
     bar.finish();
-    let options = ContextOptions { radius: args.radius, ..ContextOptions::tokens(args.budget) };
+    let options = ContextOptions {
+        radius: args.radius,
+        least_share: args.least_share,
+        filter: args.filter.filter()?,
+        ..ContextOptions::tokens(args.budget)
+    };
     let mut context = conversation.context(&args.question, &options).await?;
     globals.keep_news(&mut context.notices);
     print(globals.output, &id, &args.question, &context, args.explain)?;
     Ok(())
+}
+
+fn share(text: &str) -> Result<f32, String> {
+    let share = text.parse::<f32>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| format!("`{text}` is no share: expected a number from 0 to 1"))
 }
 
 fn print(output: Output, id: &ConversationId, question: &str, context: &Context, explain: bool) -> std::io::Result<()> {

@@ -1,5 +1,7 @@
 //! `memory find`: text by a regular expression.
 
+use std::time::Duration;
+
 use clap::Args as ClapArgs;
 use memory_core::{NodeId, NodeRange};
 use memory_search::{FindRequest, find};
@@ -24,6 +26,9 @@ pub(crate) struct Args {
     /// The most matches
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
+    /// How long to look, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    max_seconds: u64,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -38,13 +43,21 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             Some(NodeRange::new(from, to).ok_or_else(|| Usage(format!("--from {from} comes after --to {to}")))?)
         }
     };
-    let request = FindRequest { conversation: &conversation, pattern: &args.pattern, range, limit: args.limit };
+    let request = FindRequest {
+        conversation: &conversation,
+        pattern: &args.pattern,
+        range,
+        limit: args.limit,
+        max_time: Some(Duration::from_secs(args.max_seconds)),
+    };
     let found = find(store, &request).await.map_err(|error| match error {
         memory_search::FindError::Pattern { .. } => anyhow::Error::new(Usage(error.to_string())),
         other => anyhow::Error::new(other),
     })?;
     let output = globals.output;
-    let notice = found.losses.notice(&conversation);
+    let stopped =
+        |node: NodeId| format!("time ran out at node {node}: go on with --from {node}, or raise --max-seconds");
+    let notices: Vec<_> = found.losses.notice(&conversation).into_iter().chain(found.stopped_at.map(stopped)).collect();
     if output.json {
         let matches: Vec<_> = found
             .matches
@@ -55,13 +68,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             })
             .collect();
         let value = json!({"conversation": conversation.as_str(), "matches": matches, "more": found.more,
-                           "scanned": found.scanned, "notices": Vec::from_iter(notice)});
+                           "stopped_at": found.stopped_at.map(NodeId::get), "scanned": found.scanned,
+                           "notices": notices});
         return Ok(output.value(&value)?);
     }
     for found in &found.matches {
         output.line(&format!("{}:{}: {}{}{}", found.node, found.line, found.before, found.matched, found.after))?;
     }
-    notice.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
     let more = if found.more { "; there are more: raise --limit" } else { "" };
     output.note(&format!("{} matches in {} messages{more}", found.matches.len(), found.scanned));
     Ok(())

@@ -46,6 +46,31 @@ impl OneOrAll {
     }
 }
 
+/// The conversations to search.
+#[derive(Debug, Args)]
+pub(super) struct SeveralOrAll {
+    /// A conversation, or the beginning of its name; several may be given [default: all]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Vec<String>,
+    /// All conversations, as without --conversation
+    #[arg(long, conflicts_with = "conversation")]
+    all: bool,
+}
+
+impl SeveralOrAll {
+    /// Those that were named, or all.
+    pub(super) async fn ids(&self, store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
+        if self.conversation.is_empty() {
+            return all(store).await;
+        }
+        let mut ids = Vec::with_capacity(self.conversation.len());
+        for name in &self.conversation {
+            ids.push(conversation(store, Some(name)).await?);
+        }
+        Ok(ids)
+    }
+}
+
 /// The conversation that is meant: by its name, or by the beginning of it while that is unique; without a
 /// name the only one there is.
 async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow::Result<ConversationId> {

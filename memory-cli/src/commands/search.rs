@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use memory_core::{Hit, Node, NodeRange, Query, Scope, SearchStep, Signal, Store};
 use serde_json::{Value, json};
 
-use super::resolve;
+use super::{filter::FilterArgs, resolve};
 use crate::{
     Access,
     cli::Globals,
@@ -19,7 +19,9 @@ pub(crate) struct Args {
     #[arg(value_parser = resolve::question)]
     question: String,
     #[command(flatten)]
-    conversations: resolve::OneOrAll,
+    conversations: resolve::SeveralOrAll,
+    #[command(flatten)]
+    filter: FilterArgs,
     /// The most hits
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
@@ -31,7 +33,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?)?;
     let scope = Scope::Conversations(args.conversations.ids(&runtime.store).await?);
-    let query = Query { text: args.question.clone(), scope, limit: args.limit };
+    let query = Query { text: args.question.clone(), scope, filter: args.filter.filter()?, limit: args.limit };
     let mut found = runtime.retriever.search(&query).await?;
     globals.keep_news(&mut found.notices);
     let mut hits = Vec::with_capacity(found.hits.len());

@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use super::{BoxError, BoxFuture, EmbedError, Losses, RerankError, StoreError, VectorError};
-use crate::{ConversationId, NodeId, NodeRange};
+use crate::{ConversationId, Filter, NodeId, NodeRange};
 
 /// Where to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +29,18 @@ pub struct Query {
     pub text: String,
     /// Where to search.
     pub scope: Scope,
+    /// Which messages may be hits.
+    pub filter: Filter,
     /// The most hits to give.
     pub limit: usize,
+}
+
+impl Query {
+    /// A question to any message of a scope, for ten hits.
+    #[must_use]
+    pub fn new(text: &str, scope: Scope) -> Self {
+        Self { text: text.to_owned(), scope, filter: Filter::default(), limit: 10 }
+    }
 }
 
 /// What a score means, so that scores of two scales are never compared.
@@ -128,16 +138,47 @@ pub struct RecallRequest {
     pub question: String,
     /// The conversation to recall from.
     pub conversation: ConversationId,
+    /// Which messages may be hits; their neighbours may be any.
+    pub filter: Filter,
     /// The most tokens that the excerpts may cost, a message being its own tokens and `per_message`.
     pub max_tokens: u32,
     /// Tokens that a message costs beside its text.
     pub per_message: u32,
+    /// The most characters (Unicode scalar values) that the texts of the excerpts may have; `None` for as many as the
+    /// tokens allow.
+    pub max_characters: Option<u32>,
+    /// The share of both budgets that the simplest question gets, 0..=1; the more complex a question, the nearer to all
+    /// of them. At 1 every question gets all.
+    pub least_share: f32,
     /// The most hits to take, before their neighbours.
     pub limit: usize,
     /// Messages to show before and after each hit.
     pub radius: u64,
     /// What is shown verbatim already and would be wasted.
     pub shown: Vec<NodeRange>,
+}
+
+impl RecallRequest {
+    /// The most hits by default.
+    pub const LIMIT: usize = 200;
+
+    /// A request for whatever of a conversation bears on a question: any messages, without neighbours, none shown
+    /// already; all of the budget, and nothing for a message beside its text.
+    #[must_use]
+    pub fn new(question: &str, conversation: &ConversationId, max_tokens: u32) -> Self {
+        Self {
+            question: question.to_owned(),
+            conversation: conversation.clone(),
+            filter: Filter::default(),
+            max_tokens,
+            per_message: 0,
+            max_characters: None,
+            least_share: 1.0,
+            limit: Self::LIMIT,
+            radius: 0,
+            shown: Vec::new(),
+        }
+    }
 }
 
 /// A run of messages worth showing.
@@ -187,7 +228,9 @@ impl Progress for () {
 ///
 /// Contract: whatever was appended before the call is found by its words; where there is no embedding
 /// model, or vectors are missing, the answer is by words and says so in a notice. Nodes that cannot be read are
-/// left out, and said to be. The order of equal scores is fixed.
+/// left out, and said to be. The order of equal scores is fixed. A filter chooses among the nodes before the best of
+/// them are taken, so that what passes it is found however little that is, and changes no score but what is measured of
+/// the best alone.
 pub trait Retriever: fmt::Debug + Send + Sync {
     /// The nodes that answer the question best.
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>>;

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::{
-    BoxFuture, Clock, EmbedError, Embedder, Excerpt, Hash, Hit, IndexReport, Losses, ModelId, NodeRange, Progress,
-    Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreScale, Store, Timestamp,
-    TokenCounter, TokenEmbedder, TokenEmbedding, TokenVectors,
+    BoxFuture, Clock, ConversationId, ConversationState, EmbedError, Embedder, Excerpt, Filter, Hash, History, Hit,
+    IndexReport, Losses, ModelId, Node, NodeId, NodeRange, Progress, Query, Recall, RecallRequest, RetrieveError,
+    Retrieved, Retriever, Scope, Score, ScoreScale, Store, Timestamp, TokenCounter, TokenEmbedder, TokenEmbedding,
+    TokenVectors, plan::Tree,
 };
 use std::sync::Arc;
 
@@ -145,6 +146,28 @@ impl ScanRetriever {
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store }
     }
+
+    /// Which nodes of a conversation pass a filter; of sessions, those with a name alone.
+    async fn passing(
+        &self,
+        conversation: &ConversationId,
+        state: &ConversationState,
+        filter: &Filter,
+    ) -> Result<impl Fn(&Node) -> bool + use<>, RetrieveError> {
+        let outline = self.store.outline(conversation).await?;
+        let summaries = self.store.summaries(conversation).await?;
+        let tree = Tree::new(History { nodes: &outline, summaries: &summaries });
+        let levels: Vec<_> = (0..outline.len()).map(|index| tree.level(NodeId::from_index(index))).collect();
+        let times = filter.times(state.last_at.unwrap_or_default());
+        let filter = filter.clone();
+        Ok(move |node: &Node| {
+            let session = Filter::session_of(node);
+            times.iter().any(|range| range.contains(node.at))
+                && (filter.roles.is_empty() || filter.roles.contains(&node.message.role))
+                && (filter.sessions.is_empty() || session.is_some_and(|session| filter.sessions.contains(&session)))
+                && (filter.levels.is_empty() || levels.get(node.id.index()).is_some_and(|l| filter.levels.contains(l)))
+        })
+    }
 }
 
 impl Retriever for ScanRetriever {
@@ -158,13 +181,15 @@ impl Retriever for ScanRetriever {
             };
             let (mut hits, mut notices) = (Vec::new(), Vec::new());
             for conversation in conversations {
-                let nodes = self.store.conversation(&conversation).await?.nodes;
-                let Some(all) = NodeRange::first_n(nodes) else {
+                let state = self.store.conversation(&conversation).await?;
+                let Some(all) = NodeRange::first_n(state.nodes).filter(|_| query.filter.admits_tags(&state.tags))
+                else {
                     continue;
                 };
+                let passes = self.passing(&conversation, &state, &query.filter).await?;
                 let read = self.store.readable_nodes(&conversation, all).await?;
                 notices.extend(read.losses.notice(&conversation));
-                for node in read.nodes {
+                for node in read.nodes.into_iter().filter(&passes) {
                     let text = node.message.text().to_lowercase();
                     let found = words.iter().filter(|word| text.contains(**word)).count();
                     if found > 0 {
@@ -184,7 +209,8 @@ impl Retriever for ScanRetriever {
     fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
         Box::pin(async move {
             let scope = Scope::one(&request.conversation);
-            let query = Query { text: request.question.clone(), scope, limit: request.limit };
+            let (text, filter) = (request.question.clone(), request.filter.clone());
+            let query = Query { text, scope, filter, limit: request.limit };
             let found = self.search(&query).await?;
             let outline = self.store.outline(&request.conversation).await?;
             let mut left = request.max_tokens;

@@ -295,13 +295,13 @@ impl Assembly<'_> {
             return Ok(Recall::default());
         };
         let request = RecallRequest {
-            question: self.question.asked.clone(),
-            conversation: self.conversation.clone(),
-            max_tokens: room,
+            filter: self.options.filter.clone(),
+            least_share: self.options.least_share,
             per_message: self.parts.policy.per_message,
             limit: self.options.recall_limit,
             radius: self.options.radius,
             shown: shown.to_vec(),
+            ..RecallRequest::new(&self.question.asked, self.conversation, room)
         };
         Ok(retriever.recall(&request).await?)
     }

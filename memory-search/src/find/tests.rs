@@ -1,5 +1,7 @@
 //! Tests of `find`.
 
+use std::future::Future;
+
 use memory_core::{Message, NodeDraft, Timestamp, testing::MemoryStore};
 
 use super::*;
@@ -17,7 +19,7 @@ fn store(texts: &[&str]) -> MemoryStore {
 
 fn find_in(texts: &[&str], pattern: &str, range: Option<(u64, u64)>, limit: usize) -> Result<Found, FindError> {
     let range = range.map(|(a, b)| NodeRange::new(NodeId::new(a).unwrap(), NodeId::new(b).unwrap()).unwrap());
-    let request = FindRequest { conversation: &conversation(), pattern, range, limit };
+    let request = FindRequest { conversation: &conversation(), pattern, range, limit, max_time: None };
     pollster::block_on(find(&store(texts), &request))
 }
 
@@ -36,7 +38,7 @@ fn a_match_names_its_node_place_and_line() {
         matched: "QX-4471".to_owned(),
         after: ", I think".to_owned(),
     };
-    assert_eq!(found, Found { matches: vec![expected], more: false, scanned: 2, losses: Losses::default() });
+    assert_eq!(found, Found { matches: vec![expected], scanned: 2, ..Found::default() });
 }
 
 #[test]
@@ -91,7 +93,7 @@ fn a_bad_pattern_says_what_is_wrong_with_it() {
 
 #[test]
 fn an_unknown_conversation_is_not_found() {
-    let request = FindRequest { conversation: &conversation(), pattern: "a", range: None, limit: 1 };
+    let request = FindRequest { conversation: &conversation(), pattern: "a", range: None, limit: 1, max_time: None };
     let error = pollster::block_on(find(&MemoryStore::default(), &request)).unwrap_err();
     assert!(matches!(&error, FindError::Store(error) if error.is_not_found()), "{error}");
 }
@@ -100,8 +102,63 @@ fn an_unknown_conversation_is_not_found() {
 fn lost_messages_are_passed_over_and_named() {
     let store = store(&["one QX-1", "two QX-2", "three QX-3"]);
     store.lose_node(&conversation(), NodeId::new(2).unwrap());
-    let request = FindRequest { conversation: &conversation(), pattern: r"QX-\d", range: None, limit: 10 };
+    let request =
+        FindRequest { conversation: &conversation(), pattern: r"QX-\d", range: None, limit: 10, max_time: None };
     let found = pollster::block_on(find(&store, &request)).unwrap();
     assert_eq!((nodes(&found), found.scanned), (vec![1, 3], 2));
     assert!(found.losses.notice(&conversation()).unwrap().starts_with("node 2 of `c` cannot be read"));
+}
+
+fn find_for(text: &str, pattern: &str, max_time: Option<Duration>) -> Found {
+    let request = FindRequest { conversation: &conversation(), pattern, range: None, limit: usize::MAX, max_time };
+    pollster::block_on(find(&store(&["before", text]), &request)).unwrap()
+}
+
+#[test]
+fn a_long_message_has_the_matches_that_it_has_in_one_piece() {
+    let line = "Straße 12, the code is QX-4471.\n";
+    let text = line.repeat(6_000);
+    for pattern in ["QX-[0-9]+", r"\bcode\b", "^Str", r"(?s)1\.\nS", "ß*", r"\d{2}, \w+|QX", "1.$"] {
+        let whole = compile(pattern).unwrap();
+        let expected: Vec<_> =
+            whole.find_iter(&text).map(|found| found.range()).filter(|span| !span.is_empty()).collect();
+        let found: Vec<_> = find_for(&text, pattern, None).matches.into_iter().map(|found| found.span).collect();
+        assert!(found == expected, "{pattern}: {} matches, not {}", found.len(), expected.len());
+    }
+}
+
+#[test]
+fn a_match_reaches_no_farther_than_it_may() {
+    let text = format!("a{}z", "-".repeat(100 << 10));
+    assert!(find_for(&text, "(?s)a.*z", None).matches.is_empty());
+    let text = format!("a{}z", "-".repeat(60 << 10));
+    assert_eq!(find_for(&text, "(?s)a.*z", None).matches.len(), 1);
+}
+
+#[test]
+fn where_time_runs_out_the_answer_says_where() {
+    let found = find_for("a", "a", Some(Duration::ZERO));
+    assert_eq!((found.stopped_at, found.scanned, found.matches.len()), (Some(NodeId::FIRST), 0, 0));
+    // A slow pattern, and one that looks through all of the text again at each of its places.
+    for pattern in [r"(?:\w{1,12} ?){1,9}Q", r"(?s)(a.*Z)?"] {
+        let begun = Instant::now();
+        let found = find_for(&"ab cd ".repeat(4 << 20), pattern, Some(Duration::from_millis(100)));
+        assert_eq!((found.stopped_at, found.scanned), (NodeId::new(2), 1), "{pattern}");
+        // The bound is generous, the time without it is not: minutes.
+        assert!(begun.elapsed() < Duration::from_secs(20), "{pattern}: {:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn a_search_that_is_dropped_ends() {
+    let texts = vec!["a"; 100];
+    let store = store(&texts);
+    let conversation = conversation();
+    let request =
+        FindRequest { conversation: &conversation, pattern: "a", range: None, limit: usize::MAX, max_time: None };
+    let mut search = Box::pin(find(&store, &request));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    // It gives way at least once a message, so that whoever drops it is heard.
+    let polls = (0..).take_while(|_| search.as_mut().poll(&mut context).is_pending()).count();
+    assert!(polls >= 100, "{polls}");
 }

@@ -2,14 +2,12 @@
 
 use std::{collections::HashSet, sync::LazyLock};
 
-use memory_core::{Message, Node, Role, Timestamp};
+use memory_core::{Filter, Message, Node, Role, Timestamp};
 
-use super::NodeTerms;
+use super::{NodeTerms, roll::Roll};
 
 /// A pause after which a conversation that names no sessions begins another one, in milliseconds: six hours.
 const PAUSE: i64 = 6 * 60 * 60 * 1_000;
-/// The member of a message's metadata that names its session.
-const SESSION: &str = "session";
 
 /// A speaker who is called so has no name.
 const ROLES: [Role; 4] = [Role::User, Role::Assistant, Role::System, Role::Tool];
@@ -23,6 +21,8 @@ pub(crate) struct Traits {
     pub(crate) session: u32,
     /// Who says it, as a place among [`Cast::speakers`]; 0 for nobody who has a name.
     pub(crate) speaker: u32,
+    /// In which role they say it; `None` where it could not be read.
+    pub(crate) role: Option<Role>,
     /// Whether the user says it, or somebody on their side.
     pub(crate) by_user: bool,
     /// Whether it ends in a question.
@@ -36,8 +36,8 @@ pub(crate) struct Traits {
 pub(crate) struct Cast {
     speakers: Vec<Box<str>>,
     traits: Vec<Traits>,
-    /// What the last node said of its session.
-    session: Option<Box<str>>,
+    /// What the sessions are called, of those that have a name; number 0 first.
+    sessions: Vec<Option<Box<str>>>,
 }
 
 impl Cast {
@@ -56,26 +56,70 @@ impl Cast {
         self.speakers.len() < 2
     }
 
+    /// The names of sessions, `None` for one without; number 0 first.
+    pub(crate) fn sessions(&self) -> &[Option<Box<str>>] {
+        &self.sessions
+    }
+
+    /// The conversation's clock: when its last node was said.
+    pub(crate) fn clock(&self) -> Timestamp {
+        self.traits.last().map_or_else(Timestamp::default, |last| last.at)
+    }
+
+    /// What of it the nodes from `begin` on add to those before, apart from their lengths.
+    pub(super) fn roll(&self, begin: usize) -> Roll {
+        let (before, here) = self.traits.split_at_checked(begin).unwrap_or((&self.traits, &[]));
+        let known = |of: fn(&Traits) -> u32| before.iter().map(of).max().map_or(0, |most| most as usize);
+        let speakers = known(|traits| traits.speaker);
+        let sessions = before.last().map_or(0, |last| last.session as usize + 1);
+        Roll {
+            speakers: self.speakers.get(speakers..).unwrap_or_default().to_vec(),
+            sessions: self.sessions.get(sessions..).unwrap_or_default().to_vec(),
+            traits: here.to_vec(),
+            ..Roll::default()
+        }
+    }
+
+    /// Adds the nodes of a roll, if they go on with those before; `false` where they do not.
+    pub(super) fn restore(&mut self, roll: &mut Roll) -> bool {
+        if !roll.follows(self.speakers.len(), self.sessions.len()) {
+            return false;
+        }
+        self.speakers.append(&mut roll.speakers);
+        self.sessions.append(&mut roll.sessions);
+        self.traits.append(&mut roll.traits);
+        true
+    }
+
     /// Adds the next node; one that could not be read goes on with the session before it.
     pub(crate) fn push(&mut self, node: Option<&Node>, terms: &NodeTerms) {
         let last = self.traits.last().copied().unwrap_or_default();
         let Some(node) = node else {
-            self.traits.push(Traits { is_question: false, tells_time: false, speaker: 0, by_user: false, ..last });
+            if self.sessions.is_empty() {
+                self.sessions.push(None);
+            }
+            let unread = Traits { at: last.at, session: last.session, ..Traits::default() };
+            self.traits.push(unread);
             return;
         };
         let text = node.message.text();
-        let named = node.message.metadata.get(SESSION).map(|session| session.as_str());
-        let is_first = self.traits.is_empty();
-        let goes_on = match named {
-            Some(named) => self.session.as_deref() == Some(named),
-            None => self.session.is_none() && node.at.as_millis().saturating_sub(last.at.as_millis()) <= PAUSE,
+        let named = Filter::session_of(node);
+        let begins = match (self.sessions.last(), &named) {
+            (None, _) => true,
+            (Some(session), Some(named)) => session.as_deref() != Some(named),
+            (Some(session), None) => {
+                session.is_some() || node.at.as_millis().saturating_sub(last.at.as_millis()) > PAUSE
+            }
         };
-        self.session = named.map(Into::into);
+        if begins {
+            self.sessions.push(named.map(Into::into));
+        }
         let speaker = self.speaker(&node.message);
         self.traits.push(Traits {
             at: node.at,
-            session: if is_first || goes_on { last.session } else { last.session.saturating_add(1) },
+            session: u32::try_from(self.sessions.len().saturating_sub(1)).unwrap_or(u32::MAX),
             speaker,
+            role: Some(node.message.role),
             by_user: node.message.role == Role::User,
             is_question: text.trim_end().ends_with(['?', '？']),
             tells_time: terms.counts.iter().any(|(term, _)| is_of_time(term)),

@@ -50,7 +50,15 @@ fn check(
 ) {
     let outline: Vec<_> = conversation.iter().map(|&(letter, tokens)| outline(letter, tokens)).collect();
     let ranked: Vec<_> = ranked.iter().map(|&node| id(node)).collect();
-    let packed = pack(&PackRequest { outline: &outline, ranked: &ranked, shown, max_tokens, per_message: 8, radius });
+    let packed = pack(&PackRequest {
+        outline: &outline,
+        ranked: &ranked,
+        shown,
+        max_tokens,
+        per_message: 8,
+        characters: None,
+        radius,
+    });
     let runs: Vec<_> = packed.runs.iter().map(ToString::to_string).collect();
     let too_large = packed.too_large.map(|hit| format!(" without {} of {}", hit.node, hit.tokens));
     let found = format!("{} for {}{}", runs.join(","), packed.tokens, too_large.unwrap_or_default());
@@ -122,11 +130,15 @@ proptest! {
         max_tokens in 0u32..2_000,
         per_message in 0u32..20,
         radius in 0u64..4,
+        max_characters in prop::option::of(0u32..4_000),
     ) {
         let outline: Vec<_> = conversation.iter().map(|&(letter, tokens)| outline(letter, tokens)).collect();
         let ranked: Vec<_> = ranked.into_iter().map(id).collect();
+        // Three characters a token.
+        let lengths: Lengths = (0..).map(NodeId::from_index).zip(&outline).map(|(n, o)| (n, 3 * u64::from(o.tokens))).collect();
+        let characters = max_characters.map(|max| Characters { max, of: &lengths });
         let request =
-            PackRequest { outline: &outline, ranked: &ranked, shown: &shown, max_tokens, per_message, radius };
+            PackRequest { outline: &outline, ranked: &ranked, shown: &shown, max_tokens, per_message, characters, radius };
         let packed = pack(&request);
         let nodes: BTreeSet<_> = packed.runs.iter().flat_map(|run| run.iter()).collect();
         let is_shown = |node: NodeId| shown.iter().any(|run| run.contains(node));
@@ -134,6 +146,11 @@ proptest! {
         let cost: u64 = nodes.iter().map(|node| u64::from(outline[node.index()].tokens + per_message)).sum();
         prop_assert_eq!(cost, packed.tokens);
         prop_assert!(cost <= u64::from(max_tokens), "the budget is never exceeded");
+        let length: u64 = nodes.iter().map(|node| lengths[node]).sum();
+        prop_assert_eq!(if max_characters.is_some() { length } else { 0 }, packed.characters);
+        prop_assert!(packed.characters <= max_characters.map_or(0, u64::from), "nor is that in characters");
+        let reached = reach(&request);
+        prop_assert!(nodes.iter().all(|&node| reached.iter().any(|run| run.contains(node))), "nothing beyond reach");
 
         let apart = packed.runs.windows(2).all(|pair| pair[0].last().next() < pair[1].first());
         prop_assert!(apart, "runs neither overlap nor touch: {:?}", packed.runs);
@@ -146,7 +163,10 @@ proptest! {
 
         let best = ranked.iter().copied().find(|&node| node.index() < outline.len() && !is_shown(node));
         if let Some(best) = best {
-            let left_out = packed.too_large.filter(|hit| hit.node == best && hit.tokens > u64::from(max_tokens));
+            let left_out = packed.too_large.filter(|hit| {
+                let too_long = max_characters.is_some_and(|max| hit.characters > u64::from(max));
+                hit.node == best && (hit.tokens > u64::from(max_tokens) || too_long)
+            });
             prop_assert!(nodes.contains(&best) || left_out.is_some(), "the best hit is cut");
         }
         prop_assert_eq!(pack(&request), packed, "the same request packs the same");

@@ -1,7 +1,10 @@
 //! Tests of the retriever against fakes of the other ports.
 
 mod backlog;
+mod budget;
 mod fakes;
+mod filter;
+mod kept;
 mod late;
 mod losses;
 
@@ -53,7 +56,7 @@ fn hybrid(store: &Arc<CountingStore>) -> (HybridRetriever, Arc<ExactIndex>) {
 }
 
 fn search(retriever: &HybridRetriever, text: &str, scope: Scope, limit: usize) -> Retrieved {
-    pollster::block_on(retriever.search(&Query { text: text.to_owned(), scope, limit })).unwrap()
+    pollster::block_on(retriever.search(&Query { limit, ..Query::new(text, scope) })).unwrap()
 }
 
 fn in_talk(retriever: &HybridRetriever, text: &str) -> Retrieved {
@@ -65,15 +68,7 @@ fn nodes(found: &Retrieved) -> Vec<u64> {
 }
 
 fn recall(retriever: &HybridRetriever, question: &str, change: impl FnOnce(&mut RecallRequest)) -> Recall {
-    let mut request = RecallRequest {
-        question: question.to_owned(),
-        conversation: id("talk"),
-        max_tokens: 1_000,
-        per_message: 8,
-        limit: 1,
-        radius: 0,
-        shown: Vec::new(),
-    };
+    let mut request = RecallRequest { per_message: 8, limit: 1, ..RecallRequest::new(question, &id("talk"), 1_000) };
     change(&mut request);
     pollster::block_on(retriever.recall(&request)).unwrap()
 }
@@ -210,7 +205,7 @@ fn scores_of_several_conversations_compare() {
 
 #[test]
 fn an_unknown_conversation_is_not_found() {
-    let query = Query { text: "x".into(), scope: Scope::one(&id("tlak")), limit: 3 };
+    let query = Query::new("x", Scope::one(&id("tlak")));
     let error = pollster::block_on(by_words(&store()).search(&query)).unwrap_err();
     assert_eq!(error.to_string(), "no conversation `tlak`; nearest: `talk`");
 }
@@ -350,7 +345,7 @@ fn a_model_that_fails_is_an_error() {
     let embedder = Arc::new(fakes::WrongCount(HashEmbedder::new(64)));
     let index = Arc::new(ExactIndex::of(&*embedder));
     let retriever = HybridRetriever::new(store(), Some(embedder), Some(index));
-    let query = Query { text: "hall".into(), scope: Scope::All, limit: 1 };
+    let query = Query { limit: 1, ..Query::new("hall", Scope::All) };
     let error = pollster::block_on(retriever.search(&query)).unwrap_err();
     assert!(matches!(error, RetrieveError::Embed(EmbedError::BadOutput { .. })), "{error}");
 }

@@ -16,7 +16,7 @@ use super::{
     rescue::RescueError,
     survey::{Part, Source, Spot, Surveyed, Tail, Visitor, run, survey},
 };
-use crate::{tokens, vector};
+use crate::{blocks, tokens, vector};
 
 /// Most places that are told of one by one.
 const MOST_FINDINGS: usize = 10_000;
@@ -299,16 +299,17 @@ fn checkup(label: ConversationLabel, patient: Patient, may_have_lost_more: bool)
     }
 }
 
-/// Caches of vectors and tokens of another store, or of none.
+/// Caches of vectors, tokens and words of another store, or of none.
 fn stale_caches(media: &dyn Media, path: &Path, store: StoreId) -> Vec<PathBuf> {
     let mut stale = Vec::new();
-    for name in ["tokens", "vectors"] {
+    for name in ["tokens", "vectors", "words"] {
         let dir = path.join("cache").join(name);
         let files = media.list(&dir).unwrap_or_default().into_iter().map(|name| dir.join(name));
         let is_stale = |path: &PathBuf| {
             let mut header = [0; vector::NAMED_BY];
             let read = media.open(path, Access::Read).and_then(|file| file.read_at(&mut header, 0));
-            read.is_ok() && !vector::is_of_store(&header, store) && !tokens::is_of_store(&header, store)
+            let is_ours = [blocks::is_of_store, tokens::is_of_store, vector::is_of_store];
+            read.is_ok() && !is_ours.iter().any(|is_ours| is_ours(&header, store))
         };
         stale.extend(files.filter(is_stale));
     }

@@ -22,7 +22,7 @@ fn name(number: u64) -> ConversationId {
 }
 
 fn catch_up(index: &WordIndex, store: &MemoryStore, number: u64, nodes: u64) -> (Arc<Indexed>, u64) {
-    pollster::block_on(index.catch_up(store, &name(number), nodes, &())).unwrap()
+    pollster::block_on(index.catch_up(store, &name(number), nodes, 0, &())).unwrap()
 }
 
 #[test]

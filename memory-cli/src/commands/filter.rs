@@ -1,0 +1,154 @@
+//! From flags to a filter.
+
+use clap::{Args, ValueEnum};
+use memory_core::{Filter, InvalidTimestamp, Level, Role, TimeRange, TimeWords, Timestamp};
+
+use crate::failure::Usage;
+
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+/// Which messages may answer.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Which messages")]
+pub(super) struct FilterArgs {
+    /// Said at this time or later: a date or RFC 3339, in UTC where no zone is given
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<Timestamp>,
+    /// Said by this time; of a date, by the end of the day
+    #[arg(long, value_name = "TIME", value_parser = until)]
+    until: Option<Timestamp>,
+    /// Said in this time, in words ("last week", "in March", "since Monday") that are counted from the last message of
+    /// each conversation
+    #[arg(long, value_name = "WORDS")]
+    during: Option<TimeWords>,
+    /// Said by this role; several may be given
+    #[arg(long, value_name = "ROLE")]
+    role: Vec<RoleName>,
+    /// Said in this session, by its name or, where it has none, its place in its conversation; several may be given
+    #[arg(long, value_name = "NAME")]
+    session: Vec<String>,
+    /// Only in conversations with this tag; of several, with all of them
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Compressed to this level; several may be given
+    #[arg(long, value_name = "LEVEL")]
+    level: Vec<LevelName>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum RoleName {
+    User,
+    Assistant,
+    System,
+    Tool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LevelName {
+    Full,
+    Summary,
+    Meta,
+    Archive,
+}
+
+impl FilterArgs {
+    /// The filter that is asked for.
+    pub(super) fn filter(&self) -> Result<Filter, Usage> {
+        let time = TimeRange::new(self.since, self.until)
+            .map_err(|empty| Usage(format!("--since and --until leave no time: {empty}")))?;
+        Ok(Filter {
+            time,
+            during: self.during.clone(),
+            roles: self.role.iter().map(|role| role.role()).collect(),
+            sessions: self.session.clone(),
+            tags: self.tag.clone(),
+            levels: self.level.iter().map(|level| level.level()).collect(),
+        })
+    }
+}
+
+impl RoleName {
+    fn role(self) -> Role {
+        match self {
+            Self::User => Role::User,
+            Self::Assistant => Role::Assistant,
+            Self::System => Role::System,
+            Self::Tool => Role::Tool,
+        }
+    }
+}
+
+impl LevelName {
+    fn level(self) -> Level {
+        match self {
+            Self::Full => Level::Full,
+            Self::Summary => Level::Summary,
+            Self::Meta => Level::Meta,
+            Self::Archive => Level::Archive,
+        }
+    }
+}
+
+fn since(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|invalid: InvalidTimestamp| with_hint(text, &invalid))
+}
+
+/// The first moment behind a time, or behind a day.
+fn until(text: &str) -> Result<Timestamp, String> {
+    let at: Timestamp = since(text)?;
+    let is_day = !text.contains(['T', 't', ' ', ':']);
+    Ok(Timestamp::from_millis(at.as_millis().saturating_add(if is_day { DAY } else { 1 })))
+}
+
+fn with_hint(text: &str, invalid: &InvalidTimestamp) -> String {
+    let hint = if TimeWords::of(text).is_empty() { "" } else { "; words like these go with --during" };
+    format!("{invalid}{hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(flatten)]
+        filter: FilterArgs,
+    }
+
+    fn filter(args: &str) -> Result<Filter, String> {
+        let args = args.split('|').filter(|arg| !arg.is_empty());
+        let cli = Cli::try_parse_from(std::iter::once("x").chain(args)).map_err(|error| error.to_string())?;
+        cli.filter.filter().map_err(|usage| usage.to_string())
+    }
+
+    #[test]
+    fn a_day_is_in_it_to_its_end() {
+        let time = filter("--since|2023-05-01|--until|2023-05-07").unwrap().time;
+        assert_eq!(time.to_string(), "2023-05-01T00:00:00Z..2023-05-08T00:00:00Z");
+        let time = filter("--until|2023-05-07T09:00:00Z").unwrap().time;
+        assert!(time.contains("2023-05-07T09:00:00Z".parse().unwrap()));
+        assert!(!time.contains("2023-05-07T09:00:01Z".parse().unwrap()));
+        assert!(filter("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_makes_no_filter_is_said_to() {
+        let check = |args: &str, expected: &str| {
+            let error = filter(args).unwrap_err();
+            assert!(error.contains(expected), "{args}: {error}");
+        };
+        check("--since|2023-05-07|--until|2023-05-06", "--since and --until leave no time");
+        check("--since|yesterday", "words like these go with --during");
+        check("--during|the hall", "`the hall` names no time");
+        check("--role|user|--role|nobody", "[possible values: user, assistant, system, tool]");
+    }
+
+    #[test]
+    fn flags_are_taken_over() {
+        let filter = filter("--role|user|--role|tool|--session|D1|--tag|home|--level|full|--during|last week").unwrap();
+        assert_eq!((filter.roles.len(), filter.sessions.len(), filter.tags.len(), filter.levels.len()), (2, 1, 1, 1));
+        assert_eq!(filter.during, Some("last week".parse().unwrap()));
+    }
+}

@@ -1,0 +1,128 @@
+//! Which messages may answer a question.
+
+use crate::{Level, Node, Role, TimeRange, TimeWords, Timestamp};
+
+/// Which messages may answer a question; the default lets all through.
+///
+/// What is asked for must hold all together; of several roles, sessions or levels, one is enough.
+///
+/// ```
+/// use memory_core::{Filter, Role};
+///
+/// let filter = Filter { during: Some("last week".parse()?), roles: vec![Role::User], ..Filter::default() };
+/// assert!(!filter.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// When it was said.
+    pub time: TimeRange,
+    /// When it was said, in words that are counted from the last message of its conversation, not from now.
+    pub during: Option<TimeWords>,
+    /// Who said it; none for anybody.
+    pub roles: Vec<Role>,
+    /// In which session of its conversation; none for any. See [`Filter::SESSION`].
+    pub sessions: Vec<String>,
+    /// Tags that its conversation must have, every one of them. They choose conversations, as a
+    /// [`Scope`](crate::Scope) does: the others are not searched at all.
+    pub tags: Vec<String>,
+    /// Its level, which is that of the highest summary that covers it; none for any.
+    pub levels: Vec<Level>,
+}
+
+impl Filter {
+    /// The member of a message's metadata that names its session: a string, or anything else as JSON writes it. A
+    /// session without a name is called by its place among those of its conversation, from 1; one begins with each other
+    /// name and, where there is none, after a pause of six hours.
+    pub const SESSION: &'static str = "session";
+
+    /// Whether it lets every message of every conversation through.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether every tag that is asked for is among those of a conversation.
+    #[must_use]
+    pub fn admits_tags(&self, tags: &[String]) -> bool {
+        self.tags.iter().all(|tag| tags.contains(tag))
+    }
+
+    /// What may be the time of a message of a conversation whose last one was said at `clock`; nothing passes where the
+    /// list is empty.
+    #[must_use]
+    pub fn times(&self, clock: Timestamp) -> Vec<TimeRange> {
+        match &self.during {
+            None => vec![self.time],
+            Some(during) => during.ranges(clock).into_iter().filter_map(|range| range.overlap(self.time)).collect(),
+        }
+    }
+
+    /// What a session is called.
+    #[must_use]
+    pub fn session_of(node: &Node) -> Option<String> {
+        let named = node.message.metadata.get(Self::SESSION)?;
+        Some(match named.to_value() {
+            serde_json::Value::String(name) => name,
+            _ => named.as_str().to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Json, Message, NodeId};
+
+    #[test]
+    fn times_are_those_of_both_the_words_and_the_range() {
+        let clock = "2023-05-10".parse().unwrap();
+        let mut filter = Filter { during: Some("last week".parse().unwrap()), ..Filter::default() };
+        assert_eq!(
+            filter.times(clock).iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["2023-05-01T00:00:00Z..2023-05-08T00:00:00Z"]
+        );
+        filter.time = TimeRange::new(Some("2023-05-03".parse().unwrap()), None).unwrap();
+        assert_eq!(
+            filter.times(clock).iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["2023-05-03T00:00:00Z..2023-05-08T00:00:00Z"]
+        );
+        filter.time = TimeRange::new(Some("2023-05-08".parse().unwrap()), None).unwrap();
+        assert!(filter.times(clock).is_empty());
+    }
+
+    #[test]
+    fn tags_are_wanted_all() {
+        let tags = ["home", "trip"].map(str::to_owned);
+        let admits = |wanted: &[&str]| {
+            let wanted = wanted.iter().map(|tag| (*tag).to_owned()).collect();
+            Filter { tags: wanted, ..Filter::default() }.admits_tags(&tags)
+        };
+        assert_eq!(
+            [admits(&[]), admits(&["trip"]), admits(&["trip", "home"]), admits(&["trip", "x"])],
+            [true, true, true, false]
+        );
+    }
+
+    #[test]
+    fn a_session_is_called_by_its_name() {
+        let check = |json: &str, expected: &str| {
+            let mut node = Node {
+                id: NodeId::FIRST,
+                message: Message::user("Hi."),
+                at: Timestamp::default(),
+                line_count: 1,
+                tokens: 1,
+                importance: 0.5,
+                topics: Vec::new(),
+                relates_to: None,
+                pinned: false,
+            };
+            assert_eq!(Filter::session_of(&node), None);
+            node.message.metadata.insert(Filter::SESSION.to_owned(), Json::new(json).unwrap());
+            assert_eq!(Filter::session_of(&node).as_deref(), Some(expected));
+        };
+        check("\"D1\"", "D1");
+        check("7", "7");
+    }
+}

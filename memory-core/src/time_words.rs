@@ -1,0 +1,130 @@
+//! Times in words, as people say them: "last week", "in March", "two days ago".
+
+mod parse;
+mod resolve;
+
+use std::str::FromStr;
+
+use crate::{TimeRange, Timestamp};
+
+/// The times that an English text names, in words or as dates, to be counted from some conversation's clock.
+///
+/// Read are: days (`today`, `yesterday`, `the day before yesterday`, `last night`, `this morning`), calendar units
+/// (`this week`, `last month`, `last year`, `last weekend`; a week begins on Monday), stretches up to the clock (`the
+/// past two weeks`, `the last 3 days`), counts back (`two days ago`, `a week ago`, `a few months ago`), days of the week
+/// (`on Monday`, `last Friday`), months, days and years (`in March`, `on 7 May 2023`, `May 7th`, `in 2022`,
+/// `2023-05-07`, `2023-05`), and these with `since`, `after`, `before`, `until`, `between … and …`, `from … to …`.
+/// Nothing is read of other languages, of seasons and holidays, and of times to come.
+///
+/// Days are those of UTC, in which the log keeps its times. What names no year is the latest that had begun by the clock.
+/// `two weeks ago` means the week around that moment, `two months ago` the month around it, and so on; `two days ago` is
+/// that day.
+///
+/// ```
+/// use memory_core::TimeWords;
+///
+/// let words: TimeWords = "last week".parse()?;
+/// let clock = "2023-05-10T18:00:00Z".parse()?; // a Wednesday
+/// assert_eq!(words.ranges(clock)[0].to_string(), "2023-05-01T00:00:00Z..2023-05-08T00:00:00Z");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimeWords {
+    phrases: Vec<Phrase>,
+}
+
+/// A text that names no time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` names no time: expected words as in `last week`, `in March`, `since Monday`, or a date as in 2023-05-07"
+)]
+pub struct NoTimeWords(pub String);
+
+impl TimeWords {
+    /// The times that `text` names; none is no error.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self { phrases: parse::phrases(text) }
+    }
+
+    /// Whether no time is named.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.phrases.is_empty()
+    }
+
+    /// The stretches of time that are meant when it is `clock`, in the order of the words; one that the calendar does
+    /// not have (`30 February`) is left out.
+    #[must_use]
+    pub fn ranges(&self, clock: Timestamp) -> Vec<TimeRange> {
+        self.phrases.iter().filter_map(|phrase| resolve::range(*phrase, clock)).collect()
+    }
+}
+
+impl FromStr for TimeWords {
+    type Err = NoTimeWords;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Some(Self::of(text)).filter(|words| !words.is_empty()).ok_or_else(|| NoTimeWords(text.to_owned()))
+    }
+}
+
+/// A time and what is said of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phrase {
+    During(Time),
+    Since(Time),
+    After(Time),
+    Before(Time),
+    Until(Time),
+    Between(Time, Time),
+}
+
+/// A time as it is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    /// A day, so many before the clock's.
+    DaysBack(i32),
+    /// The night before the clock's day.
+    LastNight,
+    /// A unit of the calendar, so many before the one that the clock is in.
+    Calendar { unit: Unit, back: i32 },
+    /// So many units up to the clock.
+    Past { unit: Unit, count: i32 },
+    /// A time so many units before the clock, at least and at most.
+    Ago { unit: Unit, least: i32, most: i32 },
+    /// The latest weekend, of this week or of weeks before.
+    Weekend { is_last: bool },
+    /// A day of the week, 1 for Monday to 7.
+    Weekday { day: i8, which: Which },
+    /// A month, or a day of it.
+    Month { month: i8, day: Option<i8>, year: Option<i16>, which: Which },
+    /// A year.
+    Year(i16),
+}
+
+/// Which of the days or months of one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    /// The latest that had begun.
+    Latest,
+    /// The latest before the one that the clock is in.
+    Last,
+    /// That of the clock's own week or year.
+    This,
+}
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+}
+
+#[cfg(test)]
+mod tests;

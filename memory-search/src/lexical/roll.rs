@@ -1,0 +1,141 @@
+//! Who said the nodes of a run, when and in which session, as it is kept between runs.
+
+use memory_core::{NodeId, NodeRange, Role, Timestamp};
+
+use super::{
+    Traits,
+    numbers::{read_long, read_number, read_text, write_long, write_number, write_text},
+};
+
+const ROLE: u8 = 0b111;
+const IS_QUESTION: u8 = 1 << 3;
+const TELLS_TIME: u8 = 1 << 4;
+const LOST: u8 = 1 << 5;
+
+/// What is kept of a run beside its terms.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Roll {
+    /// Who speaks in it and not before, by number.
+    pub(super) speakers: Vec<Box<str>>,
+    /// The names of sessions that begin in it.
+    pub(super) sessions: Vec<Option<Box<str>>>,
+    /// Terms of each node.
+    pub(super) lengths: Vec<u32>,
+    /// What is known of each node.
+    pub(super) traits: Vec<Traits>,
+    /// The places in the run of nodes that could not be read.
+    pub(super) lost: Vec<usize>,
+}
+
+impl Roll {
+    /// The bytes that keep it.
+    pub(super) fn write(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_long(&mut out, self.speakers.len() as u64);
+        self.speakers.iter().for_each(|name| write_text(&mut out, name));
+        write_long(&mut out, self.sessions.len() as u64);
+        for session in &self.sessions {
+            out.push(u8::from(session.is_some()));
+            session.iter().for_each(|name| write_text(&mut out, name));
+        }
+        let mut before = 0;
+        let mut lost = self.lost.iter().peekable();
+        for (place, (traits, length)) in self.traits.iter().zip(&self.lengths).enumerate() {
+            write_number(&mut out, *length);
+            let at = traits.at.as_millis();
+            write_long(&mut out, zigzag(at.wrapping_sub(before)));
+            before = at;
+            write_number(&mut out, traits.session);
+            write_number(&mut out, traits.speaker);
+            let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+            let is_lost = lost.next_if(|lost| **lost == place).is_some();
+            let flags =
+                flag(traits.is_question, IS_QUESTION) | flag(traits.tells_time, TELLS_TIME) | flag(is_lost, LOST);
+            out.push(role_number(traits.role) | flags);
+        }
+        out
+    }
+
+    /// Reads that of `nodes` nodes; `None` where it makes no sense.
+    pub(super) fn read(mut bytes: &[u8], nodes: usize) -> Option<Self> {
+        let rest = &mut bytes;
+        let mut roll = Self::default();
+        // Nothing is set aside for what is only promised.
+        for _ in 0..read_long(rest)? {
+            roll.speakers.push(read_text(rest)?.into());
+        }
+        for _ in 0..read_long(rest)? {
+            let is_named = read_byte(rest)? != 0;
+            roll.sessions.push(if is_named { Some(read_text(rest)?.into()) } else { None });
+        }
+        let mut at = 0i64;
+        for place in 0..nodes {
+            roll.lengths.push(read_number(rest)?);
+            at = at.wrapping_add(unzigzag(read_long(rest)?));
+            let (session, speaker, flags) = (read_number(rest)?, read_number(rest)?, read_byte(rest)?);
+            let role = role_of(flags & ROLE)?;
+            roll.traits.push(Traits {
+                at: Timestamp::from_millis(at),
+                session,
+                speaker,
+                role,
+                by_user: role == Some(Role::User),
+                is_question: flags & IS_QUESTION != 0,
+                tells_time: flags & TELLS_TIME != 0,
+            });
+            if flags & LOST != 0 {
+                roll.lost.push(place);
+            }
+        }
+        rest.is_empty().then_some(roll)
+    }
+
+    /// Whether it goes on with what is known already: so many speakers, so many sessions.
+    pub(super) fn follows(&self, speakers: usize, sessions: usize) -> bool {
+        let (speakers, sessions) = (speakers + self.speakers.len(), sessions + self.sessions.len());
+        self.traits.iter().all(|traits| traits.speaker as usize <= speakers && (traits.session as usize) < sessions)
+            && self.traits.is_sorted_by_key(|traits| traits.session)
+    }
+
+    /// The nodes that could not be read, of a run that begins at `first`.
+    pub(super) fn lost(&self, first: NodeId) -> Vec<NodeRange> {
+        let node = |place: &usize| NodeId::new(first.get().saturating_add(*place as u64)).map(NodeRange::single);
+        NodeRange::merge(self.lost.iter().filter_map(node).collect())
+    }
+}
+
+fn read_byte(bytes: &mut &[u8]) -> Option<u8> {
+    let (&byte, rest) = bytes.split_first()?;
+    *bytes = rest;
+    Some(byte)
+}
+
+fn role_number(role: Option<Role>) -> u8 {
+    match role {
+        None => 0,
+        Some(Role::User) => 1,
+        Some(Role::Assistant) => 2,
+        Some(Role::System) => 3,
+        Some(Role::Tool) => 4,
+    }
+}
+
+fn role_of(number: u8) -> Option<Option<Role>> {
+    Some(match number {
+        0 => None,
+        1 => Some(Role::User),
+        2 => Some(Role::Assistant),
+        3 => Some(Role::System),
+        4 => Some(Role::Tool),
+        _ => return None,
+    })
+}
+
+/// Small numbers of either sign become small numbers.
+fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)).cast_unsigned()
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
+}

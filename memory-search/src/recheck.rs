@@ -1,0 +1,34 @@
+//! What was kept between runs may have been lost since: before it is given out, it is read.
+
+use memory_core::{ConversationId, NodeRange, RetrieveError, Store};
+
+use crate::ranking::Pool;
+
+/// Reads some nodes of a pool, those that this process has not read yet. Where one of them cannot be read, all others of
+/// its conversation are read too, the pool knows which are lost, and the answer is `true`: whoever chose the nodes is to
+/// choose again.
+pub(crate) async fn are_some_lost(
+    store: &dyn Store,
+    pool: &mut Pool,
+    nodes: impl Iterator<Item = (&ConversationId, NodeRange)>,
+) -> Result<bool, RetrieveError> {
+    let mut are_lost = false;
+    for (conversation, run) in nodes {
+        let Some(part) = pool.parts().iter().find(|part| part.conversation == *conversation) else { continue };
+        let restored = part.indexed.read().restored();
+        let Some(run) =
+            NodeRange::first_n(restored).and_then(|kept| NodeRange::new(run.first(), run.last().min(kept.last())))
+        else {
+            continue;
+        };
+        let found = store.readable_nodes(conversation, run).await?.losses;
+        if found.runs().iter().any(|lost| !part.losses.rest_of(*lost).is_empty()) {
+            part.indexed.check(store, conversation).await?;
+            are_lost = true;
+        }
+    }
+    if are_lost {
+        pool.refresh();
+    }
+    Ok(are_lost)
+}

@@ -1,0 +1,83 @@
+//! Words that are kept between runs.
+
+use super::{fakes::MemoryBlocks, *};
+
+const NOTICE: &str = "node 3 of `talk` cannot be read (the node was lost to damage before the store was salvaged, as \
+                      memory says at byte 3): run `memory doctor`";
+
+fn keeping(store: &Arc<CountingStore>, cache: &Arc<MemoryBlocks>) -> HybridRetriever {
+    by_words(store).keep_words_in(cache.clone())
+}
+
+fn index(retriever: &HybridRetriever) -> IndexReport {
+    pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap()
+}
+
+#[test]
+fn the_next_retriever_reads_what_is_new_alone_and_answers_the_same() {
+    let (store, cache) = (store(), Arc::new(MemoryBlocks::default()));
+    assert_eq!(index(&keeping(&store, &cache)).words, 6);
+    assert_eq!(cache.runs(&id("talk")), ["1-6"]);
+    say(&*store, "talk", &["The harpsichord was tuned.", "By whom?"]);
+    let read = store.nodes_read();
+    let retriever = keeping(&store, &cache);
+    let found = in_talk(&retriever, "Who brings the harpsichord and the cello?");
+    // Two that are new, and the two hits that this retriever had not read.
+    assert_eq!((store.nodes_read() - read, found.hits.len()), (4, 3));
+    assert_eq!(found, in_talk(&by_words(&store), "Who brings the harpsichord and the cello?"));
+    assert_eq!(cache.runs(&id("talk")), ["1-6"], "a question keeps no few messages");
+    assert_eq!(index(&retriever).words, 0);
+    assert_eq!(cache.runs(&id("talk")), ["1-6", "7-8"]);
+    assert_eq!(index(&keeping(&store, &cache)).words, 0);
+}
+
+#[test]
+fn a_question_keeps_what_took_it_long_to_read() {
+    let (store, cache) = (store(), Arc::new(MemoryBlocks::default()));
+    say(&*store, "talk", &["again and again"; 300]);
+    in_talk(&keeping(&store, &cache), "cello");
+    assert_eq!(cache.runs(&id("talk")), ["1-306"]);
+}
+
+#[test]
+fn a_message_that_was_lost_since_its_words_were_kept_is_no_hit() {
+    let (store, cache) = (store(), Arc::new(MemoryBlocks::default()));
+    index(&keeping(&store, &cache));
+    store.lose(&id("talk"), 3);
+    let retriever = keeping(&store, &cache);
+    let found = in_talk(&retriever, "booking QX-4471-93B, year, cello");
+    assert!(!nodes(&found).contains(&3) && nodes(&found).contains(&4), "{found:?}");
+    assert_eq!(found.hits.len(), 3, "another one takes its place");
+    assert!(found.notices.contains(&NOTICE.to_owned()), "{:?}", found.notices);
+    let recalled = recall(&keeping(&store, &cache), "Who brings the cello?", |request| request.radius = 2);
+    assert_eq!(runs(&recalled), ["1-2", "4"]);
+    assert_eq!(recalled.losses.count(), 1);
+}
+
+#[test]
+fn what_was_lost_when_words_were_kept_is_lost_still_or_read_again() {
+    let (whole, damaged) = (store(), store());
+    damaged.lose(&id("talk"), 3);
+    let cache = Arc::new(MemoryBlocks::default());
+    assert_eq!(index(&keeping(&damaged, &cache)).notices.len(), 2);
+    let found = in_talk(&keeping(&damaged, &cache), "cello");
+    assert!(found.notices.contains(&NOTICE.to_owned()), "{:?}", found.notices);
+    // As after a repair.
+    let found = in_talk(&keeping(&whole, &cache), "QX-4471-93B");
+    assert_eq!(nodes(&found)[0], 3);
+    assert_eq!(found.notices, ["recall is by words only: no embedding model is set up"]);
+}
+
+#[test]
+fn a_cache_that_makes_no_sense_or_takes_nothing_stops_no_answer() {
+    let (store, cache) = (store(), Arc::new(MemoryBlocks::default()));
+    index(&keeping(&store, &cache));
+    cache.change(&id("talk"), |blocks| {
+        blocks.iter_mut().for_each(|block| block.bytes = block.bytes.iter().map(|byte| byte ^ 0x55).collect());
+    });
+    assert_eq!(nodes(&in_talk(&keeping(&store, &cache), "QX-4471-93B"))[0], 3);
+    cache.is_full.store(true, Ordering::Relaxed);
+    let retriever = keeping(&store, &cache);
+    assert_eq!(index(&retriever).words, 6);
+    assert_eq!(nodes(&in_talk(&retriever, "QX-4471-93B"))[0], 3);
+}

@@ -1,0 +1,90 @@
+//! Which nodes of the conversations that are searched may be hits.
+
+use std::collections::HashSet;
+
+use memory_core::{Filter, History, Level, NodeId, Store, StoreError, TimeRange, plan::Tree};
+
+use crate::{
+    lexical::{Cast, Traits},
+    ranking::{Part, Pool},
+};
+
+/// The nodes of a pool that a filter lets through, chosen before the best of them are: however few they are among
+/// the others, they are found.
+///
+/// What is not selected still counts for how rare a term is, for what signals are stretched over and for its
+/// neighbours, so that a filter changes no score: what is found is what passes it of all nodes, ranked
+/// without a limit. What is measured of the best alone (tokens, a cross-encoder) is measured of the best that are selected.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    /// For each node in the order of the pool; `None` where all may be.
+    admitted: Option<Vec<bool>>,
+}
+
+impl Selection {
+    /// Those that pass `filter`. Its tags have chosen the conversations already.
+    pub(crate) async fn of(store: &dyn Store, pool: &Pool, filter: &Filter) -> Result<Self, StoreError> {
+        if (Filter { tags: Vec::new(), ..filter.clone() }).is_empty() {
+            let is_left_nothing = pool.parts().is_empty() && !filter.tags.is_empty();
+            return Ok(Self { admitted: is_left_nothing.then(Vec::new) });
+        }
+        let mut admitted = Vec::new();
+        for part in pool.parts() {
+            let levels = if filter.levels.is_empty() { None } else { Some(levels(store, part).await?) };
+            let postings = part.indexed.read();
+            let cast = postings.cast();
+            let asked = Asked::of(filter, cast);
+            let nodes = cast.traits().iter().take(part.nodes).enumerate();
+            admitted.extend(nodes.map(|(index, traits)| {
+                let level = levels.as_ref().and_then(|levels| levels.get(index));
+                asked.admits(traits) && level.is_none_or(|level| filter.levels.contains(level))
+            }));
+        }
+        Ok(Self { admitted: Some(admitted) })
+    }
+
+    /// Whether the node at a place of the pool may be a hit.
+    pub(crate) fn admits(&self, place: usize) -> bool {
+        self.admitted.as_ref().is_none_or(|admitted| admitted.get(place) == Some(&true))
+    }
+
+    /// Says so where nothing may be.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let admitted = self.admitted.as_ref().filter(|admitted| !admitted.contains(&true))?;
+        Some(format!("the filter lets none of {} messages through", admitted.len()))
+    }
+}
+
+/// What a filter asks of the nodes of one conversation.
+struct Asked<'a> {
+    filter: &'a Filter,
+    times: Vec<TimeRange>,
+    /// `None` for any.
+    sessions: Option<HashSet<u32>>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(filter: &'a Filter, cast: &Cast) -> Self {
+        let is_asked = |(number, name): &(u32, &Option<Box<str>>)| match name {
+            Some(name) => filter.sessions.iter().any(|asked| **asked == **name),
+            None => filter.sessions.contains(&(number + 1).to_string()),
+        };
+        let sessions = || (0..).zip(cast.sessions()).filter(is_asked).map(|(number, _)| number).collect();
+        Self { filter, times: filter.times(cast.clock()), sessions: (!filter.sessions.is_empty()).then(sessions) }
+    }
+
+    fn admits(&self, traits: &Traits) -> bool {
+        let roles = &self.filter.roles;
+        self.times.iter().any(|range| range.contains(traits.at))
+            && (roles.is_empty() || traits.role.is_some_and(|role| roles.contains(&role)))
+            && self.sessions.as_ref().is_none_or(|sessions| sessions.contains(&traits.session))
+    }
+}
+
+/// The level of each node of a part.
+async fn levels(store: &dyn Store, part: &Part) -> Result<Vec<Level>, StoreError> {
+    let nodes = store.outline(&part.conversation).await?;
+    let summaries = store.summaries(&part.conversation).await?;
+    let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
+    Ok((0..part.nodes).map(|index| tree.level(NodeId::from_index(index))).collect())
+}
