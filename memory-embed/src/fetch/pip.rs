@@ -7,8 +7,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use super::{FetchError, PackageSource};
-use crate::models::{Package, Python};
+use super::{FetchError, PackageSource, Wheel};
+use crate::models::Python;
 
 /// Lines of pip's output that an error repeats.
 const LAST_LINES: usize = 12;
@@ -61,15 +61,15 @@ impl Pip {
 }
 
 impl PackageSource for Pip {
-    fn download(&self, package: &Package, directory: &Path) -> Result<PathBuf, FetchError> {
+    fn download(&self, wheel: &Wheel, directory: &Path) -> Result<PathBuf, FetchError> {
         let command = self.find()?;
         let requirements = directory.join("requirements.txt");
-        fs::write(&requirements, requirement(package)).map_err(FetchError::io(&requirements))?;
+        fs::write(&requirements, requirement(wheel)).map_err(FetchError::io(&requirements))?;
         let wheels = directory.join("wheels");
-        let options = OPTIONS.iter().chain(version_of(package.python)).map(OsStr::new);
+        let options = OPTIONS.iter().chain(version_of(wheel.python)).map(OsStr::new);
         let places = [OsStr::new("--requirement"), requirements.as_os_str(), OsStr::new("--dest"), wheels.as_os_str()];
         let failed = |output: String| FetchError::Download {
-            package: format!("{} {}", package.name, package.version),
+            package: wheel.label(),
             command: format!("{} download", command.join(" ")),
             output,
         };
@@ -95,8 +95,8 @@ fn version_of(python: Python) -> &'static [&'static str] {
     }
 }
 
-fn requirement(package: &Package) -> String {
-    format!("{}=={} --hash=sha256:{}\n", package.name, package.version, package.sha256)
+fn requirement(wheel: &Wheel) -> String {
+    format!("{}=={} --hash=sha256:{}\n", wheel.name, wheel.version, wheel.sha256)
 }
 
 fn wheel_in(directory: &Path) -> io::Result<Option<PathBuf>> {

@@ -18,7 +18,7 @@ struct Wheels {
 }
 
 impl PackageSource for Wheels {
-    fn download(&self, _: &Package, directory: &Path) -> Result<PathBuf, FetchError> {
+    fn download(&self, _: &Wheel, directory: &Path) -> Result<PathBuf, FetchError> {
         self.downloads.set(self.downloads.get() + 1);
         let path = directory.join("made-1-py3-none-any.whl");
         fs::write(&path, &self.wheel).map_err(FetchError::io(&path))?;
@@ -48,6 +48,7 @@ fn package(wheel: &[u8], files: Vec<PinnedFile>) -> Package {
         platform: Platform::Any,
         python: Python::V3_11,
         licence: "MIT",
+        pieces: None,
         files: files.leak(),
     }
 }

