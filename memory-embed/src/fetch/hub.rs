@@ -92,11 +92,14 @@ pub struct HubReport {
 #[derive(Deserialize)]
 struct Config {
     #[serde(default)]
+    model_type: String,
+    #[serde(default)]
     architectures: Vec<String>,
 }
 
 /// Puts the model that a hub has under `id` (`ORGANIZATION/NAME`) into `store`: its configuration, its tokenizer and its
-/// weights, or its graph where it is a cross-encoder or has no weights in safetensors.
+/// weights, or its graph where it is a cross-encoder, is of a family that [`convert`](crate::convert()) does not know, or
+/// has no weights in safetensors.
 ///
 /// All files are of one commit. Each is held against the digest that the hub gives for it before any is put in place: the
 /// SHA-256 of a large file, git's digest of a small one. A download that broke off goes on where it ended, in this call
@@ -202,8 +205,10 @@ fn wanted(id: &str, listing: &Listing, config: &Path) -> Result<Vec<String>, Fet
     let config: Config = serde_json::from_slice(&json).map_err(|_| incomplete(id, "a config.json that can be read"))?;
     let is_cross_encoder = config.architectures.iter().any(|name| name.ends_with("ForSequenceClassification"));
     let graph = GRAPHS.into_iter().find(|name| listing.has(name));
-    let weights = Some(WEIGHTS).filter(|name| listing.has(name) && !is_cross_encoder);
-    let weights = weights.or(graph).ok_or_else(|| {
+    // What is made of weights here; others are run as their authors made them.
+    let is_made = matches!(config.model_type.as_str(), "bert" | "mpnet" | "model2vec") && !is_cross_encoder;
+    let weights = Some(WEIGHTS).filter(|name| listing.has(name) && (is_made || graph.is_none()));
+    let weights = weights.filter(|_| !is_cross_encoder).or(graph).ok_or_else(|| {
         incomplete(id, if is_cross_encoder { "onnx/model.onnx" } else { "model.safetensors nor onnx/model.onnx" })
     })?;
     if !listing.has("tokenizer.json") {

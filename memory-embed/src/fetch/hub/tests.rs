@@ -351,6 +351,15 @@ fn a_cross_encoder_is_fetched_as_a_graph() {
 }
 
 #[test]
+fn a_model_of_another_family_is_fetched_as_its_authors_graph() {
+    let mut files = repository();
+    files.insert("config.json".to_owned(), br#"{"model_type": "modernbert"}"#.to_vec());
+    let ((_directory, store), hub) = (store(), Hub::start(files, Trouble::None));
+    let report = fetch(&store, &hub.options()).unwrap();
+    assert!(!report.has_weights && report.directory.join("onnx/model.onnx").is_file());
+}
+
+#[test]
 fn what_makes_no_model_is_refused_by_the_missing_file() {
     for missing in ["config.json", "tokenizer.json"] {
         let mut files = repository();
