@@ -1,5 +1,9 @@
 //! What was embedded before is not embedded again, as an endpoint that counts sees it.
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which the lints do not know as tests"
+)]
 
 use std::{
     fs,
