@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use memory_core::{Embedder, ModelId, Reranker, Retriever, StoreError, VectorIndex};
+use memory_core::{Embedder, ModelId, Retriever, StoreError, VectorIndex};
 use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{Registry, UnknownStrategy};
-use memory_search::HybridRetriever;
-use memory_store::{AutoIndex, AutoOptions, LogOptions, LogStore};
+use memory_search::{HybridRetriever, RerankOptions};
+use memory_store::{AutoIndex, AutoOptions, LogOptions, LogStore, QuantizedTokens};
 
 use crate::{
     Access, Config, Recall,
@@ -21,8 +21,6 @@ use crate::{
 pub struct Runtime {
     /// The log.
     pub store: Arc<LogStore>,
-    /// The cross-encoder, if one was asked for.
-    pub reranker: Option<Arc<dyn Reranker>>,
     /// What searches it.
     pub retriever: Arc<dyn Retriever>,
     /// The conversations.
@@ -87,16 +85,30 @@ pub(crate) fn assemble(
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Runtime, OpenError> {
     let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
-    let reranker = match config.recall {
-        Recall::Words => None,
-        Recall::Hybrid => reranking::load(config)?,
-    };
     let index = embedder.as_ref().map(|embedder| {
         let options = AutoOptions::default().method(config.vectors);
         let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), options);
         Arc::new(index) as Arc<dyn VectorIndex>
     });
-    let retriever: Arc<dyn Retriever> = Arc::new(HybridRetriever::new(store.clone(), embedder, index));
+    let tokens = embedder.as_deref().and_then(|embedder| {
+        let index = QuantizedTokens::beside(
+            &store,
+            embedder.model().clone(),
+            embedder.with_tokens()?.token_dimensions(),
+            config.tokens?,
+        );
+        Some(Arc::new(index))
+    });
+    let mut retriever = HybridRetriever::new(store.clone(), embedder, index);
+    if let Some(tokens) = tokens {
+        retriever = retriever.with_tokens(tokens);
+    }
+    if config.recall == Recall::Hybrid
+        && let Some(model) = reranking::load(config)?
+    {
+        retriever = retriever.with_reranker(model, RerankOptions::default());
+    }
+    let retriever: Arc<dyn Retriever> = Arc::new(retriever);
     let registry = registry(config);
     let memory = Memory::builder()
         .store(store.clone())
@@ -105,7 +117,7 @@ pub(crate) fn assemble(
         .summarizer(registry.summarizer(&config.summarizer)?)
         .scorer(registry.scorer("rules")?)
         .build()?;
-    Ok(Runtime { store, reranker, retriever, memory })
+    Ok(Runtime { store, retriever, memory })
 }
 
 pub(crate) fn open_log(config: &Config) -> Result<LogStore, StoreError> {
