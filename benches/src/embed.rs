@@ -2,6 +2,7 @@
 
 mod python;
 mod resident;
+mod settings;
 mod texts;
 
 use std::{path::Path, thread, time::Instant};
@@ -56,10 +57,13 @@ pub(crate) fn measure(_: &Path) -> Result<Vec<Figure>> {
     let mixed = texts::mixed();
     let mut figures = nearness(&mut contenders, &mixed)?;
     figures.push(resident::measure()?);
+    eprintln!("embed: threads and batches");
+    let chosen = settings::measure(&files(Precision::Int8)?, &mixed)?;
     for texts in [mixed, texts::short(), texts::long()] {
         eprintln!("embed: {} texts, {}", texts.texts.len(), texts.name);
         figures.extend(speed(&mut contenders, &texts)?);
     }
+    figures.extend(chosen);
     Ok(figures)
 }
 

@@ -42,6 +42,12 @@ struct Cli {
     /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
     #[arg(long, global = true, value_name = "REGION")]
     region: Option<String>,
+    /// A cross-encoder that reads question and candidates together: ms-marco-MiniLM, an id of a hub, a directory, or none
+    #[arg(long, global = true, value_name = "NAME|DIR", env = "MEMORY_RERANKER", default_value = "none")]
+    reranker: String,
+    /// Megabytes of vectors to keep of texts that were embedded before; 0 for none
+    #[arg(long, global = true, value_name = "MB", env = "MEMORY_EMBEDDING_CACHE_MB", default_value_t = 256)]
+    embedding_cache_mb: u32,
     /// What writes summaries: a built-in strategy or a plugin
     #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SUMMARIZER", default_value = "extractive")]
     summarizer: String,
@@ -106,6 +112,8 @@ pub(crate) struct Globals {
     words_only: bool,
     embedding_model: Option<String>,
     region: Option<String>,
+    reranker: Option<String>,
+    embedding_cache_bytes: u64,
     summarizer: String,
     plugins: Vec<PathBuf>,
     lock_timeout: Duration,
@@ -140,6 +148,8 @@ impl Globals {
         config.recall = if self.words_only { Recall::Words } else { Recall::Hybrid };
         config.model.clone_from(&self.embedding_model);
         config.region.clone_from(&self.region);
+        config.reranker.clone_from(&self.reranker);
+        config.embedding_cache_bytes = self.embedding_cache_bytes;
         config.summarizer.clone_from(&self.summarizer);
         config.plugins.clone_from(&self.plugins);
         config.lock_timeout = self.lock_timeout;
@@ -164,6 +174,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         words_only: cli.words_only,
         embedding_model: cli.embedding_model,
         region: cli.region,
+        reranker: Some(cli.reranker).filter(|name| name != "none"),
+        embedding_cache_bytes: u64::from(cli.embedding_cache_mb) << 20,
         summarizer: cli.summarizer,
         plugins: cli.plugins,
         lock_timeout: Duration::from_secs(cli.lock_timeout.into()),

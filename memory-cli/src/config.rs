@@ -32,6 +32,11 @@ pub struct Config {
     pub model: Option<String>,
     /// The AWS region of a model of Bedrock; the environment's by default.
     pub region: Option<String>,
+    /// The cross-encoder that reads question and candidates together: its name in the model store, or its directory;
+    /// none by default. [`DEFAULT_RERANKER`](crate::DEFAULT_RERANKER) is the one that is meant.
+    pub reranker: Option<String>,
+    /// Bytes of vectors that are kept of texts that were embedded before; none at 0.
+    pub embedding_cache_bytes: u64,
     /// How long to wait for another process that is writing.
     pub lock_timeout: Duration,
 }
@@ -74,6 +79,8 @@ impl Config {
             models: None,
             model: None,
             region: None,
+            reranker: None,
+            embedding_cache_bytes: 256 << 20,
             lock_timeout: Duration::from_secs(10),
         }
     }

@@ -1,6 +1,7 @@
 //! Which embedding model a store has, and its embedder.
 
 mod absent;
+mod cache;
 mod record;
 
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use memory_core::{Embedder, ModelId};
 use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelSource, ModelStore, OnnxOptions};
 
 use self::absent::AbsentModel;
-pub(crate) use self::record::ModelRecord;
 pub use self::record::RecordError;
+pub(crate) use self::{cache::cached, record::ModelRecord};
 use crate::{Config, remote_model, runtime::OpenError};
 
 /// What a new store takes, the best first, of what is there.

@@ -11,12 +11,15 @@ mod config;
 mod embedding;
 mod failure;
 pub mod import;
+mod model_names;
 mod output;
 mod remote_model;
+mod reranking;
 mod runtime;
 
 pub use cli::run;
 pub use config::{Access, Config, Recall};
 pub use embedding::RecordError;
+pub use model_names::DEFAULT_RERANKER;
 pub use remote_model::RemoteModelError;
 pub use runtime::{OpenError, Runtime, open};

@@ -100,6 +100,13 @@ pub(crate) fn shorten(text: &str, most: usize) -> String {
     }
 }
 
+/// Bytes as megabytes, as in `83.5 MB`.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+    let megabytes = bytes as f64 / 1e6;
+    format!("{megabytes:.1} MB")
+}
+
 /// `1234567` as `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -6,13 +6,14 @@ use memory_core::{Embedder, ModelId, Retriever, StoreError, VectorIndex};
 use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{Registry, UnknownStrategy};
-use memory_search::HybridRetriever;
+use memory_search::{HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogOptions, LogStore, QuantizedTokens};
 
 use crate::{
     Access, Config, Recall,
     embedding::{self, RecordError},
     remote_model::RemoteModelError,
+    reranking,
 };
 
 /// Everything that a command or a bench needs, put together.
@@ -83,6 +84,7 @@ pub(crate) fn assemble(
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Runtime, OpenError> {
+    let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
     let index = embedder.as_ref().map(|embedder| {
         let options = AutoOptions::default().method(config.vectors);
         let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), options);
@@ -101,6 +103,11 @@ pub(crate) fn assemble(
     let mut retriever = HybridRetriever::new(store.clone(), embedder, index).keep_words_in(words);
     if let Some(tokens) = tokens {
         retriever = retriever.with_tokens(tokens);
+    }
+    if config.recall == Recall::Hybrid
+        && let Some(model) = reranking::load(config)?
+    {
+        retriever = retriever.with_reranker(model, RerankOptions::default());
     }
     let retriever: Arc<dyn Retriever> = Arc::new(retriever);
     let registry = registry(config);

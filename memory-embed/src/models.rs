@@ -9,7 +9,8 @@ mod store;
 
 pub(crate) use catalog::ONNX_RUNTIME_LIBRARY;
 pub use catalog::{
-    ALL_MINILM_L6_V2, Backend, PINNED_MODELS, POTION_BASE_8M, Package, PinnedFile, PinnedModel, Platform, Python,
+    ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, Backend, PINNED_MODELS, POTION_BASE_8M, Package, Piece, Pieces, PinnedFile,
+    PinnedModel, Platform, Python,
 };
 pub use directory::{ModelDirectory, Pooling, Prompts};
 pub use error::ModelError;

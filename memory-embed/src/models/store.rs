@@ -173,6 +173,26 @@ impl ModelStore {
             .fold(self.root.clone(), |path, part| path.join(part))
     }
 
+    /// The names of the models that are here, sorted: the directories with a `config.json`, and those in them.
+    ///
+    /// # Errors
+    /// When a directory cannot be read.
+    pub fn models(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for name in directories_in(&self.root)? {
+            let path = self.root.join(&name);
+            if path.join("config.json").is_file() {
+                names.push(name);
+                continue;
+            }
+            let of_organization = directories_in(&path)?.into_iter();
+            let models = of_organization.filter(|model| path.join(model).join("config.json").is_file());
+            names.extend(models.map(|model| format!("{name}/{model}")));
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
     /// The files of `model`, run in 8 bits.
     ///
     /// # Errors
@@ -202,6 +222,26 @@ impl ModelStore {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The names of the directories in one, but for hidden ones; none if it is not there.
+fn directories_in(path: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if let Ok(name) = entry.file_name().into_string()
+            && entry.path().is_dir()
+            && !name.starts_with('.')
+        {
+            names.push(name);
+        }
+    }
+    Ok(names)
 }
 
 #[cfg(test)]
@@ -235,6 +275,19 @@ mod tests {
         fs::write(&library, b"\x7fELF").unwrap();
         let Err(ModelError::Missing { path, .. }) = store.locate(&ALL_MINILM_L6_V2) else { panic!("it was located") };
         assert_eq!(path, library);
+    }
+
+    #[test]
+    fn the_models_that_are_here_are_listed_by_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = ModelStore::at(directory.path().join("models"));
+        assert!(store.models().unwrap().is_empty());
+        for name in ["plain", "hub-user/fetched", ".hub/half"] {
+            fs::create_dir_all(store.root().join(name)).unwrap();
+            fs::write(store.root().join(name).join("config.json"), "{}").unwrap();
+        }
+        fs::create_dir_all(store.root().join("onnxruntime/lib")).unwrap();
+        assert_eq!(store.models().unwrap(), ["hub-user/fetched", "plain"]);
     }
 
     #[test]

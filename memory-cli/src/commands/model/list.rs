@@ -1,90 +1,193 @@
 //! `memory model list`: which models there are, what they cost, and which are here.
 
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
 use clap::Args as ClapArgs;
-use memory_embed::{Backend, ModelError, ModelSource, ModelStore, PINNED_MODELS, PinnedModel, Precision};
+use memory_embed::{
+    ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, Backend, ModelDirectory, ModelError, ModelFiles, ModelSource, ModelStore,
+    PINNED_MODELS, PinnedModel, Precision,
+};
 use serde_json::{Value, json};
 
 use crate::{
     cli::Globals,
-    output::{grouped, table},
+    model_names::SHORT_NAMES,
+    output::{megabytes, table},
 };
 
 /// Which models there are, what they cost, and which are here.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {}
 
-/// How models compare in speed, as `cargo xtask bench embed` measures it; `memory model test` says how fast one is here.
-const fn usual_speed(backend: Backend, precision: Precision) -> &'static str {
+/// Messages a second on two cores, about, by `memory model test`; this machine may be another.
+fn usual_speed(name: &str, backend: Backend, precision: Precision) -> Option<u32> {
     match (backend, precision) {
-        (Backend::Static, _) => "fastest",
-        (_, Precision::Full) => "slow",
-        (_, Precision::Int8) => "fast",
+        (Backend::Static, _) => Some(SPEED_STATIC),
+        (_, Precision::Int8) if name == ALL_MINILM_L6_V2.name => Some(SPEED_L6_INT8),
+        (_, Precision::Full) if name == ALL_MINILM_L6_V2.name => Some(SPEED_L6_FULL),
+        (_, Precision::Full) if name == ALL_MPNET_BASE_V2.name => Some(SPEED_MPNET_FULL),
+        _ => None,
     }
 }
 
+const SPEED_STATIC: u32 = 20_000;
+const SPEED_L6_INT8: u32 = 850;
+const SPEED_L6_FULL: u32 = 350;
+const SPEED_MPNET_FULL: u32 = 40;
+
+#[derive(Default)]
 struct Row {
     name: String,
-    model: &'static PinnedModel,
-    bytes: u64,
-    speed: &'static str,
+    dimensions: Option<usize>,
+    /// 0 for any number.
+    max_tokens: Option<usize>,
+    download: Option<u64>,
+    on_disk: u64,
+    speed: Option<u32>,
+    licence: &'static str,
     state: String,
 }
 
 pub(super) fn run(_: &Args, globals: &Globals) -> anyhow::Result<()> {
     let store = ModelStore::discover(None)?;
-    let rows: Vec<Row> = PINNED_MODELS.iter().flat_map(|model| rows(model, &store)).collect();
+    let here = store.models()?;
+    let mut rows = Vec::new();
+    for model in PINNED_MODELS {
+        rows.extend(pinned(model, &store)?);
+    }
+    let unpinned = SHORT_NAMES.iter().map(|(_, id)| *id).filter(|id| !here.iter().any(|name| name == id));
+    rows.extend(unpinned.map(|id| Row {
+        name: id.to_owned(),
+        licence: "Apache-2.0",
+        state: "in no pinned package: `memory model fetch` takes it from the hub".to_owned(),
+        ..Row::default()
+    }));
+    for name in here.iter().filter(|name| PINNED_MODELS.iter().all(|model| model.name != name.as_str())) {
+        rows.extend(other(name, &store)?);
+    }
     let output = globals.output;
     if output.json {
         let models: Vec<Value> = rows
             .iter()
             .map(|row| {
                 json!({
-                    "name": row.name, "dimensions": row.model.dimensions, "max_tokens": row.model.max_tokens,
-                    "download_bytes": row.bytes, "speed": row.speed, "licence": row.model.licence, "state": row.state,
+                    "name": row.name, "dimensions": row.dimensions, "max_tokens": row.max_tokens,
+                    "download_bytes": row.download, "disk_bytes": row.on_disk, "messages_per_s": row.speed,
+                    "licence": row.licence, "state": row.state,
                 })
             })
             .collect();
         return Ok(output.value(&json!({"directory": store.root(), "models": models}))?);
     }
-    let lines = rows.iter().map(|row| {
+    let text = |value: Option<String>| value.unwrap_or_else(|| "–".to_owned());
+    let lines = rows.into_iter().map(|row| {
         [
-            row.name.clone(),
-            row.model.dimensions.to_string(),
-            if row.model.max_tokens == 0 { "any".to_owned() } else { row.model.max_tokens.to_string() },
-            format!("{} MB", grouped(row.bytes / 1_000_000)),
-            row.speed.to_owned(),
-            row.model.licence.to_owned(),
-            row.state.clone(),
+            row.name,
+            text(row.dimensions.map(|dimensions| dimensions.to_string())),
+            text(row.max_tokens.map(|tokens| if tokens == 0 { "any".to_owned() } else { tokens.to_string() })),
+            text(row.download.map(megabytes)),
+            text(Some(row.on_disk).filter(|bytes| *bytes > 0).map(megabytes)),
+            text(row.speed.map(|speed| format!("{speed}/s"))),
+            row.licence.to_owned(),
+            row.state,
         ]
     });
-    let header = ["model", "dimensions", "tokens", "download", "speed", "licence", "state"];
+    let header = ["model", "dimensions", "tokens", "download", "on disk", "messages", "licence", "state"];
     output.line(&table(header, lines).to_string())?;
+    output.line("messages: about so many a second on two cores; `memory model test NAME` measures it here")?;
+    output.line("over a network: bedrock:ID and openai:NAME, as docs/remote-models.md lists them")?;
     Ok(output.line(&format!("models are kept in {}", store.root().display()))?)
 }
 
-fn rows(model: &'static PinnedModel, store: &ModelStore) -> Vec<Row> {
-    let bytes = model.packages.iter().map(|package| package.size).sum();
-    let row = |name: String, precision, state| Row {
-        name,
-        model,
-        bytes,
-        speed: usual_speed(model.backend, precision),
-        state,
+fn pinned(model: &'static PinnedModel, store: &ModelStore) -> io::Result<Vec<Row>> {
+    let directory = store.directory_of(model.name);
+    let row = |precision: Precision, name: String, state: String| -> io::Result<Row> {
+        Ok(Row {
+            name,
+            dimensions: Some(model.dimensions),
+            max_tokens: Some(model.max_tokens),
+            download: Some(model.packages.iter().map(|package| package.download_size()).sum()),
+            on_disk: size(&directory, model.backend, precision)?,
+            speed: usual_speed(model.name, model.backend, precision),
+            licence: model.licence,
+            state,
+        })
     };
     match model.backend {
         Backend::Onnx => [Precision::Int8, Precision::Full]
             .map(|precision| {
-                let state = store.locate_with(model.name, precision).map(drop);
-                row(format!("{}/{}", model.name, precision.name()), precision, describe(state))
+                let state = describe(store.locate_with(model.name, precision).map(drop));
+                row(precision, format!("{}/{}", model.name, precision.name()), state)
             })
-            .into(),
+            .into_iter()
+            .collect(),
         _ => {
-            let Ok(source) = model.name.parse::<ModelSource>();
-            let weights = source.directory(store).join("model.safetensors");
-            let state = if weights.is_file() { "here".to_owned() } else { "not here".to_owned() };
-            vec![row(model.name.to_owned(), Precision::Full, state)]
+            let is_here = directory.join("model.safetensors").is_file();
+            let state = if is_here { "here" } else { "not here" };
+            Ok(vec![row(Precision::Full, model.name.to_owned(), state.to_owned())?])
         }
     }
+}
+
+/// A model that is here and in no pinned package, in the numbers it can be run in.
+fn other(name: &str, store: &ModelStore) -> io::Result<Vec<Row>> {
+    let Ok(source) = name.parse::<ModelSource>();
+    let directory = source.directory(store);
+    let described = match ModelDirectory::read(&directory) {
+        Ok(described) => described,
+        Err(error) => return Ok(vec![Row { name: name.to_owned(), state: error.to_string(), ..Row::default() }]),
+    };
+    let is_static = described.backend == Backend::Static;
+    let row = |precision: Precision, name: String| -> io::Result<Row> {
+        Ok(Row {
+            name,
+            dimensions: described.dimensions,
+            max_tokens: Some(if is_static { 0 } else { described.max_tokens }),
+            on_disk: size(&directory, described.backend, precision)?,
+            speed: usual_speed(&source.name(), described.backend, precision),
+            state: "here".to_owned(),
+            ..Row::default()
+        })
+    };
+    if is_static {
+        return Ok(vec![row(Precision::Full, name.to_owned())?]);
+    }
+    let runtime = store.runtime().unwrap_or_default();
+    let mut rows = Vec::new();
+    for precision in [Precision::Int8, Precision::Full] {
+        match ModelFiles::in_directory(&directory, name, &runtime, precision) {
+            Ok(_) => rows.push(row(precision, format!("{name}/{}", precision.name()))?),
+            // One that came as a graph has no other.
+            Err(ModelError::Missing { .. }) if precision == Precision::Int8 => {}
+            Err(error) => {
+                let state = describe(Err(error));
+                rows.push(Row { state, ..row(precision, format!("{name}/{}", precision.name()))? });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// Bytes of what is read to run a model.
+fn size(directory: &Path, backend: Backend, precision: Precision) -> io::Result<u64> {
+    let named = |name: &str| -> PathBuf { directory.join(name) };
+    let model = match (backend, precision) {
+        (Backend::Static, _) => vec![named("model.safetensors")],
+        (_, Precision::Int8) => vec![named("onnx/model_int8.onnx")],
+        (_, Precision::Full) => vec![named("onnx/model.onnx"), named("model.onnx")],
+    };
+    let mut bytes = 0;
+    for path in model {
+        match fs::metadata(&path) {
+            Ok(found) => bytes += found.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(bytes)
 }
 
 fn describe(state: Result<(), ModelError>) -> String {

@@ -12,11 +12,13 @@ use crate::ModelError;
 /// The cross-encoder that this is meant for, by its id on the hub: 6 layers, 512 tokens, English, Apache-2.0.
 ///
 /// Its repository holds `onnx/model.onnx` and `tokenizer.json`, as [`RerankerFiles::in_directory`] expects them. It is in
-/// no pinned package, so `memory model fetch` does not bring it.
+/// no pinned package: `fetch_from_hub`, of the feature `hub`, gets it.
 pub const MS_MARCO_MINILM_L6_V2: &str = "cross-encoder/ms-marco-MiniLM-L-6-v2";
 
 /// What a model reads if its configuration does not say.
 const MAX_TOKENS: usize = 512;
+
+const HOW_TO_GET_IT: &str = "run `memory model fetch ms-marco-MiniLM`, or name the directory of a cross-encoder";
 
 /// Where a graph may lie in a model's directory.
 const GRAPHS: [&str; 2] = ["onnx/model.onnx", "model.onnx"];
@@ -54,11 +56,12 @@ impl RerankerFiles {
     /// [`ModelError`] for the first file that is missing or cannot be read.
     pub fn in_directory(name: &str, directory: &Path, runtime: &Path) -> Result<Self, ModelError> {
         let graph = GRAPHS.iter().map(|graph| directory.join(graph)).find(|path| path.is_file());
-        let model =
-            graph.ok_or_else(|| ModelError::missing("the reranker's graph", &directory.join("onnx/model.onnx")))?;
+        let missing =
+            |what: &str, path: PathBuf| ModelError::Missing { what: what.to_owned(), path, how: HOW_TO_GET_IT };
+        let model = graph.ok_or_else(|| missing("the reranker's graph", directory.join("onnx/model.onnx")))?;
         let tokenizer = directory.join("tokenizer.json");
         if !tokenizer.is_file() {
-            return Err(ModelError::missing("the reranker's tokenizer", &tokenizer));
+            return Err(missing("the reranker's tokenizer", tokenizer));
         }
         let config = directory.join("config.json");
         let max_tokens = match fs::read(&config) {

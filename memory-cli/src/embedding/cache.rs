@@ -1,0 +1,135 @@
+//! The cache of embeddings of a store, and the key that its texts are hashed with.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+    sync::Arc,
+};
+
+use memory_core::Embedder;
+use memory_embed::{CacheKey, CachedEmbedder, EmbeddingCache};
+
+use crate::Config;
+
+/// The key's file in the store's directory. Its bytes are in `docs/format.md`.
+const KEY: &str = "KEY";
+
+const FIRST_LINE: &str = "memory-key 1";
+
+/// `embedder` behind the cache of the store that `config` names, unless that is turned off.
+///
+/// Without a key there is no cache, and nothing else is missing.
+pub(crate) fn cached(config: &Config, embedder: Arc<dyn Embedder>, may_write: bool) -> Arc<dyn Embedder> {
+    if config.embedding_cache_bytes == 0 {
+        return embedder;
+    }
+    let key = match key(&config.store, may_write) {
+        Ok(Some(key)) => key,
+        Ok(None) => return embedder,
+        Err(error) => {
+            tracing::warn!(store = %config.store.display(), %error, "the store has no key: embeddings are not kept");
+            return embedder;
+        }
+    };
+    let directory = config.store.join("cache").join("embeddings");
+    let cache = EmbeddingCache::new(directory, &CacheKey::new(key)).max_bytes(config.embedding_cache_bytes);
+    let cache = if may_write { cache } else { cache.read_only() };
+    Arc::new(CachedEmbedder::new(embedder, Arc::new(cache)))
+}
+
+/// The key of a store, which is made if there is none and `may_write`. In place of a damaged one a new one is made: what
+/// was kept under the old one is lost, and it is only a cache.
+fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
+    let path = store.join(KEY);
+    let is_damaged = match fs::read(&path) {
+        Ok(bytes) => match decode(&bytes) {
+            Some(key) => return Ok(Some(key)),
+            None => true,
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(error),
+    };
+    if !may_write {
+        return Ok(None);
+    }
+    let mut key = [0; 32];
+    getrandom::fill(&mut key)?;
+    // For its owner alone, as temporary files are.
+    let mut file = tempfile::Builder::new().prefix(".key-").tempfile_in(store)?;
+    file.write_all(encode(&key).as_bytes())?;
+    file.as_file().sync_all()?;
+    if is_damaged {
+        file.persist(&path).map_err(|error| error.error)?;
+        return Ok(Some(key));
+    }
+    match file.persist_noclobber(&path) {
+        Ok(_) => Ok(Some(key)),
+        // Another process was faster.
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(decode(&fs::read(&path)?)),
+        Err(error) => Err(error.error),
+    }
+}
+
+fn encode(key: &[u8; 32]) -> String {
+    let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    let body = format!("{FIRST_LINE}\nkey {digits}\n");
+    let crc = crc32c::crc32c(body.as_bytes());
+    format!("{body}crc32c {crc:08x}\n")
+}
+
+fn decode(bytes: &[u8]) -> Option<[u8; 32]> {
+    let text = str::from_utf8(bytes).ok()?;
+    let digits = text.lines().nth(1)?.strip_prefix("key ")?.as_bytes();
+    let mut key = [0; 32];
+    let (pairs, _) = digits.as_chunks::<2>();
+    for (byte, pair) in key.iter_mut().zip(pairs) {
+        *byte = u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    (encode(&key) == text).then_some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_has_one_key_for_ever() {
+        let store = tempfile::tempdir().unwrap();
+        assert_eq!(key(store.path(), false).unwrap(), None);
+        let first = key(store.path(), true).unwrap().unwrap();
+        assert_eq!(key(store.path(), true).unwrap(), Some(first));
+        assert_eq!(key(store.path(), false).unwrap(), Some(first));
+        let other = tempfile::tempdir().unwrap();
+        assert_ne!(key(other.path(), true).unwrap(), Some(first));
+        assert_eq!(fs::read_dir(store.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_key_is_for_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let store = tempfile::tempdir().unwrap();
+        key(store.path(), true).unwrap();
+        let mode = fs::metadata(store.path().join(KEY)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{mode:o}");
+    }
+
+    #[test]
+    fn a_damaged_key_is_replaced() {
+        let store = tempfile::tempdir().unwrap();
+        let first = key(store.path(), true).unwrap().unwrap();
+        let whole = fs::read(store.path().join(KEY)).unwrap();
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            assert_eq!(decode(&damaged), None, "byte {at}");
+            assert_eq!(decode(&whole[..at]), None, "cut at {at}");
+        }
+        fs::write(store.path().join(KEY), &whole[..20]).unwrap();
+        assert_eq!(key(store.path(), false).unwrap(), None);
+        let second = key(store.path(), true).unwrap().unwrap();
+        assert_ne!(first, second);
+        assert_eq!(key(store.path(), true).unwrap(), Some(second));
+    }
+}

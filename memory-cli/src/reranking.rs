@@ -1,0 +1,19 @@
+//! Which cross-encoder reads question and candidates together.
+
+use std::sync::Arc;
+
+use memory_core::Reranker;
+use memory_embed::{ModelError, ModelSource, ModelStore, RerankerOptions};
+
+use crate::{Config, model_names::full_name};
+
+/// The cross-encoder that `config` names, if it names one.
+///
+/// # Errors
+/// [`ModelError`], if it is not there or cannot be used: whoever asked for one does not want an answer without.
+pub(crate) fn load(config: &Config) -> Result<Option<Arc<dyn Reranker>>, ModelError> {
+    let Some(name) = &config.reranker else { return Ok(None) };
+    let Ok(source) = full_name(name).parse::<ModelSource>();
+    let store = ModelStore::discover(config.models.as_deref())?;
+    source.load_reranker(&store, &RerankerOptions::default()).map(Some)
+}

@@ -1,0 +1,246 @@
+//! Puts a model of a hub into a model store, by its id.
+
+mod record;
+mod repository;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use self::{
+    record::{HubRecord, RecordedFile},
+    repository::{Fetched, Listing, Repository},
+};
+use super::{FetchError, FetchEvent, lock, remove_partial, wheel::move_into_place};
+use crate::{checksum::sha256_hex_of_file, models::ModelStore};
+
+/// The environment variable that names another hub, or a mirror, as for other programs that use one.
+pub const HUB_ENDPOINT_VARIABLE: &str = "HF_ENDPOINT";
+
+/// The environment variable with a token for models that are not for everybody.
+const TOKEN_VARIABLE: &str = "HF_TOKEN";
+
+/// Where downloads lie until they are whole, so that the next fetch goes on with them; nobody else reads them.
+const DOWNLOADS: &str = ".hub";
+
+/// What is taken of a repository beside its weights, where it is there.
+const CONFIGURATION: [&str; 6] = [
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+];
+const WEIGHTS: &str = "model.safetensors";
+const GRAPHS: [&str; 2] = ["onnx/model.onnx", "model.onnx"];
+
+/// How to fetch from a hub.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HubOptions {
+    /// The hub's address; by default what [`HUB_ENDPOINT_VARIABLE`] says, else the hub that the client knows.
+    pub endpoint: Option<String>,
+    /// A branch, a tag or a commit; `main` by default.
+    pub revision: Option<String>,
+    /// Fetch what is there already, too.
+    pub force: bool,
+}
+
+impl HubOptions {
+    /// Sets [`endpoint`](Self::endpoint).
+    #[must_use]
+    pub fn endpoint(mut self, endpoint: impl Into<String>) -> Self {
+        self.endpoint = Some(endpoint.into());
+        self
+    }
+
+    /// Sets [`revision`](Self::revision).
+    #[must_use]
+    pub fn revision(mut self, revision: impl Into<String>) -> Self {
+        self.revision = Some(revision.into());
+        self
+    }
+
+    /// Sets [`force`](Self::force).
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+}
+
+/// What a fetch from a hub did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HubReport {
+    /// The model's directory.
+    pub directory: PathBuf,
+    /// The commit that its files are of.
+    pub commit: String,
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// Whether anything was downloaded; otherwise all of it was there.
+    pub downloaded: bool,
+    /// Whether weights came, which [`prepare`](crate::prepare) makes graphs of; otherwise a graph came.
+    pub has_weights: bool,
+}
+
+#[derive(Deserialize)]
+struct Config {
+    #[serde(default)]
+    model_type: String,
+    #[serde(default)]
+    architectures: Vec<String>,
+}
+
+/// Puts the model that a hub has under `id` (`ORGANIZATION/NAME`) into `store`: its configuration, its tokenizer and its
+/// weights, or its graph where it is a cross-encoder, is of a family that [`convert`](crate::convert()) does not know, or
+/// has no weights in safetensors.
+///
+/// All files are of one commit. Each is held against the digest that the hub gives for it before any is put in place: the
+/// SHA-256 of a large file, git's digest of a small one. A download that broke off goes on where it ended, in this call
+/// up to three times and in later ones; one that is not what it should be is made anew, once. With all files there and
+/// as they were fetched, the hub is not asked at all. Fetches into one store wait for one another.
+///
+/// # Errors
+/// See [`FetchError`]; whatever was in place before is still there.
+pub fn fetch_from_hub(
+    store: &ModelStore,
+    id: &str,
+    options: &HubOptions,
+    progress: &mut dyn FnMut(FetchEvent<'_>),
+) -> Result<HubReport, FetchError> {
+    if !is_id(id) {
+        return Err(FetchError::Id { id: id.to_owned() });
+    }
+    let directory = store.directory_of(id);
+    let revision = options.revision.as_deref().unwrap_or("main");
+    if !options.force
+        && let Some(record) = present(&directory, revision)?
+    {
+        return Ok(report(directory, &record, false));
+    }
+
+    fs::create_dir_all(store.root()).map_err(FetchError::io(store.root()))?;
+    let _lock = lock(store.root(), progress)?;
+    remove_partial(store.root())?;
+    let downloads = store.root().join(DOWNLOADS);
+    let set = |variable: &str| env::var(variable).ok().filter(|value| !value.is_empty());
+    let endpoint = options.endpoint.clone().or_else(|| set(HUB_ENDPOINT_VARIABLE));
+    let mut repository = Repository::connect(&downloads, id, revision, endpoint, set(TOKEN_VARIABLE));
+
+    let listing = repository.list()?;
+    if !listing.has("config.json") {
+        return Err(incomplete(id, "config.json"));
+    }
+    let mut fetched = vec![get(&repository, "config.json", progress)?];
+    let config = fetched.first().map(|config| config.path.clone()).unwrap_or_default();
+    for name in wanted(id, &listing, &config)?.iter().filter(|name| *name != "config.json") {
+        fetched.push(get(&repository, name, progress)?);
+    }
+
+    let record = HubRecord {
+        id: id.to_owned(),
+        revision: revision.to_owned(),
+        commit: listing.commit,
+        files: fetched
+            .iter()
+            .map(|file| RecordedFile { path: file.name.clone(), size: file.size, sha256: file.sha256.clone() })
+            .collect(),
+    };
+    // A record of other files must not vouch for a mixture.
+    HubRecord::remove(&directory)?;
+    for (at, file) in fetched.iter().enumerate() {
+        // Files of the same bytes are one download.
+        let is_shared = fetched.iter().skip(at + 1).any(|other| other.path == file.path);
+        let from = if is_shared { file.path.with_extension("copy") } else { file.path.clone() };
+        if is_shared {
+            fs::copy(&file.path, &from).map_err(FetchError::io(&from))?;
+        }
+        move_into_place(&from, &file.name.split('/').fold(directory.clone(), |path, part| path.join(part)))?;
+    }
+    record.write(&directory)?;
+    repository.clean_up();
+    Ok(report(directory, &record, true))
+}
+
+fn get(repository: &Repository, name: &str, progress: &mut dyn FnMut(FetchEvent<'_>)) -> Result<Fetched, FetchError> {
+    repository.get(name, &mut |bytes| progress(FetchEvent::DownloadingFile { name, bytes }))
+}
+
+fn report(directory: PathBuf, record: &HubRecord, downloaded: bool) -> HubReport {
+    HubReport {
+        directory,
+        commit: record.commit.clone(),
+        bytes: record.files.iter().map(|file| file.size).sum(),
+        downloaded,
+        has_weights: record.files.iter().any(|file| file.path == WEIGHTS),
+    }
+}
+
+/// The record of the files in `directory`, if all of them are as they were fetched, and of that revision.
+fn present(directory: &Path, revision: &str) -> Result<Option<HubRecord>, FetchError> {
+    let Some(record) = HubRecord::read(directory)? else { return Ok(None) };
+    if ![&record.revision, &record.commit].iter().any(|known| *known == revision) {
+        return Ok(None);
+    }
+    for file in &record.files {
+        let path = directory.join(&file.path);
+        if !fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() == file.size)
+            || sha256_hex_of_file(&path).map_err(FetchError::io(&path))? != file.sha256
+        {
+            return Ok(None);
+        }
+    }
+    Ok(Some(record))
+}
+
+/// Which files make the model.
+fn wanted(id: &str, listing: &Listing, config: &Path) -> Result<Vec<String>, FetchError> {
+    let json = fs::read(config).map_err(FetchError::io(config))?;
+    let config: Config = serde_json::from_slice(&json).map_err(|_| incomplete(id, "a config.json that can be read"))?;
+    let is_cross_encoder = config.architectures.iter().any(|name| name.ends_with("ForSequenceClassification"));
+    let graph = GRAPHS.into_iter().find(|name| listing.has(name));
+    // What is made of weights here; others are run as their authors made them.
+    let is_made = matches!(config.model_type.as_str(), "bert" | "mpnet" | "model2vec") && !is_cross_encoder;
+    let weights = Some(WEIGHTS).filter(|name| listing.has(name) && (is_made || graph.is_none()));
+    let weights = weights.filter(|_| !is_cross_encoder).or(graph).ok_or_else(|| {
+        incomplete(id, if is_cross_encoder { "onnx/model.onnx" } else { "model.safetensors nor onnx/model.onnx" })
+    })?;
+    if !listing.has("tokenizer.json") {
+        return Err(incomplete(id, "tokenizer.json"));
+    }
+    let configuration = listing.names.iter().filter(|name| CONFIGURATION.contains(&name.as_str()) || is_module(name));
+    Ok(configuration.cloned().chain([weights.to_owned()]).collect())
+}
+
+/// The configuration of a module of sentence-transformers, as in `1_Pooling/config.json`.
+fn is_module(name: &str) -> bool {
+    let Some((number, kind)) = name.strip_suffix("/config.json").and_then(|module| module.split_once('_')) else {
+        return false;
+    };
+    let all = |text: &str, is: fn(&u8) -> bool| !text.is_empty() && text.bytes().all(|byte| is(&byte));
+    all(number, u8::is_ascii_digit) && all(kind, u8::is_ascii_alphabetic)
+}
+
+/// `ORGANIZATION/NAME`, of the letters that hubs allow; such an id is a path that stays inside.
+fn is_id(id: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part.len() <= 96
+            && !part.starts_with(['.', '-'])
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+    };
+    id.split_once('/').is_some_and(|(organization, name)| is_part(organization) && is_part(name))
+}
+
+fn incomplete(id: &str, missing: &str) -> FetchError {
+    FetchError::Incomplete { id: id.to_owned(), missing: missing.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! A repository of a hub, through the client `hf-hub`, whose answers are not believed before they are checked.
+
+use std::{
+    fs, io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+};
+
+use hf_hub::{
+    Cache, Repo, RepoType,
+    api::sync::{ApiBuilder, ApiError, ApiRepo, Metadata},
+};
+use memory_core::BoxError;
+use sha1::{Digest, Sha1};
+
+use crate::{
+    checksum::{copy_and_hash, hex},
+    fetch::FetchError,
+};
+
+/// How often a download that breaks off is taken up again in one call.
+const RETRIES: usize = 3;
+
+/// One revision of a model on a hub.
+pub(super) struct Repository {
+    id: String,
+    /// The branch, tag or commit that was asked for.
+    revision: String,
+    builder: Box<dyn Fn() -> ApiBuilder>,
+    cache: Cache,
+    /// Set by [`list`](Self::list): all files are taken from one commit.
+    commit: Option<String>,
+}
+
+/// What is in a repository.
+#[derive(Debug)]
+pub(super) struct Listing {
+    pub(super) commit: String,
+    pub(super) names: Vec<String>,
+}
+
+impl Listing {
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|there| there == name)
+    }
+}
+
+/// A file that was downloaded and checked.
+#[derive(Debug)]
+pub(super) struct Fetched {
+    pub(super) name: String,
+    /// Where it lies now.
+    pub(super) path: PathBuf,
+    pub(super) size: u64,
+    pub(super) sha256: String,
+}
+
+impl Repository {
+    pub(super) fn connect(
+        downloads: &Path,
+        id: &str,
+        revision: &str,
+        endpoint: Option<String>,
+        token: Option<String>,
+    ) -> Self {
+        let cache = Cache::new(downloads.to_path_buf());
+        let of_builder = cache.clone();
+        let builder = move || {
+            let mut builder = ApiBuilder::from_cache(of_builder.clone())
+                .with_progress(false)
+                .with_retries(RETRIES)
+                .with_token(token.clone());
+            if let Some(endpoint) = &endpoint {
+                builder = builder.with_endpoint(endpoint.trim_end_matches('/').to_owned());
+            }
+            builder
+        };
+        Self { id: id.to_owned(), revision: revision.to_owned(), builder: Box::new(builder), cache, commit: None }
+    }
+
+    fn api(&self) -> Result<ApiRepo, FetchError> {
+        let revision = self.commit.as_ref().unwrap_or(&self.revision).clone();
+        let api = (self.builder)().build().map_err(|error| self.failed("its client", error))?;
+        Ok(api.repo(Repo::with_revision(self.id.clone(), RepoType::Model, revision)))
+    }
+
+    /// The files of the revision, and the commit that it is.
+    pub(super) fn list(&mut self) -> Result<Listing, FetchError> {
+        let api = self.api()?;
+        let info = self.call("the list of its files", || api.info())?;
+        if !is_hex(&info.sha, 40) {
+            return Err(self.refused("the list of its files", "it names no commit".into()));
+        }
+        self.commit = Some(info.sha.clone());
+        Ok(Listing { commit: info.sha, names: info.siblings.into_iter().map(|file| file.rfilename).collect() })
+    }
+
+    /// Downloads a file and checks it; a file that is not what the hub says is downloaded anew, once.
+    pub(super) fn get(&self, name: &str, starting: &mut dyn FnMut(u64)) -> Result<Fetched, FetchError> {
+        let api = self.api()?;
+        let metadata = self.metadata(&api, name)?;
+        let blob = self.cache.model(self.id.clone()).blob_path(metadata.etag());
+        // From a fetch that failed later.
+        if let Ok(fetched) = self.check(name, &blob, &metadata) {
+            return Ok(fetched);
+        }
+        remove(&blob)?;
+        starting(metadata.size() as u64);
+        let resumed = self.download(&api, name).and_then(|()| self.check(name, &blob, &metadata));
+        match resumed {
+            Err(FetchError::Checksum { .. } | FetchError::Size { .. } | FetchError::PartialFile { .. }) => {
+                tracing::warn!(id = self.id, name, "the download is not what it should be and is made anew");
+                remove(&blob)?;
+                remove(&blob.with_extension("part"))?;
+                self.download(&api, name)?;
+                self.check(name, &blob, &metadata).inspect_err(|_| drop(fs::remove_file(&blob)))
+            }
+            resumed => resumed,
+        }
+    }
+
+    /// What the hub says of a file. Its digest is part of a path in the client's cache.
+    fn metadata(&self, api: &ApiRepo, name: &str) -> Result<Metadata, FetchError> {
+        let url = api.url(name);
+        let client = (self.builder)().build().map_err(|error| self.failed(name, error))?;
+        let metadata = self.call(name, || client.metadata(&url))?;
+        if !is_hex(metadata.etag(), 64) && !is_hex(metadata.etag(), 40) {
+            return Err(self.refused(name, "it gives no digest of it".into()));
+        }
+        if !is_hex(metadata.commit_hash(), 40) {
+            return Err(self.refused(name, "it names no commit of it".into()));
+        }
+        Ok(metadata)
+    }
+
+    fn download(&self, api: &ApiRepo, name: &str) -> Result<(), FetchError> {
+        match self.call(name, || match api.download(name) {
+            Err(ApiError::InvalidResume) => Ok(None),
+            downloaded => downloaded.map(Some),
+        })? {
+            Some(_) => Ok(()),
+            None => Err(FetchError::PartialFile { what: format!("{name} of {}", self.id) }),
+        }
+    }
+
+    /// Whether the file at `path` is what the hub says of it.
+    fn check(&self, name: &str, path: &Path, metadata: &Metadata) -> Result<Fetched, FetchError> {
+        let what = || format!("{name} of {}", self.id);
+        let mut file = fs::File::options().read(true).write(true).open(path).map_err(FetchError::io(path))?;
+        let size = file.metadata().map_err(FetchError::io(path))?.len();
+        let expected = metadata.size() as u64;
+        if size != expected {
+            return Err(FetchError::Size { what: what(), expected, actual: size });
+        }
+        // What git calls a blob: a header, and the bytes.
+        let mut git = Sha1::new();
+        git.update(format!("blob {size}\0"));
+        let sha256 = copy_and_hash(&mut file, &mut HashWriter(&mut git)).map_err(FetchError::io(path))?;
+        let etag = metadata.etag();
+        let actual = if etag.len() == 64 { sha256.clone() } else { hex(git.finalize().as_slice()) };
+        if !actual.eq_ignore_ascii_case(etag) {
+            return Err(FetchError::Checksum { what: what(), expected: etag.to_owned(), actual });
+        }
+        // The client does not.
+        file.sync_all().map_err(FetchError::io(path))?;
+        Ok(Fetched { name: name.to_owned(), path: path.to_path_buf(), size, sha256 })
+    }
+
+    /// Removes what the client keeps of this repository.
+    pub(super) fn clean_up(&self) {
+        let kept = self.cache.path().join(Repo::model(self.id.clone()).folder_name());
+        if let Err(error) = fs::remove_dir_all(&kept) {
+            tracing::debug!(path = %kept.display(), %error, "the rest of a download stays");
+        }
+    }
+
+    /// The client panics at some answers that a hub does not give.
+    fn call<T>(&self, what: &str, call: impl FnOnce() -> Result<T, ApiError>) -> Result<T, FetchError> {
+        match catch_unwind(AssertUnwindSafe(call)) {
+            Ok(result) => result.map_err(|error| self.failed(what, error)),
+            Err(_) => Err(self.refused(what, "it answers as no hub does".into())),
+        }
+    }
+
+    fn failed(&self, what: &str, error: ApiError) -> FetchError {
+        let status = match &error {
+            ApiError::RequestError(error) => match **error {
+                ureq::Error::StatusCode(status) => Some(status),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (id, revision) = (self.id.clone(), self.revision.clone());
+        match status {
+            Some(404) => FetchError::NotOnHub { what: what.to_owned(), id, revision },
+            Some(401 | 403) => FetchError::NotAllowed { what: what.to_owned(), id },
+            _ => self.refused(what, error.into()),
+        }
+    }
+
+    fn refused(&self, what: &str, source: BoxError) -> FetchError {
+        FetchError::Hub { what: what.to_owned(), id: self.id.clone(), source }
+    }
+}
+
+/// Feeds a digest while another is computed.
+struct HashWriter<'a>(&'a mut Sha1);
+
+impl io::Write for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn remove(path: &Path) -> Result<(), FetchError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FetchError::io(path)(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,202 @@
+//! A hub on a port of this machine, and what may be wrong with it.
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+use sha1::{Digest, Sha1};
+
+use crate::{
+    HubOptions,
+    checksum::{hex, sha256_hex},
+};
+
+pub(super) const COMMIT: &str = "c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
+pub(super) const ID: &str = "tests/tiny";
+
+/// What is wrong with a hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    None,
+    /// The first download of the weights ends in the middle, and is closed.
+    BreaksOff,
+    /// Every download of the weights ends in the middle.
+    AlwaysBreaksOff,
+    /// The first download of the weights is of other bytes.
+    WrongOnce,
+    /// Each is.
+    Wrong,
+    /// A part of the weights is asked for, and all of them come.
+    IgnoresRanges,
+    /// A redirect leads nowhere.
+    RedirectsNowhere,
+    /// A digest that is a path.
+    DigestIsPath,
+    /// A status for everything.
+    Status(u16),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    path: String,
+    from: usize,
+    is_metadata: bool,
+    token: Option<String>,
+}
+
+pub(super) struct Hub {
+    address: SocketAddr,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    over: Arc<AtomicBool>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+pub(super) type Files = BTreeMap<String, Vec<u8>>;
+
+/// Weights stand apart from the repository and are redirected to, as large files are.
+pub(super) fn repository() -> Files {
+    let weights: Vec<u8> = (0..300_000u32).map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()[2]).collect();
+    [
+        ("config.json", br#"{"model_type": "bert", "architectures": ["BertModel"]}"#.to_vec()),
+        ("tokenizer.json", b"{}".to_vec()),
+        ("modules.json", b"[]".to_vec()),
+        ("1_Pooling/config.json", b"{}".to_vec()),
+        ("model.safetensors", weights),
+        ("onnx/model.onnx", b"a graph".to_vec()),
+        ("pytorch_model.bin", b"a pickle, never fetched".to_vec()),
+        ("../../escape/config.json", b"{}".to_vec()),
+    ]
+    .map(|(name, bytes)| (name.to_owned(), bytes))
+    .into()
+}
+
+impl Hub {
+    pub(super) fn start(files: Files, trouble: Trouble) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (seen, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (of_thread, is_over) = (Arc::clone(&seen), Arc::clone(&over));
+        let acceptor = thread::spawn(move || {
+            for connection in listener.incoming() {
+                if is_over.load(Ordering::SeqCst) {
+                    return;
+                }
+                answer(&connection.unwrap(), &files, trouble, &of_thread);
+            }
+        });
+        Self { address, seen, over, acceptor: Some(acceptor) }
+    }
+
+    pub(super) fn options(&self) -> HubOptions {
+        HubOptions::default().endpoint(format!("http://{}/", self.address))
+    }
+
+    pub(super) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// Where the downloads of a file began.
+    pub(super) fn downloads(&self, path: &str) -> Vec<usize> {
+        let downloads = self.seen().into_iter().filter(|seen| seen.path.ends_with(path) && !seen.is_metadata);
+        downloads.map(|seen| seen.from).collect()
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        // Wakes the acceptor.
+        drop(TcpStream::connect(self.address));
+        if let Some(acceptor) = self.acceptor.take() {
+            drop(acceptor.join());
+        }
+    }
+}
+
+/// Answers one request and closes. A client that has gone away is no error.
+fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<Vec<Seen>>) {
+    let mut lines = BufReader::new(connection).lines();
+    let Some(Ok(first)) = lines.next() else { return };
+    let headers: Vec<String> = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+    let header = |name: &str| {
+        let of = headers.iter().filter_map(|line| line.split_once(':'));
+        of.into_iter().find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_owned())
+    };
+    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+    let range = header("range").unwrap_or_default();
+    let from = range.trim_start_matches("bytes=").split('-').next().unwrap_or_default().parse().unwrap_or(0);
+    let is_metadata = range == "bytes=0-0";
+    let earlier = {
+        let mut log = log.lock().unwrap();
+        let same = |seen: &&Seen| seen.path == path && !seen.is_metadata;
+        let earlier = log.iter().filter(same).count();
+        log.push(Seen { path: path.clone(), from, is_metadata, token: header("authorization") });
+        earlier
+    };
+    let reply = |status: u16, headers: &[(&str, String)], body: &[u8], length: usize| {
+        let mut head = format!("HTTP/1.1 {status} Stub\r\nconnection: close\r\ncontent-length: {length}\r\n");
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        drop({ connection }.write_all(format!("{head}\r\n").as_bytes()));
+        drop({ connection }.write_all(body));
+    };
+    if let Trouble::Status(status) = trouble {
+        return reply(status, &[], b"", 0);
+    }
+    if path.starts_with("/api/models/") {
+        let known =
+            path == format!("/api/models/{ID}/revision/main") || path == format!("/api/models/{ID}/revision/v1");
+        let siblings: Vec<_> = files.keys().map(|name| serde_json::json!({"rfilename": name})).collect();
+        let body = serde_json::json!({"sha": COMMIT, "siblings": siblings}).to_string();
+        return if known { reply(200, &[], body.as_bytes(), body.len()) } else { reply(404, &[], b"", 0) };
+    }
+    let commit = ("x-repo-commit", COMMIT.to_owned());
+    if let Some(name) = path.strip_prefix("/large/") {
+        let bytes = &files[name];
+        let size = bytes.len();
+        if is_metadata {
+            let range = ("content-range", format!("bytes 0-0/{size}"));
+            return reply(206, &[range], &bytes[..1], 1);
+        }
+        let start = if trouble == Trouble::IgnoresRanges { 0 } else { from };
+        let mut body = bytes[start..].to_vec();
+        let length = body.len();
+        let breaks = matches!(trouble, Trouble::BreaksOff | Trouble::IgnoresRanges) && earlier == 0;
+        if breaks || trouble == Trouble::AlwaysBreaksOff {
+            body.truncate(length / 2);
+        }
+        if trouble == Trouble::Wrong || (trouble == Trouble::WrongOnce && earlier == 0) {
+            body[7] ^= 1;
+        }
+        let range = ("content-range", format!("bytes {start}-{}/{size}", size - 1));
+        return reply(206, &[range], &body, length);
+    }
+    let Some(name) = path.strip_prefix(&format!("/{ID}/resolve/{COMMIT}/")) else {
+        return reply(404, &[], b"", 0);
+    };
+    let Some(bytes) = files.get(name) else { return reply(404, &[], b"", 0) };
+    if name == "model.safetensors" {
+        let digest = if trouble == Trouble::DigestIsPath { "../../../escape".to_owned() } else { sha256_hex(bytes) };
+        let mut headers = vec![commit, ("x-linked-etag", format!("\"{digest}\""))];
+        if trouble != Trouble::RedirectsNowhere {
+            let host = header("host").unwrap_or_default();
+            headers.push(("location", format!("http://{host}/large/{name}")));
+        }
+        return reply(302, &headers, b"", 0);
+    }
+    let mut git = Sha1::new();
+    git.update(format!("blob {}\0", bytes.len()));
+    git.update(bytes);
+    let etag = ("etag", format!("\"{}\"", hex(git.finalize().as_slice())));
+    let range = ("content-range", format!("bytes 0-0/{}", bytes.len()));
+    let body = if is_metadata { &bytes[..1] } else { &bytes[from..] };
+    reply(206, &[commit, etag, range], body, body.len());
+}
