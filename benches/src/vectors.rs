@@ -32,7 +32,7 @@ const TOP: usize = 10;
 pub(crate) fn measure(scratch: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
     let data = Data::embedded(inputs.eval.as_deref(), ROWS)?;
     eprintln!("vectors: {}, exact answers", data.what);
-    let truth = data.truth();
+    let truth = data.truth(usize::MAX);
     eprintln!("vectors: building hnsw_rs");
     let hnsw_rs = HnswRs::build(&data);
     let mut figures = index::measure(scratch, &data, &truth, &hnsw_rs)?;

@@ -1,5 +1,7 @@
 //! The words of the command line, and the way from them to a command and an exit code.
 
+mod vectors;
+
 use std::{
     ffi::OsString,
     io::{self, Write},
@@ -11,6 +13,7 @@ use std::{
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use serde_json::json;
 
+use self::vectors::Vectors;
 use crate::{
     Access, Config, Recall,
     commands::{
@@ -42,6 +45,9 @@ struct Cli {
     /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
     #[arg(long, global = true, value_name = "REGION")]
     region: Option<String>,
+    /// How vectors are compared
+    #[arg(long, global = true, value_name = "HOW", env = "MEMORY_VECTORS", default_value = "fastest")]
+    vectors: Vectors,
     /// What writes summaries: a built-in strategy or a plugin
     #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SUMMARIZER", default_value = "extractive")]
     summarizer: String,
@@ -106,6 +112,7 @@ pub(crate) struct Globals {
     words_only: bool,
     embedding_model: Option<String>,
     region: Option<String>,
+    vectors: Vectors,
     summarizer: String,
     plugins: Vec<PathBuf>,
     lock_timeout: Duration,
@@ -140,6 +147,7 @@ impl Globals {
         config.recall = if self.words_only { Recall::Words } else { Recall::Hybrid };
         config.model.clone_from(&self.embedding_model);
         config.region.clone_from(&self.region);
+        config.vectors = self.vectors.into();
         config.summarizer.clone_from(&self.summarizer);
         config.plugins.clone_from(&self.plugins);
         config.lock_timeout = self.lock_timeout;
@@ -164,6 +172,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         words_only: cli.words_only,
         embedding_model: cli.embedding_model,
         region: cli.region,
+        vectors: cli.vectors,
         summarizer: cli.summarizer,
         plugins: cli.plugins,
         lock_timeout: Duration::from_secs(cli.lock_timeout.into()),

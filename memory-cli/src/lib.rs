@@ -14,9 +14,11 @@ pub mod import;
 mod output;
 mod remote_model;
 mod runtime;
+mod watched_index;
 
 pub use cli::run;
 pub use config::{Access, Config, Recall};
 pub use embedding::RecordError;
 pub use remote_model::RemoteModelError;
 pub use runtime::{OpenError, Runtime, open};
+pub use watched_index::WatchedIndex;

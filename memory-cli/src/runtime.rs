@@ -10,7 +10,7 @@ use memory_search::HybridRetriever;
 use memory_store::{AutoIndex, AutoOptions, LogOptions, LogStore};
 
 use crate::{
-    Access, Config, Recall,
+    Access, Config, Recall, WatchedIndex,
     embedding::{self, RecordError},
     remote_model::RemoteModelError,
 };
@@ -22,6 +22,8 @@ pub struct Runtime {
     pub store: Arc<LogStore>,
     /// What searches it.
     pub retriever: Arc<dyn Retriever>,
+    /// The vectors that it compares; none where recall is by words.
+    pub vectors: Option<Arc<WatchedIndex>>,
     /// The conversations.
     pub memory: Memory,
 }
@@ -83,11 +85,12 @@ pub(crate) fn assemble(
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Runtime, OpenError> {
-    let index = embedder.as_ref().map(|embedder| {
+    let vectors = embedder.as_ref().map(|embedder| {
         let options = AutoOptions::default().method(config.vectors);
         let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), options);
-        Arc::new(index) as Arc<dyn VectorIndex>
+        Arc::new(WatchedIndex::over(Arc::new(index)))
     });
+    let index = vectors.clone().map(|vectors| vectors as Arc<dyn VectorIndex>);
     let retriever: Arc<dyn Retriever> = Arc::new(HybridRetriever::new(store.clone(), embedder, index));
     let registry = registry(config);
     let memory = Memory::builder()
@@ -97,7 +100,7 @@ pub(crate) fn assemble(
         .summarizer(registry.summarizer(&config.summarizer)?)
         .scorer(registry.scorer("rules")?)
         .build()?;
-    Ok(Runtime { store, retriever, memory })
+    Ok(Runtime { store, retriever, vectors, memory })
 }
 
 pub(crate) fn open_log(config: &Config) -> Result<LogStore, StoreError> {

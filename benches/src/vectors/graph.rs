@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::{
-    backends::{Backend, HnswRs, Ours, Scan},
+    backends::{Backend, CodesScan, HnswRs, Ours, Scan},
     curve::{Curve, point, sweep, time_at},
     data::Data,
     plot,
@@ -19,6 +19,8 @@ use crate::{
 const RECALL: f64 = 0.99;
 /// Where the curves end.
 const ENOUGH: f64 = 0.997;
+/// Vectors of the graphs that are built in every round.
+const BUILT: usize = 20_000;
 
 pub(super) fn measure(
     data: &Data,
@@ -40,8 +42,11 @@ pub(super) fn measure(
     let own_curve = sweep(&ours, data, truth, ENOUGH)?;
     let curves = backends.iter().map(|peer| sweep(&**peer, data, truth, ENOUGH)).collect::<Result<Vec<_>>>()?;
     if let Some(path) = drawn_to {
-        let scan = Curve { name: Scan(data).name(), points: vec![point(&Scan(data), data, truth, 0)?] };
-        plot::draw(path, &data.what, &[&[own_curve.clone(), scan], curves.as_slice()].concat())?;
+        let scan = |backend: &dyn Backend| -> Result<Curve> {
+            Ok(Curve { name: backend.name(), points: vec![point(backend, data, truth, 0)?] })
+        };
+        let own = [own_curve.clone(), scan(&CodesScan::build(data)?)?];
+        plot::draw(path, &data.what, &[&own, curves.as_slice(), &[scan(&Scan(data))?]].concat())?;
     }
 
     let mut figures = vec![Figure::absolute(
@@ -68,15 +73,19 @@ pub(super) fn measure(
         let note =
             format!("a query at recall {RECALL}, between ef {low} and {high} of the peer; {}, one thread", data.what);
         figures.push(Figure::speedup(key, &own, &other, note));
-        let built =
-            |backend: &dyn Backend| Samples { name: backend.name(), unit: "s", values: vec![backend.build_s()] };
-        let key = match key {
-            "graph_vs_hnsw_rs" => "graph_build_vs_hnsw_rs",
-            "graph_vs_usearch_f32" => "graph_build_vs_usearch_f32",
-            _ => "graph_build_vs_usearch_f16",
-        };
-        let note = format!("{}, all cores, built once", data.what);
-        figures.push(Figure::speedup(key, &built(&ours), &built(&**peer), note));
     }
+    let once = |backend: &dyn Backend| format!("{} {:.1} s", backend.name(), backend.build_s());
+    let all = std::iter::once(once(&ours)).chain(backends.iter().map(|peer| once(&**peer))).collect::<Vec<_>>();
+    figures.push(build(&data.first(BUILT), &format!("built once of all {}: {}", data.rows().len(), all.join(", ")))?);
     Ok(figures)
+}
+
+/// Ours beside hnsw_rs, both built anew in every round.
+fn build(data: &Data, of_all: &str) -> Result<Figure> {
+    let [[own], [peer]] = interleave([
+        Entrant::new("memory-store graph", ["s"], || Ok([Ours::build(data).build_s()])),
+        Entrant::new("hnsw_rs", ["s"], || Ok([HnswRs::build(data).build_s()])),
+    ])?;
+    let note = format!("of {} vectors, all cores; {of_all}", data.rows().len());
+    Ok(Figure::speedup("graph_build_vs_hnsw_rs", &own, &peer, note))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::resolve;
 use crate::{
-    Access,
+    Access, WatchedIndex,
     cli::Globals,
     open,
     output::{shorten, table},
@@ -41,10 +41,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         found.notices.extend(read.losses.notice(&hit.conversation));
         hits.extend(read.nodes.into_iter().map(|node| (hit.clone(), node)));
     }
+    let vectors = runtime.vectors.as_deref();
     let output = globals.output;
     if output.json {
         let hits: Vec<_> = hits.iter().map(|(hit, node)| to_json(hit, node)).collect();
-        return Ok(output.value(&json!({"question": args.question, "hits": hits, "notices": found.notices}))?);
+        let vectors = vectors.map(WatchedIndex::to_json);
+        let found = json!({"question": args.question, "hits": hits, "vectors": vectors, "notices": found.notices});
+        return Ok(output.value(&found)?);
     }
     found.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
     if hits.is_empty() {
@@ -58,7 +61,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let text = if args.explain { format!("{text}\n{}", why(&hit.signals)) } else { text };
         [hit.conversation.to_string(), hit.node.to_string(), format!("{:.3}", hit.score.value), text]
     });
-    Ok(output.line(&table(["conversation", "node", "score", "message"], rows).to_string())?)
+    output.line(&table(["conversation", "node", "score", "message"], rows).to_string())?;
+    let how = vectors.filter(|_| args.explain).and_then(WatchedIndex::explain);
+    Ok(how.map_or(Ok(()), |how| output.line(&how))?)
 }
 
 fn to_json(hit: &Hit, node: &Node) -> Value {

@@ -24,7 +24,8 @@ pub(crate) fn memory() -> Command {
         .env_remove("MEMORY_STORE")
         .env_remove("MEMORY_SUMMARIZER")
         .env_remove("MEMORY_LOG")
-        .env_remove("MEMORY_EMBEDDING_MODEL");
+        .env_remove("MEMORY_EMBEDDING_MODEL")
+        .env_remove("MEMORY_VECTORS");
     command
 }
 
