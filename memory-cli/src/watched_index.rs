@@ -45,7 +45,7 @@ impl WatchedIndex {
 
     /// The same by conversation.
     pub(crate) fn to_json(&self) -> Value {
-        self.answered_by().iter().map(|(id, how)| (id.to_string(), how.to_string().into())).collect()
+        self.answered_by().iter().map(|(id, how)| (id.to_string(), how.to_string())).collect()
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::{
+    Figures,
     backends::{Backend, CodesScan, HnswRs, Ours, Scan},
     curve::{Curve, point, sweep, time_at},
     data::Data,
@@ -27,7 +28,8 @@ pub(super) fn measure(
     truth: &[Vec<u32>],
     hnsw_rs: HnswRs,
     drawn_to: Option<&Path>,
-) -> Result<Vec<Figure>> {
+    figures: &mut Figures,
+) -> Result<()> {
     eprintln!("vectors: building ours");
     let ours = Ours::build(data);
     #[cfg_attr(not(feature = "usearch"), expect(unused_mut, reason = "the other peers come with the feature"))]
@@ -49,11 +51,11 @@ pub(super) fn measure(
         plot::draw(path, &data.what, &[&own, curves.as_slice(), &[scan(&Scan(data))?]].concat())?;
     }
 
-    let mut figures = vec![Figure::absolute(
+    figures.push(Figure::absolute(
         "graph_bytes_per_vector",
         &Samples { name: ours.name(), unit: "B", values: vec![ours.bytes_per_vector()] },
         "codes, scale and links; the f32 rows, 1,536 bytes, stay in a mapped file",
-    )];
+    ));
     for (peer, curve) in backends.iter().zip(&curves) {
         let key = match peer.name().as_str() {
             "hnsw_rs" => "graph_vs_hnsw_rs",
@@ -77,7 +79,7 @@ pub(super) fn measure(
     let once = |backend: &dyn Backend| format!("{} {:.1} s", backend.name(), backend.build_s());
     let all = std::iter::once(once(&ours)).chain(backends.iter().map(|peer| once(&**peer))).collect::<Vec<_>>();
     figures.push(build(&data.first(BUILT), &format!("built once of all {}: {}", data.rows().len(), all.join(", ")))?);
-    Ok(figures)
+    Ok(())
 }
 
 /// Ours beside hnsw_rs, both built anew in every round.

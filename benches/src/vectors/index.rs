@@ -2,7 +2,7 @@
 
 use std::{
     hint::black_box,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -14,7 +14,7 @@ use memory_core::{
 use memory_store::{AutoIndex, AutoOptions, Method};
 
 use super::{
-    MILLION, ROWS, TOP,
+    Figures, MILLION, ROWS, TOP,
     backends::HnswRs,
     data::{DIMENSIONS, Data},
     read_bandwidth::read_bandwidth,
@@ -42,6 +42,7 @@ const FILTERED: u32 = 100;
 /// One conversation of a vector a message, and three ways to search it.
 struct Opened {
     rows: usize,
+    directory: PathBuf,
     conversation: ConversationId,
     fastest: AutoIndex,
     scan: AutoIndex,
@@ -75,16 +76,16 @@ fn fill(directory: &Path, data: &Data, rows: usize) -> Result<ConversationId> {
 }
 
 impl Opened {
-    fn open(directory: &Path, data: &Data, rows: usize) -> Result<Self> {
-        let conversation = fill(directory, data, rows)?;
-        let method = |method| open(directory, method);
+    fn open(directory: PathBuf, data: &Data, rows: usize) -> Result<Self> {
+        let conversation = fill(&directory, data, rows)?;
+        let method = |method| open(&directory, method);
         let (fastest, scan, graph) = (method(Method::Fastest), method(Method::Scan), method(Method::Graph));
         // What is read or checked once is not searching.
         for index in [&fastest, &scan, &graph] {
             index.build_graph(&conversation, &Unseen);
             data.queries().take(3).try_for_each(|query| search(index, &conversation, query, None).map(drop))?;
         }
-        Ok(Self { rows, conversation, fastest, scan, graph })
+        Ok(Self { rows, directory, conversation, fastest, scan, graph })
     }
 
     /// The median microseconds of a search.
@@ -131,52 +132,68 @@ fn median(data: &Data, search: impl Fn(&[f32]) -> Result<()>) -> Result<[f64; 1]
     Ok([Spread::of(&times).median])
 }
 
-/// What is measured on up to a hundred thousand vectors.
-pub(super) fn measure(scratch: &Path, data: &Data, truth: &[Vec<u32>], hnsw_rs: &HnswRs) -> Result<Vec<Figure>> {
-    let directory = |rows: usize| scratch.join(format!("vectors-{rows}"));
-    let [thousand, ten, hundred, _] = SIZES;
-    let total = data.rows().len();
-    let sizes = [thousand, ten, hundred].map(|rows| rows.min(total));
-    eprintln!("vectors: indexes of {sizes:?}");
-    let mut opened = Vec::new();
-    for rows in sizes {
-        opened.push(Opened::open(&directory(rows), data, rows)?);
-    }
-    let mut figures = Vec::new();
-    let large = opened.last().context("no index")?;
-    let recall = large.recall(&large.scan, data, truth)?;
-    let recall = Samples { name: "int8 scan".to_owned(), unit: "", values: vec![recall] };
-    figures.push(Figure::absolute("exact_recall10", &recall, format!("{}, beside an f32 scan", data.what)));
-
-    let recall = large.recall(&large.graph, data, truth)?;
-    let recall = Samples { name: "memory-store graph".to_owned(), unit: "", values: vec![recall] };
-    let note = format!("{}, with the defaults, ef {}", data.what, AutoOptions::default().ef);
-    figures.push(Figure::absolute("graph_recall10", &recall, note));
-
-    let mut scans = Vec::new();
-    for index in opened.iter().skip(1) {
-        let [[own], [peer]] = interleave([
-            Entrant::new("int8 scan, rescored", ["us"], || index.time(&index.scan, data, None)),
-            Entrant::new("f32 scan", ["us"], || {
-                median(data, |query| {
-                    black_box(data.nearest_on_all_cores(query, index.rows));
-                    Ok(())
-                })
-            }),
-        ])?;
-        let note = format!("all cores each, the same kernels; the worse of {TEN_THOUSAND} and {ROWS}, {}", index.rows);
-        scans.push(Figure::speedup("exact_vs_f32", &own, &peer, note));
-    }
-    figures.extend(Figure::smallest(scans));
-    figures.push(filtered(large, data, hnsw_rs)?);
-    figures.push(reopen(&directory(large.rows), data, large)?);
-    for index in &opened {
-        figures.push(choice(index, data)?);
-    }
-    Ok(figures)
+/// Indexes of up to a hundred thousand vectors.
+pub(super) struct Indexes {
+    opened: Vec<Opened>,
 }
 
-/// One vector in a hundred may answer.
+impl Indexes {
+    pub(super) fn open(scratch: &Path, data: &Data) -> Result<Self> {
+        let [thousand, ten, hundred, _] = SIZES;
+        let sizes = [thousand, ten, hundred].map(|rows| rows.min(data.rows().len()));
+        eprintln!("vectors: indexes of {sizes:?}");
+        let directory = |rows: usize| scratch.join(format!("vectors-{rows}"));
+        let opened = sizes.map(|rows| Opened::open(directory(rows), data, rows));
+        Ok(Self { opened: opened.into_iter().collect::<Result<_>>()? })
+    }
+
+    fn largest(&self) -> Result<&Opened> {
+        self.opened.last().context("no index")
+    }
+
+    /// The scan, the choice, and how fast an index opens.
+    pub(super) fn measure(&self, data: &Data, truth: &[Vec<u32>], figures: &mut Figures) -> Result<()> {
+        let large = self.largest()?;
+        let recall = large.recall(&large.scan, data, truth)?;
+        let recall = Samples { name: "int8 scan".to_owned(), unit: "", values: vec![recall] };
+        figures.push(Figure::absolute("exact_recall10", &recall, format!("{}, beside an f32 scan", data.what)));
+
+        let recall = large.recall(&large.graph, data, truth)?;
+        let recall = Samples { name: "memory-store graph".to_owned(), unit: "", values: vec![recall] };
+        let note = format!("{}, with the defaults, ef {}", data.what, AutoOptions::default().ef);
+        figures.push(Figure::absolute("graph_recall10", &recall, note));
+
+        let mut scans = Vec::new();
+        for index in self.opened.iter().skip(1) {
+            let [[own], [peer]] = interleave([
+                Entrant::new("int8 scan, rescored", ["us"], || index.time(&index.scan, data, None)),
+                Entrant::new("f32 scan", ["us"], || {
+                    median(data, |query| {
+                        black_box(data.nearest_on_all_cores(query, index.rows));
+                        Ok(())
+                    })
+                }),
+            ])?;
+            let note =
+                format!("all cores each, the same kernels; the worse of {TEN_THOUSAND} and {ROWS}, {}", index.rows);
+            scans.push(Figure::speedup("exact_vs_f32", &own, &peer, note));
+        }
+        if let Some(worst) = Figure::smallest(scans) {
+            figures.push(worst);
+        }
+        figures.push(reopen(data, large)?);
+        for index in &self.opened {
+            figures.push(choice(index, data)?);
+        }
+        Ok(())
+    }
+
+    /// One vector in a hundred may answer.
+    pub(super) fn filtered(&self, data: &Data, hnsw_rs: &HnswRs) -> Result<Figure> {
+        filtered(self.largest()?, data, hnsw_rs)
+    }
+}
+
 fn filtered(index: &Opened, data: &Data, hnsw_rs: &HnswRs) -> Result<Figure> {
     let mut rng = Rng::with_seed(5);
     let passes: Vec<bool> = (0..index.rows).map(|_| rng.u32(0..FILTERED) == 0).collect();
@@ -211,11 +228,11 @@ fn filtered(index: &Opened, data: &Data, hnsw_rs: &HnswRs) -> Result<Figure> {
 }
 
 /// From opening the files to the first answer.
-fn reopen(directory: &Path, data: &Data, index: &Opened) -> Result<Figure> {
+fn reopen(data: &Data, index: &Opened) -> Result<Figure> {
     let query = data.queries().next().context("no query")?;
     let [[opened]] = interleave([Entrant::new("memory-store", ["ms"], || {
         let start = Instant::now();
-        let answer = search(&open(directory, Method::Fastest), &index.conversation, query, None)?;
+        let answer = search(&open(&index.directory, Method::Fastest), &index.conversation, query, None)?;
         let took = start.elapsed();
         ensure!(answer.hits.len() == TOP, "an index that was opened again answered {:?}", answer);
         Ok([took.as_secs_f64() * 1e3])
@@ -243,13 +260,13 @@ fn choice(index: &Opened, data: &Data) -> Result<Figure> {
 }
 
 /// What is measured on a million vectors that are made up.
-pub(super) fn measure_million(scratch: &Path) -> Result<Vec<Figure>> {
+pub(super) fn measure_million(scratch: &Path, figures: &mut Figures) -> Result<()> {
     eprintln!("vectors: making up {MILLION} vectors");
     let data = Data::made_up(MILLION, 11);
     let truth = data.truth(ASKED_OF_MILLION);
     eprintln!("vectors: indexing them");
     let start = Instant::now();
-    let index = Opened::open(&scratch.join("vectors-million"), &data, MILLION)?;
+    let index = Opened::open(scratch.join("vectors-million"), &data, MILLION)?;
     let took = start.elapsed();
     let recall = index.recall(&index.graph, &data, &truth)?;
     eprintln!("vectors: searching them");
@@ -264,9 +281,8 @@ pub(super) fn measure_million(scratch: &Path) -> Result<Vec<Figure>> {
     let rate = |us: &f64| bytes / us / 1e3;
     let read = Samples { name: "int8 scan".to_owned(), unit: "GB/s", values: scan.values.iter().map(rate).collect() };
     let share = "codes read a second by a whole search, all cores, beside as many bytes summed up";
-    Ok(vec![
-        Figure::ratio("graph_1m_vs_exact_p50", &graph, &scan, note),
-        Figure::ratio("exact_1m_bandwidth_share", &read, &bandwidth, share),
-        choice(&index, &data)?,
-    ])
+    figures.push(Figure::ratio("graph_1m_vs_exact_p50", &graph, &scan, note));
+    figures.push(Figure::ratio("exact_1m_bandwidth_share", &read, &bandwidth, share));
+    figures.push(choice(&index, &data)?);
+    Ok(())
 }

@@ -22,6 +22,7 @@ use super::{
     kernel::quantize,
     map::{ROWS_AT, RowMap},
     rows::{Base, Codes, DamagedRow, Rows},
+    scan::threads_for,
 };
 use crate::log::{Leaves, StoreId};
 
@@ -263,13 +264,23 @@ impl VectorFile {
         out
     }
 
-    /// Whether all codes are those that were written.
+    /// Whether all codes are those that were written. All cores look: an index is opened for an answer.
     fn are_whole(&self, codes: &RowMap, contents: &Contents) -> bool {
-        let mut begin = 0;
-        contents.codes.iter().all(|(end, sum)| {
+        let is_whole = |(begin, end, sum): &(usize, usize, u32)| {
             let bytes = codes.bytes().get(begin * self.dimensions..end * self.dimensions);
-            begin = *end;
             bytes.is_some_and(|bytes| crc32c::crc32c(bytes) == *sum)
+        };
+        let begins = std::iter::once(0).chain(contents.codes.iter().map(|(end, _)| *end));
+        let blocks: Vec<_> = begins.zip(&contents.codes).map(|(begin, (end, sum))| (begin, *end, *sum)).collect();
+        let share = blocks.len().div_ceil(threads_for(codes.bytes().len())).max(1);
+        if share >= blocks.len() {
+            return blocks.iter().all(is_whole);
+        }
+        thread::scope(|scope| {
+            let shares = blocks.chunks(share).map(|share| scope.spawn(move || share.iter().all(is_whole)));
+            // All begin before the first is waited for.
+            let shares: Vec<_> = shares.collect();
+            shares.into_iter().all(|share| share.join().unwrap_or(false))
         })
     }
 
