@@ -2,6 +2,7 @@
 
 mod batch;
 mod block;
+mod contents;
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -12,17 +13,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::{ConversationId, Hash, ModelId, NodeId, Slot};
+use memory_core::{ConversationId, Hash, ModelId, NodeId};
 
 use self::{
     batch::Batch,
     block::{Block, HEADER},
+    contents::Contents,
 };
 use super::{
     kernel::quantize,
     map::{ROWS_AT, RowMap},
     rows::{Base, Codes, DamagedRow, Rows},
-    scan::threads_for,
 };
 use crate::log::{Leaves, StoreId};
 
@@ -90,34 +91,6 @@ struct Begin {
 /// The right to write to the files of a directory, which one opening at a time has. It dies with its process.
 struct Turn {
     _dir: File,
-}
-
-/// What the blocks of a file say, all in a row.
-#[derive(Default)]
-struct Contents {
-    slots: Vec<Slot>,
-    scales: Vec<f32>,
-    sums: Vec<u32>,
-    /// Where a block's rows end, and what their codes sum up to.
-    codes: Vec<(usize, u32)>,
-}
-
-impl Contents {
-    fn add(&mut self, block: &Block) {
-        for entry in &block.entries {
-            self.slots.push(entry.slot);
-            self.scales.push(entry.scale);
-            self.sums.push(entry.sum);
-        }
-        self.codes.push((self.slots.len(), block.codes_sum));
-    }
-
-    fn truncate(&mut self, rows: usize) {
-        self.slots.truncate(rows);
-        self.scales.truncate(rows);
-        self.sums.truncate(rows);
-        self.codes.retain(|(end, _)| *end <= rows);
-    }
 }
 
 impl VectorFile {
@@ -221,7 +194,7 @@ impl VectorFile {
             }
         };
         let codes = match self.map("i8", self.row_bytes(1)) {
-            Ok(map) if self.are_whole(&map, contents) => Some(map),
+            Ok(map) if contents.are_whole(&map, self.dimensions) => Some(map),
             _ => None,
         };
         self.codes_owed = codes.is_none();
@@ -262,26 +235,6 @@ impl VectorFile {
         let named = self.header.iter().take(NAMED_BY).copied();
         out.iter_mut().zip(named.chain(extension.bytes())).for_each(|(out, byte)| *out = byte);
         out
-    }
-
-    /// Whether all codes are those that were written. All cores look: an index is opened for an answer.
-    fn are_whole(&self, codes: &RowMap, contents: &Contents) -> bool {
-        let is_whole = |(begin, end, sum): &(usize, usize, u32)| {
-            let bytes = codes.bytes().get(begin * self.dimensions..end * self.dimensions);
-            bytes.is_some_and(|bytes| crc32c::crc32c(bytes) == *sum)
-        };
-        let begins = std::iter::once(0).chain(contents.codes.iter().map(|(end, _)| *end));
-        let blocks: Vec<_> = begins.zip(&contents.codes).map(|(begin, (end, sum))| (begin, *end, *sum)).collect();
-        let share = blocks.len().div_ceil(threads_for(codes.bytes().len())).max(1);
-        if share >= blocks.len() {
-            return blocks.iter().all(is_whole);
-        }
-        thread::scope(|scope| {
-            let shares = blocks.chunks(share).map(|share| scope.spawn(move || share.iter().all(is_whole)));
-            // All begin before the first is waited for.
-            let shares: Vec<_> = shares.collect();
-            shares.into_iter().all(|share| share.join().unwrap_or(false))
-        })
     }
 
     /// Codes of all components, up to the first block of which some are damaged.
