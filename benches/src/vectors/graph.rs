@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::{
     Figures,
@@ -42,6 +42,7 @@ pub(super) fn measure(
     }
     eprintln!("vectors: recall against time");
     let own_curve = sweep(&ours, data, truth, ENOUGH)?;
+    ensure!(own_curve.best() >= RECALL, "ours gets to a recall of {:.4} only", own_curve.best());
     let curves = backends.iter().map(|peer| sweep(&**peer, data, truth, ENOUGH)).collect::<Result<Vec<_>>>()?;
     if let Some(path) = drawn_to {
         let scan = |backend: &dyn Backend| -> Result<Curve> {
@@ -63,7 +64,7 @@ pub(super) fn measure(
             _ => "graph_vs_usearch_f16",
         };
         let timed = |backend: &dyn Backend, curve: &Curve| -> Result<[f64; 1]> {
-            let [low, high] = curve.around(RECALL)?;
+            let [low, high] = curve.around(RECALL);
             let points = [point(backend, data, truth, low)?, point(backend, data, truth, high)?];
             Ok([time_at(RECALL, points)])
         };
@@ -71,9 +72,12 @@ pub(super) fn measure(
             Entrant::new(ours.name(), ["us"], || timed(&ours, &own_curve)),
             Entrant::new(peer.name(), ["us"], || timed(&**peer, curve)),
         ])?;
-        let [low, high] = curve.around(RECALL)?;
+        let [low, high] = curve.around(RECALL);
+        let short =
+            if curve.best() < RECALL { format!(", which gets to {:.4} only", curve.best()) } else { String::new() };
+        let what = &data.what;
         let note =
-            format!("a query at recall {RECALL}, between ef {low} and {high} of the peer; {}, one thread", data.what);
+            format!("a query at recall {RECALL}, between ef {low} and {high} of the peer{short}; {what}, one thread");
         figures.push(Figure::speedup(key, &own, &other, note));
     }
     let once = |backend: &dyn Backend| format!("{} {:.1} s", backend.name(), backend.build_s());
