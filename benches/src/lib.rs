@@ -17,6 +17,7 @@ mod eval;
 mod figure;
 mod group;
 mod log;
+mod retrieval;
 mod rounds;
 mod stats;
 mod sweep;

@@ -1,7 +1,7 @@
 //! `memory search`: the messages that answer a question best.
 
 use clap::Args as ClapArgs;
-use memory_core::{Hit, Node, NodeRange, Query, Scope, Signal, Store};
+use memory_core::{Hit, Node, NodeRange, Query, Scope, SearchStep, Signal, Store};
 use serde_json::{Value, json};
 
 use super::resolve;
@@ -46,8 +46,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if output.json {
         let hits: Vec<_> = hits.iter().map(|(hit, node)| to_json(hit, node)).collect();
         let vectors = vectors.map(WatchedIndex::to_json);
-        let found = json!({"question": args.question, "hits": hits, "vectors": vectors, "notices": found.notices});
-        return Ok(output.value(&found)?);
+        let step = |step: &SearchStep| json!({"name": step.name, "ms": step.took.as_secs_f64() * 1_000.0, "candidates": step.candidates});
+        let steps: Vec<_> = found.steps.iter().map(step).collect();
+        return Ok(output.value(&json!({
+            "question": args.question,
+            "hits": hits,
+            "notices": found.notices,
+            "steps": steps,
+            "vectors": vectors,
+        }))?);
     }
     found.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
     if hits.is_empty() {
@@ -62,8 +69,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         [hit.conversation.to_string(), hit.node.to_string(), format!("{:.3}", hit.score.value), text]
     });
     output.line(&table(["conversation", "node", "score", "message"], rows).to_string())?;
-    let how = vectors.filter(|_| args.explain).and_then(WatchedIndex::explain);
-    Ok(how.map_or(Ok(()), |how| output.line(&how))?)
+    if args.explain {
+        let step = |step: &SearchStep| {
+            format!("{} {:.1} ms ({})", step.name, step.took.as_secs_f64() * 1_000.0, step.candidates)
+        };
+        let steps: Vec<_> = found.steps.iter().map(step).collect();
+        output.line(&format!("steps (messages looked at): {}", steps.join(", ")))?;
+        vectors.and_then(WatchedIndex::explain).map_or(Ok(()), |how| output.line(&how))?;
+    }
+    Ok(())
 }
 
 fn to_json(hit: &Hit, node: &Node) -> Value {
