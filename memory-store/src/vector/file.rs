@@ -86,8 +86,6 @@ struct Begin {
     header: [u8; HEADER],
 }
 
-}
-
 impl VectorFile {
     /// The files for `conversation` and `model` in `dir`, and what of them is good: undamaged, and derived from the
     /// log of `leaves`. Whatever else is in them is overwritten by the next [`Self::save`]; nothing about it is
