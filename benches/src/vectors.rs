@@ -18,6 +18,7 @@ use anyhow::Result;
 use crate::{figure::Figure, group::Inputs};
 use backends::HnswRs;
 use data::Data;
+use index::Indexes;
 
 /// Vectors of the large set, and of the one that figures call 1m.
 const ROWS: usize = 100_000;
@@ -32,15 +33,32 @@ const TOP: usize = 10;
 pub(crate) fn measure(scratch: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
     let data = Data::embedded(inputs.eval.as_deref(), ROWS)?;
     eprintln!("vectors: {}, exact answers", data.what);
-    let truth = data.truth();
+    let truth = data.truth(usize::MAX);
+    let mut figures = Figures::default();
+    let indexes = Indexes::open(scratch, &data)?;
+    indexes.measure(&data, &truth, &mut figures)?;
     eprintln!("vectors: building hnsw_rs");
     let hnsw_rs = HnswRs::build(&data);
-    let mut figures = index::measure(scratch, &data, &truth, &hnsw_rs)?;
-    figures.extend(graph::measure(&data, &truth, hnsw_rs, inputs.plot.as_deref())?);
+    figures.push(indexes.filtered(&data, &hnsw_rs)?);
+    drop(indexes);
+    graph::measure(&data, &truth, hnsw_rs, inputs.plot.as_deref(), &mut figures)?;
     drop((data, truth));
-    figures.extend(index::measure_million(scratch)?);
+    index::measure_million(scratch, &mut figures)?;
     // The choice is looked at with few vectors and with many: the worst of all counts.
-    let (choices, mut figures): (Vec<_>, Vec<_>) = figures.into_iter().partition(|figure| figure.key == index::CHOICE);
+    let (choices, mut figures): (Vec<_>, Vec<_>) =
+        figures.0.into_iter().partition(|figure| figure.key == index::CHOICE);
     figures.extend(Figure::largest(choices));
     Ok(figures)
+}
+
+/// The figures so far. Each is said as it comes, since all of them take a quarter of an hour.
+#[derive(Debug, Default)]
+struct Figures(Vec<Figure>);
+
+impl Figures {
+    fn push(&mut self, figure: Figure) {
+        let Figure { key, value, spread, unit, note, .. } = &figure;
+        eprintln!("vectors: {key} {value:.3} ± {spread:.3} {unit} ({note})");
+        self.0.push(figure);
+    }
 }

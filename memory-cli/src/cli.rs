@@ -1,5 +1,7 @@
 //! The words of the command line, and the way from them to a command and an exit code.
 
+mod vectors;
+
 use std::{
     ffi::OsString,
     io::{self, Write},
@@ -11,6 +13,7 @@ use std::{
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use serde_json::json;
 
+use self::vectors::Vectors;
 use crate::{
     Access, Config, Recall,
     commands::{
@@ -48,6 +51,9 @@ struct Cli {
     /// Megabytes of vectors to keep of texts that were embedded before; 0 for none
     #[arg(long, global = true, value_name = "MB", env = "MEMORY_EMBEDDING_CACHE_MB", default_value_t = 256)]
     embedding_cache_mb: u32,
+    /// How vectors are compared
+    #[arg(long, global = true, value_name = "HOW", env = "MEMORY_VECTORS", default_value = "fastest")]
+    vectors: Vectors,
     /// What writes summaries: a built-in strategy or a plugin
     #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SUMMARIZER", default_value = "extractive")]
     summarizer: String,
@@ -114,6 +120,7 @@ pub(crate) struct Globals {
     region: Option<String>,
     reranker: Option<String>,
     embedding_cache_bytes: u64,
+    vectors: Vectors,
     summarizer: String,
     plugins: Vec<PathBuf>,
     lock_timeout: Duration,
@@ -150,6 +157,7 @@ impl Globals {
         config.region.clone_from(&self.region);
         config.reranker.clone_from(&self.reranker);
         config.embedding_cache_bytes = self.embedding_cache_bytes;
+        config.vectors = self.vectors.into();
         config.summarizer.clone_from(&self.summarizer);
         config.plugins.clone_from(&self.plugins);
         config.lock_timeout = self.lock_timeout;
@@ -176,6 +184,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         region: cli.region,
         reranker: Some(cli.reranker).filter(|name| name != "none"),
         embedding_cache_bytes: u64::from(cli.embedding_cache_mb) << 20,
+        vectors: cli.vectors,
         summarizer: cli.summarizer,
         plugins: cli.plugins,
         lock_timeout: Duration::from_secs(cli.lock_timeout.into()),

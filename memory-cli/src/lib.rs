@@ -16,6 +16,7 @@ mod output;
 mod remote_model;
 mod reranking;
 mod runtime;
+mod watched_index;
 
 pub use cli::run;
 pub use config::{Access, Config, Recall};
@@ -23,3 +24,4 @@ pub use embedding::RecordError;
 pub use model_names::DEFAULT_RERANKER;
 pub use remote_model::RemoteModelError;
 pub use runtime::{OpenError, Runtime, open};
+pub use watched_index::WatchedIndex;

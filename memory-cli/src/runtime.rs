@@ -10,7 +10,7 @@ use memory_search::{HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogOptions, LogStore, QuantizedTokens};
 
 use crate::{
-    Access, Config, Recall,
+    Access, Config, Recall, WatchedIndex,
     embedding::{self, RecordError},
     remote_model::RemoteModelError,
     reranking,
@@ -23,6 +23,8 @@ pub struct Runtime {
     pub store: Arc<LogStore>,
     /// What searches it.
     pub retriever: Arc<dyn Retriever>,
+    /// The vectors that it compares; none where recall is by words.
+    pub vectors: Option<Arc<WatchedIndex>>,
     /// The conversations.
     pub memory: Memory,
 }
@@ -85,11 +87,12 @@ pub(crate) fn assemble(
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Runtime, OpenError> {
     let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
-    let index = embedder.as_ref().map(|embedder| {
+    let vectors = embedder.as_ref().map(|embedder| {
         let options = AutoOptions::default().method(config.vectors);
         let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), options);
-        Arc::new(index) as Arc<dyn VectorIndex>
+        Arc::new(WatchedIndex::over(Arc::new(index)))
     });
+    let index = vectors.clone().map(|vectors| vectors as Arc<dyn VectorIndex>);
     let tokens = embedder.as_deref().and_then(|embedder| {
         let index = QuantizedTokens::beside(
             &store,
@@ -118,7 +121,7 @@ pub(crate) fn assemble(
         .summarizer(registry.summarizer(&config.summarizer)?)
         .scorer(registry.scorer("rules")?)
         .build()?;
-    Ok(Runtime { store, retriever, memory })
+    Ok(Runtime { store, retriever, vectors, memory })
 }
 
 pub(crate) fn open_log(config: &Config) -> Result<LogStore, StoreError> {

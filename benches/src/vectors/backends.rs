@@ -4,7 +4,8 @@ use std::{num::NonZero, thread, time::Instant};
 
 use anyhow::Result;
 use hnsw_rs::prelude::{DistDot, Hnsw};
-use memory_store::{Codes, Graph, GraphOptions, Kernels, quantize};
+use memory_core::{ConversationId, ModelId, NodeId, VectorIndex, VectorPart, VectorQuery};
+use memory_store::{Codes, ExactIndex, Graph, GraphOptions, Kernels, quantize};
 
 use super::{
     TOP,
@@ -118,6 +119,40 @@ impl Backend for HnswRs {
     fn search(&self, query: &[f32], ef: usize) -> Result<Vec<u32>> {
         let found = self.index.search(query, TOP, ef);
         Ok(found.iter().filter_map(|found| u32::try_from(found.d_id).ok()).collect())
+    }
+}
+
+/// The scan that the product uses, of all rows by their codes.
+#[derive(Debug)]
+pub(super) struct CodesScan {
+    index: ExactIndex,
+    conversation: ConversationId,
+}
+
+impl CodesScan {
+    pub(super) fn build(data: &Data) -> Result<Self> {
+        let (index, conversation) =
+            (ExactIndex::in_memory(ModelId::new("bench"), DIMENSIONS), ConversationId::new("bench")?);
+        let nodes = (1u64..).filter_map(NodeId::new).zip(data.rows());
+        let nodes: Vec<_> = nodes.map(|(node, row)| (node, vec![row.to_vec()])).collect();
+        pollster::block_on(index.insert(&conversation, &nodes))?;
+        Ok(Self { index, conversation })
+    }
+}
+
+impl Backend for CodesScan {
+    fn name(&self) -> String {
+        "int8 scan, all cores".to_owned()
+    }
+
+    fn build_s(&self) -> f64 {
+        0.0
+    }
+
+    fn search(&self, query: &[f32], _ef: usize) -> Result<Vec<u32>> {
+        let parts = [VectorPart::whole(&self.conversation)];
+        let answer = pollster::block_on(self.index.search(&VectorQuery { vector: query, limit: TOP, parts: &parts }))?;
+        Ok(answer.hits.iter().filter_map(|hit| u32::try_from(hit.slot.node.index()).ok()).collect())
     }
 }
 

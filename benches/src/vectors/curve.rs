@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, time::Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::{TOP, backends::Backend, data::Data};
 
@@ -54,16 +54,18 @@ pub(super) fn sweep(backend: &dyn Backend, data: &Data, truth: &[Vec<u32>], enou
 }
 
 impl Curve {
-    /// The numbers of candidates below and above the recall that is asked for.
-    pub(super) fn around(&self, recall: f64) -> Result<[usize; 2]> {
+    /// The highest recall.
+    pub(super) fn best(&self) -> f64 {
+        self.points.iter().map(|point| point.recall).fold(0.0, f64::max)
+    }
+
+    /// The numbers of candidates below and above the recall that is asked for. Where it is not reached, twice the
+    /// largest number: more would take longer still.
+    pub(super) fn around(&self, recall: f64) -> [usize; 2] {
+        let last = self.points.len().saturating_sub(1);
         let above = self.points.iter().position(|point| point.recall >= recall);
-        let Some(above) = above else {
-            let best = self.points.iter().map(|point| point.recall).fold(0.0, f64::max);
-            ensure!(best >= recall, "{} does not get to a recall of {recall}, at best {best:.4}", self.name);
-            return Ok([0; 2]);
-        };
-        let ef = |at: usize| self.points.get(at).map_or(0, |point| point.ef);
-        Ok([ef(above.saturating_sub(1)), ef(above)])
+        let below = above.map_or(last, |above| above.saturating_sub(1));
+        [below, above.unwrap_or(last)].map(|at| self.points.get(at).map_or(0, |point| point.ef))
     }
 }
 
@@ -84,8 +86,10 @@ mod tests {
         assert!((time_at(0.99, [low, high]) - 150.0).abs() < 1e-6);
         assert_eq!(time_at(0.99, [high, high]), 200.0);
         let curve = Curve { name: "a".to_owned(), points: vec![low, high] };
-        assert_eq!(curve.around(0.99).unwrap(), [32, 48]);
-        assert_eq!(curve.around(0.5).unwrap(), [32, 32]);
-        assert!(Curve { name: "a".to_owned(), points: vec![low] }.around(0.99).is_err());
+        assert_eq!(curve.around(0.99), [32, 48]);
+        assert_eq!(curve.around(0.5), [32, 32]);
+        let short = Curve { name: "a".to_owned(), points: vec![low] };
+        assert_eq!((short.best(), short.around(0.99)), (0.98, [32, 32]));
+        assert_eq!(time_at(0.99, [low, low]), 100.0);
     }
 }

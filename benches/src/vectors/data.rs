@@ -93,6 +93,12 @@ impl Data {
         Self { what: format!("{rows} made-up vectors in {clusters} clusters"), components, queries }
     }
 
+    /// The first `rows`, with no queries.
+    pub(super) fn first(&self, rows: usize) -> Self {
+        let components = self.rows().take(rows).flatten().copied().collect();
+        Self { what: self.what.clone(), components, queries: Vec::new() }
+    }
+
     pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
         self.components.chunks_exact(DIMENSIONS)
     }
@@ -112,9 +118,9 @@ impl Data {
         (codes, scales)
     }
 
-    /// The [`TOP`] nearest rows of each query, by an exact search with `f32`.
-    pub(super) fn truth(&self) -> Vec<Vec<u32>> {
-        let queries: Vec<_> = self.queries().collect();
+    /// The [`TOP`] nearest rows of each of the first `queries`, by an exact search with `f32`.
+    pub(super) fn truth(&self, queries: usize) -> Vec<Vec<u32>> {
+        let queries: Vec<_> = self.queries().take(queries).collect();
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let share = queries.len().div_ceil(threads).max(1);
         thread::scope(|scope| {
@@ -219,7 +225,7 @@ mod tests {
         let data = Data::made_up(1000, 3);
         assert_eq!(data.components, Data::made_up(1000, 3).components);
         assert!(data.rows().all(|row| (row.iter().map(|c| c * c).sum::<f32>() - 1.0).abs() < 1e-4));
-        for (cluster, nearest) in data.truth().into_iter().enumerate() {
+        for (cluster, nearest) in data.truth(usize::MAX).into_iter().enumerate() {
             assert!(nearest.iter().all(|row| *row as usize / CLUSTER == cluster), "{cluster}: {nearest:?}");
         }
     }

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::{
-    backends::{Backend, HnswRs, Ours, Scan},
+    Figures,
+    backends::{Backend, CodesScan, HnswRs, Ours, Scan},
     curve::{Curve, point, sweep, time_at},
     data::Data,
     plot,
@@ -19,13 +20,16 @@ use crate::{
 const RECALL: f64 = 0.99;
 /// Where the curves end.
 const ENOUGH: f64 = 0.997;
+/// Vectors of the graphs that are built in every round.
+const BUILT: usize = 20_000;
 
 pub(super) fn measure(
     data: &Data,
     truth: &[Vec<u32>],
     hnsw_rs: HnswRs,
     drawn_to: Option<&Path>,
-) -> Result<Vec<Figure>> {
+    figures: &mut Figures,
+) -> Result<()> {
     eprintln!("vectors: building ours");
     let ours = Ours::build(data);
     #[cfg_attr(not(feature = "usearch"), expect(unused_mut, reason = "the other peers come with the feature"))]
@@ -38,17 +42,21 @@ pub(super) fn measure(
     }
     eprintln!("vectors: recall against time");
     let own_curve = sweep(&ours, data, truth, ENOUGH)?;
+    ensure!(own_curve.best() >= RECALL, "ours gets to a recall of {:.4} only", own_curve.best());
     let curves = backends.iter().map(|peer| sweep(&**peer, data, truth, ENOUGH)).collect::<Result<Vec<_>>>()?;
     if let Some(path) = drawn_to {
-        let scan = Curve { name: Scan(data).name(), points: vec![point(&Scan(data), data, truth, 0)?] };
-        plot::draw(path, &data.what, &[&[own_curve.clone(), scan], curves.as_slice()].concat())?;
+        let scan = |backend: &dyn Backend| -> Result<Curve> {
+            Ok(Curve { name: backend.name(), points: vec![point(backend, data, truth, 0)?] })
+        };
+        let own = [own_curve.clone(), scan(&CodesScan::build(data)?)?];
+        plot::draw(path, &data.what, &[&own, curves.as_slice(), &[scan(&Scan(data))?]].concat())?;
     }
 
-    let mut figures = vec![Figure::absolute(
+    figures.push(Figure::absolute(
         "graph_bytes_per_vector",
         &Samples { name: ours.name(), unit: "B", values: vec![ours.bytes_per_vector()] },
         "codes, scale and links; the f32 rows, 1,536 bytes, stay in a mapped file",
-    )];
+    ));
     for (peer, curve) in backends.iter().zip(&curves) {
         let key = match peer.name().as_str() {
             "hnsw_rs" => "graph_vs_hnsw_rs",
@@ -56,7 +64,7 @@ pub(super) fn measure(
             _ => "graph_vs_usearch_f16",
         };
         let timed = |backend: &dyn Backend, curve: &Curve| -> Result<[f64; 1]> {
-            let [low, high] = curve.around(RECALL)?;
+            let [low, high] = curve.around(RECALL);
             let points = [point(backend, data, truth, low)?, point(backend, data, truth, high)?];
             Ok([time_at(RECALL, points)])
         };
@@ -64,19 +72,26 @@ pub(super) fn measure(
             Entrant::new(ours.name(), ["us"], || timed(&ours, &own_curve)),
             Entrant::new(peer.name(), ["us"], || timed(&**peer, curve)),
         ])?;
-        let [low, high] = curve.around(RECALL)?;
+        let [low, high] = curve.around(RECALL);
+        let short =
+            if curve.best() < RECALL { format!(", which gets to {:.4} only", curve.best()) } else { String::new() };
+        let what = &data.what;
         let note =
-            format!("a query at recall {RECALL}, between ef {low} and {high} of the peer; {}, one thread", data.what);
+            format!("a query at recall {RECALL}, between ef {low} and {high} of the peer{short}; {what}, one thread");
         figures.push(Figure::speedup(key, &own, &other, note));
-        let built =
-            |backend: &dyn Backend| Samples { name: backend.name(), unit: "s", values: vec![backend.build_s()] };
-        let key = match key {
-            "graph_vs_hnsw_rs" => "graph_build_vs_hnsw_rs",
-            "graph_vs_usearch_f32" => "graph_build_vs_usearch_f32",
-            _ => "graph_build_vs_usearch_f16",
-        };
-        let note = format!("{}, all cores, built once", data.what);
-        figures.push(Figure::speedup(key, &built(&ours), &built(&**peer), note));
     }
-    Ok(figures)
+    let once = |backend: &dyn Backend| format!("{} {:.1} s", backend.name(), backend.build_s());
+    let all = std::iter::once(once(&ours)).chain(backends.iter().map(|peer| once(&**peer))).collect::<Vec<_>>();
+    figures.push(build(&data.first(BUILT), &format!("built once of all {}: {}", data.rows().len(), all.join(", ")))?);
+    Ok(())
+}
+
+/// Ours beside hnsw_rs, both built anew in every round.
+fn build(data: &Data, of_all: &str) -> Result<Figure> {
+    let [[own], [peer]] = interleave([
+        Entrant::new("memory-store graph", ["s"], || Ok([Ours::build(data).build_s()])),
+        Entrant::new("hnsw_rs", ["s"], || Ok([HnswRs::build(data).build_s()])),
+    ])?;
+    let note = format!("of {} vectors, all cores; {of_all}", data.rows().len());
+    Ok(Figure::speedup("graph_build_vs_hnsw_rs", &own, &peer, note))
 }

@@ -1,6 +1,10 @@
 //! The index that the product uses: its scans, its choice between scan and graph, and how fast it opens.
 
-use std::{hint::black_box, path::Path, time::Instant};
+use std::{
+    hint::black_box,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
@@ -10,7 +14,7 @@ use memory_core::{
 use memory_store::{AutoIndex, AutoOptions, Method};
 
 use super::{
-    MILLION, ROWS, TOP,
+    Figures, MILLION, ROWS, TOP,
     backends::HnswRs,
     data::{DIMENSIONS, Data},
     read_bandwidth::read_bandwidth,
@@ -27,15 +31,18 @@ const TEN_THOUSAND: usize = 10_000;
 const SIZES: [usize; 4] = [1_000, TEN_THOUSAND, ROWS, MILLION];
 /// Vectors that are inserted together.
 const BATCH: usize = 10_000;
-/// Queries of a round: of a quick search, and of one that reads hundreds of megabytes.
-const QUICK: usize = 200;
-const SLOW: usize = 15;
+/// Queries of a round: as many as fit into this time, and some at least where one reads hundreds of megabytes.
+const ROUND: Duration = Duration::from_millis(200);
+const FEWEST: usize = 15;
+/// Queries whose true answers among a million are looked for.
+const ASKED_OF_MILLION: usize = 100;
 /// One vector in this many passes the filter.
 const FILTERED: u32 = 100;
 
 /// One conversation of a vector a message, and three ways to search it.
 struct Opened {
     rows: usize,
+    directory: PathBuf,
     conversation: ConversationId,
     fastest: AutoIndex,
     scan: AutoIndex,
@@ -69,26 +76,21 @@ fn fill(directory: &Path, data: &Data, rows: usize) -> Result<ConversationId> {
 }
 
 impl Opened {
-    fn open(directory: &Path, data: &Data, rows: usize) -> Result<Self> {
-        let conversation = fill(directory, data, rows)?;
-        let method = |method| open(directory, method);
+    fn open(directory: PathBuf, data: &Data, rows: usize) -> Result<Self> {
+        let conversation = fill(&directory, data, rows)?;
+        let method = |method| open(&directory, method);
         let (fastest, scan, graph) = (method(Method::Fastest), method(Method::Scan), method(Method::Graph));
         // What is read or checked once is not searching.
         for index in [&fastest, &scan, &graph] {
             index.build_graph(&conversation, &Unseen);
             data.queries().take(3).try_for_each(|query| search(index, &conversation, query, None).map(drop))?;
         }
-        Ok(Self { rows, conversation, fastest, scan, graph })
-    }
-
-    /// Queries of a round.
-    fn queries(&self) -> usize {
-        if self.rows > ROWS { SLOW } else { QUICK }
+        Ok(Self { rows, directory, conversation, fastest, scan, graph })
     }
 
     /// The median microseconds of a search.
     fn time(&self, index: &AutoIndex, data: &Data, only: Option<&NodeSet>) -> Result<[f64; 1]> {
-        median(data, self.queries(), |query| search(index, &self.conversation, query, only).map(drop))
+        median(data, |query| search(index, &self.conversation, query, only).map(drop))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "some thousand hits")]
@@ -116,61 +118,82 @@ fn rows(answer: &VectorAnswer) -> impl Iterator<Item = u32> {
     answer.hits.iter().filter_map(|hit| u32::try_from(hit.slot.node.index()).ok())
 }
 
-fn median(data: &Data, queries: usize, search: impl Fn(&[f32]) -> Result<()>) -> Result<[f64; 1]> {
-    let times = data.queries().cycle().take(queries).map(|query| {
+/// The median microseconds of the searches of one round.
+fn median(data: &Data, search: impl Fn(&[f32]) -> Result<()>) -> Result<[f64; 1]> {
+    let (mut times, begin) = (Vec::new(), Instant::now());
+    for query in data.queries().cycle() {
+        if times.len() >= FEWEST && begin.elapsed() >= ROUND {
+            break;
+        }
         let start = Instant::now();
         search(query)?;
-        Ok(start.elapsed().as_secs_f64() * 1e6)
-    });
-    Ok([Spread::of(&times.collect::<Result<Vec<f64>>>()?).median])
+        times.push(start.elapsed().as_secs_f64() * 1e6);
+    }
+    Ok([Spread::of(&times).median])
 }
 
-/// What is measured on up to a hundred thousand vectors.
-pub(super) fn measure(scratch: &Path, data: &Data, truth: &[Vec<u32>], hnsw_rs: &HnswRs) -> Result<Vec<Figure>> {
-    let directory = |rows: usize| scratch.join(format!("vectors-{rows}"));
-    let [thousand, ten, hundred, _] = SIZES;
-    let total = data.rows().len();
-    let sizes = [thousand, ten, hundred].map(|rows| rows.min(total));
-    eprintln!("vectors: indexes of {sizes:?}");
-    let mut opened = Vec::new();
-    for rows in sizes {
-        opened.push(Opened::open(&directory(rows), data, rows)?);
-    }
-    let mut figures = Vec::new();
-    let large = opened.last().context("no index")?;
-    let recall = large.recall(&large.scan, data, truth)?;
-    let recall = Samples { name: "int8 scan".to_owned(), unit: "", values: vec![recall] };
-    figures.push(Figure::absolute("exact_recall10", &recall, format!("{}, beside an f32 scan", data.what)));
-
-    let recall = large.recall(&large.graph, data, truth)?;
-    let recall = Samples { name: "memory-store graph".to_owned(), unit: "", values: vec![recall] };
-    let note = format!("{}, with the defaults, ef {}", data.what, AutoOptions::default().ef);
-    figures.push(Figure::absolute("graph_recall10", &recall, note));
-
-    let mut scans = Vec::new();
-    for index in opened.iter().skip(1) {
-        let [[own], [peer]] = interleave([
-            Entrant::new("int8 scan, rescored", ["us"], || index.time(&index.scan, data, None)),
-            Entrant::new("f32 scan", ["us"], || {
-                median(data, QUICK / 4, |query| {
-                    black_box(data.nearest_on_all_cores(query, index.rows));
-                    Ok(())
-                })
-            }),
-        ])?;
-        let note = format!("all cores each, the same kernels; the worse of {TEN_THOUSAND} and {ROWS}, {}", index.rows);
-        scans.push(Figure::speedup("exact_vs_f32", &own, &peer, note));
-    }
-    figures.extend(Figure::smallest(scans));
-    figures.push(filtered(large, data, hnsw_rs)?);
-    figures.push(reopen(&directory(large.rows), data, large)?);
-    for index in &opened {
-        figures.push(choice(index, data)?);
-    }
-    Ok(figures)
+/// Indexes of up to a hundred thousand vectors.
+pub(super) struct Indexes {
+    opened: Vec<Opened>,
 }
 
-/// One vector in a hundred may answer.
+impl Indexes {
+    pub(super) fn open(scratch: &Path, data: &Data) -> Result<Self> {
+        let [thousand, ten, hundred, _] = SIZES;
+        let sizes = [thousand, ten, hundred].map(|rows| rows.min(data.rows().len()));
+        eprintln!("vectors: indexes of {sizes:?}");
+        let directory = |rows: usize| scratch.join(format!("vectors-{rows}"));
+        let opened = sizes.map(|rows| Opened::open(directory(rows), data, rows));
+        Ok(Self { opened: opened.into_iter().collect::<Result<_>>()? })
+    }
+
+    fn largest(&self) -> Result<&Opened> {
+        self.opened.last().context("no index")
+    }
+
+    /// The scan, the choice, and how fast an index opens.
+    pub(super) fn measure(&self, data: &Data, truth: &[Vec<u32>], figures: &mut Figures) -> Result<()> {
+        let large = self.largest()?;
+        let recall = large.recall(&large.scan, data, truth)?;
+        let recall = Samples { name: "int8 scan".to_owned(), unit: "", values: vec![recall] };
+        figures.push(Figure::absolute("exact_recall10", &recall, format!("{}, beside an f32 scan", data.what)));
+
+        let recall = large.recall(&large.graph, data, truth)?;
+        let recall = Samples { name: "memory-store graph".to_owned(), unit: "", values: vec![recall] };
+        let note = format!("{}, with the defaults, ef {}", data.what, AutoOptions::default().ef);
+        figures.push(Figure::absolute("graph_recall10", &recall, note));
+
+        let mut scans = Vec::new();
+        for index in self.opened.iter().skip(1) {
+            let [[own], [peer]] = interleave([
+                Entrant::new("int8 scan, rescored", ["us"], || index.time(&index.scan, data, None)),
+                Entrant::new("f32 scan", ["us"], || {
+                    median(data, |query| {
+                        black_box(data.nearest_on_all_cores(query, index.rows));
+                        Ok(())
+                    })
+                }),
+            ])?;
+            let note =
+                format!("all cores each, the same kernels; the worse of {TEN_THOUSAND} and {ROWS}, {}", index.rows);
+            scans.push(Figure::speedup("exact_vs_f32", &own, &peer, note));
+        }
+        if let Some(worst) = Figure::smallest(scans) {
+            figures.push(worst);
+        }
+        figures.push(reopen(data, large)?);
+        for index in &self.opened {
+            figures.push(choice(index, data)?);
+        }
+        Ok(())
+    }
+
+    /// One vector in a hundred may answer.
+    pub(super) fn filtered(&self, data: &Data, hnsw_rs: &HnswRs) -> Result<Figure> {
+        filtered(self.largest()?, data, hnsw_rs)
+    }
+}
+
 fn filtered(index: &Opened, data: &Data, hnsw_rs: &HnswRs) -> Result<Figure> {
     let mut rng = Rng::with_seed(5);
     let passes: Vec<bool> = (0..index.rows).map(|_| rng.u32(0..FILTERED) == 0).collect();
@@ -194,7 +217,7 @@ fn filtered(index: &Opened, data: &Data, hnsw_rs: &HnswRs) -> Result<Figure> {
     let [[own], [peer]] = interleave([
         Entrant::new("memory-store", ["us"], || index.time(&index.fastest, data, Some(&only))),
         Entrant::new("hnsw_rs", ["us"], || {
-            median(data, SLOW, |query| {
+            median(data, |query| {
                 black_box(hnsw_rs.search_among(query, ef, &passes));
                 Ok(())
             })
@@ -205,11 +228,11 @@ fn filtered(index: &Opened, data: &Data, hnsw_rs: &HnswRs) -> Result<Figure> {
 }
 
 /// From opening the files to the first answer.
-fn reopen(directory: &Path, data: &Data, index: &Opened) -> Result<Figure> {
+fn reopen(data: &Data, index: &Opened) -> Result<Figure> {
     let query = data.queries().next().context("no query")?;
     let [[opened]] = interleave([Entrant::new("memory-store", ["ms"], || {
         let start = Instant::now();
-        let answer = search(&open(directory, Method::Fastest), &index.conversation, query, None)?;
+        let answer = search(&open(&index.directory, Method::Fastest), &index.conversation, query, None)?;
         let took = start.elapsed();
         ensure!(answer.hits.len() == TOP, "an index that was opened again answered {:?}", answer);
         Ok([took.as_secs_f64() * 1e3])
@@ -237,20 +260,18 @@ fn choice(index: &Opened, data: &Data) -> Result<Figure> {
 }
 
 /// What is measured on a million vectors that are made up.
-pub(super) fn measure_million(scratch: &Path) -> Result<Vec<Figure>> {
+pub(super) fn measure_million(scratch: &Path, figures: &mut Figures) -> Result<()> {
     eprintln!("vectors: making up {MILLION} vectors");
     let data = Data::made_up(MILLION, 11);
-    let truth = data.truth();
+    let truth = data.truth(ASKED_OF_MILLION);
     eprintln!("vectors: indexing them");
     let start = Instant::now();
-    let index = Opened::open(&scratch.join("vectors-million"), &data, MILLION)?;
+    let index = Opened::open(scratch.join("vectors-million"), &data, MILLION)?;
     let took = start.elapsed();
     let recall = index.recall(&index.graph, &data, &truth)?;
     eprintln!("vectors: searching them");
     let [[graph], [scan], [bandwidth]] = interleave([
-        Entrant::new("graph", ["us"], || {
-            median(&data, QUICK, |query| search(&index.graph, &index.conversation, query, None).map(drop))
-        }),
+        Entrant::new("graph", ["us"], || index.time(&index.graph, &data, None)),
         Entrant::new("int8 scan", ["us"], || index.time(&index.scan, &data, None)),
         Entrant::new("reading", ["GB/s"], || Ok([read_bandwidth(MILLION * DIMENSIONS)])),
     ])?;
@@ -260,9 +281,8 @@ pub(super) fn measure_million(scratch: &Path) -> Result<Vec<Figure>> {
     let rate = |us: &f64| bytes / us / 1e3;
     let read = Samples { name: "int8 scan".to_owned(), unit: "GB/s", values: scan.values.iter().map(rate).collect() };
     let share = "codes read a second by a whole search, all cores, beside as many bytes summed up";
-    Ok(vec![
-        Figure::ratio("graph_1m_vs_exact_p50", &graph, &scan, note),
-        Figure::ratio("exact_1m_bandwidth_share", &read, &bandwidth, share),
-        choice(&index, &data)?,
-    ])
+    figures.push(Figure::ratio("graph_1m_vs_exact_p50", &graph, &scan, note));
+    figures.push(Figure::ratio("exact_1m_bandwidth_share", &read, &bandwidth, share));
+    figures.push(choice(&index, &data)?);
+    Ok(())
 }

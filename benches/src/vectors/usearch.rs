@@ -11,6 +11,9 @@ use super::{
     data::{DIMENSIONS, Data},
 };
 
+/// Vectors that are added by one thread, before the others come in.
+const ALONE: usize = 1_000;
+
 /// usearch at the settings that its documentation recommends, with more candidates at building.
 pub(super) struct Usearch {
     index: Index,
@@ -42,9 +45,12 @@ impl Usearch {
         let rows: Vec<_> = (0u64..).zip(data.rows()).collect();
         let threads = threads().get();
         index.reserve_capacity_and_threads(rows.len(), threads)?;
+        // Threads that begin with nothing may leave parts that nothing leads to.
+        let (first, others) = rows.split_at(rows.len().min(ALONE));
+        first.iter().try_for_each(|(key, row)| index.add(*key, row))?;
         thread::scope(|scope| {
             let add = |first: usize| {
-                let (index, rows) = (&index, &rows);
+                let (index, rows) = (&index, &others);
                 move || rows.iter().skip(first).step_by(threads).try_for_each(|(key, row)| index.add(*key, row))
             };
             let all: Vec<_> = (0..threads).map(|first| scope.spawn(add(first))).collect();

@@ -1,5 +1,7 @@
 //! `memory context`: what a model would be shown.
 
+use std::io;
+
 use clap::Args as ClapArgs;
 use memory_core::ConversationId;
 use memory_hooks::{Context, ContextOptions, Piece};
@@ -7,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{filter::FilterArgs, resolve};
 use crate::{
-    Access,
+    Access, WatchedIndex,
     cli::Globals,
     open,
     output::{Output, grouped, table},
@@ -53,7 +55,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     let mut context = conversation.context(&args.question, &options).await?;
     globals.keep_news(&mut context.notices);
-    print(globals.output, &id, &args.question, &context, args.explain)?;
+    let vectors = runtime.vectors.as_deref();
+    let output = globals.output;
+    if output.json {
+        return Ok(output.value(&to_json(&id, &args.question, &context, vectors))?);
+    }
+    print(output, &context)?;
+    if args.explain {
+        explain(output, &context, vectors)?;
+    }
     Ok(())
 }
 
@@ -62,21 +72,20 @@ fn share(text: &str) -> Result<f32, String> {
     share.ok_or_else(|| format!("`{text}` is no share: expected a number from 0 to 1"))
 }
 
-fn print(output: Output, id: &ConversationId, question: &str, context: &Context, explain: bool) -> std::io::Result<()> {
-    if output.json {
-        return output.value(&to_json(id, question, context));
-    }
+fn print(output: Output, context: &Context) -> io::Result<()> {
     output.line(context.text())?;
     context.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
     output.note(&summary(context));
-    if explain {
-        let rows = context.pieces.iter().map(|piece| {
-            let nodes = piece.nodes.map(|nodes| nodes.to_string()).unwrap_or_default();
-            [piece.kind.as_str().to_owned(), nodes, piece.tokens.to_string(), piece.why.clone()]
-        });
-        output.line(&table(["piece", "nodes", "tokens", "why"], rows).to_string())?;
-    }
     Ok(())
+}
+
+fn explain(output: Output, context: &Context, vectors: Option<&WatchedIndex>) -> io::Result<()> {
+    let rows = context.pieces.iter().map(|piece| {
+        let nodes = piece.nodes.map(|nodes| nodes.to_string()).unwrap_or_default();
+        [piece.kind.as_str().to_owned(), nodes, piece.tokens.to_string(), piece.why.clone()]
+    });
+    output.line(&table(["piece", "nodes", "tokens", "why"], rows).to_string())?;
+    vectors.and_then(WatchedIndex::explain).map_or(Ok(()), |how| output.line(&how))
 }
 
 /// `4,012 of 4,096 tokens (history 1,400, recalled 2,560); the whole conversation has 45,800`.
@@ -92,7 +101,7 @@ pub(super) fn summary(context: &Context) -> String {
     )
 }
 
-fn to_json(id: &ConversationId, question: &str, context: &Context) -> Value {
+fn to_json(id: &ConversationId, question: &str, context: &Context, vectors: Option<&WatchedIndex>) -> Value {
     let piece = |piece: &Piece| {
         let nodes: Vec<u64> = piece.nodes.iter().flat_map(|run| run.iter()).map(|node| node.get()).collect();
         json!({
@@ -112,6 +121,7 @@ fn to_json(id: &ConversationId, question: &str, context: &Context) -> Value {
         "recalled_tokens": context.recalled_tokens(),
         "full_tokens": context.full_tokens,
         "pieces": context.pieces.iter().map(piece).collect::<Vec<_>>(),
+        "vectors": vectors.map(WatchedIndex::to_json),
         "notices": context.notices,
         "text": context.text(),
     })

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{filter::FilterArgs, resolve};
 use crate::{
-    Access,
+    Access, WatchedIndex,
     cli::Globals,
     open,
     output::{shorten, table},
@@ -43,13 +43,20 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         found.notices.extend(read.losses.notice(&hit.conversation));
         hits.extend(read.nodes.into_iter().map(|node| (hit.clone(), node)));
     }
+    let vectors = runtime.vectors.as_deref();
     let output = globals.output;
     if output.json {
         let hits: Vec<_> = hits.iter().map(|(hit, node)| to_json(hit, node)).collect();
+        let vectors = vectors.map(WatchedIndex::to_json);
         let step = |step: &SearchStep| json!({"name": step.name, "ms": step.took.as_secs_f64() * 1_000.0, "candidates": step.candidates});
         let steps: Vec<_> = found.steps.iter().map(step).collect();
-        return Ok(output
-            .value(&json!({"question": args.question, "hits": hits, "notices": found.notices, "steps": steps}))?);
+        return Ok(output.value(&json!({
+            "question": args.question,
+            "hits": hits,
+            "notices": found.notices,
+            "steps": steps,
+            "vectors": vectors,
+        }))?);
     }
     found.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
     if hits.is_empty() {
@@ -70,6 +77,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         };
         let steps: Vec<_> = found.steps.iter().map(step).collect();
         output.line(&format!("steps (messages looked at): {}", steps.join(", ")))?;
+        vectors.and_then(WatchedIndex::explain).map_or(Ok(()), |how| output.line(&how))?;
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 
 use std::{fs, path::Path};
 
+use serde_json::{Value, json};
+
 use crate::support::{self, Store, failure, success};
 
 const TOKENIZER: &str = r#"{
@@ -126,4 +128,26 @@ fn a_reranker_that_is_not_there_is_an_error_that_says_how_to_get_it() {
         assert!(refused.contains("memory model fetch"), "{refused}");
     }
     success(store.hybrid(&["--reranker", "none", "search", "ferry"]).env("MEMORY_MODELS", &models));
+}
+
+#[test]
+fn how_vectors_are_compared_can_be_chosen_and_is_told() {
+    let store = Store::new();
+    let first = first(&store);
+    let file = store.file("talk.jsonl", &support::messages(12));
+    run(&store, &["--embedding-model", &first, "import", "--format", "jsonl", &file]);
+    run(&store, &["index"]);
+    for how in ["fastest", "scan", "graph", "hnsw-rs"] {
+        let found = run(&store, &["--vectors", how, "--json", "search", "the ferry"]);
+        let found: Value = serde_json::from_str(&found).unwrap();
+        // The graph of so few would have to meet all of them.
+        assert_eq!(found["vectors"], json!({"talk": "scan"}), "{how}");
+    }
+    let explained = run(&store, &["search", "--explain", "the ferry"]);
+    assert!(explained.contains("vectors compared by scan in 1 conversation"), "{explained}");
+    let explained = run(&store, &["context", "--explain", "the ferry"]);
+    assert!(explained.contains("vectors compared by scan in 1 conversation"), "{explained}");
+    let words = run(&store, &["--words-only", "--json", "search", "the ferry"]);
+    assert_eq!(serde_json::from_str::<Value>(&words).unwrap()["vectors"], Value::Null);
+    failure(&mut store.hybrid(&["--vectors", "guess", "search", "the ferry"]), 2);
 }

@@ -26,7 +26,8 @@ pub(crate) fn memory() -> Command {
         .env_remove("MEMORY_LOG")
         .env_remove("MEMORY_EMBEDDING_MODEL")
         .env_remove("MEMORY_EMBEDDING_CACHE_MB")
-        .env_remove("MEMORY_RERANKER");
+        .env_remove("MEMORY_RERANKER")
+        .env_remove("MEMORY_VECTORS");
     command
 }
 

@@ -1,8 +1,9 @@
 //! The conformance suite of [`VectorIndex`]: one set of checks that every backend passes.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a suite of tests: a breach panics")]
 
+mod plain;
+
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -10,9 +11,10 @@ use std::{
     thread,
 };
 
+use self::plain::{Plain, Random, cosine};
 use crate::{
-    BoxFuture, ConversationId, NodeId, NodeSet, Slot, VectorAnswer, VectorError, VectorHit, VectorIndex,
-    VectorIndexStats, VectorPart, VectorQuery,
+    BoxFuture, ConversationId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats,
+    VectorPart, VectorQuery,
 };
 
 /// Components of every vector in the suite.
@@ -55,6 +57,7 @@ pub fn vector_index_conformance<I: IndexUnderTest>(under_test: &I) {
     suite.parts_are_searched_together(6);
     suite.inserts_and_removals_interleave(7);
     suite.searches_run_while_vectors_are_inserted(8);
+    suite.a_reopened_index_is_what_was_flushed(9);
 }
 
 struct Suite<'a, I> {
@@ -62,110 +65,6 @@ struct Suite<'a, I> {
 }
 
 type Nodes = Vec<(NodeId, Vec<Vec<f32>>)>;
-
-/// What an index should hold.
-#[derive(Clone, Debug, Default)]
-struct Plain {
-    vectors: BTreeMap<Slot, Vec<f32>>,
-    through: u64,
-}
-
-impl Plain {
-    fn insert(&mut self, nodes: &Nodes) {
-        for (node, vectors) in nodes {
-            let slots = (0..).map(|chunk| Slot { node: *node, chunk });
-            self.vectors.extend(slots.zip(vectors.iter().cloned()));
-            self.through = node.get();
-        }
-    }
-
-    fn remove(&mut self, nodes: &NodeSet) -> u64 {
-        let before = self.vectors.len();
-        self.vectors.retain(|slot, _| !nodes.contains(slot.node));
-        (before - self.vectors.len()) as u64
-    }
-
-    fn cosine(&self, slot: Slot, query: &[f32]) -> Option<f32> {
-        self.vectors.get(&slot).map(|vector| cosine(query, vector))
-    }
-
-    /// The slots of the `limit` nearest, nearest first.
-    fn nearest(&self, query: &[f32], limit: usize, only: Option<&NodeSet>) -> Vec<(f32, Slot)> {
-        let may_answer = |slot: &Slot| only.is_none_or(|only| only.contains(slot.node));
-        let of = self.vectors.iter().filter(|(slot, _)| may_answer(slot));
-        let mut all: Vec<_> = of.map(|(slot, vector)| (cosine(query, vector), *slot)).collect();
-        all.sort_by(|(a, a_slot), (b, b_slot)| b.total_cmp(a).then(a_slot.cmp(b_slot)));
-        all.truncate(limit);
-        all
-    }
-}
-
-/// Numbers that look random and are the same for a seed: Steele and others' SplitMix64 (OOPSLA 2014).
-#[derive(Clone, Debug)]
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    /// −1..1.
-    #[expect(clippy::cast_precision_loss, reason = "24 bits are taken, which a float holds")]
-    fn component(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
-    }
-
-    fn unit(&mut self) -> Vec<f32> {
-        unit((0..DIMENSIONS).map(|_| self.component()).collect())
-    }
-
-    /// A vector near `centre`: their cosine is about 0.8.
-    fn near(&mut self, centre: &[f32]) -> Vec<f32> {
-        let away = self.unit();
-        unit(centre.iter().zip(away).map(|(centre, away)| centre + 0.75 * away).collect())
-    }
-
-    /// Nodes from `from` on, near some of `centres`; a few have no vector, or several.
-    fn nodes(&mut self, centres: &[Vec<f32>], from: u64, count: u64) -> Nodes {
-        let mut nodes = Vec::new();
-        for position in from..from + count {
-            let chunks = match self.below(16) {
-                0 => 0,
-                1 => 3,
-                _ => 1,
-            };
-            let mut vector = || {
-                let centre = self.below(centres.len() as u64);
-                self.near(centres.get(usize::try_from(centre).unwrap()).unwrap())
-            };
-            let vectors = (0..chunks).map(|_| vector()).collect();
-            nodes.push((NodeId::new(position).unwrap(), vectors));
-        }
-        nodes
-    }
-
-    fn centres(&mut self, count: usize) -> Vec<Vec<f32>> {
-        (0..count).map(|_| self.unit()).collect()
-    }
-}
-
-fn unit(mut vector: Vec<f32>) -> Vec<f32> {
-    let length = vector.iter().map(|component| component * component).sum::<f32>().sqrt();
-    vector.iter_mut().for_each(|component| *component /= length);
-    vector
-}
-
-fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
 
 fn id(name: &str) -> ConversationId {
     ConversationId::new(name).expect("a valid name")
@@ -419,5 +318,42 @@ impl<I: IndexUnderTest> Suite<'_, I> {
             done.store(true, Ordering::Release);
         });
         self.check_recall(&*index, &a, &plain, &centres);
+    }
+    fn a_reopened_index_is_what_was_flushed(&self, case: u32) {
+        if !self.under_test.keeps() {
+            return;
+        }
+        let (mut index, a, mut random) = (self.open(case), id("a"), Random(9));
+        let centres = random.centres(12);
+        let (mut plain, mut flushed) = (Plain::default(), Plain::default());
+        for step in 0..60 {
+            match random.below(6) {
+                0 => {
+                    self.under_test.block_on(index.flush()).unwrap();
+                    flushed = plain.clone();
+                }
+                1 => {
+                    let first = random.below(plain.through + 1);
+                    let gone: NodeSet = (first..=plain.through).step_by(5).filter_map(NodeId::new).collect();
+                    let removed = self.under_test.block_on(index.remove(&a, &gone)).unwrap();
+                    assert_eq!(removed, plain.remove(&gone), "as many as were there");
+                }
+                _ => {
+                    let count = 1 + random.below(40);
+                    let nodes = random.nodes(&centres, plain.through + 1, count);
+                    self.insert(&*index, &a, &nodes).unwrap();
+                    plain.insert(&nodes);
+                }
+            }
+            // At every point: what was not flushed is lost, and is put in again by whoever owns it.
+            if random.below(2) == 0 {
+                drop(index);
+                index = self.open(case);
+                plain = flushed.clone();
+            }
+            let stats = index.stats(&a);
+            assert_eq!((stats.vectors, stats.through), (plain.vectors.len() as u64, plain.through), "step {step}");
+            self.check_recall(&*index, &a, &plain, &centres);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod batch;
 mod block;
+mod contents;
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,11 +11,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{ConversationId, Hash, ModelId, NodeId, Slot};
+use memory_core::{ConversationId, Hash, ModelId, NodeId};
 
 use self::{
     batch::Batch,
     block::{Block, HEADER},
+    contents::Contents,
 };
 use super::{
     kernel::quantize,
@@ -82,34 +84,6 @@ struct Good {
 struct Begin {
     before: Good,
     header: [u8; HEADER],
-}
-
-/// What the blocks of a file say, all in a row.
-#[derive(Default)]
-struct Contents {
-    slots: Vec<Slot>,
-    scales: Vec<f32>,
-    sums: Vec<u32>,
-    /// Where a block's rows end, and what their codes sum up to.
-    codes: Vec<(usize, u32)>,
-}
-
-impl Contents {
-    fn add(&mut self, block: &Block) {
-        for entry in &block.entries {
-            self.slots.push(entry.slot);
-            self.scales.push(entry.scale);
-            self.sums.push(entry.sum);
-        }
-        self.codes.push((self.slots.len(), block.codes_sum));
-    }
-
-    fn truncate(&mut self, rows: usize) {
-        self.slots.truncate(rows);
-        self.scales.truncate(rows);
-        self.sums.truncate(rows);
-        self.codes.retain(|(end, _)| *end <= rows);
-    }
 }
 
 impl VectorFile {
@@ -213,7 +187,7 @@ impl VectorFile {
             }
         };
         let codes = match self.map("i8", self.row_bytes(1)) {
-            Ok(map) if self.are_whole(&map, contents) => Some(map),
+            Ok(map) if contents.are_whole(&map, self.dimensions) => Some(map),
             _ => None,
         };
         self.codes_owed = codes.is_none();
@@ -254,16 +228,6 @@ impl VectorFile {
         let named = self.header.iter().take(NAMED_BY).copied();
         out.iter_mut().zip(named.chain(extension.bytes())).for_each(|(out, byte)| *out = byte);
         out
-    }
-
-    /// Whether all codes are those that were written.
-    fn are_whole(&self, codes: &RowMap, contents: &Contents) -> bool {
-        let mut begin = 0;
-        contents.codes.iter().all(|(end, sum)| {
-            let bytes = codes.bytes().get(begin * self.dimensions..end * self.dimensions);
-            begin = *end;
-            bytes.is_some_and(|bytes| crc32c::crc32c(bytes) == *sum)
-        })
     }
 
     /// Codes of all components, up to the first block of which some are damaged.

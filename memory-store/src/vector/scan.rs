@@ -110,7 +110,8 @@ pub(super) fn nearest_by_codes(parts: &[Part<'_>], question: &Question, limit: u
     found
 }
 
-fn threads_for(bytes: usize) -> usize {
+/// How many threads are worth it for a pass over some bytes.
+pub(super) fn threads_for(bytes: usize) -> usize {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     cores.min(bytes / BYTES_A_THREAD).max(1)
 }

@@ -103,10 +103,10 @@ impl Graphs {
         }
     }
 
-    /// Builds what a graph lacks; gives how many rows it has then.
+    /// Builds what a graph lacks, on all cores: somebody waits for it. Gives how many rows it has then.
     pub(super) fn build(&self, exact: &ExactIndex, conversation: &ConversationId, progress: &dyn Progress) -> usize {
         loop {
-            let Step { linked, rows } = self.step(exact, conversation);
+            let Step { linked, rows } = self.step(exact, conversation, cores());
             progress.report(linked as u64, rows as u64);
             if linked >= rows {
                 self.save(exact, conversation);
@@ -115,8 +115,8 @@ impl Graphs {
         }
     }
 
-    /// Links some rows.
-    fn step(&self, exact: &ExactIndex, conversation: &ConversationId) -> Step {
+    /// Links some rows on some threads.
+    fn step(&self, exact: &ExactIndex, conversation: &ConversationId, threads: NonZero<usize>) -> Step {
         let entry = self.entry(conversation);
         let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
         exact.reading(conversation, |held| {
@@ -136,7 +136,7 @@ impl Graphs {
             drop(built);
             if let Some(codes) = codes.get(..end * rows.dimensions()).filter(|_| linked < end) {
                 let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
-                built.graph.link(&Codes::new(rows.dimensions(), codes, rows.scales()), threads());
+                built.graph.link(&Codes::new(rows.dimensions(), codes, rows.scales()), threads);
             }
             Step { linked: end.max(linked), rows: count }
         })
@@ -211,10 +211,13 @@ struct Step {
     rows: usize,
 }
 
+fn cores() -> NonZero<usize> {
+    thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
+}
+
 /// Leaves the other half of the processor to whoever waits for an answer.
-fn threads() -> NonZero<usize> {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    NonZero::new(cores / 2).unwrap_or(NonZero::<usize>::MIN)
+fn half_of_the_cores() -> NonZero<usize> {
+    NonZero::new(cores().get() / 2).unwrap_or(NonZero::<usize>::MIN)
 }
 
 fn build_while_there(graphs: &Weak<Graphs>, conversation: &ConversationId) {
@@ -222,7 +225,7 @@ fn build_while_there(graphs: &Weak<Graphs>, conversation: &ConversationId) {
     while let Some(graphs) = graphs.upgrade()
         && let Some(exact) = graphs.exact.upgrade()
     {
-        let Step { linked, rows } = graphs.step(&exact, conversation);
+        let Step { linked, rows } = graphs.step(&exact, conversation, half_of_the_cores());
         tracing::debug!(%conversation, linked, rows, "building a graph of vectors");
         if linked >= rows {
             return graphs.save(&exact, conversation);

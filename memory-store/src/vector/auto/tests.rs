@@ -1,6 +1,6 @@
 //! What is chosen when, and the choosing index before the suite that every index passes.
 
-use std::fs;
+use std::{fs, path::PathBuf, sync::Mutex};
 
 use memory_core::{
     VectorHit, VectorPart,
@@ -122,9 +122,12 @@ fn the_size_and_the_selection_decide() {
 }
 
 /// The graph's file, kept.
-fn kept(dir: &Path) -> (std::path::PathBuf, Vec<u8>) {
-    let index = open(dir);
-    insert(&index, 1, 2_000);
+fn kept(dir: &Path) -> (PathBuf, Vec<u8>) {
+    kept_by(&open(dir), dir)
+}
+
+fn kept_by(index: &AutoIndex, dir: &Path) -> (PathBuf, Vec<u8>) {
+    insert(index, 1, 2_000);
     pollster::block_on(index.flush()).unwrap();
     assert_eq!(index.build_graph(&id(), &()), 2_000);
     let file = fs::read_dir(dir.join("graphs")).unwrap().next().unwrap().unwrap().path();
@@ -174,6 +177,51 @@ fn a_damaged_graph_is_set_aside_and_answers_are_exact_meanwhile() {
         assert_eq!(index.build_graph(&id(), &()), 2_000);
         assert_eq!(fs::read(&file).unwrap(), whole, "the same graph is built again");
     }
+}
+
+/// What was reported.
+#[derive(Default)]
+struct Steps(Mutex<Vec<(u64, u64)>>);
+
+impl Progress for Steps {
+    fn report(&self, done: u64, total: u64) {
+        self.0.lock().unwrap().push((done, total));
+    }
+}
+
+#[test]
+fn a_graph_that_is_missing_or_of_another_model_or_of_fewer_rows_costs_time_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, whole) = kept(dir.path());
+    let hits = search(&open(dir.path()), 7, None).0;
+
+    fs::remove_file(&file).unwrap();
+    let index = open(dir.path());
+    assert_eq!(search(&index, 7, None), (hits.clone(), AnsweredBy::Scan), "missing");
+    assert_eq!(index.build_graph(&id(), &()), 2_000);
+    assert_eq!(fs::read(&file).unwrap(), whole);
+
+    let other = tempfile::tempdir().unwrap();
+    let options = AutoOptions::default().graph_from(1_000);
+    let by_other = AutoIndex::open(other.path(), ModelId::new("other"), DIMENSIONS, options);
+    let (_, foreign) = kept_by(&by_other, other.path());
+    fs::write(&file, &foreign).unwrap();
+    let index = open(dir.path());
+    assert_eq!(search(&index, 7, None), (hits, AnsweredBy::Scan), "of another model");
+    assert_eq!(index.build_graph(&id(), &()), 2_000);
+    assert_eq!(fs::read(&file).unwrap(), whole);
+
+    // Behind: what is linked answers, and the rest is scanned beside it.
+    let index = open(dir.path());
+    insert(&index, 2_001, 100);
+    pollster::block_on(index.flush()).unwrap();
+    drop(index);
+    let index = open(dir.path());
+    let steps = Steps::default();
+    assert_eq!(index.build_graph(&id(), &steps), 2_100);
+    assert_eq!(*steps.0.lock().unwrap(), [(2_048, 2_100), (2_100, 2_100)], "it goes on where the file ends");
+    let (hits, by) = search(&index, 2_050, None);
+    assert_eq!((hits[0].slot.node.get(), by), (2_050, GRAPH));
 }
 
 #[test]
