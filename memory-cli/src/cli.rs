@@ -1,6 +1,7 @@
 //! The words of the command line, and the way from them to a command and an exit code.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     io::{self, Write},
     path::PathBuf,
@@ -9,12 +10,13 @@ use std::{
 };
 
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
+use memory_plugins::PluginOptions;
 use serde_json::json;
 
 use crate::{
     Access, Config, Recall,
     commands::{
-        backup, browse, context, demo, doctor, expand, export, find, import, index, model, prove, restore, search,
+        backup, browse, context, demo, doctor, expand, export, find, import, index, model, plugins, prove, restore, search,
         stats, vacuum, verify, verify_proof,
     },
     config::STORE_VARIABLE,
@@ -45,6 +47,12 @@ struct Cli {
     /// What writes summaries: a built-in strategy or a plugin
     #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SUMMARIZER", default_value = "extractive")]
     summarizer: String,
+    /// What scores messages: a built-in strategy or a plugin
+    #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SCORER", default_value = "rules")]
+    scorer: String,
+    /// The configuration of a strategy, as JSON; may be repeated
+    #[arg(long, global = true, value_name = "NAME=JSON")]
+    configure: Vec<String>,
     /// A directory with strategy plugins; may be repeated
     #[arg(long, global = true, value_name = "DIR")]
     plugins: Vec<PathBuf>,
@@ -96,6 +104,8 @@ enum Command {
     Demo(demo::Args),
     /// Embedding models and their runtime
     Model(model::Args),
+    /// Strategies that write summaries and score messages, built in and from plugins
+    Plugins(plugins::Args),
 }
 
 /// What every command is given.
@@ -107,6 +117,8 @@ pub(crate) struct Globals {
     embedding_model: Option<String>,
     region: Option<String>,
     summarizer: String,
+    scorer: String,
+    configurations: BTreeMap<String, String>,
     plugins: Vec<PathBuf>,
     lock_timeout: Duration,
 }
@@ -134,6 +146,13 @@ impl Globals {
         Ok(self.config_at(store, access))
     }
 
+    /// How plugins are run, and the directories they lie in.
+    pub(crate) fn plugins(&self) -> (PluginOptions, &[PathBuf]) {
+        let mut options = PluginOptions::default();
+        options.configurations.clone_from(&self.configurations);
+        (options, &self.plugins)
+    }
+
     /// The configuration over another store.
     pub(crate) fn config_at(&self, store: PathBuf, access: Access) -> Config {
         let mut config = Config::new(store, access);
@@ -141,6 +160,8 @@ impl Globals {
         config.model.clone_from(&self.embedding_model);
         config.region.clone_from(&self.region);
         config.summarizer.clone_from(&self.summarizer);
+        config.scorer.clone_from(&self.scorer);
+        config.configurations.clone_from(&self.configurations);
         config.plugins.clone_from(&self.plugins);
         config.lock_timeout = self.lock_timeout;
         config
@@ -158,6 +179,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let output = Output { json: cli.json };
     start_log(output);
+    let configurations = match configurations(&cli.configure) {
+        Ok(configurations) => configurations,
+        Err(error) => return report(output, &error.into()),
+    };
     let globals = Globals {
         output,
         store: cli.store,
@@ -165,6 +190,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         embedding_model: cli.embedding_model,
         region: cli.region,
         summarizer: cli.summarizer,
+        scorer: cli.scorer,
+        configurations,
         plugins: cli.plugins,
         lock_timeout: Duration::from_secs(cli.lock_timeout.into()),
     };
@@ -198,7 +225,17 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::VerifyProof(args) => verify_proof::run(&args, globals),
         Command::Demo(args) => demo::run(&args, globals).await,
         Command::Model(args) => model::run(&args, globals).await,
+        Command::Plugins(args) => plugins::run(&args, globals),
     }
+}
+
+/// Configurations by the names of strategies.
+fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
+    let split = |given: &String| {
+        let (name, json) = given.split_once('=').ok_or_else(|| Usage(format!("--configure {given}: write NAME=JSON")))?;
+        Ok((name.to_owned(), json.to_owned()))
+    };
+    given.iter().map(split).collect()
 }
 
 /// Warnings go to standard error; `MEMORY_LOG` asks for more. With `--json`, standard error is for the JSON of

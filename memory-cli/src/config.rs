@@ -1,6 +1,6 @@
 //! What a runtime is put together from.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use directories::ProjectDirs;
 use memory_store::Method;
@@ -21,6 +21,10 @@ pub struct Config {
     pub vectors: Method,
     /// The summarizer's name in the registry.
     pub summarizer: String,
+    /// The importance scorer's name in the registry.
+    pub scorer: String,
+    /// Configurations of strategies as JSON text, by name.
+    pub configurations: BTreeMap<String, String>,
     /// Directories with strategy plugins.
     pub plugins: Vec<PathBuf>,
     /// The directory with runtime and models; the user's own by default.
@@ -67,6 +71,8 @@ impl Config {
             recall: Recall::Hybrid,
             vectors: Method::Fastest,
             summarizer: "extractive".to_owned(),
+            scorer: "rules".to_owned(),
+            configurations: BTreeMap::new(),
             plugins: Vec::new(),
             models: None,
             model: None,

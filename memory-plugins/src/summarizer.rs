@@ -22,7 +22,7 @@ pub(crate) struct PluginSummarizer {
     identity: WrittenBy,
     object: Arc<v1::SummarizerBox>,
     workers: Arc<Workers>,
-    health: Health,
+    health: Arc<Health>,
     fallback: Arc<dyn Summarizer>,
 }
 
@@ -31,10 +31,9 @@ impl PluginSummarizer {
         identity: WrittenBy,
         object: v1::SummarizerBox,
         workers: Arc<Workers>,
-        failures: u32,
+        health: Arc<Health>,
         fallback: Arc<dyn Summarizer>,
     ) -> Self {
-        let health = Health::new(&identity.strategy, failures);
         Self { identity, object: Arc::new(object), workers, health, fallback }
     }
 
@@ -42,7 +41,6 @@ impl PluginSummarizer {
         let owned = OwnedSummaryJob {
             level: job.level,
             sources: job.sources.to_vec(),
-            previous: job.previous.map(str::to_owned),
             max_tokens: job.max_tokens,
         };
         let object = Arc::clone(&self.object);

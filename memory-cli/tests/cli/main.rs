@@ -4,6 +4,7 @@ mod eval_data;
 mod exchange;
 mod lost;
 mod models;
+mod plugins;
 mod processes;
 mod proofs;
 mod rescue;
