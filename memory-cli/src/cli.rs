@@ -16,8 +16,8 @@ use serde_json::json;
 use crate::{
     Access, Config, Recall,
     commands::{
-        backup, browse, context, demo, doctor, expand, export, find, import, index, model, plugins, prove, restore, search,
-        stats, vacuum, verify, verify_proof,
+        backup, browse, context, demo, doctor, expand, export, find, import, index, model, plugins, prove, restore,
+        search, stats, vacuum, verify, verify_proof,
     },
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},
@@ -232,7 +232,8 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
 /// Configurations by the names of strategies.
 fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
     let split = |given: &String| {
-        let (name, json) = given.split_once('=').ok_or_else(|| Usage(format!("--configure {given}: write NAME=JSON")))?;
+        let (name, json) =
+            given.split_once('=').ok_or_else(|| Usage(format!("--configure {given}: write NAME=JSON")))?;
         Ok((name.to_owned(), json.to_owned()))
     };
     given.iter().map(split).collect()

@@ -245,6 +245,18 @@ const SOON: Duration = Duration::from_secs(1);
 /// A deadline that a large job hardly keeps.
 const HASTE: Duration = Duration::from_millis(30);
 
+/// Has a strategy made by the hasty host, whose deadline may be too short for that on a busy machine.
+fn patiently<T>(mut make: impl FnMut() -> Result<T, ChooseError>) -> Result<T, ChooseError> {
+    let mut made = make();
+    for _ in 0..50 {
+        if !matches!(&made, Err(ChooseError::Refused { source: CallError::Late(_) | CallError::Busy, .. })) {
+            break;
+        }
+        made = make();
+    }
+    made
+}
+
 /// The threads that ask at once.
 const THREADS: usize = 32;
 

@@ -82,7 +82,8 @@ pub(crate) fn written(written: v1::Written) -> Result<WrittenSummary, CallError>
         return breach("more than 64 topics, or one of more than 256 bytes");
     }
     let string = |text: RString| {
-        String::from_utf8(text.into_bytes().into_vec()).map_err(|_| CallError::Breach("a text that is not UTF-8".to_owned()))
+        String::from_utf8(text.into_bytes().into_vec())
+            .map_err(|_| CallError::Breach("a text that is not UTF-8".to_owned()))
     };
     Ok(WrittenSummary {
         text: string(written.text)?,

@@ -50,7 +50,8 @@ pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, Load
     if !identity.capabilities.has(Capabilities::UNWINDS) {
         return Err(LoadError::Aborts { path: real.clone() });
     }
-    let kind = kind(module.kind()).ok_or_else(|| LoadError::UnknownKind { path: real.clone(), kind: module.kind().0 })?;
+    let kind =
+        kind(module.kind()).ok_or_else(|| LoadError::UnknownKind { path: real.clone(), kind: module.kind().0 })?;
     let name = lossy(identity.name);
     if !is_name(&name) {
         return Err(LoadError::BadName { path: real.clone(), name: name.chars().take(80).collect() });
@@ -60,7 +61,8 @@ pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, Load
         version: one_line(&lossy(identity.version)),
         kind,
         description: one_line(&lossy(identity.description)),
-        configuration_schema: Some(lossy(identity.configuration_schema).into_owned()).filter(|schema| !schema.is_empty()),
+        configuration_schema: Some(lossy(identity.configuration_schema).into_owned())
+            .filter(|schema| !schema.is_empty()),
         capabilities: capabilities(&identity),
         origin: Origin::File(real.clone()),
         digest: Some(digest),

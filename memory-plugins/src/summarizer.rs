@@ -38,11 +38,7 @@ impl PluginSummarizer {
     }
 
     async fn ask(&self, job: &SummaryJob<'_>) -> Result<WrittenSummary, CallError> {
-        let owned = OwnedSummaryJob {
-            level: job.level,
-            sources: job.sources.to_vec(),
-            max_tokens: job.max_tokens,
-        };
+        let owned = OwnedSummaryJob { level: job.level, sources: job.sources.to_vec(), max_tokens: job.max_tokens };
         let object = Arc::clone(&self.object);
         let plugin = self.identity.strategy.clone();
         let answer = self.workers.call(Some(job.counter), move |call| {

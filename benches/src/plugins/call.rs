@@ -44,7 +44,8 @@ pub(super) fn overhead() -> Result<Figure> {
         }),
         Entrant::new("directly", ["ns"], || time(|| direct.summarize(black_box(&job), &host))),
     ])?;
-    let difference = through.values.iter().zip(&directly.values).map(|(through, directly)| through - directly).collect();
+    let difference =
+        through.values.iter().zip(&directly.values).map(|(through, directly)| through - directly).collect();
     let note = format!(
         "the same function called through the interface, its guard against panics included, less called by `dyn`: \
          {:.0} ns less {:.0} ns",

@@ -55,7 +55,8 @@ pub(super) fn overhead() -> Result<Figure> {
         Entrant::new("through the host", ["us"], || time(&*plugin)),
         Entrant::new("directly", ["us"], || time(&Fine)),
     ])?;
-    let difference = through.values.iter().zip(&directly.values).map(|(through, directly)| through - directly).collect();
+    let difference =
+        through.values.iter().zip(&directly.values).map(|(through, directly)| through - directly).collect();
     let samples = Samples { name: "memory-plugins".to_owned(), unit: "us", values: difference };
     let note = "from the port to the plugin on a thread of the host's, under a deadline, and back, less a direct call";
     Ok(Figure::absolute("host_call_overhead_us", &samples, note))
@@ -71,8 +72,7 @@ fn time(summarizer: &dyn Summarizer) -> Result<[f64; 1]> {
         metadata: SummaryMetadata::default(),
     };
     let sources = [source];
-    let job =
-        SummaryJob { level: Level::Summary, sources: &sources, previous: None, max_tokens: 20, counter: &Bytes };
+    let job = SummaryJob { level: Level::Summary, sources: &sources, previous: None, max_tokens: 20, counter: &Bytes };
     let start = Instant::now();
     for _ in 0..CALLS {
         let written = block_on(summarizer.summarize(job))?;

@@ -26,7 +26,8 @@ pub(super) fn measure() -> Result<Figure> {
         Ok([times.iter().sum::<f64>() / f64::from(PROCESSES)])
     })])?;
     let name = library.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let note = format!("checks, digest, opening, comparing layouts and making the strategy, each in a new process; {name}");
+    let note =
+        format!("checks, digest, opening, comparing layouts and making the strategy, each in a new process; {name}");
     Ok(Figure::absolute("load_ms", &load, note))
 }
 

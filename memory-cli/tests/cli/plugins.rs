@@ -1,4 +1,5 @@
 //! `memory plugins`, and the tutorial for writing one.
+#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use std::{env::consts::DLL_SUFFIX, fs};
 
@@ -79,7 +80,11 @@ fn a_configuration_goes_to_the_strategy_that_it_names() {
     let file = store.file("trip.jsonl", &support::messages(60));
     let configured = |configuration: &str| {
         let args = ["--plugins", &plugins, "--summarizer", "misbehaves-00", "--configure", configuration];
-        [&args[..], &["import", "--format", "jsonl", &file]].concat().iter().map(|arg| arg.to_string()).collect::<Vec<_>>()
+        [&args[..], &["import", "--format", "jsonl", &file]]
+            .concat()
+            .iter()
+            .map(|arg| arg.to_string())
+            .collect::<Vec<_>>()
     };
     let run = |configuration: &str, code| {
         let args = configured(configuration);

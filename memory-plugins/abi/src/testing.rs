@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn like_texts_have_like_vectors_of_unit_length() {
-        let texts: Vec<RStr<'_>> = ["sea and sand", "sand and sea", "", "日本"].into_iter().map(RStr::from_str).collect();
+        let texts: Vec<RStr<'_>> =
+            ["sea and sand", "sand and sea", "", "日本"].into_iter().map(RStr::from_str).collect();
         let vectors = TestHost::default().embed(RSlice::from_slice(&texts)).unwrap();
         assert_eq!(vectors.len(), 4);
         assert_eq!(vectors[0], vectors[1]);

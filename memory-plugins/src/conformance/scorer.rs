@@ -5,6 +5,7 @@ use memory_core::{BoxError, ImportanceScorer, NodeId, Role, ScoreJob, Timestamp}
 use super::{
     Check, Trial, Verdict, from_many_threads,
     jobs::{MANY, TALK, UNICODE, huge},
+    patiently,
     summarizer::varies,
 };
 
@@ -40,7 +41,8 @@ pub(super) fn run(trial: &mut Trial<'_>, check: Check, subject: &dyn ImportanceS
             let huge: Vec<_> = huge.iter().map(String::as_str).collect();
             trial.deadline(|hasty| {
                 // Whether it is done or given up does not matter here.
-                drop(ask(&*hasty.scorer(&trial.info.name)?, &jobs(&huge)));
+                let subject = patiently(|| hasty.scorer(&trial.info.name))?;
+                drop(ask(&*subject, &jobs(&huge)));
                 Ok(())
             })
         }

@@ -8,6 +8,7 @@ use pollster::block_on;
 use super::{
     Check, Trial, Verdict, from_many_threads,
     jobs::{MANY, TALK, UNICODE, huge},
+    patiently,
     stand_ins::Pieces,
 };
 
@@ -45,9 +46,9 @@ pub(super) fn run(trial: &mut Trial<'_>, check: Check, subject: &dyn Summarizer)
         },
         Check::Concurrency => match ask(subject, (&talk, Level::Meta, 40)) {
             Err(error) => Verdict::Broken(trial.note(&*error)),
-            Ok(_) if trial.info.capabilities.varies => {
-                from_many_threads(&true, || ask(subject, (&talk, Level::Meta, 40)).map(|_| true).map_err(|e| e.to_string()))
-            }
+            Ok(_) if trial.info.capabilities.varies => from_many_threads(&true, || {
+                ask(subject, (&talk, Level::Meta, 40)).map(|_| true).map_err(|e| e.to_string())
+            }),
             Ok(expected) => {
                 from_many_threads(&expected, || ask(subject, (&talk, Level::Meta, 40)).map_err(|e| e.to_string()))
             }
@@ -57,7 +58,8 @@ pub(super) fn run(trial: &mut Trial<'_>, check: Check, subject: &dyn Summarizer)
             let huge = sources(&huge.iter().map(String::as_str).collect::<Vec<_>>());
             trial.deadline(|hasty| {
                 // Whether it is done or given up does not matter here.
-                drop(ask(&*hasty.summarizer(&trial.info.name)?, (&huge, Level::Archive, 1_000)));
+                let subject = patiently(|| hasty.summarizer(&trial.info.name))?;
+                drop(ask(&*subject, (&huge, Level::Archive, 1_000)));
                 Ok(())
             })
         }
@@ -72,7 +74,10 @@ pub(super) fn varies(trial: &Trial<'_>) -> Option<Verdict> {
 /// Sources, level and bound.
 type Job<'a> = (&'a [SummarySource], Level, u32);
 
-fn ask(subject: &dyn Summarizer, (sources, level, max_tokens): Job<'_>) -> Result<WrittenSummary, memory_core::BoxError> {
+fn ask(
+    subject: &dyn Summarizer,
+    (sources, level, max_tokens): Job<'_>,
+) -> Result<WrittenSummary, memory_core::BoxError> {
     let job = SummaryJob { level, sources, previous: None, max_tokens, counter: &Pieces };
     block_on(subject.summarize(job)).map_err(|error| error.source)
 }

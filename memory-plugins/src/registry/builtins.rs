@@ -10,10 +10,7 @@ use super::{Origin, PluginCapabilities, PluginInfo, Strategy, StrategyKind};
 /// All of them, each with its description.
 pub(super) fn all() -> Vec<(PluginInfo, Strategy)> {
     let listed = [
-        (
-            "The sentences that say most: decisions, figures, names.",
-            Strategy::Summarizer(Arc::new(Extractive)),
-        ),
+        ("The sentences that say most: decisions, figures, names.", Strategy::Summarizer(Arc::new(Extractive))),
         ("The first eight words of each message.", Strategy::Summarizer(Arc::new(FirstWords))),
         (
             "Words that announce decisions, promises, preferences, errors; figures; code.",

@@ -23,7 +23,9 @@ impl ScorerPlugin for Fixed {
                 let length = |vector: &RVec<f32>| vector.iter().map(|component| component * component).sum::<f32>();
                 Ok(vectors.iter().map(|vector| length(vector).sqrt().round()).collect())
             }
-            "told" => Ok(jobs.iter().map(|job| (job.node as f32 + job.said_at as f32 + job.uses as f32) / 100.0).collect()),
+            "told" => {
+                Ok(jobs.iter().map(|job| (job.node as f32 + job.said_at as f32 + job.uses as f32) / 100.0).collect())
+            }
             scores => Ok(scores.split_whitespace().map(|score| score.parse().unwrap()).collect()),
         }
     }
@@ -50,7 +52,8 @@ fn score(scorer: &PluginScorer, texts: &[&str]) -> Result<Vec<f32>, String> {
 fn good_scores_pass_and_bad_ones_are_refused() {
     assert_eq!(score(&scorer("0.25 1", None), &["a", "b"]), Ok(vec![0.25, 1.0]));
     assert_eq!(score(&scorer("", None), &[]), Ok(vec![]));
-    for (scores, said) in [("0.5", "1 scores for 2 messages"), ("0.5 1.5", "1.5"), ("NaN 0", "NaN"), ("0 -inf", "-inf")] {
+    for (scores, said) in [("0.5", "1 scores for 2 messages"), ("0.5 1.5", "1.5"), ("NaN 0", "NaN"), ("0 -inf", "-inf")]
+    {
         let error = score(&scorer(scores, None), &["a", "b"]).unwrap_err();
         assert!(error.contains(said), "{error}");
     }

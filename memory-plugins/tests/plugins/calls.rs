@@ -87,11 +87,9 @@ fn a_scorer_asks_for_embeddings_through_the_border() {
 #[test]
 fn answers_that_break_the_contract_are_errors() {
     assert_eq!(conduct("write too much"), Err(CallError::TooLong { tokens: 21, max_tokens: 20 }));
-    for (asked, said) in [
-        ("write a bomb", "more than 4 MiB"),
-        ("weigh wrongly", "importance of NaN"),
-        ("say nothing", "blank summary"),
-    ] {
+    for (asked, said) in
+        [("write a bomb", "more than 4 MiB"), ("weigh wrongly", "importance of NaN"), ("say nothing", "blank summary")]
+    {
         let error = conduct(asked).unwrap_err();
         assert!(matches!(&error, CallError::Breach(breach) if breach.contains(said)), "{asked}: {error}");
     }

@@ -1,4 +1,5 @@
 //! Directories of plugins: order, errors, names, and which files may be opened.
+#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use std::{
     env::consts::DLL_EXTENSION,
@@ -46,7 +47,9 @@ fn of_two_plugins_of_one_name_the_first_stays() {
     let results = registry.load_dir(directory.path());
     let [Ok(loaded), Err(error)] = results.as_slice() else { panic!("{results:?}") };
     assert_eq!(loaded.origin.to_string(), fs::canonicalize(first).unwrap().display().to_string());
-    assert!(matches!(error, LoadError::NameTaken { name, by, .. } if name == "official-extractive" && by.contains("/a.")));
+    assert!(
+        matches!(error, LoadError::NameTaken { name, by, .. } if name == "official-extractive" && by.contains("/a."))
+    );
     assert!(registry.summarizer("official-extractive").is_ok());
 }
 
@@ -64,7 +67,10 @@ fn where_a_manifest_lists_files_no_other_is_opened() {
     fs::write(&changed, image).unwrap();
     let results = Registry::with_builtins().load_dir(directory.path());
     assert!(
-        matches!(results.as_slice(), [Ok(_), Err(LoadError::Unlisted { .. }), Err(LoadError::Changed { .. } | LoadError::Damaged { .. })]),
+        matches!(
+            results.as_slice(),
+            [Ok(_), Err(LoadError::Unlisted { .. }), Err(LoadError::Changed { .. } | LoadError::Damaged { .. })]
+        ),
         "{results:?}"
     );
 }

@@ -20,7 +20,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    let directory = fs::canonicalize(&args.directory).with_context(|| format!("no crate {}", args.directory.display()))?;
+    let directory =
+        fs::canonicalize(&args.directory).with_context(|| format!("no crate {}", args.directory.display()))?;
     let manifest = directory.join("Cargo.toml");
     // All plugins share a directory, so that their dependencies are compiled once.
     let target = workspace.target().join("plugin-crates");
@@ -33,7 +34,8 @@ pub(super) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let place = into.join(name);
     // In one step: a host that starts meanwhile sees the old file or the new one, and a host that runs keeps its own.
     let partial = place.with_extension("partial");
-    fs::copy(&library, &partial).and_then(|_| fs::rename(&partial, &place))
+    fs::copy(&library, &partial)
+        .and_then(|_| fs::rename(&partial, &place))
         .with_context(|| format!("copying {} to {}", library.display(), into.display()))?;
     println!("{}", place.display());
     Ok(())

@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if globals.output.json {
         globals.output.value(&json!({"file": args.file.display().to_string(), "checks": findings}))?;
     } else {
-        let row = |finding: &Value| ["check", "verdict", "why"].map(|key| finding[key].as_str().unwrap_or("").to_owned());
+        let row =
+            |finding: &Value| ["check", "verdict", "why"].map(|key| finding[key].as_str().unwrap_or("").to_owned());
         globals.output.line(&table(["check", "verdict", "why"], findings.iter().map(row)).to_string())?;
     }
     let broken: Vec<_> =
@@ -101,7 +102,8 @@ fn run_in_child(args: &Args) -> anyhow::Result<Vec<Value>> {
             bail!("{}", error.unwrap_or("the plugin cannot be loaded"));
         }
         Some(check) => {
-            findings.push(json!({"check": check, "verdict": "broken", "why": format!("it ended the process: {status}")}));
+            findings
+                .push(json!({"check": check, "verdict": "broken", "why": format!("it ended the process: {status}")}));
         }
         None if !status.success() => bail!("the process of the plugin ended with {status}"),
         None => {}
