@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     embed,
     figure::{Report, machine},
-    log, plugins, vectors, views,
+    log, plugins, retrieval, vectors, views,
 };
 
 /// A table of `figures.toml`.
@@ -19,6 +19,8 @@ pub enum Group {
     Embed,
     /// Finding the nearest vectors.
     Vectors,
+    /// Searching, and packing what was found.
+    Retrieval,
     /// Calling strategies behind the plugin interface.
     Plugins,
     /// Views and compaction.
@@ -36,7 +38,7 @@ pub struct Inputs {
 
 impl Group {
     /// All groups that are built.
-    pub const ALL: [Self; 5] = [Self::Log, Self::Vectors, Self::Embed, Self::Plugins, Self::Views];
+    pub const ALL: [Self; 6] = [Self::Log, Self::Vectors, Self::Embed, Self::Retrieval, Self::Plugins, Self::Views];
 
     /// The name of its table.
     #[must_use]
@@ -45,6 +47,7 @@ impl Group {
             Self::Log => "log",
             Self::Vectors => "vectors",
             Self::Embed => "embed",
+            Self::Retrieval => "retrieval",
             Self::Plugins => "plugins",
             Self::Views => "views",
         }
@@ -59,6 +62,7 @@ impl Group {
             Self::Log => log::measure(scratch)?,
             Self::Vectors => vectors::measure(scratch, inputs)?,
             Self::Embed => embed::measure(scratch)?,
+            Self::Retrieval => retrieval::measure(scratch, inputs.eval.as_deref())?,
             Self::Plugins => plugins::measure()?,
             Self::Views => views::measure(scratch)?,
         };

@@ -7,7 +7,7 @@ use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{ChooseError, PluginOptions, Registry};
 use memory_search::HybridRetriever;
-use memory_store::{AutoIndex, AutoOptions, LogOptions, LogStore};
+use memory_store::{AutoIndex, AutoOptions, LogOptions, LogStore, QuantizedTokens};
 
 use crate::{
     Access, Config, Recall,
@@ -89,7 +89,20 @@ pub(crate) fn assemble(
         Arc::new(index) as Arc<dyn VectorIndex>
     });
     let registry = registry(config, embedder.clone());
-    let retriever: Arc<dyn Retriever> = Arc::new(HybridRetriever::new(store.clone(), embedder, index));
+    let tokens = embedder.as_deref().and_then(|embedder| {
+        let index = QuantizedTokens::beside(
+            &store,
+            embedder.model().clone(),
+            embedder.with_tokens()?.token_dimensions(),
+            config.tokens?,
+        );
+        Some(Arc::new(index))
+    });
+    let mut retriever = HybridRetriever::new(store.clone(), embedder, index);
+    if let Some(tokens) = tokens {
+        retriever = retriever.with_tokens(tokens);
+    }
+    let retriever: Arc<dyn Retriever> = Arc::new(retriever);
     let memory = Memory::builder()
         .store(store.clone())
         .token_counter(Arc::new(TiktokenCounter::cl100k()))

@@ -53,10 +53,10 @@ pub use port::{
     AnsweredBy, Appended, BoxError, BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy,
     ConversationState, EmbedError, Embedder, Event, Excerpt, History, Hit, ImportanceScorer, IndexReport, Lease,
     Losses, NodeProof, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker,
-    RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob, ScoreScale, Signal, Slot, Store,
-    StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, TokenEmbedder, TokenEmbedding,
-    TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
-    Verification, VerifiedConversation, WrittenSummary,
+    RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot,
+    Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder,
+    TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit,
+    VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
