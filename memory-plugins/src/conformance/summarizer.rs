@@ -28,9 +28,14 @@ pub(super) fn run(trial: &mut Trial<'_>, check: Check, subject: &dyn Summarizer)
             all(trial, subject, jobs)
         }
         Check::Empty => {
+            let empty = sources(&[""]);
             let blank = sources(&["", " \n\t ", ""]);
             let some = sources(&["", "word", ""]);
-            all(trial, subject, [(&blank[..1], Level::Summary, 1), (&blank, Level::Meta, 20), (&some, Level::Meta, 20)])
+            all(
+                trial,
+                subject,
+                [(empty.as_slice(), Level::Summary, 1), (&blank, Level::Meta, 20), (&some, Level::Meta, 20)],
+            )
         }
         Check::Huge => {
             let huge = huge();

@@ -79,7 +79,6 @@ pub(super) fn check(image: &[u8]) -> Result<(), Fault> {
     let (header, endian) = header(image)?;
     let cut = |_| Fault::Short(length(image) + 1);
     let end = |start: u64, count: u16, size: u16| start.saturating_add(u64::from(count) * u64::from(size));
-    let word = Into::<u64>::into;
     inside(image, end(word(header.e_phoff(endian)), header.e_phnum(endian), header.e_phentsize(endian)))?;
     inside(image, end(word(header.e_shoff(endian)), header.e_shnum(endian), header.e_shentsize(endian)))?;
     let segments: Vec<_> = header
@@ -218,11 +217,11 @@ fn check_sections(
         let flags = section.sh_flags(endian).0;
         let has = |flag: elf::SectionFlags| flags & flag.0 == flag.0;
         let no_bits = section.sh_type(endian) == elf::SHT_NOBITS;
-        let size: u64 = section.sh_size(endian).into();
+        let size = word(section.sh_size(endian));
         let span = Span {
-            offset: section.sh_offset(endian).into(),
+            offset: word(section.sh_offset(endian)),
             file_size: if no_bits { 0 } else { size },
-            address: section.sh_addr(endian).into(),
+            address: word(section.sh_addr(endian)),
             memory_size: size,
         };
         inside(image, span.offset.saturating_add(span.file_size))?;
@@ -262,6 +261,11 @@ fn check_sections(
     Ok(())
 }
 
+/// A field of a header, whatever the word size of this machine.
+fn word(field: impl Into<u64>) -> u64 {
+    field.into()
+}
+
 fn inside(image: &[u8], end: u64) -> Result<(), Fault> {
     if end <= length(image) { Ok(()) } else { Err(Fault::Short(end)) }
 }
@@ -270,7 +274,8 @@ fn length(image: &[u8]) -> u64 {
     image.len() as u64
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::{env, fs};
 
