@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     embed,
     figure::{Report, machine},
-    log, retrieval, vectors, views,
+    log, plugins, retrieval, vectors, views,
 };
 
 /// A table of `figures.toml`.
@@ -21,6 +21,8 @@ pub enum Group {
     Vectors,
     /// Searching, and packing what was found.
     Retrieval,
+    /// Calling strategies behind the plugin interface.
+    Plugins,
     /// Views and compaction.
     Views,
 }
@@ -36,7 +38,7 @@ pub struct Inputs {
 
 impl Group {
     /// All groups that are built.
-    pub const ALL: [Self; 5] = [Self::Log, Self::Vectors, Self::Embed, Self::Retrieval, Self::Views];
+    pub const ALL: [Self; 6] = [Self::Log, Self::Vectors, Self::Embed, Self::Retrieval, Self::Plugins, Self::Views];
 
     /// The name of its table.
     #[must_use]
@@ -46,6 +48,7 @@ impl Group {
             Self::Vectors => "vectors",
             Self::Embed => "embed",
             Self::Retrieval => "retrieval",
+            Self::Plugins => "plugins",
             Self::Views => "views",
         }
     }
@@ -60,6 +63,7 @@ impl Group {
             Self::Vectors => vectors::measure(scratch, inputs)?,
             Self::Embed => embed::measure(scratch)?,
             Self::Retrieval => retrieval::measure(scratch, inputs.eval.as_deref())?,
+            Self::Plugins => plugins::measure()?,
             Self::Views => views::measure(scratch)?,
         };
         Ok(Report { group: self.name(), machine: machine(), figures })

@@ -3,6 +3,7 @@
 mod vectors;
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     io::{self, Write},
     path::PathBuf,
@@ -11,14 +12,15 @@ use std::{
 };
 
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
+use memory_plugins::PluginOptions;
 use serde_json::json;
 
 use self::vectors::Vectors;
 use crate::{
     Access, Config, Recall,
     commands::{
-        backup, browse, context, demo, doctor, expand, export, find, import, index, model, prove, restore, search,
-        stats, vacuum, verify, verify_proof,
+        backup, browse, context, demo, doctor, expand, export, find, import, index, model, plugins, prove, restore,
+        search, stats, vacuum, verify, verify_proof,
     },
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},
@@ -57,6 +59,12 @@ struct Cli {
     /// What writes summaries: a built-in strategy or a plugin
     #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SUMMARIZER", default_value = "extractive")]
     summarizer: String,
+    /// What scores messages: a built-in strategy or a plugin
+    #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SCORER", default_value = "rules")]
+    scorer: String,
+    /// The configuration of a strategy, as JSON; may be repeated
+    #[arg(long, global = true, value_name = "NAME=JSON")]
+    configure: Vec<String>,
     /// A directory with strategy plugins; may be repeated
     #[arg(long, global = true, value_name = "DIR")]
     plugins: Vec<PathBuf>,
@@ -108,6 +116,8 @@ enum Command {
     Demo(demo::Args),
     /// Embedding models and their runtime
     Model(model::Args),
+    /// Strategies that write summaries and score messages, built in and from plugins
+    Plugins(plugins::Args),
 }
 
 /// What every command is given.
@@ -122,6 +132,8 @@ pub(crate) struct Globals {
     embedding_cache_bytes: u64,
     vectors: Vectors,
     summarizer: String,
+    scorer: String,
+    configurations: BTreeMap<String, String>,
     plugins: Vec<PathBuf>,
     lock_timeout: Duration,
 }
@@ -149,6 +161,13 @@ impl Globals {
         Ok(self.config_at(store, access))
     }
 
+    /// How plugins are run, and the directories they lie in.
+    pub(crate) fn plugins(&self) -> (PluginOptions, &[PathBuf]) {
+        let mut options = PluginOptions::default();
+        options.configurations.clone_from(&self.configurations);
+        (options, &self.plugins)
+    }
+
     /// The configuration over another store.
     pub(crate) fn config_at(&self, store: PathBuf, access: Access) -> Config {
         let mut config = Config::new(store, access);
@@ -159,6 +178,8 @@ impl Globals {
         config.embedding_cache_bytes = self.embedding_cache_bytes;
         config.vectors = self.vectors.into();
         config.summarizer.clone_from(&self.summarizer);
+        config.scorer.clone_from(&self.scorer);
+        config.configurations.clone_from(&self.configurations);
         config.plugins.clone_from(&self.plugins);
         config.lock_timeout = self.lock_timeout;
         config
@@ -176,6 +197,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let output = Output { json: cli.json };
     start_log(output);
+    let configurations = match configurations(&cli.configure) {
+        Ok(configurations) => configurations,
+        Err(error) => return report(output, &error.into()),
+    };
     let globals = Globals {
         output,
         store: cli.store,
@@ -186,6 +211,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         embedding_cache_bytes: u64::from(cli.embedding_cache_mb) << 20,
         vectors: cli.vectors,
         summarizer: cli.summarizer,
+        scorer: cli.scorer,
+        configurations,
         plugins: cli.plugins,
         lock_timeout: Duration::from_secs(cli.lock_timeout.into()),
     };
@@ -219,7 +246,18 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::VerifyProof(args) => verify_proof::run(&args, globals),
         Command::Demo(args) => demo::run(&args, globals).await,
         Command::Model(args) => model::run(&args, globals).await,
+        Command::Plugins(args) => plugins::run(&args, globals),
     }
+}
+
+/// Configurations by the names of strategies.
+fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
+    let split = |given: &String| {
+        let (name, json) =
+            given.split_once('=').ok_or_else(|| Usage(format!("--configure {given}: write NAME=JSON")))?;
+        Ok((name.to_owned(), json.to_owned()))
+    };
+    given.iter().map(split).collect()
 }
 
 /// Warnings go to standard error; `MEMORY_LOG` asks for more. With `--json`, standard error is for the JSON of

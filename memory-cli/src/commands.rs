@@ -11,6 +11,7 @@ pub(crate) mod find;
 pub(crate) mod import;
 pub(crate) mod index;
 pub(crate) mod model;
+pub(crate) mod plugins;
 pub(crate) mod prove;
 pub(crate) mod restore;
 pub(crate) mod search;

@@ -1,6 +1,6 @@
 //! What a runtime is put together from.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use directories::ProjectDirs;
 use memory_store::{Method, TokenBits};
@@ -23,6 +23,10 @@ pub struct Config {
     pub tokens: Option<TokenBits>,
     /// The summarizer's name in the registry.
     pub summarizer: String,
+    /// The importance scorer's name in the registry.
+    pub scorer: String,
+    /// Configurations of strategies as JSON text, by name.
+    pub configurations: BTreeMap<String, String>,
     /// Directories with strategy plugins.
     pub plugins: Vec<PathBuf>,
     /// The directory with runtime and models; the user's own by default.
@@ -75,6 +79,8 @@ impl Config {
             vectors: Method::Fastest,
             tokens: Some(TokenBits::default()),
             summarizer: "extractive".to_owned(),
+            scorer: "rules".to_owned(),
+            configurations: BTreeMap::new(),
             plugins: Vec::new(),
             models: None,
             model: None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memory_core::{Embedder, ModelId, Retriever, StoreError, VectorIndex};
 use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
-use memory_plugins::{Registry, UnknownStrategy};
+use memory_plugins::{ChooseError, PluginOptions, Registry};
 use memory_search::{HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogOptions, LogStore, QuantizedTokens};
 
@@ -57,9 +57,9 @@ pub enum OpenError {
     /// The store's record of its embedding model cannot be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// No strategy has that name.
+    /// A strategy cannot be had: no such name, a configuration that it does not take, a plugin that refuses to start.
     #[error(transparent)]
-    Strategy(#[from] UnknownStrategy),
+    Strategy(#[from] ChooseError),
     /// The parts do not make a memory.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -93,6 +93,7 @@ pub(crate) fn assemble(
         Arc::new(WatchedIndex::over(Arc::new(index)))
     });
     let index = vectors.clone().map(|vectors| vectors as Arc<dyn VectorIndex>);
+    let registry = registry(config, embedder.clone());
     let tokens = embedder.as_deref().and_then(|embedder| {
         let index = QuantizedTokens::beside(
             &store,
@@ -113,13 +114,12 @@ pub(crate) fn assemble(
         retriever = retriever.with_reranker(model, RerankOptions::default());
     }
     let retriever: Arc<dyn Retriever> = Arc::new(retriever);
-    let registry = registry(config);
     let memory = Memory::builder()
         .store(store.clone())
         .token_counter(Arc::new(TiktokenCounter::cl100k()))
         .retriever(retriever.clone())
         .summarizer(registry.summarizer(&config.summarizer)?)
-        .scorer(registry.scorer("rules")?)
+        .scorer(registry.scorer(&config.scorer)?)
         .build()?;
     Ok(Runtime { store, retriever, vectors, memory })
 }
@@ -153,8 +153,11 @@ fn takes_no_writes(error: &StoreError) -> bool {
 
 /// The built-in strategies and the plugins that can be loaded. A file that is no plugin is passed over: it
 /// matters only if its strategy is asked for, and then the name is unknown.
-fn registry(config: &Config) -> Registry {
-    let mut registry = Registry::with_builtins();
+fn registry(config: &Config, embedder: Option<Arc<dyn Embedder>>) -> Registry {
+    let mut options = PluginOptions::default();
+    options.configurations.clone_from(&config.configurations);
+    options.embedder = embedder;
+    let mut registry = Registry::with_options(options);
     for directory in &config.plugins {
         for loaded in registry.load_dir(directory) {
             match loaded {

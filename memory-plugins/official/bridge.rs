@@ -24,10 +24,9 @@ pub(crate) fn summarize(
 ) -> Result<v1::Written, v1::Failure> {
     let sources = job.sources.iter().map(source).collect::<Result<Vec<_>, _>>()?;
     let level = Level::from_number(job.level.0).ok_or_else(|| v1::Failure::new("no such level"))?;
-    let previous = Some(job.previous.as_str()).filter(|previous| !previous.is_empty());
     let counter = HostCounter(host);
     let written =
-        write(&SummaryJob { level, sources: &sources, previous, max_tokens: job.max_tokens, counter: &counter });
+        write(&SummaryJob { level, sources: &sources, previous: None, max_tokens: job.max_tokens, counter: &counter });
     let flag = |set: bool, flag: v1::Flags| if set { flag } else { v1::Flags::default() };
     Ok(v1::Written {
         text: written.text.into(),

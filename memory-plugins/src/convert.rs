@@ -1,6 +1,10 @@
 //! Core's jobs as the ABI's, and the ABI's answers as core's.
+//!
+//! What comes from a plugin is looked at as bytes first: a plugin may have made a text of bytes that are none.
 
-use abi_stable::std_types::{RSlice, RStr};
+use std::borrow::Cow;
+
+use abi_stable::std_types::{RSlice, RStr, RString};
 use memory_core::{Level, Role, SummaryMetadata, SummarySource, WrittenSummary};
 use memory_plugin_abi::v1;
 
@@ -11,7 +15,6 @@ use crate::error::CallError;
 pub(crate) struct OwnedSummaryJob {
     pub level: Level,
     pub sources: Vec<SummarySource>,
-    pub previous: Option<String>,
     pub max_tokens: u32,
 }
 
@@ -26,7 +29,6 @@ impl OwnedSummaryJob {
         let sources: Vec<_> = self.sources.iter().zip(&topics).map(|(source, topics)| lend(source, topics)).collect();
         call(v1::SummaryJob {
             sources: RSlice::from_slice(&sources),
-            previous: RStr::from_str(self.previous.as_deref().unwrap_or_default()),
             max_tokens: self.max_tokens,
             level: v1::Level(self.level.number()),
         })
@@ -79,11 +81,15 @@ pub(crate) fn written(written: v1::Written) -> Result<WrittenSummary, CallError>
     if written.topics.len() > MOST_TOPICS || written.topics.iter().any(|topic| topic.len() > LONGEST_TOPIC) {
         return breach("more than 64 topics, or one of more than 256 bytes");
     }
+    let string = |text: RString| {
+        String::from_utf8(text.into_bytes().into_vec())
+            .map_err(|_| CallError::Breach("a text that is not UTF-8".to_owned()))
+    };
     Ok(WrittenSummary {
-        text: written.text.into_string(),
+        text: string(written.text)?,
         metadata: SummaryMetadata {
             importance: written.importance,
-            topics: written.topics.into_iter().map(Into::into).collect(),
+            topics: written.topics.into_iter().map(string).collect::<Result<_, _>>()?,
             has_decision: written.flags.has(v1::Flags::HAS_DECISION),
             has_code: written.flags.has(v1::Flags::HAS_CODE),
             line_count: 0,
@@ -93,8 +99,13 @@ pub(crate) fn written(written: v1::Written) -> Result<WrittenSummary, CallError>
 
 /// What a plugin's failure is to the host.
 pub(crate) fn failure(failure: &v1::Failure) -> CallError {
-    let message = one_line(&failure.message);
+    let message = one_line(&lossy(failure.message.as_rstr()));
     if failure.code == v1::FailureCode::PANICKED { CallError::Panicked(message) } else { CallError::Failed(message) }
+}
+
+/// A plugin's text, with what is not UTF-8 replaced.
+pub(crate) fn lossy(text: RStr<'_>) -> Cow<'_, str> {
+    String::from_utf8_lossy(text.as_rslice().as_slice())
 }
 
 /// The beginning of a plugin's message, as one line without control characters.
@@ -106,7 +117,7 @@ pub(crate) fn one_line(message: &str) -> String {
 
 /// Writes a plugin's line to the log.
 pub(crate) fn log(plugin: &str, level: v1::LogLevel, message: RStr<'_>) {
-    let message = one_line(message.as_str());
+    let message = one_line(&lossy(message));
     if level >= v1::LogLevel::ERROR {
         tracing::error!(plugin, "{message}");
     } else if level >= v1::LogLevel::WARN {

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf, time::Duration};
 
 use memory_core::BoxError;
 
-use crate::registry::StrategyKind;
+use crate::{digest::Digest, registry::StrategyKind};
 
 /// Why a plugin was not loaded. One line each; the loader's full report is the source.
 #[derive(Debug, thiserror::Error)]
@@ -37,8 +37,48 @@ pub enum LoadError {
         /// The first byte beyond what the header needs.
         needed: u64,
     },
-    /// The file is larger than a plugin may be.
-    #[error("{path} has {size} bytes, more than the {most} that a plugin may have", path = path.display())]
+    /// The file's headers contradict each other; running what they describe would end the process.
+    #[error("{path} is damaged: {why}; copy it again", path = path.display())]
+    Damaged {
+        /// Where.
+        path: PathBuf,
+        /// What speaks against it.
+        why: &'static str,
+    },
+    /// The file is not what the list of its directory says.
+    #[error("{path} is not the file that SHA256SUMS lists: its digest is {found}", path = path.display())]
+    Changed {
+        /// Where.
+        path: PathBuf,
+        /// What it should be.
+        listed: Digest,
+        /// What it is.
+        found: Digest,
+    },
+    /// The directory has a list, and the file is not on it.
+    #[error("{path} is not listed in SHA256SUMS", path = path.display())]
+    Unlisted {
+        /// Where.
+        path: PathBuf,
+    },
+    /// The list of a directory cannot be understood.
+    #[error("{path}: line {line} is not a digest and a name, as `sha256sum` writes them", path = path.display())]
+    BadManifest {
+        /// The list.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// Only certain files may be opened, and this is none of them.
+    #[error("{path} is not among the plugins that are allowed: its digest is {digest}", path = path.display())]
+    NotAllowed {
+        /// Where.
+        path: PathBuf,
+        /// What it is.
+        digest: Digest,
+    },
+    /// The file is larger than it may be.
+    #[error("{path} has {size} bytes, more than the {most} that it may have", path = path.display())]
     TooLarge {
         /// Where.
         path: PathBuf,
@@ -91,6 +131,12 @@ pub enum LoadError {
         /// The kind's number.
         kind: u32,
     },
+    /// The plugin's panics cannot be caught.
+    #[error("{path} was built with panic = \"abort\": a panic in it would end this process; build it with \"unwind\"", path = path.display())]
+    Aborts {
+        /// Where.
+        path: PathBuf,
+    },
     /// The plugin's name cannot be written in a configuration.
     #[error("{path} calls itself {name:?}; a name is 1 to 64 of a-z, 0-9, '-', '_' and '.'", path = path.display())]
     BadName {
@@ -109,13 +155,38 @@ pub enum LoadError {
         /// Who has it.
         by: String,
     },
-    /// The plugin could not be made from its configuration.
-    #[error("plugin {name} in {path} refuses to start", path = path.display())]
-    Refused {
-        /// Where.
-        path: PathBuf,
+}
+
+/// Why there is no strategy to be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChooseError {
+    /// No strategy of that kind has the name.
+    #[error(transparent)]
+    Unknown(#[from] UnknownStrategy),
+    /// The configuration is not what the strategy takes.
+    #[error("the configuration of {name} {why}")]
+    Configuration {
+        /// The strategy.
+        name: String,
+        /// What is wrong with it, and where.
+        why: String,
+    },
+    /// The plugin's schema is none.
+    #[error("plugin {name} has a configuration schema that cannot be used: {why}")]
+    BadSchema {
         /// The plugin.
         name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The plugin does not make its strategy.
+    #[error("plugin {name} in {path} refuses to start", path = path.display())]
+    Refused {
+        /// The plugin.
+        name: String,
+        /// Where it was loaded from.
+        path: PathBuf,
         /// Why.
         #[source]
         source: CallError,

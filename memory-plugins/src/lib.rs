@@ -4,8 +4,10 @@
 //! checked against the contract. One that fails again and again is quarantined, and a built-in strategy answers in
 //! its place. A call that never returns cannot be ended: it is given up, and its thread replaced up to a bound.
 //!
-//! **Trust.** A plugin runs inside this process with all its rights. The checks guard against accidents (a truncated
-//! copy, another interface, a panic), not against malice: load only what you would run. Libraries are never unloaded.
+//! **Trust.** A plugin runs inside this process with all its rights. The checks guard against accidents (a truncated or
+//! damaged copy, another interface, a panic), not against malice: load only what you would run. What a plugin does to
+//! the whole process is not survived: when it runs out of memory, overflows its stack or exits, so does the host.
+//! Libraries are never unloaded.
 //!
 //! Non-goals: isolation in another process, writing strategies (`memory-strategies`), the interface
 //! (`memory-plugin-abi`). No type of abi_stable is public here.
@@ -22,12 +24,16 @@
 //! }
 //! let summarizer = registry.summarizer("extractive").unwrap();
 //! assert_eq!(summarizer.identity().strategy, "extractive");
-//! assert_eq!(registry.summarizer("extractiv").unwrap_err().nearest, ["extractive"]);
+//! let error = registry.summarizer("extractiv").unwrap_err().to_string();
+//! assert_eq!(error, "no summarizer is called \"extractiv\"; did you mean extractive?");
 //! ```
 
 mod call;
+pub mod conformance;
 mod convert;
+mod digest;
 mod error;
+mod events;
 mod health;
 mod image;
 mod library;
@@ -37,6 +43,8 @@ mod scorer;
 mod summarizer;
 mod workers;
 
-pub use error::{CallError, LoadError, UnknownStrategy};
+pub use digest::{Digest, InvalidDigest};
+pub use error::{CallError, ChooseError, LoadError, UnknownStrategy};
+pub use events::{PluginEvent, PluginObserver, PluginStatus};
 pub use options::PluginOptions;
-pub use registry::{Origin, PluginInfo, Registry, StrategyKind};
+pub use registry::{Origin, PluginCapabilities, PluginInfo, Registry, StrategyKind};

@@ -4,12 +4,18 @@ use std::{fs, path::Path};
 
 use abi_stable::library::{LibraryError, lib_header_from_path};
 use memory_core::BoxError;
-use memory_plugin_abi::v1::{Kind, PluginModule_Ref};
+use memory_plugin_abi::{
+    is_name,
+    v1::{Capabilities, Identity, Kind, PluginModule_Ref},
+};
 
 use crate::{
+    convert::{lossy, one_line},
+    digest::Manifest,
     error::{LoadError, Report},
     image,
-    registry::{Origin, PluginInfo, StrategyKind},
+    options::PluginOptions,
+    registry::{Origin, PluginCapabilities, PluginInfo, StrategyKind},
 };
 
 /// An opened plugin. The library stays open as long as the process.
@@ -18,32 +24,48 @@ pub(crate) struct Library {
     pub info: PluginInfo,
 }
 
-/// Opens the plugin at `path`.
-pub(crate) fn open(path: &Path, largest: u64) -> Result<Library, LoadError> {
+/// Opens the plugin at `path`, if its file is whole and may be opened.
+///
+/// Between the checks and the opening the file could be exchanged: the checks guard against accidents, and the digests
+/// against somebody who can place files but not while a host starts.
+pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, LoadError> {
+    let listed = path.parent().map(Manifest::of).transpose()?.flatten();
     // A bare file name would send the system's loader searching its own directories.
-    let path = &fs::canonicalize(path).map_err(|source| LoadError::Unreadable { path: path.to_owned(), source })?;
-    image::check(path, largest)?;
-    // Not `load_from_file`: abi_stable keeps one module for each type, the first one opened, whatever the path.
-    let header = lib_header_from_path(path).map_err(|error| refused(path, &error))?;
-    if header.layout().is_none() {
-        let source = report(&"the plugin was built without layout information".to_owned());
-        return Err(LoadError::OtherInterface { path: path.clone(), source });
+    let real = &fs::canonicalize(path).map_err(|source| LoadError::Unreadable { path: path.to_owned(), source })?;
+    let digest = image::check(real, options.largest_file)?;
+    if let Some(listed) = listed {
+        listed.check(path, digest)?;
     }
-    let module: PluginModule_Ref = header.init_root_module().map_err(|error| refused(path, &error))?;
+    if options.allowed.as_ref().is_some_and(|allowed| !allowed.contains(&digest)) {
+        return Err(LoadError::NotAllowed { path: real.clone(), digest });
+    }
+    // Not `load_from_file`: abi_stable keeps one module for each type, the first one opened, whatever the path.
+    let header = lib_header_from_path(real).map_err(|error| refused(real, &error))?;
+    if header.layout().is_none() {
+        let source = report(&"the plugin was built without layout information");
+        return Err(LoadError::OtherInterface { path: real.clone(), source });
+    }
+    let module: PluginModule_Ref = header.init_root_module().map_err(|error| refused(real, &error))?;
     let identity = module.identity();
+    if !identity.capabilities.has(Capabilities::UNWINDS) {
+        return Err(LoadError::Aborts { path: real.clone() });
+    }
     let kind =
-        kind(module.kind()).ok_or_else(|| LoadError::UnknownKind { path: path.clone(), kind: module.kind().0 })?;
-    let name = identity.name.as_str();
-    if !is_name(name) {
-        return Err(LoadError::BadName { path: path.clone(), name: name.chars().take(80).collect() });
+        kind(module.kind()).ok_or_else(|| LoadError::UnknownKind { path: real.clone(), kind: module.kind().0 })?;
+    let name = lossy(identity.name);
+    if !is_name(&name) {
+        return Err(LoadError::BadName { path: real.clone(), name: name.chars().take(80).collect() });
     }
     let info = PluginInfo {
-        name: name.to_owned(),
-        version: identity.version.to_string(),
+        name: name.into_owned(),
+        version: one_line(&lossy(identity.version)),
         kind,
-        description: identity.description.to_string(),
-        configuration_schema: Some(identity.configuration_schema.to_string()).filter(|schema| !schema.is_empty()),
-        origin: Origin::File(path.clone()),
+        description: one_line(&lossy(identity.description)),
+        configuration_schema: Some(lossy(identity.configuration_schema).into_owned())
+            .filter(|schema| !schema.is_empty()),
+        capabilities: capabilities(&identity),
+        origin: Origin::File(real.clone()),
+        digest: Some(digest),
     };
     Ok(Library { module, info })
 }
@@ -56,9 +78,13 @@ fn kind(kind: Kind) -> Option<StrategyKind> {
     }
 }
 
-fn is_name(name: &str) -> bool {
-    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
-    (1..=64).contains(&name.len()) && name.chars().all(good)
+fn capabilities(identity: &Identity) -> PluginCapabilities {
+    let has = |capability| identity.capabilities.has(capability);
+    PluginCapabilities {
+        embeddings: has(Capabilities::EMBEDDINGS),
+        cancellable: has(Capabilities::CANCELLABLE),
+        varies: has(Capabilities::VARIES),
+    }
 }
 
 /// The loader's errors run to many lines: one line tells the kind, the report is the source and goes to the log.
@@ -89,13 +115,5 @@ mod tests {
     fn kinds_to_come_are_unknown() {
         assert_eq!(kind(Kind::SCORER), Some(StrategyKind::Scorer));
         assert_eq!(kind(Kind(99)), None);
-    }
-
-    #[test]
-    fn names_can_be_written_anywhere() {
-        assert!(is_name("key-words_2.0") && is_name(&"x".repeat(64)));
-        for bad in ["", "Upper", "a b", "a/b", "é", &"x".repeat(65)] {
-            assert!(!is_name(bad), "{bad}");
-        }
     }
 }

@@ -1,9 +1,15 @@
 //! How plugins are run.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
-use memory_core::{ImportanceScorer, Summarizer};
+use memory_core::{Embedder, ImportanceScorer, Summarizer};
 use memory_strategies::{Extractive, Rules};
+
+use crate::{digest::Digest, events::PluginObserver};
 
 /// How plugins are run. Begin with [`PluginOptions::default`] and change what differs.
 #[derive(Clone, Debug)]
@@ -21,12 +27,19 @@ pub struct PluginOptions {
     pub failures: u32,
     /// The largest file that is opened, in bytes; 256 MiB.
     pub largest_file: u64,
+    /// The files that may be opened, by the digests of their bytes; `None`, the default, for any. Apart from it, where a
+    /// directory holds a `SHA256SUMS` its libraries must be as that says.
+    pub allowed: Option<BTreeSet<Digest>>,
+    /// Embeds for scorers that ask for it; none by default.
+    pub embedder: Option<Arc<dyn Embedder>>,
     /// Answers in place of a quarantined summarizer; `extractive`.
     pub fallback_summarizer: Arc<dyn Summarizer>,
     /// Answers in place of a quarantined scorer; `rules`.
     pub fallback_scorer: Arc<dyn ImportanceScorer>,
-    /// Configurations as JSON text, by the plugin's name.
+    /// Configurations as JSON text, by the strategy's name.
     pub configurations: BTreeMap<String, String>,
+    /// Is told of failed calls and of quarantine; nobody by default. The log is told in any case.
+    pub observer: Option<Arc<dyn PluginObserver>>,
 }
 
 impl Default for PluginOptions {
@@ -38,9 +51,12 @@ impl Default for PluginOptions {
             replacements: 8,
             failures: 3,
             largest_file: 256 << 20,
+            allowed: None,
+            embedder: None,
             fallback_summarizer: Arc::new(Extractive),
             fallback_scorer: Arc::new(Rules),
             configurations: BTreeMap::new(),
+            observer: None,
         }
     }
 }

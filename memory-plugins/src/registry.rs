@@ -1,5 +1,9 @@
 //! All strategies by name.
 
+mod builtins;
+pub(crate) mod configuration;
+mod info;
+
 use std::{
     collections::BTreeMap,
     env::consts::DLL_EXTENSION,
@@ -10,12 +14,13 @@ use std::{
 
 use abi_stable::std_types::{RResult, RStr};
 use memory_core::{ImportanceScorer, Summarizer, WrittenBy, nearest};
-use memory_plugin_abi::v1;
-use memory_strategies::{Extractive, FirstWords, Rules};
+use memory_plugin_abi::v1::{self, PluginModule_Ref};
 
 use crate::{
     convert::failure,
-    error::{CallError, LoadError, UnknownStrategy},
+    error::{CallError, ChooseError, LoadError, UnknownStrategy},
+    events::PluginStatus,
+    health::Health,
     library::{self, Library},
     options::PluginOptions,
     scorer::PluginScorer,
@@ -23,62 +28,11 @@ use crate::{
     workers::Workers,
 };
 
-/// What a strategy does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum StrategyKind {
-    /// Writes summaries.
-    Summarizer,
-    /// Scores messages.
-    Scorer,
-}
-
-impl fmt::Display for StrategyKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Summarizer => "summarizer",
-            Self::Scorer => "scorer",
-        })
-    }
-}
-
-/// Where a strategy comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// This program.
-    BuiltIn,
-    /// A plugin's library.
-    File(PathBuf),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BuiltIn => f.pad("built in"),
-            Self::File(path) => f.pad(&path.display().to_string()),
-        }
-    }
-}
-
-/// A strategy as it presents itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PluginInfo {
-    /// The name by which it is chosen; unique in a registry.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// What it does.
-    pub kind: StrategyKind,
-    /// What it does, in a sentence.
-    pub description: String,
-    /// The JSON Schema of its configuration, where it takes one.
-    pub configuration_schema: Option<String>,
-    /// Where it comes from.
-    pub origin: Origin,
-}
+pub use info::{Origin, PluginCapabilities, PluginInfo, StrategyKind};
 
 /// All strategies, built in and loaded, in one name space.
+///
+/// Loading a plugin makes its strategy known; the strategy itself is made when it is chosen.
 #[derive(Debug)]
 pub struct Registry {
     entries: BTreeMap<String, Entry>,
@@ -89,7 +43,22 @@ pub struct Registry {
 #[derive(Debug)]
 struct Entry {
     info: PluginInfo,
-    strategy: Strategy,
+    source: Source,
+}
+
+/// What a strategy is made from.
+enum Source {
+    BuiltIn(Strategy),
+    Plugin { module: PluginModule_Ref, health: Arc<Health>, path: PathBuf },
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn(strategy) => strategy.fmt(f),
+            Self::Plugin { health, path, .. } => f.debug_tuple("Plugin").field(path).field(health).finish(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -105,7 +74,7 @@ impl Registry {
     /// The scorer to use where none is named.
     pub const DEFAULT_SCORER: &'static str = "rules";
 
-    /// The built-in strategies: summarizers `extractive` and `first-words`, scorer `rules`.
+    /// The built-in strategies.
     #[must_use]
     pub fn with_builtins() -> Self {
         Self::with_options(PluginOptions::default())
@@ -114,30 +83,19 @@ impl Registry {
     /// The built-in strategies, and how plugins loaded later are run.
     #[must_use]
     pub fn with_options(options: PluginOptions) -> Self {
-        let mut registry = Self { entries: BTreeMap::new(), workers: Arc::new(Workers::new(&options)), options };
-        registry.add_summarizer("The sentences that say most: decisions, figures, names.", Arc::new(Extractive));
-        registry.add_summarizer("The first eight words of each message.", Arc::new(FirstWords));
-        let rules: Arc<dyn ImportanceScorer> = Arc::new(Rules);
-        let description = "Words that announce decisions, promises, preferences, errors; figures; code.";
-        registry.add(builtin(rules.identity(), StrategyKind::Scorer, description), Strategy::Scorer(rules));
-        registry
+        let builtin = |(info, strategy): (PluginInfo, Strategy)| {
+            (info.name.clone(), Entry { info, source: Source::BuiltIn(strategy) })
+        };
+        let entries = builtins::all().into_iter().map(builtin).collect();
+        Self { entries, workers: Arc::new(Workers::new(&options)), options }
     }
 
-    fn add_summarizer(&mut self, description: &str, summarizer: Arc<dyn Summarizer>) {
-        let info = builtin(summarizer.identity(), StrategyKind::Summarizer, description);
-        self.add(info, Strategy::Summarizer(summarizer));
-    }
-
-    fn add(&mut self, info: PluginInfo, strategy: Strategy) {
-        self.entries.insert(info.name.clone(), Entry { info, strategy });
-    }
-
-    /// Loads the plugin at `path`, makes its strategy from its configuration, and registers it.
+    /// Loads the plugin at `path` and makes its strategy known.
     ///
     /// # Errors
-    /// When the file is no whole plugin of this interface, its name is taken, or it refuses its configuration.
+    /// When the file is no whole plugin of this interface, may not be opened, or its name is taken.
     pub fn load(&mut self, path: &Path) -> Result<PluginInfo, LoadError> {
-        let Library { module, info } = library::open(path, self.options.largest_file)?;
+        let Library { module, info } = library::open(path, &self.options)?;
         if let Some(entry) = self.entries.get(&info.name) {
             let by = match &entry.info.origin {
                 Origin::BuiltIn => "built in".to_owned(),
@@ -145,42 +103,17 @@ impl Registry {
             };
             return Err(LoadError::NameTaken { path: path.to_owned(), name: info.name, by });
         }
-        let identity = WrittenBy { strategy: info.name.clone(), version: info.version.clone() };
-        let (failures, workers) = (self.options.failures, Arc::clone(&self.workers));
-        let refused = |source| LoadError::Refused { path: path.to_owned(), name: info.name.clone(), source };
-        let strategy = match info.kind {
-            StrategyKind::Summarizer => {
-                let object = self.make(&info.name, module.new_summarizer()).map_err(refused)?;
-                let fallback = Arc::clone(&self.options.fallback_summarizer);
-                Strategy::Summarizer(Arc::new(PluginSummarizer::new(identity, object, workers, failures, fallback)))
-            }
-            StrategyKind::Scorer => {
-                let object = self.make(&info.name, module.new_scorer()).map_err(refused)?;
-                let fallback = Arc::clone(&self.options.fallback_scorer);
-                Strategy::Scorer(Arc::new(PluginScorer::new(identity, object, workers, failures, fallback)))
-            }
-        };
         tracing::info!(name = info.name, version = info.version, origin = %info.origin, "plugin loaded");
-        self.add(info.clone(), strategy);
+        let health = Arc::new(Health::new(&info.name, &self.options));
+        let source = Source::Plugin { module, health, path: path.to_owned() };
+        self.entries.insert(info.name.clone(), Entry { info: info.clone(), source });
         Ok(info)
-    }
-
-    /// Has a plugin make its strategy, under the deadline of a call.
-    fn make<T: Send + 'static>(
-        &self,
-        name: &str,
-        constructor: extern "C" fn(RStr<'_>) -> RResult<T, v1::Failure>,
-    ) -> Result<T, CallError> {
-        let configuration = self.options.configurations.get(name).cloned().unwrap_or_default();
-        let made = self.workers.call(None, move |_| match constructor(RStr::from_str(&configuration)) {
-            RResult::ROk(object) => Ok(object),
-            RResult::RErr(reason) => Err(failure(&reason)),
-        });
-        pollster::block_on(made)
     }
 
     /// Loads every library in the directory `path`, in the order of their names. What cannot be loaded is reported and
     /// stops nothing else; a directory that cannot be read is one error.
+    ///
+    /// A library that is placed there under the name of a built-in or of another plugin is refused: the first one stays.
     pub fn load_dir(&mut self, path: &Path) -> Vec<Result<PluginInfo, LoadError>> {
         let listed = fs::read_dir(path)
             .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>());
@@ -194,26 +127,68 @@ impl Registry {
         }
     }
 
-    /// The summarizer of that name.
+    /// Makes the summarizer of that name from its configuration.
     ///
     /// # Errors
-    /// When there is none; with the names most like it.
-    pub fn summarizer(&self, name: &str) -> Result<Arc<dyn Summarizer>, UnknownStrategy> {
-        match self.entries.get(name).map(|entry| &entry.strategy) {
-            Some(Strategy::Summarizer(summarizer)) => Ok(Arc::clone(summarizer)),
-            Some(Strategy::Scorer(_)) | None => Err(self.unknown(name, StrategyKind::Summarizer)),
+    /// When there is none, with the names most like it; when its schema does not allow its configuration; when the
+    /// plugin refuses to start or takes longer than a call may.
+    pub fn summarizer(&self, name: &str) -> Result<Arc<dyn Summarizer>, ChooseError> {
+        let (entry, configuration) = self.choose(name, StrategyKind::Summarizer)?;
+        match &entry.source {
+            Source::BuiltIn(Strategy::Summarizer(summarizer)) => Ok(Arc::clone(summarizer)),
+            Source::BuiltIn(Strategy::Scorer(_)) => Err(self.unknown(name, StrategyKind::Summarizer).into()),
+            Source::Plugin { module, health, path } => {
+                let object = self.make(name, path, module.new_summarizer(), configuration)?;
+                let (identity, workers) = (identity(&entry.info), Arc::clone(&self.workers));
+                let fallback = Arc::clone(&self.options.fallback_summarizer);
+                Ok(Arc::new(PluginSummarizer::new(identity, object, workers, Arc::clone(health), fallback)))
+            }
         }
     }
 
-    /// The importance scorer of that name.
+    /// Makes the importance scorer of that name from its configuration.
     ///
     /// # Errors
-    /// When there is none; with the names most like it.
-    pub fn scorer(&self, name: &str) -> Result<Arc<dyn ImportanceScorer>, UnknownStrategy> {
-        match self.entries.get(name).map(|entry| &entry.strategy) {
-            Some(Strategy::Scorer(scorer)) => Ok(Arc::clone(scorer)),
-            Some(Strategy::Summarizer(_)) | None => Err(self.unknown(name, StrategyKind::Scorer)),
+    /// As for [`Self::summarizer`].
+    pub fn scorer(&self, name: &str) -> Result<Arc<dyn ImportanceScorer>, ChooseError> {
+        let (entry, configuration) = self.choose(name, StrategyKind::Scorer)?;
+        match &entry.source {
+            Source::BuiltIn(Strategy::Scorer(scorer)) => Ok(Arc::clone(scorer)),
+            Source::BuiltIn(Strategy::Summarizer(_)) => Err(self.unknown(name, StrategyKind::Scorer).into()),
+            Source::Plugin { module, health, path } => {
+                let object = self.make(name, path, module.new_scorer(), configuration)?;
+                let (identity, workers) = (identity(&entry.info), Arc::clone(&self.workers));
+                let (embedder, fallback) = (self.options.embedder.clone(), Arc::clone(&self.options.fallback_scorer));
+                Ok(Arc::new(PluginScorer::new(identity, object, workers, Arc::clone(health), embedder, fallback)))
+            }
         }
+    }
+
+    /// The entry of that name and kind, and the configuration that its schema allows.
+    fn choose(&self, name: &str, kind: StrategyKind) -> Result<(&Entry, String), ChooseError> {
+        let entry = self.entries.get(name).filter(|entry| entry.info.kind == kind);
+        let entry = entry.ok_or_else(|| self.unknown(name, kind))?;
+        let given = self.options.configurations.get(name).map(String::as_str);
+        Ok((entry, configuration::checked(&entry.info, given)?))
+    }
+
+    /// Has a plugin make its strategy, under the deadline of a call.
+    fn make<T: Send + 'static>(
+        &self,
+        name: &str,
+        path: &Path,
+        constructor: extern "C" fn(RStr<'_>) -> RResult<T, v1::Failure>,
+        configuration: String,
+    ) -> Result<T, ChooseError> {
+        let made = self.workers.call(None, move |_| match constructor(RStr::from_str(&configuration)) {
+            RResult::ROk(object) => Ok(object),
+            RResult::RErr(reason) => Err(failure(&reason)),
+        });
+        pollster::block_on(made).map_err(|source: CallError| ChooseError::Refused {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            source,
+        })
     }
 
     fn unknown(&self, name: &str, kind: StrategyKind) -> UnknownStrategy {
@@ -225,17 +200,31 @@ impl Registry {
     pub fn list(&self) -> impl Iterator<Item = &PluginInfo> {
         self.entries.values().map(|entry| &entry.info)
     }
+
+    /// The strategy of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&PluginInfo> {
+        self.entries.get(name).map(|entry| &entry.info)
+    }
+
+    /// How the plugin of that name has fared; `None` where no plugin is called so.
+    #[must_use]
+    pub fn status(&self, name: &str) -> Option<PluginStatus> {
+        match &self.entries.get(name)?.source {
+            Source::BuiltIn(_) => None,
+            Source::Plugin { health, .. } => Some(health.status()),
+        }
+    }
+
+    /// Calls of any plugin that were given up and have not returned. Each holds a thread.
+    #[must_use]
+    pub fn stuck_calls(&self) -> usize {
+        self.workers.stuck()
+    }
 }
 
-fn builtin(identity: WrittenBy, kind: StrategyKind, description: &str) -> PluginInfo {
-    PluginInfo {
-        name: identity.strategy,
-        version: identity.version,
-        kind,
-        description: description.to_owned(),
-        configuration_schema: None,
-        origin: Origin::BuiltIn,
-    }
+fn identity(info: &PluginInfo) -> WrittenBy {
+    WrittenBy { strategy: info.name.clone(), version: info.version.clone() }
 }
 
 #[cfg(test)]
@@ -246,9 +235,10 @@ mod tests {
     fn builtins_are_listed_and_found_by_name() {
         let registry = Registry::with_builtins();
         let names: Vec<_> = registry.list().map(|info| info.name.as_str()).collect();
-        assert_eq!(names, ["extractive", "first-words", "rules"]);
+        assert!(names.is_sorted() && ["extractive", "first-words", "rules"].iter().all(|name| names.contains(name)));
         assert_eq!(registry.summarizer(Registry::DEFAULT_SUMMARIZER).unwrap().identity().strategy, "extractive");
         assert_eq!(registry.scorer(Registry::DEFAULT_SCORER).unwrap().identity().strategy, "rules");
+        assert_eq!(registry.status("rules"), None);
     }
 
     #[test]
@@ -258,5 +248,13 @@ mod tests {
         assert_eq!(error.to_string(), "no summarizer is called \"first-word\"; did you mean first-words?");
         let error = registry.scorer("extractive").unwrap_err();
         assert_eq!(error.to_string(), "no scorer is called \"extractive\"");
+    }
+
+    #[test]
+    fn a_builtin_takes_no_configuration_that_nobody_reads() {
+        let mut options = PluginOptions::default();
+        options.configurations.insert("rules".into(), r#"{"words": 3}"#.into());
+        let error = Registry::with_options(options).scorer("rules").unwrap_err();
+        assert_eq!(error.to_string(), "the configuration of rules must go: it takes none");
     }
 }

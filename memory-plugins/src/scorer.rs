@@ -1,17 +1,21 @@
 //! A plugin's importance scorer as the core's port.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use abi_stable::{
     sabi_trait::TD_Opaque,
-    std_types::{RResult, RSlice, RStr},
+    std_types::{RResult, RSlice, RStr, RVec},
 };
-use memory_core::{ImportanceScorer, Role, ScoreError, ScoreJob, WrittenBy};
+use memory_core::{Embedder, ImportanceScorer, NodeId, Role, ScoreError, ScoreJob, Timestamp, WrittenBy};
 use memory_plugin_abi::v1;
 
 use crate::{
     call::Call,
-    convert::{failure, log, role},
+    convert::{failure, log, lossy, role},
     error::CallError,
     health::Health,
     workers::Workers,
@@ -22,22 +26,27 @@ pub(crate) struct PluginScorer {
     identity: WrittenBy,
     object: Arc<v1::ScorerBox>,
     workers: Arc<Workers>,
-    health: Health,
+    health: Arc<Health>,
+    embedder: Option<Arc<dyn Embedder>>,
     fallback: Arc<dyn ImportanceScorer>,
 }
 
 /// A message that owns its words, for the call may outlive the caller's wait.
 struct OwnedScoreJob {
-    role: Role,
+    node: u64,
+    said_at: i64,
     text: String,
-    embedding: Option<Vec<f32>>,
+    uses: u32,
+    role: Role,
 }
 
 impl OwnedScoreJob {
     fn lend(&self) -> v1::ScoreJob<'_> {
         v1::ScoreJob {
+            node: self.node,
+            said_at: self.said_at,
             text: RStr::from_str(&self.text),
-            embedding: RSlice::from_slice(self.embedding.as_deref().unwrap_or_default()),
+            uses: self.uses,
             role: role(self.role),
         }
     }
@@ -48,11 +57,11 @@ impl PluginScorer {
         identity: WrittenBy,
         object: v1::ScorerBox,
         workers: Arc<Workers>,
-        failures: u32,
+        health: Arc<Health>,
+        embedder: Option<Arc<dyn Embedder>>,
         fallback: Arc<dyn ImportanceScorer>,
     ) -> Self {
-        let health = Health::new(&identity.strategy, failures);
-        Self { identity, object: Arc::new(object), workers, health, fallback }
+        Self { identity, object: Arc::new(object), workers, health, embedder, fallback }
     }
 
     /// The port is synchronous, so the caller's thread waits here.
@@ -60,15 +69,18 @@ impl PluginScorer {
         let owned: Vec<_> = jobs
             .iter()
             .map(|job| OwnedScoreJob {
-                role: job.role,
+                node: job.node.map_or(0, NodeId::get),
+                said_at: job.said_at.map_or(v1::ScoreJob::UNTOLD, Timestamp::as_millis),
                 text: job.text.to_owned(),
-                embedding: job.embedding.map(<[f32]>::to_vec),
+                uses: job.uses,
+                role: job.role,
             })
             .collect();
         let object = Arc::clone(&self.object);
         let plugin = self.identity.strategy.clone();
+        let embedder = self.embedder.clone();
         let answer = self.workers.call(None, move |call| {
-            let host = Host { call, plugin: &plugin };
+            let host = Host { call, plugin: &plugin, embedder: embedder.as_deref() };
             let lent: Vec<_> = owned.iter().map(OwnedScoreJob::lend).collect();
             match object.score(RSlice::from_slice(&lent), v1::ScoreHost_TO::from_ptr(&host, TD_Opaque)) {
                 RResult::ROk(scores) => Ok(scores.into_vec()),
@@ -112,9 +124,31 @@ impl ImportanceScorer for PluginScorer {
 struct Host<'a> {
     call: &'a Call<Vec<f32>>,
     plugin: &'a str,
+    embedder: Option<&'a dyn Embedder>,
 }
 
 impl v1::ScoreHost for Host<'_> {
+    fn embed(&self, texts: RSlice<'_, RStr<'_>>) -> RResult<RVec<RVec<f32>>, v1::Failure> {
+        let Some(embedder) = self.embedder else {
+            return RResult::RErr(v1::Failure::unavailable("this host has no embedding model"));
+        };
+        if self.call.is_over() {
+            return RResult::RErr(v1::Failure::cancelled());
+        }
+        let texts: Vec<_> = texts.iter().map(|text| lossy(*text)).collect();
+        let texts: Vec<_> = texts.iter().map(AsRef::as_ref).collect();
+        // A panic must not unwind into the plugin.
+        let embedded = catch_unwind(AssertUnwindSafe(|| pollster::block_on(embedder.embed_documents(&texts))));
+        match embedded {
+            Ok(Ok(vectors)) => RResult::ROk(vectors.iter().map(|chunks| direction(chunks).into()).collect()),
+            Ok(Err(error)) => RResult::RErr(v1::Failure::unavailable(&error.to_string())),
+            Err(payload) => {
+                std::mem::forget(payload);
+                RResult::RErr(v1::Failure::unavailable("the embedding model panicked"))
+            }
+        }
+    }
+
     fn is_cancelled(&self) -> bool {
         self.call.is_over()
     }
@@ -124,47 +158,18 @@ impl v1::ScoreHost for Host<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use memory_plugin_abi::v1::{Failure, Identity, ScoreHost, ScorerPlugin, scorer_module};
-    use memory_strategies::Rules;
-
-    use super::*;
-    use crate::options::PluginOptions;
-
-    /// Gives the scores that its configuration lists, whatever the messages.
-    struct Fixed(Vec<f32>);
-
-    impl ScorerPlugin for Fixed {
-        fn new(configuration: &str) -> Result<Self, Failure> {
-            Ok(Self(configuration.split_whitespace().map(|score| score.parse().unwrap()).collect()))
-        }
-
-        fn score(&self, _jobs: &[v1::ScoreJob<'_>], _host: &dyn ScoreHost) -> Result<Vec<f32>, Failure> {
-            Ok(self.0.clone())
-        }
+/// The mean direction of a text's chunks, at unit length.
+fn direction(chunks: &[Vec<f32>]) -> Vec<f32> {
+    let mut sum = chunks.first().cloned().unwrap_or_default();
+    for chunk in chunks.iter().skip(1) {
+        sum.iter_mut().zip(chunk).for_each(|(sum, component)| *sum += component);
     }
-
-    fn score(scores: &str, texts: &[&str]) -> Result<Vec<f32>, String> {
-        let text = RStr::from_str("x");
-        let identity = Identity { name: text, version: text, description: text, configuration_schema: text };
-        let object = scorer_module::<Fixed>(identity).new_scorer()(scores.into()).unwrap();
-        let workers = Arc::new(Workers::new(&PluginOptions::default()));
-        let named = WrittenBy { strategy: "fixed".into(), version: "1".into() };
-        let scorer = PluginScorer::new(named, object, workers, 3, Arc::new(Rules));
-        let jobs: Vec<_> = texts.iter().map(|&text| ScoreJob { role: Role::User, text, embedding: None }).collect();
-        scorer.score(&jobs).map_err(|error| error.source.to_string())
+    let length = sum.iter().map(|component| component * component).sum::<f32>().sqrt();
+    if length > 0.0 {
+        sum.iter_mut().for_each(|component| *component /= length);
     }
-
-    #[test]
-    fn good_scores_pass_and_bad_ones_are_refused() {
-        assert_eq!(score("0.25 1", &["a", "b"]), Ok(vec![0.25, 1.0]));
-        assert_eq!(score("", &[]), Ok(vec![]));
-        for (scores, said) in
-            [("0.5", "1 scores for 2 messages"), ("0.5 1.5", "1.5"), ("NaN 0", "NaN"), ("0 -inf", "-inf")]
-        {
-            let error = score(scores, &["a", "b"]).unwrap_err();
-            assert!(error.contains(said), "{error}");
-        }
-    }
+    sum
 }
+
+#[cfg(test)]
+mod tests;

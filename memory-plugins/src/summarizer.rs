@@ -22,7 +22,7 @@ pub(crate) struct PluginSummarizer {
     identity: WrittenBy,
     object: Arc<v1::SummarizerBox>,
     workers: Arc<Workers>,
-    health: Health,
+    health: Arc<Health>,
     fallback: Arc<dyn Summarizer>,
 }
 
@@ -31,20 +31,14 @@ impl PluginSummarizer {
         identity: WrittenBy,
         object: v1::SummarizerBox,
         workers: Arc<Workers>,
-        failures: u32,
+        health: Arc<Health>,
         fallback: Arc<dyn Summarizer>,
     ) -> Self {
-        let health = Health::new(&identity.strategy, failures);
         Self { identity, object: Arc::new(object), workers, health, fallback }
     }
 
     async fn ask(&self, job: &SummaryJob<'_>) -> Result<WrittenSummary, CallError> {
-        let owned = OwnedSummaryJob {
-            level: job.level,
-            sources: job.sources.to_vec(),
-            previous: job.previous.map(str::to_owned),
-            max_tokens: job.max_tokens,
-        };
+        let owned = OwnedSummaryJob { level: job.level, sources: job.sources.to_vec(), max_tokens: job.max_tokens };
         let object = Arc::clone(&self.object);
         let plugin = self.identity.strategy.clone();
         let answer = self.workers.call(Some(job.counter), move |call| {

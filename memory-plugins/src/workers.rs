@@ -121,6 +121,11 @@ impl Workers {
         Self { shared: Arc::new(shared) }
     }
 
+    /// Calls that were given up and have not returned.
+    pub(crate) fn stuck(&self) -> usize {
+        usize::try_from(self.shared.lock().stuck).unwrap_or(0)
+    }
+
     /// Has a worker run `work`. The answer counts tokens with `counter` while it is awaited.
     pub(crate) fn call<'a, T: Send + 'static>(
         &self,

@@ -6,6 +6,7 @@ mod demo;
 mod eval;
 mod invocation;
 mod nightly;
+mod plugin;
 mod setup;
 mod steps;
 mod tally;
@@ -45,6 +46,9 @@ enum Command {
     Bench(bench::Args),
     /// Run retrieval on a data directory, write the run file and score it.
     Eval(eval::Args),
+    /// Write, build and check strategy plugins in crates of their own.
+    #[command(subcommand)]
+    Plugin(plugin::Command),
 }
 
 fn main() -> ExitCode {
@@ -68,5 +72,6 @@ fn run(command: Command) -> Result<()> {
         Command::Tidy => tidy::run(&workspace),
         Command::Bench(args) => bench::run(&workspace, &args),
         Command::Eval(args) => eval::run(&workspace, &args),
+        Command::Plugin(command) => plugin::run(&workspace, &command),
     }
 }

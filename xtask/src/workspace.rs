@@ -37,10 +37,14 @@ impl Workspace {
         beside.join("shared").join(relative)
     }
 
+    /// Where cargo puts what it builds.
+    pub(crate) fn target(&self) -> &Path {
+        self.metadata.target_directory.as_std_path()
+    }
+
     /// Where cargo puts the `memory` binary of a profile, `debug` or `release`.
     pub(crate) fn memory_binary(&self, profile: &str) -> PathBuf {
         let name = format!("memory{}", env::consts::EXE_SUFFIX);
-        let target = self.metadata.target_directory.as_std_path();
-        target.join(profile).join(name)
+        self.target().join(profile).join(name)
     }
 }

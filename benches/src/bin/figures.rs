@@ -29,6 +29,14 @@ enum Command {
     /// Prints the memory of a process that embeds; the group `embed` runs it.
     #[command(hide = true)]
     Resident,
+    /// What calling strategies behind the plugin interface costs.
+    Plugins(Measured),
+    /// Loads one plugin and prints how long it took; the group `plugins` runs it.
+    #[command(hide = true)]
+    LoadPlugin {
+        /// The library.
+        library: PathBuf,
+    },
     /// What views and compaction cost.
     Views(Measured),
 }
@@ -57,6 +65,8 @@ fn main() -> Result<()> {
         Command::Vectors(measured) => measure(Group::Vectors, &measured)?,
         Command::Embed(measured) => measure(Group::Embed, &measured)?,
         Command::Resident => memory_benches::print_resident()?,
+        Command::Plugins(measured) => measure(Group::Plugins, &measured)?,
+        Command::LoadPlugin { library } => memory_benches::print_load(&library)?,
         Command::Views(measured) => measure(Group::Views, &measured)?,
     }
     Ok(())

@@ -5,6 +5,7 @@ mod exchange;
 mod lost;
 mod models;
 mod not_again;
+mod plugins;
 mod processes;
 mod proofs;
 mod rescue;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::BoxError;
-use crate::{Role, WrittenBy};
+use crate::{NodeId, Role, Timestamp, WrittenBy};
 
 /// A message to be scored.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +14,20 @@ pub struct ScoreJob<'a> {
     pub text: &'a str,
     /// Its unit-length embedding, where there is one.
     pub embedding: Option<&'a [f32]>,
+    /// Its place in the conversation, where it has one already.
+    pub node: Option<NodeId>,
+    /// When it was said, where that is known.
+    pub said_at: Option<Timestamp>,
+    /// How often it was recalled, as far as that is counted.
+    pub uses: u32,
+}
+
+impl<'a> ScoreJob<'a> {
+    /// A message of which nothing else is known.
+    #[must_use]
+    pub const fn new(role: Role, text: &'a str) -> Self {
+        Self { role, text, embedding: None, node: None, said_at: None, uses: 0 }
+    }
 }
 
 /// Scores messages.

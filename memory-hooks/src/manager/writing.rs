@@ -215,5 +215,5 @@ impl Writer<'_> {
 }
 
 fn job<'a>(node: &'a Node, text: &'a str) -> ScoreJob<'a> {
-    ScoreJob { role: node.message.role, text, embedding: None }
+    ScoreJob { node: Some(node.id), said_at: Some(node.at), ..ScoreJob::new(node.message.role, text) }
 }

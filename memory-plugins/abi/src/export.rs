@@ -3,12 +3,15 @@
 /// Exports a type that implements [`SummarizerPlugin`](crate::v1::SummarizerPlugin) as the summarizer of this
 /// library. Once in a crate, whose type is `cdylib`; the version is the crate's.
 ///
+/// The name is checked while the crate is compiled: 1 to 64 of `a-z 0-9 - _ .`
+///
 /// ```text
 /// memory_plugin_abi::export_summarizer! {
 ///     plugin: MySummarizer,
 ///     name: "my-summarizer",
 ///     description: "What it does, in a sentence.",
 ///     configuration_schema: r#"{"type": "object"}"#,   // may be left out
+///     capabilities: Capabilities::CANCELLABLE,         // may be left out
 /// }
 /// ```
 #[macro_export]
@@ -27,20 +30,27 @@ macro_rules! export_scorer {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __export {
-    ($module:ident, plugin: $plugin:ty, name: $name:expr, description: $description:expr $(,)?) => {
-        $crate::__export! { $module, plugin: $plugin, name: $name, description: $description, configuration_schema: "" }
-    };
     (
-        $module:ident, plugin: $plugin:ty, name: $name:expr, description: $description:expr,
-        configuration_schema: $schema:expr $(,)?
+        $module:ident, plugin: $plugin:ty, name: $name:expr, description: $description:expr
+        $(, configuration_schema: $schema:expr)? $(, capabilities: $capabilities:expr)? $(,)?
     ) => {
         const _: () = {
+            assert!($crate::is_name($name), "a plugin's name is 1 to 64 of a-z, 0-9, '-', '_' and '.'");
+
+            // `cfg!` answers for the plugin's crate, which is where this is expanded.
+            const UNWINDS: $crate::v1::Capabilities = if ::core::cfg!(panic = "unwind") {
+                $crate::v1::Capabilities::UNWINDS
+            } else {
+                $crate::v1::Capabilities::NONE
+            };
+
             fn module() -> $crate::v1::PluginModule_Ref {
                 $crate::v1::$module::<$plugin>($crate::v1::Identity {
                     name: $crate::__private::RStr::from_str($name),
                     version: $crate::__private::RStr::from_str(::core::env!("CARGO_PKG_VERSION")),
                     description: $crate::__private::RStr::from_str($description),
-                    configuration_schema: $crate::__private::RStr::from_str($schema),
+                    configuration_schema: $crate::__private::RStr::from_str($crate::__or!(""; $($schema)?)),
+                    capabilities: UNWINDS.with($crate::__or!($crate::v1::Capabilities::NONE; $($capabilities)?)),
                 })
             }
 
@@ -61,8 +71,46 @@ macro_rules! __export {
     };
 }
 
+/// The value where there is one, else the default.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __or {
+    ($default:expr;) => {
+        $default
+    };
+    ($default:expr; $value:expr) => {
+        $value
+    };
+}
+
+/// Whether a plugin may call itself so: 1 to 64 of `a-z 0-9 - _ .`
+#[must_use]
+pub const fn is_name(name: &str) -> bool {
+    let mut rest = name.as_bytes();
+    if rest.is_empty() || rest.len() > 64 {
+        return false;
+    }
+    while let [first, others @ ..] = rest {
+        if !matches!(first, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.') {
+            return false;
+        }
+        rest = others;
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
+    use super::is_name;
+
+    #[test]
+    fn names_can_be_written_anywhere() {
+        assert!(is_name("key-words_2.0") && is_name(&"x".repeat(64)));
+        for bad in ["", "Upper", "a b", "a/b", "é", &"x".repeat(65)] {
+            assert!(!is_name(bad), "{bad}");
+        }
+    }
+
     #[test]
     fn the_exported_name_is_the_one_that_abi_stable_looks_for() {
         let macro_text = include_str!("export.rs");

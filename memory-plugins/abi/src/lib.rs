@@ -6,7 +6,8 @@
 //!
 //! Only what is in this crate crosses the border: flat `repr(C)` structs, borrowed strings and slices in, owned ones
 //! out, newtyped integers where more values may come. The compiler versions and allocators of host and plugin may
-//! differ. A plugin must be built with `panic = "unwind"` (the default): with `abort` its panics end the host.
+//! differ. A plugin must be built with `panic = "unwind"` (the default): with `abort` its panics would end the host,
+//! which refuses it therefore.
 //!
 //! **Invariant.** Once released, [`v1`] never changes: `abi_stable` compares layouts when a plugin is loaded, and a
 //! field or method more makes a new host refuse every old plugin. What grows goes into a `v2`, tried first.
@@ -47,7 +48,10 @@
 //! ```
 
 mod export;
+pub mod testing;
 pub mod v1;
+
+pub use export::is_name;
 
 #[doc(hidden)]
 pub mod __private {

@@ -7,7 +7,7 @@ mod objects;
 
 pub use author::{ScorerPlugin, SummarizerPlugin, scorer_module, summarizer_module};
 pub use jobs::{Failure, FailureCode, Flags, Level, LogLevel, Role, ScoreJob, Source, SummaryJob, Written};
-pub use module::{Identity, Kind, PluginModule, PluginModule_Ref};
+pub use module::{Capabilities, Identity, Kind, PluginModule, PluginModule_Ref};
 pub use objects::{
     ImportanceScorer, ImportanceScorer_TO, ScoreHost, ScoreHost_TO, ScoreHostRef, ScorerBox, Summarizer, Summarizer_TO,
     SummarizerBox, SummaryHost, SummaryHost_TO, SummaryHostRef,

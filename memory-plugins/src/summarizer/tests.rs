@@ -1,5 +1,7 @@
 //! Tests of the summarizer's adapter, over plugins of this process.
+#![expect(unsafe_code, reason = "a bad plugin makes a text of bytes that are none")]
 
+use abi_stable::std_types::RString;
 use memory_core::{Level, NodeId, NodeRange, Role, SummaryMetadata, SummarySource, testing::WordCounter};
 use memory_plugin_abi::v1::{Failure, Identity, SummarizerPlugin, SummaryHost, Written, summarizer_module};
 use memory_strategies::Extractive;
@@ -38,6 +40,8 @@ impl SummarizerPlugin for Fixture {
             "long" => Ok(Written { text: "word ".repeat(1000).into(), ..good }),
             "blank" => Ok(Written { text: " ".into(), ..good }),
             "nan" => Ok(Written { importance: f32::NAN, ..good }),
+            // SAFETY: there is none: this is what a bad plugin does, and the host must see it.
+            "bytes" => Ok(Written { text: unsafe { RString::from_utf8_unchecked(vec![b'a', 0xff].into()) }, ..good }),
             "topics" => Ok(Written { topics: vec!["t".into(); 1000].into(), ..good }),
             "fail" => Err(Failure::new("not\ntoday")),
             other => panic!("asked to {other}"),
@@ -47,11 +51,19 @@ impl SummarizerPlugin for Fixture {
 
 fn summarizer(configuration: &str) -> PluginSummarizer {
     let text = RStr::from_str("x");
-    let identity = Identity { name: text, version: text, description: text, configuration_schema: text };
+    let identity = Identity {
+        name: text,
+        version: text,
+        description: text,
+        configuration_schema: text,
+        capabilities: v1::Capabilities::UNWINDS,
+    };
     let object = summarizer_module::<Fixture>(identity).new_summarizer()(configuration.into()).unwrap();
-    let workers = Arc::new(Workers::new(&PluginOptions::default()));
+    let options = PluginOptions::default();
+    let workers = Arc::new(Workers::new(&options));
+    let health = Arc::new(Health::new("fixture", &options));
     let named = WrittenBy { strategy: "fixture".into(), version: "1".into() };
-    PluginSummarizer::new(named, object, workers, 3, Arc::new(Extractive))
+    PluginSummarizer::new(named, object, workers, health, Arc::new(Extractive))
 }
 
 fn summarize(summarizer: &PluginSummarizer, text: &str) -> Result<WrittenSummary, SummarizeError> {
@@ -81,6 +93,7 @@ fn answers_that_break_the_contract_are_errors() {
         ("long", "wrote 1000 tokens where at most 20 were allowed"),
         ("blank", "blank summary"),
         ("nan", "importance of NaN"),
+        ("bytes", "not UTF-8"),
         ("topics", "64 topics"),
         ("fail", "the plugin failed: not today"),
         ("panic", "the plugin panicked: asked to panic"),

@@ -17,7 +17,7 @@ use crate::{
 /// use memory_core::{ImportanceScorer, Role, ScoreJob};
 /// use memory_strategies::Rules;
 ///
-/// let job = |text| ScoreJob { role: Role::User, text, embedding: None };
+/// let job = |text| ScoreJob::new(Role::User, text);
 /// let scores = Rules.score(&[job("We decided: the budget is 4,200 euros."), job("ok, thanks!")]).unwrap();
 /// assert!(scores[0] > 0.6 && scores[1] < 0.2);
 /// ```
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn scores(texts: &[(Role, &str)]) -> Vec<f32> {
-        let jobs: Vec<_> = texts.iter().map(|&(role, text)| ScoreJob { role, text, embedding: None }).collect();
+        let jobs: Vec<_> = texts.iter().map(|&(role, text)| ScoreJob::new(role, text)).collect();
         Rules.score(&jobs).unwrap()
     }
 

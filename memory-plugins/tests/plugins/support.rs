@@ -1,16 +1,27 @@
-//! Finds the libraries that cargo built as dev-dependencies.
+//! Finds the libraries that cargo built as dev-dependencies, and runs what could end the process in a child.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test cannot go on without it")]
 
 use std::{
     env::{self, consts},
     fs,
     path::{Path, PathBuf},
+    process::{Command, Output},
 };
+
+use memory_core::{
+    ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, Summarizer, SummaryJob, SummaryMetadata, SummarySource,
+    testing::WordCounter,
+};
+use memory_plugins::{CallError, PluginOptions, Registry};
+use pollster::block_on;
+
+pub(crate) const TEXT: &str =
+    "Hello everyone, it is so good to see you all here. After the tests we decided to ship version 2.4.";
 
 /// The library of the package whose crate is `name`, beside the test binary or one directory above it.
 ///
 /// # Panics
 /// When there is none, naming where it was looked for.
-#[expect(clippy::panic, reason = "a test cannot go on without it")]
 pub(crate) fn library(name: &str) -> PathBuf {
     let file = format!("{}{name}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
     let deps = deps();
@@ -21,16 +32,95 @@ pub(crate) fn library(name: &str) -> PathBuf {
 
 /// The library of some procedural macro.
 pub(crate) fn any_proc_macro() -> Option<PathBuf> {
-    let file = |entry: fs::DirEntry| entry.path();
     let is_macro = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.starts_with(&format!("{}thiserror_impl-", consts::DLL_PREFIX)) && name.ends_with(consts::DLL_SUFFIX)
     };
-    fs::read_dir(deps()).ok()?.filter_map(Result::ok).map(file).find(is_macro)
+    files().find(is_macro)
 }
 
-#[expect(clippy::expect_used, reason = "a test cannot go on without it")]
-fn deps() -> PathBuf {
+/// The compiled forms of the ABI's crate, the newest first.
+pub(crate) fn abi_rlibs() -> Vec<PathBuf> {
+    let is_abi = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("libmemory_plugin_abi-") && name.ends_with(".rlib")
+    };
+    let mut found: Vec<_> = files().filter(is_abi).collect();
+    found.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).and_then(|metadata| metadata.modified()).ok()));
+    found
+}
+
+fn files() -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(deps()).unwrap().filter_map(Result::ok).map(|entry| entry.path())
+}
+
+/// Where the test binary and its dependencies lie.
+pub(crate) fn deps() -> PathBuf {
     let binary = env::current_exe().expect("a test binary has a path");
     binary.parent().unwrap_or(Path::new(".")).to_owned()
+}
+
+/// Runs the test `name` of this binary in a process of its own, where the variable `ROLE` says that it is the child.
+pub(crate) fn in_child(name: &str, directory: &Path) -> Output {
+    Command::new(env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(ROLE, directory)
+        .output()
+        .unwrap()
+}
+
+/// The directory that the parent gave, in a child.
+pub(crate) fn as_child() -> Option<PathBuf> {
+    env::var_os(ROLE).map(PathBuf::from)
+}
+
+const ROLE: &str = "PLUGIN_TEST_CHILD";
+
+/// The options under which the plugin `name` behaves so.
+pub(crate) fn conducting(name: &str, conduct: &str) -> PluginOptions {
+    let mut options = PluginOptions::default();
+    options.configurations.insert(name.into(), format!(r#"{{"conduct":"{conduct}"}}"#));
+    options
+}
+
+/// The bad summarizer, loaded under these options.
+pub(crate) fn misbehaving(options: PluginOptions) -> Registry {
+    let mut registry = Registry::with_options(options);
+    registry.load(&library("memory_plugin_fixture_misbehaves")).unwrap();
+    registry
+}
+
+/// The name of the bad summarizer.
+pub(crate) const MISBEHAVES: &str = "misbehaves-00";
+
+/// What the bad summarizer does when it behaves so.
+pub(crate) fn conduct(conduct: &str) -> Result<String, CallError> {
+    let registry = misbehaving(conducting(MISBEHAVES, conduct));
+    ask(&*registry.summarizer(MISBEHAVES).unwrap(), TEXT)
+}
+
+pub(crate) fn sources(text: &str) -> Vec<SummarySource> {
+    vec![SummarySource {
+        nodes: NodeRange::single(NodeId::FIRST),
+        role: Some(Role::User),
+        speaker: "user".into(),
+        text: text.into(),
+        metadata: SummaryMetadata::default(),
+    }]
+}
+
+pub(crate) fn job(sources: &[SummarySource]) -> SummaryJob<'_> {
+    SummaryJob { level: Level::Summary, sources, previous: None, max_tokens: 20, counter: &WordCounter }
+}
+
+/// Asks for a summary of `text`.
+pub(crate) fn ask(summarizer: &dyn Summarizer, text: &str) -> Result<String, CallError> {
+    let written = block_on(summarizer.summarize(job(&sources(text))));
+    written.map(|written| written.text).map_err(|error| error.source.downcast_ref::<CallError>().unwrap().clone())
+}
+
+/// Asks for the scores of `texts`.
+pub(crate) fn score(scorer: &dyn ImportanceScorer, texts: &[&str]) -> Result<Vec<f32>, CallError> {
+    let jobs: Vec<_> = texts.iter().map(|&text| ScoreJob::new(Role::User, text)).collect();
+    scorer.score(&jobs).map_err(|error| error.source.downcast_ref::<CallError>().unwrap().clone())
 }

@@ -86,13 +86,14 @@ pub struct Source<'a> {
 }
 
 /// What to summarize, and how long the summary may be.
+///
+/// There is no summary of what came before: a summary depends on what it covers alone, so that it can be written anew
+/// after damage without rewriting all that follows it.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct SummaryJob<'a> {
     /// What it is written from, in order; never empty.
     pub sources: RSlice<'a, Source<'a>>,
-    /// The summary of what came right before; empty where there is none.
-    pub previous: RStr<'a>,
     /// The most tokens that the text may cost, counted by the host; at least 1.
     pub max_tokens: u32,
     /// The level of the summary to write.
@@ -117,12 +118,21 @@ pub struct Written {
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct ScoreJob<'a> {
+    /// The message's node, from 1; 0 where the host does not tell.
+    pub node: u64,
+    /// When it was said, in milliseconds since 1970-01-01T00:00:00Z; [`ScoreJob::UNTOLD`] where the host does not tell.
+    pub said_at: i64,
     /// What is said.
     pub text: RStr<'a>,
-    /// Its unit-length embedding; empty where there is none.
-    pub embedding: RSlice<'a, f32>,
+    /// How often it was recalled, as far as the host counts.
+    pub uses: u32,
     /// Who speaks.
     pub role: Role,
+}
+
+impl ScoreJob<'_> {
+    /// [`said_at`](Self::said_at) of a message whose time the host does not tell.
+    pub const UNTOLD: i64 = i64::MIN;
 }
 
 /// Why a plugin gives no answer.
@@ -147,6 +157,18 @@ impl Failure {
     pub fn configuration(message: &str) -> Self {
         Self { code: FailureCode::CONFIGURATION, message: message.into() }
     }
+
+    /// The call was given up before it was done.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self { code: FailureCode::CANCELLED, message: "given up".into() }
+    }
+
+    /// The host does not have what is asked for.
+    #[must_use]
+    pub fn unavailable(message: &str) -> Self {
+        Self { code: FailureCode::UNAVAILABLE, message: message.into() }
+    }
 }
 
 /// Sorts of failures; an open set.
@@ -163,6 +185,10 @@ impl FailureCode {
     pub const PANICKED: Self = Self(3);
     /// The plugin is of another kind.
     pub const WRONG_KIND: Self = Self(4);
+    /// The call was given up before it was done.
+    pub const CANCELLED: Self = Self(5);
+    /// The host does not have what is asked for.
+    pub const UNAVAILABLE: Self = Self(6);
 }
 
 /// How loud a line of the log is; an open set, higher is louder.

@@ -22,6 +22,37 @@ impl Kind {
     pub const SCORER: Self = Self(2);
 }
 
+/// What a plugin needs and can do, one a bit; an open set, unknown bits are ignored.
+#[repr(transparent)]
+#[derive(StableAbi, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Capabilities(pub u64);
+
+impl Capabilities {
+    /// Nothing out of the ordinary.
+    pub const NONE: Self = Self(0);
+    /// Was compiled with `panic = "unwind"`, so that its panics can be caught. The macros set it; hosts refuse a plugin
+    /// without it.
+    pub const UNWINDS: Self = Self(1);
+    /// Asks [`ScoreHost::embed`](crate::v1::ScoreHost::embed) for embeddings.
+    pub const EMBEDDINGS: Self = Self(1 << 1);
+    /// Looks at `is_cancelled` while it works and returns soon after it says yes.
+    pub const CANCELLABLE: Self = Self(1 << 2);
+    /// May answer one job differently from time to time, as a language model does.
+    pub const VARIES: Self = Self(1 << 3);
+
+    /// The bits of both.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all bits of `other` are set.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
 /// Who a plugin is. The macros fill it in.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
@@ -34,6 +65,8 @@ pub struct Identity {
     pub description: RStr<'static>,
     /// The JSON Schema of its configuration; empty where it takes none.
     pub configuration_schema: RStr<'static>,
+    /// What it needs and can do.
+    pub capabilities: Capabilities,
 }
 
 /// The root module of a plugin.

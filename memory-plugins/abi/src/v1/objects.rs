@@ -49,6 +49,12 @@ pub trait SummaryHost: Send + Sync {
 /// What the host does for a scorer while a call lasts.
 #[sabi_trait]
 pub trait ScoreHost: Send + Sync {
+    /// One unit-length vector for each text, in input order, all of one model. Costs what embedding costs, within the
+    /// deadline of the call.
+    ///
+    /// A failure with [`FailureCode::UNAVAILABLE`](crate::v1::FailureCode::UNAVAILABLE) where the host has no model.
+    fn embed(&self, texts: RSlice<'_, RStr<'_>>) -> RResult<RVec<RVec<f32>>, Failure>;
+
     /// Whether nobody waits for the answer any more.
     fn is_cancelled(&self) -> bool;
 

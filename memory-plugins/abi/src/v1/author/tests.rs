@@ -3,7 +3,7 @@
 use abi_stable::sabi_trait::TD_Opaque;
 
 use super::*;
-use crate::v1::{Level, LogLevel, Role, Source, SummaryHost_TO};
+use crate::v1::{Capabilities, Level, LogLevel, Role, Source, SummaryHost_TO};
 
 struct NoHost;
 
@@ -43,7 +43,8 @@ impl SummarizerPlugin for Fixture {
 
 fn identity() -> Identity {
     let text = RStr::from_str("x");
-    Identity { name: text, version: text, description: text, configuration_schema: text }
+    let capabilities = Capabilities::UNWINDS;
+    Identity { name: text, version: text, description: text, configuration_schema: text, capabilities }
 }
 
 fn summarize(summarizer: &SummarizerBox) -> RResult<Written, Failure> {
@@ -60,7 +61,7 @@ fn summarize(summarizer: &SummarizerBox) -> RResult<Written, Failure> {
         role: Role::USER,
     };
     let sources = [source];
-    let job = SummaryJob { sources: (&sources[..]).into(), previous: "".into(), max_tokens: 9, level: Level::SUMMARY };
+    let job = SummaryJob { sources: (&sources[..]).into(), max_tokens: 9, level: Level::SUMMARY };
     summarizer.summarize(job, SummaryHost_TO::from_ptr(&NoHost, TD_Opaque))
 }
 

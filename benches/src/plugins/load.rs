@@ -1,0 +1,62 @@
+//! What a process takes to load its first plugin and make its strategy.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
+
+use anyhow::{Context, Result, ensure};
+use memory_plugins::Registry;
+
+use super::library::fixture;
+use crate::{
+    figure::Figure,
+    rounds::{Entrant, interleave},
+};
+
+/// Processes of a round.
+const PROCESSES: u32 = 8;
+
+pub(super) fn measure() -> Result<Figure> {
+    let library = library()?;
+    let [[load]] = interleave([Entrant::new("memory-plugins", ["ms"], || {
+        let times = (0..PROCESSES).map(|_| in_child(&library)).collect::<Result<Vec<_>>>()?;
+        Ok([times.iter().sum::<f64>() / f64::from(PROCESSES)])
+    })])?;
+    let name = library.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let note =
+        format!("checks, digest, opening, comparing layouts and making the strategy, each in a new process; {name}");
+    Ok(Figure::absolute("load_ms", &load, note))
+}
+
+/// A library as `cargo xtask plugin build` makes it; elsewhere one of this build.
+fn library() -> Result<PathBuf> {
+    let golden = "memory-plugins/tests/golden/v1-summarizer-x86_64-linux.so";
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(golden);
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) && golden.is_file() { Ok(golden) } else { fixture() }
+}
+
+/// Milliseconds that a new process takes.
+fn in_child(library: &Path) -> Result<f64> {
+    let child = Command::new(env::current_exe()?).arg("load-plugin").arg(library).output()?;
+    ensure!(child.status.success(), "{}: {}", child.status, String::from_utf8_lossy(&child.stderr));
+    let said = String::from_utf8(child.stdout)?;
+    said.trim().parse().with_context(|| format!("{said:?} is no time"))
+}
+
+/// Loads the plugin at `library` in this process and prints how many milliseconds it took.
+///
+/// # Errors
+/// When it cannot be loaded.
+pub fn print_load(library: &Path) -> Result<()> {
+    let start = Instant::now();
+    let mut registry = Registry::with_builtins();
+    let info = registry.load(library)?;
+    let summarizer = registry.summarizer(&info.name)?;
+    let took = start.elapsed();
+    ensure!(summarizer.identity().strategy == info.name, "another strategy was made");
+    println!("{}", took.as_secs_f64() * 1e3);
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! `memory plugins`: strategies that write summaries and score messages, built in and from plugins.
+
+mod check;
+mod info;
+mod list;
+
+use clap::{Args as ClapArgs, Subcommand};
+use memory_plugins::{LoadError, Registry};
+
+use crate::cli::Globals;
+
+/// Strategies that write summaries and score messages, built in and from plugins.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show all strategies with their versions, and the files that could not be loaded
+    List(list::Args),
+    /// Show what is known of one strategy, its configuration's schema too
+    Info(info::Args),
+    /// Run a plugin's file against the contract of its kind, in a process of its own
+    Check(check::Args),
+}
+
+pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    match &args.command {
+        Command::List(args) => list::run(args, globals),
+        Command::Info(args) => info::run(args, globals),
+        Command::Check(args) => check::run(args, globals),
+    }
+}
+
+/// The registry over the directories that were named, and what could not be loaded from them.
+fn registry(globals: &Globals) -> (Registry, Vec<LoadError>) {
+    let (options, directories) = globals.plugins();
+    let mut registry = Registry::with_options(options);
+    let mut refused = Vec::new();
+    for directory in directories {
+        refused.extend(registry.load_dir(directory).into_iter().filter_map(Result::err));
+    }
+    (registry, refused)
+}

@@ -1,0 +1,275 @@
+//! The conformance kit: runs a plugin's file against the contract of its kind.
+//!
+//! It sees what a host sees. A plugin that passes it keeps the contract on these jobs, not on all; a plugin that ends
+//! the process ends the kit with it, so whoever does not trust the file runs the kit in a process of its own, as
+//! `memory plugins check` does.
+
+mod jobs;
+mod scorer;
+mod stand_ins;
+mod summarizer;
+
+use std::{
+    error::Error,
+    fmt,
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use memory_core::{ImportanceScorer, Summarizer};
+
+use crate::{
+    error::{CallError, ChooseError, LoadError},
+    options::PluginOptions,
+    registry::{PluginInfo, Registry, StrategyKind, configuration},
+};
+
+/// How a plugin is checked.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CheckOptions {
+    /// How long each call may take; 5 s.
+    pub deadline: Duration,
+    /// The configuration as JSON text; empty by default.
+    pub configuration: Option<String>,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self { deadline: Duration::from_secs(5), configuration: None }
+    }
+}
+
+/// Why a plugin cannot be checked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The file cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The strategy cannot be made.
+    #[error(transparent)]
+    Choose(#[from] ChooseError),
+}
+
+/// What a check is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Check {
+    /// The schema is one, and allows the configuration.
+    Configuration,
+    /// Ordinary jobs, every bound and level: within the bound, in range, not blank.
+    Contract,
+    /// Many scripts, emoji, combining and control characters.
+    Unicode,
+    /// No words, and no sources beyond one.
+    Empty,
+    /// Megabytes in one message, thousands of messages.
+    Huge,
+    /// The same answer to the same job.
+    Determinism,
+    /// The same answers from 32 threads at once.
+    Concurrency,
+    /// No call panicked.
+    Panics,
+    /// Every call kept its deadline; a plugin that says that it can be cancelled returns soon after it was.
+    Deadline,
+}
+
+impl Check {
+    /// All, in the order in which they are run.
+    pub const ALL: [Self; 9] = [
+        Self::Configuration,
+        Self::Contract,
+        Self::Unicode,
+        Self::Empty,
+        Self::Huge,
+        Self::Determinism,
+        Self::Concurrency,
+        Self::Panics,
+        Self::Deadline,
+    ];
+
+    /// What it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::Contract => "contract",
+            Self::Unicode => "unicode",
+            Self::Empty => "empty",
+            Self::Huge => "huge",
+            Self::Determinism => "determinism",
+            Self::Concurrency => "concurrency",
+            Self::Panics => "panics",
+            Self::Deadline => "deadline",
+        }
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What came of a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The contract is kept.
+    Kept,
+    /// It is broken, and how.
+    Broken(String),
+    /// There is nothing to check, and why.
+    Skipped(&'static str),
+}
+
+/// Checks the plugin at `path`. `begin` is told of each check before it runs, `end` of what came of it, so that somebody
+/// can tell which one ended the process. True when none is broken.
+///
+/// # Errors
+/// When there is nothing to be checked: the file cannot be loaded or makes no strategy.
+pub fn check(
+    path: &Path,
+    options: &CheckOptions,
+    begin: &mut dyn FnMut(Check),
+    end: &mut dyn FnMut(Check, &Verdict),
+) -> Result<bool, CheckError> {
+    let mut plugin_options = PluginOptions {
+        deadline: options.deadline,
+        workers: 8,
+        // A plugin that fails is asked on: each check is to be seen.
+        failures: u32::MAX,
+        embedder: Some(Arc::new(stand_ins::Letters)),
+        ..PluginOptions::default()
+    };
+    begin(Check::Configuration);
+    let info = Registry::with_options(plugin_options.clone()).load(path)?;
+    if let Some(configuration) = &options.configuration {
+        plugin_options.configurations.insert(info.name.clone(), configuration.clone());
+    }
+    let mut hasty = Registry::with_options(PluginOptions { deadline: HASTE, ..plugin_options.clone() });
+    hasty.load(path)?;
+    let mut registry = Registry::with_options(plugin_options);
+    registry.load(path)?;
+    let mut trial = Trial { hasty: &hasty, info: &info, deadline: options.deadline, panics: 0, late: 0 };
+    let subject = match info.kind {
+        StrategyKind::Summarizer => Subject::Summarizer(registry.summarizer(&info.name)?),
+        StrategyKind::Scorer => Subject::Scorer(registry.scorer(&info.name)?),
+    };
+    let mut sound = true;
+    for check in Check::ALL {
+        if check != Check::Configuration {
+            begin(check);
+        }
+        let verdict = match (check, &subject) {
+            (Check::Configuration, _) => trial.configuration(),
+            (Check::Panics, _) => trial.panics(),
+            (_, Subject::Summarizer(subject)) => summarizer::run(&mut trial, check, &**subject),
+            (_, Subject::Scorer(subject)) => scorer::run(&mut trial, check, &**subject),
+        };
+        sound &= !matches!(verdict, Verdict::Broken(_));
+        end(check, &verdict);
+    }
+    Ok(sound)
+}
+
+enum Subject {
+    Summarizer(Arc<dyn Summarizer>),
+    Scorer(Arc<dyn ImportanceScorer>),
+}
+
+/// One plugin on trial.
+struct Trial<'a> {
+    /// Gives calls up at once.
+    hasty: &'a Registry,
+    info: &'a PluginInfo,
+    deadline: Duration,
+    panics: usize,
+    late: usize,
+}
+
+impl Trial<'_> {
+    fn configuration(&self) -> Verdict {
+        match &self.info.configuration_schema {
+            // The strategy was made, so its schema, where it has one, allows the configuration.
+            Some(schema) => configuration::validator(schema).map_or_else(Verdict::Broken, |_| Verdict::Kept),
+            None => Verdict::Skipped("it takes none"),
+        }
+    }
+
+    fn panics(&self) -> Verdict {
+        match self.panics {
+            0 => Verdict::Kept,
+            panics => Verdict::Broken(format!("{panics} calls panicked")),
+        }
+    }
+
+    /// Takes note of the failure of a call and says what it was.
+    fn note(&mut self, error: &(dyn Error + 'static)) -> String {
+        match error.downcast_ref() {
+            Some(CallError::Panicked(_)) => self.panics += 1,
+            Some(CallError::Late(_)) => self.late += 1,
+            _ => {}
+        }
+        error.to_string()
+    }
+
+    /// Whether calls kept the deadline so far, and whether those that `ask` lets the hasty host give up end soon.
+    fn deadline(&self, ask: impl FnOnce(&Registry) -> Result<(), ChooseError>) -> Verdict {
+        if self.late > 0 {
+            return Verdict::Broken(format!("{} calls took longer than {} ms", self.late, self.deadline.as_millis()));
+        }
+        if !self.info.capabilities.cancellable {
+            return Verdict::Kept;
+        }
+        if let Err(error) = ask(self.hasty) {
+            return Verdict::Broken(error.to_string());
+        }
+        let started = Instant::now();
+        while self.hasty.stuck_calls() > 0 {
+            if started.elapsed() > SOON {
+                return Verdict::Broken(format!("a call that was given up still ran {} ms later", SOON.as_millis()));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Verdict::Kept
+    }
+}
+
+/// How soon a call ends after it was given up, in a plugin that says that it can be cancelled.
+const SOON: Duration = Duration::from_secs(1);
+
+/// A deadline that a large job hardly keeps.
+const HASTE: Duration = Duration::from_millis(30);
+
+/// Has a strategy made by the hasty host, whose deadline may be too short for that on a busy machine.
+fn patiently<T>(mut make: impl FnMut() -> Result<T, ChooseError>) -> Result<T, ChooseError> {
+    let mut made = make();
+    for _ in 0..50 {
+        if !matches!(&made, Err(ChooseError::Refused { source: CallError::Late(_) | CallError::Busy, .. })) {
+            break;
+        }
+        made = make();
+    }
+    made
+}
+
+/// The threads that ask at once.
+const THREADS: usize = 32;
+
+/// Asks from many threads at once whether `answer` is what it was before.
+fn from_many_threads<T: PartialEq + Sync>(expected: &T, answer: impl Fn() -> Result<T, String> + Sync) -> Verdict {
+    let wrong = thread::scope(|scope| {
+        let ask = || match answer() {
+            Ok(answer) if answer == *expected => None,
+            Ok(_) => Some("an answer differs from that of a single thread".to_owned()),
+            Err(error) => Some(error),
+        };
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().find_map(|thread| thread.join().unwrap_or(Some("a thread panicked".to_owned())))
+    });
+    wrong.map_or(Verdict::Kept, Verdict::Broken)
+}
