@@ -50,15 +50,15 @@ pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
 pub use port::{
-    AnsweredBy, Appended, BoxError, BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy,
-    ConversationState, EmbedError, Embedder, Event, Excerpt, History, Hit, ImportanceScorer, IndexReport, Lease,
-    Losses, NodeProof, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker,
-    RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob, ScoreScale, Signal, Slot, Store,
+    AnsweredBy, Appended, BoxError, BoxFuture, Changes, ChatError, ChatModel, ChatReply, ChatRequest, Clock,
+    ContextStrategy, ConversationState, EmbedError, Embedder, Event, Excerpt, Hit, ImportanceScorer, IndexReport,
+    Lease, Losses, NodeProof, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker,
+    RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, Signal, Slot, Store,
     StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, TokenEmbedder, TokenEmbedding,
     TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
     Verification, VerifiedConversation, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
-pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, WrittenBy};
+pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline, WrittenBy};
 pub use time::{InvalidTimestamp, Timestamp};

@@ -3,6 +3,7 @@
 //! Every port is object-safe and is held as `Arc<dyn Port>`. Ports that may wait are asynchronous
 //! without naming a runtime: they return a [`BoxFuture`].
 
+mod changes;
 mod chat_model;
 mod clock;
 mod context_strategy;
@@ -20,9 +21,10 @@ mod vector_index;
 
 use std::{error::Error, future::Future, pin::Pin};
 
+pub use changes::{Changes, Revision};
 pub use chat_model::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use clock::Clock;
-pub use context_strategy::{ContextStrategy, History};
+pub use context_strategy::ContextStrategy;
 
 pub use embedder::{EmbedError, Embedder};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};

@@ -9,9 +9,7 @@ use memory_core::{
 
 use crate::{
     CompactionReport, Context, ContextOptions, ConversationStats, MemoryError, MessageAdded, asks_to_be_kept_out,
-    context,
-    manager::hierarchical::{self, Snapshot},
-    memory::Parts,
+    context, followed::Snapshot, manager::hierarchical, memory::Parts,
 };
 
 /// A handle on a conversation. Cheap to clone; the conversation begins with its first message.
@@ -145,8 +143,7 @@ impl Conversation {
     pub async fn stats(&self) -> Result<ConversationStats, MemoryError> {
         let state = self.parts.store.conversation(&self.id).await?;
         let snapshot = Snapshot::read(&self.parts, &self.id).await?;
-        let coarsest = snapshot.coarsest(&self.parts);
-        Ok(ConversationStats::of(&state, &snapshot, self.parts.policy.per_message, coarsest))
+        Ok(ConversationStats::of(&state, &snapshot.tree))
     }
 }
 

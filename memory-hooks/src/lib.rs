@@ -33,6 +33,7 @@ mod context;
 mod conversation;
 mod error;
 mod events;
+mod followed;
 mod kept_out;
 mod manager;
 mod memory;

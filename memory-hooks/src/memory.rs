@@ -8,7 +8,7 @@ use memory_core::{
     plan::{HierarchicalView, Thresholds, ViewPolicy},
 };
 
-use crate::{BuildError, Conversation, HookRegistry, SystemClock};
+use crate::{BuildError, Conversation, HookRegistry, SystemClock, followed::Followed};
 
 /// All conversations of an agent. Cheap to clone; clones share everything.
 #[derive(Clone, Debug)]
@@ -28,6 +28,7 @@ pub(crate) struct Parts {
     pub(crate) thresholds: Thresholds,
     pub(crate) policy: ViewPolicy,
     pub(crate) hooks: HookRegistry,
+    pub(crate) followed: Followed,
 }
 
 impl Memory {
@@ -168,11 +169,12 @@ impl MemoryBuilder {
             retriever: self.retriever,
             summarizer: self.summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
             scorer: self.scorer,
-            strategy: self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView)),
+            strategy: self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView { thresholds: self.thresholds })),
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             thresholds: self.thresholds,
             policy: self.policy,
             hooks: self.hooks,
+            followed: Followed::default(),
         };
         Ok(Memory { parts: Arc::new(parts) })
     }

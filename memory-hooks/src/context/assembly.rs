@@ -3,18 +3,12 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, Summary,
-    plan::{Cut, CutPiece, PlanError},
+    ConversationId, Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, Summary, SummaryId,
+    plan::{Cut, CutPiece, PlanError, coarsest},
 };
 
 use super::{Context, ContextOptions, Piece, PieceKind};
-use crate::{
-    MemoryError, RecallUsed,
-    kept_out::Redactor,
-    manager::hierarchical::{self, Snapshot},
-    memory::Parts,
-    render,
-};
+use crate::{MemoryError, RecallUsed, followed::Snapshot, manager::hierarchical, memory::Parts, render};
 
 /// What joining two texts may cost beyond the sum of their tokens.
 const SEAM: u32 = 4;
@@ -33,9 +27,8 @@ pub(crate) async fn assemble(
         Ok((report, snapshot)) => (snapshot, report.is_left_to_another.then(left_to_another).into_iter().collect()),
         Err(error) => (Snapshot::read(parts, conversation).await?, vec![failed(&error)]),
     };
-    let redactor = hierarchical::redactor(parts, conversation, &snapshot).await?;
     let question = Question::new(question, parts);
-    let mut assembly = Assembly { parts, conversation, question, options, snapshot, redactor, notices };
+    let mut assembly = Assembly { parts, conversation, question, options, snapshot, notices };
     let history = assembly.history().await?;
     let context = assembly.recall_beside(&history).await?;
     assembly.announce(&context).await?;
@@ -77,7 +70,6 @@ struct Assembly<'a> {
     question: Question,
     options: &'a ContextOptions,
     snapshot: Snapshot,
-    redactor: Redactor,
     notices: Vec<String>,
 }
 
@@ -119,7 +111,7 @@ impl Assembly<'_> {
                 Err(_) if !may_shrink => return self.coarsest_history(trouble).await,
                 Err(target) => target,
             };
-            let before = self.snapshot.summaries.len();
+            let before = self.snapshot.tree.summaries();
             match hierarchical::shrink(self.parts, self.conversation, target).await {
                 Ok((_, snapshot)) => self.snapshot = snapshot,
                 Err(error) => {
@@ -127,14 +119,14 @@ impl Assembly<'_> {
                     self.snapshot = Snapshot::read(self.parts, self.conversation).await?;
                 }
             }
-            may_shrink = trouble.is_none() && self.snapshot.summaries.len() > before;
+            may_shrink = trouble.is_none() && self.snapshot.tree.summaries() > before;
         }
     }
 
     /// The coarsest history, if it fits beside the question; else `trouble`, the reason why there is no
     /// coarser one, or the tokens needed.
     async fn coarsest_history(&mut self, trouble: Option<MemoryError>) -> Result<HistoryPart, MemoryError> {
-        let cut = self.plan(self.snapshot.coarsest(self.parts))?;
+        let cut = self.plan(coarsest(&self.snapshot.tree), None)?;
         let history = self.render(&cut).await?;
         let needed = self.close(&history, Vec::new()).tokens;
         match trouble {
@@ -149,9 +141,8 @@ impl Assembly<'_> {
 
     /// Every message word for word, if that costs at most `limit`.
     async fn everything(&self, limit: u32) -> Result<Option<HistoryPart>, MemoryError> {
-        let words: u64 = self.snapshot.nodes.iter().map(|node| u64::from(node.tokens)).sum();
-        let Some(all) = NodeRange::first_n(self.snapshot.nodes.len() as u64).filter(|_| words <= u64::from(limit))
-        else {
+        let tree = &self.snapshot.tree;
+        let Some(all) = NodeRange::first_n(tree.total()).filter(|_| tree.tokens() <= u64::from(limit)) else {
             return Ok(None);
         };
         let history = self.render(&Cut { pieces: vec![CutPiece::Verbatim(all)], tokens: 0 }).await?;
@@ -162,14 +153,16 @@ impl Assembly<'_> {
     /// cost by the plan's estimate for there to be one.
     async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
         let mut estimate = limit.saturating_sub(self.count(render::HISTORY_LEAD));
+        let shown = self.parts.followed.shown(self.conversation, limit);
         loop {
-            let cut = match self.plan(estimate) {
+            let cut = match self.plan(estimate, shown.as_deref()) {
                 Ok(cut) => cut,
                 Err(PlanError::BudgetTooSmall { .. }) => return Ok(Err(estimate)),
                 Err(error) => return Err(error.into()),
             };
             let history = self.render(&cut).await?;
             let Some(excess) = history.tokens.checked_sub(limit).filter(|excess| *excess > 0) else {
+                self.parts.followed.show(self.conversation, limit, cut);
                 return Ok(Ok(history));
             };
             let lower = estimate.min(cut.tokens).saturating_sub(excess);
@@ -180,12 +173,13 @@ impl Assembly<'_> {
         }
     }
 
-    fn plan(&self, budget: u32) -> Result<Cut, PlanError> {
-        self.parts.strategy.plan(self.snapshot.history(), budget, &self.parts.policy)
+    fn plan(&self, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
+        self.parts.strategy.plan(&self.snapshot.tree, budget, shown)
     }
 
     async fn render(&self, cut: &Cut) -> Result<HistoryPart, MemoryError> {
-        let tree = self.snapshot.tree();
+        let tree = &self.snapshot.tree;
+        let summaries = self.summaries(cut).await?;
         let verbatim = cut.verbatim();
         let (mut words, mut losses) = (HashMap::new(), Losses::default());
         for run in &verbatim {
@@ -197,8 +191,12 @@ impl Assembly<'_> {
         for piece in &cut.pieces {
             match *piece {
                 CutPiece::Summary { id, span } => {
-                    let Some(summary) = tree.summary(id) else { continue };
-                    let text = render::summary_line(summary, &self.redactor);
+                    let Some(summary) = summaries.get(&id) else {
+                        let why = "its summary cannot be read any more".to_owned();
+                        pieces.push(self.piece(PieceKind::Lost, Some(span), render::lost_line(span), why));
+                        continue;
+                    };
+                    let text = render::summary_line(summary, &self.snapshot.redactor);
                     pieces.push(self.piece(
                         PieceKind::Summary(summary.body.level),
                         Some(span),
@@ -225,6 +223,21 @@ impl Assembly<'_> {
         pieces.iter().for_each(|piece| push_line(&mut text, &piece.text));
         let tokens = self.count(&text);
         Ok(HistoryPart { verbatim, pieces, text, tokens, losses })
+    }
+
+    /// The summaries that a cut shows, as far as they can be read.
+    async fn summaries(&self, cut: &Cut) -> Result<HashMap<SummaryId, Summary>, MemoryError> {
+        let shown = |piece: &CutPiece| match piece {
+            CutPiece::Summary { id, .. } => Some(*id),
+            CutPiece::Verbatim(_) => None,
+        };
+        let ids: Vec<_> = cut.pieces.iter().filter_map(shown).collect();
+        let mut summaries: HashMap<_, _> = HashMap::with_capacity(ids.len());
+        for summary in self.parts.store.summaries_of(self.conversation, &ids).await? {
+            summaries.insert(summary.id, summary);
+        }
+        summaries.extend(self.snapshot.unrecorded.iter().map(|summary| (summary.id, summary.clone())));
+        Ok(summaries)
     }
 
     fn piece(&self, kind: PieceKind, nodes: Option<NodeRange>, text: String, why: String) -> Piece {
@@ -273,8 +286,8 @@ impl Assembly<'_> {
     ) -> Result<(Vec<Piece>, u32), MemoryError> {
         let mut pieces = Vec::new();
         let mut left = room;
-        for (index, outline) in self.snapshot.nodes.iter().enumerate().rev().filter(|(_, node)| node.pinned) {
-            let node = NodeId::from_index(index);
+        for node in self.snapshot.tree.pinned().rev() {
+            let Some(outline) = self.snapshot.tree.node(node) else { continue };
             let cost = outline.tokens.saturating_add(self.parts.policy.per_message);
             if cost <= left && !shown.iter().any(|run| run.contains(node)) {
                 let here = NodeRange::single(node);
@@ -290,7 +303,7 @@ impl Assembly<'_> {
     }
 
     async fn recall(&self, shown: &[NodeRange], room: u32) -> Result<Recall, MemoryError> {
-        let all = NodeRange::first_n(self.snapshot.nodes.len() as u64);
+        let all = NodeRange::first_n(self.snapshot.tree.total());
         let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && shown != all.as_slice()) else {
             return Ok(Recall::default());
         };
@@ -346,7 +359,7 @@ impl Assembly<'_> {
         push_line(&mut text, &self.question.line);
         pieces.extend(recalled);
         pieces.push(self.piece(PieceKind::Question, None, self.question.line.clone(), "the question".to_owned()));
-        let full_tokens = self.snapshot.nodes.iter().map(|node| u64::from(node.tokens)).sum();
+        let full_tokens = self.snapshot.tree.tokens();
         let tokens = self.count(&text);
         Context { pieces, tokens, budget: self.options.budget, full_tokens, notices: self.notices.clone(), text }
     }
