@@ -3,6 +3,7 @@
 mod check;
 mod chunks;
 mod compaction;
+mod profile;
 mod runs;
 #[cfg(test)]
 mod testing;

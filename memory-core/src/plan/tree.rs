@@ -2,9 +2,12 @@
 
 mod grow;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::OnceLock,
+};
 
-use super::{ViewPolicy, chunks::Chunks, runs::Runs, turns::Turns};
+use super::{ViewPolicy, chunks::Chunks, profile::Profile, runs::Runs, turns::Turns};
 use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline};
 
 /// A conversation's nodes and the summaries over them, with who covers whom.
@@ -50,6 +53,8 @@ struct Place {
     height: Option<u32>,
     /// Importance of what it covers, each node's halved with every half-life between it and the last one.
     weight: f64,
+    /// What cuts of it are worth, once that was asked for.
+    profile: OnceLock<Profile>,
 }
 
 impl Tree {
@@ -259,6 +264,14 @@ impl Tree {
     /// [`Self::weight_of`] what a summary covers.
     pub(super) fn weight(&self, id: SummaryId) -> f64 {
         self.place(id).map_or(0.0, |place| place.weight)
+    }
+
+    /// The profile of a merged summary, made at most once for as long as nothing below it changes.
+    pub(super) fn profile(&self, id: SummaryId, make: impl FnOnce() -> Profile) -> Profile {
+        match self.place(id) {
+            Some(place) => place.profile.get_or_init(make).clone(),
+            None => make(),
+        }
     }
 
     /// What is left of a node's weight when the conversation has come to `now`.

@@ -1,9 +1,13 @@
 //! Which nodes and summaries a model is shown: a cut through the summary tree.
 
+mod knapsack;
 mod refinement;
 mod settled;
 
-use self::refinement::Refinement;
+use self::{
+    knapsack::{Chosen, Knapsack},
+    refinement::Refinement,
+};
 use super::{Thresholds, Tree};
 use crate::{ContextStrategy, NodeId, NodeRange, SummaryId, WrittenBy};
 
@@ -16,13 +20,17 @@ pub struct ViewPolicy {
     pub per_summary: u32,
     /// A node's weight halves with every so many nodes behind it.
     pub half_life: f32,
-    /// What is kept of a node at each level, by the level's number.
+    /// What is kept of a node at each level, by the level's number. An ARCHIVE over ARCHIVEs keeps half of what
+    /// those keep.
     pub fidelity: [f32; 4],
+    /// What a view must gain for each token from its first change on, as the model has to read them anew: a share of what
+    /// a message of importance 1 that was just said is worth, word for word.
+    pub stickiness: f32,
 }
 
 impl Default for ViewPolicy {
     fn default() -> Self {
-        Self { per_message: 8, per_summary: 8, half_life: 200.0, fidelity: [1.0, 0.5, 0.2, 0.1] }
+        Self { per_message: 8, per_summary: 8, half_life: 200.0, fidelity: [1.0, 0.5, 0.2, 0.1], stickiness: 0.000_5 }
     }
 }
 
@@ -33,6 +41,8 @@ pub struct Cut {
     pub pieces: Vec<CutPiece>,
     /// What the pieces cost under the policy, in tokens.
     pub tokens: u32,
+    /// Where what is older was chosen, and stays until compaction has come further: the last node of it.
+    pub settled: Option<NodeId>,
 }
 
 /// One piece of a cut.
@@ -85,11 +95,14 @@ pub enum PlanError {
     },
 }
 
-/// The hierarchical view: FULL nodes word for word, the rest as coarse as the budget asks.
+/// The hierarchical view: FULL nodes word for word, of the rest the cut of most value for its tokens.
 ///
-/// It starts from the coarsest cut and refines it, always the step with the most value for its tokens:
-/// value = importance × recency × fidelity, recency halving every [`ViewPolicy::half_life`] nodes. Pinned
-/// nodes are brought back word for word first, while they fit.
+/// The value of a node is importance × recency × fidelity, recency halving every [`ViewPolicy::half_life`] nodes; that of a
+/// cut is the sum, less [`ViewPolicy::stickiness`] for each token behind the first change. The cut is found by
+/// dynamic programming over the tree. A merged summary keeps the profile of what is below it, the most value for each
+/// number of tokens, in at most 64 points: so only what has changed is merged anew. It is exact while profiles
+/// have fewer points; then it is exact on a grain of a 64th of what a part costs in full. Pinned nodes are brought
+/// back word for word first, newest first, while they fit.
 ///
 /// Between two compactions new messages only add to the end: room for them is set aside before what is
 /// summarized is cut.
@@ -116,17 +129,42 @@ impl ContextStrategy for HierarchicalView {
 pub fn plan_view(tree: &Tree, budget: u32) -> Result<Cut, PlanError> {
     if tree.words() <= u64::from(budget) {
         let pieces = tree.turns_from(NodeId::FIRST).map(CutPiece::Verbatim).collect();
-        return Ok(Cut { pieces, tokens: tokens(tree.words()) });
+        return Ok(Cut { pieces, tokens: tokens(tree.words()), settled: None });
     }
     let needed = coarsest(tree);
     if needed > budget {
         return Err(PlanError::BudgetTooSmall { needed, budget });
     }
-    let mut view = Refinement::of_all(tree);
-    view.restore_pinned(u64::from(budget));
-    view.refine(u64::from(budget));
-    Ok(view.into_cut())
+    Ok(finest(tree, Refinement::of_all(tree), budget, None, 0))
 }
+
+/// The best cut of at most `budget` tokens that shows word for word what `coarse`, a coarsest cut, does, and what is
+/// pinned; `behind` more tokens follow it.
+fn finest(tree: &Tree, mut coarse: Refinement<'_>, budget: u32, shown: Option<&Cut>, behind: u32) -> Cut {
+    coarse.restore_pinned(u64::from(budget));
+    let forced = coarse.verbatim();
+    let spent: u64 = forced.iter().map(|turn| tree.words_of(*turn)).sum();
+    let left = tokens(u64::from(budget).saturating_sub(spent));
+    let is_low = tree.roots().all(|root| tree.height(root.id) <= Some(HIGHEST));
+    let knapsack = Knapsack::new(tree, forced);
+    match knapsack.cut(left, shown, behind).filter(|_| is_low) {
+        // What was said so long ago that it weighs nothing beside the rest is chosen among itself.
+        Some(Chosen { cut, is_new: true }) => {
+            let mut view = Refinement::of_cut(tree, cut);
+            view.refine(u64::from(budget));
+            view.into_cut()
+        }
+        Some(Chosen { cut, is_new: false }) => cut,
+        None => {
+            coarse.refine(u64::from(budget));
+            coarse.into_cut()
+        }
+    }
+}
+
+/// Storeys up to which a tree is cut by dynamic programming, which recurs. No planned tree has as many, but a log may
+/// tell of any.
+const HIGHEST: u32 = 48;
 
 /// Tokens of the coarsest view: every root of the tree, and word for word what no summary covers.
 #[must_use]

@@ -145,7 +145,7 @@ impl Assembly<'_> {
         let Some(all) = NodeRange::first_n(tree.total()).filter(|_| tree.tokens() <= u64::from(limit)) else {
             return Ok(None);
         };
-        let history = self.render(&Cut { pieces: vec![CutPiece::Verbatim(all)], tokens: 0 }).await?;
+        let history = self.render(&Cut { pieces: vec![CutPiece::Verbatim(all)], ..Cut::default() }).await?;
         Ok(Some(history).filter(|history| history.tokens <= limit))
     }
 

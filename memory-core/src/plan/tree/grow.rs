@@ -1,5 +1,7 @@
 //! What makes a tree grow, and the way back.
 
+use std::sync::OnceLock;
+
 use super::{Place, Tree};
 use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline};
 
@@ -9,7 +11,11 @@ impl Tree {
         let here = NodeId::from_index(self.nodes.len());
         self.nodes.push(node);
         self.leaves.push(None);
-        self.turns.push(&node);
+        if !self.turns.push(&node) {
+            // What was a turn of its own until now is none any more.
+            let grown = self.turn_of(here);
+            grown.into_iter().flat_map(NodeRange::iter).for_each(|node| self.forget_profiles(node));
+        }
         self.full.add(NodeRange::single(here));
         self.tokens.nodes += u64::from(node.tokens);
         self.tokens.full += u64::from(node.tokens);
@@ -27,6 +33,17 @@ impl Tree {
         let mut above = self.leaf(node).filter(|_| is_weighed_anew);
         while let Some(id) = above {
             self.weigh(id);
+            above = self.parent(id);
+        }
+    }
+
+    /// Forgets what is known of the cuts of whatever stands over a node.
+    fn forget_profiles(&mut self, node: NodeId) {
+        let mut above = self.leaf(node);
+        while let Some(id) = above {
+            if let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) {
+                place.profile = OnceLock::new();
+            }
             above = self.parent(id);
         }
     }
@@ -49,7 +66,7 @@ impl Tree {
             return;
         }
         let height = self.height_over(&summary);
-        self.places.push(Place { summary, parent: None, height, weight: 0.0 });
+        self.places.push(Place { summary, parent: None, height, weight: 0.0, profile: OnceLock::new() });
         if height.is_some() {
             self.enter(id);
         }
@@ -136,6 +153,7 @@ impl Tree {
         };
         if let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) {
             place.weight = weight;
+            place.profile = OnceLock::new();
         }
     }
 }

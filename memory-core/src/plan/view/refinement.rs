@@ -84,6 +84,22 @@ impl<'t> Refinement<'t> {
         view
     }
 
+    /// A cut that is there already.
+    pub(super) fn of_cut(tree: &'t Tree, cut: Cut) -> Self {
+        let now = tree.roots().next_back().map_or(NodeId::FIRST, |last| last.span.last());
+        let shown = cut.pieces.into_iter().map(|piece| (piece.span().first(), piece)).collect();
+        Self { tree, shown, tokens: u64::from(cut.tokens), now }
+    }
+
+    /// The turns that are shown word for word.
+    pub(super) fn verbatim(&self) -> Vec<NodeRange> {
+        let turn = |piece: &CutPiece| match piece {
+            CutPiece::Verbatim(turn) => Some(*turn),
+            CutPiece::Summary { .. } => None,
+        };
+        self.shown.values().filter_map(turn).collect()
+    }
+
     pub(super) fn tokens(&self) -> u64 {
         self.tokens
     }
@@ -229,7 +245,7 @@ impl<'t> Refinement<'t> {
     }
 
     pub(super) fn into_cut(self) -> Cut {
-        Cut { pieces: self.shown.into_values().collect(), tokens: tokens(self.tokens) }
+        Cut { pieces: self.shown.into_values().collect(), tokens: tokens(self.tokens), settled: None }
     }
 }
 

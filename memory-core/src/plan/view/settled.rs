@@ -1,6 +1,6 @@
 //! The view between two compactions: what is summarized keeps its cut while messages are added.
 
-use super::{Cut, CutPiece, PlanError, Refinement, plan_view, tokens};
+use super::{Cut, CutPiece, PlanError, Refinement, finest, plan_view, tokens};
 use crate::{
     NodeId, NodeRange,
     plan::{Thresholds, Tree},
@@ -8,9 +8,9 @@ use crate::{
 
 /// Plans a view whose older part depends on the summaries, the pins, the budget, and what was shown before.
 ///
-/// What was shown stays for as long as it is a cut of all that is summarized and fits: the older part is cut anew only
-/// when compaction has changed it. Room for what is still to come before the next compaction is then set aside at once,
-/// so that the cut, and the prompt rendered from it, holds until then. Where more comes than was expected, the
+/// What was shown stays until compaction has come further, or it does not fit any more: only then is the older part cut
+/// anew. Room for what is still to come before the next compaction is then set aside at once, so that the cut, and
+/// the prompt rendered from it, holds until then. Where more comes than was expected, the
 /// older part is cut anew at most twice: with half of the budget, then as coarse as it gets.
 pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
     let Some(recent) = recent(tree).filter(|_| tree.words() > u64::from(budget)) else {
@@ -28,32 +28,29 @@ pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32, shown: Opt
     if coarsest > left {
         return Err(PlanError::BudgetTooSmall { needed: coarsest.saturating_add(since), budget });
     }
-    let before = older.zip(shown).and_then(|(older, shown)| kept(tree, older, left, shown));
-    let mut cut = match before {
-        Some(cut) => cut,
-        None => {
-            let count = older.map_or(0, NodeId::get);
-            let expected = tokens(words * thresholds.summary_threshold / count.max(1));
-            let half = budget / 2;
-            let reserve = [expected.min(half), half].into_iter().find(|reserve| since <= *reserve).unwrap_or(budget);
-            plan_older(tree, older, words, coarsest.max(budget - reserve))
-        }
-    };
+    let same = |shown: &&Cut| shown.settled == older;
+    let before = older.zip(shown.filter(same)).and_then(|(older, shown)| kept(tree, older, left, shown));
+    let mut cut = before.unwrap_or_else(|| {
+        let expected = tokens(words * thresholds.summary_threshold / older.map_or(1, NodeId::get));
+        let half = budget / 2;
+        let reserve = [expected.min(half), half].into_iter().find(|reserve| since <= *reserve).unwrap_or(budget);
+        plan_older(tree, words, coarsest.max(budget - reserve), shown, since)
+    });
+    cut.settled = older;
     cut.pieces.extend(recent.into_iter().map(CutPiece::Verbatim));
     cut.tokens = cut.tokens.saturating_add(since);
     Ok(cut)
 }
 
-/// A cut of what is summarized, of at most `budget` tokens, which is enough for the coarsest.
-fn plan_older(tree: &Tree, older: Option<NodeId>, words: u64, budget: u32) -> Cut {
+/// A cut of what is summarized, of at most `budget` tokens, which is enough for the coarsest; `behind` more tokens
+/// follow it.
+fn plan_older(tree: &Tree, words: u64, budget: u32, shown: Option<&Cut>, behind: u32) -> Cut {
     if words <= u64::from(budget) {
-        let turns = tree.turns_from(NodeId::FIRST).take_while(|turn| Some(turn.last()) <= older);
-        return Cut { pieces: turns.map(CutPiece::Verbatim).collect(), tokens: tokens(words) };
+        let last = tree.roots().next_back().map(|last| last.span.last());
+        let turns = tree.turns_from(NodeId::FIRST).take_while(|turn| Some(turn.last()) <= last);
+        return Cut { pieces: turns.map(CutPiece::Verbatim).collect(), tokens: tokens(words), settled: None };
     }
-    let mut view = Refinement::of_roots(tree);
-    view.restore_pinned(u64::from(budget));
-    view.refine(u64::from(budget));
-    view.into_cut()
+    finest(tree, Refinement::of_roots(tree), budget, shown, behind)
 }
 
 /// The part up to `older` of what was shown, if it is a cut of that and costs at most `left` tokens, and shows all
@@ -78,7 +75,7 @@ fn kept(tree: &Tree, older: NodeId, left: u32, shown: &Cut) -> Option<Cut> {
         pieces.push(piece);
     }
     let is_whole = next == older.next();
-    let cut = Cut { pieces, tokens: tokens(cost) };
+    let cut = Cut { pieces, tokens: tokens(cost), settled: Some(older) };
     let verbatim = cut.verbatim();
     let is_shown = |node: NodeId| older < node || verbatim.iter().any(|run| run.contains(node));
     (is_whole && tree.pinned().all(is_shown)).then_some(cut)
