@@ -8,27 +8,48 @@ use memory_core::{
 };
 
 use super::{Context, ContextOptions, Piece, PieceKind};
-use crate::{MemoryError, RecallUsed, followed::Snapshot, manager::hierarchical, memory::Parts, render};
+use crate::{MemoryError, RecallUsed, followed::Snapshot, manager::hierarchical, memory::Parts, render, shorten};
 
 /// What joining two texts may cost beyond the sum of their tokens.
 const SEAM: u32 = 4;
 /// Reasons that are named for a hit, those that count most.
 const MOST_SIGNALS: usize = 3;
 
+/// What a context is wanted for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) question: &'a str,
+    pub(crate) options: ContextOptions,
+    /// Most tokens of a tool result; a longer one is shown by its head and tail.
+    pub(crate) longest_result: Option<u32>,
+}
+
+impl Request<'_> {
+    /// The same within another budget.
+    pub(crate) fn within(self, budget: u32) -> Self {
+        Self { options: ContextOptions { budget, ..self.options }, ..self }
+    }
+}
+
 /// Assembles a context.
 pub(crate) async fn assemble(
     parts: &Parts,
     conversation: &ConversationId,
-    question: &str,
-    options: &ContextOptions,
+    request: Request<'_>,
 ) -> Result<Context, MemoryError> {
-    // What is due by the thresholds is best effort: without it the context is coarser or errs below.
-    let (snapshot, notices) = match hierarchical::compact(parts, conversation, &()).await {
-        Ok((report, snapshot)) => (snapshot, report.is_left_to_another.then(left_to_another).into_iter().collect()),
-        Err(error) => (Snapshot::read(parts, conversation).await?, vec![failed(&error)]),
+    let Request { question, options, longest_result } = request;
+    let (snapshot, notices) = if parts.debts.owe(conversation) {
+        // Whoever works it off does so while the model answers; what is ready by then is shown at the next turn.
+        (Snapshot::read(parts, conversation).await?, Vec::new())
+    } else {
+        // What is due by the thresholds is best effort: without it the context is coarser or errs below.
+        match hierarchical::compact(parts, conversation, &()).await {
+            Ok((report, snapshot)) => (snapshot, report.is_left_to_another.then(left_to_another).into_iter().collect()),
+            Err(error) => (Snapshot::read(parts, conversation).await?, vec![failed(&error)]),
+        }
     };
     let question = Question::new(question, parts);
-    let mut assembly = Assembly { parts, conversation, question, options, snapshot, notices };
+    let mut assembly = Assembly { parts, conversation, question, options, longest_result, snapshot, notices };
     let history = assembly.history().await?;
     let context = assembly.recall_beside(&history).await?;
     assembly.announce(&context).await?;
@@ -57,8 +78,7 @@ struct HistoryPart {
     /// What is shown word for word.
     verbatim: Vec<NodeRange>,
     pieces: Vec<Piece>,
-    /// The lead line and the pieces, a line each.
-    text: String,
+    /// Tokens of the lead line and the pieces, a line each.
     tokens: u32,
     /// What of it cannot be read.
     losses: Losses,
@@ -68,7 +88,8 @@ struct Assembly<'a> {
     parts: &'a Parts,
     conversation: &'a ConversationId,
     question: Question,
-    options: &'a ContextOptions,
+    options: ContextOptions,
+    longest_result: Option<u32>,
     snapshot: Snapshot,
     notices: Vec<String>,
 }
@@ -209,7 +230,7 @@ impl Assembly<'_> {
                     for node in whole.iter().flat_map(|run| run.iter()).filter_map(|id| words.get(&id)) {
                         let why = message_reason(node, tree.leaf(node.id).is_none());
                         let nodes = Some(NodeRange::single(node.id));
-                        pieces.push(self.piece(PieceKind::Message, nodes, render::message_line(node), why));
+                        pieces.push(self.piece(PieceKind::Message, nodes, self.message_line(node), why));
                     }
                     for lost in losses.within(run) {
                         let why = "it cannot be read any more".to_owned();
@@ -219,10 +240,8 @@ impl Assembly<'_> {
             }
         }
         pieces.sort_by_key(|piece| piece.nodes);
-        let mut text = String::from(render::HISTORY_LEAD);
-        pieces.iter().for_each(|piece| push_line(&mut text, &piece.text));
-        let tokens = self.count(&text);
-        Ok(HistoryPart { verbatim, pieces, text, tokens, losses })
+        let tokens = self.count(&compose(&pieces));
+        Ok(HistoryPart { verbatim, pieces, tokens, losses })
     }
 
     /// The summaries that a cut shows, as far as they can be read.
@@ -238,6 +257,14 @@ impl Assembly<'_> {
         }
         summaries.extend(self.snapshot.unrecorded.iter().map(|summary| (summary.id, summary.clone())));
         Ok(summaries)
+    }
+
+    fn message_line(&self, node: &Node) -> String {
+        let shorter = self.longest_result.and_then(|most| shorten::results(node, most, self.parts.counter.as_ref()));
+        match shorter {
+            Some(message) => render::message_line(&Node { message, ..node.clone() }),
+            None => render::message_line(node),
+        }
     }
 
     fn piece(&self, kind: PieceKind, nodes: Option<NodeRange>, text: String, why: String) -> Piece {
@@ -295,7 +322,7 @@ impl Assembly<'_> {
                 losses.extend(&read.losses);
                 let Some(node) = read.nodes.first() else { continue };
                 left -= cost;
-                let line = render::message_line(node);
+                let line = self.message_line(node);
                 pieces.push(self.piece(PieceKind::Recalled, Some(here), line, "pinned".to_owned()));
             }
         }
@@ -333,7 +360,7 @@ impl Assembly<'_> {
             for node in read.nodes.iter().filter(|node| !shown.iter().any(|run| run.contains(node.id))) {
                 let why = recall_reason(node.id, excerpt, recall);
                 let nodes = Some(NodeRange::single(node.id));
-                pieces.push(self.piece(PieceKind::Recalled, nodes, render::message_line(node), why));
+                pieces.push(self.piece(PieceKind::Recalled, nodes, self.message_line(node), why));
             }
         }
         Ok(pieces)
@@ -341,27 +368,21 @@ impl Assembly<'_> {
 
     /// Writes the whole out: the history, what was recalled, the question.
     fn close(&self, history: &HistoryPart, recalled: Vec<Piece>) -> Context {
-        let HistoryPart { mut pieces, mut text, .. } = history.clone();
-        if !recalled.is_empty() {
-            push_line(&mut text, "");
-            push_line(&mut text, render::RECALL_LEAD);
-            push_line(&mut text, render::FENCE_OPEN);
-            let mut before: Option<NodeRange> = None;
-            for piece in &recalled {
-                let gap = before.zip(piece.nodes).and_then(|(before, here)| render::gap_line(before, here));
-                gap.iter().for_each(|gap| push_line(&mut text, gap));
-                before = piece.nodes;
-                push_line(&mut text, &piece.text);
-            }
-            push_line(&mut text, render::FENCE_CLOSE);
-        }
-        push_line(&mut text, "");
-        push_line(&mut text, &self.question.line);
+        let mut pieces = history.pieces.clone();
         pieces.extend(recalled);
         pieces.push(self.piece(PieceKind::Question, None, self.question.line.clone(), "the question".to_owned()));
+        let text = compose(&pieces);
         let full_tokens = self.snapshot.tree.tokens();
         let tokens = self.count(&text);
-        Context { pieces, tokens, budget: self.options.budget, full_tokens, notices: self.notices.clone(), text }
+        Context {
+            pieces,
+            tokens,
+            budget: self.options.budget,
+            full_tokens,
+            notices: self.notices.clone(),
+            reductions: Vec::new(),
+            text,
+        }
     }
 
     async fn announce(&self, context: &Context) -> Result<(), MemoryError> {
@@ -373,6 +394,29 @@ impl Assembly<'_> {
         }
         Ok(())
     }
+}
+
+/// Writes pieces out: the history, what was recalled in its fence, the question.
+pub(super) fn compose(pieces: &[Piece]) -> String {
+    let mut text = String::from(render::HISTORY_LEAD);
+    pieces.iter().filter(|piece| piece.kind.is_history()).for_each(|piece| push_line(&mut text, &piece.text));
+    let mut before: Option<NodeRange> = None;
+    for piece in pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled) {
+        match before.zip(piece.nodes).map(|(before, here)| render::gap_line(before, here)) {
+            None => ["", render::RECALL_LEAD, render::FENCE_OPEN].iter().for_each(|line| push_line(&mut text, line)),
+            Some(gap) => gap.iter().for_each(|gap| push_line(&mut text, gap)),
+        }
+        before = piece.nodes;
+        push_line(&mut text, &piece.text);
+    }
+    if before.is_some() {
+        push_line(&mut text, render::FENCE_CLOSE);
+    }
+    for question in pieces.iter().filter(|piece| piece.kind == PieceKind::Question) {
+        push_line(&mut text, "");
+        push_line(&mut text, &question.text);
+    }
+    text
 }
 
 fn failed(error: &MemoryError) -> String {

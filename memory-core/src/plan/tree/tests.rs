@@ -56,18 +56,26 @@ fn a_second_claim_on_the_same_nodes_is_ignored() {
     assert_eq!(tree.full().collect::<Vec<_>>(), [run(2, 2)]);
 }
 /// What a tree says of itself.
-fn told(tree: &Tree) -> (Vec<SummaryId>, Vec<NodeRange>, u64, [u64; 4], Vec<Level>, Vec<u64>) {
-    let nodes = || (0..tree.nodes.len()).map(NodeId::from_index);
-    let weights = tree.roots().map(|root| tree.weight(root.id).to_bits()).collect();
-    let roots = tree.roots().map(|root| root.id).collect();
-    (
-        roots,
-        tree.full().collect(),
-        tree.top(),
-        tree.nodes_per_level(),
-        nodes().map(|node| tree.level(node)).collect(),
-        weights,
-    )
+#[derive(Debug, PartialEq)]
+struct Told {
+    roots: Vec<SummaryId>,
+    weights: Vec<f64>,
+    full: Vec<NodeRange>,
+    top: u64,
+    levels: Vec<Level>,
+    nodes_per_level: [u64; 4],
+}
+
+fn told(tree: &Tree) -> Told {
+    let nodes = (0..tree.nodes.len()).map(NodeId::from_index);
+    Told {
+        roots: tree.roots().map(|root| root.id).collect(),
+        weights: tree.roots().map(|root| tree.weight(root.id)).collect(),
+        full: tree.full().collect(),
+        top: tree.top(),
+        levels: nodes.map(|node| tree.level(node)).collect(),
+        nodes_per_level: tree.nodes_per_level(),
+    }
 }
 
 proptest! {
