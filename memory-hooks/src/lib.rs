@@ -31,6 +31,7 @@
 mod clock;
 mod context;
 mod conversation;
+mod counts;
 mod debts;
 mod error;
 mod events;

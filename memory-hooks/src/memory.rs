@@ -10,6 +10,7 @@ use memory_core::{
 
 use crate::{
     BuildError, Conversation, HookRegistry, SystemClock,
+    counts::Counts,
     debts::{self, Debts},
     followed::Followed,
 };
@@ -33,7 +34,15 @@ pub(crate) struct Parts {
     pub(crate) policy: ViewPolicy,
     pub(crate) hooks: HookRegistry,
     pub(crate) followed: Followed,
+    pub(crate) counts: Counts,
     pub(crate) debts: Arc<Debts>,
+}
+
+impl Parts {
+    /// Tokens of a text, remembered.
+    pub(crate) fn count(&self, text: &str) -> u32 {
+        self.counts.count(text, self.counter.as_ref())
+    }
 }
 
 impl Drop for Parts {
@@ -198,6 +207,7 @@ impl MemoryBuilder {
             policy: self.policy,
             hooks: self.hooks,
             followed: Followed::default(),
+            counts: Counts::default(),
             debts: Arc::default(),
         };
         Ok(Memory { parts: Arc::new(parts) })

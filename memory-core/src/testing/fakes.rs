@@ -22,6 +22,10 @@ impl TokenCounter for WordCounter {
         let tokens: usize = text.split_whitespace().map(|word| word.chars().count().div_ceil(4)).sum();
         u32::try_from(tokens).unwrap_or(u32::MAX)
     }
+
+    fn adds_up_at_lines(&self) -> bool {
+        true
+    }
 }
 
 /// A clock that moves by one second at each look.

@@ -96,7 +96,7 @@ struct Assembly<'a> {
 
 impl Assembly<'_> {
     fn count(&self, text: &str) -> u32 {
-        self.parts.counter.count(text)
+        self.parts.count(text)
     }
 
     /// The most that the history may take, so that the question still fits.
@@ -240,7 +240,7 @@ impl Assembly<'_> {
             }
         }
         pieces.sort_by_key(|piece| piece.nodes);
-        let tokens = self.count(&compose(&pieces));
+        let tokens = self.parts.counts.count_parts(&compose(&pieces), self.parts.counter.as_ref());
         Ok(HistoryPart { verbatim, pieces, tokens, losses })
     }
 
@@ -372,8 +372,9 @@ impl Assembly<'_> {
         pieces.extend(recalled);
         pieces.push(self.piece(PieceKind::Question, None, self.question.line.clone(), "the question".to_owned()));
         let text = compose(&pieces);
+        let tokens = self.parts.counts.count_parts(&text, self.parts.counter.as_ref());
         let full_tokens = self.snapshot.tree.tokens();
-        let tokens = self.count(&text);
+        let text = text.concat();
         Context {
             pieces,
             tokens,
@@ -396,27 +397,40 @@ impl Assembly<'_> {
     }
 }
 
-/// Writes pieces out: the history, what was recalled in its fence, the question.
-pub(super) fn compose(pieces: &[Piece]) -> String {
-    let mut text = String::from(render::HISTORY_LEAD);
-    pieces.iter().filter(|piece| piece.kind.is_history()).for_each(|piece| push_line(&mut text, &piece.text));
+/// Writes pieces out: the history, what was recalled in its fence, the question. A part a piece, each with the line ends
+/// behind it, so that their tokens add up.
+pub(super) fn compose(pieces: &[Piece]) -> Vec<String> {
+    let mut parts = vec![String::from(render::HISTORY_LEAD)];
+    let of = |kind: fn(PieceKind) -> bool| pieces.iter().filter(move |piece| kind(piece.kind));
+    parts.extend(of(PieceKind::is_history).map(|piece| piece.text.clone()));
     let mut before: Option<NodeRange> = None;
-    for piece in pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled) {
+    for piece in of(|kind| kind == PieceKind::Recalled) {
         match before.zip(piece.nodes).map(|(before, here)| render::gap_line(before, here)) {
-            None => ["", render::RECALL_LEAD, render::FENCE_OPEN].iter().for_each(|line| push_line(&mut text, line)),
-            Some(gap) => gap.iter().for_each(|gap| push_line(&mut text, gap)),
+            None => {
+                end_line(&mut parts);
+                parts.extend([render::RECALL_LEAD, render::FENCE_OPEN].map(str::to_owned));
+            }
+            Some(gap) => parts.extend(gap),
         }
         before = piece.nodes;
-        push_line(&mut text, &piece.text);
+        parts.push(piece.text.clone());
     }
     if before.is_some() {
-        push_line(&mut text, render::FENCE_CLOSE);
+        parts.push(render::FENCE_CLOSE.to_owned());
     }
-    for question in pieces.iter().filter(|piece| piece.kind == PieceKind::Question) {
-        push_line(&mut text, "");
-        push_line(&mut text, &question.text);
+    for question in of(|kind| kind == PieceKind::Question) {
+        end_line(&mut parts);
+        parts.push(question.text.clone());
     }
-    text
+    if let Some((_, before)) = parts.split_last_mut() {
+        before.iter_mut().for_each(|part| part.push('\n'));
+    }
+    parts
+}
+
+/// Leaves a line empty.
+fn end_line(parts: &mut [String]) {
+    parts.iter_mut().next_back().into_iter().for_each(|last| last.push('\n'));
 }
 
 fn failed(error: &MemoryError) -> String {
@@ -426,11 +440,6 @@ fn failed(error: &MemoryError) -> String {
 fn left_to_another() -> String {
     "another process does background work on the store: compaction is left to it, the history is shown as it stands"
         .to_owned()
-}
-
-fn push_line(text: &mut String, line: &str) {
-    text.push('\n');
-    text.push_str(line);
 }
 
 fn summary_reason(summary: &Summary) -> String {

@@ -90,12 +90,13 @@ async fn shorten_results(
         if let Some(message) = shorten::results(&node, longest, parts.counter.as_ref()) {
             node.message = message;
             piece.text = render::message_line(&node);
-            piece.tokens = parts.counter.count(&piece.text);
+            piece.tokens = parts.count(&piece.text);
             piece.why.push_str("; its results shortened");
         }
     }
-    shorter.text = compose(&shorter.pieces);
-    shorter.tokens = parts.counter.count(&shorter.text);
+    let text = compose(&shorter.pieces);
+    shorter.tokens = parts.counts.count_parts(&text, parts.counter.as_ref());
+    shorter.text = text.concat();
     shorter.reductions.push(Reduction::ResultsShortened);
     Ok(Some(shorter).filter(|shorter| shorter.tokens < context.tokens))
 }
