@@ -1,6 +1,6 @@
 //! Profiles: the most value that each number of tokens buys in a part of the tree.
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 /// Most points of the profile of a closed part of the tree.
 pub(super) const MOST: usize = 64;
@@ -34,20 +34,36 @@ pub(super) fn merge(one: &[Point], other: &[Point], most: usize, budget: u32) ->
     };
     let sum = |(a, b): (&Point, &Point)| a.tokens.saturating_add(b.tokens);
     let (least, highest) = (sum(cheapest), sum(dearest).min(budget).max(sum(cheapest)));
-    let pairs = (0u16..).zip(one).flat_map(|(i, a)| {
-        let made = move |(j, b): (u16, &Point)| {
-            (Point { tokens: a.tokens.saturating_add(b.tokens), value: a.value + b.value }, [i, j])
-        };
-        (0u16..).zip(other).map(made)
-    });
-    let pairs = pairs.filter(|(point, _)| point.tokens <= highest);
-    if one.len() * other.len() <= FEW {
-        let mut all: Vec<Made> = pairs.collect();
-        all.sort_unstable_by(|(a, i), (b, j)| a.tokens.cmp(&b.tokens).then(b.value.total_cmp(&a.value)).then(i.cmp(j)));
-        thin(pareto(all), most)
-    } else {
-        best_of_steps(pairs, least, highest, most)
+    let made = |(i, a): (u16, &Point), (j, b): (u16, &Point)| {
+        (Point { tokens: a.tokens.saturating_add(b.tokens), value: a.value + b.value }, [i, j])
+    };
+    let with = |a: (u16, &Point)| (0u16..).zip(other).map(move |b| made(a, b)).take_while(|(p, _)| p.tokens <= highest);
+    match one {
+        // Two sequences in order are merged as such: most parts of a tree are SUMMARYs, with two points each.
+        [only] => thin(pareto(with((0, only))), most),
+        [first, second] => thin(pareto(in_order(with((0, first)), with((1, second)))), most),
+        _ if one.len() * other.len() <= FEW => {
+            let mut all: Vec<Made> = (0u16..).zip(one).flat_map(with).collect();
+            all.sort_unstable_by(cheaper);
+            thin(pareto(all), most)
+        }
+        _ => best_of_steps((0u16..).zip(one).flat_map(with), least, highest, most),
     }
+}
+
+/// By tokens; of equal ones the most value first.
+fn cheaper((a, i): &Made, (b, j): &Made) -> Ordering {
+    a.tokens.cmp(&b.tokens).then(b.value.total_cmp(&a.value)).then(i.cmp(j))
+}
+
+/// Two sequences in order as one.
+fn in_order(one: impl Iterator<Item = Made>, other: impl Iterator<Item = Made>) -> impl Iterator<Item = Made> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    std::iter::from_fn(move || match (one.peek(), other.peek()) {
+        (Some(a), Some(b)) if cheaper(b, a) == Ordering::Less => other.next(),
+        (Some(_), _) => one.next(),
+        (None, _) => other.next(),
+    })
 }
 
 /// Of points in order of their tokens, those that are worth more than all before them.

@@ -11,6 +11,8 @@ use crate::{
 
 /// Most points of the profiles of the whole, where it matters most.
 const MOST_AT_TOP: usize = 256;
+/// What is left of a weight that sums of 64-bit floats do not tell from nothing, beside one that was just given.
+const NOTHING_LEFT: f64 = f64::EPSILON;
 
 /// A tree to be cut.
 ///
@@ -78,7 +80,7 @@ impl<'t> Knapsack<'t> {
         let best = candidates.into_iter().rev().max_by(|a, b| a.worth.total_cmp(&b.worth))?;
         let kept = shown.and_then(|shown| shown.pieces.get(..best.pieces)).unwrap_or_default();
         let mut pieces = kept.to_vec();
-        self.pick(&table, best.kept, best.point, &mut pieces);
+        self.pick(&table, best.kept, best.point, now, &mut pieces);
         let reached = kept.last().map(|piece| piece.span().last());
         let forced = self.forced.iter().filter(|turn| Some(turn.first()) > reached);
         pieces.extend(forced.map(|turn| CutPiece::Verbatim(*turn)));
@@ -244,6 +246,21 @@ impl<'t> Knapsack<'t> {
         self.points(unit).into_iter().map(|(point, _)| point).collect()
     }
 
+    /// What is left of a unit's weight at `now`.
+    fn ageing(&self, unit: &Unit, now: NodeId) -> f64 {
+        self.span(unit).map_or(1.0, |span| self.tree.ageing(span.last(), now))
+    }
+
+    /// Whether nothing below a merged summary is worth a look: so the length of a conversation costs nothing.
+    fn stays_closed(&self, id: SummaryId, ageing: f64) -> bool {
+        ageing < NOTHING_LEFT && !self.is_forced_below(id)
+    }
+
+    /// A merged summary as it is.
+    fn own(&self, id: SummaryId) -> Point {
+        Point { tokens: tokens(self.tree.summary_cost(id)), value: self.summary_value(id) }
+    }
+
     /// Whether a forced turn reaches into a run.
     fn is_forced(&self, run: NodeRange) -> bool {
         let behind = self.forced.partition_point(|turn| turn.last() < run.first());
@@ -264,8 +281,7 @@ impl<'t> Knapsack<'t> {
         let below = table.layers.first().into_iter().flatten().map(|(point, _)| *point);
         let mut points: Vec<Made> = (0..).zip(below).map(|(index, point)| (point, [1, index])).collect();
         if !self.is_forced_below(id) {
-            let own = Point { tokens: tokens(self.tree.summary_cost(id)), value: self.summary_value(id) };
-            points.push((own, [0, 0]));
+            points.push((self.own(id), [0, 0]));
             points.sort_by(|(a, i), (b, j)| a.tokens.cmp(&b.tokens).then(b.value.total_cmp(&a.value)).then(i.cmp(j)));
         }
         let points = thin(pareto(points), MOST);
@@ -278,9 +294,12 @@ impl<'t> Knapsack<'t> {
         let mut layers = vec![vec![(NOTHING, [0, 0])]];
         let mut behind = vec![NOTHING];
         for unit in units.iter().rev() {
-            let ageing = self.span(unit).map_or(1.0, |span| self.tree.ageing(span.last(), now));
+            let ageing = self.ageing(unit, now);
             let aged = |point: &Point| Point { value: point.value * ageing, ..*point };
-            let here: Vec<_> = self.profile(unit).iter().map(aged).collect();
+            let here: Vec<_> = match unit {
+                Unit::Branch(id) if self.stays_closed(*id, ageing) => vec![aged(&self.own(*id))],
+                _ => self.profile(unit).iter().map(aged).collect(),
+            };
             let layer = merge(&here, &behind, most, budget);
             behind = layer.iter().map(|(point, _)| *point).collect();
             layers.push(layer);
@@ -290,16 +309,18 @@ impl<'t> Knapsack<'t> {
     }
 
     /// Adds the pieces that a point stands for, of the units from `at` on.
-    fn pick(&self, table: &Table, at: usize, point: u16, pieces: &mut Vec<CutPiece>) {
+    fn pick(&self, table: &Table, at: usize, point: u16, now: NodeId, pieces: &mut Vec<CutPiece>) {
         let mut point = usize::from(point);
         for (unit, layer) in table.units.iter().zip(&table.layers).skip(at) {
             let Some((_, [here, behind])) = layer.get(point) else { return };
             let here = usize::from(*here);
             match unit {
+                Unit::Branch(id) if self.stays_closed(*id, self.ageing(unit, now)) => self.piece(*id, pieces),
                 Unit::Branch(id) => {
                     let (below, points) = self.opened(*id);
+                    let last = self.span(unit).map_or(now, NodeRange::last);
                     match points.get(here) {
-                        Some((_, Shown::Below(index))) => self.pick(&below, 0, *index, pieces),
+                        Some((_, Shown::Below(index))) => self.pick(&below, 0, *index, last, pieces),
                         _ => self.piece(*id, pieces),
                     }
                 }
