@@ -34,20 +34,23 @@ pub(super) fn merge(one: &[Point], other: &[Point], most: usize, budget: u32) ->
     };
     let sum = |(a, b): (&Point, &Point)| a.tokens.saturating_add(b.tokens);
     let (least, highest) = (sum(cheapest), sum(dearest).min(budget).max(sum(cheapest)));
-    let made = |(i, a): (u16, &Point), (j, b): (u16, &Point)| {
-        (Point { tokens: a.tokens.saturating_add(b.tokens), value: a.value + b.value }, [i, j])
+    let with = |(i, a): (u16, Point)| {
+        let made = move |(j, b): (u16, &Point)| {
+            (Point { tokens: a.tokens.saturating_add(b.tokens), value: a.value + b.value }, [i, j])
+        };
+        (0u16..).zip(other).map(made).take_while(move |(point, _)| point.tokens <= highest)
     };
-    let with = |a: (u16, &Point)| (0u16..).zip(other).map(move |b| made(a, b)).take_while(|(p, _)| p.tokens <= highest);
+    let all = || (0u16..).zip(one.iter().copied()).flat_map(with);
     match one {
         // Two sequences in order are merged as such: most parts of a tree are SUMMARYs, with two points each.
-        [only] => thin(pareto(with((0, only))), most),
-        [first, second] => thin(pareto(in_order(with((0, first)), with((1, second)))), most),
+        [only] => thin(pareto(with((0, *only))), most),
+        [first, second] => thin(pareto(in_order(with((0, *first)), with((1, *second)))), most),
         _ if one.len() * other.len() <= FEW => {
-            let mut all: Vec<Made> = (0u16..).zip(one).flat_map(with).collect();
-            all.sort_unstable_by(cheaper);
-            thin(pareto(all), most)
+            let mut pairs: Vec<Made> = all().collect();
+            pairs.sort_unstable_by(cheaper);
+            thin(pareto(pairs), most)
         }
-        _ => best_of_steps((0u16..).zip(one).flat_map(with), least, highest, most),
+        _ => best_of_steps(all(), least, highest, most),
     }
 }
 
