@@ -30,7 +30,7 @@ pub struct ViewPolicy {
 
 impl Default for ViewPolicy {
     fn default() -> Self {
-        Self { per_message: 8, per_summary: 8, half_life: 200.0, fidelity: [1.0, 0.5, 0.2, 0.1], stickiness: 0.000_5 }
+        Self { per_message: 8, per_summary: 8, half_life: 200.0, fidelity: [1.0, 0.5, 0.2, 0.1], stickiness: 0.02 }
     }
 }
 

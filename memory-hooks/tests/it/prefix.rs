@@ -27,7 +27,9 @@ fn shared(policy: ViewPolicy, turns: usize, budget: u32, lengths: [usize; 3]) ->
 #[test]
 fn nine_tenths_of_the_history_are_the_same_at_the_next_turn() {
     for (budget, lengths) in [(4_000, [20, 45, 70]), (8_000, [30, 60, 120])] {
-        let share = shared(ViewPolicy::default(), 500, budget, lengths);
+        let share = shared(ViewPolicy::default(), 300, budget, lengths);
         assert!(share >= 0.9, "{share:.3} at {budget} tokens");
+        let indifferent = shared(ViewPolicy { stickiness: 0.0, ..ViewPolicy::default() }, 100, budget, lengths);
+        assert!(indifferent < share - 0.05, "{indifferent:.3} without a price for change");
     }
 }
