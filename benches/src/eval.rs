@@ -5,10 +5,12 @@ mod fit;
 mod latency;
 mod questions;
 mod run_file;
+mod score;
 mod subject;
 
 use std::{
     collections::{BTreeSet, HashMap},
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
@@ -21,9 +23,10 @@ use memory_core::{ConversationId, Progress, Query, RecallRequest, Retriever, Sco
 pub use budget::Budget;
 use budget::{PER_MESSAGE, cost};
 pub use fit::{Fit, fit, weights_file};
-use latency::Latencies;
+use latency::Steps;
 use questions::Question;
 use run_file::{PackedTurns, RunFile, RunLine};
+use score::Scored;
 use subject::Subject;
 
 /// Turns in a ranking.
@@ -32,10 +35,12 @@ const RANKED: usize = 50;
 /// What to run, and where it goes.
 #[derive(Clone, Debug)]
 pub struct EvalOptions {
-    /// The directory with `conversations.jsonl` and `queries.jsonl`.
-    pub data: PathBuf,
-    /// The run file to write.
+    /// Directories with `conversations.jsonl` and `queries.jsonl`.
+    pub data: Vec<PathBuf>,
+    /// The run file to write; where there are several directories of data, the directory for a run file of each.
     pub run: PathBuf,
+    /// The same of another run, to tell what changed.
+    pub compare: Option<PathBuf>,
     /// How much may be packed; without it nothing is.
     pub budget: Option<Budget>,
     /// Whether recall by words alone is a failure rather than a notice.
@@ -53,15 +58,41 @@ pub struct EvalParts {
     pub counter: Arc<dyn TokenCounter>,
 }
 
-/// Imports the data, asks every question and writes the run file. Progress goes to standard error, a summary
-/// to standard output.
+/// Imports the data, asks every question and writes a run file for each directory. Progress goes to standard error, a
+/// table in Markdown and what each step of a search took to standard output.
 ///
 /// # Errors
-/// When the data is not what the format asks for, a part fails, the run file cannot be written, or a model is
+/// When the data is not what the format asks for, a part fails, a run file cannot be read or written, or a model is
 /// demanded and recall did without.
 pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
-    let questions = questions::read(&options.data.join("queries.jsonl"))?;
-    let subjects = import(parts, &options.data).await?;
+    let mut runs = Vec::new();
+    let mut steps = Steps::default();
+    for data in &options.data {
+        let name = data.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let file = |path: &Path| match &options.data[..] {
+            [_] => path.to_owned(),
+            _ => path.join(format!("{name}.jsonl")),
+        };
+        let run = file(&options.run);
+        let questions = run_one(parts, options, data, &run, &mut steps).await?;
+        let other = options.compare.as_deref().map(|other| Scored::read(&file(other), &questions)).transpose()?;
+        runs.push((name, Scored::read(&run, &questions)?, other));
+    }
+    println!("{}", score::table(&runs));
+    println!("\n{steps}");
+    Ok(())
+}
+
+/// Runs one directory; gives its questions.
+async fn run_one(
+    parts: &EvalParts,
+    options: &EvalOptions,
+    data: &Path,
+    run: &Path,
+    steps: &mut Steps,
+) -> Result<Vec<Question>> {
+    let questions = questions::read(&data.join("queries.jsonl"))?;
+    let subjects = import(parts, data).await?;
     for question in &questions {
         if !subjects.contains_key(&question.conversation) {
             bail!(
@@ -78,26 +109,56 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
     if options.demand_model && !notices.is_empty() {
         bail!("the run would not show what it is to show, and CI=true does not let that pass");
     }
-
-    let mut run = RunFile::create(&options.run)?;
+    let mut run = RunFile::create(run)?;
     let bar = Bars::of(questions.len() as u64, "questions");
-    let (mut search, mut recall) = (Latencies::default(), Latencies::default());
     for question in &questions {
         let Some(subject) = subjects.get(&question.conversation) else { continue };
-        let mut line = rank(parts, question, subject, &mut search).await?;
+        let mut line = rank(parts, question, subject, steps).await?;
         if let Some(budget) = options.budget {
-            line.packed = Some(pack(parts, question, subject, budget, &mut recall).await?);
+            line.packed = Some(pack(parts, question, subject, budget, steps).await?);
         }
         run.push(&line)?;
         bar.inc(1);
     }
     bar.finish_and_clear();
     run.finish()?;
-    println!("{} questions to {} conversations: search {search}", questions.len(), subjects.len());
-    if options.budget.is_some() {
-        println!("packing {recall}");
+    Ok(questions)
+}
+
+/// The mean part of a question's evidence that a run packs.
+pub(crate) async fn packed_share(parts: &EvalParts, options: &EvalOptions) -> Result<f64> {
+    let mut shares = Vec::new();
+    for data in &options.data {
+        let questions = run_one(parts, options, data, &options.run, &mut Steps::default()).await?;
+        shares.extend(Scored::read(&options.run, &questions)?.packed());
     }
-    Ok(())
+    Ok(score::mean(&shares))
+}
+
+/// The questions in a directory, in plain words.
+pub(crate) fn question_texts(data: &Path) -> Result<Vec<String>> {
+    let questions = questions::read(&data.join("queries.jsonl"))?;
+    Ok(questions.into_iter().map(|question| question.text).collect())
+}
+
+/// Those below `data` that hold conversations, in the order of their names.
+pub(crate) fn directories(data: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(data).with_context(|| format!("listing {}", data.display()))?;
+    let mut directories = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    directories.retain(|path| path.join("conversations.jsonl").is_file());
+    directories.sort();
+    Ok(directories)
+}
+
+/// Makes postings, vectors and tokens of a conversation; a notice is an error.
+pub(crate) fn index_with_bar(retriever: &dyn Retriever, id: &ConversationId, nodes: u64) -> Result<()> {
+    let bar = Indexing(Bars::of(nodes, "messages embedded"));
+    let indexed = pollster::block_on(retriever.catch_up(id, &bar));
+    bar.0.finish_and_clear();
+    match indexed?.notices.first() {
+        Some(notice) => bail!("{notice}"),
+        None => Ok(()),
+    }
 }
 
 async fn import(parts: &EvalParts, data: &Path) -> Result<HashMap<ConversationId, Subject>> {
@@ -130,11 +191,12 @@ async fn index(parts: &EvalParts, subjects: impl Iterator<Item = &Subject>) -> R
     Ok(notices)
 }
 
-async fn rank(parts: &EvalParts, question: &Question, subject: &Subject, took: &mut Latencies) -> Result<RunLine> {
+async fn rank(parts: &EvalParts, question: &Question, subject: &Subject, steps: &mut Steps) -> Result<RunLine> {
     let query = Query { text: question.text.clone(), scope: Scope::one(&subject.id), limit: RANKED };
     let start = Instant::now();
     let found = parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
-    let latency_ms = took.add(start.elapsed());
+    let latency_ms = start.elapsed().as_secs_f64() * 1_000.0;
+    steps.add("search", &found.steps);
     let ranked = found.hits.iter().filter_map(|hit| subject.key(hit.node)).collect();
     Ok(RunLine { query_id: question.id.clone(), ranked, packed: None, latency_ms })
 }
@@ -145,7 +207,7 @@ async fn pack(
     question: &Question,
     subject: &Subject,
     budget: Budget,
-    took: &mut Latencies,
+    steps: &mut Steps,
 ) -> Result<PackedTurns> {
     let max_tokens = budget.of(&subject.outline);
     let request = RecallRequest {
@@ -157,9 +219,8 @@ async fn pack(
         radius: 0,
         shown: Vec::new(),
     };
-    let start = Instant::now();
     let recalled = parts.retriever.recall(&request).await.with_context(|| format!("packing for {}", question.id))?;
-    took.add(start.elapsed());
+    steps.add("recall", &recalled.steps);
     let nodes = || recalled.excerpts.iter().flat_map(|excerpt| excerpt.nodes.iter());
     let costs = nodes().filter_map(|node| subject.outline.get(node.index()));
     let packed_tokens = costs.map(|node| u64::from(cost(node))).sum();

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     embed,
     figure::{Report, machine},
-    log, vectors, views,
+    log, retrieval, vectors, views,
 };
 
 /// A table of `figures.toml`.
@@ -19,6 +19,8 @@ pub enum Group {
     Embed,
     /// Finding the nearest vectors.
     Vectors,
+    /// Searching, and packing what was found.
+    Retrieval,
     /// Views and compaction.
     Views,
 }
@@ -34,7 +36,7 @@ pub struct Inputs {
 
 impl Group {
     /// All groups that are built.
-    pub const ALL: [Self; 4] = [Self::Log, Self::Vectors, Self::Embed, Self::Views];
+    pub const ALL: [Self; 5] = [Self::Log, Self::Vectors, Self::Embed, Self::Retrieval, Self::Views];
 
     /// The name of its table.
     #[must_use]
@@ -43,6 +45,7 @@ impl Group {
             Self::Log => "log",
             Self::Vectors => "vectors",
             Self::Embed => "embed",
+            Self::Retrieval => "retrieval",
             Self::Views => "views",
         }
     }
@@ -56,6 +59,7 @@ impl Group {
             Self::Log => log::measure(scratch)?,
             Self::Vectors => vectors::measure(scratch, inputs)?,
             Self::Embed => embed::measure(scratch)?,
+            Self::Retrieval => retrieval::measure(scratch, inputs.eval.as_deref())?,
             Self::Views => views::measure(scratch)?,
         };
         Ok(Report { group: self.name(), machine: machine(), figures })

@@ -18,6 +18,7 @@ mod figure;
 mod group;
 mod log;
 mod needles;
+mod retrieval;
 mod rounds;
 mod stats;
 mod sweep;

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use directories::ProjectDirs;
-use memory_store::Method;
+use memory_store::{Method, TokenBits};
 
 /// The environment variable that names the store.
 pub(crate) const STORE_VARIABLE: &str = "MEMORY_STORE";
@@ -19,6 +19,8 @@ pub struct Config {
     pub recall: Recall,
     /// How vectors are compared: by scans, by graphs, or by whichever is the faster.
     pub vectors: Method,
+    /// How exactly the vectors of tokens are kept, by which the best candidates are compared; `None` to keep none.
+    pub tokens: Option<TokenBits>,
     /// The summarizer's name in the registry.
     pub summarizer: String,
     /// Directories with strategy plugins.
@@ -66,6 +68,7 @@ impl Config {
             access,
             recall: Recall::Hybrid,
             vectors: Method::Fastest,
+            tokens: Some(TokenBits::default()),
             summarizer: "extractive".to_owned(),
             plugins: Vec::new(),
             models: None,

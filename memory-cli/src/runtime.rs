@@ -7,7 +7,7 @@ use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{Registry, UnknownStrategy};
 use memory_search::HybridRetriever;
-use memory_store::{AutoIndex, AutoOptions, LogOptions, LogStore};
+use memory_store::{AutoIndex, AutoOptions, LogOptions, LogStore, QuantizedTokens};
 
 use crate::{
     Access, Config, Recall,
@@ -88,7 +88,20 @@ pub(crate) fn assemble(
         let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), options);
         Arc::new(index) as Arc<dyn VectorIndex>
     });
-    let retriever: Arc<dyn Retriever> = Arc::new(HybridRetriever::new(store.clone(), embedder, index));
+    let tokens = embedder.as_deref().and_then(|embedder| {
+        let index = QuantizedTokens::beside(
+            &store,
+            embedder.model().clone(),
+            embedder.with_tokens()?.token_dimensions(),
+            config.tokens?,
+        );
+        Some(Arc::new(index))
+    });
+    let mut retriever = HybridRetriever::new(store.clone(), embedder, index);
+    if let Some(tokens) = tokens {
+        retriever = retriever.with_tokens(tokens);
+    }
+    let retriever: Arc<dyn Retriever> = Arc::new(retriever);
     let registry = registry(config);
     let memory = Memory::builder()
         .store(store.clone())

@@ -16,6 +16,7 @@ mod retriever;
 mod store;
 mod summarizer;
 mod token_embedder;
+mod token_index;
 mod tokens;
 mod vector_index;
 
@@ -32,7 +33,7 @@ pub use losses::{Losses, ReadNodes};
 pub use reranker::{RerankError, Reranker};
 pub use retriever::{
     Excerpt, Hit, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope,
-    Score, ScoreScale, Signal,
+    Score, ScoreScale, SearchStep, Signal,
 };
 pub use store::{
     Appended, ConversationState, Event, Lease, NodeProof, Recorded, Store, StoreError, Verification,
@@ -40,6 +41,7 @@ pub use store::{
 };
 pub use summarizer::{SummarizeError, Summarizer, SummaryJob, SummarySource, WrittenSummary};
 pub use token_embedder::{TokenEmbedder, TokenEmbedding, TokenVectors};
+pub use token_index::{TokenAnswer, TokenIndex, TokenIndexStats, TokenPart};
 pub use tokens::TokenCounter;
 pub use vector_index::{
     AnsweredBy, Slot, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,

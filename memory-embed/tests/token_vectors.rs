@@ -62,7 +62,7 @@ fn tokens_are_unit_vectors_and_their_mean_is_the_texts_vector() {
     for chunks in with_tokens(&embedder, &[DISK, TULIPS]) {
         let [TokenEmbedding { whole, tokens }] = chunks.as_slice() else { panic!("{} chunks", chunks.len()) };
         assert_eq!(tokens.dimensions(), embedder.token_dimensions());
-        assert!((9..=12).contains(&tokens.len()), "{} tokens of nine words", tokens.len());
+        assert!((8..=11).contains(&tokens.len()), "{} tokens of eight or nine words", tokens.len());
         let mut sum = vec![0.0; whole.len()];
         for (_, token) in tokens.iter() {
             assert!((token.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-5);
@@ -88,7 +88,7 @@ fn a_long_question_has_the_tokens_of_all_its_chunks() {
     let Some(embedder) = embedder_or_skip() else { return };
     let long = "What was said about the weather and the chairs? ".repeat(60);
     let found = block_on(embedder.embed_query_with_tokens(&long)).unwrap();
-    assert!(found.tokens.len() > 600, "{} tokens", found.tokens.len());
+    assert!(found.tokens.len() > 500, "{} tokens", found.tokens.len());
     assert_eq!(found.tokens.components().len(), found.tokens.len() * embedder.token_dimensions());
 }
 

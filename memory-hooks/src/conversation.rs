@@ -142,7 +142,7 @@ impl Conversation {
                 let query = Query { text: question.to_owned(), scope: Scope::one(&self.id), limit };
                 Ok(retriever.search(&query).await?)
             }
-            None => Ok(Retrieved { hits: Vec::new(), notices: vec!["this memory has no retriever".to_owned()] }),
+            None => Ok(Retrieved { notices: vec!["this memory has no retriever".to_owned()], ..Retrieved::default() }),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What speaks for a node, as numbers that a weighted sum can add up.
 
 use crate::{
+    late::LateScores,
     lexical::{Cast, Traits},
     question::Question,
 };
@@ -31,6 +32,10 @@ pub(crate) enum Feature {
     CosineBefore,
     CosineAfter,
     CosineSession,
+    /// How well the node's tokens answer those of the question, and those of the nodes before and after.
+    Late,
+    LateBefore,
+    LateAfter,
     /// Among people: the question names one speaker, and the node is theirs, or another's.
     SpeakerNamed,
     SpeakerOther,
@@ -52,7 +57,7 @@ pub(crate) enum Feature {
 
 impl Feature {
     /// All of them, in the order of their columns.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 25] = [
         Self::Chat,
         Self::Agent,
         Self::Window,
@@ -66,6 +71,9 @@ impl Feature {
         Self::CosineBefore,
         Self::CosineAfter,
         Self::CosineSession,
+        Self::Late,
+        Self::LateBefore,
+        Self::LateAfter,
         Self::SpeakerNamed,
         Self::SpeakerOther,
         Self::ByUser,
@@ -93,6 +101,9 @@ impl Feature {
             Self::CosineBefore => "cosine_before",
             Self::CosineAfter => "cosine_after",
             Self::CosineSession => "cosine_session",
+            Self::Late => "late",
+            Self::LateBefore => "late_before",
+            Self::LateAfter => "late_after",
             Self::SpeakerNamed => "speaker_named",
             Self::SpeakerOther => "speaker_other",
             Self::ByUser => "by_user",
@@ -110,7 +121,12 @@ impl Feature {
         matches!(
             self,
             Self::Cosine | Self::CosineSmoothed | Self::CosineBefore | Self::CosineAfter | Self::CosineSession
-        )
+        ) || self.is_late()
+    }
+
+    /// Whether it comes from the vectors of tokens.
+    pub(crate) const fn is_late(self) -> bool {
+        matches!(self, Self::Late | Self::LateBefore | Self::LateAfter)
     }
 }
 
@@ -228,6 +244,7 @@ impl<'a> Extractor<'a> {
             Feature::CosineBefore => beside(self.cosine, &evidence.cosine, setting.before),
             Feature::CosineAfter => beside(self.cosine, &evidence.cosine, setting.after),
             Feature::CosineSession => at(&self.cosine_sessions, Some(setting.session)).unwrap_or(f32::NAN),
+            Feature::Late | Feature::LateBefore | Feature::LateAfter => f32::NAN,
             Feature::SpeakerNamed => of_people(named.is_some_and(|named| named == traits.speaker)),
             Feature::SpeakerOther => of_people(named.is_some_and(|named| named != traits.speaker)),
             Feature::ByUser => with_agent(traits.by_user),
@@ -238,6 +255,19 @@ impl<'a> Extractor<'a> {
             Feature::TellsTime => yes(question.asks_when && traits.tells_time),
             Feature::Date => question.dates.fit(traits.at),
         })
+    }
+
+    /// Adds what tokens say of a node that was compared by them: 0 of a neighbour that does not stand there.
+    pub(crate) fn add_late(features: &mut Features, setting: Setting, late: &LateScores) {
+        let beside = |place: Option<usize>| place.map_or(0.0, |place| late.at(place));
+        for (feature, value) in Feature::ALL.iter().zip(features) {
+            match feature {
+                Feature::Late => *value = late.at(setting.index),
+                Feature::LateBefore => *value = beside(setting.before),
+                Feature::LateAfter => *value = beside(setting.after),
+                _ => {}
+            }
+        }
     }
 
     /// The cosine of a node with that of its neighbours; NaN where it has none. A neighbour that has none counts as the

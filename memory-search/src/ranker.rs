@@ -7,8 +7,8 @@ use memory_core::Signal;
 use crate::features::{Feature, Features};
 use weights::WEIGHTS;
 
-/// A weighted sum, fitted four times: what gives away an answer in a conversation with an agent, whose turns are long,
-/// does not among people, and a sum that was fitted with vectors is a poor one without.
+/// A weighted sum, fitted six times: what gives away an answer in a conversation with an agent, whose turns are long,
+/// does not among people, and a sum that was fitted with vectors, of nodes or of their tokens too, is a poor one without.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranker {
     /// Of each feature, in the order of [`Feature::ALL`].
@@ -18,14 +18,15 @@ pub(crate) struct Ranker {
 }
 
 impl Ranker {
-    /// For a search in conversations with an agent or among people, of whose nodes this part has vectors.
-    pub(crate) fn new(with_agent: bool, with_vectors: f32) -> Self {
-        let column = match (with_agent, with_vectors > 0.0) {
+    /// For a search in conversations with an agent or among people, of whose nodes this part has vectors, and with the
+    /// vectors of tokens or without.
+    pub(crate) fn new(with_agent: bool, with_vectors: f32, with_tokens: bool) -> Self {
+        let of_kind = match (with_vectors > 0.0, with_tokens) {
             (true, true) => 0,
             (true, false) => 1,
-            (false, true) => 2,
-            (false, false) => 3,
+            (false, _) => 2,
         };
+        let column = of_kind + if with_agent { 0 } else { 3 };
         let weight = |feature: Feature| {
             let row = WEIGHTS.iter().find(|(name, _)| *name == feature.name());
             row.and_then(|(_, weights)| weights.get(column)).copied().unwrap_or_default()
@@ -65,8 +66,11 @@ mod tests {
     fn each_feature_has_its_weights() {
         for feature in Feature::ALL {
             let rows: Vec<_> = WEIGHTS.iter().filter(|(name, _)| *name == feature.name()).collect();
-            let &[(name, [_, agent, _, people])] = &rows[..] else { panic!("{feature:?} has one row") };
+            let &[(name, [_, no_tokens, agent, _, people_no_tokens, people])] = &rows[..] else {
+                panic!("{feature:?} has one row")
+            };
             assert!(!feature.is_of_meaning() || [*agent, *people] == [0.0; 2], "{name} takes vectors");
+            assert!(!feature.is_late() || [*no_tokens, *people_no_tokens] == [0.0; 2], "{name} takes tokens");
         }
         assert_eq!(WEIGHTS.len(), Feature::ALL.len());
     }
@@ -76,7 +80,7 @@ mod tests {
         let measured = [0.5; Feature::ALL.len()];
         let mut missing = measured;
         missing[Feature::Cosine as usize] = f32::NAN;
-        let ranker = Ranker::new(true, 1.0);
+        let ranker = Ranker::new(true, 1.0, true);
         let (score, signals) = ranker.score(&measured, &[0.0; Feature::ALL.len()]);
         let (same, others) = ranker.score(&missing, &measured);
         assert!((score - same).abs() < 1e-6);

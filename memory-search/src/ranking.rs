@@ -1,19 +1,27 @@
 //! Every node of the conversations that are searched, in order of how well it answers.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::Arc,
+};
 
-use memory_core::{ConversationId, Hit, Losses, NodeId, Score, ScoreScale};
+use memory_core::{ConversationId, Hit, Losses, NodeId, RetrieveError, Score, ScoreScale, Signal};
 
 use crate::{
     features::{Evidence, Extractor, Feature, Features, Setting},
     fuse::{Column, Fused},
+    late::Late,
     lexical::{Bm25, Collection, Coverage, Indexed, QuestionTerm},
     question::Question,
     ranker::Ranker,
+    stopwatch::Stopwatch,
 };
 
 /// Nodes that the ranker looks at, best by a cheap sum; more only where more hits are asked for.
 const CANDIDATES: usize = 200;
+
+/// Nodes that are compared by their tokens, best by the other features.
+const LATE_CANDIDATES: usize = 64;
 
 /// The parts of the signals in the cheap sum: tuned for recall of ten hits over chats of two people, chats with an agent
 /// and meetings alike; the figures are flat around them.
@@ -34,7 +42,7 @@ pub(crate) struct Ranking {
     question: Question,
     evidence: Evidence,
     fused: Fused,
-    ranker: Ranker,
+    with_vectors: f32,
 }
 
 /// The nodes of several conversations in one row, each conversation once.
@@ -177,13 +185,7 @@ impl Ranking {
             evidence.cosine.clone_from(&values);
             columns.push(Column { weight: COSINE_PART * with_vectors, floor: None, values });
         }
-        Self {
-            question: Question::of(question),
-            evidence,
-            fused: Fused::of(columns),
-            ranker: Ranker::new(pool.is_with_agent(), with_vectors),
-            pool,
-        }
+        Self { question: Question::of(question), evidence, fused: Fused::of(columns), with_vectors, pool }
     }
 
     /// What was ranked.
@@ -192,40 +194,98 @@ impl Ranking {
     }
 
     /// The `limit` best of the nodes that `wanted` lets through, best first; equal ones in order of conversation and
-    /// node.
-    pub(crate) fn hits(&self, limit: usize, wanted: impl Fn(NodeId) -> bool) -> Vec<Hit> {
-        let is_wanted = |candidate| self.pool.place(candidate).is_some_and(|(_, node)| wanted(node));
-        let candidates = self.fused.best(limit.max(CANDIDATES), is_wanted);
+    /// node. The best by their other features are compared by their tokens too, if `late` can do that; the others count
+    /// as the least of those.
+    pub(crate) async fn hits(
+        &self,
+        limit: usize,
+        wanted: impl Fn(NodeId) -> bool,
+        late: Option<&Late<'_>>,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<Vec<Hit>, RetrieveError> {
         let settings = self.pool.settings();
-        let extractor = Extractor::new(&self.evidence, &self.question, &settings);
-        let features = candidates.into_iter().filter_map(|candidate| {
-            let part = self.pool.part(candidate)?;
-            let postings = part.indexed.read();
-            let traits = postings.cast().traits().get(candidate - part.begin)?;
-            Some((candidate, extractor.features(*settings.get(candidate)?, traits, postings.cast())))
-        });
-        let features: Vec<(usize, Features)> = features.collect();
-        let unmeasured = means(&features);
-        let score = |(candidate, features): &(usize, Features)| {
-            let (score, signals) = self.ranker.score(features, &unmeasured);
-            (*candidate, score, signals)
+        let mut features = self.features(&settings, limit.max(CANDIDATES), wanted);
+        stopwatch.end("features", features.len());
+        let late = match late {
+            Some(late) if self.with_vectors > 0.0 => {
+                let compared = self.late(&settings, &mut features, late).await?;
+                stopwatch.end("late", compared);
+                compared > 0
+            }
+            _ => false,
         };
-        let mut scored: Vec<_> = features.iter().map(score).collect();
-        scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut scored = self.scores(&features, late);
         scored.truncate(limit);
         let hit = |(candidate, value, signals)| {
             let (conversation, node) = self.pool.place(candidate)?;
             let score = Score { value, scale: ScoreScale::Fused };
             Some(Hit { conversation: conversation.clone(), node, score, signals })
         };
-        scored.into_iter().filter_map(hit).collect()
+        Ok(scored.into_iter().filter_map(hit).collect())
+    }
+
+    /// The features of the best candidates by a cheap sum.
+    fn features(&self, settings: &[Setting], limit: usize, wanted: impl Fn(NodeId) -> bool) -> Vec<(usize, Features)> {
+        let is_wanted = |candidate| self.pool.place(candidate).is_some_and(|(_, node)| wanted(node));
+        let candidates = self.fused.best(limit, is_wanted);
+        let extractor = Extractor::new(&self.evidence, &self.question, settings);
+        let features = candidates.into_iter().filter_map(|candidate| {
+            let part = self.pool.part(candidate)?;
+            let postings = part.indexed.read();
+            let traits = postings.cast().traits().get(candidate - part.begin)?;
+            Some((candidate, extractor.features(*settings.get(candidate)?, traits, postings.cast())))
+        });
+        features.collect()
+    }
+
+    /// Adds what tokens say to the features of the best candidates; gives of how many nodes they said anything.
+    async fn late(
+        &self,
+        settings: &[Setting],
+        features: &mut [(usize, Features)],
+        late: &Late<'_>,
+    ) -> Result<usize, RetrieveError> {
+        let best: Vec<usize> =
+            self.scores(features, false).into_iter().take(LATE_CANDIDATES).map(|(candidate, ..)| candidate).collect();
+        let beside = |&candidate: &usize| {
+            let setting = settings.get(candidate);
+            setting.into_iter().flat_map(|setting| [setting.before, Some(setting.index), setting.after]).flatten()
+        };
+        let places: BTreeSet<usize> = best.iter().flat_map(beside).collect();
+        let node = |place| self.pool.place(place).map(|(conversation, node)| (place, conversation, node));
+        let nodes: Vec<_> = places.into_iter().filter_map(node).collect();
+        let scores = late.scores(&nodes, &best).await?;
+        if scores.len() == 0 {
+            return Ok(0);
+        }
+        let best: HashSet<usize> = best.into_iter().collect();
+        for (candidate, features) in features.iter_mut().filter(|(candidate, _)| best.contains(candidate)) {
+            if let Some(setting) = settings.get(*candidate) {
+                Extractor::add_late(features, *setting, &scores);
+            }
+        }
+        Ok(scores.len())
+    }
+
+    /// Candidates with their scores and signals, the best first.
+    fn scores(&self, features: &[(usize, Features)], with_tokens: bool) -> Vec<(usize, f32, Vec<Signal>)> {
+        let ranker = Ranker::new(self.pool.is_with_agent(), self.with_vectors, with_tokens);
+        let unmeasured = means(features);
+        let score = |(candidate, features): &(usize, Features)| {
+            let (score, signals) = ranker.score(features, &unmeasured);
+            (*candidate, score, signals)
+        };
+        let mut scored: Vec<_> = features.iter().map(score).collect();
+        scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        scored
     }
 }
 
-/// The mean of each feature over the nodes of which it was measured.
+/// The mean of each feature over the nodes of which it was measured; the least of one that is measured of the best alone.
 fn means(features: &[(usize, Features)]) -> Features {
     let mut means = [0.0; Feature::ALL.len()];
-    for (column, mean) in means.iter_mut().enumerate() {
+    let columns = means.iter_mut().zip(Feature::ALL).enumerate();
+    for (column, (mean, _)) in columns.filter(|(_, (_, feature))| !feature.is_late()) {
         let values = features.iter().filter_map(|(_, features)| features.get(column)).filter(|value| !value.is_nan());
         let (sum, count) = values.fold((0.0, 0.0f32), |(sum, count), value| (sum + value, count + 1.0));
         *mean = sum / count.max(1.0);

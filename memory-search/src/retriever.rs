@@ -1,17 +1,20 @@
 //! The retriever: words and meaning over a store.
 
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
 use memory_core::{
-    BoxFuture, ConversationId, Embedder, Excerpt, IndexReport, Losses, NodeId, NodeRange, Progress, Query, Recall,
-    RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Store, VectorIndex,
+    BoxFuture, ConversationId, Embedder, Excerpt, Hit, IndexReport, Losses, NodeId, NodeRange, Progress, Query, Recall,
+    RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Store, TokenIndex, VectorIndex,
 };
 
 use crate::{
+    late::Late,
     lexical::WordIndex,
     pack::{PackRequest, TooLarge, pack},
     ranking::{Pool, Ranking},
+    rerank::{CrossEncoder, RerankOptions},
     semantic::{Meaning, NoMeaning, Semantic, ends_of},
+    stopwatch::Stopwatch,
 };
 
 const EMPTY_QUESTION: &str = "nothing is recalled for an empty question";
@@ -44,6 +47,7 @@ pub struct HybridRetriever {
     store: Arc<dyn Store>,
     words: WordIndex,
     semantic: Semantic,
+    cross_encoder: Option<CrossEncoder>,
 }
 
 impl HybridRetriever {
@@ -54,11 +58,26 @@ impl HybridRetriever {
         embedder: Option<Arc<dyn Embedder>>,
         index: Option<Arc<dyn VectorIndex>>,
     ) -> Self {
-        Self { store, words: WordIndex::new(POSTINGS_BYTES), semantic: Semantic::new(embedder, index) }
+        let semantic = Semantic::new(embedder, index);
+        Self { store, words: WordIndex::new(POSTINGS_BYTES), semantic, cross_encoder: None }
+    }
+
+    /// Compares the best candidates by their tokens too, whose vectors `tokens` keeps, where the embedding model gives
+    /// those. Without them the ranking is by the other features.
+    #[must_use]
+    pub fn with_tokens(self, tokens: Arc<dyn TokenIndex>) -> Self {
+        Self { semantic: self.semantic.with_tokens(tokens), ..self }
+    }
+
+    /// Has a cross-encoder read the best hits, together with the question, and put them in the order of its scores.
+    #[must_use]
+    pub fn with_reranker(self, model: Arc<dyn Reranker>, options: RerankOptions) -> Self {
+        Self { cross_encoder: Some(CrossEncoder::new(model, options)), ..self }
     }
 
     /// Scores every node of a scope; the notices are for the caller.
-    async fn rank(&self, question: &str, scope: &Scope) -> Result<(Ranking, Vec<String>), RetrieveError> {
+    async fn rank(&self, question: &str, scope: &Scope) -> Result<Ranked<'_>, RetrieveError> {
+        let mut stopwatch = Stopwatch::start();
         let mut conversations = Vec::new();
         for (conversation, nodes) in self.resolve(scope).await? {
             let (indexed, _) = self.words.catch_up(&*self.store, &conversation, nodes, &()).await?;
@@ -66,11 +85,15 @@ impl HybridRetriever {
         }
         let pool = Pool::new(conversations);
         let evidence = pool.words(self.words.question(question));
-        let (cosines, notices) = match self.semantic.meaning(&*self.store, question, &pool).await {
-            Ok(Meaning { cosines, notice }) => (Some(cosines), Vec::from_iter(notice)),
-            Err(missing) => (None, vec![missing.notice()?]),
+        stopwatch.end("words", pool.readable());
+        let meaning = self.semantic.meaning(&*self.store, question, &pool, &mut stopwatch).await;
+        let (cosines, late, notices) = match meaning {
+            Ok(Meaning { cosines, notice, late }) => (Some(cosines), late, Vec::from_iter(notice)),
+            Err(missing) => (None, None, vec![missing.notice()?]),
         };
-        Ok((Ranking::new(pool, &ends_of(question), evidence, cosines), notices))
+        let ranking = Ranking::new(pool, &ends_of(question), evidence, cosines);
+        let cross_encoder = self.cross_encoder.as_ref();
+        Ok(Ranked { ranking, late, cross_encoder, store: &*self.store, notices, stopwatch })
     }
 
     /// The conversations of a scope, each once and in order, with how many nodes they have.
@@ -91,15 +114,71 @@ impl HybridRetriever {
     }
 }
 
+/// What is known of the nodes of a scope.
+struct Ranked<'a> {
+    ranking: Ranking,
+    late: Option<Late<'a>>,
+    cross_encoder: Option<&'a CrossEncoder>,
+    store: &'a dyn Store,
+    notices: Vec<String>,
+    stopwatch: Stopwatch,
+}
+
+impl Ranked<'_> {
+    /// The best nodes. Neither tokens, which are a cache, nor a cross-encoder stop an answer: where they fail it goes
+    /// without them, and says so.
+    async fn hits(
+        &mut self,
+        question: &str,
+        limit: usize,
+        wanted: impl Fn(NodeId) -> bool,
+    ) -> Result<Vec<Hit>, RetrieveError> {
+        let Self { ranking, late, cross_encoder, store, notices, stopwatch } = self;
+        let read = cross_encoder.map_or(0, |encoder| encoder.options.candidates);
+        let mut hits = match ranking.hits(limit.max(read), &wanted, late.as_ref(), stopwatch).await {
+            Ok(hits) => hits,
+            Err(failed) => {
+                notices.push(format!("tokens are not compared: {}", in_full(&failed)));
+                ranking.hits(limit.max(read), &wanted, None, stopwatch).await?
+            }
+        };
+        if let Some(encoder) = cross_encoder {
+            let before = hits.clone();
+            match encoder.rerank(*store, &ends_of(question), &mut hits).await {
+                Ok(read) => stopwatch.end("rerank", read),
+                Err(failed) => {
+                    notices.push(format!("hits are not reranked: {}", in_full(&failed)));
+                    hits = before;
+                }
+            }
+        }
+        hits.truncate(limit);
+        Ok(hits)
+    }
+}
+
+/// An error with what it comes from, in one line.
+fn in_full(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        line = format!("{line}: {cause}");
+        source = cause.source();
+    }
+    line
+}
+
 impl Retriever for HybridRetriever {
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>> {
         Box::pin(async move {
             if query.text.trim().is_empty() {
-                return Ok(Retrieved { hits: Vec::new(), notices: vec![EMPTY_QUESTION.to_owned()] });
+                return Ok(Retrieved { notices: vec![EMPTY_QUESTION.to_owned()], ..Retrieved::default() });
             }
-            let (ranking, mut notices) = self.rank(&query.text, &query.scope).await?;
+            let mut ranked = self.rank(&query.text, &query.scope).await?;
+            let hits = ranked.hits(&query.text, query.limit, |_| true).await?;
+            let Ranked { ranking, mut notices, stopwatch, .. } = ranked;
             notices.extend(ranking.pool().notices());
-            Ok(Retrieved { hits: ranking.hits(query.limit, |_| true), notices })
+            Ok(Retrieved { hits, notices, steps: stopwatch.steps() })
         })
     }
 
@@ -108,9 +187,10 @@ impl Retriever for HybridRetriever {
             if request.question.trim().is_empty() {
                 return Ok(Recall { notices: vec![EMPTY_QUESTION.to_owned()], ..Recall::default() });
             }
-            let (ranking, mut notices) = self.rank(&request.question, &Scope::one(&request.conversation)).await?;
+            let mut ranked = self.rank(&request.question, &Scope::one(&request.conversation)).await?;
             let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
-            let hits = ranking.hits(request.limit, |node| !is_shown(node));
+            let hits = ranked.hits(&request.question, request.limit, |node| !is_shown(node)).await?;
+            let Ranked { ranking, mut notices, mut stopwatch, .. } = ranked;
             let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
             let packed = pack(&PackRequest {
                 outline: &self.store.outline(&request.conversation).await?,
@@ -132,7 +212,9 @@ impl Retriever for HybridRetriever {
             ranking.pool().parts().iter().for_each(|part| losses.extend(&part.losses));
             // Neighbours of a hit, and what must not be parted from it, may be lost.
             let runs = packed.runs.into_iter().flat_map(|run| losses.rest_of(run));
-            Ok(Recall { excerpts: runs.map(excerpt).collect(), notices, losses })
+            let excerpts = runs.map(excerpt).collect();
+            stopwatch.end("pack", hits.len());
+            Ok(Recall { excerpts, notices, losses, steps: stopwatch.steps() })
         })
     }
 
@@ -145,7 +227,7 @@ impl Retriever for HybridRetriever {
             let nodes = self.store.conversation(conversation).await?.nodes;
             let vectors = self.semantic.vectors();
             let words_missing = nodes.saturating_sub(self.words.through(conversation));
-            let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.through(conversation)));
+            let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.all_through(conversation)));
             let mut steps = Steps { progress, before: 0, total: words_missing + vectors_missing };
             let (indexed, words) = self.words.catch_up(&*self.store, conversation, nodes, &steps).await?;
             let losses = indexed.read().losses().notice(conversation);

@@ -4,18 +4,20 @@ use std::{borrow::Cow, sync::Arc};
 
 use memory_core::{
     ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, ReadNodes, RetrieveError, Store, StoreError,
-    VectorError, VectorHit, VectorIndex, VectorPart, VectorQuery,
+    TokenEmbedder, TokenIndex, TokenVectors, VectorError, VectorHit, VectorIndex, VectorPart, VectorQuery,
 };
 
 use crate::{
+    late::{Late, joined},
     lexical::{Indexed, indexed_text},
     ranking::Pool,
+    stopwatch::Stopwatch,
 };
 
 /// Nodes embedded, and handed to the index, at a time.
-const BATCH: u64 = 256;
+const BATCH: u64 = 64;
 /// Batches after which the index is put on disk, so that an interrupted run loses little.
-const BATCHES_BETWEEN_FLUSHES: u64 = 16;
+const BATCHES_BETWEEN_FLUSHES: u64 = 64;
 
 /// The most nodes without a vector, over all that is searched, that a question embeds: what a live conversation
 /// appends between two questions.
@@ -32,6 +34,7 @@ const HOW_TO_CATCH_UP: &str = "index the rest first (`Retriever::catch_up`; `mem
 pub(crate) struct Semantic {
     embedder: Option<Arc<dyn Embedder>>,
     index: Option<Arc<dyn VectorIndex>>,
+    tokens: Option<Arc<dyn TokenIndex>>,
 }
 
 /// A model and an index that fit each other.
@@ -39,15 +42,35 @@ pub(crate) struct Semantic {
 pub(crate) struct Vectors<'a> {
     embedder: &'a dyn Embedder,
     index: &'a dyn VectorIndex,
+    tokens: Option<Tokens<'a>>,
+}
+
+/// The same model where it gives the vectors of tokens too, and an index that keeps them.
+#[derive(Clone, Copy, Debug)]
+struct Tokens<'a> {
+    embedder: &'a dyn TokenEmbedder,
+    index: &'a dyn TokenIndex,
+}
+
+/// What embedding a run of nodes gives.
+struct Embedded {
+    /// Each node with the vectors of its chunks.
+    vectors: Vec<(NodeId, Vec<Vec<f32>>)>,
+    /// Each node with its tokens, where they are kept.
+    tokens: Vec<(NodeId, TokenVectors)>,
+    /// How many nodes the model read.
+    count: u64,
 }
 
 /// How near the nodes of a pool are to a question.
 #[derive(Debug)]
-pub(crate) struct Meaning {
+pub(crate) struct Meaning<'a> {
     /// The cosine of each node; NaN for one without a vector.
     pub(crate) cosines: Vec<f32>,
     /// Says so where some nodes have no vector.
     pub(crate) notice: Option<String>,
+    /// What compares tokens.
+    pub(crate) late: Option<Late<'a>>,
 }
 
 /// Why meaning has no say in an answer.
@@ -99,7 +122,11 @@ impl From<StoreError> for NoMeaning {
 
 impl Semantic {
     pub(crate) fn new(embedder: Option<Arc<dyn Embedder>>, index: Option<Arc<dyn VectorIndex>>) -> Self {
-        Self { embedder, index }
+        Self { embedder, index, tokens: None }
+    }
+
+    pub(crate) fn with_tokens(self, tokens: Arc<dyn TokenIndex>) -> Self {
+        Self { tokens: Some(tokens), ..self }
     }
 
     /// The model and the index.
@@ -115,21 +142,36 @@ impl Semantic {
                 index.dimensions(),
             )));
         }
-        Ok(Vectors { embedder, index })
+        Ok(Vectors { embedder, index, tokens: self.tokens(embedder) })
+    }
+
+    /// Tokens, where the model gives their vectors and the index is of that model: without them there is an answer too.
+    fn tokens<'a>(&'a self, embedder: &'a dyn Embedder) -> Option<Tokens<'a>> {
+        let (index, model) = (self.tokens.as_deref()?, embedder.model());
+        let embedder = embedder.with_tokens()?;
+        let fits = (model, embedder.token_dimensions()) == (index.model(), index.dimensions());
+        fits.then_some(Tokens { embedder, index })
     }
 
     /// How near each node of a pool is to a question.
     ///
     /// A small backlog, of at most [`MAX_BACKLOG_NODES`] and [`MAX_BACKLOG_BYTES`] over the whole pool, is embedded
     /// before. Of a larger one nothing is, so that no question waits for long: the vectors that are there must do.
-    pub(crate) async fn meaning(&self, store: &dyn Store, question: &str, pool: &Pool) -> Result<Meaning, NoMeaning> {
+    pub(crate) async fn meaning<'a>(
+        &'a self,
+        store: &'a dyn Store,
+        question: &str,
+        pool: &Pool,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<Meaning<'a>, NoMeaning> {
         let vectors = self.vectors()?;
-        let question = vectors.embedder.embed_query(&ends_of(question)).await?;
+        let (question, late) = vectors.question(store, &ends_of(question)).await?;
+        stopwatch.end("embed", 0);
         let embeds = vectors.is_backlog_small(store, pool).await?;
         let mut cosines = Vec::new();
         for part in pool.parts() {
             if embeds {
-                vectors.catch_up(store, &part.conversation, &part.indexed, part.nodes as u64, &()).await?;
+                vectors.catch_up_vectors(store, &part.conversation, &part.indexed, part.nodes as u64, &()).await?;
             }
             let mut of_part = vectors.cosines(&part.conversation, &question, part.nodes).await?;
             // A node may have been lost since it was embedded.
@@ -144,15 +186,31 @@ impl Semantic {
         if scored == 0 && all > 0 {
             return Err(NoMeaning::Missing(format!("none of the {all} messages is embedded; {HOW_TO_CATCH_UP}")));
         }
+        stopwatch.end("vectors", scored);
         let partial = || format!("meaning counts for {scored} of {all} messages only; {HOW_TO_CATCH_UP}");
-        Ok(Meaning { notice: (scored < all).then(partial), cosines })
+        Ok(Meaning { notice: (scored < all).then(partial), cosines, late })
     }
 }
 
-impl Vectors<'_> {
+impl<'a> Vectors<'a> {
     /// All nodes up to this position have vectors.
     pub(crate) fn through(&self, conversation: &ConversationId) -> u64 {
         self.index.stats(conversation).through
+    }
+
+    /// All nodes up to this position have vectors, and tokens if those are kept.
+    pub(crate) fn all_through(&self, conversation: &ConversationId) -> u64 {
+        let tokens = self.tokens.map(|tokens| tokens.index.stats(conversation).through);
+        self.through(conversation).min(tokens.unwrap_or(u64::MAX))
+    }
+
+    /// The vector of a question, and what compares its tokens.
+    async fn question(&self, store: &'a dyn Store, text: &str) -> Result<(Vec<f32>, Option<Late<'a>>), EmbedError> {
+        let Some(Tokens { embedder, index }) = self.tokens else {
+            return Ok((self.embedder.embed_query(text).await?, None));
+        };
+        let question = embedder.embed_query_with_tokens(text).await?;
+        Ok((question.whole, Some(Late { question: question.tokens, index, embedder, store })))
     }
 
     /// Whether a question may embed what has no vector yet. Reads no more text than it takes to tell.
@@ -175,7 +233,8 @@ impl Vectors<'_> {
         Ok(true)
     }
 
-    /// Embeds the nodes behind those that have vectors, up to `last`; gives how many.
+    /// Embeds the nodes behind those that have vectors, and those behind the ones that have tokens, up to `last`; gives
+    /// how many.
     pub(crate) async fn catch_up(
         &self,
         store: &dyn Store,
@@ -184,53 +243,117 @@ impl Vectors<'_> {
         last: u64,
         progress: &dyn Progress,
     ) -> Result<u64, NoMeaning> {
-        let begun = self.through(conversation);
+        self.embed_behind(store, conversation, indexed, last, progress, Self::all_through).await
+    }
+
+    /// Embeds the nodes behind those that have vectors, up to `last`; gives how many. Keeps their tokens, unless those of
+    /// nodes before them are missing.
+    pub(crate) async fn catch_up_vectors(
+        &self,
+        store: &dyn Store,
+        conversation: &ConversationId,
+        indexed: &Indexed,
+        last: u64,
+        progress: &dyn Progress,
+    ) -> Result<u64, NoMeaning> {
+        self.embed_behind(store, conversation, indexed, last, progress, Self::through).await
+    }
+
+    async fn embed_behind(
+        &self,
+        store: &dyn Store,
+        conversation: &ConversationId,
+        indexed: &Indexed,
+        last: u64,
+        progress: &dyn Progress,
+        through: impl Fn(&Self, &ConversationId) -> u64,
+    ) -> Result<u64, NoMeaning> {
+        let begun = through(self, conversation);
         if begun >= last {
             return Ok(0);
         }
         let _embedding = indexed.embedding.lock().await;
-        let (mut embedded, mut batches) = (0, 0);
-        while let Some(batch) = batch_after(self.through(conversation), last) {
-            embedded += self.embed(store, conversation, batch).await?;
-            if self.through(conversation) < batch.first().get() {
+        let (mut count, mut batches) = (0, 0);
+        while let Some(batch) = batch_after(through(self, conversation), last) {
+            let embedded = self.embed(store, conversation, batch).await?;
+            count += embedded.count;
+            self.insert(conversation, embedded).await?;
+            if through(self, conversation) < batch.first().get() {
                 break;
             }
             batches += 1;
             if batches % BATCHES_BETWEEN_FLUSHES == 0 {
-                self.index.flush().await?;
+                self.flush().await?;
             }
-            progress.report(self.through(conversation).min(last).saturating_sub(begun), last - begun);
+            progress.report(through(self, conversation).min(last).saturating_sub(begun), last - begun);
         }
         if batches % BATCHES_BETWEEN_FLUSHES > 0 {
-            self.index.flush().await?;
+            self.flush().await?;
         }
-        Ok(embedded)
+        Ok(count)
     }
 
-    /// Embeds one batch, in which lost nodes keep their places without a vector; gives how many nodes it embedded.
+    async fn flush(&self) -> Result<(), VectorError> {
+        if let Some(tokens) = self.tokens {
+            tokens.index.flush().await?;
+        }
+        self.index.flush().await
+    }
+
+    /// Embeds one batch, in which lost nodes keep their places without a vector.
     async fn embed(
         &self,
         store: &dyn Store,
         conversation: &ConversationId,
         batch: NodeRange,
-    ) -> Result<u64, NoMeaning> {
+    ) -> Result<Embedded, NoMeaning> {
         let ReadNodes { nodes, losses } = store.readable_nodes(conversation, batch).await?;
         let texts: Vec<_> = nodes.iter().map(|node| indexed_text(&node.message)).collect();
         let texts: Vec<_> = texts.iter().map(String::as_str).collect();
-        let vectors = if texts.is_empty() { Vec::new() } else { self.embedder.embed_documents(&texts).await? };
+        // Tokens are kept of a row of nodes without a gap.
+        let tokens = self.tokens.filter(|tokens| tokens.index.stats(conversation).through + 1 >= batch.first().get());
+        let (vectors, tokens) = match tokens {
+            _ if texts.is_empty() => (Vec::new(), tokens.map(|_| Vec::new())),
+            None => (self.embedder.embed_documents(&texts).await?, None),
+            Some(tokens) => {
+                let (vectors, tokens) = tokens.embed(&texts).await?;
+                (vectors, Some(tokens))
+            }
+        };
         if vectors.len() != nodes.len() {
             let what = format!("vectors of {} texts for {}", vectors.len(), nodes.len());
             return Err(EmbedError::BadOutput { model: self.embedder.model().clone(), what }.into());
         }
-        let embedded = vectors.len() as u64;
-        let mut nodes: Vec<_> = nodes.iter().map(|node| node.id).zip(vectors).collect();
-        nodes.extend(losses.runs().iter().flat_map(|run| run.iter()).map(|lost| (lost, Vec::new())));
-        nodes.sort_by_key(|(node, _)| *node);
-        match self.index.insert(conversation, &nodes).await {
-            Ok(()) => Ok(embedded),
+        let ids = || nodes.iter().map(|node| node.id);
+        let lost = || losses.runs().iter().flat_map(|run| run.iter());
+        let count = vectors.len() as u64;
+        let mut vectors: Vec<_> = ids().zip(vectors).chain(lost().map(|lost| (lost, Vec::new()))).collect();
+        vectors.sort_by_key(|(node, _)| *node);
+        let with_lost = |tokens| ids().zip(tokens).chain(lost().map(|lost| (lost, TokenVectors::default())));
+        let mut tokens: Vec<_> = tokens.map(with_lost).into_iter().flatten().collect();
+        tokens.sort_by_key(|(node, _)| *node);
+        Ok(Embedded { vectors, tokens, count })
+    }
+
+    /// Hands over what is missing of it.
+    async fn insert(&self, conversation: &ConversationId, embedded: Embedded) -> Result<(), NoMeaning> {
+        let Embedded { mut vectors, mut tokens, .. } = embedded;
+        let through = self.through(conversation);
+        vectors.retain(|(node, _)| node.get() > through);
+        match self.index.insert(conversation, &vectors).await {
+            Ok(()) => {}
             // Another process embedded them in the meantime.
-            Err(VectorError::OutOfOrder { .. }) if self.through(conversation) >= batch.first().get() => Ok(0),
-            Err(failed) => Err(failed.into()),
+            Err(VectorError::OutOfOrder { found, .. }) if self.through(conversation) >= found.get() => {}
+            Err(failed) => return Err(failed.into()),
+        }
+        let Some(kept) = self.tokens else { return Ok(()) };
+        let through = kept.index.stats(conversation).through;
+        tokens.retain(|(node, _)| node.get() > through);
+        match kept.index.insert(conversation, &tokens).await {
+            Err(VectorError::OutOfOrder { found, .. }) if kept.index.stats(conversation).through >= found.get() => {
+                Ok(())
+            }
+            inserted => Ok(inserted?),
         }
     }
 
@@ -258,6 +381,19 @@ impl Vectors<'_> {
             }
         }
         Ok(first.into_iter().zip(best).map(|(first, best)| f32::midpoint(first, best)).collect())
+    }
+}
+
+impl Tokens<'_> {
+    /// The vectors of each text's chunks, and those of all its tokens.
+    async fn embed(&self, texts: &[&str]) -> Result<(Vec<Vec<Vec<f32>>>, Vec<TokenVectors>), EmbedError> {
+        let found = self.embedder.embed_documents_with_tokens(texts).await?;
+        let (mut vectors, mut tokens): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
+        for chunks in found {
+            tokens.push(joined(self.embedder.model(), chunks.iter().map(|chunk| &chunk.tokens))?);
+            vectors.push(chunks.into_iter().map(|chunk| chunk.whole).collect());
+        }
+        Ok((vectors, tokens))
     }
 }
 

@@ -29,6 +29,8 @@
 
 mod exchange;
 mod log;
+mod tokens;
+mod turn;
 mod vector;
 
 pub use exchange::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};
@@ -40,6 +42,7 @@ pub use log::{
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
     Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
 };
+pub use tokens::{QuantizedTokens, TokenBits};
 pub use vector::{
     AutoIndex, AutoOptions, Codes, ExactIndex, Graph, GraphBinding, GraphOptions, Kernels, Method, Near, SetAside,
     quantize,

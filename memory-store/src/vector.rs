@@ -7,7 +7,7 @@ mod graph;
 #[cfg(feature = "hnsw-rs")]
 mod hnsw_rs;
 mod kernel;
-mod map;
+pub(crate) mod map;
 mod rows;
 mod scan;
 

@@ -13,11 +13,14 @@ pub(crate) struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
     #[arg(long, required_unless_present = "needles")]
     data: Vec<PathBuf>,
-    /// The run file to write, one line a question.
+    /// The run file to write, one line a question; of several directories, the directory for a run file of each.
     #[arg(long, required_unless_present_any = ["fit", "needles"])]
     run: Option<PathBuf>,
+    /// Another run of the same data, to tell what changed.
+    #[arg(long, conflicts_with = "fit")]
+    compare: Option<PathBuf>,
     /// Plants facts at every depth of made-up conversations and prints how many a context gives back, instead of a run.
-    #[arg(long, conflicts_with_all = ["data", "run", "fit", "store"])]
+    #[arg(long, conflicts_with_all = ["data", "run", "compare", "fit", "store"])]
     needles: bool,
     /// Fits the ranker's weights to all data together and prints `memory-search/src/ranker/weights.rs` anew, instead of
     /// a run.
@@ -29,6 +32,9 @@ pub(crate) struct Args {
     /// Retrieves by words alone.
     #[arg(long)]
     words_only: bool,
+    /// Bits that a component of a token's vector takes, 1, 2, 4 or 8; 0 for no late interaction.
+    #[arg(long)]
+    token_bits: Option<u8>,
     /// Tokens the packed context may cost, or `tenth` for a tenth of each conversation's.
     #[arg(long)]
     budget: Option<String>,
@@ -54,11 +60,17 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if let Some(run) = &run {
         eval = eval.args([Path::new("--run"), run]);
     }
+    if let Some(other) = &args.compare {
+        eval = eval.args([Path::new("--compare"), &absolute(other)?]);
+    }
     if let Some(store) = &args.store {
         eval = eval.args([Path::new("--store"), &absolute(store)?]);
     }
     let flags = [(args.fit, "--fit"), (args.needles, "--needles"), (args.words_only, "--words-only")];
     eval = eval.args(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag));
+    if let Some(bits) = args.token_bits {
+        eval = eval.args(["--token-bits", &bits.to_string()]);
+    }
     if let Some(budget) = &args.budget {
         eval = eval.args(["--budget", budget]);
     }

@@ -1,13 +1,14 @@
-//! `eval --data DIR --run FILE [--budget N|tenth]`: runs retrieval on a data directory and writes the run file.
+//! `eval --data DIR... --run PATH [--budget N|tenth] [--compare PATH]`: runs retrieval on data and writes run files.
 //! `eval --data DIR... --fit`: fits the ranker's weights. `eval --needles`: finds planted facts again.
 
-use std::{env, path::PathBuf, sync::Arc};
+use std::{env, fs, path::PathBuf, sync::Arc};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use memory_benches::{Budget, EvalOptions, EvalParts, NEEDLE_SIZES, evaluate, needle_strategies, score_needles};
 use memory_cli::{Access, Config, Recall};
 use memory_search::HybridRetriever;
+use memory_store::TokenBits;
 
 /// Runs retrieval on evaluation data and writes a run file for the scorer.
 #[derive(Parser)]
@@ -15,11 +16,14 @@ struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
     #[arg(long, required_unless_present = "needles")]
     data: Vec<PathBuf>,
-    /// The run file to write.
+    /// The run file to write; of several directories, the directory for a run file of each.
     #[arg(long, required_unless_present_any = ["fit", "needles"])]
     run: Option<PathBuf>,
+    /// Another run of the same data, to tell what changed.
+    #[arg(long, conflicts_with = "fit")]
+    compare: Option<PathBuf>,
     /// Plants facts at every depth of made-up conversations and prints how many a context gives back, instead of a run.
-    #[arg(long, conflicts_with_all = ["data", "run", "fit", "store"])]
+    #[arg(long, conflicts_with_all = ["data", "run", "compare", "fit", "store"])]
     needles: bool,
     /// Prints weights that are fitted to all data together, instead of a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
@@ -30,6 +34,9 @@ struct Args {
     /// Retrieves by words alone.
     #[arg(long)]
     words_only: bool,
+    /// Bits that a component of a token's vector takes, 1, 2, 4 or 8; 0 for no late interaction.
+    #[arg(long)]
+    token_bits: Option<u8>,
     /// Tokens that the packed messages may cost, or `tenth` for a tenth of each conversation; without it nothing is
     /// packed.
     #[arg(long)]
@@ -37,7 +44,7 @@ struct Args {
 }
 
 fn main() -> Result<()> {
-    let Args { data, run, needles, fit, store, words_only, budget } = Args::parse();
+    let Args { data, run, compare, needles, fit, store, words_only, token_bits, budget } = Args::parse();
     if needles {
         return print_needles();
     }
@@ -48,6 +55,10 @@ fn main() -> Result<()> {
     if words_only {
         config.recall = Recall::Words;
     }
+    if let Some(asked) = token_bits {
+        config.tokens = TokenBits::ALL.into_iter().find(|bits| bits.count() == usize::from(asked));
+        ensure!(config.tokens.is_some() || asked == 0, "a component takes 0, 1, 2, 4 or 8 bits, not {asked}");
+    }
     let runtime = memory_cli::open(&config)?;
     let parts = EvalParts {
         store: runtime.store.clone(),
@@ -55,14 +66,25 @@ fn main() -> Result<()> {
         counter: runtime.memory.token_counter().clone(),
     };
     let Some(run) = run.filter(|_| !fit) else {
+        let with_tokens = pollster::block_on(memory_benches::fit(&parts, &data))?;
+        drop((runtime, parts));
+        config.tokens = None;
+        let runtime = memory_cli::open(&config)?;
+        let parts = EvalParts {
+            store: runtime.store.clone(),
+            retriever: runtime.retriever.clone(),
+            counter: runtime.memory.token_counter().clone(),
+        };
         let with_vectors = pollster::block_on(memory_benches::fit(&parts, &data))?;
         let retriever = Arc::new(HybridRetriever::new(runtime.store.clone(), None, None));
         let by_words = pollster::block_on(memory_benches::fit(&EvalParts { retriever, ..parts }, &data))?;
-        print!("{}", memory_benches::weights_file(&with_vectors, &by_words));
+        print!("{}", memory_benches::weights_file(&with_tokens, &with_vectors, &by_words));
         return Ok(());
     };
-    let [data] = <[PathBuf; 1]>::try_from(data).map_err(|_| anyhow!("a run is of one data directory"))?;
-    pollster::block_on(evaluate(&parts, &EvalOptions { data, run, budget, demand_model }))
+    if data.len() > 1 {
+        fs::create_dir_all(&run).with_context(|| format!("making {}", run.display()))?;
+    }
+    pollster::block_on(evaluate(&parts, &EvalOptions { data, run, compare, budget, demand_model }))
 }
 
 /// Tokens of a context that needles are looked for in.

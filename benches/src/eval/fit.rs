@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use memory_core::{Query, Scope};
+use memory_core::{Hit, Query, Scope};
 
 use super::{Bars, EvalParts, import, index, questions};
 
@@ -30,16 +30,23 @@ pub struct Fit {
 /// The signal that only conversations with an agent have.
 const OF_AGENTS: &str = "by_user";
 
-/// Prints weights as `memory-search/src/ranker/weights.rs` holds them, to be read and put there: those with vectors and
-/// those by words alone.
+/// The signal of a hit that was compared by its tokens.
+const LATE: &str = "late";
+
+/// What stands for the signals that were not measured of a hit, and is no signal itself.
+const UNMEASURED: &str = "unmeasured";
+
+/// Prints weights as `memory-search/src/ranker/weights.rs` holds them, to be read and put there: those with the vectors of
+/// tokens, those with vectors and those by words alone.
 #[must_use]
-pub fn weights_file(with_vectors: &Fit, by_words: &Fit) -> String {
+pub fn weights_file(with_tokens: &Fit, with_vectors: &Fit, by_words: &Fit) -> String {
     use std::fmt::Write as _;
 
     let mut out = String::from(
         "//! The weights of the ranker, as `cargo xtask eval --fit` writes them; read them before they are committed.\n//!\n",
     );
-    for (what, fit) in [("With vectors", with_vectors), ("By words alone", by_words)] {
+    let fits = [("With vectors of tokens", with_tokens), ("With vectors", with_vectors), ("By words alone", by_words)];
+    for (what, fit) in fits {
         // Writing to a string cannot fail.
         let held_out = fit.held_out.iter();
         let held_out =
@@ -50,13 +57,15 @@ pub fn weights_file(with_vectors: &Fit, by_words: &Fit) -> String {
     }
     let _ = writeln!(
         out,
-        "\n/// By the names of the features: with an agent, by vectors and by words alone; among people, the same.\n\
-         pub(super) const WEIGHTS: [(&str, [f32; 4]); {}] = [",
-        with_vectors.weights.len()
+        "\n/// By the names of the features: with an agent, by vectors of tokens too, by vectors and by words alone; among\n\
+         /// people, the same.\n\
+         pub(super) const WEIGHTS: [(&str, [f32; 6]); {}] = [",
+        with_tokens.weights.len()
     );
-    for (name, [agent, people]) in &with_vectors.weights {
-        let [agent_words, people_words] = by_words.weights.get(name).copied().unwrap_or_default();
-        let _ = writeln!(out, "    (\"{name}\", [{agent:.2}, {agent_words:.2}, {people:.2}, {people_words:.2}]),");
+    for name in with_tokens.weights.keys() {
+        let of = |kind: usize| fits.map(|(_, fit)| fit.weights.get(name).and_then(|pair| pair.get(kind)).copied());
+        let columns = [of(0), of(1)].concat().into_iter().map(|weight| format!("{:.2}", weight.unwrap_or_default()));
+        let _ = writeln!(out, "    (\"{name}\", [{}]),", columns.collect::<Vec<_>>().join(", "));
     }
     out + "];\n"
 }
@@ -121,24 +130,28 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<&'static s
             let query = Query { text: question.text.clone(), scope, limit: CANDIDATES };
             let hits =
                 parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
+            let mut hits = hits.hits;
+            // What was not compared by tokens comes behind what was.
+            if hits.iter().any(is_late) {
+                hits.retain(is_late);
+            }
             let is_evidence = hits
-                .hits
                 .iter()
                 .map(|hit| subject.key(hit.node).is_some_and(|key| question.evidence.contains(key.as_str())));
             let is_evidence: Vec<_> = is_evidence.collect();
-            found.push((number, question, hits.hits, is_evidence));
+            found.push((number, question, hits, is_evidence));
         }
         bar.finish_and_clear();
     }
     let signals = found.iter().flat_map(|(_, _, hits, _)| hits).flat_map(|hit| &hit.signals);
     let mut names: Vec<&'static str> = Vec::new();
     signals.for_each(|signal| {
-        if !names.contains(&signal.name) {
+        if signal.name != UNMEASURED && !names.contains(&signal.name) {
             names.push(signal.name)
         }
     });
     let examples = found.into_iter().map(|(data, question, hits, is_evidence)| {
-        let row = |hit: &memory_core::Hit| {
+        let row = |hit: &Hit| {
             let value = |name: &&str| hit.signals.iter().find(|signal| signal.name == *name).map_or(0.0, |s| s.value);
             names.iter().map(|name| f64::from(value(name))).collect()
         };
@@ -153,6 +166,10 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<&'static s
     });
     let examples = examples.collect();
     Ok((names, examples))
+}
+
+fn is_late(hit: &Hit) -> bool {
+    hit.signals.iter().any(|signal| signal.name == LATE)
 }
 
 impl Example {

@@ -1,6 +1,8 @@
 //! How long questions took.
 
-use std::{fmt, time::Duration};
+use std::fmt;
+
+use memory_core::SearchStep;
 
 /// Durations of one kind of call.
 #[derive(Clone, Debug, Default)]
@@ -9,20 +11,55 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// Adds a call; gives its milliseconds.
-    pub(crate) fn add(&mut self, took: Duration) -> f64 {
-        let millis = took.as_secs_f64() * 1_000.0;
+    /// Adds a call that took so many milliseconds.
+    pub(crate) fn add_millis(&mut self, millis: f64) {
         self.millis.push(millis);
-        millis
     }
 }
 
 impl fmt::Display for Latencies {
-    /// Median and 95th percentile, as in `p50 3.1 ms, p95 8.4 ms`.
+    /// Median and 95th percentile, as in `3.1 ms, 8.4 ms`; a dash of no calls.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.millis.is_empty() {
+            return f.write_str("–");
+        }
         let mut sorted = self.millis.clone();
         sorted.sort_by(f64::total_cmp);
         let [p50, p95] = [0.5, 0.95].map(|share| crate::stats::quantile(&sorted, share));
-        write!(f, "p50 {p50:.1} ms, p95 {p95:.1} ms")
+        write!(f, "{p50:.1} ms, {p95:.1} ms")
+    }
+}
+
+/// How long each step of each kind of call took, and how many candidates it looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    by_name: Vec<((&'static str, &'static str), Latencies, u64)>,
+}
+
+impl Steps {
+    /// Adds a call.
+    pub(crate) fn add(&mut self, call: &'static str, steps: &[SearchStep]) {
+        for step in steps {
+            let name = (call, step.name);
+            let at = self.by_name.iter().position(|(known, ..)| *known == name).unwrap_or_else(|| {
+                self.by_name.push((name, Latencies::default(), 0));
+                self.by_name.len() - 1
+            });
+            if let Some((_, latencies, candidates)) = self.by_name.get_mut(at) {
+                latencies.add_millis(step.took.as_secs_f64() * 1_000.0);
+                *candidates += step.candidates as u64;
+            }
+        }
+    }
+}
+
+impl fmt::Display for Steps {
+    /// A Markdown table.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "| call | step | p50, p95 | candidates, mean |\n|---|---|---|---|")?;
+        for ((call, step), latencies, candidates) in &self.by_name {
+            write!(f, "\n| {call} | {step} | {latencies} | {} |", candidates / latencies.millis.len().max(1) as u64)?;
+        }
+        Ok(())
     }
 }

@@ -32,13 +32,13 @@ fn data(questions: &[Value]) -> tempfile::TempDir {
 
 fn options(data: &tempfile::TempDir, budget: Option<Budget>) -> EvalOptions {
     let run = data.path().join("run.jsonl");
-    EvalOptions { data: data.path().to_owned(), run, budget, demand_model: true }
+    EvalOptions { data: vec![data.path().to_owned()], run, compare: None, budget, demand_model: true }
 }
 
 #[test]
 fn every_question_has_a_line_with_turns_by_their_ids() {
     let data = data(&[
-        json!({"query_id": "q0", "conversation_id": "talk", "question": "fed tortoise?", "answerable": true}),
+        json!({"query_id": "q0", "conversation_id": "talk", "question": "fed tortoise?", "answerable": true, "evidence": ["t1"]}),
         json!({"query_id": "q1", "conversation_id": "talk", "question": "kiln Mondays", "answerable": false}),
     ]);
     let options = options(&data, Some(Budget::Tokens(20)));

@@ -1,14 +1,11 @@
 //! Pieces of real text to embed, and questions to ask of them.
 
-use std::{
-    collections::HashSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashSet, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use memory_cli::import::eval;
 use serde::Deserialize;
+
+use crate::eval;
 
 /// A shorter piece says nothing.
 const SHORTEST: usize = 20;
@@ -32,8 +29,8 @@ struct Line {
 /// When a file cannot be read or is not what the format asks for, or holds nothing.
 pub(super) fn read(data: &Path, wanted: usize) -> Result<Texts> {
     let (mut sentences, mut pairs, mut questions) = (Distinct::default(), Distinct::default(), Distinct::default());
-    for directory in directories(data)? {
-        for conversation in eval::read(&directory)? {
+    for directory in eval::directories(data)? {
+        for conversation in memory_cli::import::eval::read(&directory)? {
             for (message, _) in conversation.messages {
                 let text = message.text();
                 let parts = split(&text);
@@ -53,20 +50,6 @@ pub(super) fn read(data: &Path, wanted: usize) -> Result<Texts> {
     passages.truncate(wanted);
     ensure!(!passages.is_empty() && !questions.texts.is_empty(), "{} holds no text or no question", data.display());
     Ok(Texts { passages, questions: questions.texts })
-}
-
-/// Those below `data` that hold conversations, in the order of their names.
-fn directories(data: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(data).with_context(|| format!("listing {}", data.display()))?;
-    let mut directories = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if path.join("conversations.jsonl").is_file() {
-            directories.push(path);
-        }
-    }
-    directories.sort();
-    Ok(directories)
 }
 
 /// Sentences and lines of a text.

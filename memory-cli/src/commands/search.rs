@@ -1,7 +1,7 @@
 //! `memory search`: the messages that answer a question best.
 
 use clap::Args as ClapArgs;
-use memory_core::{Hit, Node, NodeRange, Query, Scope, Signal, Store};
+use memory_core::{Hit, Node, NodeRange, Query, Scope, SearchStep, Signal, Store};
 use serde_json::{Value, json};
 
 use super::resolve;
@@ -44,7 +44,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     if output.json {
         let hits: Vec<_> = hits.iter().map(|(hit, node)| to_json(hit, node)).collect();
-        return Ok(output.value(&json!({"question": args.question, "hits": hits, "notices": found.notices}))?);
+        let step = |step: &SearchStep| json!({"name": step.name, "ms": step.took.as_secs_f64() * 1_000.0, "candidates": step.candidates});
+        let steps: Vec<_> = found.steps.iter().map(step).collect();
+        return Ok(output
+            .value(&json!({"question": args.question, "hits": hits, "notices": found.notices, "steps": steps}))?);
     }
     found.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
     if hits.is_empty() {
@@ -58,7 +61,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let text = if args.explain { format!("{text}\n{}", why(&hit.signals)) } else { text };
         [hit.conversation.to_string(), hit.node.to_string(), format!("{:.3}", hit.score.value), text]
     });
-    Ok(output.line(&table(["conversation", "node", "score", "message"], rows).to_string())?)
+    output.line(&table(["conversation", "node", "score", "message"], rows).to_string())?;
+    if args.explain {
+        let step = |step: &SearchStep| {
+            format!("{} {:.1} ms ({})", step.name, step.took.as_secs_f64() * 1_000.0, step.candidates)
+        };
+        let steps: Vec<_> = found.steps.iter().map(step).collect();
+        output.line(&format!("steps (messages looked at): {}", steps.join(", ")))?;
+    }
+    Ok(())
 }
 
 fn to_json(hit: &Hit, node: &Node) -> Value {

@@ -1,6 +1,6 @@
 //! Port: what of the past bears on a question.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use super::{BoxError, BoxFuture, EmbedError, Losses, RerankError, StoreError, VectorError};
 use crate::{ConversationId, NodeId, NodeRange};
@@ -99,6 +99,17 @@ pub struct Hit {
     pub signals: Vec<Signal>,
 }
 
+/// A step on the way to an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchStep {
+    /// What was done, as in `rerank`.
+    pub name: &'static str,
+    /// How long it took.
+    pub took: Duration,
+    /// How many candidates it looked at.
+    pub candidates: usize,
+}
+
 /// The answer to a [`Query`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Retrieved {
@@ -106,6 +117,8 @@ pub struct Retrieved {
     pub hits: Vec<Hit>,
     /// What the caller ought to know, a line each: for one, that recall was by words only.
     pub notices: Vec<String>,
+    /// How the answer came about, one step after the other; nothing from a retriever that does not tell.
+    pub steps: Vec<SearchStep>,
 }
 
 /// A request for exact words to set beside a view.
@@ -145,6 +158,8 @@ pub struct Recall {
     pub notices: Vec<String>,
     /// Nodes that were not searched: they cannot be read.
     pub losses: Losses,
+    /// How the answer came about, one step after the other; nothing from a retriever that does not tell.
+    pub steps: Vec<SearchStep>,
 }
 
 /// What an index had to catch up on.

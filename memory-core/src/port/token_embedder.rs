@@ -15,7 +15,7 @@ pub trait TokenEmbedder: Embedder {
     /// Components of each token's vector.
     fn token_dimensions(&self) -> usize;
 
-    /// For each text, in input order, its chunks. A token that two chunks share, as chunks overlap, is in both.
+    /// For each text, in input order, its chunks. A token that two chunks share, as chunks overlap, is in the first.
     fn embed_documents_with_tokens<'a>(
         &'a self,
         texts: &'a [&'a str],
@@ -34,8 +34,8 @@ pub struct TokenEmbedding {
     pub tokens: TokenVectors,
 }
 
-/// The vectors of tokens, of unit length, in the order of the text. Tokens that the model puts around a text, and a
-/// prompt before it, are left out.
+/// The vectors of tokens, of unit length, in the order of the text. Tokens that the model puts around a text, a
+/// prompt before it, and punctuation are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TokenVectors {
     ids: Vec<u32>,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use crate::{
     BoxFuture, Clock, EmbedError, Embedder, Excerpt, Hash, Hit, IndexReport, Losses, ModelId, NodeRange, Progress,
     Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreScale, Store, Timestamp,
-    TokenCounter,
+    TokenCounter, TokenEmbedder, TokenEmbedding, TokenVectors,
 };
 use std::sync::Arc;
 
@@ -100,6 +100,41 @@ impl Embedder for HashEmbedder {
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
         Box::pin(async move { Ok(self.vector(text)) })
     }
+
+    fn with_tokens(&self) -> Option<&dyn TokenEmbedder> {
+        Some(self)
+    }
+}
+
+impl HashEmbedder {
+    /// A text as one chunk, each word a token.
+    fn with_words(&self, text: &str) -> TokenEmbedding {
+        let (mut ids, mut components) = (Vec::new(), Vec::new());
+        for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+            let [a, b, ..] = *Hash::of_parts([word.as_bytes()]).as_bytes();
+            ids.push(u32::from(u16::from_le_bytes([a, b])));
+            components.extend(self.vector(word));
+        }
+        let tokens = TokenVectors::new(ids, self.dimensions, components).unwrap_or_default();
+        TokenEmbedding { whole: self.vector(text), tokens }
+    }
+}
+
+impl TokenEmbedder for HashEmbedder {
+    fn token_dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn embed_documents_with_tokens<'a>(
+        &'a self,
+        texts: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Vec<TokenEmbedding>>, EmbedError>> {
+        Box::pin(async move { Ok(texts.iter().map(|text| vec![self.with_words(text)]).collect()) })
+    }
+
+    fn embed_query_with_tokens<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<TokenEmbedding, EmbedError>> {
+        Box::pin(async move { Ok(self.with_words(text)) })
+    }
 }
 
 /// Retrieves by counting the question's words in every message: slow, simple, right enough for tests.
@@ -146,7 +181,7 @@ impl Retriever for ScanRetriever {
             }
             hits.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then(a.node.cmp(&b.node)));
             hits.truncate(query.limit);
-            Ok(Retrieved { hits, notices })
+            Ok(Retrieved { hits, notices, ..Retrieved::default() })
         })
     }
 
@@ -177,7 +212,7 @@ impl Retriever for ScanRetriever {
                 Some(all) => self.store.readable_nodes(&request.conversation, all).await?.losses,
                 None => Losses::default(),
             };
-            Ok(Recall { excerpts, notices: Vec::new(), losses })
+            Ok(Recall { excerpts, losses, ..Recall::default() })
         })
     }
 

@@ -33,18 +33,19 @@ pub(super) fn pooled_unit_vectors(
     hidden.chunks_exact(row).zip(lengths).map(pool).collect()
 }
 
-/// The vectors of the chunk's own tokens, each scaled to unit length.
+/// The vectors of the tokens of a chunk that are wanted, each scaled to unit length.
 ///
 /// `row` is `[width, dimensions]`, row-major: what the model gave for the chunk. `None` if it is shorter than the chunk,
 /// or a vector has no direction or is not finite.
 pub(super) fn token_unit_vectors(row: &[f32], chunk: &Chunk, dimensions: usize) -> Option<TokenVectors> {
-    let ids = chunk.ids.get(chunk.own.clone())?;
-    let own = row.get(chunk.own.start.checked_mul(dimensions)?..chunk.own.end.checked_mul(dimensions)?)?;
-    let mut components = Vec::with_capacity(own.len());
-    for token in own.chunks_exact(dimensions) {
-        components.extend(unit_sum([token], dimensions)?);
+    let mut ids = Vec::with_capacity(chunk.wanted.len());
+    let mut components = Vec::with_capacity(chunk.wanted.len() * dimensions);
+    for &place in &chunk.wanted {
+        let begin = place.checked_mul(dimensions)?;
+        ids.push(*chunk.ids.get(place)?);
+        components.extend(unit_sum([row.get(begin..begin.checked_add(dimensions)?)?], dimensions)?);
     }
-    TokenVectors::new(ids.to_vec(), dimensions, components)
+    TokenVectors::new(ids, dimensions, components)
 }
 
 /// The largest value of each component.
@@ -77,12 +78,12 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_those_of_the_chunk_itself() {
+    fn tokens_are_those_that_are_wanted() {
         let row = [9.0, 9.0, 3.0, 4.0, 0.0, 2.0, 9.0, 9.0, 8.0, 8.0];
-        let chunk = Chunk { ids: vec![101, 7, 8, 102], own: 1..3, with_tokens: true };
+        let chunk = Chunk { ids: vec![101, 7, 8, 102], wanted: vec![1, 2] };
         let tokens = token_unit_vectors(&row, &chunk, 2).unwrap();
         assert_eq!(tokens, TokenVectors::new(vec![7, 8], 2, vec![0.6, 0.8, 0.0, 1.0]).unwrap());
-        let empty = Chunk { ids: vec![101, 102], own: 1..1, with_tokens: true };
+        let empty = Chunk { ids: vec![101, 102], wanted: Vec::new() };
         assert!(token_unit_vectors(&row, &empty, 2).unwrap().is_empty());
         assert_eq!(token_unit_vectors(&row[..4], &chunk, 2), None, "fewer tokens than the chunk has");
         assert_eq!(token_unit_vectors(&[0.0; 10], &chunk, 2), None, "no direction");

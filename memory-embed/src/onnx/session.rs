@@ -1,7 +1,5 @@
 //! One ONNX session: sequences of token numbers become unit vectors.
 
-use std::ops::Range;
-
 use memory_core::{BoxError, TokenVectors};
 use ort::{
     environment::Environment,
@@ -29,10 +27,8 @@ const SLOW_REWRITE: &str = "SkipLayerNormFusion";
 pub(crate) struct Chunk {
     /// All of them, with those around the chunk.
     pub(crate) ids: Vec<u32>,
-    /// Those of the chunk itself, without what encloses it and without a prompt.
-    pub(super) own: Range<usize>,
-    /// Whether the vectors of its tokens are wanted too.
-    pub(super) with_tokens: bool,
+    /// The places of those whose own vectors are wanted, in order.
+    pub(super) wanted: Vec<usize>,
 }
 
 impl Sequence for Chunk {
@@ -46,7 +42,7 @@ impl Sequence for Chunk {
 pub(super) struct ChunkVectors {
     /// That of the whole, of unit length.
     pub(super) whole: Vec<f32>,
-    /// Those of its tokens, empty if they were not wanted.
+    /// Those of its tokens that were wanted.
     pub(super) tokens: TokenVectors,
 }
 
@@ -138,12 +134,8 @@ impl Engine<Chunk, ChunkVectors> for SentenceSession {
             .zip(chunks)
             .zip(rows)
             .map(|((whole, chunk), row)| {
-                let tokens = if chunk.with_tokens {
-                    token_unit_vectors(row, chunk, self.dimensions)
-                } else {
-                    Some(TokenVectors::default())
-                };
-                Ok(ChunkVectors { whole, tokens: tokens.ok_or_else(bad)? })
+                let tokens = token_unit_vectors(row, chunk, self.dimensions).ok_or_else(bad)?;
+                Ok(ChunkVectors { whole, tokens })
             })
             .collect()
     }

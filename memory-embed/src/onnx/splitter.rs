@@ -83,7 +83,8 @@ impl Splitter {
         self.pad
     }
 
-    /// The chunks of `text`, at least one, each with its enclosing tokens and none too long for the model.
+    /// The chunks of `text`, at least one, each with its enclosing tokens and none too long for the model. `with_tokens`,
+    /// the vectors of the text's tokens are wanted too, but for punctuation (as in ColBERT), each once.
     pub(crate) fn split(&self, text: &str, urgency: Urgency, with_tokens: bool) -> Result<Vec<Chunk>, BoxError> {
         let lower;
         let text = if self.lower_case {
@@ -99,12 +100,20 @@ impl Splitter {
         let limit = self.limit - prompt.len();
         let (ids, bytes) = self.tokens(text)?;
         let [begin, end] = self.frame.map_or([None, None], |[begin, end]| [Some(begin), Some(end)]);
+        let says_something = |token: &usize| {
+            let said = bytes.get(*token).and_then(|place| text.get(place.clone()));
+            said.is_some_and(|said| said.chars().any(char::is_alphanumeric))
+        };
+        // Of a token in the overlap of two chunks the first has the wanted vector.
+        let mut covered = 0;
         let chunk = |inner: Range<usize>| {
             let before = begin.iter().len() + prompt.len();
-            let own = before..before + inner.len();
+            let new = covered.max(inner.start)..if with_tokens { inner.end } else { 0 };
+            covered = covered.max(inner.end);
+            let wanted = new.filter(says_something).map(|token| token - inner.start + before).collect();
             let inner = ids.get(inner).unwrap_or_default().iter().copied();
             let all = begin.into_iter().chain(prompt.iter().copied()).chain(inner).chain(end);
-            Chunk { ids: all.collect(), own, with_tokens }
+            Chunk { ids: all.collect(), wanted }
         };
         Ok(plan_chunks(text, &bytes, limit, self.overlap.min(limit / 2)).into_iter().map(chunk).collect())
     }
@@ -190,7 +199,7 @@ mod tests {
     fn split(splitter: &Splitter, text: &str) -> Vec<Vec<u32>> {
         let chunks = splitter.split(text, Urgency::Indexing, false).unwrap();
         for chunk in &chunks {
-            assert_eq!((chunk.own.start, chunk.own.end), (1, chunk.ids.len() - 1));
+            assert_eq!((chunk.ids.first(), chunk.ids.last(), chunk.wanted.len()), (Some(&0), Some(&1), 0));
         }
         chunks.into_iter().map(|chunk| chunk.ids).collect()
     }
@@ -231,15 +240,25 @@ mod tests {
         assert_eq!(
             splitter.split("a b a", Urgency::Question, true).unwrap(),
             [
-                Chunk { ids: vec![0, 3, 3, 3, 5, 1], own: 3..5, with_tokens: true },
-                Chunk { ids: vec![0, 3, 3, 3, 1], own: 3..4, with_tokens: true },
+                Chunk { ids: vec![0, 3, 3, 3, 5, 1], wanted: vec![3, 4] },
+                Chunk { ids: vec![0, 3, 3, 3, 1], wanted: vec![3] },
             ]
         );
         let document = splitter.split("a b a", Urgency::Indexing, false).unwrap();
-        assert_eq!(document, [Chunk { ids: vec![0, 5, 3, 5, 3, 1], own: 2..5, with_tokens: false }]);
+        assert_eq!(document, [Chunk { ids: vec![0, 5, 3, 5, 3, 1], wanted: Vec::new() }]);
         let long = Prompts { query: "a a a".to_owned(), document: String::new() };
         let error = super::Splitter::new(TOKENIZER.as_bytes(), 6, 0).unwrap().prompts(&long).unwrap_err();
         assert!(error.to_string().contains("more than half"), "{error}");
+    }
+
+    #[test]
+    fn a_token_in_two_chunks_is_wanted_once() {
+        let chunks = splitter(6, 2).split("a b a b a b a", Urgency::Indexing, true).unwrap();
+        assert!(chunks.len() > 1);
+        assert_eq!(chunks.iter().map(|chunk| chunk.wanted.len()).sum::<usize>(), 7, "{chunks:?}");
+        for chunk in &chunks {
+            assert!(chunk.wanted.iter().all(|place| [3, 5].contains(&chunk.ids[*place])), "{chunk:?}");
+        }
     }
 
     #[test]

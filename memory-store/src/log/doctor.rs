@@ -16,7 +16,7 @@ use super::{
     rescue::RescueError,
     survey::{Part, Source, Spot, Surveyed, Tail, Visitor, run, survey},
 };
-use crate::vector;
+use crate::{tokens, vector};
 
 /// Most places that are told of one by one.
 const MOST_FINDINGS: usize = 10_000;
@@ -299,16 +299,19 @@ fn checkup(label: ConversationLabel, patient: Patient, may_have_lost_more: bool)
     }
 }
 
-/// Vector caches of another store, or of none.
+/// Caches of vectors and tokens of another store, or of none.
 fn stale_caches(media: &dyn Media, path: &Path, store: StoreId) -> Vec<PathBuf> {
-    let dir = path.join("cache").join("vectors");
-    let files = media.list(&dir).unwrap_or_default().into_iter().map(|name| dir.join(name));
-    let is_stale = |path: &PathBuf| {
-        let mut header = [0; vector::NAMED_BY];
-        let read = media.open(path, Access::Read).and_then(|file| file.read_at(&mut header, 0));
-        read.is_ok() && !vector::is_of_store(&header, store)
-    };
-    let mut stale: Vec<_> = files.filter(is_stale).collect();
+    let mut stale = Vec::new();
+    for name in ["tokens", "vectors"] {
+        let dir = path.join("cache").join(name);
+        let files = media.list(&dir).unwrap_or_default().into_iter().map(|name| dir.join(name));
+        let is_stale = |path: &PathBuf| {
+            let mut header = [0; vector::NAMED_BY];
+            let read = media.open(path, Access::Read).and_then(|file| file.read_at(&mut header, 0));
+            read.is_ok() && !vector::is_of_store(&header, store) && !tokens::is_of_store(&header, store)
+        };
+        stale.extend(files.filter(is_stale));
+    }
     stale.sort();
     stale
 }

@@ -4,12 +4,10 @@ mod batch;
 mod block;
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions},
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
 };
 
 use memory_core::{ConversationId, Hash, ModelId, NodeId, Slot};
@@ -23,13 +21,13 @@ use super::{
     map::{ROWS_AT, RowMap},
     rows::{Base, Codes, DamagedRow, Rows},
 };
-use crate::log::{Leaves, StoreId};
+use crate::{
+    log::{Leaves, StoreId},
+    turn::Turn,
+};
 
 const MAGIC: &[u8; 8] = b"MEMVEC\r\n";
 const FORMAT: u32 = 3;
-/// How long to wait for another process that is writing.
-const PATIENCE: Duration = Duration::from_secs(3);
-const PAUSE: Duration = Duration::from_millis(1);
 
 /// Bytes at the beginning of a file that say what it is and of which store.
 pub(crate) const NAMED_BY: usize = 8 + 4 + 16;
@@ -84,11 +82,6 @@ struct Good {
 struct Begin {
     before: Good,
     header: [u8; HEADER],
-}
-
-/// The right to write to the files of a directory, which one opening at a time has. It dies with its process.
-struct Turn {
-    _dir: File,
 }
 
 /// What the blocks of a file say, all in a row.
@@ -400,19 +393,7 @@ impl VectorFile {
 
     /// Waits for the right to write; `None` when another process keeps it.
     fn turn(&self) -> io::Result<Option<Turn>> {
-        let dir = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(dir)?;
-        // The directory, since the file is replaced now and then.
-        let dir = File::open(dir)?;
-        let start = Instant::now();
-        loop {
-            match dir.try_lock() {
-                Ok(()) => return Ok(Some(Turn { _dir: dir })),
-                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
-        }
+        Turn::wait(self.path.parent().unwrap_or(Path::new(".")))
     }
 
     /// Whether nobody else has written to the files since they were read or written here.

@@ -3,10 +3,10 @@
 use std::{fmt, fs::File, io, mem, slice};
 
 /// Bytes before the first row of a file: a line of the processor's cache, so that rows of 384 dimensions begin at one.
-pub(super) const ROWS_AT: usize = 64;
+pub(crate) const ROWS_AT: usize = 64;
 
 /// The rows of a file that are as they were when it was mapped.
-pub(super) struct RowMap(memmap2::Mmap);
+pub(crate) struct RowMap(memmap2::Mmap);
 
 impl RowMap {
     /// Maps the first `bytes` bytes of rows of a file.
@@ -14,7 +14,7 @@ impl RowMap {
     /// # Errors
     /// When the file is shorter, or cannot be mapped.
     #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
-    pub(super) fn of(file: &File, bytes: usize) -> io::Result<Self> {
+    pub(crate) fn of(file: &File, bytes: usize) -> io::Result<Self> {
         let length = bytes.checked_add(ROWS_AT).ok_or(io::ErrorKind::InvalidInput)?;
         if file.metadata()?.len() < length as u64 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -28,7 +28,7 @@ impl RowMap {
     }
 
     /// The rows as they stand on disk.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.0.get(ROWS_AT..).unwrap_or_default()
     }
 

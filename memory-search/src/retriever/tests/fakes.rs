@@ -11,8 +11,8 @@ use std::{
 use memory_core::{
     AnsweredBy, Appended, BoxFuture, ConversationId, ConversationState, EmbedError, Embedder, Event, MessageKey,
     ModelId, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, NodeSet, Recorded, Slot, Store, StoreError,
-    Summary, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
-    Verification,
+    Summary, TokenEmbedder, TokenEmbedding, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats,
+    VectorPart, VectorQuery, Verification,
     testing::{HashEmbedder, MemoryStore},
 };
 
@@ -296,6 +296,28 @@ impl Embedder for CountingEmbedder {
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
         self.question_bytes.store(text.len() as u64, Ordering::Relaxed);
         self.embedder.embed_query(text)
+    }
+
+    fn with_tokens(&self) -> Option<&dyn TokenEmbedder> {
+        Some(self)
+    }
+}
+
+impl TokenEmbedder for CountingEmbedder {
+    fn token_dimensions(&self) -> usize {
+        self.embedder.token_dimensions()
+    }
+
+    fn embed_documents_with_tokens<'a>(
+        &'a self,
+        texts: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Vec<Vec<TokenEmbedding>>, EmbedError>> {
+        self.texts.fetch_add(texts.len() as u64, Ordering::Relaxed);
+        self.embedder.embed_documents_with_tokens(texts)
+    }
+
+    fn embed_query_with_tokens<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<TokenEmbedding, EmbedError>> {
+        self.embedder.embed_query_with_tokens(text)
     }
 }
 

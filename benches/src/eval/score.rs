@@ -1,0 +1,225 @@
+//! How good a run is, by the same measures as the scorer's, and whether it is better than another.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    fs,
+    path::Path,
+};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use super::{latency::Latencies, questions::Question};
+
+/// Turns within which the discounted gain counts.
+const DEPTH: usize = 10;
+const RESAMPLES: usize = 1_000;
+const SEED: u64 = 7;
+
+/// A line of a run file, as far as it is scored.
+#[derive(Deserialize)]
+struct Line {
+    query_id: String,
+    #[serde(default)]
+    ranked: Vec<String>,
+    packed: Option<BTreeSet<String>>,
+    latency_ms: Option<f64>,
+}
+
+/// What the answer to one question is worth, each 0..=1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Worth {
+    recall5: f64,
+    recall10: f64,
+    ndcg10: f64,
+    /// The part of the evidence that was packed, where a run packs.
+    packed: Option<f64>,
+}
+
+impl Worth {
+    fn of(evidence: &BTreeSet<String>, line: Option<&Line>) -> Self {
+        let Some(line) = line else { return Self::default() };
+        let mut seen = BTreeSet::new();
+        let ranked: Vec<_> = line.ranked.iter().filter(|turn| seen.insert(*turn)).collect();
+        let found = |depth: usize| ranked.iter().take(depth).filter(|turn| evidence.contains(**turn)).count();
+        let part = |count: usize| share(count, evidence.len());
+        let gain = |place: usize| 1.0 / share(place + 2, 1).log2();
+        let places = ranked.iter().take(DEPTH).enumerate().filter(|(_, turn)| evidence.contains(**turn));
+        let ideal: f64 = (0..evidence.len().min(DEPTH)).map(gain).sum();
+        Self {
+            recall5: part(found(5)),
+            recall10: part(found(10)),
+            ndcg10: places.map(|(place, _)| gain(place)).sum::<f64>() / ideal,
+            packed: line.packed.as_ref().map(|packed| part(packed.intersection(evidence).count())),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of turns")]
+fn share(count: usize, of: usize) -> f64 {
+    count as f64 / of as f64
+}
+
+/// A run, question by question: those that have evidence.
+#[derive(Debug, Default)]
+pub(super) struct Scored {
+    worth: BTreeMap<String, Worth>,
+    latencies: Latencies,
+}
+
+impl Scored {
+    /// Scores the run file at `path`. A question that it does not answer is worth nothing.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or a line is not what the format asks for.
+    pub(super) fn read(path: &Path, questions: &[Question]) -> Result<Self> {
+        let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        let line = |(number, line)| -> Result<Line> {
+            serde_json::from_str(line).with_context(|| format!("{}:{}", path.display(), number))
+        };
+        let lines = (1..).zip(text.lines()).map(line).collect::<Result<Vec<_>>>()?;
+        let lines: BTreeMap<_, _> = lines.into_iter().map(|line| (line.query_id.clone(), line)).collect();
+        let with_evidence = questions.iter().filter(|question| !question.evidence.is_empty());
+        let worth = with_evidence
+            .map(|question| (question.id.clone(), Worth::of(&question.evidence, lines.get(&question.id))))
+            .collect::<BTreeMap<_, _>>();
+        ensure!(!worth.is_empty(), "no question to score in {} has evidence", path.display());
+        let mut latencies = Latencies::default();
+        lines.values().filter_map(|line| line.latency_ms).for_each(|millis| latencies.add_millis(millis));
+        Ok(Self { worth, latencies })
+    }
+
+    /// What was packed of the evidence of each question.
+    pub(super) fn packed(&self) -> Vec<f64> {
+        self.values(|worth| worth.packed)
+    }
+
+    fn values(&self, of: fn(&Worth) -> Option<f64>) -> Vec<f64> {
+        self.worth.values().filter_map(of).collect()
+    }
+
+    /// What a measure changed by against `other`, question by question.
+    fn changes(&self, other: &Self, of: fn(&Worth) -> Option<f64>) -> Vec<f64> {
+        let pair = |(id, worth): (&String, &Worth)| Some(of(worth)? - of(other.worth.get(id)?)?);
+        self.worth.iter().filter_map(pair).collect()
+    }
+}
+
+type Column = (&'static str, fn(&Worth) -> Option<f64>);
+const COLUMNS: [Column; 4] = [
+    ("R@5", |worth| Some(worth.recall5)),
+    ("R@10", |worth| Some(worth.recall10)),
+    ("nDCG@10", |worth| Some(worth.ndcg10)),
+    ("packed", |worth| worth.packed),
+];
+
+/// A Markdown table of runs by the name of their data, in percent with the half-width of the 95 % interval (bootstrap over
+/// questions), and of what each changed against another run of the same data, where there is one.
+pub(super) fn table(runs: &[(String, Scored, Option<Scored>)]) -> String {
+    let mut out = String::from("| data | questions |");
+    COLUMNS.iter().for_each(|(name, _)| out += &format!(" {name} |"));
+    out += " search p50, p95 |\n|---|---|---|---|---|---|---|";
+    for (name, run, other) in runs {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "\n| {name} | {} |", run.worth.len());
+        COLUMNS.iter().for_each(|(_, of)| out += &cell(&run.values(*of), false));
+        let _ = write!(out, " {} |", run.latencies);
+        if let Some(other) = other {
+            let _ = write!(out, "\n| {name}, change | |");
+            COLUMNS.iter().for_each(|(_, of)| out += &cell(&run.changes(other, *of), true));
+            out += " |";
+        }
+    }
+    out
+}
+
+/// The mean with its interval; a change is marked where its interval does not hold nought.
+fn cell(values: &[f64], is_change: bool) -> String {
+    if values.is_empty() {
+        return " – |".to_owned();
+    }
+    let (mean, half) = (mean(values) * 100.0, half_width(values) * 100.0);
+    match is_change {
+        false => format!(" {mean:.1} ± {half:.1} |"),
+        true if mean.abs() > half => format!(" **{mean:+.1}** ± {half:.1} |"),
+        true => format!(" {mean:+.1} ± {half:.1} |"),
+    }
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / share(values.len(), 1)
+}
+
+/// Half the width of the interval that 95 % of the means of resamples lie in (Efron, 1979).
+fn half_width(values: &[f64]) -> f64 {
+    let mut random = fastrand::Rng::with_seed(SEED);
+    let mut resample = || {
+        let drawn: Vec<f64> = values.iter().filter_map(|_| values.get(random.usize(..values.len())).copied()).collect();
+        mean(&drawn)
+    };
+    let mut means: Vec<f64> = (0..RESAMPLES).map(|_| resample()).collect();
+    means.sort_by(f64::total_cmp);
+    (crate::stats::quantile(&means, 0.975) - crate::stats::quantile(&means, 0.025)) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::ConversationId;
+
+    use super::*;
+
+    fn question(id: &str, evidence: &[&str]) -> Question {
+        Question {
+            id: id.to_owned(),
+            conversation: ConversationId::new("c").unwrap(),
+            text: "?".to_owned(),
+            evidence: evidence.iter().map(|turn| (*turn).to_owned()).collect(),
+        }
+    }
+
+    fn scored(lines: &str) -> Scored {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.jsonl");
+        fs::write(&path, lines).unwrap();
+        let questions = [question("q1", &["t1", "t2"]), question("q2", &["t9"]), question("q3", &[])];
+        Scored::read(&path, &questions).unwrap()
+    }
+
+    #[test]
+    fn worth_is_what_the_scorer_says() {
+        // The first case of the scorer's own test.
+        let run = scored(concat!(
+            r#"{"query_id":"q1","ranked":["t1","t3","t3","t2","t4","t5"],"packed":["t1","t2"],"latency_ms":2.0}"#,
+            "\n",
+            r#"{"query_id":"q2","ranked":["t0","t1","t2","t3","t4","t5","t9"],"packed":["t0"]}"#,
+        ));
+        let first = run.worth["q1"];
+        let ndcg = (1.0 + 0.5) / (1.0 + 1.0 / 3_f64.log2());
+        assert!((first.ndcg10 - ndcg).abs() < 1e-9, "{first:?}");
+        assert_eq!((first.recall5, first.recall10, first.packed), (1.0, 1.0, Some(1.0)));
+        let second = run.worth["q2"];
+        assert!((second.ndcg10 - 1.0 / 8_f64.log2()).abs() < 1e-9, "{second:?}");
+        assert_eq!((second.recall5, second.recall10, second.packed), (0.0, 1.0, Some(0.0)));
+        assert_eq!(run.worth.len(), 2);
+    }
+
+    #[test]
+    fn a_question_without_an_answer_is_worth_nothing() {
+        let run = scored(r#"{"query_id":"q1","ranked":["t1"]}"#);
+        assert_eq!(run.worth["q2"], Worth::default());
+    }
+
+    #[test]
+    fn a_table_shows_runs_and_clear_changes() {
+        let before = scored(r#"{"query_id":"q1","ranked":["t8"]}"#);
+        let after =
+            scored("{\"query_id\":\"q1\",\"ranked\":[\"t1\",\"t2\"]}\n{\"query_id\":\"q2\",\"ranked\":[\"t9\"]}");
+        let expected = "\
+| data | questions | R@5 | R@10 | nDCG@10 | packed | search p50, p95 |
+|---|---|---|---|---|---|---|
+| toy | 2 | 100.0 ± 0.0 | 100.0 ± 0.0 | 100.0 ± 0.0 | – | – |
+| toy, change | | **+100.0** ± 0.0 | **+100.0** ± 0.0 | **+100.0** ± 0.0 | – | |";
+        assert_eq!(table(&[("toy".to_owned(), after, Some(before))]), expected);
+    }
+}

@@ -1,0 +1,170 @@
+//! The group `retrieval`: how long a question to ten thousand messages takes, and how much of the evidence is packed.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
+
+use anyhow::{Context as _, Result, ensure};
+use memory_cli::{Access, Config, Runtime};
+use memory_core::{ConversationId, NodeDraft, Query, Retriever, Scope, Store, Timestamp};
+use memory_hooks::ContextOptions;
+use memory_search::HybridRetriever;
+use pollster::block_on;
+
+use crate::{
+    eval::{self, Budget, EvalOptions, EvalParts},
+    figure::Figure,
+    rounds::{Entrant, Samples, interleave},
+    stats::quantile,
+};
+
+/// Messages of the conversation that is asked.
+const MESSAGES: usize = 10_000;
+/// Questions of a round.
+const QUESTIONS: usize = 100;
+const HITS: usize = 10;
+/// Messages appended at once.
+const BATCH: usize = 1_000;
+const SECOND: i64 = 1_000;
+
+/// Measures the group, with its files under `scratch`. Without evaluation data there is nothing to measure, and it is
+/// said.
+///
+/// # Errors
+/// When the model is not there, or something that is measured fails.
+pub(crate) fn measure(scratch: &Path, data: Option<&Path>) -> Result<Vec<Figure>> {
+    let Some(data) = data else {
+        eprintln!("retrieval: skipped, no evaluation data is at hand");
+        return Ok(Vec::new());
+    };
+    let talk = Talk::begin(&scratch.join("ten-thousand"), data)?;
+    let mut figures = talk.latencies()?;
+    figures.push(talk.token_cache()?);
+    drop(talk);
+    for (key, name) in [("packed_tenth_locomo", "locomo"), ("packed_tenth_beam100k", "beam100k")] {
+        figures.push(packed(key, &scratch.join(name), &data.join(name))?);
+    }
+    Ok(figures)
+}
+
+/// One conversation of all messages of the data, as far as they are wanted, and questions of the data to it.
+struct Talk {
+    store: PathBuf,
+    id: ConversationId,
+    late: Runtime,
+    plain: Runtime,
+    questions: Vec<String>,
+}
+
+impl Talk {
+    fn begin(store: &Path, data: &Path) -> Result<Self> {
+        let mut config = Config::new(store, Access::Write);
+        let late = memory_cli::open(&config)?;
+        let id = ConversationId::new("ten-thousand")?;
+        let (mut drafts, mut questions) = (Vec::new(), Vec::new());
+        for directory in eval::directories(data)? {
+            for conversation in memory_cli::import::eval::read(&directory)? {
+                for (mut message, _) in conversation.messages {
+                    message.key = None;
+                    let at = Timestamp::from_millis(i64::try_from(drafts.len())? * SECOND);
+                    let tokens = late.memory.token_counter().count(&message.text());
+                    drafts.push(NodeDraft::new(message, at, tokens));
+                }
+            }
+            questions.extend(eval::question_texts(&directory)?);
+        }
+        ensure!(drafts.len() >= MESSAGES, "{} holds {} messages, {MESSAGES} are wanted", data.display(), drafts.len());
+        drafts.truncate(MESSAGES);
+        for batch in drafts.chunks(BATCH) {
+            block_on(late.store.append(&id, batch.to_vec()))?;
+        }
+        eprintln!("retrieval: embedding {MESSAGES} messages");
+        eval::index_with_bar(&*late.retriever, &id, MESSAGES as u64)?;
+        block_on(late.memory.conversation(id.clone()).compact(&()))?;
+        config.tokens = None;
+        config.access = Access::Existing;
+        let plain = memory_cli::open(&config)?;
+        let step = questions.len().div_ceil(QUESTIONS).max(1);
+        let questions = questions.into_iter().step_by(step).collect();
+        Ok(Self { store: store.to_owned(), id, late, plain, questions })
+    }
+
+    fn latencies(&self) -> Result<Vec<Figure>> {
+        let words = HybridRetriever::new(self.late.store.clone(), None, None);
+        let search = |retriever: &dyn Retriever, text: &str| -> Result<()> {
+            let query = Query { text: text.to_owned(), scope: Scope::one(&self.id), limit: HITS };
+            let found = block_on(retriever.search(&query))?;
+            ensure!(!found.hits.is_empty() || found.steps.is_empty(), "nothing was found for {text:?}");
+            Ok(())
+        };
+        let conversation = self.late.memory.conversation(self.id.clone());
+        let context = |text: &str| -> Result<()> {
+            block_on(conversation.context(text, &ContextOptions::default()))?;
+            Ok(())
+        };
+        let entrant = |name: &str, ask: &dyn Fn(&str) -> Result<()>| Ok([self.median(name, ask)?]);
+        let (late, plain) = (&*self.late.retriever, &*self.plain.retriever);
+        let [[late], [plain], [no_model], [context]] = interleave([
+            Entrant::new("with tokens", ["ms"], || entrant("late", &|text| search(late, text))),
+            Entrant::new("without tokens", ["ms"], || entrant("plain", &|text| search(plain, text))),
+            Entrant::new("by words", ["ms"], || entrant("words", &|text| search(&words, text))),
+            Entrant::new("context", ["ms"], || entrant("context", &context)),
+        ])?;
+        let figure = |key, samples: &Samples, what: &str| {
+            Figure::absolute(key, samples, format!("{what}; {QUESTIONS} questions to {MESSAGES} messages of real text"))
+        };
+        Ok(vec![
+            figure("query_late_p50_ms", &late, "late interaction over 64 candidates and their neighbours"),
+            figure("query_plain_p50_ms", &plain, "words and vectors"),
+            figure("query_no_model_p50_ms", &no_model, "words alone"),
+            figure("context_p50_ms", &context, "view and recall, 4,000 tokens"),
+        ])
+    }
+
+    /// The median time of all questions, in milliseconds.
+    fn median(&self, name: &str, ask: &dyn Fn(&str) -> Result<()>) -> Result<f64> {
+        let mut millis = Vec::with_capacity(self.questions.len());
+        for question in &self.questions {
+            let start = Instant::now();
+            ask(question).with_context(|| format!("asking {question:?} ({name})"))?;
+            millis.push(start.elapsed().as_secs_f64() * 1_000.0);
+        }
+        millis.sort_by(f64::total_cmp);
+        Ok(quantile(&millis, 0.5))
+    }
+
+    fn token_cache(&self) -> Result<Figure> {
+        let mut bytes = 0;
+        for entry in fs::read_dir(self.store.join("cache/tokens")).context("listing the token caches")? {
+            bytes += entry?.metadata()?.len();
+        }
+        ensure!(bytes > 0, "no token was kept: does the model give the vectors of tokens?");
+        #[expect(clippy::cast_precision_loss, reason = "a quotient")]
+        let values = vec![bytes as f64 / MESSAGES as f64];
+        let samples = Samples { name: "token cache".to_owned(), unit: "B", values };
+        Ok(Figure::absolute("token_cache_bytes_per_message", &samples, "the file, divided by all messages"))
+    }
+}
+
+/// How much of the evidence is among messages packed into a tenth of each conversation.
+fn packed(key: &'static str, store: &Path, data: &Path) -> Result<Figure> {
+    let runtime = memory_cli::open(&Config::new(store, Access::Write))?;
+    let parts = EvalParts {
+        store: runtime.store.clone(),
+        retriever: Arc::clone(&runtime.retriever),
+        counter: runtime.memory.token_counter().clone(),
+    };
+    let options = EvalOptions {
+        data: vec![data.to_owned()],
+        run: store.with_extension("run.jsonl"),
+        compare: None,
+        budget: Some(Budget::Tenth),
+        demand_model: true,
+    };
+    let share = block_on(eval::packed_share(&parts, &options))?;
+    let samples = Samples { name: "packed".to_owned(), unit: "%", values: vec![share * 100.0] };
+    Ok(Figure::absolute(key, &samples, "evidence among messages packed into a tenth of the tokens; deterministic"))
+}

@@ -1,0 +1,177 @@
+//! Late interaction: the tokens of a question against those of candidates.
+
+use std::collections::HashMap;
+
+use memory_core::{
+    ConversationId, EmbedError, ModelId, NodeId, NodeRange, RetrieveError, Store, TokenAnswer, TokenEmbedder,
+    TokenIndex, TokenPart, TokenVectors,
+};
+
+use crate::lexical::indexed_text;
+
+/// Nodes at most whose tokens are made anew for a question because they are not kept, and the most bytes of their texts
+/// together: some 4,000 tokens, a tenth of a second or two on two cores.
+const MAX_MADE_ANEW: usize = 32;
+const MAX_BYTES_MADE_ANEW: usize = 16 << 10;
+
+/// The tokens of a question, and where those of nodes are.
+#[derive(Debug)]
+pub(crate) struct Late<'a> {
+    pub(crate) question: TokenVectors,
+    pub(crate) index: &'a dyn TokenIndex,
+    pub(crate) embedder: &'a dyn TokenEmbedder,
+    pub(crate) store: &'a dyn Store,
+}
+
+/// How well the tokens of nodes answer those of a question, by the nodes' places in the pool.
+#[derive(Debug, Default)]
+pub(crate) struct LateScores {
+    by_place: HashMap<usize, f32>,
+    low: f32,
+    width: f32,
+}
+
+/// A node by its place in the pool, and where it is kept.
+type Placed<'a> = (usize, &'a ConversationId, NodeId);
+
+impl Late<'_> {
+    /// Scores nodes: the sum over the question's tokens of the largest cosine with one of the node's (MaxSim; Khattab and
+    /// Zaharia, "ColBERT", 2020), each weighted by how rare its number is among the nodes of these conversations, divided
+    /// by the sum of the weights. Tokens that are not kept are made anew of those among `best`, best first, as far as
+    /// that is soon done; nodes without any have no score.
+    pub(crate) async fn scores(&self, nodes: &[Placed<'_>], best: &[usize]) -> Result<LateScores, RetrieveError> {
+        let mut by_conversation: Vec<(&ConversationId, Vec<usize>, Vec<NodeId>)> = Vec::new();
+        for (place, conversation, node) in nodes {
+            match by_conversation.iter_mut().find(|(id, ..)| id == conversation) {
+                Some((_, places, nodes)) => {
+                    places.push(*place);
+                    nodes.push(*node);
+                }
+                None => by_conversation.push((conversation, vec![*place], vec![*node])),
+            }
+        }
+        let parts: Vec<_> =
+            by_conversation.iter().map(|(conversation, _, nodes)| TokenPart { conversation, nodes }).collect();
+        let answer = self.index.max_cosines(&self.question, &parts).await?;
+        let weights = weights(&answer);
+        let places = by_conversation.iter().flat_map(|(_, places, _)| places.iter().copied());
+        let scored = places.zip(&answer.max_cosines);
+        let mut scores: HashMap<usize, f32> =
+            scored.filter_map(|(place, cosines)| Some((place, weighted(cosines.as_ref()?, &weights)))).collect();
+        for (place, tokens) in self.made_anew(nodes, best, &scores).await? {
+            scores.insert(place, weighted(&max_cosines(&self.question, &tokens), &weights));
+        }
+        Ok(LateScores::new(scores))
+    }
+
+    /// The tokens of the best nodes of which none are kept.
+    async fn made_anew(
+        &self,
+        nodes: &[Placed<'_>],
+        best: &[usize],
+        scores: &HashMap<usize, f32>,
+    ) -> Result<Vec<(usize, TokenVectors)>, RetrieveError> {
+        let (mut places, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for place in best.iter().filter(|place| !scores.contains_key(place)) {
+            let Some((_, conversation, node)) = nodes.iter().find(|(at, ..)| at == place) else { continue };
+            // One that has no tokens has none the next time either.
+            if self.index.stats(conversation).through >= node.get() {
+                continue;
+            }
+            let read = self.store.readable_nodes(conversation, NodeRange::single(*node)).await?;
+            let Some(text) = read.nodes.first().map(|node| indexed_text(&node.message)) else { continue };
+            bytes += text.len();
+            if bytes > MAX_BYTES_MADE_ANEW || places.len() == MAX_MADE_ANEW {
+                break;
+            }
+            places.push(*place);
+            texts.push(text);
+        }
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let made = self.embedder.embed_documents_with_tokens(&texts).await?;
+        let mut tokens = Vec::with_capacity(made.len());
+        for (place, chunks) in places.into_iter().zip(made) {
+            let all = joined(self.embedder.model(), chunks.iter().map(|chunk| &chunk.tokens))?;
+            if !all.is_empty() {
+                tokens.push((place, all));
+            }
+        }
+        Ok(tokens)
+    }
+}
+
+/// The tokens of all chunks of a text.
+pub(crate) fn joined<'a>(
+    model: &ModelId,
+    chunks: impl Iterator<Item = &'a TokenVectors>,
+) -> Result<TokenVectors, EmbedError> {
+    let mut all = TokenVectors::default();
+    for chunk in chunks {
+        let what = || "token vectors of different dimensions".to_owned();
+        all.append(chunk).ok_or_else(|| EmbedError::BadOutput { model: model.clone(), what: what() })?;
+    }
+    Ok(all)
+}
+
+fn weighted(cosines: &[f32], weights: &[f32]) -> f32 {
+    let sum: f32 = weights.iter().sum();
+    cosines.iter().zip(weights).map(|(cosine, weight)| cosine * weight).sum::<f32>() / sum.max(f32::MIN_POSITIVE)
+}
+
+/// For each token of a question the largest cosine with one of a text's.
+fn max_cosines(question: &TokenVectors, text: &TokenVectors) -> Vec<f32> {
+    let cosine = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    let largest = |token: &[f32]| text.iter().map(|(_, other)| cosine(token, other)).fold(-1.0, f32::max);
+    question.iter().map(|(_, token)| largest(token)).collect()
+}
+
+/// The inverse document frequency of each of the question's tokens.
+#[expect(clippy::cast_precision_loss, reason = "a weight needs no more than 24 bits")]
+fn weights(answer: &TokenAnswer) -> Vec<f32> {
+    let nodes = answer.nodes as f32;
+    answer.nodes_with.iter().map(|&with| ((nodes - with as f32 + 0.5) / (with as f32 + 0.5)).ln_1p()).collect()
+}
+
+impl LateScores {
+    fn new(by_place: HashMap<usize, f32>) -> Self {
+        let low = by_place.values().copied().fold(f32::INFINITY, f32::min);
+        let high = by_place.values().copied().fold(f32::NEG_INFINITY, f32::max);
+        Self { by_place, low, width: high - low }
+    }
+
+    /// How many nodes were scored.
+    pub(crate) fn len(&self) -> usize {
+        self.by_place.len()
+    }
+
+    /// The score of a node, stretched to 0..=1 over all that were scored; NaN for one that was not.
+    pub(crate) fn at(&self, place: usize) -> f32 {
+        let stretch = |score: &f32| if self.width > 0.0 { (score - self.low) / self.width } else { 0.0 };
+        self.by_place.get(&place).map_or(f32::NAN, stretch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_stretched_and_unknown_ones_are_not_numbers() {
+        let scores = LateScores::new(HashMap::from([(3, 0.2), (5, 0.6), (9, 0.3)]));
+        assert!((scores.at(9) - 0.25).abs() < 1e-6);
+        assert_eq!((scores.at(3), scores.at(5)), (0.0, 1.0));
+        assert!(scores.at(4).is_nan() && scores.len() == 3);
+        let one = LateScores::new(HashMap::from([(3, 0.2)]));
+        assert_eq!(one.at(3), 0.0);
+    }
+
+    #[test]
+    fn a_rare_token_weighs_more() {
+        let answer = TokenAnswer { max_cosines: Vec::new(), nodes_with: vec![1, 50, 100], nodes: 100 };
+        let weights = weights(&answer);
+        assert!(weights[0] > weights[1] && weights[1] > weights[2] && weights[2] > 0.0, "{weights:?}");
+    }
+}

@@ -1,0 +1,100 @@
+//! A cross-encoder reads the best candidates again, each together with the question.
+
+use std::sync::Arc;
+
+use memory_core::{Hit, NodeRange, RerankError, Reranker, RetrieveError, Score, Signal, Store};
+
+use crate::lexical::indexed_text;
+
+/// The score of a hit that a cross-encoder read, among its signals.
+const SIGNAL: &str = "cross_encoder";
+
+/// What a cross-encoder reads, and what comes of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RerankOptions {
+    /// How many of the best hits it reads. By default 50.
+    pub candidates: usize,
+    /// The least score, on the model's own scale, of a hit that counts as one: what it scores lower, and what it does not
+    /// read, is left out. By default nothing is.
+    pub min_score: Option<f32>,
+}
+
+impl Default for RerankOptions {
+    fn default() -> Self {
+        Self { candidates: 50, min_score: None }
+    }
+}
+
+impl RerankOptions {
+    /// Sets [`candidates`](Self::candidates).
+    #[must_use]
+    pub const fn candidates(mut self, candidates: usize) -> Self {
+        self.candidates = candidates;
+        self
+    }
+
+    /// Sets [`min_score`](Self::min_score).
+    #[must_use]
+    pub const fn min_score(mut self, min_score: f32) -> Self {
+        self.min_score = Some(min_score);
+        self
+    }
+}
+
+/// A cross-encoder and what is asked of it.
+#[derive(Clone, Debug)]
+pub(crate) struct CrossEncoder {
+    model: Arc<dyn Reranker>,
+    pub(crate) options: RerankOptions,
+}
+
+impl CrossEncoder {
+    pub(crate) fn new(model: Arc<dyn Reranker>, options: RerankOptions) -> Self {
+        Self { model, options }
+    }
+
+    /// Puts the best hits in the order of the model's scores, before the others, and leaves out those that it thinks
+    /// too little of; gives how many it read. The score of a hit that was read is on the model's scale; its other signals
+    /// stay, with no share in it.
+    pub(crate) async fn rerank(
+        &self,
+        store: &dyn Store,
+        question: &str,
+        hits: &mut Vec<Hit>,
+    ) -> Result<usize, RetrieveError> {
+        let others = hits.split_off(hits.len().min(self.options.candidates));
+        let mut texts = Vec::with_capacity(hits.len());
+        for hit in &*hits {
+            let read = store.readable_nodes(&hit.conversation, NodeRange::single(hit.node)).await;
+            texts.push(read.map(|read| read.nodes.first().map(|node| indexed_text(&node.message)))?);
+        }
+        let read: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
+        let scores = if read.is_empty() { Vec::new() } else { self.model.rerank(question, &read).await? };
+        if scores.len() != read.len() || scores.iter().any(|score| !score.is_finite()) {
+            let source = format!("{} scores for {} texts, all of them finite", scores.len(), read.len()).into();
+            return Err(RerankError { model: self.model.model().clone(), source }.into());
+        }
+        let mut scores = scores.into_iter();
+        // A node that was lost since it was ranked is no hit.
+        let readable: Vec<_> =
+            std::mem::take(hits).into_iter().zip(&texts).filter(|(_, text)| text.is_some()).collect();
+        *hits = readable.into_iter().zip(scores.by_ref()).map(|((hit, _), value)| self.scored(hit, value)).collect();
+        hits.sort_by(|a, b| b.score.value.total_cmp(&a.score.value));
+        match self.options.min_score {
+            Some(least) => hits.retain(|hit| hit.score.value >= least),
+            None => hits.extend(others),
+        }
+        Ok(texts.len())
+    }
+
+    fn scored(&self, mut hit: Hit, value: f32) -> Hit {
+        hit.score = Score { value, scale: self.model.scale() };
+        hit.signals.iter_mut().for_each(|signal| signal.share = 0.0);
+        hit.signals.insert(0, Signal { name: SIGNAL, value, share: value });
+        hit
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! Tests of late interaction: tokens are kept with the vectors, made anew where they are missing, and never stop an
+//! answer.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use memory_core::{
+    NodeSet, RerankError, ScoreScale, TokenAnswer, TokenIndexStats, TokenPart, TokenVectors, VectorError,
+};
+
+use super::{fakes::CountingEmbedder, *};
+
+/// Keeps tokens as they are, and fails when it is told to.
+#[derive(Debug)]
+struct KeptTokens {
+    model: ModelId,
+    nodes: Mutex<BTreeMap<ConversationId, Vec<TokenVectors>>>,
+    fails: AtomicBool,
+}
+
+impl KeptTokens {
+    fn of(embedder: &dyn Embedder) -> Arc<Self> {
+        Arc::new(Self { model: embedder.model().clone(), nodes: Mutex::default(), fails: AtomicBool::new(false) })
+    }
+
+    fn through(&self, conversation: &str) -> u64 {
+        self.stats(&id(conversation)).through
+    }
+
+    fn forget(&self) {
+        self.nodes.lock().unwrap().clear();
+    }
+}
+
+impl TokenIndex for KeptTokens {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn dimensions(&self) -> usize {
+        64
+    }
+
+    fn stats(&self, conversation: &ConversationId) -> TokenIndexStats {
+        let through = self.nodes.lock().unwrap().get(conversation).map_or(0, Vec::len) as u64;
+        TokenIndexStats { through, ..TokenIndexStats::default() }
+    }
+
+    fn insert<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        nodes: &'a [(NodeId, TokenVectors)],
+    ) -> BoxFuture<'a, Result<(), VectorError>> {
+        Box::pin(async move {
+            let mut all = self.nodes.lock().unwrap();
+            let kept = all.entry(conversation.clone()).or_default();
+            for (node, tokens) in nodes {
+                assert_eq!(node.index(), kept.len());
+                kept.push(tokens.clone());
+            }
+            Ok(())
+        })
+    }
+
+    fn remove<'a>(&'a self, _: &'a ConversationId, _: &'a NodeSet) -> BoxFuture<'a, Result<u64, VectorError>> {
+        Box::pin(async { Ok(0) })
+    }
+
+    fn max_cosines<'a>(
+        &'a self,
+        question: &'a TokenVectors,
+        parts: &'a [TokenPart<'a>],
+    ) -> BoxFuture<'a, Result<TokenAnswer, VectorError>> {
+        Box::pin(async move {
+            if self.fails.load(Ordering::Relaxed) {
+                return Err(VectorError::Backend { backend: "test", source: "broken".into() });
+            }
+            let all = self.nodes.lock().unwrap();
+            let mut answer = TokenAnswer { nodes_with: vec![1; question.len()], nodes: 6, ..TokenAnswer::default() };
+            for part in parts {
+                let kept = all.get(part.conversation).map_or(&[][..], Vec::as_slice);
+                for node in part.nodes {
+                    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+                    let of_node = |tokens: &TokenVectors| {
+                        let best = |a: &[f32]| tokens.iter().map(|(_, b)| dot(a, b)).fold(-1.0, f32::max);
+                        question.iter().map(|(_, token)| best(token)).collect()
+                    };
+                    answer.max_cosines.push(kept.get(node.index()).map(of_node));
+                }
+            }
+            Ok(answer)
+        })
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+struct Setup {
+    store: Arc<CountingStore>,
+    embedder: Arc<CountingEmbedder>,
+    tokens: Arc<KeptTokens>,
+    retriever: HybridRetriever,
+}
+
+fn setup() -> Setup {
+    let store = store();
+    let embedder = Arc::new(CountingEmbedder::new(64));
+    let index = Arc::new(ExactIndex::of(&*embedder));
+    let tokens = KeptTokens::of(&*embedder);
+    let retriever =
+        HybridRetriever::new(store.clone(), Some(embedder.clone()), Some(index)).with_tokens(tokens.clone());
+    Setup { store, embedder, tokens, retriever }
+}
+
+/// What the late signal of each hit was, by node.
+fn late(found: &Retrieved) -> BTreeMap<u64, f32> {
+    let signal = |hit: &Hit| hit.signals.iter().find(|signal| signal.name == "late").map(|signal| signal.value);
+    found.hits.iter().filter_map(|hit| Some((hit.node.get(), signal(hit)?))).collect()
+}
+
+#[test]
+fn tokens_come_from_the_pass_that_embeds_and_have_a_say() {
+    let Setup { store, embedder, tokens, retriever } = setup();
+    let found = in_talk(&retriever, "the hall costs how many euros?");
+    assert_eq!((tokens.through("talk"), embedder.texts()), (6, 6));
+    let late = late(&found);
+    assert!(late.get(&3).is_some_and(|value| (value - 1.0).abs() < 1e-6), "{late:?}");
+    say(&*store, "talk", &["The harpsichord was tuned."]);
+    in_talk(&retriever, "harpsichord");
+    assert_eq!((tokens.through("talk"), embedder.texts()), (7, 7));
+    assert!(found.steps.iter().any(|step| step.name == "late" && step.candidates == 6), "{:?}", found.steps);
+}
+
+#[test]
+fn catching_up_makes_tokens_that_are_missing() {
+    let Setup { embedder, tokens, retriever, .. } = setup();
+    pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
+    tokens.forget();
+    let report = pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
+    assert_eq!((report.embedded, tokens.through("talk"), embedder.texts()), (6, 6, 12));
+    let again = pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
+    assert_eq!(again, IndexReport::default());
+}
+
+#[test]
+fn a_question_makes_missing_tokens_of_its_candidates_anew() {
+    let Setup { tokens, retriever, .. } = setup();
+    let question = "the hall costs how many euros?";
+    let before = in_talk(&retriever, question);
+    tokens.forget();
+    let found = in_talk(&retriever, question);
+    assert_eq!(nodes(&found)[0], 3);
+    assert_eq!(late(&found)[&3], late(&before)[&3]);
+    assert_eq!((found.notices.len(), tokens.through("talk")), (0, 0));
+}
+
+#[test]
+fn tokens_that_fail_stop_no_answer() {
+    let Setup { tokens, retriever, .. } = setup();
+    tokens.fails.store(true, Ordering::Relaxed);
+    let found = in_talk(&retriever, "QX-4471-93B");
+    assert_eq!(nodes(&found)[0], 3);
+    assert!(late(&found).is_empty());
+    assert!(found.notices[0].starts_with("tokens are not compared: "), "{:?}", found.notices);
+}
+
+#[test]
+fn tokens_of_another_model_do_not_count() {
+    let store = store();
+    let embedder = Arc::new(HashEmbedder::new(64));
+    let index = Arc::new(ExactIndex::of(&*embedder));
+    let tokens = KeptTokens::of(&HashEmbedder::new(32));
+    let retriever = HybridRetriever::new(store, Some(embedder), Some(index)).with_tokens(tokens.clone());
+    assert!(late(&in_talk(&retriever, "QX-4471-93B")).is_empty());
+    assert_eq!(tokens.through("talk"), 0);
+}
+
+/// Scores every text alike but for those that name a piano.
+#[derive(Debug)]
+struct Pianist(ModelId, bool);
+
+impl Reranker for Pianist {
+    fn model(&self) -> &ModelId {
+        &self.0
+    }
+
+    fn scale(&self) -> ScoreScale {
+        ScoreScale::Logit
+    }
+
+    fn rerank<'a>(&'a self, _: &'a str, documents: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<f32>, RerankError>> {
+        Box::pin(async move {
+            if self.1 {
+                return Err(RerankError { model: self.0.clone(), source: "no memory".into() });
+            }
+            Ok(documents.iter().map(|text| if text.contains("piano") { 3.0 } else { -3.0 }).collect())
+        })
+    }
+}
+
+#[test]
+fn a_cross_encoder_has_the_last_word() {
+    let model = |fails| Arc::new(Pianist(ModelId::new("pianist"), fails));
+    let question = "the hall costs how many euros, and what of the piano or the room?";
+    let retriever = setup().retriever.with_reranker(model(false), RerankOptions::default().min_score(-2.0));
+    let found = in_talk(&retriever, question);
+    assert_eq!(nodes(&found), [6]);
+    assert_eq!(found.hits[0].score.scale, ScoreScale::Logit);
+    assert!(found.steps.iter().any(|step| step.name == "rerank" && step.candidates > 0), "{:?}", found.steps);
+    let retriever = setup().retriever.with_reranker(model(true), RerankOptions::default());
+    let found = in_talk(&retriever, question);
+    assert_eq!(nodes(&found)[0], 3);
+    assert!(found.notices[0].contains("pianist") && found.notices[0].contains("no memory"), "{:?}", found.notices);
+}

@@ -1,0 +1,12 @@
+//! The vectors of tokens, compressed, and the cache files that keep them between runs.
+
+mod block;
+mod codec;
+mod file;
+mod index;
+mod kept;
+mod rotation;
+
+pub use codec::TokenBits;
+pub(crate) use file::is_of_store;
+pub use index::QuantizedTokens;

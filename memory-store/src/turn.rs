@@ -1,0 +1,37 @@
+//! Processes that write cache files of one directory take turns.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long to wait for another process that is writing.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// The right to write to the files of a directory, which one opening at a time has. It dies with its process.
+pub(crate) struct Turn {
+    _dir: File,
+}
+
+impl Turn {
+    /// Waits for the right to write to the files of `dir`, which is made where it is missing; `None` when another
+    /// process keeps it.
+    pub(crate) fn wait(dir: &Path) -> io::Result<Option<Self>> {
+        fs::create_dir_all(dir)?;
+        // The directory, since files are replaced now and then.
+        let dir = File::open(dir)?;
+        let start = Instant::now();
+        loop {
+            match dir.try_lock() {
+                Ok(()) => return Ok(Some(Self { _dir: dir })),
+                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+}
