@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use memory_benches::Corpus;
 use memory_core::{
-    ConversationId, History, NodeOutline, Store, Summary,
+    ConversationId, NodeOutline, Store, Summary, SummaryOutline,
     plan::{Thresholds, Tree, ViewPolicy, plan_compaction, plan_view},
     testing::{MemoryStore, WordCounter},
 };
@@ -41,8 +41,11 @@ impl Compacted {
         })
     }
 
-    fn tree(&self) -> Tree<'_> {
-        Tree::new(History { nodes: &self.nodes, summaries: &self.summaries })
+    fn tree(&self) -> Tree {
+        let mut tree = Tree::new(ViewPolicy::default());
+        self.nodes.iter().for_each(|node| tree.append(*node));
+        self.summaries.iter().for_each(|summary| tree.add(SummaryOutline::of(summary.id, &summary.body)));
+        tree
     }
 }
 
@@ -50,14 +53,14 @@ fn plan(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("views");
     for messages in SIZES {
         let compacted = Compacted::of(messages);
-        let (policy, thresholds) = (ViewPolicy::default(), Thresholds::default());
+        let thresholds = Thresholds::default();
         let tree = compacted.tree();
-        plan_view(&tree, BUDGET, &policy).expect("the coarsest view fits");
+        plan_view(&tree, BUDGET).expect("the coarsest view fits");
         assert!(!plan_compaction(&tree, &thresholds).is_empty(), "nothing to plan");
         group.throughput(Throughput::Elements(messages as u64));
         group.bench_function(BenchmarkId::new("tree", messages), |bencher| bencher.iter(|| compacted.tree()));
         group.bench_function(BenchmarkId::new("plan_view", messages), |bencher| {
-            bencher.iter(|| plan_view(&tree, BUDGET, &policy));
+            bencher.iter(|| plan_view(&tree, BUDGET));
         });
         group.bench_function(BenchmarkId::new("plan_compaction", messages), |bencher| {
             bencher.iter(|| plan_compaction(&tree, &thresholds));

@@ -54,10 +54,10 @@ pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
 pub use port::{
-    AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxError, BoxFuture, ChatError, ChatModel,
-    ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, EmbedError, Embedder, Event, Excerpt, History,
+    AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxError, BoxFuture, Changes, ChatError,
+    ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, EmbedError, Embedder, Event, Excerpt,
     Hit, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Progress, Query, ReadNodes, Recall, RecallRequest,
-    Recorded, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Scope, Score, ScoreError, ScoreJob,
+    Recorded, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError, ScoreJob,
     ScoreScale, SearchStep, Signal, Slot, Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource,
     TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors,
     VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification,
@@ -65,7 +65,7 @@ pub use port::{
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
-pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, WrittenBy};
+pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline, WrittenBy};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use time_range::{EmptyTimeRange, TimeRange};
 pub use time_words::{NoTimeWords, TimeWords};

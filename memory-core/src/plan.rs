@@ -1,7 +1,10 @@
 //! Pure decisions over the summary tree: what to compact, and what a view shows.
 
 mod check;
+mod chunks;
 mod compaction;
+mod profile;
+mod runs;
 #[cfg(test)]
 mod testing;
 mod tree;
@@ -12,4 +15,4 @@ pub use check::check_summary;
 pub use compaction::{Compaction, InvalidThresholds, Merge, Thresholds, plan_compaction, plan_shrink};
 pub use tree::Tree;
 pub use turns::turns;
-pub use view::{Cut, CutPiece, HierarchicalView, PlanError, ViewPolicy, plan_view};
+pub use view::{Cut, CutPiece, HierarchicalView, PlanError, ViewPolicy, coarsest, plan_view};

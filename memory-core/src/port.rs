@@ -4,6 +4,7 @@
 //! without naming a runtime: they return a [`BoxFuture`].
 
 mod block_cache;
+mod changes;
 mod chat_model;
 mod clock;
 mod context_strategy;
@@ -23,9 +24,10 @@ mod vector_index;
 use std::{error::Error, future::Future, pin::Pin};
 
 pub use block_cache::{Block, BlockCache, BlockCacheError, BlockKey};
+pub use changes::{Changes, Revision};
 pub use chat_model::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use clock::Clock;
-pub use context_strategy::{ContextStrategy, History};
+pub use context_strategy::ContextStrategy;
 
 pub use embedder::{EmbedError, Embedder};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};

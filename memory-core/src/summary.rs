@@ -61,6 +61,35 @@ pub struct Summary {
     pub body: SummaryDraft,
 }
 
+/// What planning needs to know of a summary: all but its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SummaryOutline {
+    /// Its number.
+    pub id: SummaryId,
+    /// SUMMARY, META or ARCHIVE.
+    pub level: Level,
+    /// The nodes it stands for.
+    pub span: NodeRange,
+    /// The summaries it was made from; empty at level SUMMARY.
+    pub children: Box<[SummaryId]>,
+    /// Tokens of the words.
+    pub tokens: u32,
+}
+
+impl SummaryOutline {
+    /// The outline of a summary recorded under this number.
+    #[must_use]
+    pub fn of(id: SummaryId, draft: &SummaryDraft) -> Self {
+        Self {
+            id,
+            level: draft.level,
+            span: draft.span,
+            children: draft.children.as_slice().into(),
+            tokens: draft.tokens,
+        }
+    }
+}
+
 /// A summary about to be recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryDraft {

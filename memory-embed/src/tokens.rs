@@ -96,6 +96,12 @@ impl TokenCounter for TiktokenCounter {
         self.encoding.name()
     }
 
+    // Both vocabularies part texts by patterns that leave nothing standing across a line end but white space and, in one of
+    // them, a `/`.
+    fn adds_up_at_lines(&self) -> bool {
+        true
+    }
+
     fn count(&self, text: &str) -> u32 {
         if text.is_empty() {
             return 0;
@@ -279,6 +285,17 @@ mod tests {
             prop_assert_eq!(pieces.concat(), text.clone());
             prop_assert!(pieces.iter().all(|piece| !piece.is_empty()));
             prop_assert!(pieces.iter().all(|piece| piece.len() <= window.max(longest).max(4)));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_that_end_with_a_line_end_add_up(parts in prop::collection::vec((texts(), prop::sample::select(vec!["[", "N", "-", "Ü"])), 1..5)) {
+            let parts: Vec<_> = parts.into_iter().map(|(text, begin)| format!("{begin}{text}\n")).collect();
+            for counter in COUNTERS {
+                let sum: u32 = parts.iter().map(|part| counter.count(part)).sum();
+                prop_assert_eq!(sum, counter.count(&parts.concat()));
+            }
         }
     }
 }

@@ -1,10 +1,12 @@
 //! What a model is shown for a question: a view of the whole history, and the exact words that bear on it.
 
 mod assembly;
+mod overflow;
 
 use memory_core::{Filter, Level, NodeRange};
 
-pub(crate) use assembly::assemble;
+pub(crate) use assembly::{Request, assemble};
+pub(crate) use overflow::reduce;
 
 /// How a context is put together.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +46,17 @@ impl ContextOptions {
     pub fn tokens(budget: u32) -> Self {
         Self { budget, ..Self::default() }
     }
+}
+
+/// How a context was made smaller after the window of a model had overflowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reduction {
+    /// Oversized tool results are shown by their heads and tails. The log has all of them.
+    ResultsShortened,
+    /// The view was cut for half of the tokens, by summaries written for it where it took them.
+    Halved,
+    /// The view is as coarse as it gets.
+    Coarsest,
 }
 
 /// What stands in a piece of a context.
@@ -112,6 +125,8 @@ pub struct Context {
     pub full_tokens: u64,
     /// What the caller ought to know, a line each.
     pub notices: Vec<String>,
+    /// What made it smaller after a window had overflowed, in order.
+    pub reductions: Vec<Reduction>,
     text: String,
 }
 
@@ -126,6 +141,15 @@ impl Context {
     #[must_use]
     pub fn history_tokens(&self) -> u32 {
         self.pieces.iter().filter(|piece| piece.kind.is_history()).map(|piece| piece.tokens).sum()
+    }
+
+    /// Tokens of the history's pieces that stand at its beginning as they stood in an earlier context: what a provider
+    /// that caches the beginnings of prompts need not read again.
+    #[must_use]
+    pub fn shared_history(&self, earlier: &Self) -> u32 {
+        let history = |context: &'_ Self| context.pieces.iter().take_while(|piece| piece.kind.is_history()).count();
+        let [ours, theirs] = [self, earlier].map(|context| context.pieces.iter().take(history(context)));
+        ours.zip(theirs).take_while(|(here, there)| here.text == there.text).map(|(here, _)| here.tokens).sum()
     }
 
     /// Tokens of the recalled pieces.

@@ -9,8 +9,9 @@ use memory_core::{
 
 use crate::{
     CompactionReport, Context, ContextOptions, ConversationStats, MemoryError, MessageAdded, asks_to_be_kept_out,
-    context,
-    manager::hierarchical::{self, Snapshot},
+    context::{self, Request},
+    followed::Snapshot,
+    manager::hierarchical,
     memory::Parts,
 };
 
@@ -64,7 +65,9 @@ impl Conversation {
             NodeDraft::new(message, at, self.parts.counter.count(&text))
         };
         let drafts = batch.into_iter().map(draft).collect();
-        Ok(self.parts.store.append(&self.id, drafts).await?)
+        let appended = self.parts.store.append(&self.id, drafts).await?;
+        self.parts.debts.owe(&self.id);
+        Ok(appended)
     }
 
     /// Appends a message and lets the hooks take part; gives the copy that goes out to the model.
@@ -78,10 +81,12 @@ impl Conversation {
         Ok(Added { appended, outgoing: event.outgoing })
     }
 
-    /// Does whatever compaction is due. [`Self::context`] does so by itself.
+    /// Does whatever compaction is due. [`Self::context`] does so by itself, unless [`Memory::background`] runs.
     ///
     /// # Errors
     /// When a strategy or the store fails; summaries recorded before stay, nothing else changes.
+    ///
+    /// [`Memory::background`]: crate::Memory::background
     pub async fn compact(&self, progress: &dyn Progress) -> Result<CompactionReport, MemoryError> {
         Ok(hierarchical::compact(&self.parts, &self.id, progress).await?.0)
     }
@@ -104,7 +109,27 @@ impl Conversation {
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; else when a port fails.
     pub async fn context(&self, question: &str, options: &ContextOptions) -> Result<Context, MemoryError> {
-        context::assemble(&self.parts, &self.id, question, options).await
+        let request = Request { question, options: options.clone(), longest_result: None };
+        context::assemble(&self.parts, &self.id, request).await
+    }
+
+    /// A smaller context, after the window of the model overflowed with `overflowed`: strictly fewer tokens than that, and
+    /// at most the budget of `options`, which may be what the model says it takes. A model that does not say so is
+    /// answered within six steps: call it again with what still did not fit.
+    ///
+    /// Oversized tool results are shown by their heads and tails first; then the view is cut for half of the tokens, and
+    /// again, with summaries written at once where it takes them; then it is as coarse as it gets. The log keeps everything
+    /// whole, tool calls stay with their results, and pinned messages stay while they fit.
+    ///
+    /// # Errors
+    /// [`MemoryError::Plan`] with the tokens needed when there is nothing smaller; else when a port fails.
+    pub async fn reduce(
+        &self,
+        question: &str,
+        overflowed: &Context,
+        options: &ContextOptions,
+    ) -> Result<Context, MemoryError> {
+        context::reduce(&self.parts, &self.id, question, options, overflowed).await
     }
 
     /// The messages that answer a question best.
@@ -145,8 +170,7 @@ impl Conversation {
     pub async fn stats(&self) -> Result<ConversationStats, MemoryError> {
         let state = self.parts.store.conversation(&self.id).await?;
         let snapshot = Snapshot::read(&self.parts, &self.id).await?;
-        let coarsest = snapshot.coarsest(&self.parts);
-        Ok(ConversationStats::of(&state, &snapshot, self.parts.policy.per_message, coarsest))
+        Ok(ConversationStats::of(&state, &snapshot.tree))
     }
 }
 

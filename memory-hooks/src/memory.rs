@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Clock, ContextStrategy, ConversationId, FirstWords, ImportanceScorer, Retriever, Store, Summarizer, Timestamp,
-    TokenCounter,
+    BoxFuture, Clock, ContextStrategy, ConversationId, FirstWords, ImportanceScorer, Retriever, Store, Summarizer,
+    Timestamp, TokenCounter,
     plan::{HierarchicalView, Thresholds, ViewPolicy},
 };
 
-use crate::{BuildError, Conversation, HookRegistry, SystemClock};
+use crate::{
+    BuildError, Conversation, HookRegistry, SystemClock,
+    counts::Counts,
+    debts::{self, Debts},
+    followed::Followed,
+};
 
 /// All conversations of an agent. Cheap to clone; clones share everything.
 #[derive(Clone, Debug)]
@@ -28,6 +33,22 @@ pub(crate) struct Parts {
     pub(crate) thresholds: Thresholds,
     pub(crate) policy: ViewPolicy,
     pub(crate) hooks: HookRegistry,
+    pub(crate) followed: Followed,
+    pub(crate) counts: Counts,
+    pub(crate) debts: Arc<Debts>,
+}
+
+impl Parts {
+    /// Tokens of a text, remembered.
+    pub(crate) fn count(&self, text: &str) -> u32 {
+        self.counts.count(text, self.counter.as_ref())
+    }
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        self.debts.close();
+    }
 }
 
 impl Memory {
@@ -51,6 +72,18 @@ impl Memory {
         let mut random = [0; 10];
         getrandom::fill(&mut random)?;
         Ok(self.conversation(ConversationId::generate(self.now(), random)))
+    }
+
+    /// Compacts whatever is due, until nothing of this memory is left: to be driven by a task of whatever runtime
+    /// there is, or by a thread of its own. While it is, no reply waits for a summary: [`Conversation::context`] shows the
+    /// history as it stands, and what was written meanwhile at the next turn. Only a view that fits no budget
+    /// otherwise is still compacted at once.
+    ///
+    /// It begins with what was left undone before, by whichever process: what is due follows from the log. Dropping it
+    /// leaves every tree as it was or as it was to become.
+    #[must_use]
+    pub fn background(&self) -> BoxFuture<'static, ()> {
+        debts::work_off(&self.parts)
     }
 
     /// The store behind it.
@@ -168,11 +201,14 @@ impl MemoryBuilder {
             retriever: self.retriever,
             summarizer: self.summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
             scorer: self.scorer,
-            strategy: self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView)),
+            strategy: self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView { thresholds: self.thresholds })),
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             thresholds: self.thresholds,
             policy: self.policy,
             hooks: self.hooks,
+            followed: Followed::default(),
+            counts: Counts::default(),
+            debts: Arc::default(),
         };
         Ok(Memory { parts: Arc::new(parts) })
     }

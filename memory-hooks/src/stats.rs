@@ -1,8 +1,9 @@
 //! A conversation in figures.
 
-use memory_core::{ConversationState, Level, NodeKind};
-
-use crate::manager::hierarchical::Snapshot;
+use memory_core::{
+    ConversationState, Level, NodeKind,
+    plan::{Tree, coarsest},
+};
 
 /// What a conversation holds and what its compression saves.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +29,8 @@ pub struct ConversationStats {
 }
 
 impl ConversationStats {
-    pub(crate) fn of(state: &ConversationState, snapshot: &Snapshot, per_message: u32, view_tokens: u32) -> Self {
-        let user_nodes = snapshot.nodes.iter().filter(|node| NodeKind::of(node.role) == NodeKind::User).count() as u64;
+    pub(crate) fn of(state: &ConversationState, tree: &Tree) -> Self {
+        let user_nodes = tree.nodes().filter(|node| NodeKind::of(node.role) == NodeKind::User).count() as u64;
         let span = match (state.first_at, state.last_at) {
             (Some(first), Some(last)) => last.as_millis().saturating_sub(first.as_millis()),
             _ => 0,
@@ -39,12 +40,12 @@ impl ConversationStats {
         Self {
             nodes: state.nodes,
             user_nodes,
-            ai_nodes: snapshot.nodes.len() as u64 - user_nodes,
-            nodes_per_level: snapshot.tree().nodes_per_level(),
+            ai_nodes: tree.total() - user_nodes,
+            nodes_per_level: tree.nodes_per_level(),
             summaries: state.summaries,
             tokens: state.tokens,
-            shown_tokens: state.tokens + state.nodes * u64::from(per_message),
-            view_tokens: u64::from(view_tokens),
+            shown_tokens: state.tokens + state.nodes * u64::from(tree.policy().per_message),
+            view_tokens: u64::from(coarsest(tree)),
             days,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use memory_core::{Filter, History, Level, NodeId, Store, StoreError, TimeRange, plan::Tree};
+use memory_core::{Filter, Level, NodeId, Revision, Store, StoreError, TimeRange, plan::Tree};
 
 use crate::{
     lexical::{Cast, Traits},
@@ -83,8 +83,6 @@ impl<'a> Asked<'a> {
 
 /// The level of each node of a part.
 async fn levels(store: &dyn Store, part: &Part) -> Result<Vec<Level>, StoreError> {
-    let nodes = store.outline(&part.conversation).await?;
-    let summaries = store.summaries(&part.conversation).await?;
-    let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
+    let tree = Tree::of(store.changes(&part.conversation, Revision::default()).await?);
     Ok((0..part.nodes).map(|index| tree.level(NodeId::from_index(index))).collect())
 }

@@ -25,6 +25,7 @@ mod reader;
 mod recovery;
 mod replay;
 mod rescue;
+mod revised;
 mod salvage;
 mod scan;
 mod segment;

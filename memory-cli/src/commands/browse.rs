@@ -1,7 +1,10 @@
 //! `memory browse`: a conversation level by level.
 
 use clap::{Args as ClapArgs, ValueEnum};
-use memory_core::{ConversationId, History, Level, Losses, Node, NodeId, NodeRange, Store, Summary, plan::Tree};
+use memory_core::{
+    ConversationId, Level, Losses, Node, NodeId, NodeRange, Store, Summary, SummaryOutline,
+    plan::{Tree, ViewPolicy},
+};
 use serde_json::json;
 
 use super::resolve;
@@ -63,7 +66,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let id = args.conversation.id(store).await?;
     let summaries = store.summaries(&id).await?;
     let outline = store.outline(&id).await?;
-    let tree = Tree::new(History { nodes: &outline, summaries: &summaries });
+    let mut tree = Tree::new(ViewPolicy::default());
+    outline.into_iter().for_each(|node| tree.append(node));
+    summaries.iter().for_each(|summary| tree.add(SummaryOutline::of(summary.id, &summary.body)));
     let shown = |span: NodeRange| span.last() >= args.from;
     let mut entries: Vec<Entry> = Vec::new();
     let mut losses = Losses::default();
@@ -79,8 +84,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             entries.extend(at_level.filter(|s| shown(s.body.span)).map(entry));
         }
         None => {
-            entries.extend(tree.roots().into_iter().filter(|root| shown(root.body.span)).map(entry));
-            for run in tree.full().into_iter().filter(|run| shown(*run)) {
+            let is_root = |summary: &&Summary| {
+                tree.height(summary.id).is_some() && tree.parent(summary.id).is_none() && shown(summary.body.span)
+            };
+            entries.extend(summaries.iter().filter(is_root).map(entry));
+            for run in tree.full().filter(|run| shown(*run)) {
                 let run = NodeRange::new(run.first().max(args.from), run.last());
                 entries.extend(messages(store, &id, run, &mut losses).await?);
             }

@@ -1,7 +1,7 @@
 //! What to summarize next.
 
-use super::{Tree, turns};
-use crate::{Level, NodeId, NodeRange, Summary, SummaryId};
+use super::Tree;
+use crate::{Level, NodeId, NodeRange, SummaryId, SummaryOutline};
 
 /// When compaction starts and where it stops, in nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,21 +94,20 @@ impl Compaction {
 /// Plans what the thresholds ask for. Performing a plan may make another one due: plan again until it is
 /// empty. Turns are not parted: their nodes are summarized and merged together.
 #[must_use]
-pub fn plan_compaction(tree: &Tree<'_>, thresholds: &Thresholds) -> Compaction {
-    let turns = turns(tree.nodes());
+pub fn plan_compaction(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let mut plan = Compaction::default();
-    let full: u64 = tree.full().iter().map(|run| run.count()).sum();
+    let full = tree.full_count();
     if full > thresholds.summary_threshold {
-        plan.summarize = oldest_full(tree, &turns, full - thresholds.recent_node_limit);
+        plan.summarize = oldest_full(tree, full - thresholds.recent_node_limit);
     }
-    let roots = tree.roots();
-    let summaries = trailing(&roots, |summary| summary.body.level == Level::Summary);
+    let roots: Vec<_> = tree.roots().collect();
+    let summaries = trailing(&roots, |summary| summary.level == Level::Summary);
     if covered(summaries) > thresholds.meta_summary_threshold {
-        plan.merge.extend(meta_groups(tree, &turns, summaries, thresholds));
+        plan.merge.extend(meta_groups(tree, summaries, thresholds));
     }
     // Whatever is older than the trailing SUMMARYs is METAs and ARCHIVEs, lower ones to the right.
     let merged = roots.get(..roots.len() - summaries.len()).unwrap_or_default();
-    let metas = trailing(merged, |summary| summary.body.level == Level::Meta);
+    let metas = trailing(merged, |summary| summary.level == Level::Meta);
     if covered(metas) > thresholds.archive_threshold {
         plan.merge.extend(merge_oldest(metas, thresholds.archive_fan_out));
     }
@@ -126,8 +125,8 @@ pub fn plan_compaction(tree: &Tree<'_>, thresholds: &Thresholds) -> Compaction {
 /// newest neighbours into an ARCHIVE. Merging equals first keeps the tree's height logarithmic: were
 /// everything merged with whatever came last, each turn would wrap the whole history once more.
 #[must_use]
-pub fn plan_shrink(tree: &Tree<'_>, thresholds: &Thresholds) -> Compaction {
-    let roots = tree.roots();
+pub fn plan_shrink(tree: &Tree, thresholds: &Thresholds) -> Compaction {
+    let roots: Vec<_> = tree.roots().collect();
     let meta_min = usize::try_from(thresholds.meta_min).unwrap_or(usize::MAX).max(2);
     let merged = oldest_meta(&roots, meta_min, thresholds).or_else(|| oldest_equals(tree, &roots, thresholds));
     if let Some(merge) = merged {
@@ -145,64 +144,68 @@ pub fn plan_shrink(tree: &Tree<'_>, thresholds: &Thresholds) -> Compaction {
 }
 
 /// The oldest run of at least `fewest` SUMMARYs, cut to what one META may hold.
-fn oldest_meta(roots: &[&Summary], fewest: usize, thresholds: &Thresholds) -> Option<Merge> {
+fn oldest_meta(roots: &[&SummaryOutline], fewest: usize, thresholds: &Thresholds) -> Option<Merge> {
     let most = usize::try_from(thresholds.meta_max).unwrap_or(usize::MAX).max(2);
-    let run = runs_of(roots, |summary| summary.body.level == Level::Summary);
+    let run = runs_of(roots, |summary| summary.level == Level::Summary);
     let oldest = run.into_iter().find(|run| run.len() >= fewest)?;
     merge(Level::Meta, oldest.get(..oldest.len().min(most))?)
 }
 
 /// The oldest neighbours of one height above SUMMARY, as many as one ARCHIVE may hold.
-fn oldest_equals(tree: &Tree<'_>, roots: &[&Summary], thresholds: &Thresholds) -> Option<Merge> {
-    let merged = runs_of(roots, |summary| summary.body.level != Level::Summary);
-    let equal = |a: &&Summary, b: &&Summary| tree.height(a.id) == tree.height(b.id);
+fn oldest_equals(tree: &Tree, roots: &[&SummaryOutline], thresholds: &Thresholds) -> Option<Merge> {
+    let merged = runs_of(roots, |summary| summary.level != Level::Summary);
+    let equal = |a: &&SummaryOutline, b: &&SummaryOutline| tree.height(a.id) == tree.height(b.id);
     let oldest = merged.into_iter().flat_map(|run| run.chunk_by(equal)).find(|run| run.len() > 1)?;
     merge_oldest(oldest, thresholds.archive_fan_out.max(2))
 }
 
 /// The older half of the FULL nodes; a turn that is more than half of them goes whole.
-fn older_half(tree: &Tree<'_>) -> Vec<NodeId> {
-    let turns = turns(tree.nodes());
-    let full = tree.full();
-    let count: u64 = full.iter().map(|run| run.count()).sum();
-    let half = oldest_full(tree, &turns, count.div_ceil(2));
-    if !half.is_empty() {
-        return half;
-    }
-    let turn = full.first().and_then(|run| turns.iter().find(|turn| turn.contains(run.first())));
-    turn.map(|turn| turn.iter().filter(|node| tree.leaf(*node).is_none()).collect()).unwrap_or_default()
+fn older_half(tree: &Tree) -> Vec<NodeId> {
+    let half = oldest_full(tree, tree.full_count().div_ceil(2));
+    if half.is_empty() { full_turns(tree).next().unwrap_or_default() } else { half }
 }
 
 /// The oldest FULL nodes, at most `count`, whole turns only.
-fn oldest_full(tree: &Tree<'_>, turns: &[NodeRange], count: u64) -> Vec<NodeId> {
+fn oldest_full(tree: &Tree, count: u64) -> Vec<NodeId> {
     let mut chosen: Vec<NodeId> = Vec::new();
-    for turn in turns {
-        let bare: Vec<_> = turn.iter().filter(|node| tree.leaf(*node).is_none()).collect();
-        if (chosen.len() + bare.len()) as u64 > count {
+    for full in full_turns(tree) {
+        if (chosen.len() + full.len()) as u64 > count {
             break;
         }
-        chosen.extend(bare);
+        chosen.extend(full);
     }
     chosen
 }
 
-fn trailing<'s, 'a>(roots: &'s [&'a Summary], is: impl Fn(&Summary) -> bool) -> &'s [&'a Summary] {
+/// The FULL nodes of each turn that has any, in order.
+fn full_turns(tree: &Tree) -> impl Iterator<Item = Vec<NodeId>> {
+    let mut done = None;
+    let turns =
+        tree.full().flat_map(|run| tree.turns_from(run.first()).take_while(move |turn| turn.first() <= run.last()));
+    let turns = turns.filter(move |turn| done.replace(*turn) != Some(*turn));
+    turns.map(|turn| turn.iter().filter(|node| tree.leaf(*node).is_none()).collect())
+}
+
+fn trailing<'s, 'a>(roots: &'s [&'a SummaryOutline], is: impl Fn(&SummaryOutline) -> bool) -> &'s [&'a SummaryOutline] {
     let start = roots.iter().rposition(|summary| !is(summary)).map_or(0, |last_other| last_other + 1);
     roots.get(start..).unwrap_or_default()
 }
 
 /// Maximal runs of neighbouring roots that satisfy `is` and cover nodes without a gap.
-fn runs_of<'s, 'a>(roots: &'s [&'a Summary], is: impl Fn(&Summary) -> bool) -> Vec<&'s [&'a Summary]> {
-    let joined = |a: &&Summary, b: &&Summary| is(a) && is(b) && a.body.span.is_followed_by(b.body.span);
+fn runs_of<'s, 'a>(
+    roots: &'s [&'a SummaryOutline],
+    is: impl Fn(&SummaryOutline) -> bool,
+) -> Vec<&'s [&'a SummaryOutline]> {
+    let joined = |a: &&SummaryOutline, b: &&SummaryOutline| is(a) && is(b) && a.span.is_followed_by(b.span);
     roots.chunk_by(joined).filter(|run| run.first().is_some_and(|summary| is(summary))).collect()
 }
 
-fn covered(summaries: &[&Summary]) -> u64 {
-    summaries.iter().map(|summary| summary.body.span.count()).sum()
+fn covered(summaries: &[&SummaryOutline]) -> u64 {
+    summaries.iter().map(|summary| summary.span.count()).sum()
 }
 
-fn merge(level: Level, children: &[&Summary]) -> Option<Merge> {
-    let span = children.iter().map(|summary| summary.body.span).reduce(NodeRange::hull)?;
+fn merge(level: Level, children: &[&SummaryOutline]) -> Option<Merge> {
+    let span = children.iter().map(|summary| summary.span).reduce(NodeRange::hull)?;
     // A gap (a FULL node between) would let the new summary claim a node that no child covers.
     (covered(children) == span.count()).then(|| Merge {
         level,
@@ -211,13 +214,13 @@ fn merge(level: Level, children: &[&Summary]) -> Option<Merge> {
     })
 }
 
-fn merge_oldest(summaries: &[&Summary], fan_out: usize) -> Option<Merge> {
+fn merge_oldest(summaries: &[&SummaryOutline], fan_out: usize) -> Option<Merge> {
     let oldest = summaries.get(..fan_out.min(summaries.len()))?;
     if oldest.len() < 2 { None } else { merge(Level::Archive, oldest) }
 }
 
 /// Of the ARCHIVEs of one height, the oldest `fan_out` once there are more than that.
-fn crowded_archives(tree: &Tree<'_>, archives: &[&Summary], fan_out: usize) -> Vec<Merge> {
+fn crowded_archives(tree: &Tree, archives: &[&SummaryOutline], fan_out: usize) -> Vec<Merge> {
     archives
         .chunk_by(|a, b| tree.height(a.id) == tree.height(b.id))
         .filter(|same| same.len() > fan_out)
@@ -226,11 +229,11 @@ fn crowded_archives(tree: &Tree<'_>, archives: &[&Summary], fan_out: usize) -> V
 }
 
 /// Groups the oldest SUMMARYs until no more than the threshold would stand.
-fn meta_groups(tree: &Tree<'_>, turns: &[NodeRange], summaries: &[&Summary], thresholds: &Thresholds) -> Vec<Merge> {
+fn meta_groups(tree: &Tree, summaries: &[&SummaryOutline], thresholds: &Thresholds) -> Vec<Merge> {
     let mut groups = Vec::new();
     let mut rest = summaries;
     while covered(rest) > thresholds.meta_summary_threshold {
-        let Some(size) = group_size(tree, turns, rest, thresholds) else { break };
+        let Some(size) = group_size(tree, rest, thresholds) else { break };
         let (group, behind) = rest.split_at(size);
         groups.extend(merge(Level::Meta, group));
         rest = behind;
@@ -240,21 +243,21 @@ fn meta_groups(tree: &Tree<'_>, turns: &[NodeRange], summaries: &[&Summary], thr
 
 /// How many of `summaries` make the next group: between `meta_min` and `meta_max` nodes, ending with a
 /// turn, and there where the conversation paused longest.
-fn group_size(tree: &Tree<'_>, turns: &[NodeRange], summaries: &[&Summary], thresholds: &Thresholds) -> Option<usize> {
+fn group_size(tree: &Tree, summaries: &[&SummaryOutline], thresholds: &Thresholds) -> Option<usize> {
     let mut nodes = 0;
     let mut best: Option<(i64, usize)> = None;
     for (index, pair) in summaries.windows(2).enumerate() {
         let [here, next] = pair else { continue };
-        nodes += here.body.span.count();
-        let ends_turn = turns.binary_search_by(|turn| turn.last().cmp(&here.body.span.last())).is_ok();
+        nodes += here.span.count();
+        let ends_turn = tree.turn_of(here.span.last()).is_some_and(|turn| turn.last() == here.span.last());
         if nodes < thresholds.meta_min || !ends_turn {
             continue;
         }
         if nodes > thresholds.meta_max && best.is_some() {
             break;
         }
-        let at = |node: NodeId| tree.nodes().get(node.index()).map_or(0, |outline| outline.at.as_millis());
-        let pause = at(next.body.span.first()).saturating_sub(at(here.body.span.last()));
+        let at = |node: NodeId| tree.node(node).map_or(0, |outline| outline.at.as_millis());
+        let pause = at(next.span.first()).saturating_sub(at(here.span.last()));
         // Among equal pauses the largest group wins: fewer, fuller METAs.
         if best.is_none_or(|(longest, _)| pause >= longest) {
             best = Some((pause, index + 1));

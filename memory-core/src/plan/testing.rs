@@ -1,7 +1,9 @@
 //! Conversations in one line, for the tests of planning.
 
+use super::{Tree, ViewPolicy};
 use crate::{
-    Hash, Level, NodeOutline, NodeRange, Role, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+    Hash, Level, NodeOutline, NodeRange, Role, Summary, SummaryDraft, SummaryId, SummaryMetadata, SummaryOutline,
+    Timestamp, WrittenBy,
 };
 
 /// `u` user, `a` assistant, a digit an assistant with that many calls, `r` one result, `R` two results.
@@ -45,4 +47,16 @@ pub(crate) fn summary(summaries: &[Summary], level: Level, span: NodeRange, chil
         input_hash: Hash::of_parts([]),
     };
     Summary { id: SummaryId::from_index(summaries.len()), body }
+}
+
+/// The tree of these nodes and summaries under the default policy.
+pub(crate) fn tree(nodes: &[NodeOutline], summaries: &[Summary]) -> Tree {
+    tree_under(ViewPolicy::default(), nodes, summaries)
+}
+
+pub(crate) fn tree_under(policy: ViewPolicy, nodes: &[NodeOutline], summaries: &[Summary]) -> Tree {
+    let mut tree = Tree::new(policy);
+    nodes.iter().for_each(|node| tree.append(*node));
+    summaries.iter().for_each(|summary| tree.add(SummaryOutline::of(summary.id, &summary.body)));
+    tree
 }

@@ -1,107 +1,129 @@
 //! The forest that summaries make over the nodes of a conversation.
 
-use crate::{History, Level, NodeId, NodeOutline, NodeRange, Summary, SummaryId};
+mod grow;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::OnceLock,
+};
+
+use super::{ViewPolicy, chunks::Chunks, profile::Profile, runs::Runs, turns::Turns};
+use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline};
 
 /// A conversation's nodes and the summaries over them, with who covers whom.
 ///
-/// Of two summaries that claim the same nodes or children, the one recorded first counts and the other is
-/// ignored, and so is one whose child was lost; so any sequence of summaries makes a forest.
-#[derive(Clone, Debug)]
-pub struct Tree<'a> {
-    history: History<'a>,
+/// It grows with the conversation: a node or a summary more costs a step for each storey at most, whatever the length.
+/// Copies share what they have in common, so that planning may try things out on a copy. Of two summaries that
+/// claim the same nodes or children, the one that came first counts and the other is ignored, and so is one whose
+/// child was lost; so any sequence of summaries makes a forest.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    policy: ViewPolicy,
+    nodes: Chunks<NodeOutline>,
+    turns: Turns,
     /// For each node, the SUMMARY that covers it.
-    leaves: Vec<Option<SummaryId>>,
-    /// For each summary, its place.
-    places: Vec<Place>,
+    leaves: Chunks<Option<SummaryId>>,
+    /// The summaries in order of their numbers.
+    places: Chunks<Place>,
+    /// Summaries that stand under no other, by the first node they cover.
+    roots: BTreeMap<NodeId, SummaryId>,
+    /// Nodes that no summary covers.
+    full: Runs,
+    pinned: BTreeSet<NodeId>,
+    kept_out: BTreeSet<NodeId>,
+    tokens: Tokens,
 }
 
+/// Sums of tokens.
 #[derive(Clone, Copy, Debug, Default)]
+struct Tokens {
+    /// Of all nodes.
+    nodes: u64,
+    /// Of nodes that no summary covers.
+    full: u64,
+    /// Of the roots.
+    roots: u64,
+}
+
+#[derive(Clone, Debug)]
 struct Place {
+    summary: SummaryOutline,
     parent: Option<SummaryId>,
     /// Steps down to a SUMMARY; `None` for an ignored summary.
     height: Option<u32>,
+    /// Importance of what it covers, each node's halved with every half-life between it and the last one.
+    weight: f64,
+    /// What cuts of it are worth, once that was asked for.
+    profile: OnceLock<Profile>,
 }
 
-impl<'a> Tree<'a> {
-    /// Reads the forest from recorded summaries.
+impl Tree {
+    /// An empty conversation, to be weighed by this policy.
     #[must_use]
-    pub fn new(history: History<'a>) -> Self {
-        let mut tree = Self {
-            history,
-            leaves: vec![None; history.nodes.len()],
-            places: vec![Place::default(); history.summaries.len()],
-        };
-        for summary in history.summaries {
-            tree.place(summary);
-        }
-        tree
+    pub fn new(policy: ViewPolicy) -> Self {
+        Self { policy, ..Self::default() }
     }
 
-    fn place(&mut self, summary: &Summary) {
-        let (id, body) = (summary.id, &summary.body);
-        let height = if body.level == Level::Summary {
-            let span = body.span.first().index()..=body.span.last().index();
-            match self.leaves.get_mut(span) {
-                Some(leaves) if leaves.iter().all(Option::is_none) => leaves.fill(Some(id)),
-                _ => return,
-            }
-            0
-        } else {
-            let heights: Option<Vec<u32>> = body
-                .children
-                .iter()
-                .map(|child| {
-                    let place = self.places.get(self.position(*child)?)?;
-                    place.height.filter(|_| place.parent.is_none())
-                })
-                .collect();
-            let Some(highest) = heights.and_then(|heights| heights.into_iter().max()) else { return };
-            for child in &body.children {
-                if let Some(place) = self.place_mut(*child) {
-                    place.parent = Some(id);
-                }
-            }
-            highest + 1
-        };
-        if let Some(place) = self.place_mut(id) {
-            place.height = Some(height);
-        }
+    /// What views of it weigh.
+    #[must_use]
+    pub fn policy(&self) -> &ViewPolicy {
+        &self.policy
     }
 
     /// Where a summary stands among the recorded ones: at its number, unless some before it were lost.
     fn position(&self, id: SummaryId) -> Option<usize> {
-        let all = self.history.summaries;
-        match all.get(id.index()) {
-            Some(summary) if summary.id == id => Some(id.index()),
-            _ => all.binary_search_by_key(&id, |summary| summary.id).ok(),
+        let is_it = |place: &Place| place.summary.id == id;
+        if self.places.get(id.index()).is_some_and(is_it) {
+            return Some(id.index());
         }
+        let found = self.places.partition_point(|place| place.summary.id < id);
+        self.places.get(found).is_some_and(is_it).then_some(found)
     }
 
-    fn place_mut(&mut self, id: SummaryId) -> Option<&mut Place> {
-        let position = self.position(id)?;
-        self.places.get_mut(position)
+    fn place(&self, id: SummaryId) -> Option<&Place> {
+        self.places.get(self.position(id)?)
     }
 
-    fn place_of(&self, id: SummaryId) -> Option<Place> {
-        self.places.get(self.position(id)?).copied()
+    /// A node's outline.
+    #[must_use]
+    pub fn node(&self, node: NodeId) -> Option<&NodeOutline> {
+        self.nodes.get(node.index())
     }
 
     /// The nodes' outlines, in order.
-    #[must_use]
-    pub fn nodes(&self) -> &'a [NodeOutline] {
-        self.history.nodes
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeOutline> {
+        self.nodes.iter()
     }
 
     /// How many nodes the conversation has.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.history.nodes.len() as u64
+        self.nodes.len() as u64
     }
 
-    /// A recorded summary.
+    /// Tokens of all nodes.
     #[must_use]
-    pub fn summary(&self, id: SummaryId) -> Option<&'a Summary> {
-        self.history.summaries.get(self.position(id)?)
+    pub fn tokens(&self) -> u64 {
+        self.tokens.nodes
+    }
+
+    /// How many summaries were added, ignored ones included.
+    #[must_use]
+    pub fn summaries(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The index of the number that the next summary gets: numbers go on behind the last, also where some before
+    /// it were lost.
+    #[must_use]
+    pub fn next_summary(&self) -> usize {
+        self.places.last().map_or(0, |last| last.summary.id.index() + 1)
+    }
+
+    /// A summary.
+    #[must_use]
+    pub fn summary(&self, id: SummaryId) -> Option<&SummaryOutline> {
+        Some(&self.place(id)?.summary)
     }
 
     /// The SUMMARY over a node.
@@ -113,31 +135,70 @@ impl<'a> Tree<'a> {
     /// The summary directly above another.
     #[must_use]
     pub fn parent(&self, id: SummaryId) -> Option<SummaryId> {
-        self.place_of(id)?.parent
+        self.place(id)?.parent
     }
 
     /// Steps from a summary down to a SUMMARY; `None` for one that is ignored.
     #[must_use]
     pub fn height(&self, id: SummaryId) -> Option<u32> {
-        self.place_of(id)?.height
+        self.place(id)?.height
     }
 
     /// Summaries that stand under no other, in order of the nodes they cover.
-    #[must_use]
-    pub fn roots(&self) -> Vec<&'a Summary> {
-        let is_root = |summary: &&Summary| {
-            self.place_of(summary.id).is_some_and(|place| place.height.is_some() && place.parent.is_none())
-        };
-        let mut roots: Vec<_> = self.history.summaries.iter().filter(is_root).collect();
-        roots.sort_by_key(|summary| summary.body.span);
-        roots
+    pub fn roots(&self) -> impl DoubleEndedIterator<Item = &SummaryOutline> {
+        self.roots.values().filter_map(|id| self.summary(*id))
     }
 
     /// Runs of nodes that no summary covers.
+    pub fn full(&self) -> impl DoubleEndedIterator<Item = NodeRange> {
+        self.full.iter()
+    }
+
+    /// How many nodes no summary covers.
     #[must_use]
-    pub fn full(&self) -> Vec<NodeRange> {
-        let bare = self.leaves.iter().enumerate().filter(|(_, leaf)| leaf.is_none());
-        NodeRange::merge(bare.map(|(index, _)| NodeRange::single(NodeId::from_index(index))).collect())
+    pub fn full_count(&self) -> u64 {
+        self.full.count()
+    }
+
+    /// Nodes that are to stay verbatim.
+    pub fn pinned(&self) -> impl DoubleEndedIterator<Item = NodeId> {
+        self.pinned.iter().copied()
+    }
+
+    /// Nodes whose content no summary may hold, as runs in order.
+    #[must_use]
+    pub fn kept_out(&self) -> Vec<NodeRange> {
+        NodeRange::merge(self.kept_out.iter().copied().map(NodeRange::single).collect())
+    }
+
+    /// How many nodes' content no summary may hold.
+    #[must_use]
+    pub fn kept_out_count(&self) -> usize {
+        self.kept_out.len()
+    }
+
+    /// The turns, as by [`turns`](super::turns), from the one that holds `node` on.
+    pub fn turns_from(&self, node: NodeId) -> impl Iterator<Item = NodeRange> {
+        self.turns.from(node)
+    }
+
+    /// The turn that a node belongs to.
+    #[must_use]
+    pub fn turn_of(&self, node: NodeId) -> Option<NodeRange> {
+        self.turns_from(node).next()
+    }
+
+    /// Turns of which some nodes are covered by a summary and others not: a call was summarized before its result
+    /// came, or a summary was lost.
+    pub(super) fn mixed_turns(&self) -> Vec<NodeRange> {
+        let ends = |run: NodeRange| {
+            let first = self.turn_of(run.first()).filter(|turn| turn.first() < run.first());
+            let last = self.turn_of(run.last()).filter(|turn| turn.last() > run.last());
+            [first, last].into_iter().flatten()
+        };
+        let mut mixed: Vec<_> = self.full().flat_map(ends).collect();
+        mixed.dedup();
+        mixed
     }
 
     /// The level of a node: that of the highest summary over it.
@@ -146,7 +207,7 @@ impl<'a> Tree<'a> {
         let mut level = Level::Full;
         let mut above = self.leaf(node);
         while let Some(id) = above {
-            level = self.summary(id).map_or(level, |summary| summary.body.level);
+            level = self.summary(id).map_or(level, |summary| summary.level);
             above = self.parent(id);
         }
         level
@@ -157,71 +218,78 @@ impl<'a> Tree<'a> {
     pub fn nodes_per_level(&self) -> [u64; 4] {
         let mut counts = [0; 4];
         for root in self.roots() {
-            if let Some(count) = counts.get_mut(usize::from(root.body.level.number())) {
-                *count += root.body.span.count();
+            if let Some(count) = counts.get_mut(usize::from(root.level.number())) {
+                *count += root.span.count();
             }
         }
-        let covered: u64 = counts.iter().sum();
         if let Some(full) = counts.first_mut() {
-            *full = self.total() - covered;
+            *full = self.full_count();
         }
         counts
+    }
+
+    /// What all nodes cost word for word.
+    pub(super) fn words(&self) -> u64 {
+        self.tokens.nodes + self.total() * u64::from(self.policy.per_message)
+    }
+
+    /// What a run of nodes costs word for word.
+    pub(super) fn words_of(&self, run: NodeRange) -> u64 {
+        let outlines = run.iter().filter_map(|node| self.node(node));
+        outlines.map(|outline| u64::from(outline.tokens) + u64::from(self.policy.per_message)).sum()
+    }
+
+    /// What a summary costs in a view.
+    pub(super) fn summary_cost(&self, id: SummaryId) -> u64 {
+        let tokens = self.summary(id).map_or(0, |summary| summary.tokens);
+        u64::from(tokens) + u64::from(self.policy.per_summary)
+    }
+
+    /// What a view costs that shows every root, and word for word what no summary covers.
+    pub(super) fn top(&self) -> u64 {
+        let roots = self.tokens.roots + self.roots.len() as u64 * u64::from(self.policy.per_summary);
+        roots + self.tokens.full + self.full.count() * u64::from(self.policy.per_message)
+    }
+
+    /// Importance of a run of nodes, each node's halved with every half-life between it and the last one.
+    pub(super) fn weight_of(&self, run: NodeRange) -> f64 {
+        let weigh = |node: NodeId| {
+            let importance = self.node(node).map_or(0.0, |outline| f64::from(outline.importance()));
+            // Nothing weighs nothing: between two nodes of importance 0 the newer still wins.
+            importance.max(0.01) * self.ageing(node, run.last())
+        };
+        run.iter().map(weigh).sum()
+    }
+
+    /// [`Self::weight_of`] what a summary covers.
+    pub(super) fn weight(&self, id: SummaryId) -> f64 {
+        self.place(id).map_or(0.0, |place| place.weight)
+    }
+
+    /// The profile of a merged summary, made at most once for as long as nothing below it changes.
+    pub(super) fn profile(&self, id: SummaryId, make: impl FnOnce() -> Profile) -> Profile {
+        match self.place(id) {
+            Some(place) => place.profile.get_or_init(make).clone(),
+            None => make(),
+        }
+    }
+
+    /// What is left of a node's weight when the conversation has come to `now`.
+    pub(super) fn ageing(&self, node: NodeId, now: NodeId) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a weight need not be exact")]
+        let age = now.get().saturating_sub(node.get()) as f64;
+        (-age / f64::from(self.policy.half_life.max(1.0))).exp2()
+    }
+
+    /// What is kept of a node that a summary stands for. ARCHIVEs in ARCHIVEs: the lower one says more.
+    pub(super) fn fidelity(&self, id: SummaryId) -> f64 {
+        let Some(place) = self.place(id) else { return 0.0 };
+        let level = place.summary.level;
+        let kept = self.policy.fidelity.get(usize::from(level.number())).copied().map_or(0.0, f64::from);
+        let storeys = if level == Level::Archive { place.height.unwrap_or(0).saturating_sub(2).min(64) } else { 0 };
+        kept * (-f64::from(storeys)).exp2()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::testing::{outlines, summary};
-
-    fn run(first: u64, last: u64) -> NodeRange {
-        NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn the_level_of_a_node_is_that_of_the_highest_summary_over_it() {
-        let nodes = outlines("uauau");
-        let mut summaries = Vec::new();
-        for node in 1..=3 {
-            summaries.push(summary(&summaries, Level::Summary, run(node, node), Vec::new()));
-        }
-        let children = summaries[..2].iter().map(|s| s.id).collect();
-        summaries.push(summary(&summaries, Level::Meta, run(1, 2), children));
-        let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
-        let levels: Vec<_> = run(1, 5).iter().map(|node| tree.level(node)).collect();
-        assert_eq!(levels, [Level::Meta, Level::Meta, Level::Summary, Level::Full, Level::Full]);
-        assert_eq!(tree.nodes_per_level(), [2, 1, 2, 0]);
-        assert_eq!(tree.full(), [run(4, 5)]);
-        let roots: Vec<_> = tree.roots().iter().map(|root| root.body.span).collect();
-        assert_eq!(roots, [run(1, 2), run(3, 3)]);
-    }
-
-    #[test]
-    fn a_lost_summary_gives_its_nodes_back_and_its_siblings_stay() {
-        let nodes = outlines("uauau");
-        let mut summaries = Vec::new();
-        for node in 1..=4 {
-            summaries.push(summary(&summaries, Level::Summary, run(node, node), Vec::new()));
-        }
-        let children = summaries.iter().map(|s| s.id).collect();
-        summaries.push(summary(&summaries, Level::Meta, run(1, 4), children));
-        summaries.remove(1);
-        let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
-        let roots: Vec<_> = tree.roots().iter().map(|root| root.body.span).collect();
-        assert_eq!(roots, [run(1, 1), run(3, 3), run(4, 4)]);
-        assert_eq!(tree.full(), [run(2, 2), run(5, 5)]);
-    }
-
-    #[test]
-    fn a_second_claim_on_the_same_nodes_is_ignored() {
-        let nodes = outlines("ua");
-        let mut summaries = vec![summary(&[], Level::Summary, run(1, 1), Vec::new())];
-        summaries.push(summary(&summaries, Level::Summary, run(1, 2), Vec::new()));
-        let first = vec![summaries[0].id];
-        summaries.push(summary(&summaries, Level::Meta, run(1, 1), first.clone()));
-        summaries.push(summary(&summaries, Level::Meta, run(1, 1), first));
-        let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
-        assert_eq!(tree.roots().iter().map(|root| root.id.get()).collect::<Vec<_>>(), [3]);
-        assert_eq!(tree.full(), [run(2, 2)]);
-    }
-}
+mod tests;

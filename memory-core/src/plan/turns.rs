@@ -1,5 +1,6 @@
 //! Runs of nodes that stand or fall together: a tool call and its results.
 
+use super::chunks::Chunks;
 use crate::{NodeId, NodeOutline, NodeRange, Role};
 
 /// Splits a conversation into runs that must not be parted: a message that calls tools, everything up to
@@ -9,30 +10,72 @@ use crate::{NodeId, NodeOutline, NodeRange, Role};
 /// that may begin a prompt, nor beyond the model's next message once a result came: providers take no later one.
 #[must_use]
 pub fn turns(nodes: &[NodeOutline]) -> Vec<NodeRange> {
-    let mut runs = Vec::new();
-    let mut start = NodeId::FIRST;
-    let mut open_calls = 0u32;
-    let mut answered = false;
-    for (index, node) in nodes.iter().enumerate() {
-        let here = NodeId::from_index(index);
-        let goes_on = answered && node.role == Role::Assistant;
-        if open_calls > 0 && (node.begins_prompt() || goes_on) {
-            runs.extend(here.previous().and_then(|last| NodeRange::new(start, last)));
-            start = here;
-            open_calls = 0;
-        }
-        answered = open_calls > 0 && (answered || node.answers > 0);
-        open_calls = open_calls.saturating_sub(u32::from(node.answers)) + u32::from(node.calls);
-        if open_calls == 0 {
-            runs.extend(NodeRange::new(start, here));
-            start = here.next();
-        }
-    }
-    let last = NodeId::new(nodes.len() as u64);
-    runs.extend(last.and_then(|last| NodeRange::new(start, last)));
-    runs
+    let mut starts = Vec::new();
+    let mut splitter = Splitter::default();
+    let begun = nodes.iter().enumerate().filter(|(_, node)| splitter.begins_turn(node));
+    starts.extend(begun.map(|(index, _)| NodeId::from_index(index)));
+    let ends = starts.iter().skip(1).filter_map(|next| next.previous()).chain(NodeId::new(nodes.len() as u64));
+    starts.iter().zip(ends).filter_map(|(start, end)| NodeRange::new(*start, end)).collect()
 }
 
+/// What is open at the end of a conversation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Splitter {
+    open_calls: u32,
+    answered: bool,
+}
+
+impl Splitter {
+    /// Whether the next node begins a turn of its own.
+    fn begins_turn(&mut self, node: &NodeOutline) -> bool {
+        let goes_on = self.answered && node.role == Role::Assistant;
+        if node.begins_prompt() || goes_on {
+            self.open_calls = 0;
+        }
+        let begins = self.open_calls == 0;
+        self.answered = self.open_calls > 0 && (self.answered || node.answers > 0);
+        self.open_calls = self.open_calls.saturating_sub(u32::from(node.answers)) + u32::from(node.calls);
+        begins
+    }
+}
+
+/// The turns of a conversation that grows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Turns {
+    /// The first node of each.
+    starts: Chunks<NodeId>,
+    nodes: usize,
+    splitter: Splitter,
+}
+
+impl Turns {
+    /// Adds the next node; `false` when it goes on with the last turn.
+    pub(super) fn push(&mut self, node: &NodeOutline) -> bool {
+        let here = NodeId::from_index(self.nodes);
+        self.nodes += 1;
+        let begins = self.splitter.begins_turn(node);
+        if begins {
+            self.starts.push(here);
+        }
+        begins
+    }
+
+    fn at(&self, index: usize) -> Option<NodeRange> {
+        let start = *self.starts.get(index)?;
+        let end = match self.starts.get(index + 1) {
+            Some(next) => next.previous(),
+            None => NodeId::new(self.nodes as u64),
+        };
+        NodeRange::new(start, end?)
+    }
+
+    /// The turns from the one that holds `node` on.
+    pub(super) fn from(&self, node: NodeId) -> impl Iterator<Item = NodeRange> {
+        let first = self.starts.partition_point(|start| *start <= node).saturating_sub(1);
+        let there = node.index() < self.nodes;
+        (first..).map_while(move |index| self.at(index).filter(|_| there))
+    }
+}
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -70,6 +113,22 @@ mod tests {
             let covered: Vec<_> = runs.iter().flat_map(|run| run.iter()).collect();
             let all: Vec<_> = (0..nodes.len()).map(NodeId::from_index).collect();
             prop_assert_eq!(covered, all);
+        }
+
+        #[test]
+        fn turns_that_grow_are_those_of_the_whole(shape in "[uarR12]{1,40}", from in 0usize..40) {
+            let nodes = outlines(&shape);
+            let mut growing = Turns::default();
+            for (index, node) in nodes.iter().enumerate() {
+                let begins = growing.push(node);
+                let whole = turns(&nodes[..=index]);
+                let start = NodeId::from_index(index);
+                prop_assert_eq!(begins, whole.last().unwrap().first() == start);
+                prop_assert!(growing.from(NodeId::FIRST).eq(whole.iter().copied()));
+            }
+            let from = NodeId::from_index(from);
+            let expected = turns(&nodes).into_iter().filter(|turn| turn.last() >= from);
+            prop_assert!(growing.from(from).eq(expected));
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::{fmt, path::PathBuf};
 
-use super::{BoxError, BoxFuture, ReadNodes};
+use super::{BoxError, BoxFuture, Changes, ReadNodes, Revision};
 use crate::{
     ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Salt, Summary, SummaryDraft,
-    SummaryId, Timestamp, WrittenBy,
+    SummaryId, SummaryOutline, Timestamp, WrittenBy,
 };
 
 /// What became of an appended message.
@@ -238,6 +238,36 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// All summaries of a conversation that can be read, in order of their numbers. A store that lost some to
     /// damage leaves their numbers out.
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>>;
+
+    /// Those of these summaries that can be read, in order of their numbers.
+    fn summaries_of<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        ids: &'a [SummaryId],
+    ) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            let mut summaries = self.summaries(conversation).await?;
+            summaries.retain(|summary| ids.contains(&summary.id));
+            Ok(summaries)
+        })
+    }
+
+    /// What happened since `since`, so that whoever shows a long conversation at every turn need not read all of it
+    /// each time. The default says that everything is new.
+    fn changes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        since: Revision,
+    ) -> BoxFuture<'a, Result<Changes, StoreError>> {
+        Box::pin(async move {
+            let _ = since;
+            let summaries = self.summaries(conversation).await?;
+            // Read after the summaries, so that no summary covers a node that is not there yet.
+            let nodes = self.outline(conversation).await?;
+            let summaries = summaries.iter().map(|summary| SummaryOutline::of(summary.id, &summary.body)).collect();
+            Ok(Changes { is_whole: true, nodes, summaries, ..Changes::default() })
+        })
+    }
 
     /// The node that has this key, if any.
     fn find_key<'a>(

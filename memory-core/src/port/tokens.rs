@@ -13,6 +13,13 @@ pub trait TokenCounter: fmt::Debug + Send + Sync {
     /// Tokens of `text`, special tokens counted as the ordinary text they are.
     fn count(&self, text: &str) -> u32;
 
+    /// Whether a text costs what its parts cost together, if every part but the last ends with a line end and every part but
+    /// the first begins with a letter, `[` or `-`. Whoever counts a long text again and again then counts what is new
+    /// of it. `false` unless it is exactly so.
+    fn adds_up_at_lines(&self) -> bool {
+        false
+    }
+
     /// Tokens that a message costs beside its text.
     fn per_message(&self) -> u32 {
         8

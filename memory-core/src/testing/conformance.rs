@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use crate::{
     ContentBlock, ConversationId, Event, Hash, Json, Level, MerkleFrontier, Message, MessageKey, Node, NodeDraft,
-    NodeId, NodeOutline, NodeRange, Recorded, Role, Store, StoreError, SummaryDraft, SummaryId, SummaryMetadata,
-    Timestamp, WrittenBy, canonical_bytes, leaf_hash,
+    NodeId, NodeOutline, NodeRange, Recorded, Revision, Role, Store, StoreError, SummaryDraft, SummaryId,
+    SummaryMetadata, SummaryOutline, Timestamp, WrittenBy, canonical_bytes, leaf_hash,
 };
 
 fn id(name: &str) -> ConversationId {
@@ -103,6 +103,7 @@ pub async fn store_conformance(store: &dyn Store) {
     summaries_are_checked_and_idempotent(store).await;
     roots_are_those_of_the_leaves(store).await;
     given_salts_give_the_same_root_in_every_store(store).await;
+    changes_are_what_happened_since(store).await;
     the_lease_is_shared_within_a_process_and_ends_with_its_values(store).await;
 }
 
@@ -248,6 +249,49 @@ async fn summaries_are_checked_and_idempotent(store: &dyn Store) {
     }
     let state = store.conversation(&a).await.unwrap();
     assert_eq!((state.nodes, state.summaries), (6, 3), "summaries take no node number");
+}
+
+/// Whoever follows a conversation by its changes knows what whoever reads all of it knows.
+async fn changes_are_what_happened_since(store: &dyn Store) {
+    let followed = id("followed");
+    assert!(store.changes(&followed, Revision::default()).await.unwrap_err().is_not_found());
+    let (mut nodes, mut summaries, mut revision) = (Vec::new(), Vec::new(), Revision::default());
+    let by = WrittenBy { strategy: "rules".into(), version: "2".into() };
+    for step in 1..=6u64 {
+        match step {
+            1 | 4 => drop(store.append(&followed, (0..3).map(|n| draft("more", n)).collect()).await.unwrap()),
+            2 => {
+                let weigh = Event::Importance { node: node(2), importance: 1.0, scored_by: by.clone() };
+                let leaf = Event::Summary(summary(Level::Summary, range(1, 1), &[], "first"));
+                store.record(&followed, vec![weigh, leaf]).await.unwrap();
+            }
+            3 => drop(store.record(&followed, vec![Event::Pin { node: node(3), pinned: true }]).await.unwrap()),
+            5 => {
+                let leaf = Event::Summary(summary(Level::Summary, range(2, 2), &[], "second"));
+                let meta = Event::Summary(summary(Level::Meta, range(1, 2), &[1, 2], "both"));
+                store.record(&followed, vec![leaf]).await.unwrap();
+                store.record(&followed, vec![meta, Event::Pin { node: node(3), pinned: false }]).await.unwrap();
+            }
+            _ => {}
+        }
+        let changes = store.changes(&followed, revision).await.unwrap();
+        if changes.is_whole {
+            nodes.clear();
+            summaries.clear();
+        }
+        for (node, revised) in changes.revised {
+            nodes[node.index()] = revised;
+        }
+        nodes.extend(changes.nodes);
+        summaries.extend(changes.summaries);
+        revision = changes.revision;
+        assert_eq!(nodes, store.outline(&followed).await.unwrap(), "nodes after step {step}");
+        let all = store.summaries(&followed).await.unwrap();
+        let outlines: Vec<_> = all.iter().map(|summary| SummaryOutline::of(summary.id, &summary.body)).collect();
+        assert_eq!(summaries, outlines, "summaries after step {step}");
+        let ids: Vec<_> = all.iter().rev().map(|summary| summary.id).chain(SummaryId::new(99)).collect();
+        assert_eq!(store.summaries_of(&followed, &ids).await.unwrap(), all, "summaries by number after step {step}");
+    }
 }
 
 async fn roots_are_those_of_the_leaves(store: &dyn Store) {

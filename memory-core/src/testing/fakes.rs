@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::{
-    BoxFuture, Clock, ConversationId, ConversationState, EmbedError, Embedder, Excerpt, Filter, Hash, History, Hit,
-    IndexReport, Losses, ModelId, Node, NodeId, NodeRange, Progress, Query, Recall, RecallRequest, RetrieveError,
-    Retrieved, Retriever, Scope, Score, ScoreScale, Store, Timestamp, TokenCounter, TokenEmbedder, TokenEmbedding,
+    BoxFuture, Clock, ConversationId, ConversationState, EmbedError, Embedder, Excerpt, Filter, Hash, Hit, IndexReport,
+    Losses, ModelId, Node, NodeId, NodeRange, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved,
+    Retriever, Revision, Scope, Score, ScoreScale, Store, Timestamp, TokenCounter, TokenEmbedder, TokenEmbedding,
     TokenVectors, plan::Tree,
 };
 use std::sync::Arc;
@@ -22,6 +22,10 @@ impl TokenCounter for WordCounter {
     fn count(&self, text: &str) -> u32 {
         let tokens: usize = text.split_whitespace().map(|word| word.chars().count().div_ceil(4)).sum();
         u32::try_from(tokens).unwrap_or(u32::MAX)
+    }
+
+    fn adds_up_at_lines(&self) -> bool {
+        true
     }
 }
 
@@ -154,10 +158,10 @@ impl ScanRetriever {
         state: &ConversationState,
         filter: &Filter,
     ) -> Result<impl Fn(&Node) -> bool + use<>, RetrieveError> {
-        let outline = self.store.outline(conversation).await?;
-        let summaries = self.store.summaries(conversation).await?;
-        let tree = Tree::new(History { nodes: &outline, summaries: &summaries });
-        let levels: Vec<_> = (0..outline.len()).map(|index| tree.level(NodeId::from_index(index))).collect();
+        let changes = self.store.changes(conversation, Revision::default()).await?;
+        let nodes = changes.nodes.len();
+        let tree = Tree::of(changes);
+        let levels: Vec<_> = (0..nodes).map(|index| tree.level(NodeId::from_index(index))).collect();
         let times = filter.times(state.last_at.unwrap_or_default());
         let filter = filter.clone();
         Ok(move |node: &Node| {

@@ -9,9 +9,10 @@ use std::{
 };
 
 use crate::{
-    Appended, BoxFuture, ConversationId, ConversationState, Event, Lease, MerkleFrontier, MessageKey, Node, NodeDraft,
-    NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Role, Salt, Store, StoreError, Summary, SummaryId, Timestamp,
-    Verification, VerifiedConversation, canonical_bytes, leaf_hash, plan::check_summary,
+    Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MerkleFrontier, MessageKey, Node,
+    NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Revision, Role, Salt, Store, StoreError, Summary,
+    SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, canonical_bytes, leaf_hash,
+    plan::check_summary,
 };
 
 /// Keeps everything in maps. The salts that it draws are zero, so its roots are repeatable.
@@ -28,6 +29,10 @@ struct Conversation {
     salts: Vec<Salt>,
     summaries: Vec<Summary>,
     lost: BTreeSet<NodeId>,
+    /// Nodes whose weight or pin was changed, an entry each time.
+    revised: Vec<NodeId>,
+    /// How many times something was lost.
+    epoch: u64,
     title: Option<String>,
     tags: Vec<String>,
 }
@@ -65,6 +70,28 @@ impl Conversation {
             blank
         };
         self.nodes.iter().map(outline).collect()
+    }
+
+    fn changes(&self, since: Revision) -> Changes {
+        let is_whole = since.epoch != self.epoch;
+        let since = if is_whole { Revision::default() } else { since };
+        let outlines = self.outline();
+        let behind = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let (known, new) = outlines.split_at(behind(since.nodes).min(outlines.len()));
+        let revised: BTreeSet<_> = self.revised.iter().skip(behind(since.revised)).copied().collect();
+        let summaries = self.summaries.iter().skip(behind(since.summaries));
+        Changes {
+            is_whole,
+            nodes: new.to_vec(),
+            revised: revised.iter().filter_map(|node| Some((*node, *known.get(node.index())?))).collect(),
+            summaries: summaries.map(|summary| SummaryOutline::of(summary.id, &summary.body)).collect(),
+            revision: Revision {
+                epoch: self.epoch,
+                nodes: outlines.len() as u64,
+                summaries: self.summaries.len() as u64,
+                revised: self.revised.len() as u64,
+            },
+        }
     }
 
     fn all_readable(&self, range: NodeRange) -> Result<(), StoreError> {
@@ -153,11 +180,13 @@ impl Conversation {
                 return Recorded::Summary(id);
             }
             Event::Importance { node, importance, .. } => {
+                self.revised.push(node);
                 if let Some(node) = self.nodes.get_mut(node.index()) {
                     node.importance = importance;
                 }
             }
             Event::Pin { node, pinned } => {
+                self.revised.push(node);
                 if let Some(node) = self.nodes.get_mut(node.index()) {
                     node.pinned = pinned;
                 }
@@ -182,6 +211,7 @@ impl MemoryStore {
     pub fn lose_node(&self, conversation: &ConversationId, node: NodeId) {
         if let Some(conversation) = self.lock().get_mut(conversation).filter(|c| node.index() < c.nodes.len()) {
             conversation.lost.insert(node);
+            conversation.epoch += 1;
         }
     }
 
@@ -189,6 +219,7 @@ impl MemoryStore {
     pub fn lose_summary(&self, conversation: &ConversationId, summary: SummaryId) {
         if let Some(conversation) = self.lock().get_mut(conversation) {
             conversation.summaries.retain(|there| there.id != summary);
+            conversation.epoch += 1;
         }
     }
 
@@ -269,6 +300,14 @@ impl Store for MemoryStore {
 
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
         Box::pin(async move { self.with(conversation, |c| Ok(c.summaries.clone())) })
+    }
+
+    fn changes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        since: Revision,
+    ) -> BoxFuture<'a, Result<Changes, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.changes(since))) })
     }
 
     fn find_key<'a>(

@@ -3,39 +3,53 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, Summary,
-    plan::{Cut, CutPiece, PlanError},
+    ConversationId, Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, Summary, SummaryId,
+    plan::{Cut, CutPiece, PlanError, coarsest},
 };
 
 use super::{Context, ContextOptions, Piece, PieceKind};
-use crate::{
-    MemoryError, RecallUsed,
-    kept_out::Redactor,
-    manager::hierarchical::{self, Snapshot},
-    memory::Parts,
-    render,
-};
+use crate::{MemoryError, RecallUsed, followed::Snapshot, manager::hierarchical, memory::Parts, render, shorten};
 
 /// What joining two texts may cost beyond the sum of their tokens.
 const SEAM: u32 = 4;
 /// Reasons that are named for a hit, those that count most.
 const MOST_SIGNALS: usize = 3;
 
+/// What a context is wanted for.
+#[derive(Clone, Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) question: &'a str,
+    pub(crate) options: ContextOptions,
+    /// Most tokens of a tool result; a longer one is shown by its head and tail.
+    pub(crate) longest_result: Option<u32>,
+}
+
+impl Request<'_> {
+    /// The same within another budget.
+    pub(crate) fn within(&self, budget: u32) -> Self {
+        Self { options: ContextOptions { budget, ..self.options.clone() }, ..*self }
+    }
+}
+
 /// Assembles a context.
 pub(crate) async fn assemble(
     parts: &Parts,
     conversation: &ConversationId,
-    question: &str,
-    options: &ContextOptions,
+    request: Request<'_>,
 ) -> Result<Context, MemoryError> {
-    // What is due by the thresholds is best effort: without it the context is coarser or errs below.
-    let (snapshot, notices) = match hierarchical::compact(parts, conversation, &()).await {
-        Ok((report, snapshot)) => (snapshot, report.is_left_to_another.then(left_to_another).into_iter().collect()),
-        Err(error) => (Snapshot::read(parts, conversation).await?, vec![failed(&error)]),
+    let Request { question, options, longest_result } = request;
+    let (snapshot, notices) = if parts.debts.owe(conversation) {
+        // Whoever works it off does so while the model answers; what is ready by then is shown at the next turn.
+        (Snapshot::read(parts, conversation).await?, Vec::new())
+    } else {
+        // What is due by the thresholds is best effort: without it the context is coarser or errs below.
+        match hierarchical::compact(parts, conversation, &()).await {
+            Ok((report, snapshot)) => (snapshot, report.is_left_to_another.then(left_to_another).into_iter().collect()),
+            Err(error) => (Snapshot::read(parts, conversation).await?, vec![failed(&error)]),
+        }
     };
-    let redactor = hierarchical::redactor(parts, conversation, &snapshot).await?;
     let question = Question::new(question, parts);
-    let mut assembly = Assembly { parts, conversation, question, options, snapshot, redactor, notices };
+    let mut assembly = Assembly { parts, conversation, question, options, longest_result, snapshot, notices };
     let history = assembly.history().await?;
     let context = assembly.recall_beside(&history).await?;
     assembly.announce(&context).await?;
@@ -64,8 +78,7 @@ struct HistoryPart {
     /// What is shown word for word.
     verbatim: Vec<NodeRange>,
     pieces: Vec<Piece>,
-    /// The lead line and the pieces, a line each.
-    text: String,
+    /// Tokens of the lead line and the pieces, a line each.
     tokens: u32,
     /// What of it cannot be read.
     losses: Losses,
@@ -75,15 +88,15 @@ struct Assembly<'a> {
     parts: &'a Parts,
     conversation: &'a ConversationId,
     question: Question,
-    options: &'a ContextOptions,
+    options: ContextOptions,
+    longest_result: Option<u32>,
     snapshot: Snapshot,
-    redactor: Redactor,
     notices: Vec<String>,
 }
 
 impl Assembly<'_> {
     fn count(&self, text: &str) -> u32 {
-        self.parts.counter.count(text)
+        self.parts.count(text)
     }
 
     /// The most that the history may take, so that the question still fits.
@@ -119,7 +132,7 @@ impl Assembly<'_> {
                 Err(_) if !may_shrink => return self.coarsest_history(trouble).await,
                 Err(target) => target,
             };
-            let before = self.snapshot.summaries.len();
+            let before = self.snapshot.tree.summaries();
             match hierarchical::shrink(self.parts, self.conversation, target).await {
                 Ok((_, snapshot)) => self.snapshot = snapshot,
                 Err(error) => {
@@ -127,14 +140,14 @@ impl Assembly<'_> {
                     self.snapshot = Snapshot::read(self.parts, self.conversation).await?;
                 }
             }
-            may_shrink = trouble.is_none() && self.snapshot.summaries.len() > before;
+            may_shrink = trouble.is_none() && self.snapshot.tree.summaries() > before;
         }
     }
 
     /// The coarsest history, if it fits beside the question; else `trouble`, the reason why there is no
     /// coarser one, or the tokens needed.
     async fn coarsest_history(&mut self, trouble: Option<MemoryError>) -> Result<HistoryPart, MemoryError> {
-        let cut = self.plan(self.snapshot.coarsest(self.parts))?;
+        let cut = self.plan(coarsest(&self.snapshot.tree), None)?;
         let history = self.render(&cut).await?;
         let needed = self.close(&history, Vec::new()).tokens;
         match trouble {
@@ -149,12 +162,11 @@ impl Assembly<'_> {
 
     /// Every message word for word, if that costs at most `limit`.
     async fn everything(&self, limit: u32) -> Result<Option<HistoryPart>, MemoryError> {
-        let words: u64 = self.snapshot.nodes.iter().map(|node| u64::from(node.tokens)).sum();
-        let Some(all) = NodeRange::first_n(self.snapshot.nodes.len() as u64).filter(|_| words <= u64::from(limit))
-        else {
+        let tree = &self.snapshot.tree;
+        let Some(all) = NodeRange::first_n(tree.total()).filter(|_| tree.tokens() <= u64::from(limit)) else {
             return Ok(None);
         };
-        let history = self.render(&Cut { pieces: vec![CutPiece::Verbatim(all)], tokens: 0 }).await?;
+        let history = self.render(&Cut { pieces: vec![CutPiece::Verbatim(all)], ..Cut::default() }).await?;
         Ok(Some(history).filter(|history| history.tokens <= limit))
     }
 
@@ -162,14 +174,16 @@ impl Assembly<'_> {
     /// cost by the plan's estimate for there to be one.
     async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
         let mut estimate = limit.saturating_sub(self.count(render::HISTORY_LEAD));
+        let shown = self.parts.followed.shown(self.conversation, limit);
         loop {
-            let cut = match self.plan(estimate) {
+            let cut = match self.plan(estimate, shown.as_deref()) {
                 Ok(cut) => cut,
                 Err(PlanError::BudgetTooSmall { .. }) => return Ok(Err(estimate)),
                 Err(error) => return Err(error.into()),
             };
             let history = self.render(&cut).await?;
             let Some(excess) = history.tokens.checked_sub(limit).filter(|excess| *excess > 0) else {
+                self.parts.followed.show(self.conversation, limit, cut);
                 return Ok(Ok(history));
             };
             let lower = estimate.min(cut.tokens).saturating_sub(excess);
@@ -180,12 +194,13 @@ impl Assembly<'_> {
         }
     }
 
-    fn plan(&self, budget: u32) -> Result<Cut, PlanError> {
-        self.parts.strategy.plan(self.snapshot.history(), budget, &self.parts.policy)
+    fn plan(&self, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
+        self.parts.strategy.plan(&self.snapshot.tree, budget, shown)
     }
 
     async fn render(&self, cut: &Cut) -> Result<HistoryPart, MemoryError> {
-        let tree = self.snapshot.tree();
+        let tree = &self.snapshot.tree;
+        let summaries = self.summaries(cut).await?;
         let verbatim = cut.verbatim();
         let (mut words, mut losses) = (HashMap::new(), Losses::default());
         for run in &verbatim {
@@ -197,8 +212,12 @@ impl Assembly<'_> {
         for piece in &cut.pieces {
             match *piece {
                 CutPiece::Summary { id, span } => {
-                    let Some(summary) = tree.summary(id) else { continue };
-                    let text = render::summary_line(summary, &self.redactor);
+                    let Some(summary) = summaries.get(&id) else {
+                        let why = "its summary cannot be read any more".to_owned();
+                        pieces.push(self.piece(PieceKind::Lost, Some(span), render::lost_line(span), why));
+                        continue;
+                    };
+                    let text = render::summary_line(summary, &self.snapshot.redactor);
                     pieces.push(self.piece(
                         PieceKind::Summary(summary.body.level),
                         Some(span),
@@ -211,7 +230,7 @@ impl Assembly<'_> {
                     for node in whole.iter().flat_map(|run| run.iter()).filter_map(|id| words.get(&id)) {
                         let why = message_reason(node, tree.leaf(node.id).is_none());
                         let nodes = Some(NodeRange::single(node.id));
-                        pieces.push(self.piece(PieceKind::Message, nodes, render::message_line(node), why));
+                        pieces.push(self.piece(PieceKind::Message, nodes, self.message_line(node), why));
                     }
                     for lost in losses.within(run) {
                         let why = "it cannot be read any more".to_owned();
@@ -221,10 +240,31 @@ impl Assembly<'_> {
             }
         }
         pieces.sort_by_key(|piece| piece.nodes);
-        let mut text = String::from(render::HISTORY_LEAD);
-        pieces.iter().for_each(|piece| push_line(&mut text, &piece.text));
-        let tokens = self.count(&text);
-        Ok(HistoryPart { verbatim, pieces, text, tokens, losses })
+        let tokens = self.parts.counts.count_parts(&compose(&pieces), self.parts.counter.as_ref());
+        Ok(HistoryPart { verbatim, pieces, tokens, losses })
+    }
+
+    /// The summaries that a cut shows, as far as they can be read.
+    async fn summaries(&self, cut: &Cut) -> Result<HashMap<SummaryId, Summary>, MemoryError> {
+        let shown = |piece: &CutPiece| match piece {
+            CutPiece::Summary { id, .. } => Some(*id),
+            CutPiece::Verbatim(_) => None,
+        };
+        let ids: Vec<_> = cut.pieces.iter().filter_map(shown).collect();
+        let mut summaries: HashMap<_, _> = HashMap::with_capacity(ids.len());
+        for summary in self.parts.store.summaries_of(self.conversation, &ids).await? {
+            summaries.insert(summary.id, summary);
+        }
+        summaries.extend(self.snapshot.unrecorded.iter().map(|summary| (summary.id, summary.clone())));
+        Ok(summaries)
+    }
+
+    fn message_line(&self, node: &Node) -> String {
+        let shorter = self.longest_result.and_then(|most| shorten::results(node, most, self.parts.counter.as_ref()));
+        match shorter {
+            Some(message) => render::message_line(&Node { message, ..node.clone() }),
+            None => render::message_line(node),
+        }
     }
 
     fn piece(&self, kind: PieceKind, nodes: Option<NodeRange>, text: String, why: String) -> Piece {
@@ -273,8 +313,8 @@ impl Assembly<'_> {
     ) -> Result<(Vec<Piece>, u32), MemoryError> {
         let mut pieces = Vec::new();
         let mut left = room;
-        for (index, outline) in self.snapshot.nodes.iter().enumerate().rev().filter(|(_, node)| node.pinned) {
-            let node = NodeId::from_index(index);
+        for node in self.snapshot.tree.pinned().rev() {
+            let Some(outline) = self.snapshot.tree.node(node) else { continue };
             let cost = outline.tokens.saturating_add(self.parts.policy.per_message);
             if cost <= left && !shown.iter().any(|run| run.contains(node)) {
                 let here = NodeRange::single(node);
@@ -282,7 +322,7 @@ impl Assembly<'_> {
                 losses.extend(&read.losses);
                 let Some(node) = read.nodes.first() else { continue };
                 left -= cost;
-                let line = render::message_line(node);
+                let line = self.message_line(node);
                 pieces.push(self.piece(PieceKind::Recalled, Some(here), line, "pinned".to_owned()));
             }
         }
@@ -290,7 +330,7 @@ impl Assembly<'_> {
     }
 
     async fn recall(&self, shown: &[NodeRange], room: u32) -> Result<Recall, MemoryError> {
-        let all = NodeRange::first_n(self.snapshot.nodes.len() as u64);
+        let all = NodeRange::first_n(self.snapshot.tree.total());
         let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && shown != all.as_slice()) else {
             return Ok(Recall::default());
         };
@@ -320,7 +360,7 @@ impl Assembly<'_> {
             for node in read.nodes.iter().filter(|node| !shown.iter().any(|run| run.contains(node.id))) {
                 let why = recall_reason(node.id, excerpt, recall);
                 let nodes = Some(NodeRange::single(node.id));
-                pieces.push(self.piece(PieceKind::Recalled, nodes, render::message_line(node), why));
+                pieces.push(self.piece(PieceKind::Recalled, nodes, self.message_line(node), why));
             }
         }
         Ok(pieces)
@@ -328,27 +368,22 @@ impl Assembly<'_> {
 
     /// Writes the whole out: the history, what was recalled, the question.
     fn close(&self, history: &HistoryPart, recalled: Vec<Piece>) -> Context {
-        let HistoryPart { mut pieces, mut text, .. } = history.clone();
-        if !recalled.is_empty() {
-            push_line(&mut text, "");
-            push_line(&mut text, render::RECALL_LEAD);
-            push_line(&mut text, render::FENCE_OPEN);
-            let mut before: Option<NodeRange> = None;
-            for piece in &recalled {
-                let gap = before.zip(piece.nodes).and_then(|(before, here)| render::gap_line(before, here));
-                gap.iter().for_each(|gap| push_line(&mut text, gap));
-                before = piece.nodes;
-                push_line(&mut text, &piece.text);
-            }
-            push_line(&mut text, render::FENCE_CLOSE);
-        }
-        push_line(&mut text, "");
-        push_line(&mut text, &self.question.line);
+        let mut pieces = history.pieces.clone();
         pieces.extend(recalled);
         pieces.push(self.piece(PieceKind::Question, None, self.question.line.clone(), "the question".to_owned()));
-        let full_tokens = self.snapshot.nodes.iter().map(|node| u64::from(node.tokens)).sum();
-        let tokens = self.count(&text);
-        Context { pieces, tokens, budget: self.options.budget, full_tokens, notices: self.notices.clone(), text }
+        let text = compose(&pieces);
+        let tokens = self.parts.counts.count_parts(&text, self.parts.counter.as_ref());
+        let full_tokens = self.snapshot.tree.tokens();
+        let text = text.concat();
+        Context {
+            pieces,
+            tokens,
+            budget: self.options.budget,
+            full_tokens,
+            notices: self.notices.clone(),
+            reductions: Vec::new(),
+            text,
+        }
     }
 
     async fn announce(&self, context: &Context) -> Result<(), MemoryError> {
@@ -362,6 +397,42 @@ impl Assembly<'_> {
     }
 }
 
+/// Writes pieces out: the history, what was recalled in its fence, the question. A part a piece, each with the line ends
+/// behind it, so that their tokens add up.
+pub(super) fn compose(pieces: &[Piece]) -> Vec<String> {
+    let mut parts = vec![String::from(render::HISTORY_LEAD)];
+    let of = |kind: fn(PieceKind) -> bool| pieces.iter().filter(move |piece| kind(piece.kind));
+    parts.extend(of(PieceKind::is_history).map(|piece| piece.text.clone()));
+    let mut before: Option<NodeRange> = None;
+    for piece in of(|kind| kind == PieceKind::Recalled) {
+        match before.zip(piece.nodes).map(|(before, here)| render::gap_line(before, here)) {
+            None => {
+                end_line(&mut parts);
+                parts.extend([render::RECALL_LEAD, render::FENCE_OPEN].map(str::to_owned));
+            }
+            Some(gap) => parts.extend(gap),
+        }
+        before = piece.nodes;
+        parts.push(piece.text.clone());
+    }
+    if before.is_some() {
+        parts.push(render::FENCE_CLOSE.to_owned());
+    }
+    for question in of(|kind| kind == PieceKind::Question) {
+        end_line(&mut parts);
+        parts.push(question.text.clone());
+    }
+    if let Some((_, before)) = parts.split_last_mut() {
+        before.iter_mut().for_each(|part| part.push('\n'));
+    }
+    parts
+}
+
+/// Leaves a line empty.
+fn end_line(parts: &mut [String]) {
+    parts.iter_mut().next_back().into_iter().for_each(|last| last.push('\n'));
+}
+
 fn failed(error: &MemoryError) -> String {
     format!("compaction failed, the history is shown as it stands: {error}")
 }
@@ -369,11 +440,6 @@ fn failed(error: &MemoryError) -> String {
 fn left_to_another() -> String {
     "another process does background work on the store: compaction is left to it, the history is shown as it stands"
         .to_owned()
-}
-
-fn push_line(text: &mut String, line: &str) {
-    text.push('\n');
-    text.push_str(line);
 }
 
 fn summary_reason(summary: &Summary) -> String {

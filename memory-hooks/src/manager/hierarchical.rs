@@ -1,13 +1,13 @@
 //! The hierarchical manager: performs the compactions that `memory_core::plan` plans.
 
 use memory_core::{
-    ConversationId, Event, Hash, History, Level, NodeId, NodeOutline, NodeRange, Progress, Recorded, StoreError,
-    Summary, SummaryDraft, SummaryId, SummaryMetadata, WrittenBy,
-    plan::{Compaction, Merge, PlanError, Tree, plan_compaction, plan_shrink, plan_view},
+    ConversationId, Event, Level, NodeId, NodeRange, Progress, Recorded, StoreError, Summary, SummaryId,
+    SummaryOutline,
+    plan::{Compaction, Merge, Tree, coarsest, plan_compaction, plan_shrink},
 };
 
 use super::writing::{KEPT_OUT, Writer};
-use crate::{Compacted, CompactionFailed, MemoryError, kept_out::Redactor, memory::Parts};
+use crate::{Compacted, CompactionFailed, MemoryError, followed::Snapshot, memory::Parts};
 
 /// Most nodes that one step summarizes, to bound memory and the size of a record.
 const STEP: usize = 1024;
@@ -25,64 +25,6 @@ pub struct CompactionReport {
     pub is_left_to_another: bool,
 }
 
-/// What is known of a conversation for planning.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Snapshot {
-    pub(crate) nodes: Vec<NodeOutline>,
-    pub(crate) summaries: Vec<Summary>,
-}
-
-impl Snapshot {
-    pub(crate) async fn read(parts: &Parts, conversation: &ConversationId) -> Result<Self, MemoryError> {
-        let summaries = parts.store.summaries(conversation).await?;
-        // Read after the summaries, so that no summary covers a node that is not there yet.
-        let nodes = parts.store.outline(conversation).await?;
-        Ok(Self { nodes, summaries })
-    }
-
-    pub(crate) fn history(&self) -> History<'_> {
-        History { nodes: &self.nodes, summaries: &self.summaries }
-    }
-
-    pub(crate) fn tree(&self) -> Tree<'_> {
-        Tree::new(self.history())
-    }
-
-    /// Tokens of the coarsest view.
-    pub(crate) fn coarsest(&self, parts: &Parts) -> u32 {
-        match plan_view(&self.tree(), 0, &parts.policy) {
-            Ok(cut) => cut.tokens,
-            Err(PlanError::BudgetTooSmall { needed, .. }) => needed,
-            Err(_) => u32::MAX,
-        }
-    }
-
-    /// Goes on as if these events were recorded.
-    fn apply(&mut self, events: &[Event]) {
-        for event in events {
-            match event {
-                Event::Summary(body) => self.push(body.clone()),
-                Event::Importance { node, importance, .. } => {
-                    if let Some(node) = self.nodes.get_mut(node.index()) {
-                        node.set_importance(*importance);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn push(&mut self, body: SummaryDraft) {
-        self.summaries.push(Summary { id: SummaryId::from_index(self.next_summary()), body });
-    }
-
-    /// The index of the number that the next summary gets: numbers go on behind the last, also where some
-    /// before it were lost.
-    fn next_summary(&self) -> usize {
-        self.summaries.last().map_or(0, |last| last.id.index() + 1)
-    }
-}
-
 /// Does whatever compaction the thresholds ask for; gives the conversation as it is then.
 ///
 /// What would not lower the token count is not recorded: it is left for later, when more messages have come. What is
@@ -93,7 +35,7 @@ pub(crate) async fn compact(
     progress: &dyn Progress,
 ) -> Result<(CompactionReport, Snapshot), MemoryError> {
     let mut manager = Manager::begin(parts, conversation).await?;
-    let next = |tree: &Tree<'_>| {
+    let next = |tree: &Tree| {
         let mut plan = plan_compaction(tree, &parts.thresholds);
         plan.summarize.truncate(STEP);
         plan
@@ -114,10 +56,9 @@ pub(crate) async fn compact(
         // Whoever had the lease before has done some of it.
         manager = Manager::begin(parts, conversation).await?;
     }
-    let total = manager.ahead.nodes.len() as u64;
+    let total = manager.ahead.tree.total();
     loop {
-        let full: u64 = manager.ahead.tree().full().iter().map(|run| run.count()).sum();
-        progress.report(total - full, total);
+        progress.report(total - manager.ahead.tree.full_count(), total);
         if !manager.step(next).await? {
             return manager.finish().await;
         }
@@ -146,18 +87,16 @@ struct Manager<'a> {
     /// What is written but not recorded yet, a plan each: by itself it lowers nothing. One SUMMARY for each
     /// of many tiny messages costs as much as they do; the META over them does not.
     pending: Vec<Vec<Event>>,
-    redactor: Redactor,
     report: CompactionReport,
 }
 
 impl<'a> Manager<'a> {
     async fn begin(parts: &'a Parts, conversation: &'a ConversationId) -> Result<Self, MemoryError> {
         let ahead = Snapshot::read(parts, conversation).await?;
-        let redactor = redactor(parts, conversation, &ahead).await?;
-        let tokens = ahead.coarsest(parts);
+        let tokens = coarsest(&ahead.tree);
         let report = CompactionReport { tokens_before: tokens, tokens_after: tokens, ..CompactionReport::default() };
-        let recorded = ahead.next_summary();
-        Ok(Self { parts, conversation, ahead, recorded, pending: Vec::new(), redactor, report })
+        let recorded = ahead.tree.next_summary();
+        Ok(Self { parts, conversation, ahead, recorded, pending: Vec::new(), report })
     }
 
     /// Whether nobody has recorded summaries since.
@@ -167,8 +106,8 @@ impl<'a> Manager<'a> {
     }
 
     /// Performs the next plan; `false` when there is none, or none that could help.
-    async fn step(&mut self, next: impl Fn(&Tree<'_>) -> Compaction) -> Result<bool, MemoryError> {
-        let plan = next(&self.ahead.tree());
+    async fn step(&mut self, next: impl Fn(&Tree) -> Compaction) -> Result<bool, MemoryError> {
+        let plan = next(&self.ahead.tree);
         if plan.is_empty() || (self.pending.is_empty() && !self.may_help(&next)) {
             return Ok(false);
         }
@@ -183,22 +122,52 @@ impl<'a> Manager<'a> {
 
     /// Whether the token count would fall, were every summary as short as can be. Asked before a strategy is
     /// paid for words that would be thrown away, turn after turn.
-    fn may_help(&mut self, next: impl Fn(&Tree<'_>) -> Compaction) -> bool {
-        let written = self.ahead.summaries.len();
+    fn may_help(&mut self, next: impl Fn(&Tree) -> Compaction) -> bool {
+        let written = self.ahead.tree.summaries();
         let helps = loop {
-            let plan = next(&self.ahead.tree());
+            let plan = next(&self.ahead.tree);
             if plan.is_empty() {
                 break false;
             }
-            for draft in shortest(&plan, &self.ahead, self.parts) {
-                self.ahead.push(draft);
+            for shortest in shortest(&plan, &self.ahead.tree, self.parts) {
+                self.push(shortest);
             }
-            if self.ahead.coarsest(self.parts) < self.report.tokens_after {
+            if coarsest(&self.ahead.tree) < self.report.tokens_after {
                 break true;
             }
         };
-        self.ahead.summaries.truncate(written);
+        while self.ahead.tree.summaries() > written {
+            self.ahead.tree.undo();
+        }
         helps
+    }
+
+    /// Goes on as if these events were recorded.
+    fn apply(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::Summary(body) => self.push(SummaryOutline::of(SummaryId::from_index(0), body)),
+                Event::Importance { node, importance, .. } => {
+                    if let Some(mut outline) = self.ahead.tree.node(*node).copied() {
+                        outline.set_importance(*importance);
+                        self.ahead.tree.revise(*node, outline);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds a summary under the next number.
+    fn push(&mut self, summary: SummaryOutline) {
+        let id = SummaryId::from_index(self.ahead.tree.next_summary());
+        self.ahead.tree.add(SummaryOutline { id, ..summary });
+    }
+
+    /// What is written and not recorded, in order of the numbers.
+    fn unrecorded(&self) -> Vec<Summary> {
+        let pending = numbered(self.recorded, self.pending.iter().flatten());
+        self.ahead.unrecorded.iter().cloned().chain(pending).collect()
     }
 
     /// Writes one plan, and records it with those before it once they lower the token count.
@@ -209,13 +178,13 @@ impl<'a> Manager<'a> {
             summarizer: self.parts.summarizer.as_ref(),
             scorer: self.parts.scorer.as_deref(),
             conversation: self.conversation,
-            summaries: &self.ahead.summaries,
-            redactor: &self.redactor,
+            written: &self.unrecorded(),
+            redactor: &self.ahead.redactor,
         };
         let events = writer.write(plan).await?;
-        self.ahead.apply(&events);
+        self.apply(&events);
         self.pending.push(events);
-        if self.ahead.coarsest(self.parts) < self.report.tokens_after { self.record().await } else { Ok(()) }
+        if coarsest(&self.ahead.tree) < self.report.tokens_after { self.record().await } else { Ok(()) }
     }
 
     async fn record(&mut self) -> Result<(), MemoryError> {
@@ -223,10 +192,11 @@ impl<'a> Manager<'a> {
         for events in std::mem::take(&mut self.pending) {
             let expected = events.iter().filter(|event| matches!(event, Event::Summary(_))).count();
             let expected = (self.recorded..self.recorded + expected).map(SummaryId::from_index);
-            let recorded = match self.parts.store.record(self.conversation, events).await {
+            let recorded = match self.parts.store.record(self.conversation, events.clone()).await {
                 // What a store that takes no writes cannot keep serves this one time; so it is for a conversation
                 // that may have lost its end.
                 Err(error) if matches!(error, StoreError::ReadOnly { .. }) || error.is_damage() => {
+                    self.ahead.unrecorded.extend(numbered(self.recorded, &events));
                     self.recorded += expected.count();
                     continue;
                 }
@@ -240,26 +210,27 @@ impl<'a> Manager<'a> {
             if !numbers.eq(expected.clone()) {
                 // Somebody else recorded summaries meanwhile: go on from what is there now.
                 self.ahead = Snapshot::read(self.parts, self.conversation).await?;
-                self.recorded = self.ahead.next_summary();
+                self.recorded = self.ahead.tree.next_summary();
                 if self.recorded == known {
                     // The store has them all and the tree still lacks them: trying again would go on for ever.
-                    return Err(MemoryError::NoProgress { before, after: self.ahead.coarsest(self.parts) });
+                    return Err(MemoryError::NoProgress { before, after: coarsest(&self.ahead.tree) });
                 }
                 break;
             }
             self.recorded += expected.count();
         }
-        self.report.tokens_after = self.ahead.coarsest(self.parts);
+        self.report.tokens_after = coarsest(&self.ahead.tree);
         Ok(())
     }
 
     async fn finish(mut self) -> Result<(CompactionReport, Snapshot), MemoryError> {
         let CompactionReport { summaries, tokens_before, tokens_after, .. } = self.report;
         if !self.pending.is_empty() {
-            let after = self.ahead.coarsest(self.parts);
+            let after = coarsest(&self.ahead.tree);
             self.announce_failure(&MemoryError::NoProgress { before: tokens_after, after }).await;
-            let recorded = self.recorded;
-            self.ahead.summaries.retain(|summary| summary.id.index() < recorded);
+            while self.ahead.tree.next_summary() > self.recorded {
+                self.ahead.tree.undo();
+            }
         }
         if summaries > 0 {
             let conversation = self.conversation.clone();
@@ -279,44 +250,29 @@ impl<'a> Manager<'a> {
     }
 }
 
-/// The summaries of a plan as short as can be, for estimates.
-fn shortest(plan: &Compaction, snapshot: &Snapshot, parts: &Parts) -> Vec<SummaryDraft> {
-    let draft = |level, span, children, tokens| SummaryDraft {
-        level,
-        span,
-        children,
-        text: String::new(),
-        tokens,
-        metadata: SummaryMetadata::default(),
-        written_by: WrittenBy { strategy: String::new(), version: String::new() },
-        input_hash: Hash::of_parts([]),
-    };
+/// The summaries among these events, under the numbers that they get when they are recorded behind the first `from`.
+fn numbered<'e>(from: usize, events: impl IntoIterator<Item = &'e Event>) -> impl Iterator<Item = Summary> {
+    let drafts = events.into_iter().filter_map(|event| match event {
+        Event::Summary(body) => Some(body.clone()),
+        _ => None,
+    });
+    (from..).map(SummaryId::from_index).zip(drafts).map(|(id, body)| Summary { id, body })
+}
+
+/// The summaries of a plan as short as can be, for estimates; their numbers mean nothing.
+fn shortest(plan: &Compaction, tree: &Tree, parts: &Parts) -> Vec<SummaryOutline> {
+    let id = SummaryId::from_index(0);
     let leaf = |node: &NodeId| {
-        let outline = snapshot.nodes.get(node.index());
-        let tokens = match outline {
+        let tokens = match tree.node(*node) {
             Some(outline) if outline.keep_out_of_summaries => parts.counter.count(KEPT_OUT),
             Some(outline) => outline.tokens.min(1),
             None => 0,
         };
-        draft(Level::Summary, NodeRange::single(*node), Vec::new(), tokens)
+        SummaryOutline { id, level: Level::Summary, span: NodeRange::single(*node), children: Box::default(), tokens }
     };
-    let merged = |merge: &Merge| draft(merge.level, merge.span, merge.children.clone(), 1);
+    let merged = |merge: &Merge| {
+        let children = merge.children.as_slice().into();
+        SummaryOutline { id, level: merge.level, span: merge.span, children, tokens: 1 }
+    };
     plan.summarize.iter().map(leaf).chain(plan.merge.iter().map(merged)).collect()
-}
-
-/// What strikes out the content of kept-out messages.
-pub(crate) async fn redactor(
-    parts: &Parts,
-    conversation: &ConversationId,
-    snapshot: &Snapshot,
-) -> Result<Redactor, MemoryError> {
-    let kept_out = snapshot.nodes.iter().enumerate().filter(|(_, node)| node.keep_out_of_summaries);
-    let kept_out: Vec<_> = kept_out.map(|(index, _)| NodeRange::single(NodeId::from_index(index))).collect();
-    let mut messages = Vec::new();
-    for run in NodeRange::merge(kept_out) {
-        // What a lost message would have had struck out is not known any more; summaries written before are clean.
-        let read = parts.store.readable_nodes(conversation, run).await?;
-        messages.extend(read.nodes.into_iter().map(|node| node.message));
-    }
-    Ok(Redactor::new(&messages))
 }

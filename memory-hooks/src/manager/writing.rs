@@ -31,7 +31,8 @@ pub(super) struct Writer<'a> {
     pub(super) summarizer: &'a dyn Summarizer,
     pub(super) scorer: Option<&'a dyn ImportanceScorer>,
     pub(super) conversation: &'a ConversationId,
-    pub(super) summaries: &'a [Summary],
+    /// Summaries that are not recorded yet, in order of their numbers.
+    pub(super) written: &'a [Summary],
     pub(super) redactor: &'a Redactor,
 }
 
@@ -128,13 +129,19 @@ impl Writer<'_> {
         self.ask(Level::Summary, vec![source], Vec::new(), max_tokens, &[leaf]).await
     }
 
-    fn summary(&self, id: SummaryId) -> Option<&Summary> {
-        let found = self.summaries.binary_search_by_key(&id, |summary| summary.id).ok()?;
-        self.summaries.get(found)
+    /// The summaries to be merged, in order of the nodes they cover.
+    async fn children(&self, merge: &Merge) -> Result<Vec<Summary>, MemoryError> {
+        let number = |id: &SummaryId| self.written.binary_search_by_key(id, |summary| summary.id);
+        let written = merge.children.iter().filter_map(|id| self.written.get(number(id).ok()?).cloned());
+        let recorded: Vec<_> = merge.children.iter().filter(|id| number(id).is_err()).copied().collect();
+        let mut children: Vec<_> = written.collect();
+        children.extend(self.store.summaries_of(self.conversation, &recorded).await?);
+        children.sort_by_key(|child| child.body.span);
+        Ok(children)
     }
 
     async fn write_merge(&self, merge: &Merge) -> Result<SummaryDraft, MemoryError> {
-        let children: Vec<_> = merge.children.iter().filter_map(|id| self.summary(*id)).collect();
+        let children = self.children(merge).await?;
         let sources = children
             .iter()
             .map(|child| SummarySource {

@@ -1,12 +1,19 @@
 //! Behaviour of a memory as a whole, over the fakes of `memory-core`.
 
 #[cfg(test)]
+mod background;
+#[cfg(test)]
 mod compaction;
 #[cfg(test)]
 mod context;
+#[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod kept_out;
+#[cfg(test)]
+mod overflow;
+#[cfg(test)]
+mod prefix;
 #[cfg(test)]
 mod recall_hook;
 #[cfg(test)]

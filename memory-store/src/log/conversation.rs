@@ -1,13 +1,15 @@
 //! What of one conversation is kept in memory.
 
 use memory_core::{
-    ConversationId, ConversationState, Level, NodeId, NodeOutline, NodeRange, Role, StoreError, SummaryId, Timestamp,
+    Changes, ConversationId, ConversationState, Level, NodeId, NodeOutline, NodeRange, Revision, Role, StoreError,
+    SummaryId, Timestamp,
 };
 
 use super::{
     keys::Keys,
     nodes::Nodes,
     recovery::LostNodes,
+    revised::Revised,
     state::{Damage, Location, Wanted},
     summaries::Summaries,
 };
@@ -61,6 +63,8 @@ pub(crate) struct Conversation {
     pub(crate) number: u64,
     pub(crate) nodes: Nodes,
     pub(crate) summaries: Summaries,
+    /// Nodes whose weight or pin was changed lately.
+    pub(super) revised: Revised,
     pub(crate) title: Option<String>,
     pub(crate) tags: Vec<String>,
     pub(crate) keys: Keys,
@@ -78,6 +82,7 @@ impl Conversation {
             number,
             nodes: Nodes::default(),
             summaries: Summaries::default(),
+            revised: Revised::default(),
             title: None,
             tags: Vec::new(),
             keys: Keys::default(),
@@ -120,6 +125,29 @@ impl Conversation {
         }
     }
 
+    /// What happened since, but for the summaries: those are still to be read, from these places.
+    pub(crate) fn changes(&self, epoch: u64, since: Revision) -> (Changes, Vec<Location>) {
+        let (nodes, summaries) = (self.nodes(), self.summaries.len());
+        let revision = Revision { epoch, nodes, summaries, revised: self.revised.total() };
+        let is_ours = since.epoch == epoch && since.nodes <= nodes && since.summaries <= summaries;
+        let revised = self.revised.since(since.revised).filter(|_| is_ours);
+        let is_whole = revised.is_none();
+        let since = if is_whole { Revision::default() } else { since };
+        let changes = Changes {
+            is_whole,
+            nodes: self.nodes.outlines_behind(since.nodes),
+            revised: revised
+                .into_iter()
+                .flatten()
+                .filter(|node| node.get() <= since.nodes)
+                .filter_map(|node| Some((node, self.nodes.outline(node)?)))
+                .collect(),
+            summaries: Vec::new(),
+            revision,
+        };
+        (changes, self.summaries.locations(usize::try_from(since.summaries).unwrap_or(usize::MAX)))
+    }
+
     /// `Err` says why the change cannot follow what came before.
     pub(super) fn apply(&mut self, change: Change) -> Result<(), &'static str> {
         match change {
@@ -131,8 +159,14 @@ impl Conversation {
             }
             Change::Lost { count, location } => self.lose(self.nodes().saturating_add(count), location),
             Change::Summary { id, level, span, location } => self.summaries.push(id, level, span, location)?,
-            Change::Importance { node, importance } => self.nodes.set_importance(node, importance),
-            Change::Pin { node, pinned } => self.nodes.set_pinned(node, pinned),
+            Change::Importance { node, importance } => {
+                self.nodes.set_importance(node, importance);
+                self.revised.push(node);
+            }
+            Change::Pin { node, pinned } => {
+                self.nodes.set_pinned(node, pinned);
+                self.revised.push(node);
+            }
             Change::Title(title) => self.title = Some(title),
             Change::Tags(tags) => self.tags = tags,
         }

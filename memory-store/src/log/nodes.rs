@@ -216,6 +216,18 @@ impl Nodes {
         self.slots().enumerate().map(|(index, slot)| self.outline_of(index, *slot)).collect()
     }
 
+    /// The same of those behind the first `count`.
+    pub(crate) fn outlines_behind(&self, count: u64) -> Vec<NodeOutline> {
+        let skip = usize::try_from(count).unwrap_or(usize::MAX);
+        let chunks = self.chunks.iter().enumerate().skip(skip / CHUNK);
+        let slots = chunks.flat_map(|(chunk, slots)| {
+            let first = chunk * CHUNK;
+            let skip = skip.saturating_sub(first);
+            slots.iter().enumerate().skip(skip).map(move |(index, slot)| (first + index, *slot))
+        });
+        slots.map(|(index, slot)| self.outline_of(index, slot)).collect()
+    }
+
     fn outline_of(&self, index: usize, slot: Slot) -> NodeOutline {
         let is_wide = slot.at_high == WIDE_AT || slot.tools == WIDE_TOOLS;
         let wide = || u32::try_from(index).ok().and_then(|index| self.wide.get(&index)).copied().unwrap_or_default();
@@ -324,6 +336,7 @@ mod tests {
                 prop_assert_eq!(wanted.location, *place);
                 prop_assert_eq!(wanted.importance, all[index].0.1);
                 prop_assert_eq!(nodes.outline(wanted.node), Some(all[index].0.0));
+                prop_assert_eq!(&nodes.outlines_behind(index as u64), &nodes.outlines()[index..]);
                 let next = places.get(index + 1).filter(|next| next.segment == place.segment);
                 prop_assert_eq!(wanted.most_bytes, next.map(|next| next.offset - place.offset));
             }

@@ -221,9 +221,12 @@ impl Shared {
 
     /// Reads everything anew, since segments were replaced.
     pub(crate) fn reload(&self, durable: Durable) -> Result<(), StoreError> {
-        let Recovered { state, .. } = recover(&*self.media, &self.directory, Mode::ReadOnly, Some(durable.end))?;
+        let Recovered { mut state, .. } = recover(&*self.media, &self.directory, Mode::ReadOnly, Some(durable.end))?;
         let end = state.cursor.end.max(durable.end);
-        *self.state_mut() = state;
+        let mut current = self.state_mut();
+        state.epoch = current.epoch + 1;
+        *current = state;
+        drop(current);
         self.summaries.clear();
         self.generation.store(durable.generation, Ordering::Release);
         self.note_position(end);

@@ -117,6 +117,8 @@ impl Default for Cursor {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) store: StoreId,
+    /// How many times everything was read anew since the store was opened.
+    pub(crate) epoch: u64,
     names: BTreeMap<ConversationId, u64>,
     conversations: HashMap<u64, Conversation>,
     /// In order of their numbers.
@@ -137,6 +139,7 @@ impl State {
     pub(crate) fn new(store: StoreId) -> Self {
         Self {
             store,
+            epoch: 0,
             names: BTreeMap::new(),
             conversations: HashMap::new(),
             segments: Arc::default(),

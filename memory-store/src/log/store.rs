@@ -9,8 +9,9 @@ use std::{
 
 use futures_channel::oneshot;
 use memory_core::{
-    Appended, BoxFuture, ConversationId, ConversationState, Event, Lease, MessageKey, Node, NodeDraft, NodeId,
-    NodeOutline, NodeProof, NodeRange, Recorded, Salt, Store, StoreError, Summary, Verification,
+    Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MessageKey, Node, NodeDraft, NodeId,
+    NodeOutline, NodeProof, NodeRange, Recorded, Revision, Salt, Store, StoreError, Summary, SummaryId, SummaryOutline,
+    Verification,
 };
 
 use super::{
@@ -26,8 +27,9 @@ use super::{
     prepared::{Buffers, Prepared},
     reader::Reader,
     recovery::{Mode, OpenReport, Recovered, recover},
+    segment::Segment,
     shared::Shared,
-    state::Snapshot,
+    state::{Location, Snapshot},
     verify::verify,
     writer::{Reply, Request, Writer, WriterOptions},
 };
@@ -218,15 +220,7 @@ impl LogStore {
         }
         let mut summaries = Vec::with_capacity(known.len() + missing.len());
         summaries.extend_from_slice(&known);
-        let mut reader = Reader::new(&segments);
-        for location in missing {
-            match reader.summary(location) {
-                Ok(summary) => summaries.push(summary),
-                // Its words are lost; the nodes below it stand for themselves.
-                Err(error) if error.is_damage() => tracing::error!(%error, conversation = %id, "a summary is lost"),
-                Err(error) => return Err(error),
-            }
-        }
+        read_summaries(id, &segments, missing, |summary| summaries.push(summary))?;
         let summaries = Arc::new(summaries);
         self.shared.summaries.put(number, Arc::clone(&summaries), usize::try_from(count).unwrap_or(usize::MAX));
         Ok(summaries)
@@ -248,6 +242,25 @@ impl Drop for LogStore {
             tracing::error!(path = %self.path().display(), "the writer thread of the log has panicked");
         }
     }
+}
+
+/// Reads the summaries at these places, but for those that are lost.
+fn read_summaries(
+    id: &ConversationId,
+    segments: &[Segment],
+    locations: impl IntoIterator<Item = Location>,
+    mut take: impl FnMut(Summary),
+) -> Result<(), StoreError> {
+    let mut reader = Reader::new(segments);
+    for location in locations {
+        match reader.summary(location) {
+            Ok(summary) => take(summary),
+            // Its words are lost; the nodes below it stand for themselves.
+            Err(error) if error.is_damage() => tracing::error!(%error, conversation = %id, "a summary is lost"),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn report(recovered: &Recovered, created: bool) -> OpenReport {
@@ -328,6 +341,45 @@ impl Store for LogStore {
         Box::pin(async move {
             let summaries = self.known_summaries(conversation)?;
             Ok(summaries.to_vec())
+        })
+    }
+
+    fn summaries_of<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        ids: &'a [SummaryId],
+    ) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            let (segments, locations) = {
+                let state = self.shared.current()?;
+                let there = state.conversation(conversation)?;
+                let mut ids = ids.to_vec();
+                ids.sort_unstable();
+                ids.dedup();
+                let locations: Vec<_> = ids.iter().filter_map(|id| there.summaries.location(*id)).collect();
+                (Arc::clone(&state.segments), locations)
+            };
+            let mut summaries = Vec::with_capacity(locations.len());
+            read_summaries(conversation, &segments, locations, |summary| summaries.push(summary))?;
+            Ok(summaries)
+        })
+    }
+
+    fn changes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        since: Revision,
+    ) -> BoxFuture<'a, Result<Changes, StoreError>> {
+        Box::pin(async move {
+            let (segments, (mut changes, locations)) = {
+                let state = self.shared.current()?;
+                (Arc::clone(&state.segments), state.conversation(conversation)?.changes(state.epoch, since))
+            };
+            let summaries = &mut changes.summaries;
+            read_summaries(conversation, &segments, locations, |summary| {
+                summaries.push(SummaryOutline::of(summary.id, &summary.body));
+            })?;
+            Ok(changes)
         })
     }
 

@@ -100,6 +100,12 @@ impl Summaries {
         found.filter_map(|slot| Some((SummaryId::new(u64::from(slot.id))?, slot.location()))).collect()
     }
 
+    /// Where a summary stands.
+    pub(crate) fn location(&self, id: SummaryId) -> Option<Location> {
+        let place = self.slots.binary_search_by_key(&id.get(), |slot| u64::from(slot.id)).ok()?;
+        self.slots.get(place).map(Slot::location)
+    }
+
     /// All behind the first `skip`, and where they stand.
     pub(crate) fn locations(&self, skip: usize) -> Vec<Location> {
         self.slots.iter().skip(skip).map(Slot::location).collect()
@@ -136,6 +142,7 @@ mod tests {
         assert_eq!(all.with_span(Level::Meta, span(1, 1)), []);
         assert_eq!(all.with_span(Level::Meta, span(1, 2)), [(id(4), at(4))]);
         assert_eq!(all.locations(2), [at(4), at(5)]);
+        assert_eq!([2, 3, 5].map(|number| all.location(id(number))), [Some(at(2)), None, Some(at(5))]);
     }
 
     #[test]

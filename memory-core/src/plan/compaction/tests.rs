@@ -4,14 +4,17 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    History, NodeOutline, Timestamp,
-    plan::testing::{outlines, summary},
+    NodeOutline, Summary, Timestamp,
+    plan::{
+        testing::{outlines, summary, tree},
+        turns,
+    },
 };
 
 /// Performs plans as a manager would, until nothing is due.
 fn settle(nodes: &[NodeOutline], summaries: &mut Vec<Summary>, thresholds: &Thresholds) -> usize {
     for round in 0.. {
-        let tree = Tree::new(History { nodes, summaries });
+        let tree = tree(nodes, summaries);
         let plan = plan_compaction(&tree, thresholds);
         if plan.is_empty() {
             return round;
@@ -34,7 +37,7 @@ fn apply(plan: Compaction, summaries: &mut Vec<Summary>) {
 }
 
 fn levels(nodes: &[NodeOutline], summaries: &[Summary]) -> [u64; 4] {
-    Tree::new(History { nodes, summaries }).nodes_per_level()
+    tree(nodes, summaries).nodes_per_level()
 }
 
 #[test]
@@ -80,7 +83,7 @@ fn the_top_of_the_tree_grows_with_the_logarithm() {
         let nodes = outlines(&"u".repeat(count));
         let mut summaries = Vec::new();
         settle(&nodes, &mut summaries, &thresholds);
-        Tree::new(History { nodes: &nodes, summaries: &summaries }).roots().len()
+        tree(&nodes, &summaries).roots().count()
     };
     let (small, large) = (top(1_000), top(30_000));
     assert!(large < small + 30, "{small} roots at 1,000 nodes, {large} at 30,000");
@@ -137,16 +140,16 @@ fn shrinking_at_every_turn_keeps_the_tree_low() {
         nodes.extend(outlines("ua"));
         settle(&nodes, &mut summaries, &thresholds);
         for _ in 0..1_000 {
-            let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
-            let full: u64 = tree.full().iter().map(|run| run.count()).sum();
-            if tree.roots().len() as u64 + full <= 8 {
+            let tree = tree(&nodes, &summaries);
+            let full: u64 = tree.full_count();
+            if tree.roots().count() as u64 + full <= 8 {
                 break;
             }
             apply(plan_shrink(&tree, &thresholds), &mut summaries);
         }
     }
-    let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
-    let height = tree.roots().iter().filter_map(|root| tree.height(root.id)).max();
+    let tree = tree(&nodes, &summaries);
+    let height = tree.roots().filter_map(|root| tree.height(root.id)).max();
     assert!(height <= Some(10), "{height:?} storeys over 1,000 nodes");
     assert!(summaries.len() < 1_400, "{} summaries for 1,000 nodes", summaries.len());
 }
@@ -159,7 +162,7 @@ proptest! {
         let nodes = outlines(&shape);
         let mut summaries = Vec::new();
         settle(&nodes, &mut summaries, &Thresholds::default());
-        let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
+        let tree = tree(&nodes, &summaries);
         for turn in turns(&nodes) {
             let full = turn.iter().filter(|node| tree.leaf(*node).is_none()).count() as u64;
             prop_assert!(full == 0 || full == turn.count());
@@ -173,14 +176,14 @@ proptest! {
         let mut summaries = Vec::new();
         settle(&nodes, &mut summaries, &thresholds);
         for _ in 0..1_000 {
-            let plan = plan_shrink(&Tree::new(History { nodes: &nodes, summaries: &summaries }), &thresholds);
+            let plan = plan_shrink(&tree(&nodes, &summaries), &thresholds);
             if plan.is_empty() {
                 break;
             }
             apply(plan, &mut summaries);
         }
-        let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
-        prop_assert!(tree.full().is_empty());
-        prop_assert_eq!(tree.roots().len(), 1);
+        let tree = tree(&nodes, &summaries);
+        prop_assert!(tree.full_count() == 0);
+        prop_assert_eq!(tree.roots().count(), 1);
     }
 }

@@ -1,64 +1,100 @@
 //! The view between two compactions: what is summarized keeps its cut while messages are added.
 
-use super::{Cut, CutPiece, PlanError, Refinement, ViewPolicy, plan_view, words};
+use super::{Cut, CutPiece, PlanError, Refinement, finest, plan_view, tokens};
 use crate::{
-    History, NodeRange,
-    plan::{Tree, turns},
+    NodeId, NodeRange,
+    plan::{Thresholds, Tree},
 };
 
-/// About as many messages as compaction lets stand before it sets in again.
-const EXPECTED: u64 = 20;
-
-/// Plans a view whose older part depends on the summaries, the pins and the budget alone.
+/// Plans a view whose older part depends on the summaries, the pins, the budget, and what was shown before.
 ///
-/// Room for what is still to come before the next compaction is set aside at once, so the cut of the older
-/// part, and the prompt rendered from it, stays the same until then. Where more comes than was expected, the
+/// What was shown stays until compaction has come further, or it does not fit any more: only then is the older part cut
+/// anew. Room for what is still to come before the next compaction is then set aside at once, so that the cut, and
+/// the prompt rendered from it, holds until then. Where more comes than was expected, the
 /// older part is cut anew at most twice: with half of the budget, then as coarse as it gets.
-pub(super) fn plan(history: History<'_>, budget: u32, policy: &ViewPolicy) -> Result<Cut, PlanError> {
-    let tree = Tree::new(history);
-    let Some(recent) = recent(&tree).filter(|_| words(history.nodes, policy) > u64::from(budget)) else {
-        return plan_view(&tree, budget, policy);
+pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
+    let Some(recent) = recent(tree).filter(|_| tree.words() > u64::from(budget)) else {
+        return plan_view(tree, budget);
     };
-    let first = recent.first().map_or(history.nodes.len(), |turn| turn.first().index());
-    let (older, since) = history.nodes.split_at_checked(first).unwrap_or((history.nodes, &[]));
-    let since = tokens(words(since, policy));
-    let expected = tokens(words(older, policy) * EXPECTED / (older.len() as u64).max(1));
-    let older = Tree::new(History { nodes: older, summaries: history.summaries });
+    let since: u64 = recent.iter().map(|turn| tree.words_of(*turn)).sum();
+    let words = tree.words() - since;
+    let since = tokens(since);
+    let older = NodeId::new(recent.first().map_or(tree.total(), |turn| turn.first().get() - 1));
     let Some(left) = budget.checked_sub(since) else {
-        let needed = coarsest(&older, 0, policy).saturating_add(since);
+        let needed = coarsest(tree, words, 0).saturating_add(since);
         return Err(PlanError::BudgetTooSmall { needed, budget });
     };
-    let coarsest = coarsest(&older, left, policy);
+    let coarsest = coarsest(tree, words, left);
     if coarsest > left {
         return Err(PlanError::BudgetTooSmall { needed: coarsest.saturating_add(since), budget });
     }
-    let half = budget / 2;
-    let reserve = [expected.min(half), half].into_iter().find(|reserve| since <= *reserve).unwrap_or(budget);
-    let mut cut = plan_view(&older, coarsest.max(budget - reserve), policy)?;
+    let same = |shown: &&Cut| shown.settled == older;
+    let before = older.zip(shown.filter(same)).and_then(|(older, shown)| kept(tree, older, left, shown));
+    let mut cut = before.unwrap_or_else(|| {
+        let expected = tokens(words * thresholds.summary_threshold / older.map_or(1, NodeId::get));
+        let half = budget / 2;
+        let reserve = [expected.min(half), half].into_iter().find(|reserve| since <= *reserve).unwrap_or(budget);
+        plan_older(tree, words, coarsest.max(budget - reserve), shown, since)
+    });
+    cut.settled = older;
     cut.pieces.extend(recent.into_iter().map(CutPiece::Verbatim));
     cut.tokens = cut.tokens.saturating_add(since);
     Ok(cut)
 }
 
-/// What the coarsest view costs, with as many pinned messages as fit into `budget`.
-fn coarsest(tree: &Tree<'_>, budget: u32, policy: &ViewPolicy) -> u32 {
-    let mut view = Refinement::new(tree, policy);
-    view.restore_pinned(u64::from(budget));
-    tokens(view.tokens.min(words(tree.nodes(), policy)))
+/// A cut of what is summarized, of at most `budget` tokens, which is enough for the coarsest; `behind` more tokens
+/// follow it.
+fn plan_older(tree: &Tree, words: u64, budget: u32, shown: Option<&Cut>, behind: u32) -> Cut {
+    if words <= u64::from(budget) {
+        let last = tree.roots().next_back().map(|last| last.span.last());
+        let turns = tree.turns_from(NodeId::FIRST).take_while(|turn| Some(turn.last()) <= last);
+        return Cut { pieces: turns.map(CutPiece::Verbatim).collect(), tokens: tokens(words), settled: None };
+    }
+    finest(tree, Refinement::of_roots(tree), budget, shown, behind)
 }
 
-fn tokens(count: u64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
+/// The part up to `older` of what was shown, if it is a cut of that and costs at most `left` tokens, and shows all
+/// pinned turns.
+fn kept(tree: &Tree, older: NodeId, left: u32, shown: &Cut) -> Option<Cut> {
+    let mut next = NodeId::FIRST;
+    let mut cost = 0;
+    let mut pieces = Vec::new();
+    for &piece in shown.pieces.iter().take_while(|piece| piece.span().last() <= older) {
+        let span = piece.span();
+        cost += match piece {
+            CutPiece::Summary { id, .. } if tree.summary(id).is_some_and(|there| there.span == span) => {
+                tree.summary_cost(id)
+            }
+            CutPiece::Verbatim(_) if tree.turn_of(span.first()) == Some(span) => tree.words_of(span),
+            _ => return None,
+        };
+        if span.first() != next || cost > u64::from(left) {
+            return None;
+        }
+        next = span.last().next();
+        pieces.push(piece);
+    }
+    let is_whole = next == older.next();
+    let cut = Cut { pieces, tokens: tokens(cost), settled: Some(older) };
+    let verbatim = cut.verbatim();
+    let is_shown = |node: NodeId| older < node || verbatim.iter().any(|run| run.contains(node));
+    (is_whole && tree.pinned().all(is_shown)).then_some(cut)
+}
+
+/// What the coarsest view of what is summarized costs, with as many pinned messages as fit into `budget`.
+fn coarsest(tree: &Tree, words: u64, budget: u32) -> u32 {
+    let mut view = Refinement::of_roots(tree);
+    view.restore_pinned(u64::from(budget));
+    tokens(view.tokens().min(words))
 }
 
 /// The turns behind the last summarized one; `None` where there are FULL nodes before it too.
-fn recent(tree: &Tree<'_>) -> Option<Vec<NodeRange>> {
-    let full = tree.full();
-    let turns = turns(tree.nodes());
-    match full.as_slice() {
-        [] => Some(Vec::new()),
-        [run] if run.last().get() == tree.total() => {
-            let behind: Vec<_> = turns.into_iter().filter(|turn| turn.last() >= run.first()).collect();
+fn recent(tree: &Tree) -> Option<Vec<NodeRange>> {
+    let mut full = tree.full();
+    match (full.next(), full.next()) {
+        (None, _) => Some(Vec::new()),
+        (Some(run), None) if run.last().get() == tree.total() => {
+            let behind: Vec<_> = tree.turns_from(run.first()).collect();
             let is_whole = behind.first().is_some_and(|turn| turn.first() == run.first());
             is_whole.then_some(behind)
         }

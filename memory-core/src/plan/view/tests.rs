@@ -4,10 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    NodeOutline, Summary,
+    Level, NodeOutline, Summary,
     plan::{
-        Compaction, Thresholds, plan_compaction, plan_shrink,
-        testing::{outlines, summary},
+        Compaction, plan_compaction, plan_shrink,
+        testing::{outlines, summary, tree, tree_under},
+        turns,
     },
 };
 
@@ -22,9 +23,9 @@ fn settled(shape: &str) -> (Vec<NodeOutline>, Vec<Summary>) {
 fn perform(
     nodes: &[NodeOutline],
     summaries: &mut Vec<Summary>,
-    plan: impl Fn(&Tree<'_>, &Thresholds) -> Compaction,
+    plan: impl Fn(&Tree, &Thresholds) -> Compaction,
 ) -> bool {
-    let plan = plan(&Tree::new(History { nodes, summaries }), &Thresholds::default());
+    let plan = plan(&tree(nodes, summaries), &Thresholds::default());
     let is_due = !plan.is_empty();
     for node in plan.summarize {
         summaries.push(summary(summaries, Level::Summary, NodeRange::single(node), Vec::new()));
@@ -44,7 +45,7 @@ fn cost(cut: &Cut, nodes: &[NodeOutline], summaries: &[Summary], policy: &ViewPo
 }
 
 fn needed(nodes: &[NodeOutline], summaries: &[Summary]) -> u32 {
-    match plan_view(&Tree::new(History { nodes, summaries }), 0, &ViewPolicy::default()) {
+    match plan_view(&tree(nodes, summaries), 0) {
         Err(PlanError::BudgetTooSmall { needed, .. }) => needed,
         Ok(cut) => cut.tokens,
     }
@@ -63,7 +64,7 @@ proptest! {
         }
         let budget = needed(&nodes, &summaries) + more;
         let policy = ViewPolicy::default();
-        let cut = plan_view(&Tree::new(History { nodes: &nodes, summaries: &summaries }), budget, &policy).unwrap();
+        let cut = plan_view(&tree(&nodes, &summaries), budget).unwrap();
         let covered: Vec<_> = cut.pieces.iter().flat_map(|piece| piece.span().iter()).collect();
         let all: Vec<_> = (0..nodes.len()).map(NodeId::from_index).collect();
         prop_assert_eq!(covered, all);
@@ -90,9 +91,9 @@ proptest! {
         nodes.extend(outlines(&after));
         let policy = ViewPolicy::default();
         let budget = needed(&nodes, &summaries) + more;
-        let history = History { nodes: &nodes, summaries: &summaries };
+        let tree = tree(&nodes, &summaries);
         let all: Vec<_> = (0..nodes.len()).map(NodeId::from_index).collect();
-        for cut in [plan_view(&Tree::new(history), budget, &policy), HierarchicalView.plan(history, budget, &policy)] {
+        for cut in [plan_view(&tree, budget), HierarchicalView::default().plan(&tree, budget, None)] {
             let cut = cut.unwrap();
             let covered: Vec<_> = cut.pieces.iter().flat_map(|piece| piece.span().iter()).collect();
             prop_assert_eq!(&covered, &all);
@@ -107,8 +108,8 @@ fn a_result_that_comes_after_its_call_was_merged_brings_the_call_back() {
     let (mut nodes, mut summaries) = settled("uaua1");
     while perform(&nodes, &mut summaries, plan_shrink) {}
     nodes.extend(outlines("ra"));
-    let history = History { nodes: &nodes, summaries: &summaries };
-    let cut = HierarchicalView.plan(history, needed(&nodes, &summaries), &ViewPolicy::default()).unwrap();
+    let view = HierarchicalView::default();
+    let cut = view.plan(&tree(&nodes, &summaries), needed(&nodes, &summaries), None).unwrap();
     let spans: Vec<_> = cut.pieces.iter().map(|piece| piece.span().to_string()).collect();
     assert_eq!(spans, ["1", "2", "3", "4", "5-6", "7"]);
     let turn = NodeRange::single(NodeId::from_index(4)).hull(NodeRange::single(NodeId::from_index(5)));
@@ -119,9 +120,8 @@ fn a_result_that_comes_after_its_call_was_merged_brings_the_call_back() {
 #[test]
 fn stable_prefix_between_compactions() {
     let (mut nodes, summaries) = settled(&"ua".repeat(101));
-    let policy = ViewPolicy::default();
     let recent = |cut: &Cut| cut.pieces.iter().filter(|piece| matches!(piece, CutPiece::Verbatim(_))).count();
-    let cut = |nodes: &[NodeOutline]| HierarchicalView.plan(History { nodes, summaries: &summaries }, 3_000, &policy);
+    let cut = |nodes: &[NodeOutline]| HierarchicalView::default().plan(&tree(nodes, &summaries), 3_000, None);
     let mut before = cut(&nodes).unwrap();
     assert!(recent(&before) > 12, "older messages are worth showing word for word: {before:?}");
     for _ in 0..8 {
@@ -136,17 +136,16 @@ fn stable_prefix_between_compactions() {
 fn a_budget_below_the_top_of_the_tree_is_an_error_that_says_what_is_needed() {
     let (nodes, summaries) = settled(&"ua".repeat(60));
     let needed = needed(&nodes, &summaries);
-    let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
-    let policy = ViewPolicy::default();
-    assert_eq!(plan_view(&tree, needed - 1, &policy), Err(PlanError::BudgetTooSmall { needed, budget: needed - 1 }));
-    assert_eq!(plan_view(&tree, needed, &policy).unwrap().tokens, needed);
+    let tree = tree(&nodes, &summaries);
+    assert_eq!(plan_view(&tree, needed - 1), Err(PlanError::BudgetTooSmall { needed, budget: needed - 1 }));
+    assert_eq!(plan_view(&tree, needed).unwrap().tokens, needed);
 }
 
 #[test]
 fn a_budget_for_everything_shows_everything() {
     let (nodes, summaries) = settled(&"ua".repeat(200));
-    let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
-    let cut = plan_view(&tree, 400 * 48, &ViewPolicy::default()).unwrap();
+    let tree = tree(&nodes, &summaries);
+    let cut = plan_view(&tree, 400 * 48).unwrap();
     assert_eq!(cut.verbatim(), [NodeRange::first_n(400).unwrap()]);
 }
 
@@ -155,8 +154,8 @@ fn a_pinned_message_survives_every_reduction() {
     let (mut nodes, summaries) = settled(&"ua".repeat(300));
     nodes[4].pinned = true;
     let budget = needed(&nodes, &summaries) + 1_200;
-    let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
-    let cut = plan_view(&tree, budget, &ViewPolicy::default()).unwrap();
+    let tree = tree(&nodes, &summaries);
+    let cut = plan_view(&tree, budget).unwrap();
     assert!(cut.verbatim().iter().any(|run| run.contains(NodeId::from_index(4))));
 }
 
@@ -165,8 +164,8 @@ fn what_matters_more_is_shown_more_exactly() {
     let (mut nodes, summaries) = settled(&"u".repeat(60));
     nodes[12].set_importance(1.0);
     let budget = needed(&nodes, &summaries) + 60;
-    let tree = Tree::new(History { nodes: &nodes, summaries: &summaries });
-    let cut = plan_view(&tree, budget, &ViewPolicy { half_life: 1e9, ..ViewPolicy::default() }).unwrap();
+    let tree = tree_under(ViewPolicy { half_life: 1e9, ..ViewPolicy::default() }, &nodes, &summaries);
+    let cut = plan_view(&tree, budget).unwrap();
     let shown = |node| cut.verbatim().iter().any(|run| run.contains(NodeId::from_index(node)));
     assert!(shown(12) && !shown(13));
 }

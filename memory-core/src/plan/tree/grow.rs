@@ -1,0 +1,168 @@
+//! What makes a tree grow, and the way back.
+
+use std::sync::OnceLock;
+
+use super::{Place, Tree, ViewPolicy};
+use crate::{Changes, Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline};
+
+impl Tree {
+    /// The tree of a conversation of which everything there is has just been read, to be weighed by the default policy.
+    #[must_use]
+    pub fn of(all: Changes) -> Self {
+        let mut tree = Self::new(ViewPolicy::default());
+        all.nodes.into_iter().for_each(|node| tree.append(node));
+        all.summaries.into_iter().for_each(|summary| tree.add(summary));
+        tree
+    }
+
+    /// Adds the next node.
+    pub fn append(&mut self, node: NodeOutline) {
+        let here = NodeId::from_index(self.nodes.len());
+        self.nodes.push(node);
+        self.leaves.push(None);
+        if !self.turns.push(&node) {
+            // What was a turn of its own until now is none any more.
+            let grown = self.turn_of(here);
+            grown.into_iter().flat_map(NodeRange::iter).for_each(|node| self.forget_profiles(node));
+        }
+        self.full.add(NodeRange::single(here));
+        self.tokens.nodes += u64::from(node.tokens);
+        self.tokens.full += u64::from(node.tokens);
+        self.mark(here, &node);
+    }
+
+    /// Takes over what an event changed of a node: its weight, or whether it is pinned.
+    pub fn revise(&mut self, node: NodeId, revised: NodeOutline) {
+        let Some(outline) = self.nodes.get_mut(node.index()) else { return };
+        let is_weighed_anew = outline.importance().to_bits() != revised.importance().to_bits();
+        outline.set_importance(revised.importance());
+        outline.pinned = revised.pinned;
+        let outline = *outline;
+        self.mark(node, &outline);
+        let mut above = self.leaf(node).filter(|_| is_weighed_anew);
+        while let Some(id) = above {
+            self.weigh(id);
+            above = self.parent(id);
+        }
+    }
+
+    /// Forgets what is known of the cuts of whatever stands over a node.
+    fn forget_profiles(&mut self, node: NodeId) {
+        let mut above = self.leaf(node);
+        while let Some(id) = above {
+            if let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) {
+                place.profile = OnceLock::new();
+            }
+            above = self.parent(id);
+        }
+    }
+
+    fn mark(&mut self, node: NodeId, outline: &NodeOutline) {
+        if outline.pinned {
+            self.pinned.insert(node);
+        } else {
+            self.pinned.remove(&node);
+        }
+        if outline.keep_out_of_summaries {
+            self.kept_out.insert(node);
+        }
+    }
+
+    /// Adds a summary; one whose number is not above those before it is not.
+    pub fn add(&mut self, summary: SummaryOutline) {
+        let id = summary.id;
+        if self.places.last().is_some_and(|last| last.summary.id >= id) {
+            return;
+        }
+        let height = self.height_over(&summary);
+        self.places.push(Place { summary, parent: None, height, weight: 0.0, profile: OnceLock::new() });
+        if height.is_some() {
+            self.enter(id);
+        }
+    }
+
+    /// The height of a summary that can take its place in the forest; `None` for one that cannot.
+    fn height_over(&self, summary: &SummaryOutline) -> Option<u32> {
+        if summary.level == Level::Summary {
+            return self.full.covers(summary.span).then_some(0);
+        }
+        let height = |child: &SummaryId| {
+            let place = self.place(*child)?;
+            place.height.filter(|_| place.parent.is_none())
+        };
+        let heights: Option<Vec<u32>> = summary.children.iter().map(height).collect();
+        Some(heights?.into_iter().max()? + 1)
+    }
+
+    /// Puts the last summary over what it stands for.
+    fn enter(&mut self, id: SummaryId) {
+        let Some(summary) = self.summary(id).cloned() else { return };
+        if summary.level == Level::Summary {
+            self.full.take(summary.span);
+            self.cover(summary.span, Some(id));
+        }
+        for child in &summary.children {
+            self.set_parent(*child, Some(id));
+        }
+        self.tokens.roots += u64::from(summary.tokens);
+        self.roots.insert(summary.span.first(), id);
+        self.weigh(id);
+    }
+
+    /// Takes the last summary away, as if it had never come.
+    pub fn undo(&mut self) {
+        let Some(Place { summary, height, .. }) = self.places.pop() else { return };
+        if height.is_none() {
+            return;
+        }
+        self.roots.remove(&summary.span.first());
+        self.tokens.roots -= u64::from(summary.tokens);
+        if summary.level == Level::Summary {
+            self.full.add(summary.span);
+            self.cover(summary.span, None);
+        }
+        for child in &summary.children {
+            self.set_parent(*child, None);
+        }
+    }
+
+    fn cover(&mut self, span: NodeRange, leaf: Option<SummaryId>) {
+        let mut tokens = 0;
+        for node in span.iter() {
+            tokens += self.node(node).map_or(0, |outline| u64::from(outline.tokens));
+            if let Some(there) = self.leaves.get_mut(node.index()) {
+                *there = leaf;
+            }
+        }
+        self.tokens.full = if leaf.is_some() { self.tokens.full - tokens } else { self.tokens.full + tokens };
+    }
+
+    fn set_parent(&mut self, child: SummaryId, parent: Option<SummaryId>) {
+        let Some(place) = self.position(child).and_then(|position| self.places.get_mut(position)) else { return };
+        place.parent = parent;
+        let (first, tokens) = (place.summary.span.first(), u64::from(place.summary.tokens));
+        if parent.is_some() {
+            self.roots.remove(&first);
+            self.tokens.roots -= tokens;
+        } else {
+            self.roots.insert(first, child);
+            self.tokens.roots += tokens;
+        }
+    }
+
+    /// Finds the weight of what a summary covers, those below it being weighed.
+    fn weigh(&mut self, id: SummaryId) {
+        let Some(summary) = self.summary(id) else { return };
+        let last = summary.span.last();
+        let weight = if summary.level == Level::Summary {
+            self.weight_of(summary.span)
+        } else {
+            let below = summary.children.iter().filter_map(|child| self.place(*child));
+            below.map(|place| place.weight * self.ageing(place.summary.span.last(), last)).sum()
+        };
+        if let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) {
+            place.weight = weight;
+            place.profile = OnceLock::new();
+        }
+    }
+}

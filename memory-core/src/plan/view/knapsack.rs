@@ -1,0 +1,356 @@
+//! The cut of most value for its tokens, by dynamic programming over the tree.
+
+use crate::{
+    Level, NodeId, NodeRange, SummaryId,
+    plan::{
+        Tree,
+        profile::{MOST, Made, NOTHING, Point, Profile, merge, pareto, thin},
+        view::{Cut, CutPiece, tokens},
+    },
+};
+
+/// Most points of the profiles of the whole, where it matters most.
+const MOST_AT_TOP: usize = 256;
+/// What is left of a weight that sums of 64-bit floats do not tell from nothing, beside one that was just given.
+const NOTHING_LEFT: f64 = f64::EPSILON;
+
+/// A tree to be cut.
+///
+/// Choices are made unit by unit: a merged summary stays or gives way to a cut of what is below it; the SUMMARYs of a
+/// turn stay or give way to its words. A turn whose SUMMARYs stand under different parents stays summarized,
+/// unless it is forced.
+pub(super) struct Knapsack<'t> {
+    tree: &'t Tree,
+    /// Turns that are shown word for word whatever they cost, in order; that cost is not the knapsack's.
+    forced: Vec<NodeRange>,
+}
+
+/// What a choice is made for.
+#[derive(Clone, Debug)]
+enum Unit {
+    /// A META or an ARCHIVE.
+    Branch(SummaryId),
+    /// SUMMARYs, and the turns that they stand for, if those may be shown in their place.
+    Leaves(Vec<SummaryId>, Option<NodeRange>),
+}
+
+/// How a point of a unit is shown.
+#[derive(Clone, Copy, Debug)]
+enum Shown {
+    /// By its own summary or SUMMARYs.
+    Summarized,
+    /// Word for word.
+    Verbatim,
+    /// By the choices below that make this point of their table.
+    Below(u16),
+}
+
+/// Units in order, and for each the profile of it and all behind it.
+struct Table {
+    units: Vec<Unit>,
+    /// One more than there are units.
+    layers: Vec<Vec<Made>>,
+}
+
+/// A cut, and whether nothing of what was shown before is kept by it.
+pub(super) struct Chosen {
+    pub(super) cut: Cut,
+    pub(super) is_new: bool,
+}
+
+impl<'t> Knapsack<'t> {
+    pub(super) fn new(tree: &'t Tree, mut forced: Vec<NodeRange>) -> Self {
+        forced.sort_unstable();
+        Self { tree, forced }
+    }
+
+    /// The cut of all roots of most value for at most `budget` tokens, forced turns being counted apart and added; `None`
+    /// when the cheapest costs more.
+    ///
+    /// What was shown before stays up to where changing it gains more than [`ViewPolicy::stickiness`] for each token from
+    /// there on: those, and the `behind` that follow, the model would have to read anew. Places where it may change are
+    /// the roots' beginnings.
+    ///
+    /// [`ViewPolicy::stickiness`]: crate::plan::ViewPolicy::stickiness
+    pub(super) fn cut(&self, budget: u32, shown: Option<&Cut>, behind: u32) -> Option<Chosen> {
+        let now = self.tree.roots().next_back().map_or(NodeId::FIRST, |last| last.span.last());
+        let roots: Vec<_> = self.tree.roots().map(|root| root.id).collect();
+        let table = self.table(&roots, now, MOST_AT_TOP, budget);
+        let candidates = self.candidates(&table, now, budget, shown, behind);
+        let best = candidates.into_iter().rev().max_by(|a, b| a.worth.total_cmp(&b.worth))?;
+        let kept = shown.and_then(|shown| shown.pieces.get(..best.pieces)).unwrap_or_default();
+        let mut pieces = kept.to_vec();
+        self.pick(&table, best.kept, best.point, now, &mut pieces);
+        let reached = kept.last().map(|piece| piece.span().last());
+        let forced = self.forced.iter().filter(|turn| Some(turn.first()) > reached);
+        pieces.extend(forced.map(|turn| CutPiece::Verbatim(*turn)));
+        pieces.sort_by_key(|piece| piece.span());
+        let cost = pieces.iter().map(|piece| self.cost(*piece)).sum();
+        Some(Chosen { cut: Cut { pieces, tokens: tokens(cost), settled: None }, is_new: kept.is_empty() })
+    }
+
+    fn cost(&self, piece: CutPiece) -> u64 {
+        match piece {
+            CutPiece::Summary { id, .. } => self.tree.summary_cost(id),
+            CutPiece::Verbatim(turn) => self.tree.words_of(turn),
+        }
+    }
+
+    fn value(&self, piece: CutPiece, now: NodeId) -> f64 {
+        match piece {
+            CutPiece::Summary { id, span } => self.summary_value(id) * self.tree.ageing(span.last(), now),
+            CutPiece::Verbatim(turn) => self.verbatim_value(turn) * self.tree.ageing(turn.last(), now),
+        }
+    }
+
+    fn summary_value(&self, id: SummaryId) -> f64 {
+        self.tree.weight(id) * self.tree.fidelity(id)
+    }
+
+    fn verbatim_value(&self, run: NodeRange) -> f64 {
+        self.tree.weight_of(run) * self.tree.policy().fidelity.first().copied().map_or(0.0, f64::from)
+    }
+
+    /// For each number of units that may be kept as they were shown, the best choice for those behind.
+    fn candidates(&self, table: &Table, now: NodeId, budget: u32, shown: Option<&Cut>, behind: u32) -> Vec<Candidate> {
+        let stickiness = if shown.is_some() { f64::from(self.tree.policy().stickiness) } else { 0.0 };
+        let mut candidates = Vec::new();
+        let mut kept = 0;
+        let (mut cost, mut value) = (0u64, 0.0);
+        let mut rest = shown.map_or(&[][..], |shown| shown.pieces.as_slice());
+        for at in 0..=table.units.len() {
+            let left = u64::from(budget).checked_sub(cost).and_then(|left| u32::try_from(left).ok());
+            let Some(left) = left else { break };
+            let anew = if at == table.units.len() { 0 } else { behind };
+            let worth = |point: &Point| value + point.value - stickiness * f64::from(point.tokens.saturating_add(anew));
+            let affordable = table.layers.get(at).into_iter().flatten().map(|(point, _)| point).enumerate();
+            let affordable = affordable.filter(|(_, point)| point.tokens <= left);
+            let best = affordable.map(|(index, point)| (index, worth(point))).max_by(|a, b| a.1.total_cmp(&b.1));
+            if let Some((index, worth)) = best {
+                let point = u16::try_from(index).unwrap_or(u16::MAX);
+                candidates.push(Candidate { kept: at, point, worth, pieces: kept });
+            }
+            let Some(span) = table.units.get(at).and_then(|unit| self.span(unit)) else { break };
+            let Some(count) = self.tiles(rest, span) else { break };
+            let (unit, behind) = rest.split_at(count);
+            // The words of forced turns are counted apart.
+            let counted = |piece: &&CutPiece| self.forced.binary_search(&piece.span()).is_err();
+            cost += unit.iter().filter(counted).map(|piece| self.cost(*piece)).sum::<u64>();
+            value += unit.iter().filter(counted).map(|piece| self.value(*piece, now)).sum::<f64>();
+            kept += count;
+            rest = behind;
+        }
+        candidates
+    }
+
+    fn span(&self, unit: &Unit) -> Option<NodeRange> {
+        let span = |id: &SummaryId| self.tree.summary(*id).map(|summary| summary.span);
+        match unit {
+            Unit::Branch(id) => span(id),
+            Unit::Leaves(ids, _) => ids.iter().filter_map(span).reduce(NodeRange::hull),
+        }
+    }
+
+    /// How many of the first pieces are a cut of exactly `span` that may still be shown.
+    fn tiles(&self, pieces: &[CutPiece], span: NodeRange) -> Option<usize> {
+        let mut next = span.first();
+        for (index, piece) in pieces.iter().enumerate() {
+            let here = piece.span();
+            let is_there = match *piece {
+                CutPiece::Summary { id, .. } => self.tree.height(id).is_some() && !self.is_forced(here),
+                CutPiece::Verbatim(turn) => self.tree.turn_of(turn.first()) == Some(turn),
+            };
+            if here.first() != next || here.last() > span.last() || !is_there {
+                return None;
+            }
+            next = here.last().next();
+            if here.last() == span.last() {
+                return Some(index + 1);
+            }
+        }
+        None
+    }
+
+    /// The units that summaries, neighbours of one parent, fall into.
+    fn units(&self, siblings: &[SummaryId]) -> Vec<Unit> {
+        let mut units = Vec::new();
+        let mut rest = siblings;
+        while let Some((&id, behind)) = rest.split_first() {
+            rest = behind;
+            let Some(summary) = self.tree.summary(id) else { continue };
+            if summary.level != Level::Summary {
+                units.push(Unit::Branch(id));
+            } else if self.is_forced(summary.span) {
+                // Its turn's words stand in its place.
+            } else if let Some((count, run)) = self.whole_turns(id, behind) {
+                let (leaves, others) = behind.split_at(count);
+                units.push(Unit::Leaves(std::iter::once(id).chain(leaves.iter().copied()).collect(), Some(run)));
+                rest = others;
+            } else {
+                units.push(Unit::Leaves(vec![id], None));
+            }
+        }
+        units
+    }
+
+    /// How many SUMMARYs behind `first` stand with it for whole turns, and those turns' nodes.
+    fn whole_turns(&self, first: SummaryId, behind: &[SummaryId]) -> Option<(usize, NodeRange)> {
+        let begins = |run: NodeRange| self.tree.turn_of(run.first()).is_some_and(|turn| turn.first() == run.first());
+        let ends = |run: NodeRange| self.tree.turn_of(run.last()).is_some_and(|turn| turn.last() == run.last());
+        let mut run = Some(self.tree.summary(first)?.span).filter(|run| begins(*run))?;
+        for (count, next) in (0..).zip(behind.iter().map(Some).chain([None])) {
+            if ends(run) {
+                return Some((count, run));
+            }
+            let next = self.tree.summary(*next?)?;
+            if next.level != Level::Summary || !run.is_followed_by(next.span) {
+                return None;
+            }
+            run = run.hull(next.span);
+        }
+        None
+    }
+
+    /// The points of a unit and how each is shown; values as they are when its last node was said.
+    fn points(&self, unit: &Unit) -> Vec<(Point, Shown)> {
+        match unit {
+            Unit::Branch(id) => self.opened(*id).1,
+            Unit::Leaves(ids, run) => {
+                let last = self.span(unit).map_or(NodeId::FIRST, NodeRange::last);
+                let value = |id: &SummaryId| {
+                    let end = self.tree.summary(*id).map_or(last, |summary| summary.span.last());
+                    self.summary_value(*id) * self.tree.ageing(end, last)
+                };
+                let cost = ids.iter().map(|id| self.tree.summary_cost(*id)).sum();
+                let summarized = Point { tokens: tokens(cost), value: ids.iter().map(value).sum() };
+                let words =
+                    |run: NodeRange| Point { tokens: tokens(self.tree.words_of(run)), value: self.verbatim_value(run) };
+                let mut points = vec![(summarized, Shown::Summarized)];
+                points.extend(run.map(|run| (words(run), Shown::Verbatim)));
+                points.sort_by(|(a, _), (b, _)| a.tokens.cmp(&b.tokens).then(b.value.total_cmp(&a.value)));
+                points.dedup_by(|(later, _), (first, _)| later.value <= first.value);
+                points
+            }
+        }
+    }
+
+    /// The points alone; those of a closed part are kept by the tree.
+    fn profile(&self, unit: &Unit) -> Profile {
+        match unit {
+            Unit::Branch(id) if !self.is_forced_below(*id) => self.tree.profile(*id, || self.untagged(unit)),
+            _ => self.untagged(unit),
+        }
+    }
+
+    fn untagged(&self, unit: &Unit) -> Profile {
+        self.points(unit).into_iter().map(|(point, _)| point).collect()
+    }
+
+    /// What is left of a unit's weight at `now`.
+    fn ageing(&self, unit: &Unit, now: NodeId) -> f64 {
+        self.span(unit).map_or(1.0, |span| self.tree.ageing(span.last(), now))
+    }
+
+    /// Whether nothing below a merged summary is worth a look: so the length of a conversation costs nothing.
+    fn stays_closed(&self, id: SummaryId, ageing: f64) -> bool {
+        ageing < NOTHING_LEFT && !self.is_forced_below(id)
+    }
+
+    /// A merged summary as it is.
+    fn own(&self, id: SummaryId) -> Point {
+        Point { tokens: tokens(self.tree.summary_cost(id)), value: self.summary_value(id) }
+    }
+
+    /// Whether a forced turn reaches into a run.
+    fn is_forced(&self, run: NodeRange) -> bool {
+        let behind = self.forced.partition_point(|turn| turn.last() < run.first());
+        self.forced.get(behind).is_some_and(|turn| turn.first() <= run.last())
+    }
+
+    fn is_forced_below(&self, id: SummaryId) -> bool {
+        self.tree.summary(id).is_some_and(|summary| self.is_forced(summary.span))
+    }
+
+    /// The choices below a merged summary, and its points: itself, and whatever cut is below it.
+    fn opened(&self, id: SummaryId) -> (Table, Vec<(Point, Shown)>) {
+        let (children, last) = match self.tree.summary(id) {
+            Some(summary) => (&*summary.children, summary.span.last()),
+            None => (&[][..], NodeId::FIRST),
+        };
+        let table = self.table(children, last, MOST, u32::MAX);
+        let below = table.layers.first().into_iter().flatten().map(|(point, _)| *point);
+        let mut points: Vec<Made> = (0..).zip(below).map(|(index, point)| (point, [1, index])).collect();
+        if !self.is_forced_below(id) {
+            points.push((self.own(id), [0, 0]));
+            points.sort_by(|(a, i), (b, j)| a.tokens.cmp(&b.tokens).then(b.value.total_cmp(&a.value)).then(i.cmp(j)));
+        }
+        let points = thin(pareto(points), MOST);
+        let shown = |[is_below, index]: [u16; 2]| if is_below == 0 { Shown::Summarized } else { Shown::Below(index) };
+        (table, points.into_iter().map(|(point, made)| (point, shown(made))).collect())
+    }
+
+    fn table(&self, siblings: &[SummaryId], now: NodeId, most: usize, budget: u32) -> Table {
+        let units = self.units(siblings);
+        let mut layers = vec![vec![(NOTHING, [0, 0])]];
+        let mut behind = vec![NOTHING];
+        for unit in units.iter().rev() {
+            let ageing = self.ageing(unit, now);
+            let aged = |point: &Point| Point { value: point.value * ageing, ..*point };
+            let here: Vec<_> = match unit {
+                Unit::Branch(id) if self.stays_closed(*id, ageing) => vec![aged(&self.own(*id))],
+                _ => self.profile(unit).iter().map(aged).collect(),
+            };
+            let layer = merge(&here, &behind, most, budget);
+            behind = layer.iter().map(|(point, _)| *point).collect();
+            layers.push(layer);
+        }
+        layers.reverse();
+        Table { units, layers }
+    }
+
+    /// Adds the pieces that a point stands for, of the units from `at` on.
+    fn pick(&self, table: &Table, at: usize, point: u16, now: NodeId, pieces: &mut Vec<CutPiece>) {
+        let mut point = usize::from(point);
+        for (unit, layer) in table.units.iter().zip(&table.layers).skip(at) {
+            let Some((_, [here, behind])) = layer.get(point) else { return };
+            let here = usize::from(*here);
+            match unit {
+                Unit::Branch(id) if self.stays_closed(*id, self.ageing(unit, now)) => self.piece(*id, pieces),
+                Unit::Branch(id) => {
+                    let (below, points) = self.opened(*id);
+                    let last = self.span(unit).map_or(now, NodeRange::last);
+                    match points.get(here) {
+                        Some((_, Shown::Below(index))) => self.pick(&below, 0, *index, last, pieces),
+                        _ => self.piece(*id, pieces),
+                    }
+                }
+                Unit::Leaves(ids, run) => match (run, self.points(unit).get(here)) {
+                    (Some(run), Some((_, Shown::Verbatim))) => {
+                        let turns = self.tree.turns_from(run.first()).take_while(|turn| turn.last() <= run.last());
+                        pieces.extend(turns.map(CutPiece::Verbatim));
+                    }
+                    _ => ids.iter().for_each(|id| self.piece(*id, pieces)),
+                },
+            }
+            point = usize::from(*behind);
+        }
+    }
+
+    fn piece(&self, id: SummaryId, pieces: &mut Vec<CutPiece>) {
+        pieces.extend(self.tree.summary(id).map(|summary| CutPiece::Summary { id, span: summary.span }));
+    }
+}
+
+/// A cut that keeps the first `kept` units as they were shown.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    kept: usize,
+    /// How many pieces those were shown as.
+    pieces: usize,
+    /// The point of the profile of the rest.
+    point: u16,
+    worth: f64,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! A cut that is refined step by step, the step with the most value for its tokens first.
+
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BinaryHeap},
+};
+
+use super::{Cut, CutPiece, tokens};
+use crate::{Level, NodeId, NodeRange, SummaryId, plan::Tree};
+
+/// A cut while it is being refined.
+pub(super) struct Refinement<'t> {
+    tree: &'t Tree,
+    /// What is shown, by the first node that it stands for.
+    shown: BTreeMap<NodeId, CutPiece>,
+    tokens: u64,
+    /// Where the conversation has come to, for recency.
+    now: NodeId,
+}
+
+/// A step that makes a cut finer.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// Value gained for each token; infinite for a step that costs nothing.
+    density: f64,
+    cost: i64,
+    /// First node concerned, so that equal steps have an order.
+    first: NodeId,
+    refine: Refine,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refine {
+    /// A summary gives way to its children.
+    Open(SummaryId),
+    /// A turn's SUMMARYs give way to its words.
+    Verbatim(NodeRange),
+}
+
+impl PartialEq for Step {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Step {}
+
+impl PartialOrd for Step {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Step {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // The newer of two equal steps comes first.
+        self.density.total_cmp(&other.density).then(self.first.cmp(&other.first))
+    }
+}
+
+impl<'t> Refinement<'t> {
+    /// The coarsest cut of what is summarized: every root.
+    pub(super) fn of_roots(tree: &'t Tree) -> Self {
+        let now = tree.roots().next_back().map_or(NodeId::FIRST, |last| last.span.last());
+        let mut view = Self { tree, shown: BTreeMap::new(), tokens: 0, now };
+        tree.roots().for_each(|root| view.show(root.id));
+        view
+    }
+
+    /// The coarsest cut: every root, and word for word what no summary covers.
+    pub(super) fn of_all(tree: &'t Tree) -> Self {
+        let mut view = Self::of_roots(tree);
+        view.now = NodeId::new(tree.total()).unwrap_or(NodeId::FIRST);
+        for run in tree.full() {
+            for turn in tree.turns_from(run.first()).take_while(|turn| turn.first() <= run.last()) {
+                // A turn that is covered in part only (its call was merged before the result came) stays
+                // whole: word for word, in the place of its own SUMMARYs.
+                view.leaves(turn).into_iter().for_each(|leaf| view.open_path_to(leaf));
+                if !view.is_verbatim(turn) {
+                    view.set_verbatim(turn);
+                }
+            }
+        }
+        view
+    }
+
+    /// A cut that is there already.
+    pub(super) fn of_cut(tree: &'t Tree, cut: Cut) -> Self {
+        let now = tree.roots().next_back().map_or(NodeId::FIRST, |last| last.span.last());
+        let shown = cut.pieces.into_iter().map(|piece| (piece.span().first(), piece)).collect();
+        Self { tree, shown, tokens: u64::from(cut.tokens), now }
+    }
+
+    /// The turns that are shown word for word.
+    pub(super) fn verbatim(&self) -> Vec<NodeRange> {
+        let turn = |piece: &CutPiece| match piece {
+            CutPiece::Verbatim(turn) => Some(*turn),
+            CutPiece::Summary { .. } => None,
+        };
+        self.shown.values().filter_map(turn).collect()
+    }
+
+    pub(super) fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    fn show(&mut self, id: SummaryId) {
+        if let Some(summary) = self.tree.summary(id) {
+            self.tokens += self.tree.summary_cost(id);
+            self.shown.insert(summary.span.first(), CutPiece::Summary { id, span: summary.span });
+        }
+    }
+
+    fn hide(&mut self, id: SummaryId) {
+        if let Some(summary) = self.tree.summary(id).filter(|_| self.is_shown(id)) {
+            self.tokens -= self.tree.summary_cost(id);
+            self.shown.remove(&summary.span.first());
+        }
+    }
+
+    fn is_shown(&self, id: SummaryId) -> bool {
+        let there = self.tree.summary(id).and_then(|summary| self.shown.get(&summary.span.first()));
+        matches!(there, Some(CutPiece::Summary { id: shown, .. }) if *shown == id)
+    }
+
+    fn is_verbatim(&self, turn: NodeRange) -> bool {
+        self.shown.get(&turn.first()) == Some(&CutPiece::Verbatim(turn))
+    }
+
+    /// SUMMARYs over a turn that a verbatim turn would replace, each once.
+    fn leaves(&self, turn: NodeRange) -> Vec<SummaryId> {
+        let mut leaves: Vec<_> = turn.iter().filter_map(|node| self.tree.leaf(node)).collect();
+        leaves.dedup();
+        leaves
+    }
+
+    /// Whether a turn can stand in the place of its SUMMARYs: they are shown and cover nothing else.
+    fn may_be_verbatim(&self, turn: NodeRange) -> bool {
+        self.leaves(turn).iter().all(|&leaf| {
+            let span = self.tree.summary(leaf).map(|summary| summary.span);
+            self.is_shown(leaf) && span.is_some_and(|span| turn.covers(span))
+        })
+    }
+
+    fn verbatim_cost(&self, turn: NodeRange) -> i64 {
+        let replaced: u64 = self.leaves(turn).iter().map(|&leaf| self.tree.summary_cost(leaf)).sum();
+        difference(self.tree.words_of(turn), replaced)
+    }
+
+    fn set_verbatim(&mut self, turn: NodeRange) {
+        self.leaves(turn).into_iter().for_each(|leaf| self.hide(leaf));
+        self.tokens += self.tree.words_of(turn);
+        self.shown.insert(turn.first(), CutPiece::Verbatim(turn));
+    }
+
+    fn open_cost(&self, id: SummaryId) -> i64 {
+        let children: u64 = self.children(id).iter().map(|&child| self.tree.summary_cost(child)).sum();
+        difference(children, self.tree.summary_cost(id))
+    }
+
+    fn children(&self, id: SummaryId) -> &'t [SummaryId] {
+        self.tree.summary(id).map_or(&[], |summary| &summary.children)
+    }
+
+    fn open(&mut self, id: SummaryId) {
+        self.hide(id);
+        self.children(id).iter().for_each(|child| self.show(*child));
+    }
+
+    /// Brings pinned turns back word for word, newest first, as long as they fit.
+    pub(super) fn restore_pinned(&mut self, budget: u64) {
+        for node in self.tree.pinned().rev() {
+            let Some(turn) = self.tree.turn_of(node).filter(|turn| !self.is_verbatim(*turn)) else { continue };
+            let leaves = self.leaves(turn);
+            if leaves.is_empty() || turn.iter().any(|node| self.tree.leaf(node).is_none()) {
+                // It is not for this view to show.
+                continue;
+            }
+            let before = (self.shown.clone(), self.tokens);
+            leaves.into_iter().for_each(|leaf| self.open_path_to(leaf));
+            let after = self.tokens.saturating_add_signed(self.verbatim_cost(turn));
+            if self.may_be_verbatim(turn) && after <= budget {
+                self.set_verbatim(turn);
+            } else {
+                (self.shown, self.tokens) = before;
+            }
+        }
+    }
+
+    /// Opens whatever shown summary stands above `leaf`, down to it.
+    fn open_path_to(&mut self, leaf: SummaryId) {
+        let mut path = Vec::new();
+        let mut at = leaf;
+        while !self.is_shown(at) {
+            let Some(parent) = self.tree.parent(at) else { return };
+            path.push(parent);
+            at = parent;
+        }
+        path.into_iter().rev().for_each(|id| self.open(id));
+    }
+
+    /// Spends what is left of the budget, always on the step with the most value for its tokens.
+    pub(super) fn refine(&mut self, budget: u64) {
+        let shown = self.shown.values().filter_map(|piece| match piece {
+            CutPiece::Summary { id, .. } => self.step_from(*id),
+            CutPiece::Verbatim(_) => None,
+        });
+        let mut steps: BinaryHeap<_> = shown.collect();
+        while let Some(step) = steps.pop() {
+            if self.tokens.saturating_add_signed(step.cost) > budget {
+                continue;
+            }
+            match step.refine {
+                Refine::Open(id) => {
+                    self.open(id);
+                    steps.extend(self.children(id).iter().filter_map(|&child| self.step_from(child)));
+                }
+                // A turn of several SUMMARYs is offered once by each of them.
+                Refine::Verbatim(turn) if self.is_verbatim(turn) => {}
+                Refine::Verbatim(turn) => self.set_verbatim(turn),
+            }
+        }
+    }
+
+    /// The step that refines a shown summary, if there is one.
+    fn step_from(&self, id: SummaryId) -> Option<Step> {
+        let summary = self.tree.summary(id)?;
+        let first = summary.span.first();
+        let aged = |id: SummaryId, last: NodeId| self.tree.weight(id) * self.tree.ageing(last, self.now);
+        if summary.level != Level::Summary {
+            let gained = |child: SummaryId| {
+                let fidelity = (self.tree.fidelity(child) - self.tree.fidelity(id)).max(0.0);
+                Some(aged(child, self.tree.summary(child)?.span.last()) * fidelity)
+            };
+            let value = summary.children.iter().filter_map(|&child| gained(child)).sum();
+            return Some(Step::new(value, self.open_cost(id), first, Refine::Open(id)));
+        }
+        let turn = self.tree.turn_of(first)?;
+        if !self.may_be_verbatim(turn) {
+            return None;
+        }
+        let kept = self.tree.policy().fidelity.first().copied().map_or(0.0, f64::from) - self.tree.fidelity(id);
+        let value = self.tree.weight_of(turn) * self.tree.ageing(turn.last(), self.now) * kept;
+        Some(Step::new(value, self.verbatim_cost(turn), first, Refine::Verbatim(turn)))
+    }
+
+    pub(super) fn into_cut(self) -> Cut {
+        Cut { pieces: self.shown.into_values().collect(), tokens: tokens(self.tokens), settled: None }
+    }
+}
+
+impl Step {
+    fn new(value: f64, cost: i64, first: NodeId, refine: Refine) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+        let density = if cost <= 0 { f64::INFINITY } else { value / cost as f64 };
+        Self { density, cost, first, refine }
+    }
+}
+
+fn difference(more: u64, less: u64) -> i64 {
+    i64::try_from(more).unwrap_or(i64::MAX) - i64::try_from(less).unwrap_or(i64::MAX)
+}

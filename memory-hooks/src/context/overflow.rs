@@ -1,0 +1,102 @@
+//! A smaller context, after the window of a model had overflowed.
+
+use memory_core::{ConversationId, plan::PlanError};
+
+use super::{
+    Context, ContextOptions, PieceKind, Reduction,
+    assembly::{Request, assemble, compose},
+};
+use crate::{MemoryError, manager::hierarchical, memory::Parts, render, shorten};
+
+/// Reductions after which only the coarsest view is left to be tried.
+const HALVINGS: usize = 4;
+/// Most tokens of a tool result, as a share of what did not fit; and what it may have in any case.
+const RESULT_SHARE: u32 = 16;
+const RESULT_LEAST: u32 = 64;
+
+/// A context of strictly fewer tokens than the one that did not fit, and of at most the budget of `options`.
+///
+/// First oversized tool results are shown by their heads and tails. Then the view is cut for half of the tokens, and
+/// again, with summaries written wherever that takes them; then it is as coarse as it gets. What is done already is
+/// told by the context that did not fit, so a model that does not say what it takes is answered in six steps.
+pub(crate) async fn reduce(
+    parts: &Parts,
+    conversation: &ConversationId,
+    question: &str,
+    options: &ContextOptions,
+    overflowed: &Context,
+) -> Result<Context, MemoryError> {
+    let most = overflowed.tokens.saturating_sub(1).min(options.budget);
+    let longest_result = (overflowed.tokens / RESULT_SHARE).max(RESULT_LEAST);
+    let done = overflowed.reductions.len();
+    if done == 0
+        && let Some(context) = shorten_results(parts, conversation, overflowed, longest_result).await?
+        && context.tokens <= most
+    {
+        return Ok(context);
+    }
+    if overflowed.reductions.contains(&Reduction::Coarsest) {
+        return Err(PlanError::BudgetTooSmall { needed: overflowed.tokens, budget: most }.into());
+    }
+    let request = Request { question, options: options.clone(), longest_result: Some(longest_result) };
+    let halved = match done {
+        0..HALVINGS => assemble(parts, conversation, request.within(most.min(overflowed.tokens / 2))).await.map(Some),
+        _ => Ok(None),
+    };
+    let (mut context, reduction) = match halved {
+        Ok(Some(context)) => (context, Reduction::Halved),
+        Ok(None) | Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. })) => {
+            (coarsest(parts, conversation, &request, most).await?, Reduction::Coarsest)
+        }
+        Err(error) => return Err(error),
+    };
+    context.reductions.extend(overflowed.reductions.iter().copied().chain([reduction]));
+    Ok(context)
+}
+
+/// The coarsest view that there can be, if it costs at most `most` tokens.
+async fn coarsest(
+    parts: &Parts,
+    conversation: &ConversationId,
+    request: &Request<'_>,
+    most: u32,
+) -> Result<Context, MemoryError> {
+    let trouble = hierarchical::shrink(parts, conversation, 0).await.err();
+    match assemble(parts, conversation, request.within(1)).await {
+        Err(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. })) if needed <= most => {
+            assemble(parts, conversation, request.within(needed)).await
+        }
+        Err(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. })) => {
+            Err(trouble.unwrap_or(PlanError::BudgetTooSmall { needed, budget: most }.into()))
+        }
+        assembled => assembled,
+    }
+}
+
+/// The same context with oversized tool results by their heads and tails; `None` where that saves nothing.
+async fn shorten_results(
+    parts: &Parts,
+    conversation: &ConversationId,
+    context: &Context,
+    longest: u32,
+) -> Result<Option<Context>, MemoryError> {
+    let mut shorter = context.clone();
+    for piece in &mut shorter.pieces {
+        let (PieceKind::Message | PieceKind::Recalled, Some(run)) = (piece.kind, piece.nodes) else { continue };
+        if piece.tokens <= longest {
+            continue;
+        }
+        let mut node = parts.store.node(conversation, run.first()).await?;
+        if let Some(message) = shorten::results(&node, longest, parts.counter.as_ref()) {
+            node.message = message;
+            piece.text = render::message_line(&node);
+            piece.tokens = parts.count(&piece.text);
+            piece.why.push_str("; its results shortened");
+        }
+    }
+    let text = compose(&shorter.pieces);
+    shorter.tokens = parts.counts.count_parts(&text, parts.counter.as_ref());
+    shorter.text = text.concat();
+    shorter.reductions.push(Reduction::ResultsShortened);
+    Ok(Some(shorter).filter(|shorter| shorter.tokens < context.tokens))
+}

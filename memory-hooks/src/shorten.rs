@@ -1,0 +1,91 @@
+//! Oversized tool results by their heads and tails.
+
+use memory_core::{ContentBlock, Message, Node, NodeId, TokenCounter};
+
+/// The message with every tool result of more than `most` tokens shown by its head and its tail, at most `most` tokens
+/// but for the line between them; `None` when none is that long.
+pub(crate) fn results(node: &Node, most: u32, counter: &dyn TokenCounter) -> Option<Message> {
+    let mut message = node.message.clone();
+    let mut is_shortened = false;
+    for block in &mut message.content {
+        let text = block.text().into_owned();
+        let ContentBlock::ToolResult { content, is_error, .. } = block else { continue };
+        let said = if *is_error { text.strip_prefix("error:").unwrap_or(&text) } else { &text };
+        if let Some(shorter) = head_and_tail(said, node.id, most, counter) {
+            *content = vec![ContentBlock::Text(shorter)];
+            is_shortened = true;
+        }
+    }
+    is_shortened.then_some(message)
+}
+
+/// Two thirds of what may stay are the head's.
+fn head_and_tail(text: &str, node: NodeId, most: u32, counter: &dyn TokenCounter) -> Option<String> {
+    let tokens = counter.count(text);
+    if tokens <= most {
+        return None;
+    }
+    let mut keep = text.len() as u64 * u64::from(most) / u64::from(tokens).max(1);
+    loop {
+        let head = text.floor_char_boundary(usize::try_from(keep * 2 / 3).unwrap_or(usize::MAX));
+        let tail = usize::try_from(keep / 3).unwrap_or(usize::MAX).min(text.len() - head);
+        let tail = text.ceil_char_boundary(text.len() - tail);
+        let (head, tail) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
+        let kept = counter.count(head).saturating_add(counter.count(tail));
+        if kept <= most || keep == 0 {
+            let gone = tokens.saturating_sub(kept);
+            return Some(format!("{head}\n[… {gone} tokens left out: expand_node({node}) gives all of it …]\n{tail}"));
+        }
+        keep = keep * 3 / 4;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::{Role, Timestamp, testing::WordCounter};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn node(results: &[&str]) -> Node {
+        let block = |text: &&str| ContentBlock::ToolResult {
+            tool_use_id: "a".into(),
+            content: vec![ContentBlock::Text((*text).to_owned())],
+            is_error: false,
+        };
+        let message = Message { content: results.iter().map(block).collect(), ..Message::text_of(Role::User, "") };
+        Node {
+            id: NodeId::from_index(6),
+            line_count: message.line_count(),
+            message,
+            at: Timestamp::default(),
+            tokens: 0,
+            importance: 0.5,
+            topics: Vec::new(),
+            relates_to: None,
+            pinned: false,
+        }
+    }
+
+    #[test]
+    fn a_long_result_keeps_its_head_and_its_tail_and_a_short_one_everything() {
+        let words: Vec<_> = (0..1_000).map(|n| format!("word{n}")).collect();
+        let node = node(&["all is well", &words.join(" ")]);
+        let short = results(&node, 60, &WordCounter).unwrap().text();
+        assert!(short.starts_with("all is well\nword0 word1 "), "{short}");
+        assert!(short.ends_with(" word998 word999") && short.contains("expand_node(7)"), "{short}");
+        assert!(WordCounter.count(&short) < 90, "{short}");
+        assert!(results(&node, 5_000, &WordCounter).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_cut_it_is_cut_between_characters(text in "[a-z あ漢\u{1F600}\n]{0,400}", most in 0u32..60) {
+            let Some(short) = head_and_tail(&text, NodeId::FIRST, most, &WordCounter) else { return Ok(()) };
+            let (head, rest) = short.split_once("\n[… ").unwrap();
+            let (_, tail) = rest.split_once(" …]\n").unwrap();
+            prop_assert!(text.starts_with(head) && text.ends_with(tail));
+            prop_assert!(WordCounter.count(head) + WordCounter.count(tail) <= most);
+        }
+    }
+}
