@@ -145,8 +145,6 @@ fn how_vectors_are_compared_can_be_chosen_and_is_told() {
     }
     let explained = run(&store, &["search", "--explain", "the ferry"]);
     assert!(explained.contains("vectors compared by scan in 1 conversation"), "{explained}");
-    let explained = run(&store, &["context", "--explain", "the ferry"]);
-    assert!(explained.contains("vectors compared by scan in 1 conversation"), "{explained}");
     let words = run(&store, &["--words-only", "--json", "search", "the ferry"]);
     assert_eq!(serde_json::from_str::<Value>(&words).unwrap()["vectors"], Value::Null);
     failure(&mut store.hybrid(&["--vectors", "guess", "search", "the ferry"]), 2);
