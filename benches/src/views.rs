@@ -3,8 +3,6 @@
 mod assemble;
 mod compaction;
 mod grown;
-mod needles;
-mod prefix;
 mod reduction;
 mod talk;
 
@@ -37,7 +35,5 @@ pub(crate) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     grown::grow(&thousand, 1_000)?;
     figures.extend(assemble::measure(&compacted, &million)?);
     figures.push(compaction::growth(&million, &thousand)?);
-    figures.extend(prefix::measure(directory)?);
-    figures.extend(needles::measure(directory)?);
     Ok(figures)
 }

@@ -1,11 +1,11 @@
 //! `eval --data DIR... --run PATH [--budget N|tenth] [--compare PATH]`: runs retrieval on data and writes run files.
-//! `eval --data DIR... --fit`: fits the ranker's weights. `eval --needles`: finds planted facts again.
+//! `eval --data DIR... --fit`: fits the ranker's weights.
 
 use std::{env, fs, path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use memory_benches::{Budget, EvalOptions, EvalParts, NEEDLE_SIZES, evaluate, needle_strategies, score_needles};
+use memory_benches::{Budget, EvalOptions, EvalParts, evaluate};
 use memory_cli::{Access, Config, Recall};
 use memory_search::HybridRetriever;
 use memory_store::TokenBits;
@@ -14,17 +14,14 @@ use memory_store::TokenBits;
 #[derive(Parser)]
 struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
-    #[arg(long, required_unless_present = "needles")]
+    #[arg(long, required = true)]
     data: Vec<PathBuf>,
     /// The run file to write; of several directories, the directory for a run file of each.
-    #[arg(long, required_unless_present_any = ["fit", "needles"])]
+    #[arg(long, required_unless_present = "fit")]
     run: Option<PathBuf>,
     /// Another run of the same data, to tell what changed.
     #[arg(long, conflicts_with = "fit")]
     compare: Option<PathBuf>,
-    /// Plants facts at every depth of made-up conversations and prints how many a context gives back, instead of a run.
-    #[arg(long, conflicts_with_all = ["data", "run", "compare", "fit", "store"])]
-    needles: bool,
     /// Prints weights that are fitted to all data together, instead of a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
     fit: bool,
@@ -44,10 +41,7 @@ struct Args {
 }
 
 fn main() -> Result<()> {
-    let Args { data, run, compare, needles, fit, store, words_only, token_bits, budget } = Args::parse();
-    if needles {
-        return print_needles();
-    }
+    let Args { data, run, compare, fit, store, words_only, token_bits, budget } = Args::parse();
     let demand_model = env::var("CI").is_ok_and(|ci| ci == "true") && !words_only;
     let directory = tempfile::tempdir().context("making a directory for the store")?;
     let store = store.unwrap_or_else(|| directory.path().join("store"));
@@ -85,19 +79,4 @@ fn main() -> Result<()> {
         fs::create_dir_all(&run).with_context(|| format!("making {}", run.display()))?;
     }
     pollster::block_on(evaluate(&parts, &EvalOptions { data, run, compare, budget, demand_model }))
-}
-
-/// Tokens of a context that needles are looked for in.
-const NEEDLE_BUDGET: u32 = 4_000;
-
-fn print_needles() -> Result<()> {
-    let scratch = tempfile::tempdir().context("making a directory for the stores")?;
-    for messages in NEEDLE_SIZES {
-        for summarizer in needle_strategies() {
-            let name = summarizer.identity();
-            let score = score_needles(scratch.path(), messages, NEEDLE_BUDGET, summarizer)?;
-            println!("{messages} messages, {NEEDLE_BUDGET} tokens, {name}: {score}");
-        }
-    }
-    Ok(())
 }

@@ -57,12 +57,6 @@ impl Talk {
         Ok(())
     }
 
-    /// Tokens of the messages behind the first `skip`.
-    pub(super) fn sizes(&self, skip: usize) -> Result<Vec<u64>> {
-        let outline = pollster::block_on(self.store.outline(self.id()))?;
-        Ok(outline.iter().skip(skip).map(|node| u64::from(node.tokens)).collect())
-    }
-
     pub(super) fn compact(&self) -> Result<CompactionReport> {
         Ok(pollster::block_on(self.conversation.compact(&()))?)
     }
