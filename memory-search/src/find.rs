@@ -122,6 +122,8 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
             yield_now().await;
             let text = node.message.text();
             let (begun, mut from) = (found.matches.len(), 0);
+            // Where the last match begins, and on which line.
+            let (mut place, mut line) = (0, 1u32);
             while from < text.len() {
                 if clock.is_over() {
                     found.matches.truncate(begun);
@@ -133,7 +135,10 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
                     found.more = true;
                     return Ok(found);
                 }
-                found.matches.push(describe(node.id, &text, span));
+                let passed = text.get(place..span.start).unwrap_or_default().matches('\n').count();
+                line = line.saturating_add(u32::try_from(passed).unwrap_or(u32::MAX));
+                place = span.start;
+                found.matches.push(describe(node.id, line, &text, span));
             }
             found.scanned += 1;
         }
@@ -210,7 +215,7 @@ fn compile(pattern: &str) -> Result<Regex, FindError> {
     built.map_err(|why| FindError::Pattern { pattern: pattern.to_owned(), why })
 }
 
-fn describe(node: NodeId, text: &str, span: Range<usize>) -> Match {
+fn describe(node: NodeId, line: u32, text: &str, span: Range<usize>) -> Match {
     let (before, from) = text.split_at_checked(span.start).unwrap_or((text, ""));
     let (matched, after) = from.split_at_checked(span.len()).unwrap_or((from, ""));
     let ends_on_its_line = !matched.contains('\n');
@@ -220,7 +225,7 @@ fn describe(node: NodeId, text: &str, span: Range<usize>) -> Match {
     Match {
         node,
         span,
-        line: u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX),
+        line,
         before: tail(before_on_line),
         matched: head(first_line(matched)),
         after: head(after_on_line),

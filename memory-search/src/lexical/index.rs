@@ -1,6 +1,9 @@
 //! The postings of the conversations that were searched lately.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    atomic::{AtomicBool, Ordering},
+};
 
 use lru::LruCache;
 use memory_core::{BlockCache, BlockKey, ConversationId, Losses, Node, NodeId, NodeRange, Progress, Store, StoreError};
@@ -35,8 +38,10 @@ struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Indexed {
     postings: RwLock<Postings>,
-    /// Whether what is kept of the conversation was read. Held while it is read or written.
-    is_restored: tokio::sync::Mutex<bool>,
+    /// Whether what is kept of the conversation was read.
+    is_restored: AtomicBool,
+    /// Held while what is kept is read or written.
+    keeping: tokio::sync::Mutex<()>,
     /// Held while nodes of the conversation are embedded, so that no two callers embed the same.
     pub(crate) embedding: tokio::sync::Mutex<()>,
 }
@@ -114,8 +119,11 @@ impl WordIndex {
         words: &Indexed,
     ) -> Result<bool, StoreError> {
         let Some(cache) = &self.kept else { return Ok(false) };
-        let mut is_restored = words.is_restored.lock().await;
-        if *is_restored {
+        if words.is_restored.load(Ordering::Acquire) {
+            return Ok(false);
+        }
+        let _reading = words.keeping.lock().await;
+        if words.is_restored.load(Ordering::Acquire) {
             return Ok(false);
         }
         for block in cache.read(key(conversation)).await {
@@ -135,7 +143,7 @@ impl WordIndex {
                 break;
             }
         }
-        *is_restored = true;
+        words.is_restored.store(true, Ordering::Release);
         Ok(true)
     }
 
@@ -150,7 +158,7 @@ impl WordIndex {
         if unkept() < least {
             return;
         }
-        let _writing = words.is_restored.lock().await;
+        let _writing = words.keeping.lock().await;
         // Another call may have kept it in the meantime.
         let block = if unkept() < least { None } else { words.write().seal() };
         let Some(block) = block else { return };

@@ -169,3 +169,13 @@ fn a_block_that_does_not_follow_is_not_taken() {
     assert!(!restored.restore(Kept::of(&first).unwrap(), &Losses::default()), "twice");
     assert_eq!((restored.through(), restored.restored()), (1, 1));
 }
+
+#[test]
+fn the_bytes_of_a_block_are_those_that_format_md_describes() {
+    let mut postings = Postings::default();
+    push(&mut postings, &("Hi".to_owned(), None, None, 1_000, false));
+    let roll = [0, 1, 0, 2, 0xD0, 0x0F, 0, 0, 1];
+    let terms = [2u32, 2, 6, 2, 4, 1, 1].map(u32::to_le_bytes).concat();
+    let expected = [&9u32.to_le_bytes(), roll.as_slice(), &terms, b"hiuser", &[1, 1, 1, 1]].concat();
+    assert_eq!(*postings.seal().unwrap().bytes, *expected);
+}
