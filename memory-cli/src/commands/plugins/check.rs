@@ -87,9 +87,9 @@ fn run_in_child(args: &Args) -> anyhow::Result<Vec<Value>> {
     for line in lines.map_while(Result::ok) {
         // What a plugin prints itself is no finding.
         let Ok(line) = serde_json::from_str::<Value>(&line) else { continue };
-        if let Some(check) = line["begin"].as_str() {
+        if let Some(check) = line.get("begin").and_then(Value::as_str) {
             begun = Some(check.to_owned());
-        } else if line["check"].is_string() {
+        } else if line.get("check").is_some_and(Value::is_string) {
             begun = None;
             findings.push(line);
         }
