@@ -52,13 +52,13 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 fn last_of_nearest(query: &[f32], rows: &[Vec<f32>]) -> f32 {
     let mut cosines: Vec<f32> = rows.iter().map(|row| dot(query, row)).collect();
     cosines.sort_unstable_by(|a, b| b.total_cmp(a));
-    cosines[TOP - 1]
+    *cosines.get(TOP - 1).unwrap()
 }
 
 #[test]
 fn every_backend_finds_the_nearest_of_real_sentences() {
     let Some((model, vectors)) = embedded() else { return };
-    let number = |part: &(usize, Vec<f32>)| part.0 % QUERY == 0;
+    let number = |part: &(usize, Vec<f32>)| part.0.is_multiple_of(QUERY);
     let (queries, rows): (Vec<_>, Vec<_>) = vectors.into_iter().enumerate().partition(number);
     let rows: Vec<Vec<f32>> = rows.into_iter().map(|(_, vector)| vector).collect();
     assert!(rows.len() > 500 && queries.len() > 30, "{} sentences, {} queries", rows.len(), queries.len());
