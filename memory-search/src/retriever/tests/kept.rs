@@ -24,7 +24,8 @@ fn the_next_retriever_reads_what_is_new_alone_and_answers_the_same() {
     let found = in_talk(&retriever, "Who brings the harpsichord and the cello?");
     // Two that are new, and the two hits that this retriever had not read.
     assert_eq!((store.nodes_read() - read, found.hits.len()), (4, 3));
-    assert_eq!(found, in_talk(&by_words(&store), "Who brings the harpsichord and the cello?"));
+    let plain = in_talk(&by_words(&store), "Who brings the harpsichord and the cello?");
+    assert_eq!((found.hits, found.notices), (plain.hits, plain.notices));
     assert_eq!(cache.runs(&id("talk")), ["1-6"], "a question keeps no few messages");
     assert_eq!(index(&retriever).words, 0);
     assert_eq!(cache.runs(&id("talk")), ["1-6", "7-8"]);
