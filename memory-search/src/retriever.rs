@@ -280,6 +280,10 @@ impl Retriever for HybridRetriever {
             let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.all_through(conversation)));
             let mut steps = Steps { progress, before: 0, total: words_missing + vectors_missing };
             let (indexed, words) = self.words.catch_up(&*self.store, conversation, nodes, 0, &steps).await?;
+            // Whoever catches up is told what was lost since the words were kept.
+            if indexed.read().restored() > 0 {
+                indexed.check(&*self.store, conversation).await?;
+            }
             let losses = indexed.read().losses().notice(conversation);
             let mut report = IndexReport { words, embedded: 0, notices: Vec::from_iter(losses) };
             steps.before = words_missing;

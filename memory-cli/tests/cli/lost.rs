@@ -50,10 +50,10 @@ fn what_is_not_lost_is_found_and_what_is_lost_is_named() {
     let (store, stores) = damaged_and_salvaged();
     for at in stores {
         for (args, needs) in [
-            (&["search", "-c", "trip", "the museum on day 23"][..], "Remark number 23"),
+            (&["search", "-c", "trip", "the museum on day 7 or day 23"][..], "Remark number 23"),
             (&["find", "-c", "trip", "number 23"], "23:1:"),
             (&["index", "-c", "trip"], "trip"),
-            (&["context", "-c", "trip", "the museum on day 23"], "Remark number 23"),
+            (&["context", "-c", "trip", "the museum on day 7 or day 23"], "Remark number 23"),
             (&["browse", "-c", "trip", "--level", "full"], "(lost)"),
         ] {
             let said = warning(&store, at, args);

@@ -139,11 +139,9 @@ fn a_match_reaches_no_farther_than_it_may() {
 fn where_time_runs_out_the_answer_says_where() {
     let found = find_for("a", "a", Some(Duration::ZERO));
     assert_eq!((found.stopped_at, found.scanned, found.matches.len()), (Some(NodeId::FIRST), 0, 0));
-    // A slow pattern, and one that looks through all of the text again at each of its places.
-    for pattern in [r"(?:[a-z]{1,12} ?){1,9}Q", r"(?s)(a.*Z)?"] {
-        let found = find_for(&"ab cd ".repeat(1 << 19), pattern, Some(Duration::from_millis(20)));
-        assert_eq!((found.stopped_at, found.scanned), (NodeId::new(2), 1), "{pattern}");
-    }
+    // It looks through all of the text again at each of its places: some 10^12 steps.
+    let found = find_for(&"ab cd ".repeat(1 << 19), r"(?s)(a.*Z)?", Some(Duration::from_millis(20)));
+    assert_eq!((found.stopped_at, found.scanned), (NodeId::new(2), 1));
 }
 
 #[test]
