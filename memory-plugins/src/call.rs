@@ -135,20 +135,30 @@ fn wake(caller: Option<Waker>) {
 
 /// What has a deadline.
 pub(crate) trait Expire: Send + Sync {
-    /// The deadline is reached. True when a worker is still at it, which may never come back.
-    fn expire(&self, deadline: Duration) -> bool;
+    /// The deadline is reached. A call that no worker has begun is over; true when a worker is at it, which may never
+    /// come back and whose caller is told by [`Self::tell_late`], once the worker is counted.
+    fn give_up(&self) -> bool;
+
+    /// Tells the caller of a call that was given up, if no answer came meanwhile.
+    fn tell_late(&self, deadline: Duration);
 }
 
 impl<T: Send> Expire for Call<T> {
-    fn expire(&self, deadline: Duration) -> bool {
+    fn give_up(&self) -> bool {
         let mut state = self.lock();
         let running = state.running;
         state.given_up = running;
-        if !state.over {
-            let error = if running { CallError::Late(deadline) } else { CallError::Busy };
-            self.settle(state, Some(Err(error)));
+        if !running && !state.over {
+            self.settle(state, Some(Err(CallError::Busy)));
         }
         running
+    }
+
+    fn tell_late(&self, deadline: Duration) {
+        let state = self.lock();
+        if !state.over {
+            self.settle(state, Some(Err(CallError::Late(deadline))));
+        }
     }
 }
 

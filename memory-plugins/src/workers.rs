@@ -256,10 +256,15 @@ impl Shared {
             }
             let call = state.deadlines.pop().and_then(|Reverse(deadline)| deadline.call.upgrade());
             drop(state);
-            let stuck = call.is_some_and(|call| call.expire(self.limits.deadline));
+            if let Some(call) = call.filter(|call| call.give_up()) {
+                // Counted before the caller learns of it: whoever is late sees that it is.
+                let mut state = self.lock();
+                state.stuck += 1;
+                self.staff(&mut state);
+                drop(state);
+                call.tell_late(self.limits.deadline);
+            }
             state = self.lock();
-            state.stuck += isize::from(stuck);
-            self.staff(&mut state);
         }
         state.clock = false;
     }
