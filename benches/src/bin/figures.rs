@@ -26,6 +26,8 @@ enum Command {
     Vectors(Measured),
     /// What embedding texts costs.
     Embed(Measured),
+    /// What searching costs, and how much of the evidence is packed.
+    Retrieval(Measured),
     /// Prints the memory of a process that embeds; the group `embed` runs it.
     #[command(hide = true)]
     Resident,
@@ -64,6 +66,7 @@ fn main() -> Result<()> {
         Command::Log(measured) => measure(Group::Log, &measured)?,
         Command::Vectors(measured) => measure(Group::Vectors, &measured)?,
         Command::Embed(measured) => measure(Group::Embed, &measured)?,
+        Command::Retrieval(measured) => measure(Group::Retrieval, &measured)?,
         Command::Resident => memory_benches::print_resident()?,
         Command::Plugins(measured) => measure(Group::Plugins, &measured)?,
         Command::LoadPlugin { library } => memory_benches::print_load(&library)?,
