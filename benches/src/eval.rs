@@ -18,6 +18,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use memory_cli::Runtime;
 use memory_core::{ConversationId, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter};
 
 pub use budget::Budget;
@@ -56,6 +57,18 @@ pub struct EvalParts {
     pub retriever: Arc<dyn Retriever>,
     /// Counts tokens; the scorer's figures are in `cl100k_base`.
     pub counter: Arc<dyn TokenCounter>,
+}
+
+impl EvalParts {
+    /// Those of a runtime.
+    #[must_use]
+    pub fn of(runtime: &Runtime) -> Self {
+        Self {
+            store: runtime.store.clone(),
+            retriever: runtime.retriever.clone(),
+            counter: runtime.memory.token_counter().clone(),
+        }
+    }
 }
 
 /// Imports the data, asks every question and writes a run file for each directory. Progress goes to standard error, a

@@ -3,7 +3,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Instant,
 };
 
@@ -152,11 +151,7 @@ impl Talk {
 /// How much of the evidence is among messages packed into a tenth of each conversation.
 fn packed(key: &'static str, store: &Path, data: &Path) -> Result<Figure> {
     let runtime = memory_cli::open(&Config::new(store, Access::Write))?;
-    let parts = EvalParts {
-        store: runtime.store.clone(),
-        retriever: Arc::clone(&runtime.retriever),
-        counter: runtime.memory.token_counter().clone(),
-    };
+    let parts = EvalParts::of(&runtime);
     let options = EvalOptions {
         data: vec![data.to_owned()],
         run: store.with_extension("run.jsonl"),

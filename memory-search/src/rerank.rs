@@ -56,16 +56,15 @@ impl CrossEncoder {
 
     /// Puts the best hits in the order of the model's scores, before the others, and leaves out those that it thinks
     /// too little of; gives how many it read. The score of a hit that was read is on the model's scale; its other signals
-    /// stay, with no share in it.
+    /// stay, with no share in it. Where the model fails, the hits stay what they were.
     pub(crate) async fn rerank(
         &self,
         store: &dyn Store,
         question: &str,
         hits: &mut Vec<Hit>,
     ) -> Result<usize, RetrieveError> {
-        let others = hits.split_off(hits.len().min(self.options.candidates));
-        let mut texts = Vec::with_capacity(hits.len());
-        for hit in &*hits {
+        let mut texts = Vec::new();
+        for hit in hits.iter().take(self.options.candidates) {
             let read = store.readable_nodes(&hit.conversation, NodeRange::single(hit.node)).await;
             texts.push(read.map(|read| read.nodes.first().map(|node| indexed_text(&node.message)))?);
         }
@@ -75,11 +74,11 @@ impl CrossEncoder {
             let source = format!("{} scores for {} texts, all of them finite", scores.len(), read.len()).into();
             return Err(RerankError { model: self.model.model().clone(), source }.into());
         }
-        let mut scores = scores.into_iter();
+        let others = hits.split_off(texts.len());
         // A node that was lost since it was ranked is no hit.
         let readable: Vec<_> =
             std::mem::take(hits).into_iter().zip(&texts).filter(|(_, text)| text.is_some()).collect();
-        *hits = readable.into_iter().zip(scores.by_ref()).map(|((hit, _), value)| self.scored(hit, value)).collect();
+        *hits = readable.into_iter().zip(scores).map(|((hit, _), value)| self.scored(hit, value)).collect();
         hits.sort_by(|a, b| b.score.value.total_cmp(&a.score.value));
         match self.options.min_score {
             Some(least) => hits.retain(|hit| hit.score.value >= least),

@@ -169,13 +169,9 @@ impl Ranked<'_> {
             }
         };
         if let Some(encoder) = cross_encoder {
-            let before = hits.clone();
             match encoder.rerank(*store, &ends_of(question), &mut hits).await {
                 Ok(read) => stopwatch.end("rerank", read),
-                Err(failed) => {
-                    notices.push(format!("hits are not reranked: {}", in_full(&failed)));
-                    hits = before;
-                }
+                Err(failed) => notices.push(format!("hits are not reranked: {}", in_full(&failed))),
             }
         }
         hits.truncate(limit);

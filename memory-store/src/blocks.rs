@@ -9,7 +9,7 @@ use memory_core::{Block, BlockCache, BlockCacheError, BlockKey, BoxFuture, Hash}
 use self::file::BlockFile;
 use crate::{LogStore, log::Leaves};
 
-pub(crate) use file::is_of_store;
+pub(crate) use file::FORMAT;
 
 /// Keeps blocks in files under `cache/KIND`, one for each conversation.
 ///

@@ -28,11 +28,13 @@
 //! ```
 
 mod blocks;
+mod cache_format;
 mod exchange;
 mod log;
 mod tokens;
 mod turn;
 mod vector;
+mod wire;
 
 pub use blocks::BlockFiles;
 pub use exchange::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};

@@ -8,5 +8,5 @@ mod kept;
 mod rotation;
 
 pub use codec::TokenBits;
-pub(crate) use file::is_of_store;
+pub(crate) use file::FORMAT;
 pub use index::QuantizedTokens;

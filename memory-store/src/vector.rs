@@ -13,7 +13,7 @@ mod scan;
 
 pub use auto::{AutoIndex, AutoOptions, Method};
 pub use exact::ExactIndex;
-pub(crate) use file::{NAMED_BY, is_of_store};
+pub(crate) use file::FORMAT;
 pub use graph::{Codes, Graph, GraphBinding, GraphOptions, Near, SetAside};
 #[cfg(feature = "hnsw-rs")]
 pub use hnsw_rs::{HnswRs, HnswRsError, HnswRsOptions};

@@ -54,21 +54,13 @@ fn main() -> Result<()> {
         ensure!(config.tokens.is_some() || asked == 0, "a component takes 0, 1, 2, 4 or 8 bits, not {asked}");
     }
     let runtime = memory_cli::open(&config)?;
-    let parts = EvalParts {
-        store: runtime.store.clone(),
-        retriever: runtime.retriever.clone(),
-        counter: runtime.memory.token_counter().clone(),
-    };
+    let parts = EvalParts::of(&runtime);
     let Some(run) = run.filter(|_| !fit) else {
         let with_tokens = pollster::block_on(memory_benches::fit(&parts, &data))?;
         drop((runtime, parts));
         config.tokens = None;
         let runtime = memory_cli::open(&config)?;
-        let parts = EvalParts {
-            store: runtime.store.clone(),
-            retriever: runtime.retriever.clone(),
-            counter: runtime.memory.token_counter().clone(),
-        };
+        let parts = EvalParts::of(&runtime);
         let with_vectors = pollster::block_on(memory_benches::fit(&parts, &data))?;
         let retriever = Arc::new(HybridRetriever::new(runtime.store.clone(), None, None));
         let by_words = pollster::block_on(memory_benches::fit(&EvalParts { retriever, ..parts }, &data))?;

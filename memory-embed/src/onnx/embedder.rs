@@ -81,15 +81,12 @@ impl OnnxOptions {
     }
 
     fn check(&self, max_tokens: usize) -> Result<(), ModelError> {
-        let positive = [
+        check_positive([
             ("workers", self.workers),
             ("threads_per_worker", self.threads_per_worker),
             ("batch_tokens", self.batch_tokens),
             ("queue", self.queue),
-        ];
-        if let Some((option, value)) = positive.into_iter().find(|(_, value)| *value == 0) {
-            return Err(ModelError::Option { option, value, must: "at least 1".to_owned() });
-        }
+        ])?;
         // Two tokens enclose the text.
         let limit = max_tokens.saturating_sub(2);
         if limit == 0 {
@@ -104,6 +101,14 @@ impl OnnxOptions {
             });
         }
         Ok(())
+    }
+}
+
+/// Refuses the first of some options that is 0.
+pub(super) fn check_positive<const N: usize>(options: [(&'static str, usize); N]) -> Result<(), ModelError> {
+    match options.into_iter().find(|(_, value)| *value == 0) {
+        Some((option, value)) => Err(ModelError::Option { option, value, must: "at least 1".to_owned() }),
+        None => Ok(()),
     }
 }
 

@@ -13,7 +13,7 @@ use self::{
     session::PairSession,
 };
 use super::{
-    embedder::{SHORT_DIGEST, read},
+    embedder::{SHORT_DIGEST, check_positive, read},
     runtime,
     workers::{Parts, Urgency, Workers},
 };
@@ -77,16 +77,12 @@ impl RerankerOptions {
     }
 
     fn check(&self) -> Result<(), ModelError> {
-        let positive = [
+        check_positive([
             ("workers", self.workers),
             ("threads_per_worker", self.threads_per_worker),
             ("batch_tokens", self.batch_tokens),
             ("queue", self.queue),
-        ];
-        match positive.into_iter().find(|(_, value)| *value == 0) {
-            Some((option, value)) => Err(ModelError::Option { option, value, must: "at least 1".to_owned() }),
-            None => Ok(()),
-        }
+        ])
     }
 }
 

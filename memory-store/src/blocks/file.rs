@@ -9,28 +9,12 @@ use std::{
 
 use memory_core::{Block, BlockKey, ConversationId, Hash, NodeId, NodeRange};
 
-use crate::{
-    log::{Leaves, StoreId},
-    turn::Turn,
-};
+use crate::{cache_format::CacheFormat, log::Leaves, turn::Turn};
 
-const MAGIC: &[u8; 8] = b"MEMBLK\r\n";
-const FORMAT: u32 = 1;
+pub(crate) const FORMAT: CacheFormat = CacheFormat { magic: *b"MEMBLK\r\n", version: 1 };
 const BLOCK_MAGIC: [u8; 4] = *b"blok";
 /// Magic, first node, last node, its leaf, length of the content, checksum over all of this and the content.
 const BLOCK_HEADER: usize = 4 + 8 + 8 + 32 + 8 + 4;
-
-/// Bytes at the beginning of a file that say what it is and of which store.
-const NAMED_BY: usize = 8 + 4 + 16;
-
-/// Whether the file that begins with `header` was derived from the log of this store.
-pub(crate) fn is_of_store(header: &[u8; NAMED_BY], store: StoreId) -> bool {
-    named_by(store) == header
-}
-
-fn named_by(store: StoreId) -> Vec<u8> {
-    [MAGIC.as_slice(), &FORMAT.to_le_bytes(), &store].concat()
-}
 
 /// Where the blocks of one kind and conversation are kept.
 pub(super) struct BlockFile<'a> {
@@ -50,7 +34,9 @@ struct Found<'a> {
 
 impl<'a> BlockFile<'a> {
     pub(super) fn new(path: PathBuf, leaves: &'a Leaves, key: &BlockKey<'a>) -> Self {
-        Self { path, leaves, conversation: key.conversation, header: header(leaves.store(), key) }
+        let names = [key.kind, key.conversation.as_str()];
+        let header = FORMAT.header(leaves.store(), &key.version.to_le_bytes(), names);
+        Self { path, leaves, conversation: key.conversation, header }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -117,19 +103,6 @@ impl<'a> BlockFile<'a> {
         }
         good
     }
-}
-
-/// Names everything that must be the same for the blocks to be of use; compared as a whole.
-fn header(store: StoreId, key: &BlockKey<'_>) -> Vec<u8> {
-    let mut out = named_by(store);
-    out.extend_from_slice(&key.version.to_le_bytes());
-    for name in [key.kind, key.conversation.as_str()] {
-        out.extend_from_slice(&(name.len() as u64).to_le_bytes());
-        out.extend_from_slice(name.as_bytes());
-    }
-    let crc = crc32c::crc32c(&out);
-    out.extend_from_slice(&crc.to_le_bytes());
-    out
 }
 
 fn encode(block: &Block, leaf: Hash) -> Vec<u8> {

@@ -3,14 +3,10 @@
 //! It is a cache. One that does not fit the log is not believed, and the log is read from its beginning instead.
 
 mod body;
-mod wire;
 
 use std::{path::Path, sync::Arc};
 
-use self::{
-    body::KeyRanges,
-    wire::{In, Out},
-};
+use self::body::KeyRanges;
 use super::{
     directory::Directory,
     frame::{FRAME_HEADER, FrameHeader},
@@ -21,6 +17,7 @@ use super::{
     shared::Shared,
     state::{Location, State},
 };
+use crate::wire::{In, Out};
 
 const FILE: &str = "checkpoint";
 const MAGIC: [u8; 8] = *b"MEMCKPT\n";

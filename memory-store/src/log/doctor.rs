@@ -16,7 +16,7 @@ use super::{
     rescue::RescueError,
     survey::{Part, Source, Spot, Surveyed, Tail, Visitor, run, survey},
 };
-use crate::{blocks, tokens, vector};
+use crate::{blocks, cache_format::NAMED_BY, tokens, vector};
 
 /// Most places that are told of one by one.
 const MOST_FINDINGS: usize = 10_000;
@@ -306,10 +306,10 @@ fn stale_caches(media: &dyn Media, path: &Path, store: StoreId) -> Vec<PathBuf> 
         let dir = path.join("cache").join(name);
         let files = media.list(&dir).unwrap_or_default().into_iter().map(|name| dir.join(name));
         let is_stale = |path: &PathBuf| {
-            let mut header = [0; vector::NAMED_BY];
+            let mut header = [0; NAMED_BY];
             let read = media.open(path, Access::Read).and_then(|file| file.read_at(&mut header, 0));
-            let is_ours = [blocks::is_of_store, tokens::is_of_store, vector::is_of_store];
-            read.is_ok() && !is_ours.iter().any(|is_ours| is_ours(&header, store))
+            let formats = [blocks::FORMAT, tokens::FORMAT, vector::FORMAT];
+            read.is_ok() && !formats.iter().any(|format| format.is_of_store(&header, store))
         };
         stale.extend(files.filter(is_stale));
     }

@@ -2,6 +2,8 @@
 
 use memory_core::Hash;
 
+use crate::wire::{In, Out};
+
 const MAGIC: [u8; 4] = *b"toks";
 /// Magic, first node, last node, its leaf, bytes of the index, rows, checksum over the rows, checksum over all of this
 /// and the index.
@@ -62,56 +64,32 @@ impl Block {
 }
 
 /// Appends what the index says of a node: how many tokens it has, and which numbers occur among them.
-pub(super) fn write_entry(tokens: u32, ids: &[u32], out: &mut Vec<u8>) {
+pub(super) fn write_entry(tokens: u32, ids: &[u32], out: &mut Out) {
     let mut distinct = ids.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
-    write_number(tokens, out);
-    write_number(u32::try_from(distinct.len()).unwrap_or(u32::MAX), out);
+    out.number(tokens.into());
+    out.number(distinct.len() as u64);
     let mut before = 0;
     for id in distinct {
-        write_number(id - before, out);
+        out.number(u64::from(id - before));
         before = id;
     }
 }
 
 /// What the index says of the node whose entry begins here, and what is behind it; `None` if this is no entry.
-pub(super) fn read_entry(mut bytes: &[u8]) -> Option<(u32, Vec<u32>, &[u8])> {
-    let tokens = read_number(&mut bytes)?;
-    let count = read_number(&mut bytes)?;
+pub(super) fn read_entry(bytes: &[u8]) -> Option<(u32, Vec<u32>, &[u8])> {
+    let mut bytes = In(bytes);
+    let tokens = bytes.u32()?;
+    let count = bytes.u32()?;
     // Each number takes a byte at least: a count that lies asks for no more memory than there are bytes.
-    let mut ids = Vec::with_capacity((count as usize).min(bytes.len()));
+    let mut ids = Vec::with_capacity((count as usize).min(bytes.0.len()));
     let mut last = 0_u32;
     for _ in 0..count {
-        last = last.checked_add(read_number(&mut bytes)?)?;
+        last = last.checked_add(bytes.u32()?)?;
         ids.push(last);
     }
-    Some((tokens, ids, bytes))
-}
-
-/// Appends a number in groups of seven bits, the lowest first (LEB128).
-fn write_number(mut number: u32, out: &mut Vec<u8>) {
-    loop {
-        let [low, ..] = number.to_le_bytes();
-        number >>= 7;
-        if number == 0 {
-            return out.push(low & 0x7F);
-        }
-        out.push(low | 0x80);
-    }
-}
-
-fn read_number(bytes: &mut &[u8]) -> Option<u32> {
-    let mut number = 0_u32;
-    for shift in (0..32).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u32::from(byte & 0x7F).checked_shl(shift)?;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
+    Some((tokens, ids, bytes.0))
 }
 
 #[cfg(test)]
@@ -123,9 +101,9 @@ mod tests {
     proptest! {
         #[test]
         fn entries_read_back(nodes in prop::collection::vec((any::<u32>(), prop::collection::vec(any::<u32>(), 0..9)), 0..9)) {
-            let mut bytes = Vec::new();
+            let mut bytes = Out::default();
             nodes.iter().for_each(|(tokens, ids)| write_entry(*tokens, ids, &mut bytes));
-            let mut rest = bytes.as_slice();
+            let mut rest = bytes.0.as_slice();
             for (tokens, mut ids) in nodes {
                 ids.sort_unstable();
                 ids.dedup();

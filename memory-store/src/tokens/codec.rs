@@ -68,6 +68,8 @@ pub(super) struct Codec {
     rotation: Rotation,
     /// A code is worth this much of a component.
     unit: f32,
+    /// Between the levels, from the least; none with eight bits.
+    borders: Vec<f32>,
 }
 
 /// A question's token as codes.
@@ -105,7 +107,11 @@ impl Codec {
         #[expect(clippy::cast_precision_loss, reason = "a number of dimensions")]
         let deviation = 1.0 / (dimensions.max(1) as f32).sqrt();
         let largest = bits.levels().last().copied().unwrap_or(1.0);
-        Self { bits, dimensions, rotation: Rotation::new(dimensions), unit: deviation * largest / 127.0 }
+        let levels = if bits == TokenBits::Eight { Vec::new() } else { all_levels(bits) };
+        let unit = deviation * largest / 127.0;
+        let of_levels = unit * 127.0 / largest;
+        let borders = levels.windows(2).map(|pair| pair.iter().sum::<f32>() / 2.0 * of_levels).collect();
+        Self { bits, dimensions, rotation: Rotation::new(dimensions), unit, borders }
     }
 
     pub(super) fn dimensions(&self) -> usize {
@@ -126,24 +132,16 @@ impl Codec {
             rows.extend(rotated.iter().map(|value| (value / self.unit).round().clamp(-127.0, 127.0) as i8 as u8));
             return;
         }
-        let levels = all_levels(self.bits);
-        let borders: Vec<f32> =
-            levels.windows(2).map(|pair| pair.iter().sum::<f32>() / 2.0 * self.unit_of_levels()).collect();
         let bits = self.bits.count();
         for components in rotated.chunks(8 / bits) {
             let mut byte = 0;
             for (place, value) in components.iter().enumerate() {
                 // At most 15: there are at most 15 borders.
-                let level = borders.iter().map(|border| u8::from(value > border)).sum::<u8>();
+                let level = self.borders.iter().map(|border| u8::from(value > border)).sum::<u8>();
                 byte |= level << (place * bits);
             }
             rows.push(byte);
         }
-    }
-
-    /// What a level of 1 is worth.
-    fn unit_of_levels(&self) -> f32 {
-        self.unit * 127.0 / self.bits.levels().last().copied().unwrap_or(1.0)
     }
 
     /// Appends the codes of rows, one behind the other, each of as many as there are dimensions.

@@ -17,29 +17,17 @@ use super::{
     kept::{Kept, MappedRows, OnDisk},
 };
 use crate::{
-    log::{Leaves, StoreId},
+    cache_format::CacheFormat,
+    log::Leaves,
     turn::Turn,
-    vector::{
-        NAMED_BY,
-        map::{ROWS_AT, RowMap},
-    },
+    vector::map::{ROWS_AT, RowMap},
 };
 
-const MAGIC: &[u8; 8] = b"MEMTOK\r\n";
-const FORMAT: u32 = 1;
+pub(crate) const FORMAT: CacheFormat = CacheFormat { magic: *b"MEMTOK\r\n", version: 1 };
 /// A block holds no more rows than this but for a node that alone has more: as many are lost when one is damaged.
 const BLOCK_ROWS: u64 = 8192;
 /// The most bytes of an index that are believed to be one.
 const MAX_INDEX: u32 = 64 << 20;
-
-/// Whether the file that begins with `header` was derived from the log of this store.
-pub(crate) fn is_of_store(header: &[u8; NAMED_BY], store: StoreId) -> bool {
-    named_by(store) == header
-}
-
-fn named_by(store: StoreId) -> Vec<u8> {
-    MAGIC.iter().chain(&FORMAT.to_le_bytes()).chain(&store).copied().collect()
-}
 
 /// Where a conversation's tokens are kept between runs.
 #[derive(Debug)]
@@ -78,11 +66,12 @@ impl TokenFile {
     ) -> (Self, Kept) {
         let name = Hash::of_parts([conversation.as_str().as_bytes(), model.as_str().as_bytes()]).to_string();
         let store = leaves.map_or([0; 16], Leaves::store);
+        let fields = [codec.dimensions(), bits.count()].map(|number| (number as u64).to_le_bytes());
         let mut file = Self {
             path: dir.join(name).with_extension("tok"),
             conversation: conversation.clone(),
             leaves: leaves.cloned(),
-            header: header(store, conversation, model, codec.dimensions(), bits),
+            header: FORMAT.header(store, &fields.concat(), [model.as_str(), conversation.as_str()]),
             row_bytes: codec.row_bytes(),
             blocks: Vec::new(),
             anew: false,
@@ -329,24 +318,4 @@ impl TokenFile {
             _ => Ok(()),
         }
     }
-}
-
-/// Names everything that must be the same for the tokens to be of use; compared as a whole.
-fn header(
-    store: StoreId,
-    conversation: &ConversationId,
-    model: &ModelId,
-    dimensions: usize,
-    bits: TokenBits,
-) -> Vec<u8> {
-    let mut out = named_by(store);
-    out.extend_from_slice(&(dimensions as u64).to_le_bytes());
-    out.extend_from_slice(&(bits.count() as u64).to_le_bytes());
-    for name in [model.as_str(), conversation.as_str()] {
-        out.extend_from_slice(&(name.len() as u64).to_le_bytes());
-        out.extend_from_slice(name.as_bytes());
-    }
-    let crc = crc32c::crc32c(&out);
-    out.extend_from_slice(&crc.to_le_bytes());
-    out
 }

@@ -12,7 +12,7 @@ use super::{
     block::{read_entry, write_entry},
     codec::Codec,
 };
-use crate::vector::map::RowMap;
+use crate::{vector::map::RowMap, wire::Out};
 
 /// The tokens of the first nodes of a conversation, a row for each token.
 #[derive(Debug, Default)]
@@ -118,13 +118,16 @@ impl Kept {
 
     /// Adds the node that follows.
     pub(super) fn push(&mut self, tokens: &TokenVectors, codec: &Codec) {
-        let mut rows = Vec::with_capacity(tokens.len() * codec.row_bytes());
-        tokens.iter().for_each(|(_, vector)| codec.encode(vector, &mut rows));
-        let mut entry = Vec::new();
-        let count = u32::try_from(tokens.len()).unwrap_or(u32::MAX);
-        write_entry(count, tokens.ids(), &mut entry);
-        self.rows.extend_from_slice(&rows);
-        self.push_entry(&entry);
+        self.rows.reserve(tokens.len() * codec.row_bytes());
+        tokens.iter().for_each(|(_, vector)| codec.encode(vector, &mut self.rows));
+        self.push_written(u32::try_from(tokens.len()).unwrap_or(u32::MAX), tokens.ids());
+    }
+
+    /// Adds the entry of the node that follows.
+    fn push_written(&mut self, tokens: u32, ids: &[u32]) {
+        let mut entry = Out::default();
+        write_entry(tokens, ids, &mut entry);
+        self.push_entry(&entry.0);
     }
 
     /// Adds the entry of the node that follows, whose rows stand behind those of the others; `None`, and nothing is
@@ -193,9 +196,7 @@ impl Kept {
         for index in self.nodes.len()..other.nodes.len() {
             let node = NodeId::from_index(index);
             if is_removed(node) {
-                let mut entry = Vec::new();
-                write_entry(0, &[], &mut entry);
-                self.push_entry(&entry);
+                self.push_written(0, &[]);
                 continue;
             }
             let Ok(rows) = other.rows_of(node, row_bytes) else { break };

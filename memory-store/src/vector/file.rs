@@ -24,27 +24,12 @@ use super::{
     rows::{Base, Codes, DamagedRow, Rows},
 };
 use crate::{
-    log::{Leaves, StoreId},
+    cache_format::{CacheFormat, NAMED_BY},
+    log::Leaves,
     turn::Turn,
 };
 
-const MAGIC: &[u8; 8] = b"MEMVEC\r\n";
-const FORMAT: u32 = 3;
-
-/// Bytes at the beginning of a file that say what it is and of which store.
-pub(crate) const NAMED_BY: usize = 8 + 4 + 16;
-
-/// Whether the file that begins with `header` was derived from the log of this store.
-pub(crate) fn is_of_store(header: &[u8; NAMED_BY], store: StoreId) -> bool {
-    *header == named_by(store)
-}
-
-fn named_by(store: StoreId) -> [u8; NAMED_BY] {
-    let mut out = [0; NAMED_BY];
-    let parts = MAGIC.iter().chain(&FORMAT.to_le_bytes()).chain(&store).copied().collect::<Vec<_>>();
-    out.iter_mut().zip(parts).for_each(|(out, byte)| *out = byte);
-    out
-}
+pub(crate) const FORMAT: CacheFormat = CacheFormat { magic: *b"MEMVEC\r\n", version: 3 };
 
 /// Where a conversation's vectors are kept between runs: blocks in `.vec`, and the rows that they speak of, one behind
 /// the other, as codes in `.i8` and as components in `.f32`. A row counts when a block names it.
@@ -104,7 +89,7 @@ impl VectorFile {
             path,
             conversation: conversation.clone(),
             leaves: leaves.cloned(),
-            header: header(store, conversation, model, dimensions),
+            header: FORMAT.header(store, &(dimensions as u64).to_le_bytes(), [model.as_str(), conversation.as_str()]),
             dimensions,
             good: Good::default(),
             blocks: Vec::new(),
@@ -485,17 +470,4 @@ impl From<io::Error> for Unwritten {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
-}
-
-/// Names everything that must be the same for the vectors to be of use; compared as a whole.
-fn header(store: StoreId, conversation: &ConversationId, model: &ModelId, dimensions: usize) -> Vec<u8> {
-    let mut out = named_by(store).to_vec();
-    out.extend_from_slice(&(dimensions as u64).to_le_bytes());
-    for name in [model.as_str(), conversation.as_str()] {
-        out.extend_from_slice(&(name.len() as u64).to_le_bytes());
-        out.extend_from_slice(name.as_bytes());
-    }
-    let crc = crc32c::crc32c(&out);
-    out.extend_from_slice(&crc.to_le_bytes());
-    out
 }

@@ -4,16 +4,14 @@ use std::{ops::Range, sync::Arc};
 
 use memory_core::{ConversationId, NodeId, NodeRange};
 
-use super::{
-    super::{
-        conversation::Conversation,
-        keys::{self, Kept, Keys},
-        nodes::{Nodes, Run, Slot, Wide},
-        state::State,
-        summaries::{self, Summaries},
-    },
-    wire::{In, Out},
+use super::super::{
+    conversation::Conversation,
+    keys::{self, Kept, Keys},
+    nodes::{Nodes, Run, Slot, Wide},
+    state::State,
+    summaries::{self, Summaries},
 };
+use crate::wire::{In, Out};
 
 /// For each conversation, where its keys stand among all keys, and how many nodes it had.
 pub(super) type KeyRanges = Vec<(u64, Range<usize>, u64)>;

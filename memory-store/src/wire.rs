@@ -1,13 +1,13 @@
-//! Numbers and texts as a checkpoint holds them.
+//! Numbers and texts as checkpoints and the indexes of caches hold them.
 
 /// Bytes being put together.
 #[derive(Debug, Default)]
-pub(super) struct Out(pub(super) Vec<u8>);
+pub(crate) struct Out(pub(crate) Vec<u8>);
 
 impl Out {
     /// Seven bits a byte, the lowest first; the highest bit says that more follow (LEB128).
     #[expect(clippy::cast_possible_truncation, reason = "seven bits at a time")]
-    pub(super) fn number(&mut self, mut number: u64) {
+    pub(crate) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.0.push(number as u8 | 0x80);
             number >>= 7;
@@ -16,16 +16,16 @@ impl Out {
     }
 
     /// The difference between two numbers, small ones in few bytes whatever their sign.
-    pub(super) fn step(&mut self, from: i64, to: i64) {
+    pub(crate) fn step(&mut self, from: i64, to: i64) {
         let step = to.wrapping_sub(from);
         self.number((step << 1 ^ step >> 63).cast_unsigned());
     }
 
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    pub(super) fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.bytes(text.as_bytes());
     }
@@ -33,10 +33,10 @@ impl Out {
 
 /// Bytes being taken apart; `None` where they end too soon or make no sense.
 #[derive(Debug)]
-pub(super) struct In<'a>(pub(super) &'a [u8]);
+pub(crate) struct In<'a>(pub(crate) &'a [u8]);
 
 impl<'a> In<'a> {
-    pub(super) fn number(&mut self) -> Option<u64> {
+    pub(crate) fn number(&mut self) -> Option<u64> {
         // Most numbers are small.
         if let [byte @ 0..0x80, rest @ ..] = self.0 {
             self.0 = rest;
@@ -58,34 +58,34 @@ impl<'a> In<'a> {
         None
     }
 
-    pub(super) fn u32(&mut self) -> Option<u32> {
+    pub(crate) fn u32(&mut self) -> Option<u32> {
         u32::try_from(self.number()?).ok()
     }
 
-    pub(super) fn step(&mut self, from: i64) -> Option<i64> {
+    pub(crate) fn step(&mut self, from: i64) -> Option<i64> {
         let step = self.number()?;
         Some(from.wrapping_add((step >> 1).cast_signed() ^ -(step & 1).cast_signed()))
     }
 
-    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (array, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
         Some(*array)
     }
 
-    pub(super) fn take(&mut self, bytes: usize) -> Option<&'a [u8]> {
+    pub(crate) fn take(&mut self, bytes: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(bytes)?;
         self.0 = rest;
         Some(taken)
     }
 
-    pub(super) fn text(&mut self) -> Option<&'a str> {
+    pub(crate) fn text(&mut self) -> Option<&'a str> {
         let bytes = usize::try_from(self.number()?).ok()?;
         str::from_utf8(self.take(bytes)?).ok()
     }
 
     /// A count of items that take at least `least` bytes each, so that nobody makes room for what cannot be there.
-    pub(super) fn count(&mut self, least: usize) -> Option<usize> {
+    pub(crate) fn count(&mut self, least: usize) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count.checked_mul(least)? <= self.0.len()).then_some(count)
     }

@@ -1,0 +1,39 @@
+//! What the cache files beside a log begin with: what they are, and of which store.
+
+use crate::log::StoreId;
+
+/// Bytes at the beginning of a cache file that say what it is and of which store.
+pub(crate) const NAMED_BY: usize = 8 + 4 + 16;
+
+/// A kind of cache file. Its version is a number of its own, apart from that of the store's format.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CacheFormat {
+    pub(crate) magic: [u8; 8],
+    pub(crate) version: u32,
+}
+
+impl CacheFormat {
+    /// The first bytes of a file that is derived from the log of this store.
+    fn named_by(self, store: StoreId) -> Vec<u8> {
+        [self.magic.as_slice(), &self.version.to_le_bytes(), &store].concat()
+    }
+
+    /// Whether the file that begins with `header` was derived from the log of this store.
+    pub(crate) fn is_of_store(self, header: &[u8; NAMED_BY], store: StoreId) -> bool {
+        self.named_by(store) == header
+    }
+
+    /// Names everything that must be the same for a file to be of use; compared as a whole. `fields` stand before the
+    /// names, of which each has its length before it, and a checksum over all ends it.
+    pub(crate) fn header(self, store: StoreId, fields: &[u8], names: [&str; 2]) -> Vec<u8> {
+        let mut out = self.named_by(store);
+        out.extend_from_slice(fields);
+        for name in names {
+            out.extend_from_slice(&(name.len() as u64).to_le_bytes());
+            out.extend_from_slice(name.as_bytes());
+        }
+        let crc = crc32c::crc32c(&out);
+        out.extend_from_slice(&crc.to_le_bytes());
+        out
+    }
+}
