@@ -43,8 +43,10 @@ mod prices;
 mod recall_hook;
 mod registry;
 mod render;
+mod replay;
 mod shorten;
 mod stats;
+mod view_error;
 
 pub use clock::SystemClock;
 pub use context::{Context, ContextOptions, Piece, PieceKind, Reduction};
@@ -57,4 +59,6 @@ pub use memory::{Memory, MemoryBuilder};
 pub use prices::Prices;
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use registry::{Hook, HookProvider, HookRegistry};
+pub use replay::AsOf;
 pub use stats::ConversationStats;
+pub use view_error::{Difference, ViewError};
