@@ -112,7 +112,7 @@ impl Conversation {
     pub async fn context(&self, question: &str, options: &ContextOptions) -> Result<Context, MemoryError> {
         let request = Request { question, options: options.clone(), longest_result: None };
         let context = context::assemble(&self.parts, &self.id, request).await?;
-        Ok(self.recorded(question, options, context).await)
+        Ok(self.recorded(options, context).await)
     }
 
     /// A smaller context, after the window of the model overflowed with `overflowed`: strictly fewer tokens than that, and
@@ -132,12 +132,12 @@ impl Conversation {
         options: &ContextOptions,
     ) -> Result<Context, MemoryError> {
         let context = context::reduce(&self.parts, &self.id, question, options, overflowed).await?;
-        Ok(self.recorded(question, options, context).await)
+        Ok(self.recorded(options, context).await)
     }
 
-    async fn recorded(&self, question: &str, options: &ContextOptions, mut context: Context) -> Context {
+    async fn recorded(&self, options: &ContextOptions, mut context: Context) -> Context {
         if options.record {
-            context::record(&self.parts, &self.id, question, &mut context).await;
+            context::record(&self.parts, &self.id, &mut context).await;
         }
         context
     }

@@ -67,8 +67,7 @@ impl MemoryError {
     /// Whether what is on disk is damaged.
     #[must_use]
     pub fn is_damage(&self) -> bool {
-        matches!(self, Self::View(error) if error.is_damage())
-            || self.store_error().is_some_and(StoreError::is_damage)
+        matches!(self, Self::View(error) if error.is_damage()) || self.store_error().is_some_and(StoreError::is_damage)
     }
 
     fn store_error(&self) -> Option<&StoreError> {

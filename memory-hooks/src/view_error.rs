@@ -29,7 +29,9 @@ pub enum ViewError {
         view: ViewId,
     },
     /// It was written out by another version of this software.
-    #[error("view {view} of `{conversation}` was written out in layout {layout}, and this version knows layout {known}")]
+    #[error(
+        "view {view} of `{conversation}` was written out in layout {layout}, and this version knows layout {known}"
+    )]
     OtherLayout {
         /// The conversation.
         conversation: ConversationId,
@@ -118,7 +120,7 @@ impl fmt::Display for Difference {
                 write!(f, "one of {count} summaries from {first} on says something else")
             }
             Self::Text(Shown::Lost(nodes)) => write!(f, "the line for lost messages {nodes} says something else"),
-            Self::Question => f.write_str("the question, or how its parts are put together"),
+            Self::Question => f.write_str("the question, or what joins the pieces, says something else"),
             Self::Conversation { nodes, then } => {
                 write!(f, "it is recorded of {then} messages, and the conversation has {nodes}")
             }

@@ -1,7 +1,7 @@
 //! `memory replay`: the views of a conversation that a model was shown, step by step.
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Shown, View, ViewId};
+use memory_core::{ConversationId, Progress, Shown, View, ViewId};
 use memory_hooks::{AsOf, Conversation};
 use serde_json::{Value, json};
 
@@ -135,12 +135,7 @@ fn to_json(view: &View) -> Value {
 }
 
 /// Shows every view again.
-async fn check(
-    id: &ConversationId,
-    conversation: &Conversation,
-    views: u64,
-    globals: &Globals,
-) -> anyhow::Result<()> {
+async fn check(id: &ConversationId, conversation: &Conversation, views: u64, globals: &Globals) -> anyhow::Result<()> {
     let bar = globals.output.bar("replaying");
     let (mut same, mut wrong) = (0, Vec::new());
     let mut next = 1;
@@ -154,7 +149,7 @@ async fn check(
                     Err(error) => wrong.push(error.to_string()),
                 },
             }
-            memory_core::Progress::report(&bar, number, views);
+            bar.report(number, views);
         }
         next = last.get() + 1;
     }

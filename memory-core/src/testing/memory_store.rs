@@ -11,8 +11,8 @@ use std::{
 use crate::{
     Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MerkleFrontier, MessageKey, Node,
     NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Revision, Role, Salt, Store, StoreError, Summary,
-    SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, View, ViewId, canonical_bytes, check_view,
-    leaf_hash, plan::check_summary,
+    SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, View, ViewId, canonical_bytes,
+    check_view, leaf_hash, plan::check_summary,
 };
 
 /// Keeps everything in maps. The salts that it draws are zero, so its roots are repeatable.

@@ -33,8 +33,8 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         // No more is read for a record than its conversation can hold.
         past.differences.push(Difference::Conversation { nodes: snapshot.tree.total(), then: body.nodes });
     } else {
-        let mut pieces = past.pieces(&body.history, true).await?;
-        pieces.extend(past.pieces(&body.recalled, false).await?);
+        let mut pieces = past.pieces(&body.history, PieceKind::Message).await?;
+        pieces.extend(past.pieces(&body.recalled, PieceKind::Recalled).await?);
         let line = format!("{}{}", render::QUESTION, body.question);
         pieces.push(past.piece(PieceKind::Question, None, line));
         let text = compose(&pieces).concat();
@@ -77,12 +77,13 @@ impl Past<'_> {
         Piece { kind, nodes, summary: None, tokens, why: "shown then".to_owned(), text }
     }
 
-    async fn pieces(&mut self, runs: &[ShownRun], is_history: bool) -> Result<Vec<Piece>, MemoryError> {
+    /// The pieces of these runs, messages as pieces of this kind.
+    async fn pieces(&mut self, runs: &[ShownRun], kind: PieceKind) -> Result<Vec<Piece>, MemoryError> {
         let mut pieces = Vec::new();
         for run in runs {
             let known = self.differences.len();
             let of_run = match run.shown {
-                Shown::Messages(nodes) => self.messages(nodes, is_history).await?,
+                Shown::Messages(nodes) => self.messages(nodes, kind).await?,
                 Shown::Summaries { first, count } => self.summaries(first, count).await?,
                 Shown::Lost(nodes) => vec![self.piece(PieceKind::Lost, Some(nodes), render::lost_line(nodes))],
             };
@@ -95,8 +96,7 @@ impl Past<'_> {
         Ok(pieces)
     }
 
-    async fn messages(&mut self, run: NodeRange, is_history: bool) -> Result<Vec<Piece>, MemoryError> {
-        let kind = if is_history { PieceKind::Message } else { PieceKind::Recalled };
+    async fn messages(&mut self, run: NodeRange, kind: PieceKind) -> Result<Vec<Piece>, MemoryError> {
         let read = self.parts.store.readable_nodes(self.conversation, run).await?;
         self.note_lost(&read.losses);
         let (longest, counter) = (self.body.longest_result, self.parts.counter.as_ref());

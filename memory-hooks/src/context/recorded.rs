@@ -12,8 +12,8 @@ use crate::{memory::Parts, render};
 
 /// Records what a context shows, unless it is what was recorded last. A view that cannot be recorded is shown all the
 /// same.
-pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, question: &str, context: &mut Context) {
-    match recorded(parts, conversation, question, context).await {
+pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, context: &mut Context) {
+    match recorded(parts, conversation, context).await {
         Ok(view) => context.view = Some(view),
         Err(StoreError::ReadOnly { path }) => tracing::debug!(path = %path.display(), "no view is recorded"),
         Err(error) => {
@@ -23,22 +23,19 @@ pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, questio
     }
 }
 
-async fn recorded(
-    parts: &Parts,
-    conversation: &ConversationId,
-    question: &str,
-    context: &Context,
-) -> Result<ViewId, StoreError> {
+async fn recorded(parts: &Parts, conversation: &ConversationId, context: &Context) -> Result<ViewId, StoreError> {
     if let Some(last) = last(parts, conversation).await? {
-        let again = draft(parts, question, context, last.body.at, last.body.salt);
+        let again = draft(parts, context, last.body.at, last.body.salt);
         if again == last.body {
             return Ok(last.id);
         }
     }
     let mut salt = Salt::default();
-    getrandom::fill(&mut salt)
-        .map_err(|error| StoreError::Backend { backend: "the system's randomness", source: error.to_string().into() })?;
-    let body = draft(parts, question, context, parts.clock.now(), salt);
+    getrandom::fill(&mut salt).map_err(|error| StoreError::Backend {
+        backend: "the system's randomness",
+        source: error.to_string().into(),
+    })?;
+    let body = draft(parts, context, parts.clock.now(), salt);
     let answers = parts.store.record(conversation, vec![Event::View(Box::new(body.clone()))]).await?;
     let Some(Recorded::View(id)) = answers.first().copied() else {
         let source = "a view was answered with something else than its number".into();
@@ -57,7 +54,7 @@ async fn last(parts: &Parts, conversation: &ConversationId) -> Result<Option<Arc
     Ok(parts.store.views(conversation, id, id).await?.pop().map(Arc::new))
 }
 
-fn draft(parts: &Parts, question: &str, context: &Context, at: Timestamp, salt: Salt) -> ViewDraft {
+fn draft(parts: &Parts, context: &Context, at: Timestamp, salt: Salt) -> ViewDraft {
     let history = context.pieces.iter().filter(|piece| piece.kind.is_history());
     let recalled = context.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
     ViewDraft {
@@ -71,7 +68,7 @@ fn draft(parts: &Parts, question: &str, context: &Context, at: Timestamp, salt: 
         longest_result: context.longest_result,
         history: runs(history, &salt),
         recalled: runs(recalled, &salt),
-        question: question.to_owned(),
+        question: context.question().to_owned(),
         salt,
         hash: text_hash(&salt, context.text()),
     }

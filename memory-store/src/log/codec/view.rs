@@ -1,9 +1,7 @@
 //! The wire type of a recorded view.
 
 use bincode::{BorrowDecode, Encode};
-use memory_core::{
-    Hash, NodeRange, Shown, ShownRun, SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy,
-};
+use memory_core::{Hash, NodeRange, Shown, ShownRun, SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy};
 
 use super::{
     CodecError, encode,

@@ -64,10 +64,7 @@ pub(super) fn view(nodes: u64, question: &str) -> Event {
         counter: "words".into(),
         chosen_by: WrittenBy { strategy: "sample".into(), version: "1".into() },
         longest_result: None,
-        history: vec![
-            run(ShownPieces::Summaries { first: SummaryId::new(1).unwrap(), count: 1 }),
-            run(messages(2)),
-        ],
+        history: vec![run(ShownPieces::Summaries { first: SummaryId::new(1).unwrap(), count: 1 }), run(messages(2))],
         recalled: vec![run(messages(nodes))],
         question: question.to_owned(),
         salt,
@@ -123,8 +120,11 @@ pub(super) fn last_view() -> ViewId {
     ViewId::new(u64::MAX).unwrap()
 }
 
+/// All that can be read of a conversation.
+pub(super) type Told = (ConversationState, Vec<Node>, Vec<Summary>, Vec<View>);
+
 /// All that can be read of a store.
-pub(super) type Shown = Vec<(ConversationState, Vec<Node>, Vec<Summary>, Vec<View>)>;
+pub(super) type Shown = Vec<Told>;
 
 pub(super) fn shown(store: &dyn Store) -> Result<Shown, StoreError> {
     pollster::block_on(async {
