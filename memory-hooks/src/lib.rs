@@ -3,7 +3,8 @@
 //! [`Memory::builder`] takes the ports of `memory-core` as `Arc<dyn …>` and needs no sibling crate: bring the
 //! log of `memory-store` or a store of your own. A [`Conversation`] appends messages, keeps the summary tree
 //! compacted, and assembles a [`Context`]: what a model is shown for a question, every message represented
-//! exactly once, and beside it the exact words that bear on the question. [`HookRegistry`] lets others take
+//! exactly once, and beside it the exact words that bear on the question. What was shown is recorded, and
+//! [`Conversation::as_of`] shows it again byte for byte. [`HookRegistry`] lets others take
 //! part; [`RecallHook`] adds recalled words to a user's message.
 //!
 //! Non-goals: storage, embedding, search (ports), and talking to a model's provider.
