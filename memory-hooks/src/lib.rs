@@ -45,6 +45,7 @@ mod registry;
 mod render;
 mod shorten;
 mod stats;
+mod uses;
 
 pub use clock::SystemClock;
 pub use context::{Context, ContextOptions, Piece, PieceKind, Reduction};

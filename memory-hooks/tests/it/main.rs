@@ -20,3 +20,5 @@ mod recall_hook;
 mod support;
 #[cfg(test)]
 mod traps;
+#[cfg(test)]
+mod uses;
