@@ -47,6 +47,7 @@ mod render;
 mod replay;
 mod shorten;
 mod stats;
+mod uses;
 mod view_error;
 
 pub use clock::SystemClock;

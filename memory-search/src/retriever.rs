@@ -293,7 +293,13 @@ impl Retriever for HybridRetriever {
             let mut report = IndexReport { words, embedded: 0, notices: Vec::from_iter(losses) };
             steps.before = words_missing;
             let embedded = match vectors {
-                Ok(vectors) => vectors.catch_up(&*self.store, conversation, &indexed, nodes, &steps).await,
+                Ok(vectors) => {
+                    let embedded = vectors.catch_up(&*self.store, conversation, &indexed, nodes, &steps).await;
+                    if embedded.is_ok() {
+                        vectors.prepare(conversation, progress).await?;
+                    }
+                    embedded
+                }
                 Err(missing) => Err(missing),
             };
             match embedded {

@@ -315,6 +315,15 @@ impl<'a> Vectors<'a> {
         Ok(count)
     }
 
+    /// Has the index do what makes answers fast.
+    pub(crate) async fn prepare(
+        &self,
+        conversation: &ConversationId,
+        progress: &dyn Progress,
+    ) -> Result<(), VectorError> {
+        self.index.prepare(conversation, progress).await
+    }
+
     async fn flush(&self) -> Result<(), VectorError> {
         if let Some(tokens) = self.tokens {
             tokens.index.flush().await?;

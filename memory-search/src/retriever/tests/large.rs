@@ -14,7 +14,7 @@ fn talk(store: &dyn Store) {
     let message = |index: usize| {
         let words: Vec<_> = (0..rng.usize(4..20)).map(|_| format!("word{}", rng.u32(0..WORDS))).collect();
         let text = words.join(" ");
-        if index % 40 == 0 { Message::assistant(text) } else { Message::user(text) }
+        if index.is_multiple_of(40) { Message::assistant(text) } else { Message::user(text) }
     };
     append(store, "talk", (0..MESSAGES).map(message));
 }
