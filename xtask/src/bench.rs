@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// Write figures, bars and verdicts to this file.
     #[arg(long)]
     json: Option<PathBuf>,
+    /// Measure nothing: judge the figures in this file, which `figures GROUP --json FILE` wrote, here or elsewhere.
+    #[arg(long, requires = "group")]
+    from: Option<PathBuf>,
 }
 
 /// The figures of one group with their verdicts.
@@ -45,6 +48,10 @@ struct JudgedGroup {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let bars = Bars::read(workspace)?;
+    if let (Some(path), Some(group)) = (&args.from, args.group) {
+        let measured = judged(&bars, group, Report::read(path, group)?);
+        return tell(workspace, args, &[measured], false);
+    }
     let built = built_groups(workspace)?;
     let (wanted, unbuilt) = choose(args.group, &built);
     if !unbuilt.is_empty() {
@@ -52,19 +59,23 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     let groups =
         wanted.into_iter().map(|group| measure(workspace, &bars, group, args.document)).collect::<Result<Vec<_>>>()?;
+    tell(workspace, args, &groups, args.group.is_some() && !unbuilt.is_empty())
+}
+
+/// Prints the groups, writes them where they are asked for, and checks them.
+fn tell(workspace: &Workspace, args: &Args, groups: &[JudgedGroup], asked_for_unbuilt: bool) -> Result<()> {
     if !groups.is_empty() {
-        println!("{}", machines(&groups));
-        println!("{}", table::render(&groups));
+        println!("{}", machines(groups));
+        println!("{}", table::render(groups));
     }
     if let Some(path) = &args.json {
-        write_json(path, &groups)?;
+        write_json(path, groups)?;
     }
     if args.document {
-        document::write(workspace, &groups)?;
+        document::write(workspace, groups)?;
     }
     if args.check {
-        let asked_for_unbuilt = args.group.is_some() && !unbuilt.is_empty();
-        check(&groups, asked_for_unbuilt)?;
+        check(groups, asked_for_unbuilt)?;
     }
     Ok(())
 }
@@ -95,8 +106,11 @@ fn measure(workspace: &Workspace, bars: &Bars, group: Group, draw: bool) -> Resu
         figures = figures.args(["--plot"]).args([workspace.root().join(name)]);
     }
     figures.run()?;
-    let report = Report::read(&path, group)?;
-    Ok(JudgedGroup { group, machine: report.machine, figures: judge::judge(bars.of(group), report.figures) })
+    Ok(judged(bars, group, Report::read(&path, group)?))
+}
+
+fn judged(bars: &Bars, group: Group, report: Report) -> JudgedGroup {
+    JudgedGroup { group, machine: report.machine, figures: judge::judge(bars.of(group), report.figures) }
 }
 
 fn figures(workspace: &Workspace) -> Invocation {
