@@ -44,6 +44,7 @@ mod recall_hook;
 mod registry;
 mod render;
 mod shorten;
+mod spending;
 mod stats;
 
 pub use clock::SystemClock;
@@ -57,4 +58,5 @@ pub use memory::{Memory, MemoryBuilder};
 pub use prices::Prices;
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use registry::{Hook, HookProvider, HookRegistry};
+pub use spending::{Alternatives, Prompts, Spending};
 pub use stats::ConversationStats;
