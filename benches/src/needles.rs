@@ -19,10 +19,14 @@ use reader::worth_opening;
 
 /// Conversations that facts are planted in, in messages.
 pub const SIZES: [usize; 3] = [100, 1_000, 10_000];
+/// The budget that does not grow with the conversation, in tokens.
+const FEW_TOKENS: u32 = 4_000;
 
 /// What of a suite was found, in needles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NeedleScore {
+    /// The most tokens of a context.
+    pub budget: u32,
     /// Planted.
     pub needles: usize,
     /// In a context of the history alone.
@@ -67,11 +71,12 @@ pub fn summarizers() -> Vec<String> {
 }
 
 /// Plants facts in a conversation of `messages`, compacts it with the built-in summarizer of that name and asks for each
-/// within `budget` tokens. Recall is by words alone, so that it takes no model. The store is made under `directory`.
+/// within 4,000 tokens, and within a tenth of the conversation's. Recall is by words alone, so that it takes no model. The
+/// store is made under `directory`.
 ///
 /// # Errors
 /// When there is no such summarizer, or a part of the memory fails.
-pub fn score(directory: &Path, messages: usize, budget: u32, summarizer: &str) -> Result<NeedleScore> {
+pub fn score(directory: &Path, messages: usize, summarizer: &str) -> Result<[NeedleScore; 2]> {
     let directory = tempfile::Builder::new().prefix("needles").tempdir_in(directory)?;
     let store: Arc<dyn Store> = Arc::new(LogStore::open(directory.path())?);
     let summarizer = Registry::with_builtins().summarizer(summarizer)?;
@@ -85,7 +90,9 @@ pub fn score(directory: &Path, messages: usize, budget: u32, summarizer: &str) -
         }
         seen.compact(&()).await?;
         recalled.index(&()).await?;
-        find(&seen, &recalled, &needles, budget).await
+        let tenth = u32::try_from(seen.stats().await?.tokens / 10)?;
+        let few = find(&seen, &recalled, &needles, FEW_TOKENS).await?;
+        Ok([few, find(&seen, &recalled, &needles, tenth).await?])
     })
 }
 
@@ -113,7 +120,7 @@ pub(crate) async fn find(
     budget: u32,
 ) -> Result<NeedleScore> {
     let options = ContextOptions::tokens(budget);
-    let mut score = NeedleScore { needles: needles.len(), ..NeedleScore::default() };
+    let mut score = NeedleScore { budget, needles: needles.len(), ..NeedleScore::default() };
     for needle in needles {
         let view = seen.context(&needle.question, &options).await?;
         let context = recalled.context(&needle.question, &options).await?;

@@ -79,20 +79,21 @@ fn main() -> Result<()> {
     pollster::block_on(evaluate(&parts, &EvalOptions { data, run, compare, budget, demand_model }))
 }
 
-/// Tokens of a context that facts are looked for in.
-const NEEDLE_BUDGET: u32 = 4_000;
-
 /// A table in Markdown, a row for each length and built-in summarizer.
 fn print_needles() -> Result<()> {
     let scratch = tempfile::tempdir().context("making a directory for the stores")?;
-    println!("| messages | summarizer | view alone | view and one `expand` | view and recall | misled by the view |");
-    println!("|---:|---|---:|---:|---:|---:|");
+    println!(
+        "| messages | summarizer | tokens | view alone | view and one `expand` | view and recall | misled by the view |"
+    );
+    println!("|---:|---|---:|---:|---:|---:|---:|");
     for messages in NEEDLE_SIZES {
         for summarizer in summarizers() {
-            let score = score_needles(scratch.path(), messages, NEEDLE_BUDGET, &summarizer)?;
-            let found = [score.by_view, score.by_one_expand, score.by_recall, score.misled];
-            let [view, expand, recall, misled] = found.map(|found| format!("{:.1} %", 100.0 * score.share(found)));
-            println!("| {messages} | {summarizer} | {view} | {expand} | {recall} | {misled} |");
+            for score in score_needles(scratch.path(), messages, &summarizer)? {
+                let found = [score.by_view, score.by_one_expand, score.by_recall, score.misled];
+                let [view, expand, recall, misled] = found.map(|found| format!("{:.1} %", 100.0 * score.share(found)));
+                let tokens = score.budget;
+                println!("| {messages} | {summarizer} | {tokens} | {view} | {expand} | {recall} | {misled} |");
+            }
         }
     }
     Ok(())

@@ -7,12 +7,11 @@ use memory_plugins::Registry;
 
 use crate::{
     figure::Figure,
-    needles::{score, summarizers},
+    needles::{NeedleScore, score, summarizers},
     rounds::Samples,
 };
 
 const MESSAGES: usize = 10_000;
-const BUDGET: u32 = 4_000;
 /// The strategy that others are measured against.
 const FIRST_WORDS: &str = "first-words";
 
@@ -20,7 +19,7 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     let mut scores = Vec::new();
     for name in summarizers() {
         eprintln!("views: needles, summarized by {name}");
-        scores.push((score(directory, MESSAGES, BUDGET, &name)?, name));
+        scores.push((score(directory, MESSAGES, &name)?, name));
     }
     let of = |wanted: &str| {
         let found = scores.iter().find(|(_, name)| name == wanted);
@@ -29,16 +28,31 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     let (default, first_words) = (of(Registry::DEFAULT_SUMMARIZER)?, of(FIRST_WORDS)?);
     // Nothing here depends on time or chance.
     let samples = |name: &str, value| Samples { name: name.to_owned(), unit: "", values: vec![value] };
-    let each: Vec<_> = scores.iter().map(|(score, name)| format!("{name}: {score}")).collect();
-    let note = format!("{MESSAGES} messages, {BUDGET} tokens, recall by words alone\n{}", each.join("\n"));
-    let recalled = samples("memory-hooks", default.share(default.by_recall));
+    let each = |which: fn(&[NeedleScore; 2]) -> NeedleScore| {
+        let lines: Vec<_> = scores.iter().map(|(score, name)| format!("{name}: {}", which(score))).collect();
+        lines.join("\n")
+    };
+    let [few, tenth] = default;
+    let [_, tenth_by_first_words] = first_words;
     Ok(vec![
-        Figure::absolute("needles_recall_4000", &recalled, note),
+        Figure::absolute(
+            "needles_recall_4000",
+            &samples("memory-hooks", few.share(few.by_recall)),
+            format!(
+                "of facts at every depth of {MESSAGES} messages, {} tokens, recall by words alone\n{}",
+                few.budget,
+                each(|[few, _]| *few)
+            ),
+        ),
         Figure::ratio(
             "needles_view_only_vs_first_words",
-            &samples(Registry::DEFAULT_SUMMARIZER, default.share(default.by_view)),
-            &samples(FIRST_WORDS, first_words.share(first_words.by_view)),
-            format!("share of needles in the view alone, {MESSAGES} messages, {BUDGET} tokens"),
+            &samples(Registry::DEFAULT_SUMMARIZER, tenth.share(tenth.by_view)),
+            &samples(FIRST_WORDS, tenth_by_first_words.share(tenth_by_first_words.by_view)),
+            format!(
+                "share of the facts in a view of {} tokens, a tenth of the conversation's\n{}",
+                tenth.budget,
+                each(|[_, tenth]| *tenth)
+            ),
         ),
     ])
 }
