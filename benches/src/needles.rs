@@ -6,7 +6,7 @@ mod reader;
 use std::{fmt, path::Path, sync::Arc};
 
 use anyhow::{Result, ensure};
-use memory_core::{ConversationId, NodeId, Store, Summarizer};
+use memory_core::{ConversationId, Level, NodeId, Store, Summarizer, Summary};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{Context, ContextOptions, Conversation, Memory, MemoryBuilder, PieceKind};
 use memory_plugins::{Registry, StrategyKind};
@@ -29,6 +29,8 @@ pub struct NeedleScore {
     pub budget: u32,
     /// Planted.
     pub needles: usize,
+    /// In summaries, whether a view shows them or not: in SUMMARYs, METAs, ARCHIVEs.
+    pub kept: [usize; 3],
     /// In a context of the history alone.
     pub by_view: usize,
     /// In that, or in the one message that a reader would open after it.
@@ -91,8 +93,12 @@ pub fn score(directory: &Path, messages: usize, summarizer: &str) -> Result<[Nee
         seen.compact(&()).await?;
         recalled.index(&()).await?;
         let tenth = u32::try_from(seen.stats().await?.tokens / 10)?;
-        let few = find(&seen, &recalled, &needles, FEW_TOKENS).await?;
-        Ok([few, find(&seen, &recalled, &needles, tenth).await?])
+        let kept = kept(&store.summaries(seen.id()).await?, &needles);
+        let mut scores = [NeedleScore::default(); 2];
+        for (score, budget) in scores.iter_mut().zip([FEW_TOKENS, tenth]) {
+            *score = NeedleScore { kept, ..find(&seen, &recalled, &needles, budget).await? };
+        }
+        Ok(scores)
     })
 }
 
@@ -137,6 +143,14 @@ pub(crate) async fn find(
         score.misled += usize::from(is_wrong && !is_seen);
     }
     Ok(score)
+}
+
+/// How many facts the summaries of each level still tell.
+fn kept(summaries: &[Summary], needles: &[Needle]) -> [usize; 3] {
+    [Level::Summary, Level::Meta, Level::Archive].map(|level| {
+        let of_level = || summaries.iter().map(|summary| &summary.body).filter(|body| body.level == level);
+        needles.iter().filter(|needle| of_level().any(|body| body.text.contains(&needle.answer))).count()
+    })
 }
 
 /// Whether a context tells it, in other words than the question's.

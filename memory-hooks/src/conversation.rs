@@ -175,7 +175,7 @@ impl Conversation {
     }
 
     /// What prompts with these options add up to, how much of them a provider's cache spares, and what the same
-    /// conversation would cost in other ways. Takes every turn again: about a second for ten thousand messages.
+    /// conversation would cost in other ways. Takes every turn again: about a fifth of a second for ten thousand messages.
     ///
     /// # Errors
     /// When the store fails, or no view fits the budget.

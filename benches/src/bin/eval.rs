@@ -85,14 +85,15 @@ fn print_needles() -> Result<()> {
     println!(
         "| messages | summarizer | tokens | view alone | view and one `expand` | view and recall | misled by the view |"
     );
-    println!("|---:|---|---:|---:|---:|---:|---:|");
+    println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for messages in NEEDLE_SIZES {
         for summarizer in summarizers() {
             for score in score_needles(scratch.path(), messages, &summarizer)? {
+                let percent = |found: &usize| format!("{:.1} %", 100.0 * score.share(*found));
+                let kept = score.kept.each_ref().map(percent).join(" | ");
                 let found = [score.by_view, score.by_one_expand, score.by_recall, score.misled];
-                let [view, expand, recall, misled] = found.map(|found| format!("{:.1} %", 100.0 * score.share(found)));
-                let tokens = score.budget;
-                println!("| {messages} | {summarizer} | {tokens} | {view} | {expand} | {recall} | {misled} |");
+                let found = found.each_ref().map(percent).join(" | ");
+                println!("| {messages} | {summarizer} | {kept} | {} | {found} |", score.budget);
             }
         }
     }

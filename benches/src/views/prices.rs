@@ -36,21 +36,15 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     let counter = TiktokenCounter::cl100k();
     let (drafts, needles) = plant(MESSAGES, &counter)?;
     let mut ours = Vec::new();
-    for (recalls, budget) in [(false, BUDGET / 2), (false, BUDGET), (true, BUDGET / 2), (true, BUDGET)] {
-        eprintln!(
-            "views: what {} turns cost in {budget} tokens{}",
-            MESSAGES / 2,
-            if recalls { ", with recall" } else { "" }
-        );
+    for (budget, recalls) in
+        [(2_000, false), (2_000, true), (BUDGET, false), (BUDGET, true), (8_000, true), (8_000, false)]
+    {
+        let recall = if recalls { ", with recall" } else { "" };
+        eprintln!("views: what {} turns cost in {budget} tokens{recall}", MESSAGES / 2);
         ours.push(carry_on(directory, &drafts, &needles, recalls, budget)?);
     }
-    let whole = ours.last().context("no way was tried")?;
     let prices = Prices::default();
-    let note = format!("{} turns of two messages, {BUDGET} tokens a context, recall included", MESSAGES / 2);
-    let mut figures = vec![
-        one("cached_history_share", "", whole.history.cached_share(), format!("of the history's tokens; {note}")),
-        one("cached_prompt_share", "", whole.prompts.cached_share(), format!("of the whole prompt; {note}")),
-    ];
+    let mut figures = cached(&ours)?;
     for (key, other) in others(&drafts, &needles)? {
         let told = |way: &Way| {
             let cost = way.prompts.cost(&prices);
@@ -71,6 +65,21 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
         figures.push(one(key, "x", ratio, format!("{of}; {note}")));
     }
     Ok(figures)
+}
+
+/// The shares of the last way, and of all others beside it.
+fn cached(ours: &[Way]) -> Result<Vec<Figure>> {
+    let (last, others) = ours.split_last().context("no way was tried")?;
+    let figure = |key, what, share: fn(&Way) -> f64| {
+        let told = |way: &Way| format!("{}: {:.3}", way.name, share(way));
+        let others: Vec<_> = others.iter().map(told).collect();
+        let note = format!("{what}; {}, {} turns of two messages\n{}", last.name, MESSAGES / 2, others.join("\n"));
+        one(key, "", share(last), note)
+    };
+    Ok(vec![
+        figure("cached_history_share", "of the history's tokens", |way| way.history.cached_share()),
+        figure("cached_prompt_share", "of the whole prompt", |way| way.prompts.cached_share()),
+    ])
 }
 
 fn one(key: &'static str, unit: &'static str, value: f64, note: String) -> Figure {

@@ -4,7 +4,7 @@ mod costs;
 
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Level};
-use memory_hooks::{ContextOptions, ConversationStats, MemoryError};
+use memory_hooks::{ContextOptions, ConversationStats, MemoryError, Spending};
 use serde_json::{Value, json};
 
 use self::costs::CostArgs;
@@ -49,14 +49,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let output = globals.output;
     if output.json {
-        let conversations: Vec<_> = all
-            .iter()
-            .map(|(id, stats, spending)| {
-                let mut value = to_json(id, stats);
-                value["costs"] = spending.map(|spending| costs::to_json(&spending, prices)).into();
-                value
-            })
-            .collect();
+        let costs = |spending: &Option<Spending>| spending.map(|spending| costs::to_json(&spending, prices));
+        let conversations: Vec<_> =
+            all.iter().map(|(id, stats, spending)| to_json(id, stats, costs(spending))).collect();
         return Ok(output.value(&json!({"conversations": conversations}))?);
     }
     let header = [
@@ -101,7 +96,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn to_json(id: &ConversationId, stats: &ConversationStats) -> Value {
+fn to_json(id: &ConversationId, stats: &ConversationStats, costs: Option<Value>) -> Value {
     let [full, summary, meta, archive] = stats.nodes_per_level;
     json!({
         "conversation": id.as_str(),
@@ -115,5 +110,6 @@ fn to_json(id: &ConversationId, stats: &ConversationStats) -> Value {
         "tokens_saved": stats.tokens_saved(),
         "compression_ratio": stats.compression_ratio(),
         "days": stats.days,
+        "costs": costs,
     })
 }

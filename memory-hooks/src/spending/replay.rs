@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use memory_core::{
     Level, NodeId, NodeOutline, NodeRange, Role, SummaryId, SummaryOutline,
-    plan::{Compaction, Cut, CutPiece, PlanError, Tree, plan_compaction, plan_shrink, plan_view},
+    plan::{Compaction, Cut, CutPiece, PlanError, Tree, plan_compaction, plan_shrink},
 };
 
 use super::{Alternatives, Spending};
@@ -66,13 +66,12 @@ impl<'a> Replay<'a> {
             }
             self.perform(&due);
         }
-        let [whole, share] = self.limits;
-        let lead = u32::try_from(self.lead).unwrap_or(u32::MAX);
-        let is_whole = plan_view(&self.tree, whole.saturating_sub(lead)).ok().filter(|cut| is_verbatim(cut));
-        let recalls = is_whole.is_none() && self.parts.retriever.is_some();
-        let cut = match is_whole {
+        let [limit, share] = self.limits;
+        let whole = self.whole(limit);
+        let recalls = whole.is_none() && self.parts.retriever.is_some();
+        let cut = match whole {
             Some(cut) => cut,
-            None => self.plan(share.saturating_sub(lead))?,
+            None => self.plan(share.saturating_sub(u32::try_from(self.lead).unwrap_or(u32::MAX)))?,
         };
         let history = u64::from(cut.tokens) + self.lead;
         let cached = if self.spending.prompts == 0 { 0 } else { self.shared(&cut) + self.lead };
@@ -83,6 +82,17 @@ impl<'a> Replay<'a> {
         self.others.prompt();
         self.shown = cut;
         Ok(())
+    }
+
+    /// Every message word for word, if that costs at most `limit`.
+    fn whole(&self, limit: u32) -> Option<Cut> {
+        let beside = self.tree.total() * u64::from(self.tree.policy().per_message);
+        let tokens = u32::try_from(self.tree.tokens() + beside).ok()?;
+        if u64::from(tokens) + self.lead > u64::from(limit) {
+            return None;
+        }
+        let pieces = self.tree.turns_from(NodeId::FIRST).map(CutPiece::Verbatim).collect();
+        Some(Cut { pieces, tokens, settled: None })
     }
 
     /// The view of at most `budget` tokens, with summaries written for it where it takes them; the coarsest where that is
@@ -146,8 +156,4 @@ impl<'a> Replay<'a> {
         let tokens = recorded.unwrap_or_else(|| most_tokens(level, of));
         self.tree.add(SummaryOutline { id, level, span, children, tokens });
     }
-}
-
-fn is_verbatim(cut: &Cut) -> bool {
-    cut.pieces.iter().all(|piece| matches!(piece, CutPiece::Verbatim(_)))
 }

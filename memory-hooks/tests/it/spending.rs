@@ -7,7 +7,7 @@ use memory_core::{
     plan::PlanError,
     testing::{ScanRetriever, WordCounter},
 };
-use memory_hooks::{ContextOptions, Conversation, MemoryBuilder, MemoryError, Prices, Prompts, Spending};
+use memory_hooks::{ContextOptions, Conversation, MemoryError, Prices, Prompts, Spending};
 use pollster::block_on;
 
 use crate::support::{World, chat, line};
@@ -42,19 +42,20 @@ fn tokens(prompts: Prompts) -> f64 {
 
 #[test]
 fn what_is_worked_out_is_what_is_sent() {
-    let messages: Vec<_> = (1..=600).map(|number| line(number, [20, 45, 70][number % 3])).collect();
-    let without = |builder: MemoryBuilder, _| builder;
-    let worlds = [(World::with(without), 1.0), (World::new(), 0.35)];
-    for (world, share) in worlds {
-        let sent = measured(&world, &messages, 4_000);
-        let spending = spending(&world.talk, 4_000);
-        assert_eq!(spending.prompts, 300);
+    let messages: Vec<_> = (1..=400).map(|number| line(number, [20, 45, 70][number % 3])).collect();
+    let without = World::with(|builder, _| builder);
+    for (world, recalls, budget, least) in
+        [(without, false, 4_000, 0.9), (World::new(), true, 4_000, 0.6), (World::new(), true, 16_000, 0.9)]
+    {
+        let sent = measured(&world, &messages, budget);
+        let spending = spending(&world.talk, budget);
+        assert_eq!(spending.prompts, 200);
         close(tokens(spending.history), tokens(sent), 0.1);
         close(spending.history.cached_share(), sent.cached_share(), 0.05);
-        assert!(spending.history.cached_share() >= 0.9, "{:.3} of the history", spending.history.cached_share());
-        let is_filled = share < 1.0;
-        assert_eq!(spending.whole != spending.history, is_filled, "recall takes what is left");
-        assert!(spending.whole.tokens <= 300 * 4_000 && spending.sliding_window.tokens <= 300 * 4_000);
+        assert!(sent.cached_share() >= least, "{:.3} of the history at {budget} tokens", sent.cached_share());
+        assert_eq!(spending.whole != spending.history, recalls, "recall takes what is left");
+        let most = 200 * u64::from(budget);
+        assert!(spending.whole.tokens <= most && spending.sliding_window.tokens <= most);
     }
 }
 

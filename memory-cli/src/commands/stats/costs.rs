@@ -30,16 +30,6 @@ fn prices(text: &str) -> Result<Prices, String> {
     }
 }
 
-/// The ways to show a conversation, by the names they have in JSON.
-fn ways(spending: &Spending) -> [(&'static str, Prompts); 4] {
-    [
-        ("memory", spending.whole),
-        ("sliding_window", spending.sliding_window),
-        ("full_history", spending.full_history),
-        ("one_summary", spending.one_summary),
-    ]
-}
-
 pub(super) fn to_text(all: &[(ConversationId, Spending)], prices: &Prices) -> String {
     let header = [
         "conversation",
@@ -53,7 +43,8 @@ pub(super) fn to_text(all: &[(ConversationId, Spending)], prices: &Prices) -> St
     ];
     let rows = all.iter().map(|(id, spending)| {
         let percent = |prompts: Prompts| format!("{:.1} %", 100.0 * prompts.cached_share());
-        let [memory, window, full, summary] = ways(spending).map(|(_, prompts)| format!("{:.4}", prompts.cost(prices)));
+        let ways = [spending.whole, spending.sliding_window, spending.full_history, spending.one_summary];
+        let [memory, window, full, summary] = ways.map(|prompts| format!("{:.4}", prompts.cost(prices)));
         [
             id.to_string(),
             grouped(spending.prompts),
@@ -78,13 +69,16 @@ pub(super) fn to_json(spending: &Spending, prices: &Prices) -> Value {
             "cost": prompts.cost(prices),
         })
     };
-    let ways = ways(spending).map(|(name, prompts)| (name.to_owned(), way(prompts)));
-    let mut value = Value::Object(ways.into_iter().collect());
-    value["budget"] = spending.budget.into();
-    value["prompts"] = spending.prompts.into();
-    value["history_cached_share"] = spending.history.cached_share().into();
-    value["prices"] = json!({"read": prices.read, "cached": prices.cached, "written": prices.written});
-    value
+    json!({
+        "budget": spending.budget,
+        "prompts": spending.prompts,
+        "history_cached_share": spending.history.cached_share(),
+        "memory": way(spending.whole),
+        "sliding_window": way(spending.sliding_window),
+        "full_history": way(spending.full_history),
+        "one_summary": way(spending.one_summary),
+        "prices": {"read": prices.read, "cached": prices.cached, "written": prices.written},
+    })
 }
 
 #[cfg(test)]
