@@ -4,6 +4,7 @@ mod append;
 mod bare;
 mod compressed;
 mod contender;
+mod copied;
 mod disk;
 mod filled;
 mod group_commit;

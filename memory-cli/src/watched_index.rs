@@ -6,7 +6,7 @@ use std::{
 };
 
 use memory_core::{
-    AnsweredBy, BoxFuture, ConversationId, ModelId, NodeId, NodeSet, VectorAnswer, VectorError, VectorIndex,
+    AnsweredBy, BoxFuture, ConversationId, ModelId, NodeId, NodeSet, Progress, VectorAnswer, VectorError, VectorIndex,
     VectorIndexStats, VectorQuery,
 };
 use serde_json::Value;
@@ -87,6 +87,14 @@ impl VectorIndex for WatchedIndex {
             drop(last);
             Ok(answer)
         })
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<(), VectorError>> {
+        self.index.prepare(conversation, progress)
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {

@@ -141,7 +141,9 @@ impl Conversation {
         match &self.parts.retriever {
             Some(retriever) => {
                 let query = Query { limit, ..Query::new(question, Scope::one(&self.id)) };
-                Ok(retriever.search(&query).await?)
+                let found = retriever.search(&query).await?;
+                self.parts.uses.add(&self.id, found.hits.iter().map(|hit| hit.node));
+                Ok(found)
             }
             None => Ok(Retrieved { notices: vec!["this memory has no retriever".to_owned()], ..Retrieved::default() }),
         }
@@ -152,7 +154,9 @@ impl Conversation {
     /// # Errors
     /// When there is no such node, or the store fails.
     pub async fn expand(&self, node: NodeId) -> Result<Node, MemoryError> {
-        Ok(self.parts.store.node(&self.id, node).await?)
+        let found = self.parts.store.node(&self.id, node).await?;
+        self.parts.uses.add(&self.id, [node]);
+        Ok(found)
     }
 
     /// Keeps a message verbatim in every view that it fits, or no longer.

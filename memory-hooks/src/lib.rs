@@ -46,6 +46,7 @@ mod render;
 mod shorten;
 mod spending;
 mod stats;
+mod uses;
 
 pub use clock::SystemClock;
 pub use context::{Context, ContextOptions, Piece, PieceKind, Reduction};

@@ -13,6 +13,7 @@ use crate::{
     counts::Counts,
     debts::{self, Debts},
     followed::Followed,
+    uses::Uses,
 };
 
 /// All conversations of an agent. Cheap to clone; clones share everything.
@@ -36,6 +37,7 @@ pub(crate) struct Parts {
     pub(crate) followed: Followed,
     pub(crate) counts: Counts,
     pub(crate) debts: Arc<Debts>,
+    pub(crate) uses: Uses,
 }
 
 impl Parts {
@@ -209,6 +211,7 @@ impl MemoryBuilder {
             followed: Followed::default(),
             counts: Counts::default(),
             debts: Arc::default(),
+            uses: Uses::default(),
         };
         Ok(Memory { parts: Arc::new(parts) })
     }

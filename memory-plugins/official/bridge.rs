@@ -7,15 +7,6 @@ use memory_core::{
 };
 use memory_plugin_abi::v1;
 
-/// Refuses any configuration, for a strategy that takes none.
-pub(crate) fn take_no_configuration(configuration: &str) -> Result<(), v1::Failure> {
-    if matches!(configuration.trim(), "" | "{}") {
-        Ok(())
-    } else {
-        Err(v1::Failure::configuration("this strategy takes no configuration; remove it"))
-    }
-}
-
 /// Has `write` write the summary that `job` asks for.
 pub(crate) fn summarize(
     job: &v1::SummaryJob<'_>,

@@ -32,6 +32,7 @@ mod call;
 pub mod conformance;
 mod convert;
 mod digest;
+mod embedded;
 mod error;
 mod events;
 mod health;

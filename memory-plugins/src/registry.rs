@@ -16,6 +16,7 @@ use abi_stable::std_types::{RResult, RStr};
 use memory_core::{ImportanceScorer, Summarizer, WrittenBy, nearest};
 use memory_plugin_abi::v1::{self, PluginModule_Ref};
 
+use self::builtins::BuiltIn;
 use crate::{
     convert::failure,
     error::{CallError, ChooseError, LoadError, UnknownStrategy},
@@ -48,23 +49,17 @@ struct Entry {
 
 /// What a strategy is made from.
 enum Source {
-    BuiltIn(Strategy),
+    BuiltIn(BuiltIn),
     Plugin { module: PluginModule_Ref, health: Arc<Health>, path: PathBuf },
 }
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BuiltIn(strategy) => strategy.fmt(f),
+            Self::BuiltIn(built_in) => built_in.fmt(f),
             Self::Plugin { health, path, .. } => f.debug_tuple("Plugin").field(path).field(health).finish(),
         }
     }
-}
-
-#[derive(Clone, Debug)]
-enum Strategy {
-    Summarizer(Arc<dyn Summarizer>),
-    Scorer(Arc<dyn ImportanceScorer>),
 }
 
 impl Registry {
@@ -83,8 +78,8 @@ impl Registry {
     /// The built-in strategies, and how plugins loaded later are run.
     #[must_use]
     pub fn with_options(options: PluginOptions) -> Self {
-        let builtin = |(info, strategy): (PluginInfo, Strategy)| {
-            (info.name.clone(), Entry { info, source: Source::BuiltIn(strategy) })
+        let builtin = |(info, built_in): (PluginInfo, BuiltIn)| {
+            (info.name.clone(), Entry { info, source: Source::BuiltIn(built_in) })
         };
         let entries = builtins::all().into_iter().map(builtin).collect();
         Self { entries, workers: Arc::new(Workers::new(&options)), options }
@@ -135,8 +130,8 @@ impl Registry {
     pub fn summarizer(&self, name: &str) -> Result<Arc<dyn Summarizer>, ChooseError> {
         let (entry, configuration) = self.choose(name, StrategyKind::Summarizer)?;
         match &entry.source {
-            Source::BuiltIn(Strategy::Summarizer(summarizer)) => Ok(Arc::clone(summarizer)),
-            Source::BuiltIn(Strategy::Scorer(_)) => Err(self.unknown(name, StrategyKind::Summarizer).into()),
+            Source::BuiltIn(BuiltIn::Summarizer(summarizer)) => Ok(Arc::clone(summarizer)),
+            Source::BuiltIn(BuiltIn::Scorer(_)) => Err(self.unknown(name, StrategyKind::Summarizer).into()),
             Source::Plugin { module, health, path } => {
                 let object = self.make(name, path, module.new_summarizer(), configuration)?;
                 let (identity, workers) = (identity(&entry.info), Arc::clone(&self.workers));
@@ -153,8 +148,10 @@ impl Registry {
     pub fn scorer(&self, name: &str) -> Result<Arc<dyn ImportanceScorer>, ChooseError> {
         let (entry, configuration) = self.choose(name, StrategyKind::Scorer)?;
         match &entry.source {
-            Source::BuiltIn(Strategy::Scorer(scorer)) => Ok(Arc::clone(scorer)),
-            Source::BuiltIn(Strategy::Summarizer(_)) => Err(self.unknown(name, StrategyKind::Scorer).into()),
+            Source::BuiltIn(BuiltIn::Scorer(make)) => make(&configuration, &self.options).map_err(|why| {
+                ChooseError::Configuration { name: name.to_owned(), why: format!("cannot be used: {why}") }
+            }),
+            Source::BuiltIn(BuiltIn::Summarizer(_)) => Err(self.unknown(name, StrategyKind::Scorer).into()),
             Source::Plugin { module, health, path } => {
                 let object = self.make(name, path, module.new_scorer(), configuration)?;
                 let (identity, workers) = (identity(&entry.info), Arc::clone(&self.workers));
@@ -229,6 +226,8 @@ fn identity(info: &PluginInfo) -> WrittenBy {
 
 #[cfg(test)]
 mod tests {
+    use memory_core::{Role, ScoreJob};
+
     use super::*;
 
     #[test]
@@ -248,6 +247,32 @@ mod tests {
         assert_eq!(error.to_string(), "no summarizer is called \"first-word\"; did you mean first-words?");
         let error = registry.scorer("extractive").unwrap_err();
         assert_eq!(error.to_string(), "no scorer is called \"extractive\"");
+    }
+
+    #[test]
+    fn three_summarizers_and_three_scorers_ship_at_least() {
+        let registry = Registry::with_builtins();
+        let of =
+            |kind| registry.list().filter(|info| info.kind == kind).map(|info| info.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(of(StrategyKind::Summarizer), ["extractive", "first-words", "keyword-digest", "themes"]);
+        assert_eq!(of(StrategyKind::Scorer), ["blend", "novelty", "recency-and-use", "rules"]);
+    }
+
+    #[test]
+    fn a_builtin_is_made_from_its_configuration() {
+        let choose = |name: &str, configuration: &str| {
+            let mut options = PluginOptions::default();
+            options.configurations.insert(name.into(), configuration.into());
+            let scorer = Registry::with_options(options).scorer(name).map_err(|error| error.to_string())?;
+            let used = ScoreJob { uses: 1, ..ScoreJob::new(Role::User, "We decided to rent the hall.") };
+            Ok::<_, String>(scorer.score(&[used]).unwrap()[0])
+        };
+        assert_eq!(choose("recency-and-use", r#"{"use_share": 1}"#), Ok(0.5));
+        assert_eq!(choose("recency-and-use", r#"{"use_share": 0}"#), Ok(1.0));
+        assert_eq!(choose("blend", r#"{"rules": 2}"#), choose("rules", ""));
+        assert!(choose("recency-and-use", r#"{"use_share": 2}"#).unwrap_err().contains("/use_share"));
+        let error = choose("blend", r#"{"rules": 0}"#).unwrap_err();
+        assert_eq!(error, "the configuration of blend cannot be used: one weight at least must be above 0");
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod find;
 mod fuse;
 mod late;
 mod lexical;
+mod nearest;
 mod pack;
 mod question;
 mod ranker;

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
+    ops::Range,
     sync::Arc,
 };
 
@@ -66,6 +67,13 @@ pub(crate) struct Part {
     pub(crate) losses: Losses,
     /// The place of its first node.
     begin: usize,
+}
+
+impl Part {
+    /// The places of its nodes.
+    pub(crate) fn places(&self) -> Range<usize> {
+        self.begin..self.begin + self.nodes
+    }
 }
 
 impl Pool {

@@ -75,6 +75,14 @@ impl HybridRetriever {
         Self { semantic: self.semantic.with_tokens(tokens), ..self }
     }
 
+    /// Compares all vectors of a conversation with a question up to so many messages, 20,000 by default. Of a longer one
+    /// those are compared that the index finds near, by a graph if it has one, and those that are best by words; every other
+    /// message counts as a usual one.
+    #[must_use]
+    pub fn compare_all_up_to(self, messages: usize) -> Self {
+        Self { semantic: self.semantic.comparing_all_up_to(messages), ..self }
+    }
+
     /// Has a cross-encoder read the best hits, together with the question, and put them in the order of its scores.
     #[must_use]
     pub fn with_reranker(self, model: Arc<dyn Reranker>, options: RerankOptions) -> Self {
@@ -100,7 +108,8 @@ impl HybridRetriever {
         let selection = Selection::of(&*self.store, &pool, filter).await?;
         let evidence = pool.words(self.words.question(question));
         stopwatch.end("words", pool.readable());
-        let meaning = self.semantic.meaning(&*self.store, question, &pool, &mut stopwatch).await;
+        let (store, words) = (&*self.store, &evidence.window);
+        let meaning = self.semantic.meaning(store, question, &pool, &selection, words, &mut stopwatch).await;
         let (cosines, late, mut notices) = match meaning {
             Ok(Meaning { cosines, notice, late }) => (Some(cosines), late, Vec::from_iter(notice)),
             Err(missing) => (None, None, vec![missing.notice()?]),
@@ -284,7 +293,13 @@ impl Retriever for HybridRetriever {
             let mut report = IndexReport { words, embedded: 0, notices: Vec::from_iter(losses) };
             steps.before = words_missing;
             let embedded = match vectors {
-                Ok(vectors) => vectors.catch_up(&*self.store, conversation, &indexed, nodes, &steps).await,
+                Ok(vectors) => {
+                    let embedded = vectors.catch_up(&*self.store, conversation, &indexed, nodes, &steps).await;
+                    if embedded.is_ok() {
+                        vectors.prepare(conversation, progress).await?;
+                    }
+                    embedded
+                }
                 Err(missing) => Err(missing),
             };
             match embedded {

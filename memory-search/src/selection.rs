@@ -14,7 +14,7 @@ use crate::{
 ///
 /// What is not selected still counts for how rare a term is, for what signals are stretched over and for its
 /// neighbours, so that a filter changes no score: what is found is what passes it of all nodes, ranked
-/// without a limit. What is measured of the best alone (tokens, a cross-encoder) is measured of the best that are selected.
+/// without a limit. (Of a conversation too large to compare all of, what is usual is estimated a little differently.) What is measured of the best alone (tokens, a cross-encoder) is measured of the best that are selected.
 #[derive(Debug)]
 pub(crate) struct Selection {
     /// For each node in the order of the pool; `None` where all may be.
@@ -41,6 +41,11 @@ impl Selection {
             }));
         }
         Ok(Self { admitted: Some(admitted) })
+    }
+
+    /// Whether every node may be a hit.
+    pub(crate) fn is_all(&self) -> bool {
+        self.admitted.is_none()
     }
 
     /// Whether the node at a place of the pool may be a hit.

@@ -4,13 +4,15 @@ use std::{borrow::Cow, sync::Arc};
 
 use memory_core::{
     ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, ReadNodes, RetrieveError, Store, StoreError,
-    TokenEmbedder, TokenIndex, TokenVectors, VectorError, VectorHit, VectorIndex, VectorPart, VectorQuery,
+    TokenEmbedder, TokenIndex, TokenVectors, VectorError, VectorIndex,
 };
 
 use crate::{
     late::{Late, joined},
     lexical::{Indexed, indexed_text},
+    nearest::{COMPARED_ALL, Compared},
     ranking::Pool,
+    selection::Selection,
     stopwatch::Stopwatch,
 };
 
@@ -35,6 +37,8 @@ pub(crate) struct Semantic {
     embedder: Option<Arc<dyn Embedder>>,
     index: Option<Arc<dyn VectorIndex>>,
     tokens: Option<Arc<dyn TokenIndex>>,
+    /// Nodes up to which all of a conversation are compared with a question.
+    compared_all: usize,
 }
 
 /// A model and an index that fit each other.
@@ -122,11 +126,15 @@ impl From<StoreError> for NoMeaning {
 
 impl Semantic {
     pub(crate) fn new(embedder: Option<Arc<dyn Embedder>>, index: Option<Arc<dyn VectorIndex>>) -> Self {
-        Self { embedder, index, tokens: None }
+        Self { embedder, index, tokens: None, compared_all: COMPARED_ALL }
     }
 
     pub(crate) fn with_tokens(self, tokens: Arc<dyn TokenIndex>) -> Self {
         Self { tokens: Some(tokens), ..self }
+    }
+
+    pub(crate) fn comparing_all_up_to(self, nodes: usize) -> Self {
+        Self { compared_all: nodes, ..self }
     }
 
     /// The model and the index.
@@ -157,11 +165,16 @@ impl Semantic {
     ///
     /// A small backlog, of at most [`MAX_BACKLOG_NODES`] and [`MAX_BACKLOG_BYTES`] over the whole pool, is embedded
     /// before. Of a larger one nothing is, so that no question waits for long: the vectors that are there must do.
+    ///
+    /// Of a large conversation the nodes are compared that are near by the index, or among the best by `words`, a
+    /// score a node of the pool or nothing.
     pub(crate) async fn meaning<'a>(
         &'a self,
         store: &'a dyn Store,
         question: &str,
         pool: &Pool,
+        selection: &Selection,
+        words: &[f32],
         stopwatch: &mut Stopwatch,
     ) -> Result<Meaning<'a>, NoMeaning> {
         let vectors = self.vectors()?;
@@ -173,7 +186,16 @@ impl Semantic {
             if embeds {
                 vectors.catch_up_vectors(store, &part.conversation, &part.indexed, part.nodes as u64, &()).await?;
             }
-            let mut of_part = vectors.cosines(&part.conversation, &question, part.nodes).await?;
+            let (index, conversation, nodes) = (vectors.index, &part.conversation, part.nodes);
+            let compared = Compared { index, conversation, question: &question, nodes };
+            let mut of_part = if nodes <= self.compared_all {
+                compared.all().await?
+            } else {
+                let places = part.places();
+                let may_answer = |index: usize| selection.admits(places.start + index);
+                let words = words.get(places.clone()).unwrap_or_default();
+                compared.nearest(words, (!selection.is_all()).then_some(may_answer)).await?
+            };
             // A node may have been lost since it was embedded.
             for lost in part.losses.runs().iter().flat_map(|run| run.iter()) {
                 if let Some(cosine) = of_part.get_mut(lost.index()) {
@@ -293,6 +315,15 @@ impl<'a> Vectors<'a> {
         Ok(count)
     }
 
+    /// Has the index do what makes answers fast.
+    pub(crate) async fn prepare(
+        &self,
+        conversation: &ConversationId,
+        progress: &dyn Progress,
+    ) -> Result<(), VectorError> {
+        self.index.prepare(conversation, progress).await
+    }
+
     async fn flush(&self) -> Result<(), VectorError> {
         if let Some(tokens) = self.tokens {
             tokens.index.flush().await?;
@@ -355,32 +386,6 @@ impl<'a> Vectors<'a> {
             }
             inserted => Ok(inserted?),
         }
-    }
-
-    /// How near the first `nodes` nodes of a conversation are to a question.
-    ///
-    /// A message of several chunks counts half by its first, which tells what it is about, and half by its best: by
-    /// the best alone, long messages crowd out short ones, each having many tries.
-    async fn cosines(
-        &self,
-        conversation: &ConversationId,
-        question: &[f32],
-        nodes: usize,
-    ) -> Result<Vec<f32>, VectorError> {
-        let mut best = vec![f32::NAN; nodes];
-        let mut first = vec![f32::NAN; nodes];
-        let parts = [VectorPart::whole(conversation)];
-        let query = VectorQuery { vector: question, limit: usize::MAX, parts: &parts };
-        for VectorHit { slot, cosine, .. } in self.index.search(&query).await?.hits {
-            let index = slot.node.index();
-            if let Some(best) = best.get_mut(index) {
-                *best = best.max(cosine);
-            }
-            if let Some(first) = first.get_mut(index).filter(|_| slot.chunk == 0) {
-                *first = cosine;
-            }
-        }
-        Ok(first.into_iter().zip(best).map(|(first, best)| f32::midpoint(first, best)).collect())
     }
 }
 

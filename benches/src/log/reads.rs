@@ -8,6 +8,7 @@ use fastrand::Rng;
 use super::{
     SIZES,
     contender::Contender,
+    copied::Copied,
     filled::{create, fill, filled},
     ours::Ours,
     peers::{Fjall, Redb},
@@ -26,7 +27,7 @@ const RUNS: u64 = 1_000;
 const RUN: u64 = 50;
 
 pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
-    let mut figures: [Vec<Figure>; 7] = Default::default();
+    let mut figures: [Vec<Figure>; 10] = Default::default();
     for bytes in SIZES {
         eprintln!("log: reading records of {bytes} B");
         let ours = filled::<Ours>(directory, RECORDS, bytes)?;
@@ -36,18 +37,44 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
         let redb = filled::<Redb>(directory, RECORDS, bytes)?;
         let sqlite = filled::<Sqlite>(directory, RECORDS, bytes)?;
         let units = ["us", "us"];
-        let [[ours, ours_range], [active, active_range], [fjall, _], [redb, redb_range], [sqlite, sqlite_range]] =
-            interleave([
-                Entrant::new(Ours::NAME, units, || round(&ours, bytes)),
-                Entrant::new("memory-store, just appended", units, || round(&active, bytes)),
-                Entrant::new(Fjall::NAME, units, || round(&fjall, bytes)),
-                Entrant::new(Redb::NAME, units, || round(&redb, bytes)),
-                Entrant::new(Sqlite::NAME, units, || round(&sqlite, bytes)),
-            ])?;
+        let floor = filled::<Copied>(directory, RECORDS, bytes)?;
+        let [
+            [ours, ours_range],
+            [active, active_range],
+            [fjall, _],
+            [redb, redb_range],
+            [sqlite, sqlite_range],
+            [floor, floor_range],
+        ] = interleave([
+            Entrant::new(Ours::NAME, units, || round(&ours, bytes)),
+            Entrant::new("memory-store, just appended", units, || round(&active, bytes)),
+            Entrant::new(Fjall::NAME, units, || round(&fjall, bytes)),
+            Entrant::new(Redb::NAME, units, || round(&redb, bytes)),
+            Entrant::new(Sqlite::NAME, units, || round(&sqlite, bytes)),
+            Entrant::new(Copied::NAME, units, || round(&floor, bytes)),
+        ])?;
         let size = format!("ours checked and decoded; the worse of two sizes, {bytes} B");
         let settled = format!("{RECORDS} records in the page cache, all stores settled, our segments sealed; {size}");
         let fresh = format!("{RECORDS} records in the page cache, read by position as far as not sealed yet; {size}");
-        let [redb_point, fjall_point, redb_run, sqlite_point, sqlite_run, active_point, active_run] = &mut figures;
+        let least = format!(
+            "{RECORDS} texts in a row in memory, each with its checksum, and what a read of one costs at least, as a share of \
+             the peer: no store that checks what it gives out can be below; the worse of two sizes, {bytes} B"
+        );
+        let [
+            redb_point,
+            fjall_point,
+            redb_run,
+            sqlite_point,
+            sqlite_run,
+            active_point,
+            active_run,
+            floor_redb,
+            floor_fjall,
+            floor_run,
+        ] = &mut figures;
+        floor_redb.push(Figure::ratio("point_read_floor_vs_redb", &floor, &redb, &*least));
+        floor_fjall.push(Figure::ratio("point_read_floor_vs_fjall", &floor, &fjall, &*least));
+        floor_run.push(Figure::ratio("range50_floor_vs_redb", &floor_range, &redb_range, least));
         redb_point.push(Figure::ratio("point_read_vs_redb", &ours, &redb, &*settled));
         fjall_point.push(Figure::ratio("point_read_vs_fjall", &ours, &fjall, &*settled));
         redb_run.push(Figure::ratio("range50_vs_redb", &ours_range, &redb_range, &*settled));

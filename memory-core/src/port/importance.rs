@@ -18,7 +18,8 @@ pub struct ScoreJob<'a> {
     pub node: Option<NodeId>,
     /// When it was said, where that is known.
     pub said_at: Option<Timestamp>,
-    /// How often it was recalled, as far as that is counted.
+    /// How often it was asked for before it was scored, as far as that is counted; `memory-hooks` counts searches that
+    /// find it and expansions since its process began.
     pub uses: u32,
 }
 

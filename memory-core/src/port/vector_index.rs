@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf};
 
 use super::{BoxError, BoxFuture};
-use crate::{ConversationId, ModelId, NodeId, NodeSet};
+use crate::{ConversationId, ModelId, NodeId, NodeSet, Progress};
 
 /// Which vector: a node and one of its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -135,6 +135,18 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
 
     /// The best vectors over all parts of a query.
     fn search<'a>(&'a self, query: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>>;
+
+    /// Does now, however long it takes, what an index would otherwise do in the background so that answers come faster:
+    /// it links a graph. One that has nothing of the kind does nothing. Progress counts vectors.
+    ///
+    /// Answers are right without it, so that a process that ends soon need not wait.
+    fn prepare<'a>(
+        &'a self,
+        _conversation: &'a ConversationId,
+        _progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<(), VectorError>> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// Puts what was inserted and removed on disk.
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;

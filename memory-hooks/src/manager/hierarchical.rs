@@ -177,6 +177,7 @@ impl<'a> Manager<'a> {
             counter: self.parts.counter.as_ref(),
             summarizer: self.parts.summarizer.as_ref(),
             scorer: self.parts.scorer.as_deref(),
+            uses: &self.parts.uses,
             conversation: self.conversation,
             written: &self.unrecorded(),
             redactor: &self.ahead.redactor,

@@ -6,7 +6,7 @@ use memory_core::{
     plan::{Compaction, Merge},
 };
 
-use crate::{MemoryError, kept_out::Redactor};
+use crate::{MemoryError, kept_out::Redactor, uses::Uses};
 
 /// What stands in the place of a message that no summary may hold.
 pub(super) const KEPT_OUT: &str = "(kept out of summaries)";
@@ -40,6 +40,7 @@ pub(super) struct Writer<'a> {
     pub(super) counter: &'a dyn TokenCounter,
     pub(super) summarizer: &'a dyn Summarizer,
     pub(super) scorer: Option<&'a dyn ImportanceScorer>,
+    pub(super) uses: &'a Uses,
     pub(super) conversation: &'a ConversationId,
     /// Summaries that are not recorded yet, in order of their numbers.
     pub(super) written: &'a [Summary],
@@ -88,7 +89,7 @@ impl Writer<'_> {
     fn score(&self, nodes: &mut [Node], events: &mut Vec<Event>) -> Result<(), MemoryError> {
         let Some(scorer) = self.scorer else { return Ok(()) };
         let texts: Vec<_> = nodes.iter().map(|node| self.clean_text(node)).collect();
-        let jobs: Vec<_> = nodes.iter().zip(&texts).map(|(node, text)| job(node, text)).collect();
+        let jobs: Vec<_> = nodes.iter().zip(&texts).map(|(node, text)| self.score_job(node, text)).collect();
         let scores = scorer.score(&jobs)?;
         let identity = scorer.identity();
         if scores.len() != nodes.len() || scores.iter().any(|score| !(0.0..=1.0).contains(score)) {
@@ -106,6 +107,11 @@ impl Writer<'_> {
             events.push(Event::Importance { node: node.id, importance, scored_by: identity.clone() });
         }
         Ok(())
+    }
+
+    fn score_job<'t>(&self, node: &Node, text: &'t str) -> ScoreJob<'t> {
+        let uses = self.uses.of(self.conversation, node.id);
+        ScoreJob { node: Some(node.id), said_at: Some(node.at), uses, ..ScoreJob::new(node.message.role, text) }
     }
 
     /// What a strategy may read of a message: nothing that is to be kept out of summaries.
@@ -227,8 +233,4 @@ impl Writer<'_> {
             input_hash,
         }
     }
-}
-
-fn job<'a>(node: &'a Node, text: &'a str) -> ScoreJob<'a> {
-    ScoreJob { node: Some(node.id), said_at: Some(node.at), ..ScoreJob::new(node.message.role, text) }
 }

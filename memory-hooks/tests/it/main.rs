@@ -22,3 +22,5 @@ mod spending;
 mod support;
 #[cfg(test)]
 mod traps;
+#[cfg(test)]
+mod uses;

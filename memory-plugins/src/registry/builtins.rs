@@ -1,30 +1,93 @@
 //! The strategies that are compiled in.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
-use memory_core::FirstWords;
-use memory_strategies::{Extractive, Rules};
+use memory_core::{FirstWords, ImportanceScorer, Summarizer, WrittenBy};
+use memory_strategies::{
+    Blend, Extractive, InvalidConfiguration, KeywordDigest, Novelty, RecencyAndUse, Rules, ThemeMerger,
+};
 
-use super::{Origin, PluginCapabilities, PluginInfo, Strategy, StrategyKind};
+use super::{Origin, PluginCapabilities, PluginInfo, StrategyKind};
+use crate::{embedded::Embedded, options::PluginOptions};
 
-/// All of them, each with its description.
-pub(super) fn all() -> Vec<(PluginInfo, Strategy)> {
-    let listed = [
-        ("The sentences that say most: decisions, figures, names.", Strategy::Summarizer(Arc::new(Extractive))),
-        ("The first eight words of each message.", Strategy::Summarizer(Arc::new(FirstWords))),
-        (
-            "Words that announce decisions, promises, preferences, errors; figures; code.",
-            Strategy::Scorer(Arc::new(Rules)),
-        ),
-    ];
-    listed.into_iter().map(|(description, strategy)| (info(&strategy, description), strategy)).collect()
+/// Makes a scorer from a configuration that its schema allows.
+type MakeScorer = fn(&str, &PluginOptions) -> Result<Arc<dyn ImportanceScorer>, InvalidConfiguration>;
+
+/// How a built-in strategy is had.
+#[derive(Clone)]
+pub(super) enum BuiltIn {
+    /// Takes no configuration.
+    Summarizer(Arc<dyn Summarizer>),
+    /// Made when it is chosen.
+    Scorer(MakeScorer),
 }
 
-fn info(strategy: &Strategy, description: &str) -> PluginInfo {
-    let (kind, identity) = match strategy {
-        Strategy::Summarizer(summarizer) => (StrategyKind::Summarizer, summarizer.identity()),
-        Strategy::Scorer(scorer) => (StrategyKind::Scorer, scorer.identity()),
+impl fmt::Debug for BuiltIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Summarizer(summarizer) => summarizer.fmt(f),
+            Self::Scorer(_) => f.write_str("Scorer"),
+        }
+    }
+}
+
+/// All of them, each as it presents itself.
+pub(super) fn all() -> Vec<(PluginInfo, BuiltIn)> {
+    let summarizers: [(&str, Arc<dyn Summarizer>); 4] = [
+        ("The sentences that say most: decisions, figures, names.", Arc::new(Extractive)),
+        ("The first eight words of each message.", Arc::new(FirstWords)),
+        ("Names, figures and rare words, as many as fit.", Arc::new(KeywordDigest)),
+        (
+            "Sentences of messages; topics, decisions, open questions and keywords of what is merged.",
+            Arc::new(ThemeMerger),
+        ),
+    ];
+    let summarizers = summarizers.into_iter().map(|(description, summarizer)| {
+        let info = info(summarizer.identity(), StrategyKind::Summarizer, description);
+        (info, BuiltIn::Summarizer(summarizer))
+    });
+    summarizers.chain(scorers()).collect()
+}
+
+fn scorers() -> [(PluginInfo, BuiltIn); 4] {
+    let scorer = |name: &str, description: &str| {
+        // All of this crate's scorers are at their first version.
+        info(WrittenBy { strategy: name.to_owned(), version: "1".to_owned() }, StrategyKind::Scorer, description)
     };
+    let embeddings = PluginCapabilities { embeddings: true, ..PluginCapabilities::default() };
+    [
+        (
+            scorer("rules", "Words that announce decisions, promises, preferences, errors; figures; code."),
+            BuiltIn::Scorer(|_, _| Ok(Arc::new(Rules))),
+        ),
+        (
+            PluginInfo {
+                capabilities: embeddings,
+                ..scorer("novelty", "What was not said before, by embeddings where there is a model, or by words.")
+            },
+            BuiltIn::Scorer(|_, options| Ok(Embedded::around(Arc::new(Novelty), options))),
+        ),
+        (
+            PluginInfo {
+                configuration_schema: Some(RecencyAndUse::SCHEMA.to_owned()),
+                ..scorer("recency-and-use", "Age, which halves again and again, and how often a message was recalled.")
+            },
+            BuiltIn::Scorer(|configuration, _| Ok(Arc::new(RecencyAndUse::from_configuration(configuration)?))),
+        ),
+        (
+            PluginInfo {
+                configuration_schema: Some(Blend::SCHEMA.to_owned()),
+                capabilities: embeddings,
+                ..scorer("blend", "Rules, novelty, recency and use, each with a weight.")
+            },
+            BuiltIn::Scorer(|configuration, options| {
+                Ok(Embedded::around(Arc::new(Blend::from_configuration(configuration)?), options))
+            }),
+        ),
+    ]
+}
+
+fn info(identity: WrittenBy, kind: StrategyKind, description: &str) -> PluginInfo {
     PluginInfo {
         name: identity.strategy,
         version: identity.version,
@@ -34,5 +97,21 @@ fn info(strategy: &Strategy, description: &str) -> PluginInfo {
         capabilities: PluginCapabilities::default(),
         origin: Origin::BuiltIn,
         digest: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_listed_as_what_it_calls_itself() {
+        for (info, built_in) in all() {
+            let identity = match built_in {
+                BuiltIn::Summarizer(summarizer) => summarizer.identity(),
+                BuiltIn::Scorer(make) => make("", &PluginOptions::default()).unwrap().identity(),
+            };
+            assert_eq!((info.name, info.version), (identity.strategy, identity.version));
+        }
     }
 }

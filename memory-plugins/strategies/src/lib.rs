@@ -1,8 +1,10 @@
 //! The built-in strategies of an agent's memory: summarizers and importance scorers that need no model.
 //!
-//! [`Extractive`] summarizes by the sentences that say most, [`FirstWords`] by the beginning of each message, and
-//! [`Rules`] tells what matters from what is trivial by words that announce it. All are pure: an answer depends on the
-//! job alone, and nothing is read or kept.
+//! Summarizers: [`Extractive`] by the sentences that say most, [`KeywordDigest`] by names, figures and rare words,
+//! [`ThemeMerger`] by what the merged summaries have decided, left open and been about, [`FirstWords`] by the beginning
+//! of each message. Scorers: [`Rules`] by words that announce what matters, [`Novelty`] by what was not said before,
+//! [`RecencyAndUse`] by age and recall, [`Blend`] by several of them. All are pure: an answer depends on the jobs alone,
+//! and nothing is read or kept.
 //!
 //! Non-goals: understanding, paraphrase, translation. A summary here is made of words that were said.
 //!
@@ -30,19 +32,40 @@
 //! assert!(summary.metadata.has_decision);
 //! ```
 
+mod blend;
+mod configuration;
 mod cues;
+mod digest;
 mod extractive;
 mod fit;
+mod keywords;
 mod markup;
+mod novelty;
+mod reading;
+mod recency;
 mod rules;
+mod sections;
 mod segments;
 mod select;
 mod sentences;
 mod terms;
+mod themes;
+mod topic_line;
 mod words;
 
 #[doc(inline)]
 pub use memory_core::FirstWords;
 
+pub use blend::Blend;
+pub use configuration::InvalidConfiguration;
+pub use digest::KeywordDigest;
 pub use extractive::Extractive;
+pub use novelty::Novelty;
+pub use recency::RecencyAndUse;
 pub use rules::Rules;
+pub use themes::ThemeMerger;
+
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod testing;

@@ -29,6 +29,8 @@ pub(crate) enum Kind {
     Data,
     /// A line of a code block.
     Code,
+    /// The keywords that a merged summary ends with.
+    Keywords,
 }
 
 /// A line this long was probably broken by an editor and goes on in the next one.

@@ -85,6 +85,19 @@ impl Terms {
         (of_form(true), of_form(false))
     }
 
+    /// Where a term stands first: segment, first byte and length.
+    pub(crate) fn place(&self, term: usize) -> Option<(usize, usize, usize)> {
+        self.terms.get(term).map(|term| term.place)
+    }
+
+    /// Whether a later source goes on about what the segment asks: half of its terms are said again behind `source`.
+    /// Only where terms were read of several sources.
+    pub(crate) fn are_taken_up_behind(&self, segment: usize, source: usize) -> bool {
+        let bag = self.of_segment(segment);
+        let later = bag.iter().filter_map(|&term| self.term(term)).filter(|term| term.last > source).count();
+        later * 2 >= bag.len().max(1)
+    }
+
     fn term(&self, term: u32) -> Option<&Term> {
         usize::try_from(term).ok().and_then(|index| self.terms.get(index))
     }
@@ -190,7 +203,7 @@ impl Term {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts above 16 million weigh the same")]
-fn to_f32(count: u32) -> f32 {
+pub(crate) fn to_f32(count: u32) -> f32 {
     count as f32
 }
 
@@ -288,7 +301,7 @@ const COMMON: &str = "a an the this that these those there here it its itself i 
 
 static COMMON_KEYS: LazyLock<HashSet<u64>> = LazyLock::new(|| COMMON.split_whitespace().map(key).collect());
 
-fn is_common(word: &Word<'_>) -> bool {
+pub(crate) fn is_common(word: &Word<'_>) -> bool {
     let small = word.text.len() < 2 && word.form != Form::Figure;
     small || (word.form != Form::Figure && word.text.len() <= 12 && COMMON_KEYS.contains(&word.key))
 }

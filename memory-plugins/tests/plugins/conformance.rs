@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use memory_plugins::conformance::{Check, CheckOptions, Verdict, check};
 
-use crate::support::library;
+use crate::support::{OFFICIAL, library};
 
 /// What was broken, and whether the kit says that all is well.
 fn faults(name: &str, conduct: Option<&str>) -> (Vec<Check>, bool) {
@@ -24,7 +24,7 @@ fn faults(name: &str, conduct: Option<&str>) -> (Vec<Check>, bool) {
 
 #[test]
 fn the_official_plugins_keep_the_contract() {
-    for name in ["memory_plugin_extractive", "memory_plugin_first_words"] {
+    for name in OFFICIAL {
         assert_eq!(faults(name, None), (Vec::new(), true), "{name}");
     }
     assert_eq!(faults("memory_plugin_fixture_misjudges", None), (Vec::new(), true));

@@ -8,11 +8,14 @@ mod golden;
 mod support;
 mod threads;
 
-use memory_core::{TokenCounter, testing::WordCounter};
+use memory_core::{
+    Level, TokenCounter,
+    testing::{HashEmbedder, WordCounter},
+};
 use memory_plugins::{ChooseError, Digest, Origin, PluginOptions, Registry, StrategyKind};
 use memory_strategies::{Extractive, FirstWords};
 use pollster::block_on;
-use support::{TEXT, ask, job, library, sources};
+use support::{OFFICIAL, TEXT, ask, job, library, score, sources};
 
 #[test]
 fn several_plugins_at_once_each_give_their_own_answers() {
@@ -29,6 +32,44 @@ fn several_plugins_at_once_each_give_their_own_answers() {
     assert_eq!(ask(&*other_allocator, "few words").unwrap(), "few words");
     // A failure is memory of the plugin's too.
     assert!(ask(&*other_allocator, TEXT).unwrap_err().to_string().ends_with("is too long"));
+}
+
+#[test]
+fn every_official_plugin_answers_as_the_built_in_strategy_of_its_name() {
+    let mut registry = Registry::with_builtins();
+    let loaded: Vec<_> = OFFICIAL.iter().map(|name| registry.load(&library(name)).unwrap()).collect();
+    let said = sources(TEXT);
+    for info in &loaded {
+        let name = info.name.strip_prefix("official-").unwrap();
+        let built_in = registry.get(name).unwrap();
+        assert_eq!(info.configuration_schema, built_in.configuration_schema, "{name}");
+        assert_eq!(info.capabilities, built_in.capabilities, "{name}");
+        if info.kind == StrategyKind::Summarizer {
+            let job = memory_core::SummaryJob { level: Level::Meta, ..job(&said) };
+            let [ours, theirs] =
+                [name, &info.name].map(|name| block_on(registry.summarizer(name).unwrap().summarize(job)).unwrap());
+            assert_eq!((&ours.text, &ours.metadata.topics), (&theirs.text, &theirs.metadata.topics), "{name}");
+        } else {
+            let texts = ["We decided to ship version 2.4.", "Thanks!", "The hall in Ghent costs 1,850 euros."];
+            let [ours, theirs] =
+                [name, &info.name].map(|name| score(&*registry.scorer(name).unwrap(), &texts).unwrap());
+            assert_eq!(ours, theirs, "{name}");
+        }
+    }
+}
+
+#[test]
+fn official_scorers_compare_by_the_model_of_the_host() {
+    let texts = ["hall rent in Ghent rises", "Ghent: in hall rent rises", "soup for forty people"];
+    let mut options = PluginOptions::default();
+    options.embedder = Some(std::sync::Arc::new(HashEmbedder::new(64)));
+    let mut registry = Registry::with_options(options);
+    registry.load(&library("memory_plugin_novelty")).unwrap();
+    let [ours, theirs] =
+        ["novelty", "official-novelty"].map(|name| score(&*registry.scorer(name).unwrap(), &texts).unwrap());
+    assert_eq!(ours, theirs);
+    let by_words = score(&*Registry::with_builtins().scorer("novelty").unwrap(), &texts).unwrap();
+    assert_ne!(ours, by_words);
 }
 
 #[test]

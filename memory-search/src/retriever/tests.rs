@@ -5,6 +5,7 @@ mod budget;
 mod fakes;
 mod filter;
 mod kept;
+mod large;
 mod late;
 mod losses;
 

@@ -189,6 +189,7 @@ impl AutoIndex {
         }
         let (first, codes) = rows.first_block();
         let entry = self.graphs.entry(conversation);
+        self.graphs.load_once(&entry, &self.exact, conversation, rows);
         let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
         let linked = built.of(rows);
         if first > linked + self.options.scan_beside(linked) {
@@ -243,6 +244,27 @@ impl VectorIndex for AutoIndex {
         Box::pin(
             async move { self.exact.answer(query, |parts, question, limit| self.pick(query, parts, question, limit)) },
         )
+    }
+
+    /// Links what would be linked in the background, and keeps the graph for the next process. One that may not write
+    /// leaves that to whoever may; so does hnsw_rs, whose graph would be lost with this process.
+    fn prepare<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<(), VectorError>> {
+        Box::pin(async move {
+            let rows = self.exact.reading(conversation, |held| held.rows.len());
+            let builds_its_own =
+                matches!(self.options.method, Method::Fastest | Method::Graph) && self.wants_graph(rows);
+            if builds_its_own && self.exact.writes() {
+                let (linked, linkable) = self.graphs.linked(&self.exact, conversation);
+                if linkable > linked + self.options.scan_beside(linked) {
+                    self.graphs.build(&self.exact, conversation, progress);
+                }
+            }
+            Ok(())
+        })
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {

@@ -2,6 +2,8 @@
 
 #[path = "../../bridge.rs"]
 mod bridge;
+#[path = "../../no_configuration.rs"]
+mod no_configuration;
 
 use memory_plugin_abi::v1::{Failure, SummarizerPlugin, SummaryHost, SummaryJob, Written};
 use memory_strategies::FirstWords;
@@ -10,7 +12,7 @@ struct Plugin;
 
 impl SummarizerPlugin for Plugin {
     fn new(configuration: &str) -> Result<Self, Failure> {
-        bridge::take_no_configuration(configuration).map(|()| Self)
+        no_configuration::check(configuration).map(|()| Self)
     }
 
     fn summarize(&self, job: &SummaryJob<'_>, host: &dyn SummaryHost) -> Result<Written, Failure> {

@@ -1,31 +1,12 @@
 //! Tests of the extractive summarizer.
 
-use memory_core::{NodeId, NodeRange, TokenCounter, testing::WordCounter};
-use proptest::prelude::*;
+use memory_core::{SummarySource, TokenCounter, testing::WordCounter};
 
 use super::*;
-
-fn message(text: &str) -> SummarySource {
-    SummarySource {
-        nodes: NodeRange::single(NodeId::FIRST),
-        role: Some(Role::User),
-        speaker: "user".into(),
-        text: text.into(),
-        metadata: SummaryMetadata::default(),
-    }
-}
-
-fn summary(text: &str, topics: &[&str], importance: f32) -> SummarySource {
-    let metadata = SummaryMetadata {
-        topics: topics.iter().map(|&topic| topic.into()).collect(),
-        importance,
-        ..SummaryMetadata::default()
-    };
-    SummarySource { role: None, speaker: String::new(), metadata, ..message(text) }
-}
+use crate::testing::{self, ByteCounter, message, summary};
 
 fn write(level: Level, sources: &[SummarySource], max_tokens: u32) -> WrittenSummary {
-    Extractive.write(&SummaryJob { level, sources, previous: None, max_tokens, counter: &WordCounter })
+    testing::write(&Extractive, level, sources, max_tokens)
 }
 
 fn text_of(text: &str, max_tokens: u32) -> String {
@@ -137,65 +118,10 @@ fn many_long_sources_are_linear_work() {
     assert!(!written.text.is_empty());
 }
 
-/// Charges for bytes, so that some characters cost more than small bounds.
-#[derive(Debug)]
-struct ByteCounter;
-
-impl TokenCounter for ByteCounter {
-    fn name(&self) -> &'static str {
-        "bytes"
-    }
-
-    fn count(&self, text: &str) -> u32 {
-        u32::try_from(text.len()).unwrap_or(u32::MAX)
-    }
-}
-
 #[test]
 fn the_bound_outranks_saying_something() {
     let sources = [message("漢")];
     let job =
         SummaryJob { level: Level::Summary, sources: &sources, previous: None, max_tokens: 1, counter: &ByteCounter };
     assert_eq!(Extractive.write(&job).text, ".");
-}
-
-fn texts() -> impl Strategy<Value = String> {
-    prop_oneof![
-        Just(String::new()),
-        Just(" \n\t".to_owned()),
-        "[a-zA-Z0-9 ,.?!\n]{0,200}",
-        "\\PC{0,60}",
-        "(.|\n){0,80}",
-        "[あ-ん漢字仮名。]{0,200}",
-        "([#*`|>~\\-\n \\[\\](){}\":,_]|[a-z]){0,120}",
-    ]
-}
-
-proptest! {
-    #[test]
-    fn the_bound_is_kept_and_something_is_said(
-        texts in prop::collection::vec(texts(), 1..8),
-        level in prop::sample::select(&[Level::Summary, Level::Meta, Level::Archive][..]),
-        max in prop_oneof![1u32..6, 1u32..200],
-        summaries in any::<bool>(),
-    ) {
-        let source = |text: &String| if summaries { summary(text, &["a, b;\nc", ""], 0.5) } else { message(text) };
-        let sources: Vec<_> = texts.iter().map(source).collect();
-        let written = write(level, &sources, max);
-        prop_assert!(WordCounter.count(&written.text) <= max, "{}", written.text);
-        prop_assert_eq!(written.text.trim().is_empty(), texts.iter().all(|text| text.trim().is_empty()));
-        prop_assert!(!written.text.contains(['\n', '\r', '\u{2028}']), "{:?}", written.text);
-        prop_assert!((0.0..=1.0).contains(&written.metadata.importance));
-        prop_assert!(written.metadata.topics.len() <= TOPICS);
-        prop_assert_eq!(write(level, &sources, max), written);
-    }
-
-    #[test]
-    fn a_bound_in_bytes_is_kept(text in texts(), max in 1u32..60) {
-        let sources = [message(&text)];
-        let job = SummaryJob { level: Level::Summary, sources: &sources, previous: None, max_tokens: max, counter: &ByteCounter };
-        let written = Extractive.write(&job).text;
-        prop_assert!(ByteCounter.count(&written) <= max);
-        prop_assert_eq!(written.trim().is_empty(), text.trim().is_empty());
-    }
 }

@@ -93,12 +93,18 @@ pub(super) struct ExactIndex {
     dimensions: usize,
     vectors: Mutex<BTreeMap<ConversationId, Vectors>>,
     unflushed: AtomicU64,
+    /// Of each search the limit, and how many vectors were scored.
+    asked: Mutex<Vec<(usize, usize)>>,
 }
 
 impl ExactIndex {
     pub(super) fn of(embedder: &dyn Embedder) -> Self {
         let (model, dimensions) = (embedder.model().clone(), embedder.dimensions());
-        Self { model, dimensions, vectors: Mutex::default(), unflushed: AtomicU64::new(0) }
+        Self { model, dimensions, vectors: Mutex::default(), unflushed: AtomicU64::new(0), asked: Mutex::default() }
+    }
+
+    pub(super) fn asked(&self) -> Vec<(usize, usize)> {
+        self.asked.lock().unwrap().clone()
     }
 
     pub(super) fn unflushed(&self) -> u64 {
@@ -169,6 +175,7 @@ impl VectorIndex for ExactIndex {
                     }));
                 }
             }
+            self.asked.lock().unwrap().push((query.limit, hits.len()));
             hits.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then((a.part, a.slot).cmp(&(b.part, b.slot))));
             hits.truncate(query.limit);
             Ok(VectorAnswer { hits, answered_by: vec![AnsweredBy::Scan; query.parts.len()] })

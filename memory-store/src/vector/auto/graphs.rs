@@ -7,7 +7,7 @@ use std::{
     num::NonZero,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError, RwLock, Weak,
+        Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard, Weak,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -24,6 +24,9 @@ use super::super::{
 
 /// Vectors that are linked while the conversation is locked against inserts: a few hundredths of a second.
 const STEP: usize = 512;
+/// What is built in the background is written anew when an eighth of it is: a conversation that grows by a message at a
+/// time is not to write its graph each time.
+const NEWS_IN_BACKGROUND: usize = 8;
 
 /// The graphs of conversations that are large enough.
 #[derive(Debug)]
@@ -109,10 +112,45 @@ impl Graphs {
             let Step { linked, rows } = self.step(exact, conversation, cores());
             progress.report(linked as u64, rows as u64);
             if linked >= rows {
-                self.save(exact, conversation);
+                self.save(exact, conversation, 0);
                 return linked;
             }
         }
+    }
+
+    /// How many rows are linked, in memory or in the file, of how many.
+    pub(super) fn linked(&self, exact: &ExactIndex, conversation: &ConversationId) -> (usize, usize) {
+        let entry = self.entry(conversation);
+        let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
+        exact.reading(conversation, |held| {
+            (self.of_rows(&entry, exact, conversation, &held.rows).graph.len(), held.rows.first_block().0)
+        })
+    }
+
+    /// Reads the graph of these rows from its file, if nobody did and nobody builds it: an answer is not to wait for that.
+    pub(super) fn load_once(&self, entry: &Entry, exact: &ExactIndex, conversation: &ConversationId, rows: &Rows) {
+        let is_known = || entry.built.read().unwrap_or_else(PoisonError::into_inner).rows == rows.id();
+        if !is_known()
+            && let Ok(_turn) = entry.building.try_lock()
+        {
+            drop(self.of_rows(entry, exact, conversation, rows));
+        }
+    }
+
+    /// The graph of these rows; from its file, where the one in memory is of others. Only who builds asks for it.
+    fn of_rows<'e>(
+        &self,
+        entry: &'e Entry,
+        exact: &ExactIndex,
+        conversation: &ConversationId,
+        rows: &Rows,
+    ) -> RwLockWriteGuard<'e, Built> {
+        let mut built = entry.built.write().unwrap_or_else(PoisonError::into_inner);
+        if built.rows != rows.id() {
+            let graph = self.load(exact, conversation, rows).unwrap_or_else(|| Graph::new(self.options));
+            *built = Built { saved: graph.len(), graph, rows: rows.id() };
+        }
+        built
     }
 
     /// Links some rows on some threads.
@@ -122,11 +160,7 @@ impl Graphs {
         exact.reading(conversation, |held| {
             let rows = &held.rows;
             let (count, codes) = rows.first_block();
-            let mut built = entry.built.write().unwrap_or_else(PoisonError::into_inner);
-            if built.rows != rows.id() {
-                let graph = self.load(exact, conversation, rows).unwrap_or_else(|| Graph::new(self.options));
-                *built = Built { saved: graph.len(), graph, rows: rows.id() };
-            }
+            let mut built = self.of_rows(&entry, exact, conversation, rows);
             let linked = built.graph.len();
             // Steps end at the same rows always, so that the graph does not depend on when it was built.
             let end = ((linked / STEP + 1) * STEP).min(count);
@@ -182,15 +216,16 @@ impl Graphs {
         }
     }
 
-    /// Keeps a graph of rows that are on disk, in place of one that knows less by an eighth or more.
-    fn save(&self, exact: &ExactIndex, conversation: &ConversationId) {
+    /// Keeps a graph of rows that are on disk, in place of one that knows less by more than one in `news_in`; 0 for
+    /// any more.
+    fn save(&self, exact: &ExactIndex, conversation: &ConversationId, news_in: usize) {
         let Some(path) = Self::path(exact, conversation).filter(|_| exact.writes()) else { return };
         let entry = self.entry(conversation);
         let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
         let encoded = exact.reading(conversation, |held| {
             let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
             let (rows, linked) = (&held.rows, built.of(&held.rows));
-            let is_news = linked.saturating_sub(built.saved) > linked / 8;
+            let is_news = linked.saturating_sub(built.saved) > linked.checked_div(news_in).unwrap_or(0);
             let last = rows.slots().get(linked.checked_sub(1)?)?.node.get();
             // A node of which some chunks alone are linked belongs to no position.
             let is_whole = rows.rows_of(NodeRange::first_n(last)).end == linked;
@@ -228,7 +263,7 @@ fn build_while_there(graphs: &Weak<Graphs>, conversation: &ConversationId) {
         let Step { linked, rows } = graphs.step(&exact, conversation, half_of_the_cores());
         tracing::debug!(%conversation, linked, rows, "building a graph of vectors");
         if linked >= rows {
-            return graphs.save(&exact, conversation);
+            return graphs.save(&exact, conversation, NEWS_IN_BACKGROUND);
         }
     }
 }

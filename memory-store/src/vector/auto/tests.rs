@@ -257,3 +257,23 @@ fn a_search_has_the_graph_built_in_the_background() {
     }
     assert_eq!(search(&index, 7, None).1, GRAPH);
 }
+
+#[test]
+fn what_is_prepared_is_there_for_the_next_process_and_a_small_rest_is_left_to_be_scanned() {
+    let dir = tempfile::tempdir().unwrap();
+    let grow = |from, count, linked| {
+        let index = open(dir.path());
+        insert(&index, from, count);
+        pollster::block_on(index.flush()).unwrap();
+        pollster::block_on(index.prepare(&id(), &())).unwrap();
+        assert_eq!(index.linked(&id()), (linked, from + count - 1));
+    };
+    grow(1, 500, 0);
+    grow(501, 1_500, 2_000);
+    let (hits, answered_by) = search(&open(dir.path()), 700, None);
+    assert_eq!((hits[0].slot.node.get(), answered_by), (700, GRAPH));
+    grow(2_001, 100, 2_000);
+    // Less than an eighth, and kept all the same: this process would be the next to do it over again.
+    grow(2_101, 600, 2_700);
+    grow(2_701, 1, 2_700);
+}

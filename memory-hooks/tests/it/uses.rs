@@ -1,0 +1,43 @@
+//! How often messages were recalled, as scorers are told.
+
+use std::sync::{Arc, Mutex};
+
+use memory_core::{ImportanceScorer, Message, NodeId, ScoreError, ScoreJob, WrittenBy, testing::ScanRetriever};
+use pollster::block_on;
+
+use crate::support::{World, chat};
+
+/// Writes down what it is told beside the words.
+#[derive(Debug, Default)]
+struct Told(Mutex<Vec<(Option<NodeId>, u32)>>);
+
+impl ImportanceScorer for Told {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy { strategy: "told".into(), version: "1".into() }
+    }
+
+    fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
+        self.0.lock().unwrap().extend(jobs.iter().map(|job| (job.node, job.uses)));
+        Ok(vec![0.4; jobs.len()])
+    }
+}
+
+#[test]
+fn a_scorer_is_told_how_often_a_message_was_used_before() {
+    let told = Arc::new(Told::default());
+    let scorer = Arc::clone(&told);
+    let world = World::with(|builder, store| builder.scorer(scorer).retriever(Arc::new(ScanRetriever::new(store))));
+    let mut messages = chat(15);
+    messages[6] = Message::user("The ferry to Skye leaves at 7:42.");
+    world.say(messages);
+    let ferry = NodeId::new(7).unwrap();
+    block_on(world.talk.expand(ferry)).unwrap();
+    let found = block_on(world.talk.search("ferry to Skye", 1)).unwrap();
+    assert_eq!(found.hits[0].node, ferry);
+    assert!(told.0.lock().unwrap().is_empty(), "nothing is summarized yet");
+    world.say(chat(30));
+    block_on(world.talk.compact(&())).unwrap();
+    let scored = told.0.lock().unwrap();
+    let uses = |node| scored.iter().find(|(scored, _)| *scored == NodeId::new(node)).unwrap().1;
+    assert_eq!((uses(7), uses(6)), (2, 0));
+}

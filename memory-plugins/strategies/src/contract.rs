@@ -1,0 +1,141 @@
+//! What every strategy of this crate keeps to, whatever it is given.
+
+use std::collections::HashSet;
+
+use memory_core::{
+    FirstWords, ImportanceScorer, Level, NodeId, Role, ScoreJob, Summarizer, SummaryJob, Timestamp, TokenCounter,
+    testing::WordCounter,
+};
+use pollster::block_on;
+use proptest::prelude::*;
+
+use crate::{
+    Blend, Extractive, KeywordDigest, Novelty, RecencyAndUse, Rules, ThemeMerger,
+    sections::Section,
+    testing::{ByteCounter, message, summary, texts, write},
+};
+
+const LEVELS: [Level; 3] = [Level::Summary, Level::Meta, Level::Archive];
+
+fn summarizers() -> [&'static dyn Summarizer; 3] {
+    [&Extractive, &KeywordDigest, &ThemeMerger]
+}
+
+fn scorers() -> Vec<Box<dyn ImportanceScorer>> {
+    let blend = Blend::from_configuration("").unwrap();
+    vec![Box::new(Rules), Box::new(Novelty), Box::new(RecencyAndUse::default()), Box::new(blend)]
+}
+
+/// What a summary may hold beside what was said.
+fn own_words() -> HashSet<String> {
+    let marks = Section::ALL.iter().map(|section| section.mark()).collect::<String>();
+    letters(&format!("{marks} topics:"))
+}
+
+/// Runs of letters and digits, in lower case.
+fn letters(text: &str) -> HashSet<String> {
+    let parts = text.split(|c: char| !c.is_alphanumeric());
+    parts.filter(|part| !part.is_empty()).map(str::to_lowercase).collect()
+}
+
+proptest! {
+    #[test]
+    fn every_summary_keeps_its_bound_and_says_something(
+        texts in prop::collection::vec(texts(), 1..8),
+        max in prop_oneof![1u32..6, 1u32..200],
+        summaries in any::<bool>(),
+    ) {
+        let source = |text: &String| if summaries { summary(text, &["a, b;\nc", ""], 0.5) } else { message(text) };
+        let sources: Vec<_> = texts.iter().map(source).collect();
+        for (summarizer, level) in summarizers().iter().flat_map(|summarizer| LEVELS.map(|level| (summarizer, level))) {
+            let name = summarizer.identity();
+            let written = write(*summarizer, level, &sources, max);
+            prop_assert!(WordCounter.count(&written.text) <= max, "{name}: {}", written.text);
+            let silent = texts.iter().all(|text| text.trim().is_empty());
+            prop_assert_eq!(written.text.trim().is_empty(), silent, "{} at {}", name, level);
+            prop_assert!(!written.text.contains(['\n', '\r', '\u{2028}']), "{name}: {:?}", written.text);
+            prop_assert!((0.0..=1.0).contains(&written.metadata.importance));
+            prop_assert!(written.metadata.topics.len() <= 5);
+            prop_assert_eq!(write(*summarizer, level, &sources, max), written, "{}", name);
+        }
+    }
+
+    #[test]
+    fn a_bound_in_bytes_is_kept_too(texts in prop::collection::vec(texts(), 1..4), max in 1u32..90) {
+        let sources: Vec<_> = texts.iter().map(|text| summary(text, &["töpic"], 0.5)).collect();
+        for (summarizer, level) in summarizers().iter().flat_map(|summarizer| LEVELS.map(|level| (summarizer, level))) {
+            let job = SummaryJob { level, sources: &sources, previous: None, max_tokens: max, counter: &ByteCounter };
+            let written = block_on(summarizer.summarize(job)).unwrap().text;
+            prop_assert!(ByteCounter.count(&written) <= max, "{}: {written}", summarizer.identity());
+        }
+    }
+
+    /// Content that is struck out of the sources cannot come back: no word is in a summary that is in no source.
+    #[test]
+    fn no_word_is_added(texts in prop::collection::vec("[a-zA-Z0-9 ,.?!]{0,120}", 1..6), max in 4u32..80) {
+        let sources: Vec<_> = texts.iter().map(|text| summary(text, &[], 0.5)).collect();
+        let mut known = letters(&texts.join(" "));
+        known.extend(own_words());
+        for (summarizer, level) in summarizers().iter().flat_map(|summarizer| LEVELS.map(|level| (summarizer, level))) {
+            drop(write(*summarizer, level, &[message("The secret xyzzy42 was decided by Quux.")], 50));
+            let written = write(*summarizer, level, &sources, max);
+            let said = format!("{} {}", written.text, written.metadata.topics.join(" "));
+            let whole = said.trim_end_matches('…');
+            // A word that had to be cut is a beginning of one that was said.
+            for word in letters(whole) {
+                let heard = known.contains(&word) || known.iter().any(|known| known.starts_with(&word));
+                prop_assert!(heard, "{}: {word:?} in {said:?}", summarizer.identity());
+            }
+        }
+    }
+
+    #[test]
+    fn every_score_is_in_range_and_every_job_has_one(
+        said in prop::collection::vec((texts(), any::<Option<i64>>(), any::<u32>()), 0..8),
+        vectors in any::<bool>(),
+    ) {
+        let vector = [0.6_f32, 0.8];
+        let jobs: Vec<_> = said
+            .iter()
+            .enumerate()
+            .map(|(index, (text, at, uses))| ScoreJob {
+                role: if index % 2 == 0 { Role::User } else { Role::Tool },
+                embedding: vectors.then_some(&vector[..]),
+                node: Some(NodeId::from_index(index)),
+                said_at: at.map(Timestamp::from_millis),
+                uses: *uses,
+                text,
+            })
+            .collect();
+        for scorer in scorers() {
+            let scores = scorer.score(&jobs).unwrap();
+            prop_assert_eq!(scores.len(), jobs.len());
+            prop_assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)), "{}: {scores:?}", scorer.identity());
+            prop_assert_eq!(scorer.score(&jobs).unwrap(), scores, "{}", scorer.identity());
+        }
+    }
+}
+
+/// A quadratic step over so many words would take hours.
+#[test]
+fn huge_sources_are_linear_work() {
+    let huge: String = (0..60_000).map(|n| format!("Item {n} went to place P{}. ", n * 7)).collect();
+    let sources = [message(&huge), summary(&huge, &["items"], 0.5)];
+    for (summarizer, level) in summarizers().iter().flat_map(|summarizer| LEVELS.map(|level| (summarizer, level))) {
+        let written = write(*summarizer, level, &sources, 100);
+        assert!((1..=100).contains(&WordCounter.count(&written.text)), "{}: {}", summarizer.identity(), written.text);
+    }
+    let jobs = vec![ScoreJob::new(Role::User, &huge[..2_000]); 2_000];
+    for scorer in scorers() {
+        assert_eq!(scorer.score(&jobs).unwrap().len(), jobs.len());
+    }
+}
+
+#[test]
+fn the_names_are_those_of_the_registry() {
+    let names = summarizers().map(|summarizer| summarizer.identity().strategy);
+    assert_eq!(names, ["extractive", "keyword-digest", "themes"]);
+    assert_eq!(FirstWords.identity().strategy, "first-words");
+    let names: Vec<_> = scorers().iter().map(|scorer| scorer.identity().strategy).collect();
+    assert_eq!(names, ["rules", "novelty", "recency-and-use", "blend"]);
+}

@@ -1,0 +1,117 @@
+//! Summarizes by keywords.
+
+use memory_core::{BoxFuture, Level, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary};
+
+use crate::{
+    fit::fit,
+    keywords,
+    reading::{Reading, unsegmented},
+    topic_line,
+};
+
+/// Summarizes by names, figures and rare words, as many as fit, in the order in which they were said.
+///
+/// It keeps the most facts for its tokens, without saying how they belong together: for a model that can ask for the
+/// message behind them, or for very tight bounds. Words that stood side by side stay so, and a figure keeps the word
+/// behind it. At META and ARCHIVE a line of topics comes first: `topics: a, b, c; `.
+///
+/// Words are weighed by tf-idf over the sources (Spärck Jones, "A statistical interpretation of term specificity and
+/// its application in retrieval", 1972), figures and names more.
+///
+/// ```
+/// use memory_core::{Level, NodeId, NodeRange, Role, SummaryJob, SummaryMetadata, SummarySource, TokenCounter};
+/// use memory_strategies::KeywordDigest;
+///
+/// # #[derive(Debug)]
+/// # struct Words;
+/// # impl TokenCounter for Words {
+/// #     fn name(&self) -> &str { "words" }
+/// #     fn count(&self, text: &str) -> u32 { text.split_whitespace().count() as u32 }
+/// # }
+/// let source = SummarySource {
+///     nodes: NodeRange::single(NodeId::FIRST),
+///     role: Some(Role::User),
+///     speaker: "Maya".into(),
+///     text: "So we all went and looked, and the hall in Ghent costs 1,850 euros for the day.".into(),
+///     metadata: SummaryMetadata::default(),
+/// };
+/// let job = SummaryJob { level: Level::Summary, sources: &[source], previous: None, max_tokens: 6, counter: &Words };
+/// assert_eq!(KeywordDigest.write(&job).text, "hall, Ghent costs 1,850 euros");
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KeywordDigest;
+
+impl Summarizer for KeywordDigest {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy { strategy: "keyword-digest".into(), version: "1".into() }
+    }
+
+    fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
+        Box::pin(async move { Ok(self.write(&job)) })
+    }
+}
+
+impl KeywordDigest {
+    /// Writes the summary at once.
+    #[must_use]
+    pub fn write(&self, job: &SummaryJob<'_>) -> WrittenSummary {
+        let reading = Reading::of(job);
+        let metadata = reading.metadata();
+        if reading.segments.is_empty() {
+            return WrittenSummary { text: unsegmented(job), metadata };
+        }
+        let lead = if job.level >= Level::Meta { topic_line::prefix(&metadata.topics, job) } else { String::new() };
+        let ranked = keywords::ranked(&reading, &[]);
+        let digest = keywords::fill(job, &reading.segments, &ranked, &lead, "").filter(|text| !text.is_empty());
+        let text = digest.unwrap_or_else(|| shortened(job, &reading));
+        WrittenSummary { text, metadata }
+    }
+}
+
+/// What is said where no keyword fits, or all words are common ones: the first segment, shortened.
+fn shortened(job: &SummaryJob<'_>, reading: &Reading<'_>) -> String {
+    let first = reading.segments.first().map_or("", |segment| segment.text.as_str());
+    let cut = fit(first, job.max_tokens, job.counter);
+    if cut.trim().is_empty() { unsegmented(job) } else { cut }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::{TokenCounter, testing::WordCounter};
+
+    use super::*;
+    use crate::testing::{message, summary, write};
+
+    fn digest(text: &str, max_tokens: u32) -> String {
+        write(&KeywordDigest, Level::Summary, &[message(text)], max_tokens).text
+    }
+
+    #[test]
+    fn figures_and_names_come_before_words_and_stand_in_their_order() {
+        let text = "We thought about it for a long while. The hall in Ghent is 1,850 euros, said Priya, on 12 March.";
+        let digest = digest(text, 14);
+        let places: Vec<_> = ["Ghent", "1,850 euros", "Priya", "12 March"].map(|fact| digest.find(fact)).to_vec();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{digest}");
+    }
+
+    #[test]
+    fn a_language_without_spaces_keeps_its_runs_whole() {
+        assert_eq!(digest("会議は15時に東京駅で", 3), "会議は15時に東京駅で");
+    }
+
+    #[test]
+    fn common_words_alone_are_still_told() {
+        assert_eq!(digest("it is what it is", 3), "it is…");
+        assert_eq!(digest("?!", 3), "?!");
+    }
+
+    #[test]
+    fn a_meta_begins_with_its_topics_and_spends_what_it_may() {
+        let sources: Vec<_> = (1..=30)
+            .map(|n| summary(&format!("Customer {n} asked Maya about item {}.", n * 37), &["billing"], 0.5))
+            .collect();
+        let meta = write(&KeywordDigest, Level::Meta, &sources, 60).text;
+        assert!(meta.starts_with("topics: billing"), "{meta}");
+        assert!((50..=60).contains(&WordCounter.count(&meta)), "{meta}");
+    }
+}

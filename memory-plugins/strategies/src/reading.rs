@@ -1,0 +1,210 @@
+//! What a summarizer knows of its sources once it has read them: segments, terms, and what each segment is worth.
+
+use memory_core::{Level, Role, SummaryJob, SummaryMetadata, SummarySource};
+
+use crate::{
+    cues::Cues,
+    fit::fit,
+    markup::push_folded,
+    rules::Signs,
+    sections::{self, Section},
+    segments::{Kind, Segment, cut},
+    select::Candidate,
+    terms::{Terms, to_f32},
+    words::is_unspaced,
+};
+
+/// Topics of one summary.
+pub(crate) const TOPICS: usize = 5;
+
+/// All sources of a job, read once.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    job: &'a SummaryJob<'a>,
+    /// In the order of the sources.
+    pub segments: Vec<Segment>,
+    /// Of the segments.
+    pub terms: Terms,
+    /// The first segment of each run of one section, and the section, in order.
+    sections: Vec<(usize, Section)>,
+    /// What a byte costs.
+    tokens_per_byte: f32,
+}
+
+impl<'a> Reading<'a> {
+    /// Reads the sources of `job`.
+    pub(crate) fn of(job: &'a SummaryJob<'a>) -> Self {
+        let (mut segments, mut sections) = (Vec::new(), Vec::new());
+        for (index, source) in job.sources.iter().enumerate() {
+            for (section, text) in sections::of(source) {
+                let first = segments.len();
+                sections.push((first, section));
+                cut(index, text, &mut segments);
+                if section == Section::Also {
+                    segments.iter_mut().skip(first).for_each(|segment| segment.kind = Kind::Keywords);
+                }
+            }
+        }
+        let terms = Terms::read(&segments, job.sources.len());
+        let tokens_per_byte = tokens_per_byte(job, &segments);
+        Self { job, segments, terms, sections, tokens_per_byte }
+    }
+
+    /// Which section of its summary a segment stood in; [`Section::Told`] in a message.
+    pub(crate) fn section(&self, segment: usize) -> Section {
+        let behind = self.sections.partition_point(|(first, _)| *first <= segment);
+        behind.checked_sub(1).and_then(|run| self.sections.get(run)).map_or(Section::Told, |(_, section)| *section)
+    }
+
+    /// Roughly what a text of so many bytes costs, in tokens, at least 1.
+    pub(crate) fn cost(&self, bytes: usize) -> f32 {
+        (to_f32(u32::try_from(bytes).unwrap_or(u32::MAX)) * self.tokens_per_byte).max(1.0)
+    }
+
+    /// What a summary may be made of: all segments but small talk and keywords, unless there is nothing else.
+    pub(crate) fn candidates(&self) -> Vec<Candidate> {
+        let talk = |index: usize| self.terms.cues(index) == Cues::SMALL_TALK && self.terms.of_segment(index).is_empty();
+        let keywords = |index: usize| self.segments.get(index).is_some_and(|of| of.kind == Kind::Keywords);
+        let tells = |index: &usize| !talk(*index) && !keywords(*index);
+        let none_tells = !(0..self.segments.len()).any(|index| tells(&index));
+        (0..self.segments.len())
+            .filter(|index| none_tells || tells(index))
+            .filter_map(|index| {
+                let cost = self.cost(self.segments.get(index)?.text.len());
+                Some(Candidate { segment: index, factor: self.factor(index), cost })
+            })
+            .collect()
+    }
+
+    /// What the words of a segment are multiplied by, for what it is and does, and where it stands.
+    pub(crate) fn factor(&self, index: usize) -> f32 {
+        let Some(segment) = self.segments.get(index) else { return 0.0 };
+        let source_of = |index: usize| self.segments.get(index).map(|segment| segment.source);
+        let first = index == 0 || source_of(index - 1) != Some(segment.source);
+        let last = source_of(index + 1) != Some(segment.source);
+        let place = if first { 1.2 } else { 1.0 } * if last { 1.05 } else { 1.0 };
+        place * factor(segment, self.terms.cues(index), self.job.sources.get(segment.source), self.job.level)
+    }
+
+    /// What is known beside the words. The importance is the highest that the sources carry or the rules find; above
+    /// SUMMARY it lies between that and the mean, so that one loud message does not make a whole archive important.
+    pub(crate) fn metadata(&self) -> SummaryMetadata {
+        let (sources, segments, terms) = (self.job.sources, &self.segments, &self.terms);
+        let mut signs = vec![Signs::default(); sources.len()];
+        let mut found =
+            SummaryMetadata { topics: terms.topics(segments, sources, TOPICS), ..SummaryMetadata::default() };
+        for (index, segment) in segments.iter().enumerate() {
+            let cues = terms.cues(index);
+            found.has_decision |= cues.has(Cues::DECISION) && segment.kind != Kind::Code;
+            found.has_code |= segment.kind == Kind::Code;
+            if let Some(signs) = signs.get_mut(segment.source) {
+                let (figures, others) = terms.figures_and_others(index);
+                signs.add(cues, figures, others);
+                if segment.kind == Kind::Code {
+                    signs.add_code();
+                }
+            }
+        }
+        let (mut highest, mut sum) = (0f32, 0f32);
+        for (source, signs) in sources.iter().zip(&signs) {
+            let known =
+                if source.metadata.importance.is_finite() { source.metadata.importance.clamp(0.0, 1.0) } else { 0.0 };
+            let importance = if source.role.is_some() { known.max(signs.score(source.role)) } else { known };
+            highest = highest.max(importance);
+            sum += importance;
+            found.has_decision |= source.metadata.has_decision;
+            found.has_code |= source.metadata.has_code;
+            found.line_count += source.metadata.line_count;
+        }
+        let mean = sum / to_f32(u32::try_from(sources.len()).unwrap_or(u32::MAX)).max(1.0);
+        let of_messages = sources.iter().all(|source| source.role.is_some());
+        found.importance = if of_messages { highest } else { f32::midpoint(highest, mean) };
+        found
+    }
+}
+
+/// What the words of a segment are multiplied by, for what it is and does.
+fn factor(segment: &Segment, cues: Cues, source: Option<&SummarySource>, level: Level) -> f32 {
+    let kind = match segment.kind {
+        Kind::Sentence | Kind::Keywords => 1.0,
+        Kind::Heading | Kind::Row => 0.6,
+        Kind::Data => 0.5,
+        Kind::Code => 0.45,
+    };
+    let announced = [
+        (Cues::DECISION, 0.6),
+        (Cues::COMMITMENT, 0.3),
+        (Cues::PREFERENCE, 0.35),
+        (Cues::PROBLEM, 0.3),
+        (Cues::FIX, 0.35),
+        (Cues::EMPHASIS, 0.4),
+        (Cues::PERSONAL, 0.2),
+    ];
+    let more: f32 = announced.iter().filter(|(cue, _)| cues.has(*cue)).map(|(_, weight)| weight).sum();
+    let role = source.and_then(|source| source.role);
+    let less = if cues.has(Cues::SMALL_TALK) { 0.4 } else { 1.0 }
+        * if cues.has(Cues::QUESTION) && role == Some(Role::Assistant) { 0.6 } else { 1.0 };
+    let importance = source.map_or(0.0, |source| source.metadata.importance);
+    let weight = if level >= Level::Meta && importance > 0.0 { 0.6 + 0.8 * importance.min(1.0) } else { 1.0 };
+    // "Next steps:" tells nothing by itself.
+    let label = if segment.text.ends_with([':', '：']) { 0.2 } else { 1.0 };
+    kind * (1.0 + more) * less * label * noise(&segment.text) * weight
+}
+
+/// Below 1 for what is hardly language: mostly signs, or one endless word.
+fn noise(text: &str) -> f32 {
+    let (mut letters, mut others, mut blanks, mut unspaced) = (0u32, 0u32, 0u32, false);
+    for c in text.chars() {
+        if c.is_whitespace() {
+            blanks += 1;
+        } else if c.is_alphanumeric() {
+            letters += 1;
+            unspaced |= is_unspaced(c);
+        } else {
+            others += 1;
+        }
+    }
+    let endless = !unspaced && letters > 40 * (blanks + 1);
+    if endless {
+        0.2
+    } else if others > letters {
+        0.3
+    } else if others * 2 > letters {
+        0.6
+    } else {
+        1.0
+    }
+}
+
+/// What a byte of these texts costs, measured on a sample from all over them.
+fn tokens_per_byte(job: &SummaryJob<'_>, segments: &[Segment]) -> f32 {
+    const SAMPLES: usize = 16;
+    let mut sample = String::new();
+    for segment in segments.iter().step_by((segments.len() / SAMPLES).max(1)).take(SAMPLES) {
+        sample.push_str(&segment.text);
+        sample.push(' ');
+    }
+    let bytes = to_f32(u32::try_from(sample.len()).unwrap_or(u32::MAX)).max(1.0);
+    (to_f32(job.counter.count(&sample)) / bytes).max(0.01)
+}
+
+/// The beginning of sources without any letter or digit; blank only if they are.
+pub(crate) fn unsegmented(job: &SummaryJob<'_>) -> String {
+    const ENOUGH: usize = 4096;
+    let mut text = String::new();
+    for source in job.sources {
+        let head = source.text.get(..source.text.floor_char_boundary(ENOUGH)).unwrap_or_default();
+        push_folded(head, &mut text);
+        text.push(' ');
+        if text.len() > ENOUGH {
+            break;
+        }
+    }
+    let cut = fit(&text, job.max_tokens, job.counter);
+    let silent = job.sources.iter().all(|source| source.text.trim().is_empty());
+    if !cut.trim().is_empty() || silent {
+        return cut;
+    }
+    // Nothing of it can be shown (control characters, or every character costs too much): at least a sign.
+    ["…", "."].into_iter().find(|sign| job.counter.count(sign) <= job.max_tokens).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,73 @@
+//! The sections of a merged summary: what is told, what was decided, what is open, keywords.
+
+use memory_core::SummarySource;
+
+use crate::topic_line;
+
+/// What a part of a merged summary is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Section {
+    /// Anything else.
+    Told,
+    /// Decisions.
+    Decided,
+    /// Questions that nobody took up.
+    Open,
+    /// Keywords of what no sentence tells.
+    Also,
+}
+
+/// What parts the sections.
+pub(crate) const SEPARATOR: &str = " | ";
+
+impl Section {
+    /// In the order in which they are written.
+    pub(crate) const ALL: [Self; 4] = [Self::Told, Self::Decided, Self::Open, Self::Also];
+
+    /// What the section begins with.
+    pub(crate) const fn mark(self) -> &'static str {
+        match self {
+            Self::Told => "",
+            Self::Decided => "decided: ",
+            Self::Open => "open: ",
+            Self::Also => "also: ",
+        }
+    }
+}
+
+/// The sections of a source, without its topics; a message is one.
+pub(crate) fn of(source: &SummarySource) -> impl Iterator<Item = (Section, &str)> {
+    let is_message = source.role.is_some();
+    let text = topic_line::strip(source);
+    let whole = is_message.then_some((Section::Told, text));
+    let parts = (!is_message).then(|| text.split(SEPARATOR).map(section)).into_iter().flatten();
+    whole.into_iter().chain(parts)
+}
+
+fn section(part: &str) -> (Section, &str) {
+    let marked =
+        Section::ALL.into_iter().skip(1).find_map(|section| Some((section, part.strip_prefix(section.mark())?)));
+    marked.unwrap_or((Section::Told, part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{message, summary};
+
+    #[test]
+    fn a_summary_is_parted_and_a_message_is_not() {
+        let text = "It rained. | decided: We stay. | open: Who cooks? | a bar | also: Ghent, 4 May";
+        assert_eq!(
+            of(&summary(text, &[], 0.5)).collect::<Vec<_>>(),
+            [
+                (Section::Told, "It rained."),
+                (Section::Decided, "We stay."),
+                (Section::Open, "Who cooks?"),
+                (Section::Told, "a bar"),
+                (Section::Also, "Ghent, 4 May"),
+            ]
+        );
+        assert_eq!(of(&message(text)).collect::<Vec<_>>(), [(Section::Told, text)]);
+    }
+}

@@ -1,0 +1,111 @@
+//! How near the nodes of a conversation are to a question: all of them, or of a large conversation those that can matter.
+
+use std::ops::Range;
+
+use memory_core::{
+    ConversationId, NodeId, NodeRange, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorPart,
+    VectorQuery,
+};
+
+/// Nodes up to which all of a conversation are compared with a question: a few milliseconds of work.
+pub(crate) const COMPARED_ALL: usize = 20_000;
+/// Of a larger conversation: the vectors that are looked for, by whichever way the index finds them,
+const NEAREST: usize = 1_024;
+/// the nodes that are compared because they are the best by words,
+const BEST_BY_WORDS: usize = 512;
+/// and runs of nodes at even distances that tell how near the others usually are, alone and with their neighbours.
+const SAMPLED_RUNS: usize = 256;
+const SAMPLED_RUN: usize = 4;
+
+/// A question to the vectors of one conversation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compared<'a> {
+    pub(crate) index: &'a dyn VectorIndex,
+    pub(crate) conversation: &'a ConversationId,
+    /// The vector of the question.
+    pub(crate) question: &'a [f32],
+    /// How many nodes there are.
+    pub(crate) nodes: usize,
+}
+
+impl Compared<'_> {
+    /// The cosine of every node; NaN for one without a vector.
+    pub(crate) async fn all(&self) -> Result<Vec<f32>, VectorError> {
+        let answer = self.search(usize::MAX, None).await?;
+        Ok(self.of_nodes(&answer.hits))
+    }
+
+    /// The cosines of the nodes that can be among the best, and of those beside them; every other node counts as what
+    /// is usual.
+    ///
+    /// Exact are those of the nearest of the nodes that `may_answer`, as far as the index finds them, and of those
+    /// whose `words`, a score a node or nothing, are best.
+    pub(crate) async fn nearest(
+        &self,
+        words: &[f32],
+        may_answer: Option<impl Fn(usize) -> bool>,
+    ) -> Result<Vec<f32>, VectorError> {
+        let selected = may_answer.as_ref().map(|may_answer| ids((0..self.nodes).filter(|index| may_answer(*index))));
+        let found = self.search(NEAREST, selected.as_ref()).await?;
+        let by_words = best(words, |index| may_answer.as_ref().is_none_or(|may_answer| may_answer(index)));
+        let sampled: Vec<_> = self.sampled().collect();
+        let near = found.hits.iter().map(|hit| hit.slot.node.index()).chain(by_words);
+        let runs = near.map(|index| index.saturating_sub(1)..(index + 2).min(self.nodes));
+        let runs = runs.chain(sampled.iter().cloned()).filter_map(run_of).collect();
+        // Of a node that was found all chunks count.
+        let hits = self.search(usize::MAX, Some(&NodeSet::of_runs(runs))).await?.hits;
+        let mut cosines = self.of_nodes(&hits);
+        let sample = sampled.into_iter().filter_map(|run| cosines.get(run)).flatten().filter(|cosine| !cosine.is_nan());
+        let (sum, count) = sample.fold((0.0, 0.0f32), |(sum, count), cosine| (sum + cosine, count + 1.0));
+        let usual = sum / count;
+        let through = usize::try_from(self.index.stats(self.conversation).through).unwrap_or(usize::MAX);
+        cosines.iter_mut().take(through).filter(|cosine| cosine.is_nan()).for_each(|cosine| *cosine = usual);
+        Ok(cosines)
+    }
+
+    async fn search(&self, limit: usize, only: Option<&NodeSet>) -> Result<VectorAnswer, VectorError> {
+        let parts = [VectorPart { conversation: self.conversation, only }];
+        self.index.search(&VectorQuery { vector: self.question, limit, parts: &parts }).await
+    }
+
+    /// A message of several chunks counts half by its first, which tells what it is about, and half by its best: by
+    /// the best alone, long messages crowd out short ones, each having many tries.
+    fn of_nodes(&self, hits: &[VectorHit]) -> Vec<f32> {
+        let mut best = vec![f32::NAN; self.nodes];
+        let mut first = vec![f32::NAN; self.nodes];
+        for VectorHit { slot, cosine, .. } in hits {
+            let index = slot.node.index();
+            if let Some(best) = best.get_mut(index) {
+                *best = best.max(*cosine);
+            }
+            if let Some(first) = first.get_mut(index).filter(|_| slot.chunk == 0) {
+                *first = *cosine;
+            }
+        }
+        first.into_iter().zip(best).map(|(first, best)| f32::midpoint(first, best)).collect()
+    }
+
+    fn sampled(&self) -> impl Iterator<Item = Range<usize>> {
+        let begins = (0..self.nodes).step_by((self.nodes / SAMPLED_RUNS).max(1));
+        begins.map(|begin| begin..(begin + SAMPLED_RUN).min(self.nodes))
+    }
+}
+
+/// The places of the best scores above 0 that `may_answer`.
+fn best(scores: &[f32], may_answer: impl Fn(usize) -> bool) -> Vec<usize> {
+    let places = scores.iter().enumerate().filter(|(index, score)| **score > 0.0 && may_answer(*index));
+    let mut places: Vec<(usize, f32)> = places.map(|(index, score)| (index, *score)).collect();
+    if places.len() > BEST_BY_WORDS {
+        places.select_nth_unstable_by(BEST_BY_WORDS, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        places.truncate(BEST_BY_WORDS);
+    }
+    places.into_iter().map(|(index, _)| index).collect()
+}
+
+fn ids(indices: impl Iterator<Item = usize>) -> NodeSet {
+    indices.map(NodeId::from_index).collect()
+}
+
+fn run_of(indices: Range<usize>) -> Option<NodeRange> {
+    NodeRange::new(NodeId::from_index(indices.start), NodeId::from_index(indices.end.checked_sub(1)?))
+}
