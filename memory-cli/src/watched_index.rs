@@ -11,32 +11,33 @@ use memory_core::{
 };
 use serde_json::Value;
 
-/// Passes everything on to an index, and remembers how each conversation was searched last: by a scan, or by which
-/// graph.
+/// Passes everything on to an index, and remembers how each conversation was searched: by a scan, by which graph, or by
+/// one after the other.
 #[derive(Debug)]
 pub struct WatchedIndex {
     index: Arc<dyn VectorIndex>,
-    last: Mutex<BTreeMap<ConversationId, AnsweredBy>>,
+    ways: Mutex<BTreeMap<ConversationId, Vec<AnsweredBy>>>,
 }
 
 impl WatchedIndex {
     /// Remembers how `index` answers.
     #[must_use]
     pub fn over(index: Arc<dyn VectorIndex>) -> Self {
-        Self { index, last: Mutex::default() }
+        Self { index, ways: Mutex::default() }
     }
 
-    /// How each conversation was searched last, of those that were.
+    /// How each conversation was searched so far, of those that were: each way once, in the order in which it was taken
+    /// first.
     #[must_use]
-    pub fn answered_by(&self) -> BTreeMap<ConversationId, AnsweredBy> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn answered_by(&self) -> BTreeMap<ConversationId, Vec<AnsweredBy>> {
+        self.ways.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The same in words: `vectors compared by scan in 2 conversations, by graph (memory) in 1 conversation`. `None` where no vectors
     /// were compared.
     pub(crate) fn explain(&self) -> Option<String> {
         let mut conversations: BTreeMap<String, usize> = BTreeMap::new();
-        self.answered_by().values().for_each(|how| *conversations.entry(how.to_string()).or_default() += 1);
+        self.answered_by().values().for_each(|ways| *conversations.entry(in_words(ways)).or_default() += 1);
         let unit = |count: &usize| if *count == 1 { "conversation" } else { "conversations" };
         let ways = conversations.iter().map(|(how, count)| format!("by {how} in {count} {}", unit(count)));
         let ways = ways.collect::<Vec<_>>().join(", ");
@@ -45,8 +46,12 @@ impl WatchedIndex {
 
     /// The same by conversation.
     pub(crate) fn to_json(&self) -> Value {
-        self.answered_by().iter().map(|(id, how)| (id.to_string(), how.to_string())).collect()
+        self.answered_by().iter().map(|(id, ways)| (id.to_string(), in_words(ways))).collect()
     }
+}
+
+fn in_words(ways: &[AnsweredBy]) -> String {
+    ways.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
 }
 
 impl VectorIndex for WatchedIndex {
@@ -81,10 +86,14 @@ impl VectorIndex for WatchedIndex {
     fn search<'a>(&'a self, query: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>> {
         Box::pin(async move {
             let answer = self.index.search(query).await?;
-            let searched = query.parts.iter().map(|part| part.conversation.clone());
-            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            last.extend(searched.zip(answer.answered_by.iter().copied()));
-            drop(last);
+            let mut all = self.ways.lock().unwrap_or_else(PoisonError::into_inner);
+            for (part, way) in query.parts.iter().zip(&answer.answered_by) {
+                let ways = all.entry(part.conversation.clone()).or_default();
+                if !ways.contains(way) {
+                    ways.push(*way);
+                }
+            }
+            drop(all);
             Ok(answer)
         })
     }
@@ -126,8 +135,10 @@ mod tests {
         let parts = [VectorPart::whole(&ids[0]), VectorPart { conversation: &ids[2], only: Some(&only) }];
         let query = VectorQuery { vector: &[1.0, 0.0], limit: 3, parts: &parts };
         index.search(&query).await.unwrap();
-        let expected =
-            [(ids[0].clone(), AnsweredBy::Graph { backend: "memory" }), (ids[2].clone(), AnsweredBy::SubsetScan)];
+        let expected = [
+            (ids[0].clone(), vec![AnsweredBy::Graph { backend: "memory" }]),
+            (ids[2].clone(), vec![AnsweredBy::SubsetScan]),
+        ];
         assert_eq!(index.answered_by(), BTreeMap::from(expected));
         let words = "vectors compared by graph (memory) in 1 conversation, by scan of a subset in 1 conversation";
         assert_eq!(index.explain().as_deref(), Some(words));

@@ -107,7 +107,7 @@ fn a_quantized_graph_that_says_something_else_is_refused() {
 
 /// all-mpnet-base-v2 is not among what `cargo xtask setup` fetches: this runs where somebody has fetched it.
 #[test]
-fn the_int8_graph_of_mpnet_is_refused_and_its_fp32_graph_is_used() {
+fn both_graphs_of_mpnet_pass_and_say_what_texts_mean() {
     let store = ModelStore::discover(None).unwrap();
     let name = ALL_MPNET_BASE_V2.name;
     let directory = store.directory_of(name);
@@ -115,19 +115,18 @@ fn the_int8_graph_of_mpnet_is_refused_and_its_fp32_graph_is_used() {
         eprintln!("skipped: `memory model fetch {name}` fetches what this needs");
         return;
     };
-    let prepared = prepare(&directory, name, &runtime, false, &mut |_| {}).unwrap();
-    let refused = prepared.int8.unwrap_err();
-    assert!(matches!(refused, ModelError::Gate { mean, .. } if mean < 0.99), "{refused}");
-    let error = store.locate_with(name, Precision::Int8).unwrap_err();
-    assert!(matches!(error, ModelError::NotChecked { .. }), "{error}");
-
-    let files = store.locate_with(name, Precision::Full).unwrap();
-    let embedder = OnnxEmbedder::load(&files, &OnnxOptions::default().workers(1)).unwrap();
-    assert_eq!((embedder.dimensions(), files.max_tokens), (768, 384));
-    let question = query(&embedder, "Why did the rollout break?");
-    let vectors = documents(&embedder, &[DISK, SPACE, TULIPS]);
-    let scores: Vec<f32> = vectors.iter().map(|chunks| cosine(&question, &chunks[0])).collect();
-    assert!(scores[0] > scores[2] + 0.2 && scores[1] > scores[2] + 0.2, "{scores:?}");
+    // With one scale for a whole tensor its vectors would be noise; with a scale for each token they are not.
+    let report = prepare(&directory, name, &runtime, false, &mut |_| {}).unwrap().int8.unwrap();
+    assert!(report.mean > 0.99 && report.least > 0.97, "{report:?}");
+    for precision in [Precision::Full, Precision::Int8] {
+        let files = store.locate_with(name, precision).unwrap();
+        let embedder = OnnxEmbedder::load(&files, &OnnxOptions::default().workers(1)).unwrap();
+        assert_eq!((embedder.dimensions(), files.max_tokens), (768, 384));
+        let question = query(&embedder, "Why did the rollout break?");
+        let vectors = documents(&embedder, &[DISK, SPACE, TULIPS]);
+        let scores: Vec<f32> = vectors.iter().map(|chunks| cosine(&question, &chunks[0])).collect();
+        assert!(scores[0] > scores[2] + 0.2 && scores[1] > scores[2] + 0.2, "{precision:?}: {scores:?}");
+    }
 }
 
 #[test]

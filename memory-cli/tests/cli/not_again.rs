@@ -14,6 +14,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::{self, Receiver, Sender},
     },
     thread::{self, JoinHandle},
 };
@@ -25,6 +26,8 @@ use crate::{
     support::{self, Store, failure, success},
 };
 
+/// A model and a word that [`Endpoint`] does not answer.
+const HELD: &str = "held";
 const MODEL: &str = "openai:counted?dimensions=4";
 
 /// An endpoint that speaks the OpenAI embeddings protocol and counts texts. It also is a hub without any model.
@@ -32,6 +35,8 @@ struct Endpoint {
     address: SocketAddr,
     texts: Arc<AtomicUsize>,
     over: Arc<AtomicBool>,
+    /// Told of each request that is never answered: one of the model `held` with a text that says so.
+    held: Receiver<()>,
     acceptor: Option<JoinHandle<()>>,
 }
 
@@ -41,16 +46,17 @@ impl Endpoint {
         let address = listener.local_addr().unwrap();
         let (texts, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         let (counter, is_over) = (Arc::clone(&texts), Arc::clone(&over));
+        let (hold, held) = mpsc::channel();
         let acceptor = thread::spawn(move || {
             for connection in listener.incoming() {
                 if is_over.load(Ordering::SeqCst) {
                     return;
                 }
-                let counter = Arc::clone(&counter);
-                thread::spawn(move || answer(&connection.unwrap(), &counter));
+                let (counter, hold) = (Arc::clone(&counter), hold.clone());
+                thread::spawn(move || answer(&connection.unwrap(), &counter, &hold));
             }
         });
-        Self { address, texts, over, acceptor: Some(acceptor) }
+        Self { address, texts, over, held, acceptor: Some(acceptor) }
     }
 
     /// How many texts came since the last look.
@@ -81,7 +87,7 @@ impl Drop for Endpoint {
 }
 
 /// Answers one request and closes. The vector of a text follows from its bytes.
-fn answer(connection: &TcpStream, texts: &AtomicUsize) {
+fn answer(connection: &TcpStream, texts: &AtomicUsize, hold: &Sender<()>) {
     let mut reader = BufReader::new(connection);
     let mut head = Vec::new();
     loop {
@@ -98,6 +104,14 @@ fn answer(connection: &TcpStream, texts: &AtomicUsize) {
     }
     let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
     let (status, answer) = match asked["input"].as_array() {
+        Some(input)
+            if asked["model"] == HELD && input.iter().any(|text| text.as_str().unwrap_or_default().contains(HELD)) =>
+        {
+            hold.send(()).unwrap();
+            // Returns when whoever asked is gone.
+            drop(reader.read(&mut [0]));
+            return;
+        }
         Some(input) => {
             texts.fetch_add(input.len(), Ordering::SeqCst);
             let vector = |text: &Value| {
@@ -151,6 +165,39 @@ fn what_was_embedded_before_is_not_embedded_again() {
     drop_vectors(&store);
     endpoint.run(&store, &["--embedding-cache-mb", "0", "index"]);
     assert_eq!(endpoint.texts(), 25, "without the cache");
+}
+
+#[test]
+fn a_migration_that_is_killed_leaves_the_old_model_answering_and_can_be_run_again() {
+    let (store, endpoint) = (Store::new(), Endpoint::start());
+    let line = |number: usize| {
+        let word = if number == 150 { HELD } else { "said" };
+        format!("{}\n", json!({"role": "user", "content": format!("Remark {number} was {word} about the museum.")}))
+    };
+    let talk = store.file("talk.jsonl", &(1..=200).map(line).collect::<String>());
+    endpoint.run(&store, &["--embedding-model", MODEL, "import", "--format", "jsonl", &talk]);
+    endpoint.run(&store, &["index"]);
+    let hits = || {
+        let found: Value = serde_json::from_str(&endpoint.run(&store, &["--json", "search", "the museum"])).unwrap();
+        assert_eq!(found["notices"], json!([]));
+        found["hits"].clone()
+    };
+    let before = hits();
+
+    let new = format!("openai:{HELD}?dimensions=4");
+    let mut migrating = endpoint.command(&store, &["model", "migrate", &new]).spawn().unwrap();
+    endpoint.held.recv().unwrap();
+    assert_eq!(hits(), before, "while it migrates");
+    migrating.kill().unwrap();
+    migrating.wait().unwrap();
+    assert_eq!(hits(), before, "after it was killed");
+    failure(&mut endpoint.command(&store, &["--embedding-model", &new, "search", "the museum"]), 1);
+
+    let other = models::model(&store, "other", [1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 2.0]);
+    let migrated = endpoint.run(&store, &["--json", "model", "migrate", &other]);
+    assert!(migrated.contains("\"embedded\": 200"), "{migrated}");
+    hits();
+    endpoint.run(&store, &["verify"]);
 }
 
 #[test]
