@@ -83,7 +83,7 @@ fn main() -> Result<()> {
 fn print_needles() -> Result<()> {
     let scratch = tempfile::tempdir().context("making a directory for the stores")?;
     println!(
-        "| messages | summarizer | tokens | view alone | view and one `expand` | view and recall | misled by the view |"
+        "| messages | summarizer | in SUMMARYs | in METAs | in ARCHIVEs | tokens | view alone | view and one `expand` | view and recall | misled by the view |"
     );
     println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for messages in NEEDLE_SIZES {
