@@ -19,8 +19,8 @@ use self::vectors::Vectors;
 use crate::{
     Access, Config, Recall,
     commands::{
-        backup, browse, context, demo, doctor, expand, export, find, import, index, model, plugins, prove, restore,
-        search, stats, vacuum, verify, verify_proof,
+        backup, browse, context, demo, doctor, expand, export, find, import, index, model, plugins, prove, replay,
+        restore, search, stats, vacuum, verify, verify_proof,
     },
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},
@@ -81,8 +81,10 @@ enum Command {
     Import(import::Args),
     /// Write conversations to files that import brings back exactly
     Export(export::Args),
-    /// Print what a model would be shown for a question
+    /// Print what a model would be shown for a question, or what it was shown
     Context(context::Args),
+    /// List what a model was shown, step by step, or show one step again
+    Replay(replay::Args),
     /// Find the messages that answer a question best
     Search(search::Args),
     /// Find text by a regular expression
@@ -231,6 +233,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Import(args) => import::run(&args, globals).await,
         Command::Export(args) => export::run(&args, globals).await,
         Command::Context(args) => context::run(&args, globals).await,
+        Command::Replay(args) => replay::run(&args, globals).await,
         Command::Search(args) => search::run(&args, globals).await,
         Command::Find(args) => find::run(&args, globals).await,
         Command::Expand(args) => expand::run(&args, globals).await,

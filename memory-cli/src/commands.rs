@@ -13,6 +13,7 @@ pub(crate) mod index;
 pub(crate) mod model;
 pub(crate) mod plugins;
 pub(crate) mod prove;
+pub(crate) mod replay;
 pub(crate) mod restore;
 pub(crate) mod search;
 pub(crate) mod stats;

@@ -60,7 +60,12 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
     if store.is_some_and(StoreError::is_not_found) {
         return Some(Code::NotFound);
     }
+    let memory = cause.downcast_ref::<MemoryError>();
+    if memory.is_some_and(MemoryError::is_not_found) {
+        return Some(Code::NotFound);
+    }
     let is_damage = store.is_some_and(StoreError::is_damage)
+        || memory.is_some_and(MemoryError::is_damage)
         || cause.downcast_ref::<RescueError>().is_some_and(RescueError::is_damage)
         || cause.downcast_ref::<ExchangeError>().is_some_and(ExchangeError::is_damage);
     if is_damage {

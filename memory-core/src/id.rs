@@ -1,4 +1,4 @@
-//! Names of conversations, nodes and summaries.
+//! Names of conversations, nodes, summaries and views.
 
 use std::{fmt, num::NonZeroU64, str::FromStr, sync::Arc};
 
@@ -162,6 +162,39 @@ impl SummaryId {
 impl fmt::Display for SummaryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "s{}", self.0)
+    }
+}
+
+/// The number of a recorded view in its conversation: dense, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ViewId(NonZeroU64);
+
+impl ViewId {
+    /// The first view of a conversation that was recorded.
+    pub const FIRST: Self = Self(NonZeroU64::MIN);
+
+    /// The view numbered `number`; `None` for 0.
+    #[must_use]
+    pub fn new(number: u64) -> Option<Self> {
+        NonZeroU64::new(number).map(Self)
+    }
+
+    /// The number, from 1.
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The view after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+impl fmt::Display for ViewId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}", self.0)
     }
 }
 

@@ -39,12 +39,13 @@ pub mod testing;
 mod time;
 mod time_range;
 mod time_words;
+mod view;
 
 pub use canonical::{InvalidCanonical, canonical_bytes, message_from_canonical};
 pub use filter::Filter;
 pub use first_words::FirstWords;
 pub use hash::{Hash, InvalidHash};
-pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, SummaryId};
+pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, SummaryId, ViewId};
 pub use json::{InvalidJson, Json};
 pub use leaf::LeafHasher;
 pub use merkle::{ConsistencyProof, InclusionProof, MerkleFrontier, ProofError, Salt, leaf_hash, size_with_root};
@@ -69,3 +70,4 @@ pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline,
 pub use time::{InvalidTimestamp, Timestamp};
 pub use time_range::{EmptyTimeRange, TimeRange};
 pub use time_words::{NoTimeWords, TimeWords};
+pub use view::{Shown, ShownRun, View, ViewDraft, check_view, run_check, text_hash};

@@ -2,11 +2,17 @@
 
 mod assembly;
 mod overflow;
+mod past;
+mod recorded;
 
-use memory_core::{Filter, Level, NodeRange};
+use memory_core::{Filter, Level, NodeRange, SummaryId, ViewId};
 
 pub(crate) use assembly::{Request, assemble};
 pub(crate) use overflow::reduce;
+pub(crate) use past::rebuild;
+pub(crate) use recorded::record;
+
+use crate::render;
 
 /// How a context is put together.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +31,9 @@ pub struct ContextOptions {
     pub least_share: f32,
     /// Which messages may be recalled. The history is not filtered: it covers everything.
     pub filter: Filter,
+    /// Whether what is shown is recorded, so that it can be shown again later. What a store cannot keep, as one that takes
+    /// no writes, is shown all the same.
+    pub record: bool,
 }
 
 impl Default for ContextOptions {
@@ -36,6 +45,7 @@ impl Default for ContextOptions {
             radius: 0,
             least_share: 1.0,
             filter: Filter::default(),
+            record: true,
         }
     }
 }
@@ -121,6 +131,8 @@ pub struct Piece {
     pub kind: PieceKind,
     /// The nodes it shows or stands for; `None` for the question.
     pub nodes: Option<NodeRange>,
+    /// The summary's number, where it is one.
+    pub summary: Option<SummaryId>,
     /// Tokens of its text.
     pub tokens: u32,
     /// Why it is there.
@@ -138,12 +150,18 @@ pub struct Context {
     pub tokens: u32,
     /// The ceiling that was kept.
     pub budget: u32,
-    /// Tokens of all messages of the conversation.
+    /// How many messages the conversation had.
+    pub nodes: u64,
+    /// Tokens of all of them.
     pub full_tokens: u64,
     /// What the caller ought to know, a line each.
     pub notices: Vec<String>,
     /// What made it smaller after a window had overflowed, in order.
     pub reductions: Vec<Reduction>,
+    /// The number under which it is recorded, if it is.
+    pub view: Option<ViewId>,
+    /// Most tokens of a tool result; a longer one is shown by its head and tail.
+    longest_result: Option<u32>,
     text: String,
 }
 
@@ -152,6 +170,13 @@ impl Context {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The question, as it was asked.
+    #[must_use]
+    pub fn question(&self) -> &str {
+        let line = self.pieces.iter().rfind(|piece| piece.kind == PieceKind::Question).map(|piece| piece.text.as_str());
+        line.and_then(|line| line.strip_prefix(render::QUESTION)).unwrap_or_default()
     }
 
     /// Tokens of the history's pieces.

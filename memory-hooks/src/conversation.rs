@@ -19,8 +19,8 @@ use crate::{
 /// A handle on a conversation. Cheap to clone; the conversation begins with its first message.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    parts: Arc<Parts>,
-    id: ConversationId,
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) id: ConversationId,
 }
 
 /// A message that was appended and shown to the hooks.
@@ -105,13 +105,15 @@ impl Conversation {
     }
 
     /// What a model is to be shown for a question: every message represented exactly once, and the exact
-    /// words that bear on the question, within the budget.
+    /// words that bear on the question, within the budget. What is shown is recorded, unless the options say otherwise or
+    /// it is what was shown last: [`Self::as_of`] shows it again.
     ///
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; else when a port fails.
     pub async fn context(&self, question: &str, options: &ContextOptions) -> Result<Context, MemoryError> {
         let request = Request { question, options: options.clone(), longest_result: None };
-        context::assemble(&self.parts, &self.id, request).await
+        let context = context::assemble(&self.parts, &self.id, request).await?;
+        Ok(self.recorded(options, context).await)
     }
 
     /// A smaller context, after the window of the model overflowed with `overflowed`: strictly fewer tokens than that, and
@@ -130,7 +132,15 @@ impl Conversation {
         overflowed: &Context,
         options: &ContextOptions,
     ) -> Result<Context, MemoryError> {
-        context::reduce(&self.parts, &self.id, question, options, overflowed).await
+        let context = context::reduce(&self.parts, &self.id, question, options, overflowed).await?;
+        Ok(self.recorded(options, context).await)
+    }
+
+    async fn recorded(&self, options: &ContextOptions, mut context: Context) -> Context {
+        if options.record {
+            context::record(&self.parts, &self.id, &mut context).await;
+        }
+        context
     }
 
     /// The messages that answer a question best.

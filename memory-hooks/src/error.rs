@@ -5,6 +5,8 @@ use memory_core::{
     plan::{InvalidThresholds, PlanError},
 };
 
+use crate::ViewError;
+
 /// Why a memory could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -40,6 +42,9 @@ pub enum MemoryError {
         /// Tokens of the coarsest view after.
         after: u32,
     },
+    /// A past view cannot be shown as it was.
+    #[error(transparent)]
+    View(#[from] ViewError),
     /// A hook refused.
     #[error("hook `{hook}` failed")]
     Hook {
@@ -55,13 +60,14 @@ impl MemoryError {
     /// Whether something was asked for that is not there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        self.store_error().is_some_and(StoreError::is_not_found)
+        matches!(self, Self::View(error) if error.is_not_found())
+            || self.store_error().is_some_and(StoreError::is_not_found)
     }
 
     /// Whether what is on disk is damaged.
     #[must_use]
     pub fn is_damage(&self) -> bool {
-        self.store_error().is_some_and(StoreError::is_damage)
+        matches!(self, Self::View(error) if error.is_damage()) || self.store_error().is_some_and(StoreError::is_damage)
     }
 
     fn store_error(&self) -> Option<&StoreError> {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Revision, StoreError, Summary,
+    ConversationId, NodeRange, Revision, StoreError, Summary, View,
     plan::{Cut, Tree},
 };
 
@@ -45,6 +45,8 @@ struct Entry {
     revision: Revision,
     /// What was shown last under a budget, the latest last.
     shown: Vec<(u32, Arc<Cut>)>,
+    /// The view that was recorded last.
+    recorded: Option<Arc<View>>,
     used: u64,
 }
 
@@ -69,8 +71,8 @@ impl Followed {
         let before = inner.conversations.remove(conversation);
         inner.nodes -= before.as_ref().map_or(0, |entry| entry.snapshot.tree.total());
         inner.nodes += snapshot.tree.total();
-        let shown = before.map(|entry| entry.shown).unwrap_or_default();
-        let entry = Entry { snapshot: snapshot.clone(), revision, shown, used: now };
+        let (shown, recorded) = before.map(|entry| (entry.shown, entry.recorded)).unwrap_or_default();
+        let entry = Entry { snapshot: snapshot.clone(), revision, shown, recorded, used: now };
         inner.conversations.insert(conversation.clone(), entry);
         while inner.nodes > MOST_NODES && inner.conversations.len() > 1 {
             let oldest = inner.conversations.iter().min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
@@ -84,6 +86,18 @@ impl Followed {
         let inner = self.lock();
         let shown = &inner.conversations.get(conversation)?.shown;
         shown.iter().find(|(of, _)| *of == budget).map(|(_, cut)| Arc::clone(cut))
+    }
+
+    /// The view of a conversation that this memory has recorded last.
+    pub(crate) fn recorded(&self, conversation: &ConversationId) -> Option<Arc<View>> {
+        self.lock().conversations.get(conversation)?.recorded.clone()
+    }
+
+    /// Notes which view was recorded last.
+    pub(crate) fn note_recorded(&self, conversation: &ConversationId, view: Arc<View>) {
+        if let Some(entry) = self.lock().conversations.get_mut(conversation) {
+            entry.recorded = Some(view);
+        }
     }
 
     /// Notes what is shown of a conversation under this budget.
@@ -115,17 +129,37 @@ impl Snapshot {
         changes.nodes.into_iter().for_each(|node| snapshot.tree.append(node));
         changes.summaries.into_iter().for_each(|summary| snapshot.tree.add(summary));
         if snapshot.tree.kept_out_count() != kept_out {
-            snapshot.redactor = Arc::new(redactor(parts, conversation, &snapshot.tree).await?);
+            snapshot.redactor = Arc::new(redactor(parts, conversation, snapshot.tree.kept_out()).await?);
         }
         parts.followed.keep(conversation, &snapshot, revision);
         Ok(snapshot)
     }
+
+    /// What struck out the content of kept-out messages while the conversation had only so many.
+    pub(crate) async fn redactor_of(
+        &self,
+        parts: &Parts,
+        conversation: &ConversationId,
+        nodes: u64,
+    ) -> Result<Arc<Redactor>, StoreError> {
+        let all = self.tree.kept_out();
+        let Some(then) = NodeRange::first_n(nodes) else { return Ok(Arc::default()) };
+        if all.last().is_none_or(|last| then.covers(*last)) {
+            return Ok(Arc::clone(&self.redactor));
+        }
+        let part = |run: NodeRange| NodeRange::new(run.first(), run.last().min(then.last()));
+        Ok(Arc::new(redactor(parts, conversation, all.into_iter().map_while(part).collect()).await?))
+    }
 }
 
 /// What strikes out the content of kept-out messages.
-async fn redactor(parts: &Parts, conversation: &ConversationId, tree: &Tree) -> Result<Redactor, StoreError> {
+async fn redactor(
+    parts: &Parts,
+    conversation: &ConversationId,
+    kept_out: Vec<NodeRange>,
+) -> Result<Redactor, StoreError> {
     let mut messages = Vec::new();
-    for run in tree.kept_out() {
+    for run in kept_out {
         // What a lost message would have had struck out is not known any more; summaries written before are clean.
         let read = parts.store.readable_nodes(conversation, run).await?;
         messages.extend(read.nodes.into_iter().map(|node| node.message));

@@ -3,7 +3,8 @@
 //! [`Memory::builder`] takes the ports of `memory-core` as `Arc<dyn …>` and needs no sibling crate: bring the
 //! log of `memory-store` or a store of your own. A [`Conversation`] appends messages, keeps the summary tree
 //! compacted, and assembles a [`Context`]: what a model is shown for a question, every message represented
-//! exactly once, and beside it the exact words that bear on the question. [`HookRegistry`] lets others take
+//! exactly once, and beside it the exact words that bear on the question. What was shown is recorded, and
+//! [`Conversation::as_of`] shows it again byte for byte. [`HookRegistry`] lets others take
 //! part; [`RecallHook`] adds recalled words to a user's message.
 //!
 //! Non-goals: storage, embedding, search (ports), and talking to a model's provider.
@@ -43,10 +44,12 @@ mod prices;
 mod recall_hook;
 mod registry;
 mod render;
+mod replay;
 mod shorten;
 mod spending;
 mod stats;
 mod uses;
+mod view_error;
 
 pub use clock::SystemClock;
 pub use context::{Context, ContextOptions, Piece, PieceKind, Reduction};
@@ -59,5 +62,7 @@ pub use memory::{Memory, MemoryBuilder};
 pub use prices::Prices;
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use registry::{Hook, HookProvider, HookRegistry};
+pub use replay::AsOf;
 pub use spending::{Alternatives, Prompts, Spending};
 pub use stats::ConversationStats;
+pub use view_error::{Difference, ViewError};

@@ -7,6 +7,10 @@ use regex::Regex;
 
 use crate::kept_out::Redactor;
 
+/// The version of the layout: a view names it, so that what was shown can be shown again. Whoever changes a byte of what is
+/// written out here gives it another number, and keeps this one for the views that were recorded with it.
+pub(crate) const VERSION: u32 = 1;
+
 pub(crate) const HISTORY_LEAD: &str = "Conversation so far, oldest first. A summary stands for the messages it names; \
                                        expand_node(N) gives message N word for word.";
 pub(crate) const RECALL_LEAD: &str = "Earlier messages that bear on the question, word for word:";

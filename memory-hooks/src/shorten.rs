@@ -2,9 +2,19 @@
 
 use memory_core::{ContentBlock, Message, Node, NodeId, TokenCounter};
 
+use crate::render;
+
+/// A message's line, with tool results of more than `longest` tokens by their heads and tails.
+pub(crate) fn message_line(node: &Node, longest: Option<u32>, counter: &dyn TokenCounter) -> String {
+    match longest.and_then(|most| results(node, most, counter)) {
+        Some(message) => render::message_line(&Node { message, ..node.clone() }),
+        None => render::message_line(node),
+    }
+}
+
 /// The message with every tool result of more than `most` tokens shown by its head and its tail, at most `most` tokens
 /// but for the line between them; `None` when none is that long.
-pub(crate) fn results(node: &Node, most: u32, counter: &dyn TokenCounter) -> Option<Message> {
+fn results(node: &Node, most: u32, counter: &dyn TokenCounter) -> Option<Message> {
     let mut message = node.message.clone();
     let mut is_shortened = false;
     for block in &mut message.content {

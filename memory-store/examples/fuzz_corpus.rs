@@ -6,8 +6,8 @@
 use std::{env, error::Error, fs, path::Path};
 
 use memory_core::{
-    ConversationId, Event, HistoryProof, Message, MessageKey, MessageProof, NodeDraft, NodeId, NodeRange, Proof, Store,
-    Timestamp, TreeHead, WrittenBy,
+    ConversationId, Event, HistoryProof, Message, MessageKey, MessageProof, NodeDraft, NodeId, NodeRange, Proof, Shown,
+    ShownRun, Store, Timestamp, TreeHead, ViewDraft, WrittenBy, run_check, text_hash,
 };
 use memory_store::{LogOptions, LogStore, SqueezeOptions, VacuumOptions, export, fuzzing::row_of, squeeze};
 
@@ -20,7 +20,28 @@ fn main() -> Outcome {
     pollster::block_on(write(golden, corpus))
 }
 
-/// Short messages, a keyed one, weights, pins, titles and tags in several small segments.
+/// A view of so many messages word for word.
+fn view(nodes: u64) -> Outcome<Event> {
+    let (salt, question) = ([6; 16], format!("question {nodes}"));
+    let shown = Shown::Messages(NodeRange::first_n(nodes).ok_or("no nodes")?);
+    Ok(Event::View(Box::new(ViewDraft {
+        at: Timestamp::from_millis(2_000),
+        nodes,
+        layout: 1,
+        budget: 4_000,
+        tokens: 100,
+        counter: "words".into(),
+        chosen_by: WrittenBy { strategy: "corpus".into(), version: "1".into() },
+        longest_result: Some(64),
+        history: vec![ShownRun { shown, check: run_check(&salt, [question.as_str()]) }],
+        recalled: vec![ShownRun { shown, check: [1; 8] }],
+        hash: text_hash(&salt, &question),
+        question,
+        salt,
+    })))
+}
+
+/// Short messages, a keyed one, weights, pins, views, titles and tags in several small segments.
 async fn fill(store: &LogStore) -> Outcome {
     let scored_by = || WrittenBy { strategy: "corpus".into(), version: "1".into() };
     for round in 0u64..14 {
@@ -33,6 +54,7 @@ async fn fill(store: &LogStore) -> Outcome {
             let node = NodeId::new(1 + round / 2).ok_or("no node")?;
             store.record(&id, vec![Event::Pin { node, pinned: round % 2 == 0 }]).await?;
             store.record(&id, vec![Event::Importance { node, importance: 0.5, scored_by: scored_by() }]).await?;
+            store.record(&id, vec![view(round + 1)?]).await?;
         }
         let one = ConversationId::new("one")?;
         store.record(&one, vec![Event::Title(format!("title {round}")), Event::Tags(vec!["tag".into()])]).await?;
@@ -87,7 +109,8 @@ async fn write(golden: &Path, corpus: &Path) -> Outcome {
     };
     let old = log_of(&golden.join("format-1"))?;
     put("recovery", "golden", &row(&old))?;
-    for (index, body) in old.iter().flat_map(|segment| records(segment)).enumerate() {
+    let with_views = log_of(&golden.join("format-1-views"))?;
+    for (index, body) in old.iter().chain(&with_views).flat_map(|segment| records(segment)).enumerate() {
         put("record", &format!("golden-{index}"), body)?;
     }
     // Seven million tags, says the record, and ends.

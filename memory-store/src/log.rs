@@ -41,6 +41,7 @@ mod tail;
 mod tests;
 mod vacuum;
 mod verify;
+mod views;
 mod writer;
 
 pub use backup::{BackupCheck, BackupReport, RestoreReport, check_backup, restore};

@@ -5,8 +5,8 @@ use std::{env, fs, path::Path, sync::Arc};
 
 use memory_core::{
     ContentBlock, ConversationId, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId,
-    NodeRange, Relation, RelationKind, Role, Store, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
-    WrittenBy,
+    NodeRange, Relation, RelationKind, Role, Shown, ShownRun, Store, Summary, SummaryDraft, SummaryId, SummaryMetadata,
+    Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, text_hash,
 };
 use memory_store::LogStore;
 
@@ -111,6 +111,32 @@ async fn check(store: &LogStore) {
     assert!(store.verify(None).await.unwrap().is_whole());
 }
 
+/// What a model was shown of the sample.
+fn view() -> ViewDraft {
+    let salt = [3; 16];
+    let run = |shown, text| ShownRun { shown, check: run_check(&salt, [text]) };
+    let nodes = |first, last| NodeRange::new(node(first), node(last)).unwrap();
+    ViewDraft {
+        at: Timestamp::from_millis(1_772_442_900_000),
+        nodes: 4,
+        layout: 1,
+        budget: 4_000,
+        tokens: 321,
+        counter: "cl100k_base".into(),
+        chosen_by: WrittenBy { strategy: "hierarchical".into(), version: "1".into() },
+        longest_result: Some(64),
+        history: vec![
+            run(Shown::Summaries { first: SummaryId::from_index(0), count: 1 }, "summary"),
+            run(Shown::Lost(nodes(2, 2)), "lost"),
+            run(Shown::Messages(nodes(3, 4)), "messages"),
+        ],
+        recalled: vec![run(Shown::Messages(nodes(1, 1)), "recalled")],
+        question: "How many?".into(),
+        salt,
+        hash: text_hash(&salt, "all of it"),
+    }
+}
+
 /// Writes the sample that the golden stores hold.
 async fn write(path: &Path) -> LogStore {
     let store = LogStore::open(path).unwrap();
@@ -119,6 +145,7 @@ async fn write(path: &Path) -> LogStore {
     store.append(&ConversationId::new("other").unwrap(), drafts()[1..2].to_vec()).await.unwrap();
     store.append(&talk(), rest).await.unwrap();
     store.record(&talk(), events()).await.unwrap();
+    store.record(&talk(), vec![Event::View(Box::new(view()))]).await.unwrap();
     store
 }
 
@@ -146,12 +173,30 @@ fn a_store_of_format_1_opens_for_ever() {
     assert_eq!(pollster::block_on(store.conversation(&talk())).unwrap().nodes, 5);
 }
 
+async fn check_views(store: &LogStore) {
+    let views = store.views(&talk(), ViewId::FIRST, ViewId::FIRST.next()).await.unwrap();
+    assert_eq!(views, [View { id: ViewId::FIRST, body: view() }]);
+}
+
+#[test]
+fn a_store_of_format_1_with_views_opens_for_ever() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1-views");
+    let dir = tempfile::tempdir().unwrap();
+    copy(&golden, dir.path());
+    for store in [LogStore::open_read_only(dir.path()).unwrap(), LogStore::open(dir.path()).unwrap()] {
+        assert!(store.report().damage.is_empty() && store.report().torn.is_none(), "{:?}", store.report());
+        pollster::block_on(check(&store));
+        pollster::block_on(check_views(&store));
+    }
+}
+
 /// With `MEMORY_GOLDEN=DIR` it leaves the store there, as the golden store of a new format.
 #[test]
 fn this_version_writes_what_the_golden_store_holds() {
     let dir = tempfile::tempdir().unwrap();
     let store = pollster::block_on(write(dir.path()));
     pollster::block_on(check(&store));
+    pollster::block_on(check_views(&store));
     let root = pollster::block_on(store.verify(Some(&talk()))).unwrap().root;
     drop(store);
     if let Some(golden) = env::var_os("MEMORY_GOLDEN") {

@@ -3,8 +3,8 @@
 use std::io;
 
 use clap::Args as ClapArgs;
-use memory_core::ConversationId;
-use memory_hooks::{Context, ContextOptions, Piece};
+use memory_core::{ConversationId, NodeId, Timestamp, ViewId};
+use memory_hooks::{AsOf, Context, ContextOptions, Piece};
 use serde_json::{Value, json};
 
 use super::{filter::FilterArgs, resolve};
@@ -19,8 +19,8 @@ use crate::{
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The question
-    #[arg(value_parser = resolve::question)]
-    question: String,
+    #[arg(value_parser = resolve::question, required_unless_present = "as_of")]
+    question: Option<String>,
     #[command(flatten)]
     conversation: resolve::One,
     /// The most tokens of the whole context, the question included
@@ -38,9 +38,47 @@ pub(crate) struct Args {
     /// Also say why each piece is there
     #[arg(long)]
     explain: bool,
+    /// Do not record what is shown; without this, --as-of shows it again later
+    #[arg(long)]
+    no_record: bool,
+    /// Print what was shown last before the conversation went on behind a node, or until a time, byte for byte; vN is
+    /// view N of `memory replay`
+    #[arg(long, value_name = "NODE|TIME|vN", value_parser = as_of, conflicts_with_all = ["question", "no_record"])]
+    as_of: Option<AsOf>,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    match (&args.as_of, &args.question) {
+        (Some(as_of), _) => show_again(args, *as_of, globals).await,
+        (None, question) => show(args, question.as_deref().unwrap_or_default(), globals).await,
+    }
+}
+
+async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let id = args.conversation.id(&runtime.store).await?;
+    let context = runtime.memory.conversation(id.clone()).as_of(as_of).await?;
+    print_past(globals.output, &id, &context, args.explain)
+}
+
+/// Prints a past view as one of the present is printed.
+pub(super) fn print_past(
+    output: Output,
+    id: &ConversationId,
+    context: &Context,
+    with_pieces: bool,
+) -> anyhow::Result<()> {
+    if output.json {
+        return Ok(output.value(&to_json(id, context.question(), context, None))?);
+    }
+    print(output, context)?;
+    if with_pieces {
+        explain(output, context, None)?;
+    }
+    Ok(())
+}
+
+async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Update)?)?;
     let id = args.conversation.id(&runtime.store).await?;
     let conversation = runtime.memory.conversation(id.clone());
@@ -51,14 +89,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         radius: args.radius,
         least_share: args.least_share,
         filter: args.filter.filter()?,
+        record: !args.no_record,
         ..ContextOptions::tokens(args.budget)
     };
-    let mut context = conversation.context(&args.question, &options).await?;
+    let mut context = conversation.context(question, &options).await?;
     globals.keep_news(&mut context.notices);
     let vectors = runtime.vectors.as_deref();
     let output = globals.output;
     if output.json {
-        return Ok(output.value(&to_json(&id, &args.question, &context, vectors))?);
+        return Ok(output.value(&to_json(&id, question, &context, vectors))?);
     }
     print(output, &context)?;
     if args.explain {
@@ -70,6 +109,24 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 fn share(text: &str) -> Result<f32, String> {
     let share = text.parse::<f32>().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| format!("`{text}` is no share: expected a number from 0 to 1"))
+}
+
+/// A past view on the command line.
+fn as_of(text: &str) -> Result<AsOf, String> {
+    if text.starts_with('v') {
+        return view(text).map(AsOf::View);
+    }
+    match text.parse::<u64>() {
+        Ok(number) => NodeId::new(number).map(AsOf::Node).ok_or_else(|| "nodes are numbered from 1".to_owned()),
+        Err(_) => text.parse::<Timestamp>().map(AsOf::Time).map_err(|error| format!("{error}, a node, or vN")),
+    }
+}
+
+/// A view's number on the command line.
+pub(super) fn view(text: &str) -> Result<ViewId, String> {
+    let number = text.strip_prefix('v').unwrap_or(text).parse::<u64>();
+    let number = number.map_err(|_| format!("`{text}` is no view: expected a number, as in v3"))?;
+    ViewId::new(number).ok_or_else(|| "views are numbered from 1".to_owned())
 }
 
 fn print(output: Output, context: &Context) -> io::Result<()> {
@@ -115,6 +172,8 @@ fn to_json(id: &ConversationId, question: &str, context: &Context, vectors: Opti
     json!({
         "conversation": id.as_str(),
         "question": question,
+        "view": context.view.map(ViewId::get),
+        "nodes": context.nodes,
         "budget": context.budget,
         "tokens": context.tokens,
         "history_tokens": context.history_tokens(),

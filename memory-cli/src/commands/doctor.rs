@@ -128,12 +128,15 @@ fn remarks(checkup: &Checkup) -> String {
     if checkup.may_have_lost_more {
         remarks.push("more may be lost at its end".to_owned());
     }
-    if !checkup.lost_summaries.is_empty() {
-        let lost = checkup.lost_summaries.iter().map(|run| match (run.start(), run.end()) {
+    for (what, lost) in [("summaries", &checkup.lost_summaries), ("views", &checkup.lost_views)] {
+        let lost = lost.iter().map(|run| match (run.start(), run.end()) {
             (first, last) if first == last => first.to_string(),
             (first, last) => format!("{first}-{last}"),
         });
-        remarks.push(format!("summaries lost: {}", lost.collect::<Vec<_>>().join(", ")));
+        let lost: Vec<_> = lost.collect();
+        if !lost.is_empty() {
+            remarks.push(format!("{what} lost: {}", lost.join(", ")));
+        }
     }
     if !checkup.orphaned_summaries.is_empty() {
         remarks.push(format!("{} summaries lack a part", checkup.orphaned_summaries.len()));
@@ -186,6 +189,8 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
                 "lost": checkup.lost.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "summaries": checkup.summaries,
                 "lost_summaries": checkup.lost_summaries.iter().map(|run| [run.start(), run.end()]).collect::<Vec<_>>(),
+                "views": checkup.views,
+                "lost_views": checkup.lost_views.iter().map(|run| [run.start(), run.end()]).collect::<Vec<_>>(),
                 "orphaned_summaries": checkup.orphaned_summaries.iter().map(|id| id.get()).collect::<Vec<_>>(),
                 "may_have_lost_more": checkup.may_have_lost_more,
             })

@@ -9,6 +9,7 @@ mod not_again;
 mod plugins;
 mod processes;
 mod proofs;
+mod replay;
 mod rescue;
 mod support;
 mod vacuum;

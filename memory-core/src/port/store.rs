@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf};
 use super::{BoxError, BoxFuture, Changes, ReadNodes, Revision};
 use crate::{
     ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Salt, Summary, SummaryDraft,
-    SummaryId, SummaryOutline, Timestamp, WrittenBy,
+    SummaryId, SummaryOutline, Timestamp, View, ViewDraft, ViewId, WrittenBy,
 };
 
 /// What became of an appended message.
@@ -43,6 +43,8 @@ pub enum Event {
     Title(String),
     /// The conversation's tags, all of them.
     Tags(Vec<String>),
+    /// A model was shown this.
+    View(Box<ViewDraft>),
 }
 
 /// What became of an event.
@@ -51,6 +53,8 @@ pub enum Recorded {
     /// A summary under this number. Recording the same level, span and input hash again gives the number
     /// that is there.
     Summary(SummaryId),
+    /// A view under this number.
+    View(ViewId),
     /// Anything else.
     Done,
 }
@@ -64,6 +68,8 @@ pub struct ConversationState {
     pub nodes: u64,
     /// How many summaries.
     pub summaries: u64,
+    /// The number of the last recorded view; 0 while there is none.
+    pub views: u64,
     /// When the first message was said; `None` while it is empty.
     pub first_at: Option<Timestamp>,
     /// When the last message was said.
@@ -188,7 +194,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>>;
 
     /// Records events of a conversation, which must exist. A summary must have a level above FULL, span
-    /// existing nodes, and name children whose spans tile its own.
+    /// existing nodes, and name children whose spans tile its own; a view must cover its messages, as
+    /// [`check_view`](crate::check_view) says.
     fn record<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -251,6 +258,15 @@ pub trait Store: fmt::Debug + Send + Sync {
             Ok(summaries)
         })
     }
+
+    /// The recorded views of a conversation with numbers from `first` to `last` that can be read, in order. A store that
+    /// lost some to damage leaves their numbers out.
+    fn views<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        first: ViewId,
+        last: ViewId,
+    ) -> BoxFuture<'a, Result<Vec<View>, StoreError>>;
 
     /// What happened since `since`, so that whoever shows a long conversation at every turn need not read all of it
     /// each time. The default says that everything is new.

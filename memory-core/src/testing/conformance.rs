@@ -6,6 +6,8 @@
     reason = "a suite of tests: a breach panics"
 )]
 
+mod views;
+
 use std::sync::Arc;
 
 use crate::{
@@ -104,6 +106,7 @@ pub async fn store_conformance(store: &dyn Store) {
     roots_are_those_of_the_leaves(store).await;
     given_salts_give_the_same_root_in_every_store(store).await;
     changes_are_what_happened_since(store).await;
+    views::views_are_kept_as_they_were_shown(store).await;
     the_lease_is_shared_within_a_process_and_ends_with_its_values(store).await;
 }
 

@@ -11,8 +11,8 @@ use std::{
 use crate::{
     Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MerkleFrontier, MessageKey, Node,
     NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Revision, Role, Salt, Store, StoreError, Summary,
-    SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, canonical_bytes, leaf_hash,
-    plan::check_summary,
+    SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, View, ViewId, canonical_bytes,
+    check_view, leaf_hash, plan::check_summary,
 };
 
 /// Keeps everything in maps. The salts that it draws are zero, so its roots are repeatable.
@@ -28,6 +28,7 @@ struct Conversation {
     /// One for each node.
     salts: Vec<Salt>,
     summaries: Vec<Summary>,
+    views: Vec<View>,
     lost: BTreeSet<NodeId>,
     /// Nodes whose weight or pin was changed, an entry each time.
     revised: Vec<NodeId>,
@@ -47,6 +48,7 @@ impl Conversation {
             id: id.clone(),
             nodes: self.nodes.len() as u64,
             summaries: self.summaries.len() as u64,
+            views: self.views.last().map_or(0, |last| last.id.get()),
             first_at: self.nodes.first().map(|node| node.at),
             last_at: self.nodes.last().map(|node| node.at),
             tokens: self.outline().iter().map(|node| u64::from(node.tokens)).sum(),
@@ -149,14 +151,13 @@ impl Conversation {
     }
 
     fn check(&self, id: &ConversationId, event: &Event) -> Result<(), StoreError> {
+        let span_of =
+            |child: SummaryId| self.summaries.iter().find(|summary| summary.id == child).map(|found| found.body.span);
+        let nodes = self.nodes.len() as u64;
+        let invalid = |why| StoreError::Invalid { conversation: id.clone(), why };
         let node = match event {
-            Event::Summary(draft) => {
-                let span_of = |child: SummaryId| {
-                    self.summaries.iter().find(|summary| summary.id == child).map(|found| found.body.span)
-                };
-                return check_summary(draft, self.nodes.len() as u64, span_of)
-                    .map_err(|why| StoreError::Invalid { conversation: id.clone(), why });
-            }
+            Event::Summary(draft) => return check_summary(draft, nodes, span_of).map_err(invalid),
+            Event::View(draft) => return check_view(draft, nodes, span_of).map_err(invalid),
             Event::Importance { node, .. } | Event::Pin { node, .. } => *node,
             Event::Title(_) | Event::Tags(_) => return Ok(()),
         };
@@ -190,6 +191,11 @@ impl Conversation {
                 if let Some(node) = self.nodes.get_mut(node.index()) {
                     node.pinned = pinned;
                 }
+            }
+            Event::View(body) => {
+                let id = self.views.last().map_or(ViewId::FIRST, |last| last.id.next());
+                self.views.push(View { id, body: *body });
+                return Recorded::View(id);
             }
             Event::Title(title) => self.title = Some(title),
             Event::Tags(mut tags) => {
@@ -300,6 +306,20 @@ impl Store for MemoryStore {
 
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
         Box::pin(async move { self.with(conversation, |c| Ok(c.summaries.clone())) })
+    }
+
+    fn views<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        first: ViewId,
+        last: ViewId,
+    ) -> BoxFuture<'a, Result<Vec<View>, StoreError>> {
+        Box::pin(async move {
+            self.with(conversation, |c| {
+                let wanted = |view: &&View| (first..=last).contains(&view.id);
+                Ok(c.views.iter().filter(wanted).cloned().collect())
+            })
+        })
     }
 
     fn changes<'a>(

@@ -201,12 +201,9 @@ impl Assembly<'_> {
                         continue;
                     };
                     let text = render::summary_line(summary, &self.snapshot.redactor);
-                    pieces.push(self.piece(
-                        PieceKind::Summary(summary.body.level),
-                        Some(span),
-                        text,
-                        summary_reason(summary),
-                    ));
+                    let kind = PieceKind::Summary(summary.body.level);
+                    let piece = self.piece(kind, Some(span), text, summary_reason(summary));
+                    pieces.push(Piece { summary: Some(id), ..piece });
                 }
                 CutPiece::Verbatim(run) => {
                     let whole = losses.rest_of(run);
@@ -243,15 +240,11 @@ impl Assembly<'_> {
     }
 
     fn message_line(&self, node: &Node) -> String {
-        let shorter = self.longest_result.and_then(|most| shorten::results(node, most, self.parts.counter.as_ref()));
-        match shorter {
-            Some(message) => render::message_line(&Node { message, ..node.clone() }),
-            None => render::message_line(node),
-        }
+        shorten::message_line(node, self.longest_result, self.parts.counter.as_ref())
     }
 
     fn piece(&self, kind: PieceKind, nodes: Option<NodeRange>, text: String, why: String) -> Piece {
-        Piece { kind, nodes, tokens: self.count(&text), why, text }
+        Piece { kind, nodes, summary: None, tokens: self.count(&text), why, text }
     }
 
     /// The whole context: the history as it is, and as much recalled beside it as the budget leaves room for.
@@ -356,15 +349,18 @@ impl Assembly<'_> {
         pieces.push(self.piece(PieceKind::Question, None, self.question.line.clone(), "the question".to_owned()));
         let text = compose(&pieces);
         let tokens = self.parts.counts.count_parts(&text, self.parts.counter.as_ref());
-        let full_tokens = self.snapshot.tree.tokens();
+        let (nodes, full_tokens) = (self.snapshot.tree.total(), self.snapshot.tree.tokens());
         let text = text.concat();
         Context {
             pieces,
             tokens,
             budget: self.options.budget,
+            nodes,
             full_tokens,
             notices: self.notices.clone(),
             reductions: Vec::new(),
+            view: None,
+            longest_result: self.longest_result,
             text,
         }
     }

@@ -6,7 +6,7 @@ use super::{
     Context, ContextOptions, PieceKind, Reduction,
     assembly::{Request, assemble, compose},
 };
-use crate::{MemoryError, manager::hierarchical, memory::Parts, render, shorten};
+use crate::{MemoryError, manager::hierarchical, memory::Parts, shorten};
 
 /// Reductions after which only the coarsest view is left to be tried.
 const HALVINGS: usize = 4;
@@ -83,17 +83,17 @@ async fn shorten_results(
     let mut shorter = context.clone();
     for piece in &mut shorter.pieces {
         let (PieceKind::Message | PieceKind::Recalled, Some(run)) = (piece.kind, piece.nodes) else { continue };
-        if piece.tokens <= longest {
-            continue;
-        }
-        let mut node = parts.store.node(conversation, run.first()).await?;
-        if let Some(message) = shorten::results(&node, longest, parts.counter.as_ref()) {
-            node.message = message;
-            piece.text = render::message_line(&node);
-            piece.tokens = parts.count(&piece.text);
+        // Whatever a line costs: what counts is its results, as when the view is shown again.
+        let node = parts.store.node(conversation, run.first()).await?;
+        let text = shorten::message_line(&node, Some(longest), parts.counter.as_ref());
+        if text != piece.text {
+            piece.tokens = parts.count(&text);
+            piece.text = text;
             piece.why.push_str("; its results shortened");
         }
     }
+    shorter.longest_result = Some(longest);
+    shorter.view = None;
     let text = compose(&shorter.pieces);
     shorter.tokens = parts.counts.count_parts(&text, parts.counter.as_ref());
     shorter.text = text.concat();

@@ -205,7 +205,7 @@ impl<'a> Manager<'a> {
             };
             let numbers = recorded.iter().filter_map(|recorded| match recorded {
                 Recorded::Summary(id) => Some(*id),
-                Recorded::Done => None,
+                Recorded::View(_) | Recorded::Done => None,
             });
             self.report.summaries += numbers.clone().filter(|id| id.index() >= self.recorded).count() as u64;
             if !numbers.eq(expected.clone()) {

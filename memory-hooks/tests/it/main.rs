@@ -17,6 +17,8 @@ mod prefix;
 #[cfg(test)]
 mod recall_hook;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod spending;
 #[cfg(test)]
 mod support;

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use memory_core::{
     Appended, ConversationId, Event, Message, MessageKey, NodeId, Recorded, StoreError, Summary, SummaryDraft,
-    SummaryId, plan::check_summary,
+    SummaryId, ViewId, check_view, plan::check_summary,
 };
 
 use super::{
-    codec::{CodecError, encode_event, encode_opened},
+    codec::{CodecError, encode_event, encode_opened, encode_view},
     conversation::{Change, Conversation},
     frame::{MAX_PAYLOAD, Payload},
     nodes::Nodes,
@@ -50,6 +50,8 @@ struct Overlay {
     nodes: u64,
     keys: HashMap<MessageKey, (NodeId, Message)>,
     summaries: Vec<Summary>,
+    /// The number of the last view, where there are new ones.
+    last_view: Option<ViewId>,
 }
 
 /// What one request adds; nothing of it counts before the whole request was found right.
@@ -58,6 +60,7 @@ struct Trial {
     more_nodes: u64,
     keys: HashMap<MessageKey, (NodeId, Message)>,
     summaries: Vec<Summary>,
+    last_view: Option<ViewId>,
 }
 
 impl Pending {
@@ -140,7 +143,12 @@ impl Pending {
                 recorded.push(Recorded::Summary(there));
                 continue;
             }
-            let location = within_frame(payload.push(&encode_event(&event, next).map_err(|error| invalid(id, error))?));
+            let next_view = view.next_view();
+            let record = match &event {
+                Event::View(draft) => encode_view(draft, next_view),
+                other => encode_event(other, next),
+            };
+            let location = within_frame(payload.push(&record.map_err(|error| invalid(id, error))?));
             match event {
                 Event::Summary(body) => {
                     let summary = Summary { id: next, body };
@@ -148,6 +156,12 @@ impl Pending {
                     changes.push(Change::Summary { id: next, level, span, location });
                     view.trial.summaries.push(summary);
                     recorded.push(Recorded::Summary(next));
+                    continue;
+                }
+                Event::View(_) => {
+                    changes.push(Change::View { id: next_view, location });
+                    view.trial.last_view = Some(next_view);
+                    recorded.push(Recorded::View(next_view));
                     continue;
                 }
                 Event::Importance { node, importance, .. } => changes.push(Change::Importance { node, importance }),
@@ -174,6 +188,7 @@ impl Pending {
         overlay.nodes = nodes;
         overlay.keys.extend(trial.keys);
         overlay.summaries.extend(trial.summaries);
+        overlay.last_view = trial.last_view.or(overlay.last_view);
     }
 }
 
@@ -301,15 +316,23 @@ impl<'a> View<'a> {
         SummaryId::from_index(usize::try_from(last).unwrap_or(usize::MAX))
     }
 
+    fn next_view(&self) -> ViewId {
+        let pending = self.trial.last_view.or_else(|| self.overlay.and_then(|overlay| overlay.last_view));
+        let on_disk = || self.on_disk.and_then(|there| there.views.last());
+        pending.or_else(on_disk).map_or(ViewId::FIRST, ViewId::next)
+    }
+
     fn check_event(&self, event: &Event) -> Result<(), StoreError> {
         let invalid = |why| StoreError::Invalid { conversation: self.id.clone(), why };
+        let on_disk = |summary| self.on_disk.and_then(|there| there.summaries.span(summary));
+        let pending = |summary| self.pending_summaries().find(|s| s.id == summary).map(|s| s.body.span);
+        let span_of = |summary| on_disk(summary).or_else(|| pending(summary));
         match event {
             Event::Summary(draft) => {
                 check_weight(draft.metadata.importance).map_err(|error| invalid(error.0))?;
-                let on_disk = |child| self.on_disk.and_then(|there| there.summaries.span(child));
-                let pending = |child| self.pending_summaries().find(|s| s.id == child).map(|s| s.body.span);
-                check_summary(draft, self.nodes(), |child| on_disk(child).or_else(|| pending(child))).map_err(invalid)
+                check_summary(draft, self.nodes(), span_of).map_err(invalid)
             }
+            Event::View(draft) => check_view(draft, self.nodes(), span_of).map_err(invalid),
             Event::Importance { node, importance, .. } => {
                 check_weight(*importance).map_err(|error| invalid(error.0))?;
                 self.check_node(*node)

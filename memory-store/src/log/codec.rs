@@ -5,6 +5,7 @@
 mod cursor;
 mod event;
 mod message;
+mod view;
 
 use bincode::{
     BorrowDecode, Encode,
@@ -17,6 +18,7 @@ use memory_core::ConversationId;
 use super::frame::{MAX_RECORD, RECORD_HEADER, finish_record};
 pub(crate) use event::{EventRecord, encode_event};
 pub(crate) use message::{MessageRecord, StoredMessage, check_depth};
+pub(crate) use view::encode_view;
 
 /// Bytes that decoding one record may claim, memory for its lists included. Without a limit a few corrupt
 /// bytes ask for more memory than there is and end the process.
@@ -31,8 +33,7 @@ type Config = Configuration<LittleEndian, Varint, Limit<LIMIT>>;
 /// Version of each record's wire type. A changed type gets the next number and keeps the old one readable.
 const VERSION: u8 = 1;
 
-/// The number of each kind of record. Reserved: 8 fact, 9 embedding model registered, 10 view shown,
-/// 11 erased, 12 checkpoint marker.
+/// The number of each kind of record. Reserved: 8 fact, 9 embedding model registered, 11 erased, 12 checkpoint marker.
 mod kind {
     pub(super) const OPENED: u8 = 1;
     pub(super) const MESSAGE: u8 = 2;
@@ -41,6 +42,7 @@ mod kind {
     pub(super) const PIN: u8 = 5;
     pub(super) const TITLE: u8 = 6;
     pub(super) const TAGS: u8 = 7;
+    pub(super) const VIEW: u8 = 10;
     pub(super) const LOST: u8 = 13;
 }
 

@@ -2,7 +2,7 @@
 
 use memory_core::{
     Changes, ConversationId, ConversationState, Level, NodeId, NodeOutline, NodeRange, Revision, Role, StoreError,
-    SummaryId, Timestamp,
+    SummaryId, Timestamp, ViewId,
 };
 
 use super::{
@@ -12,6 +12,7 @@ use super::{
     revised::Revised,
     state::{Damage, Location, Wanted},
     summaries::Summaries,
+    views::Views,
 };
 
 /// One thing that a frame did to its conversation.
@@ -34,6 +35,10 @@ pub(crate) enum Change {
         span: NodeRange,
         location: Location,
     },
+    View {
+        id: ViewId,
+        location: Location,
+    },
     Importance {
         node: NodeId,
         importance: f32,
@@ -49,7 +54,11 @@ pub(crate) enum Change {
 impl Change {
     /// Turns an offset in the frame, which stands at `frame`, into a location in the log.
     pub(crate) fn locate(&mut self, frame: Location) {
-        if let Self::Node { location, .. } | Self::Lost { location, .. } | Self::Summary { location, .. } = self {
+        if let Self::Node { location, .. }
+        | Self::Lost { location, .. }
+        | Self::Summary { location, .. }
+        | Self::View { location, .. } = self
+        {
             *location = Location { segment: frame.segment, offset: location.offset.saturating_add(frame.offset) };
         }
     }
@@ -63,6 +72,7 @@ pub(crate) struct Conversation {
     pub(crate) number: u64,
     pub(crate) nodes: Nodes,
     pub(crate) summaries: Summaries,
+    pub(crate) views: Views,
     /// Nodes whose weight or pin was changed lately.
     pub(super) revised: Revised,
     pub(crate) title: Option<String>,
@@ -82,6 +92,7 @@ impl Conversation {
             number,
             nodes: Nodes::default(),
             summaries: Summaries::default(),
+            views: Views::default(),
             revised: Revised::default(),
             title: None,
             tags: Vec::new(),
@@ -117,6 +128,7 @@ impl Conversation {
             id: self.id.clone(),
             nodes: self.nodes(),
             summaries: self.summaries.len(),
+            views: self.views.last().map_or(0, ViewId::get),
             first_at: at(NodeId::FIRST),
             last_at: NodeId::new(self.nodes()).and_then(at),
             tokens: self.nodes.tokens(),
@@ -159,6 +171,7 @@ impl Conversation {
             }
             Change::Lost { count, location } => self.lose(self.nodes().saturating_add(count), location),
             Change::Summary { id, level, span, location } => self.summaries.push(id, level, span, location)?,
+            Change::View { id, location } => self.views.push(id, location)?,
             Change::Importance { node, importance } => {
                 self.nodes.set_importance(node, importance);
                 self.revised.push(node);

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{ConversationId, Hash, MerkleFrontier, NodeRange, Progress, SummaryId};
+use memory_core::{ConversationId, Hash, MerkleFrontier, NodeRange, Progress, SummaryId, ViewId};
 
 use super::{
     frame::StoreId,
@@ -89,6 +89,10 @@ pub struct Checkup {
     pub lost_summaries: Vec<RangeInclusive<u64>>,
     /// Summaries that can be read and one of whose parts is lost.
     pub orphaned_summaries: Vec<SummaryId>,
+    /// Recorded views that can be read.
+    pub views: u64,
+    /// Numbers of views whose records are lost.
+    pub lost_views: Vec<RangeInclusive<u64>>,
     /// Whether damage stands behind its last frame that may hold more of it.
     pub may_have_lost_more: bool,
 }
@@ -112,7 +116,8 @@ impl Checkup {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         let named = matches!(self.label, ConversationLabel::Named(_));
-        named && self.nodes == self.verified && self.lost_summaries.is_empty() && !self.may_have_lost_more
+        let lacks_events = !self.lost_summaries.is_empty() || !self.lost_views.is_empty();
+        named && self.nodes == self.verified && !lacks_events && !self.may_have_lost_more
     }
 }
 
@@ -172,6 +177,7 @@ struct Patient {
     lost: Vec<NodeRange>,
     /// Children of each summary.
     summaries: BTreeMap<SummaryId, Vec<SummaryId>>,
+    views: BTreeSet<ViewId>,
     /// How many spots there were when its last frame came.
     spots_before: usize,
 }
@@ -202,6 +208,7 @@ impl Visitor for Doctor {
             tree: MerkleFrontier::new(),
             lost: Vec::new(),
             summaries: BTreeMap::new(),
+            views: BTreeSet::new(),
             spots_before: 0,
         });
         if let Some(lost) = patient.lose(frame.lost_before) {
@@ -219,6 +226,7 @@ impl Visitor for Doctor {
             }
             Ok(Part::Lost(count)) => drop(patient.lose(count)),
             Ok(Part::Summary(summary)) => drop(patient.summaries.insert(summary.id, summary.body.children)),
+            Ok(Part::View(id)) => drop(patient.views.insert(id)),
             Ok(Part::Opened(_) | Part::OtherEvent) => {}
             Err((_, is_node)) => drop(patient.lose(u64::from(is_node))),
         });
@@ -274,16 +282,8 @@ impl Doctor {
 }
 
 fn checkup(label: ConversationLabel, patient: Patient, may_have_lost_more: bool) -> Checkup {
-    let Patient { verified, tree, lost, summaries, .. } = patient;
+    let Patient { verified, tree, lost, summaries, views, .. } = patient;
     let there: BTreeSet<SummaryId> = summaries.keys().copied().collect();
-    let mut lost_summaries = Vec::new();
-    let mut next = 1;
-    for id in &there {
-        if next < id.get() {
-            lost_summaries.push(next..=id.get() - 1);
-        }
-        next = id.get().saturating_add(1);
-    }
     let is_orphaned = |children: &Vec<SummaryId>| children.iter().any(|child| !there.contains(child));
     let orphaned = summaries.iter().filter(|(_, children)| is_orphaned(children)).map(|(id, _)| *id);
     Checkup {
@@ -293,10 +293,25 @@ fn checkup(label: ConversationLabel, patient: Patient, may_have_lost_more: bool)
         root: tree.root(),
         lost,
         summaries: summaries.len() as u64,
-        lost_summaries,
+        lost_summaries: missing(there.iter().map(|id| id.get())),
         orphaned_summaries: orphaned.collect(),
+        views: views.len() as u64,
+        lost_views: missing(views.iter().map(|id| id.get())),
         may_have_lost_more,
     }
+}
+
+/// Numbers from 1 that are not among `there`, which come in order, as far as those reach.
+fn missing(there: impl Iterator<Item = u64>) -> Vec<RangeInclusive<u64>> {
+    let mut missing = Vec::new();
+    let mut next = 1;
+    for number in there {
+        if next < number {
+            missing.push(next..=number - 1);
+        }
+        next = number.saturating_add(1);
+    }
+    missing
 }
 
 /// Caches of vectors, tokens and words of another store, or of none.

@@ -16,7 +16,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use memory_core::{ConversationState, Event, Node, NodeId, NodeRange, Store};
+use memory_core::{ConversationState, Event, Node, NodeId, NodeRange, Store, ViewId};
 
 pub(crate) use self::ram::Ram;
 use super::{
@@ -125,6 +125,7 @@ fn read(store: &LogStore, forged: bool) -> u64 {
         drop(now(store.proofs(id, range)));
         drop(now(store.outline(id)));
         drop(now(store.summaries(id)));
+        drop(now(store.views(id, ViewId::FIRST, ViewId::FIRST)));
     }
     if let Ok(verified) = verify(&store.shared, None) {
         assert!(forged || !verified.is_whole() || unreadable == 0, "a whole store cannot be read");
@@ -200,6 +201,13 @@ fn decode(body: &[u8]) {
             match parse_record(&again).map(codec::decode) {
                 Ok(Ok(Record::Event(EventRecord::Summary(read)))) => assert_eq!(format!("{:?}", read.body), body),
                 other => unreachable!("a summary was written and cannot be read: {other:?}"),
+            }
+        }
+        Ok(Record::Event(EventRecord::View(view))) => {
+            let Ok(again) = codec::encode_view(&view.body, view.id) else { return };
+            match parse_record(&again).map(codec::decode) {
+                Ok(Ok(Record::Event(EventRecord::View(read)))) => assert_eq!(read, view),
+                other => unreachable!("a view was written and cannot be read: {other:?}"),
             }
         }
         Ok(Record::Opened(_) | Record::Lost(_) | Record::Event(_)) | Err(_) => {}

@@ -2,7 +2,7 @@
 
 use std::{io::ErrorKind, ops::Range, path::Path};
 
-use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError, Summary};
+use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError, Summary, View};
 
 use super::{
     codec::{self, CodecError, EventRecord, MessageRecord, Record, StoredMessage},
@@ -68,6 +68,16 @@ impl<'s> Reader<'s> {
         let segment = find(self.segments, location)?;
         match codec::decode(self.body(segment, location, None)?) {
             Ok(Record::Event(EventRecord::Summary(summary))) => Ok(*summary),
+            Ok(_) => Err(damaged(segment.path(), location, "another record stands here".into())),
+            Err(error) => Err(damaged(segment.path(), location, error.0)),
+        }
+    }
+
+    /// The view at `location`.
+    pub(crate) fn view(&mut self, location: Location) -> Result<View, StoreError> {
+        let segment = find(self.segments, location)?;
+        match codec::decode(self.body(segment, location, None)?) {
+            Ok(Record::Event(EventRecord::View(view))) => Ok(*view),
             Ok(_) => Err(damaged(segment.path(), location, "another record stands here".into())),
             Err(error) => Err(damaged(segment.path(), location, error.0)),
         }

@@ -11,7 +11,7 @@ use futures_channel::oneshot;
 use memory_core::{
     Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MessageKey, Node, NodeDraft, NodeId,
     NodeOutline, NodeProof, NodeRange, Recorded, Revision, Salt, Store, StoreError, Summary, SummaryId, SummaryOutline,
-    Verification,
+    Verification, View, ViewId,
 };
 
 use super::{
@@ -365,6 +365,31 @@ impl Store for LogStore {
         })
     }
 
+    fn views<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        first: ViewId,
+        last: ViewId,
+    ) -> BoxFuture<'a, Result<Vec<View>, StoreError>> {
+        Box::pin(async move {
+            let (segments, locations) = {
+                let state = self.shared.current()?;
+                (Arc::clone(&state.segments), state.conversation(conversation)?.views.locations(first, last))
+            };
+            let mut views = Vec::with_capacity(locations.len());
+            let mut reader = Reader::new(&segments);
+            for location in locations {
+                match reader.view(location) {
+                    Ok(view) => views.push(view),
+                    // Nothing depends on it: that it was shown is not known any more.
+                    Err(error) if error.is_damage() => tracing::error!(%error, %conversation, "a view is lost"),
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(views)
+        })
+    }
+
     fn changes<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -461,6 +486,7 @@ fn event_bytes(event: &Event) -> usize {
         + match event {
             Event::Summary(draft) => draft.text.len() + draft.children.len() * 3,
             Event::Title(title) => title.len(),
+            Event::View(draft) => draft.question.len() + (draft.history.len() + draft.recalled.len()) * 16,
             Event::Tags(tags) => tags.iter().map(String::len).sum(),
             _ => 0,
         }

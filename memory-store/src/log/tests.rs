@@ -10,6 +10,7 @@ mod random_wrecks;
 mod salvage;
 mod sample;
 mod vacuum;
+mod views;
 mod wreck;
 mod wrecked_at_random;
 

@@ -12,7 +12,7 @@ use memory_core::{
     AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxFuture, ConversationId, ConversationState,
     EmbedError, Embedder, Event, MessageKey, ModelId, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange,
     NodeSet, Recorded, Slot, Store, StoreError, Summary, TokenEmbedder, TokenEmbedding, VectorAnswer, VectorError,
-    VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification,
+    VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, View, ViewId,
     testing::{HashEmbedder, MemoryStore},
 };
 
@@ -52,6 +52,10 @@ impl Store for CountingStore {
     fn nodes<'a>(&'a self, id: &'a ConversationId, range: NodeRange) -> StoreResult<'a, Vec<Node>> {
         self.nodes_read.fetch_add(range.count(), Ordering::Relaxed);
         self.store.nodes(id, range)
+    }
+
+    fn views<'a>(&'a self, id: &'a ConversationId, first: ViewId, last: ViewId) -> StoreResult<'a, Vec<View>> {
+        self.store.views(id, first, last)
     }
 
     fn outline<'a>(&'a self, id: &'a ConversationId) -> StoreResult<'a, Vec<NodeOutline>> {

@@ -10,6 +10,7 @@ use super::super::{
     nodes::{Nodes, Run, Slot, Wide},
     state::State,
     summaries::{self, Summaries},
+    views::{self, Views},
 };
 use crate::wire::{In, Out};
 
@@ -39,6 +40,7 @@ pub(super) fn encode(state: &State, out: &mut Out) -> (Vec<u8>, KeyRanges) {
             out.number(run.last().get());
         }
         encode_summaries(conversation.summaries.slots(), out);
+        encode_views(conversation.views.slots(), out);
         let start = keys.len();
         conversation.keys.encode(&mut keys);
         out.number(((keys.len() - start) / keys::ENTRY) as u64);
@@ -66,6 +68,7 @@ pub(super) fn decode(bytes: &mut In<'_>, state: &mut State, keys: &Kept, place: 
             conversation.lost.push(NodeRange::new(first, last).filter(|run| run.last().get() <= conversation.nodes())?);
         }
         conversation.summaries = decode_summaries(bytes)?;
+        conversation.views = decode_views(bytes)?;
         let of_this = usize::try_from(bytes.number()?).ok()?.checked_mul(keys::ENTRY)?;
         conversations.push((conversation, of_this));
         key_bytes = of_this.checked_add(key_bytes)?;
@@ -206,6 +209,30 @@ fn decode_summaries(bytes: &mut In<'_>) -> Option<Summaries> {
             level,
         };
         all.push_slot(slot).ok()?;
+    }
+    Some(all)
+}
+
+fn encode_views(slots: &[views::Slot], out: &mut Out) {
+    out.number(slots.len() as u64);
+    let (mut id, mut offset) = (0, 0);
+    for slot in slots {
+        out.step(id, i64::from(slot.id));
+        out.number(u64::from(slot.segment));
+        out.step(offset, i64::from(slot.offset));
+        (id, offset) = (i64::from(slot.id), i64::from(slot.offset));
+    }
+}
+
+fn decode_views(bytes: &mut In<'_>) -> Option<Views> {
+    let mut all = Views::default();
+    let (mut id, mut offset) = (0, 0);
+    for _ in 0..bytes.count(3)? {
+        id = bytes.step(id)?;
+        let segment = bytes.u32()?;
+        offset = bytes.step(offset)?;
+        let (id, offset) = (u32::try_from(id).ok()?, u32::try_from(offset).ok()?);
+        all.push_slot(views::Slot { id, segment, offset }).ok()?;
     }
     Some(all)
 }

@@ -7,10 +7,10 @@ use bincode::{
     error::{DecodeError, EncodeError},
 };
 use memory_core::{
-    Event, Hash, Level, NodeId, NodeRange, Summary, SummaryDraft, SummaryId, SummaryMetadata, WrittenBy,
+    Event, Hash, Level, NodeId, NodeRange, Summary, SummaryDraft, SummaryId, SummaryMetadata, View, WrittenBy,
 };
 
-use super::{CodecError, encode, kind, whole};
+use super::{CodecError, encode, kind, view::WireView, whole};
 
 /// Most entries of a list in an event: children, topics, tags.
 const MAX_ITEMS: usize = 1 << 16;
@@ -25,11 +25,12 @@ pub(crate) enum EventRecord<'a> {
     Pin { node: NodeId, pinned: bool },
     Title(&'a str),
     Tags(Vec<&'a str>),
+    View(Box<View>),
 }
 
 /// A list of at most [`MAX_ITEMS`], for which no room is made before its items are there: what a few bytes say of its
 /// length is not to be believed.
-struct Items<T>(Vec<T>);
+pub(super) struct Items<T>(pub(super) Vec<T>);
 
 impl<T: Encode> Encode for Items<T> {
     fn encode<E: Encoder>(&self, encoder: &mut E) -> Result<(), EncodeError> {
@@ -79,7 +80,7 @@ struct WirePin {
     pinned: bool,
 }
 
-/// The whole record, header included, of an event; `summary` is the number that a summary gets.
+/// The whole record, header included, of an event that is no view; `summary` is the number that a summary gets.
 pub(crate) fn encode_event(event: &Event, summary: SummaryId) -> Result<Vec<u8>, CodecError> {
     match event {
         Event::Summary(draft) => encode_summary(draft, summary),
@@ -118,7 +119,7 @@ fn encode_summary(draft: &SummaryDraft, id: SummaryId) -> Result<Vec<u8>, CodecE
     encode(kind::SUMMARY, &wire)
 }
 
-fn bounded(items: usize) -> Result<(), CodecError> {
+pub(super) fn bounded(items: usize) -> Result<(), CodecError> {
     if items <= MAX_ITEMS {
         Ok(())
     } else {
@@ -137,6 +138,7 @@ pub(super) fn decode(number: u8, value: &[u8]) -> Result<EventRecord<'_>, CodecE
             let WirePin { node, pinned } = whole(value)?;
             Ok(EventRecord::Pin { node: node_id(node)?, pinned })
         }
+        kind::VIEW => whole::<WireView<'_>>(value)?.into_view().map(Box::new).map(EventRecord::View),
         kind::TITLE => whole(value).map(EventRecord::Title),
         kind::TAGS => whole(value).map(|Items(tags)| EventRecord::Tags(tags)),
         unknown => Err(CodecError(format!("a record has the unknown kind {unknown}"))),
@@ -170,6 +172,6 @@ impl WireSummary<'_> {
     }
 }
 
-fn node_id(position: u64) -> Result<NodeId, CodecError> {
+pub(super) fn node_id(position: u64) -> Result<NodeId, CodecError> {
     NodeId::new(position).ok_or("a record names node 0".into())
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use memory_core::{
     ContentBlock, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline,
-    NodeRange, Relation, RelationKind, Role, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+    NodeRange, Relation, RelationKind, Role, Shown, ShownRun, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
+    ViewDraft, ViewId, WrittenBy,
 };
 use proptest::prelude::*;
 
@@ -148,6 +149,55 @@ fn events_of_version_1_never_change() {
 }
 
 #[test]
+fn a_view_of_version_1_never_changes() {
+    let run = |shown, check| ShownRun { shown, check: [check; 8] };
+    let nodes = |first, last| NodeRange::new(node(first), node(last)).unwrap();
+    let draft = ViewDraft {
+        at: Timestamp::from_millis(-2),
+        nodes: 300,
+        layout: 1,
+        budget: 4_000,
+        tokens: 200,
+        counter: "w".into(),
+        chosen_by: written_by(),
+        longest_result: Some(64),
+        history: vec![
+            run(Shown::Summaries { first: SummaryId::new(5).unwrap(), count: 2 }, 1),
+            run(Shown::Lost(nodes(3, 3)), 2),
+            run(Shown::Messages(nodes(4, 300)), 3),
+        ],
+        recalled: vec![run(Shown::Messages(nodes(1, 1)), 4)],
+        question: "q?".into(),
+        salt: [9; 16],
+        hash: Hash::from_bytes([8; 32]),
+    };
+    let record = encode_view(&draft, ViewId::new(7).unwrap()).unwrap();
+    let check = |byte: &str| byte.repeat(8);
+    let expected = format!(
+        "0a 01 07 03 fb2c01 01 fba00f c8 01 77 03 657874 01 32 01 40
+         03  01 05 02 {}  02 03 01 {}  00 04 fb2901 {}
+         01  00 01 01 {}
+         02 713f {} {}",
+        check("01"),
+        check("02"),
+        check("03"),
+        check("04"),
+        "09".repeat(16),
+        "08".repeat(32)
+    );
+    golden("view", &record, &expected);
+    let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
+    assert_eq!((read.id.get(), read.body), (7, draft));
+    // A run of no messages, and one beyond the last number that there is.
+    for bad in ["00 04 00", "00 fdffffffffffffffff 02", "03 01 01", "01 00 01"] {
+        let forged = expected.replacen("00 04 fb2901", bad, 1).replace([' ', '\n'], "");
+        let forged: Vec<u8> =
+            (0..forged.len()).step_by(2).map(|at| u8::from_str_radix(&forged[at..at + 2], 16).unwrap()).collect();
+        assert!(decode(&forged).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn the_outline_of_a_record_is_that_of_its_node() {
     let stored = StoredMessage::new(everything(), [0; 16]);
     let record = encoded(&stored).unwrap();
@@ -203,7 +253,7 @@ fn a_record_that_is_too_long_is_refused() {
 
 proptest! {
     #[test]
-    fn garbage_never_panics(number in 0u8..10, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn garbage_never_panics(number in 0u8..14, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let body = [&[number, VERSION][..], &bytes].concat();
         if let Ok(Record::Message(message)) = decode(&body) {
             drop(message.outline());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_core::{ConversationId, Hash, Summary};
+use memory_core::{ConversationId, Hash, Summary, ViewId};
 
 use crate::log::{
     codec::{self, EventRecord, Record},
@@ -18,6 +18,7 @@ pub(crate) enum Part {
     /// Nodes that are lost: said so by the record, or the record itself was the message.
     Lost(u64),
     Summary(Box<Summary>),
+    View(ViewId),
     OtherEvent,
 }
 
@@ -130,7 +131,7 @@ impl<'a> Reading<'a> {
                 nodes = nodes.saturating_add(count);
                 lost = lost.saturating_add(count);
             }
-            Ok(Part::Summary(_) | Part::OtherEvent) => {}
+            Ok(Part::Summary(_) | Part::View(_) | Part::OtherEvent) => {}
             Err((why, is_node)) => {
                 let node = is_node.then_some(nodes);
                 nodes = nodes.saturating_add(u64::from(is_node));
@@ -186,6 +187,7 @@ fn read(body: &[u8]) -> Result<Part, (String, bool)> {
         Ok(Record::Opened(name)) => Ok(Part::Opened(name)),
         Ok(Record::Lost(count)) => Ok(Part::Lost(count)),
         Ok(Record::Event(EventRecord::Summary(summary))) => Ok(Part::Summary(summary)),
+        Ok(Record::Event(EventRecord::View(view))) => Ok(Part::View(view.id)),
         Ok(Record::Event(_)) => Ok(Part::OtherEvent),
         Ok(Record::Message(message)) => match message.into_stored() {
             Ok(stored) if stored.rehash() == stored.proof.leaf => Ok(Part::Message(stored.proof.leaf)),

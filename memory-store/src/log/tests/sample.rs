@@ -2,7 +2,8 @@
 
 use memory_core::{
     ConversationId, ConversationState, Event, Hash, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange,
-    Store, StoreError, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy, testing::MemoryStore,
+    Shown as ShownPieces, ShownRun, Store, StoreError, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
+    View, ViewDraft, ViewId, WrittenBy, run_check, testing::MemoryStore, text_hash,
 };
 
 use crate::LogOptions;
@@ -49,6 +50,28 @@ pub(super) fn summary(first: u64, last: u64, children: &[u64]) -> SummaryDraft {
     }
 }
 
+/// A view of the first `nodes` messages: summary 1, and word for word what is behind it.
+pub(super) fn view(nodes: u64, question: &str) -> Event {
+    let salt = [5; 16];
+    let run = |shown| ShownRun { shown, check: run_check(&salt, [question]) };
+    let messages = |first| ShownPieces::Messages(NodeRange::new(node(first), node(nodes)).unwrap());
+    Event::View(Box::new(ViewDraft {
+        at: Timestamp::from_millis(5_000),
+        nodes,
+        layout: 1,
+        budget: 4_000,
+        tokens: 90,
+        counter: "words".into(),
+        chosen_by: WrittenBy { strategy: "sample".into(), version: "1".into() },
+        longest_result: None,
+        history: vec![run(ShownPieces::Summaries { first: SummaryId::new(1).unwrap(), count: 1 }), run(messages(2))],
+        recalled: vec![run(messages(nodes))],
+        question: question.to_owned(),
+        salt,
+        hash: text_hash(&salt, question),
+    }))
+}
+
 /// Requests of every kind that fill several tiny segments; one batch is longer than a segment.
 pub(super) fn requests() -> Vec<Request> {
     let keyed = |mut draft: NodeDraft, key: &str| {
@@ -67,10 +90,12 @@ pub(super) fn requests() -> Vec<Request> {
         Request::Append("a", (3..8).map(|n| draft(n, 200)).collect()),
         Request::Append("b", vec![draft(2, 1_900)]),
         Request::Record("a", vec![Event::Summary(summary(1, 1, &[])), Event::Summary(summary(2, 2, &[]))]),
+        Request::Record("a", vec![view(7, "what is in the first seven?")]),
         Request::Append("a", (8..20).map(|n| draft(n, 700)).collect()),
         Request::Record("a", vec![weigh, Event::Pin { node: node(9), pinned: true }]),
         Request::Append("a", vec![keyed(draft(2, 300), "second"), draft(20, 0)]),
         Request::Record("a", vec![Event::Summary(summary(1, 2, &[1, 2]))]),
+        Request::Record("a", vec![view(20, &"y".repeat(900)), view(20, "again?")]),
         Request::Append("c", vec![draft(1, 2_500)]),
         Request::Append("b", vec![draft(3, 1_000)]),
     ]
@@ -90,15 +115,24 @@ pub(super) fn model(requests: &[Request]) -> MemoryStore {
     model
 }
 
+/// No view has a higher number.
+pub(super) fn last_view() -> ViewId {
+    ViewId::new(u64::MAX).unwrap()
+}
+
+/// All that can be read of a conversation.
+pub(super) type Told = (ConversationState, Vec<Node>, Vec<Summary>, Vec<View>);
+
 /// All that can be read of a store.
-pub(super) type Shown = Vec<(ConversationState, Vec<Node>, Vec<Summary>)>;
+pub(super) type Shown = Vec<Told>;
 
 pub(super) fn shown(store: &dyn Store) -> Result<Shown, StoreError> {
     pollster::block_on(async {
         let mut shown = Vec::new();
         for state in store.conversations().await? {
             let (nodes, summaries) = (store.nodes(&state.id, all()).await?, store.summaries(&state.id).await?);
-            shown.push((state, nodes, summaries));
+            let views = store.views(&state.id, ViewId::FIRST, last_view()).await?;
+            shown.push((state, nodes, summaries, views));
         }
         Ok(shown)
     })

@@ -7,10 +7,12 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memory_core::{ConversationId, ConversationState, Event, Hash, MessageKey, Node, Store, StoreError, Summary};
+use memory_core::{ConversationId, Event, Hash, MessageKey, Store, StoreError, ViewId};
 use proptest::{prelude::*, sample::Index};
 
-use super::sample::{Request, Shown, all, draft, model, node, perform, requests, shown, tiny_segments};
+use super::sample::{
+    Request, Shown, Told, all, draft, last_view, model, node, perform, requests, shown, tiny_segments,
+};
 use crate::{
     LogOptions, LogStore, SqueezeOptions, VacuumOptions,
     log::{fuzzing::Ram, media::WORDS},
@@ -167,13 +169,12 @@ fn damage_or<T>(result: Result<T, StoreError>, context: &dyn Fn() -> String) -> 
 /// Reads a store in every way: each answer is true, or an error that says damage. Gives back whether all of it could be
 /// read and nothing is missing.
 fn is_all_there(store: &LogStore, whole: &Whole, context: &dyn Fn() -> String) -> bool {
-    let truth: BTreeMap<&ConversationId, (&ConversationState, &Vec<Node>, &Vec<Summary>)> =
-        whole.last().iter().map(|(state, nodes, summaries)| (&state.id, (state, nodes, summaries))).collect();
+    let truth: BTreeMap<&ConversationId, &Told> = whole.last().iter().map(|one| (&one.0.id, one)).collect();
     let mut all_there = true;
     let states = pollster::block_on(store.conversations()).unwrap();
     for state in &states {
         let id = &state.id;
-        let Some((_, nodes, summaries)) = truth.get(id) else { panic!("{}: `{id}` is new", context()) };
+        let Some((_, nodes, summaries, views)) = truth.get(id) else { panic!("{}: `{id}` is new", context()) };
         assert!(state.nodes <= nodes.len() as u64, "{}: `{id}` has too many nodes", context());
         for should in nodes.iter().take(usize::try_from(state.nodes).unwrap()) {
             match damage_or(pollster::block_on(store.node(id, should.id)), context) {
@@ -189,6 +190,11 @@ fn is_all_there(store: &LogStore, whole: &Whole, context: &dyn Fn() -> String) -
         }
         for summary in damage_or(pollster::block_on(store.summaries(id)), context).unwrap_or_default() {
             assert!(summaries.contains(&summary), "{}: {summary:?} of `{id}`", context());
+        }
+        for view in
+            damage_or(pollster::block_on(store.views(id, ViewId::FIRST, last_view())), context).unwrap_or_default()
+        {
+            assert!(views.contains(&view), "{}: {view:?} of `{id}`", context());
         }
         let key = MessageKey::new("second").unwrap();
         if let Some(Some(found)) = damage_or(pollster::block_on(store.find_key(id, &key)), context) {

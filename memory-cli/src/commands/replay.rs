@@ -1,0 +1,167 @@
+//! `memory replay`: the views of a conversation that a model was shown, step by step.
+
+use clap::Args as ClapArgs;
+use memory_core::{ConversationId, Progress, Shown, View, ViewId};
+use memory_hooks::{AsOf, Conversation};
+use serde_json::{Value, json};
+
+use super::{context, resolve};
+use crate::{
+    Access,
+    cli::Globals,
+    failure::Damage,
+    open,
+    output::{grouped, shorten, table},
+};
+
+/// Views that are read at once.
+const PAGE: u64 = 256;
+
+/// The views that a model was shown, step by step.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The view to show again, byte for byte [default: a list of them]
+    #[arg(value_parser = context::view, value_name = "VIEW")]
+    view: Option<ViewId>,
+    #[command(flatten)]
+    conversation: resolve::One,
+    /// How many views to list, the latest ones
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..),
+          conflicts_with_all = ["view", "check"])]
+    limit: u64,
+    /// List the views before this one
+    #[arg(long, value_name = "VIEW", value_parser = context::view, conflicts_with_all = ["view", "check"])]
+    before: Option<ViewId>,
+    /// Show every view again, print none, and say which are what was shown
+    #[arg(long, conflicts_with = "view")]
+    check: bool,
+    /// Also list the pieces of the view
+    #[arg(long, requires = "view")]
+    explain: bool,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let id = args.conversation.id(&runtime.store).await?;
+    let conversation = runtime.memory.conversation(id.clone());
+    if let Some(view) = args.view {
+        let shown = conversation.as_of(AsOf::View(view)).await?;
+        return context::print_past(globals.output, &id, &shown, args.explain);
+    }
+    let last = conversation.last_view().await?.map_or(0, ViewId::get);
+    if args.check {
+        return check(&id, &conversation, last, globals).await;
+    }
+    let last = args.before.map_or(last, |before| last.min(before.get() - 1));
+    let views = match run_of(last.saturating_sub(args.limit) + 1, last) {
+        Some((first, last)) => conversation.views(first, last).await?,
+        None => Vec::new(),
+    };
+    list(&id, &views, globals)
+}
+
+fn run_of(first: u64, last: u64) -> Option<(ViewId, ViewId)> {
+    ViewId::new(first).zip(ViewId::new(last)).filter(|(first, last)| first <= last)
+}
+
+fn list(id: &ConversationId, views: &[View], globals: &Globals) -> anyhow::Result<()> {
+    let output = globals.output;
+    if output.json {
+        let views: Vec<_> = views.iter().map(to_json).collect();
+        return Ok(output.value(&json!({"conversation": id.as_str(), "views": views}))?);
+    }
+    let rows = views.iter().map(|view| {
+        let Pieces { messages, summaries, recalled, .. } = Pieces::of(view);
+        [
+            view.id.to_string(),
+            view.body.at.to_string(),
+            grouped(view.body.nodes),
+            grouped(u64::from(view.body.tokens)),
+            grouped(summaries),
+            grouped(messages),
+            grouped(recalled),
+            shorten(&view.body.question, 60),
+        ]
+    });
+    let header = ["view", "shown", "messages", "tokens", "summaries", "verbatim", "recalled", "question"];
+    output.line(&table(header, rows).to_string())?;
+    Ok(())
+}
+
+/// How many pieces of each kind a view has.
+#[derive(Default)]
+struct Pieces {
+    messages: u64,
+    summaries: u64,
+    lost: u64,
+    recalled: u64,
+}
+
+impl Pieces {
+    fn of(view: &View) -> Self {
+        let mut pieces = Self::default();
+        for run in &view.body.history {
+            match run.shown {
+                Shown::Messages(nodes) => pieces.messages += nodes.count(),
+                Shown::Summaries { count, .. } => pieces.summaries += count,
+                Shown::Lost(nodes) => pieces.lost += nodes.count(),
+            }
+        }
+        pieces.recalled = view.body.recalled.iter().map(|run| run.shown.pieces()).sum();
+        pieces
+    }
+}
+
+fn to_json(view: &View) -> Value {
+    let Pieces { messages, summaries, lost, recalled } = Pieces::of(view);
+    let body = &view.body;
+    json!({
+        "view": view.id.get(),
+        "at": body.at.to_string(),
+        "nodes": body.nodes,
+        "budget": body.budget,
+        "tokens": body.tokens,
+        "counter": body.counter,
+        "chosen_by": body.chosen_by.to_string(),
+        "layout": body.layout,
+        "longest_result": body.longest_result,
+        "verbatim": messages,
+        "summaries": summaries,
+        "lost": lost,
+        "recalled": recalled,
+        "question": body.question,
+        "hash": body.hash.to_string(),
+    })
+}
+
+/// Shows every view again.
+async fn check(id: &ConversationId, conversation: &Conversation, views: u64, globals: &Globals) -> anyhow::Result<()> {
+    let bar = globals.output.bar("replaying");
+    let (mut same, mut wrong) = (0, Vec::new());
+    let mut next = 1;
+    while let Some((first, last)) = run_of(next, views.min(next.saturating_add(PAGE - 1))) {
+        let mut page = conversation.views(first, last).await?.into_iter().peekable();
+        for number in first.get()..=last.get() {
+            match page.next_if(|view| view.id.get() == number) {
+                None => wrong.push(format!("the record of view v{number} cannot be read any more")),
+                Some(view) => match conversation.replay(view).await {
+                    Ok(_) => same += 1,
+                    Err(error) => wrong.push(error.to_string()),
+                },
+            }
+            bar.report(number, views);
+        }
+        next = last.get() + 1;
+    }
+    bar.finish();
+    let output = globals.output;
+    if output.json {
+        output.value(&json!({"conversation": id.as_str(), "views": views, "same": same, "wrong": wrong}))?;
+    } else {
+        output.line(&format!("{id}: {same} of {views} views are what was shown"))?;
+    }
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(Damage(wrong.join("\n")).into()),
+    }
+}

@@ -1,0 +1,229 @@
+//! What a model was shown, as it is recorded: enough to write it out again byte for byte.
+
+use crate::{Hash, NodeRange, Salt, SummaryId, Timestamp, ViewId, WrittenBy};
+
+/// Domains of hashes beside those of leaves (0) and inner nodes (1) of the tree.
+const TEXT: u8 = 2;
+const RUN: u8 = 3;
+
+/// A recorded view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Its number.
+    pub id: ViewId,
+    /// What was shown.
+    pub body: ViewDraft,
+}
+
+/// A view about to be recorded: which messages and summaries were shown, the question, and hashes of the text that they
+/// made.
+///
+/// Together with the messages and summaries that it names, the layout and the token counter, it gives the text again. Why a
+/// piece was chosen is no part of it. Everything that content could be guessed from is hashed with the salt; who erases
+/// something that a view showed erases the salt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewDraft {
+    /// When it was shown.
+    pub at: Timestamp,
+    /// How many messages the conversation had.
+    pub nodes: u64,
+    /// The version of how pieces are written out.
+    pub layout: u32,
+    /// The ceiling that was kept, in tokens.
+    pub budget: u32,
+    /// Tokens of the text.
+    pub tokens: u32,
+    /// What counted them.
+    pub counter: String,
+    /// What chose the history's cut.
+    pub chosen_by: WrittenBy,
+    /// Most tokens of a tool result; a longer one was shown by its head and tail.
+    pub longest_result: Option<u32>,
+    /// The history: each of the messages exactly once, in order.
+    pub history: Vec<ShownRun>,
+    /// What was recalled for the question, in order.
+    pub recalled: Vec<ShownRun>,
+    /// The question, as it was asked.
+    pub question: String,
+    /// What the hashes of this view alone are salted with.
+    pub salt: Salt,
+    /// [`text_hash`] of the whole text.
+    pub hash: Hash,
+}
+
+/// Pieces of a view that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownRun {
+    /// What they show.
+    pub shown: Shown,
+    /// [`run_check`] of their text, to say what differs where something does.
+    pub check: [u8; 8],
+}
+
+/// What a run of pieces shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Messages word for word, a piece each.
+    Messages(NodeRange),
+    /// Summaries with numbers in a row, a piece each.
+    Summaries {
+        /// The first one's number.
+        first: SummaryId,
+        /// How many.
+        count: u64,
+    },
+    /// One line in the place of messages that could not be read.
+    Lost(NodeRange),
+}
+
+impl Shown {
+    /// How many pieces the run is.
+    #[must_use]
+    pub fn pieces(&self) -> u64 {
+        match self {
+            Self::Messages(run) => run.count(),
+            Self::Summaries { count, .. } => *count,
+            Self::Lost(_) => 1,
+        }
+    }
+}
+
+/// The hash that a view has of its whole text.
+#[must_use]
+pub fn text_hash(salt: &Salt, text: &str) -> Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[TEXT]).update(salt).update(text.as_bytes());
+    Hash::from_bytes(*hasher.finalize().as_bytes())
+}
+
+/// What a view keeps of the texts of a run of pieces: the first bytes of a hash, each text preceded by its length.
+#[must_use]
+pub fn run_check<'a>(salt: &Salt, texts: impl IntoIterator<Item = &'a str>) -> [u8; 8] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[RUN]).update(salt);
+    for text in texts {
+        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    }
+    let mut check = [0; 8];
+    hasher.finalize_xof().fill(&mut check);
+    check
+}
+
+/// Checks that a view may be recorded in a conversation of `nodes` messages: its history represents each of the messages
+/// that there were exactly once, in order, and it names nothing that is not there.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn check_view(
+    draft: &ViewDraft,
+    nodes: u64,
+    span_of: impl Fn(SummaryId) -> Option<NodeRange>,
+) -> Result<(), String> {
+    if draft.nodes == 0 || draft.nodes > nodes {
+        return Err(format!("a view is of {} messages, and there are {nodes}", draft.nodes));
+    }
+    let mut reached = 0;
+    let mut follow = |span: NodeRange| {
+        if span.first().get() != reached + 1 || span.last().get() > draft.nodes {
+            return Err(format!("a view shows nodes {span} behind node {reached} of {}", draft.nodes));
+        }
+        reached = span.last().get();
+        Ok(())
+    };
+    for ShownRun { shown, .. } in &draft.history {
+        match *shown {
+            Shown::Messages(run) | Shown::Lost(run) => follow(run)?,
+            Shown::Summaries { first, count } => {
+                // Each covers a node or more, so that the loop ends where the nodes do.
+                for number in (first.get()..).take(usize::try_from(count).unwrap_or(usize::MAX)) {
+                    let summary = SummaryId::new(number);
+                    let span = summary.and_then(&span_of);
+                    follow(span.ok_or_else(|| format!("a view shows summary {number}, which is not recorded"))?)?;
+                }
+            }
+        }
+    }
+    if reached != draft.nodes {
+        return Err(format!("a view of {} messages ends at node {reached}", draft.nodes));
+    }
+    for ShownRun { shown, .. } in &draft.recalled {
+        match shown {
+            // It may have been said while the history was read.
+            Shown::Messages(run) if run.last().get() <= nodes => {}
+            other => return Err(format!("a view cannot recall {other:?}")),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NodeId;
+
+    fn nodes(first: u64, last: u64) -> NodeRange {
+        NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap()
+    }
+
+    fn run(shown: Shown) -> ShownRun {
+        ShownRun { shown, check: [0; 8] }
+    }
+
+    fn summaries(first: u64, count: u64) -> Shown {
+        Shown::Summaries { first: SummaryId::new(first).unwrap(), count }
+    }
+
+    fn view(history: Vec<Shown>, recalled: Vec<Shown>) -> ViewDraft {
+        ViewDraft {
+            at: Timestamp::default(),
+            nodes: 9,
+            layout: 1,
+            budget: 100,
+            tokens: 50,
+            counter: "words".into(),
+            chosen_by: WrittenBy { strategy: "hierarchical".into(), version: "1".into() },
+            longest_result: None,
+            history: history.into_iter().map(run).collect(),
+            recalled: recalled.into_iter().map(run).collect(),
+            question: "why?".into(),
+            salt: [7; 16],
+            hash: text_hash(&[7; 16], "text"),
+        }
+    }
+
+    #[test]
+    fn a_view_covers_every_message_exactly_once() {
+        // Summary n covers nodes 2n - 1 and 2n.
+        let span_of = |id: SummaryId| (id.get() <= 3).then(|| nodes(2 * id.get() - 1, 2 * id.get()));
+        let check = |history: Vec<Shown>, recalled: Vec<Shown>| check_view(&view(history, recalled), 12, span_of);
+        let good = vec![summaries(1, 2), Shown::Messages(nodes(5, 7)), Shown::Lost(nodes(8, 9))];
+        assert_eq!(check(good.clone(), vec![Shown::Messages(nodes(2, 3))]), Ok(()));
+        for (bad, why) in [
+            (vec![summaries(1, 2), Shown::Messages(nodes(6, 9))], "a gap"),
+            (vec![summaries(1, 2), Shown::Messages(nodes(4, 9))], "twice"),
+            (vec![summaries(1, 2), Shown::Messages(nodes(5, 8))], "too short"),
+            (vec![summaries(1, 2), Shown::Messages(nodes(5, 10))], "too long"),
+            (vec![summaries(1, u64::MAX)], "a summary that is not there"),
+            (vec![], "nothing"),
+        ] {
+            assert!(check(bad, vec![]).is_err(), "{why}");
+        }
+        for bad in [summaries(1, 1), Shown::Lost(nodes(1, 1)), Shown::Messages(nodes(9, 13))] {
+            assert!(check(good.clone(), vec![bad]).is_err(), "{bad:?}");
+        }
+        assert!(check_view(&view(good, vec![]), 8, span_of).is_err(), "of more messages than there are");
+    }
+
+    #[test]
+    fn hashes_depend_on_the_salt_and_on_where_texts_end() {
+        let salt = [7; 16];
+        assert_ne!(text_hash(&salt, "a"), text_hash(&[8; 16], "a"));
+        assert_ne!(run_check(&salt, ["ab", "c"]), run_check(&salt, ["a", "bc"]));
+        assert_ne!(run_check(&salt, ["a"]), run_check(&[8; 16], ["a"]));
+        assert_eq!(
+            text_hash(&salt, "text").to_string(),
+            "8eb14313d4eb5f1aa484a21bafa5e39ef5fe30cb0adcb3dab9fd7b1ef2b2dd87",
+            "a hash that changes makes every recorded view look forged"
+        );
+    }
+}

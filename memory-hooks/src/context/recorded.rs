@@ -1,0 +1,115 @@
+//! Recording what a model is shown.
+
+use std::sync::Arc;
+
+use memory_core::{
+    ConversationId, Event, NodeRange, Recorded, Salt, Shown, ShownRun, StoreError, Timestamp, View, ViewDraft, ViewId,
+    run_check, text_hash,
+};
+
+use super::{Context, Piece, PieceKind};
+use crate::{memory::Parts, render};
+
+/// Records what a context shows, unless it is what was recorded last. A view that cannot be recorded is shown all the
+/// same.
+pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, context: &mut Context) {
+    match recorded(parts, conversation, context).await {
+        Ok(view) => context.view = Some(view),
+        Err(StoreError::ReadOnly { path }) => tracing::debug!(path = %path.display(), "no view is recorded"),
+        Err(error) => {
+            tracing::warn!(%conversation, %error, "a view was not recorded");
+            context.notices.push(format!("this view was not recorded and cannot be shown again later: {error}"));
+        }
+    }
+}
+
+async fn recorded(parts: &Parts, conversation: &ConversationId, context: &Context) -> Result<ViewId, StoreError> {
+    if let Some(last) = last(parts, conversation).await? {
+        let again = draft(parts, context, last.body.at, last.body.salt);
+        if again == last.body {
+            return Ok(last.id);
+        }
+    }
+    let mut salt = Salt::default();
+    getrandom::fill(&mut salt).map_err(|error| StoreError::Backend {
+        backend: "the system's randomness",
+        source: error.to_string().into(),
+    })?;
+    let body = draft(parts, context, parts.clock.now(), salt);
+    let answers = parts.store.record(conversation, vec![Event::View(Box::new(body.clone()))]).await?;
+    let Some(Recorded::View(id)) = answers.first().copied() else {
+        let source = "a view was answered with something else than its number".into();
+        return Err(StoreError::Backend { backend: "the store", source });
+    };
+    parts.followed.note_recorded(conversation, Arc::new(View { id, body }));
+    Ok(id)
+}
+
+/// The view that was recorded last, whoever did.
+async fn last(parts: &Parts, conversation: &ConversationId) -> Result<Option<Arc<View>>, StoreError> {
+    let Some(id) = ViewId::new(parts.store.conversation(conversation).await?.views) else { return Ok(None) };
+    if let Some(known) = parts.followed.recorded(conversation).filter(|known| known.id == id) {
+        return Ok(Some(known));
+    }
+    Ok(parts.store.views(conversation, id, id).await?.pop().map(Arc::new))
+}
+
+fn draft(parts: &Parts, context: &Context, at: Timestamp, salt: Salt) -> ViewDraft {
+    let history = context.pieces.iter().filter(|piece| piece.kind.is_history());
+    let recalled = context.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
+    ViewDraft {
+        at,
+        nodes: context.nodes,
+        layout: render::VERSION,
+        budget: context.budget,
+        tokens: context.tokens,
+        counter: parts.counter.name().to_owned(),
+        chosen_by: parts.strategy.identity(),
+        longest_result: context.longest_result,
+        history: runs(history, &salt),
+        recalled: runs(recalled, &salt),
+        question: context.question().to_owned(),
+        salt,
+        hash: text_hash(&salt, context.text()),
+    }
+}
+
+/// Pieces as runs that give back exactly these pieces.
+fn runs<'a>(pieces: impl Iterator<Item = &'a Piece>, salt: &Salt) -> Vec<ShownRun> {
+    let mut runs: Vec<(Shown, Vec<&str>)> = Vec::new();
+    for piece in pieces {
+        let Some(next) = shown(piece) else { continue };
+        let joined = runs.last().and_then(|(last, _)| join(*last, next));
+        match (runs.last_mut(), joined) {
+            (Some((last, texts)), Some(joined)) => {
+                *last = joined;
+                texts.push(&piece.text);
+            }
+            _ => runs.push((next, vec![&piece.text])),
+        }
+    }
+    runs.into_iter().map(|(shown, texts)| ShownRun { shown, check: run_check(salt, texts) }).collect()
+}
+
+fn shown(piece: &Piece) -> Option<Shown> {
+    match piece.kind {
+        PieceKind::Message | PieceKind::Recalled => piece.nodes.map(Shown::Messages),
+        PieceKind::Summary(_) => piece.summary.map(|first| Shown::Summaries { first, count: 1 }),
+        PieceKind::Lost => piece.nodes.map(Shown::Lost),
+        PieceKind::Question => None,
+    }
+}
+
+fn join(last: Shown, next: Shown) -> Option<Shown> {
+    match (last, next) {
+        (Shown::Messages(last), Shown::Messages(next)) if last.is_followed_by(next) => {
+            NodeRange::new(last.first(), next.last()).map(Shown::Messages)
+        }
+        (Shown::Summaries { first, count }, Shown::Summaries { first: next, count: 1 })
+            if first.get() + count == next.get() =>
+        {
+            Some(Shown::Summaries { first, count: count + 1 })
+        }
+        _ => None,
+    }
+}
