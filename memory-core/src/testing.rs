@@ -1,8 +1,9 @@
-//! Fakes of the ports, generators for property tests, and the conformance suites of [`Store`](crate::Store) and
-//! [`VectorIndex`](crate::VectorIndex).
+//! Fakes of the ports, generators for property tests, and the conformance suites of [`Store`](crate::Store),
+//! [`VectorIndex`](crate::VectorIndex) and [`BlockCache`](crate::BlockCache).
 //!
 //! Behind the feature `testing`; nothing here is fit for production.
 
+mod block_cache;
 mod conformance;
 mod fakes;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod generators;
 mod memory_store;
 mod vector_index;
 
+pub use block_cache::block_cache_conformance;
 pub use conformance::store_conformance;
 pub use fakes::{FixedClock, HashEmbedder, ScanRetriever, WordCounter};
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Whatever happens to the files, what is read was written, and of this log.
 
-use std::fs;
+use std::{fs, sync::Arc};
 
-use memory_core::{ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, Timestamp};
+use memory_core::{
+    ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, Timestamp, testing::block_cache_conformance,
+};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -41,20 +43,10 @@ fn path(cache: &BlockFiles) -> PathBuf {
 }
 
 #[test]
-fn blocks_follow_one_another_and_the_last_ones_are_replaced() {
+fn files_of_blocks_conform() {
     let dir = TempDir::new().unwrap();
-    let store = store_of(&dir, 9);
-    let cache = BlockFiles::beside(&store);
-    assert_eq!(read(&cache), []);
-    assert!(!write(&cache, 2, 3), "nothing ends before it");
-    assert!(write(&cache, 1, 4) && write(&cache, 5, 6));
-    assert!(!write(&cache, 4, 7), "it begins within a block");
-    assert!(!write(&cache, 5, 6) && !write(&cache, 1, 6), "there is as much already");
-    assert!(!write(&cache, 7, 10), "the log has no node 10");
-    assert!(write(&cache, 7, 8));
-    assert_eq!(read(&BlockFiles::beside(&store)), [block(1, 4), block(5, 6), block(7, 8)]);
-    assert!(write(&cache, 5, 9));
-    assert_eq!(read(&cache), [block(1, 4), block(5, 9)]);
+    let store = LogStore::open(dir.path()).unwrap();
+    pollster::block_on(block_cache_conformance(&store, &|| Arc::new(BlockFiles::beside(&store))));
 }
 
 #[test]
