@@ -190,6 +190,28 @@ impl Corpus {
         )
     }
 
+    /// A text of 1 to 8 sentences, one in `of` of which states something: a figure, a decision, what somebody said.
+    pub(crate) fn talk(&mut self, of: u32) -> String {
+        let mut text = String::new();
+        for _ in 0..self.rng.usize(1..=8) {
+            if self.rng.u32(0..of) == 0 {
+                self.push_sentence(&mut text);
+                continue;
+            }
+            let (subject, verb) = (self.pick(SUBJECTS), self.pick(VERBS));
+            let (adjective, object, tail) = (self.pick(ADJECTIVES), self.pick(OBJECTS), self.pick(TAILS));
+            let separator = if text.is_empty() { "" } else { " " };
+            let sentence = match self.rng.u8(0..4) {
+                0 => format!("Does anybody know why {subject} {verb} the {object} {tail}?"),
+                1 => format!("Maybe {subject} {verb} it {tail}, or the {adjective} {object} does."),
+                _ => format!("I think {subject} {verb} the {adjective} {object} {tail}."),
+            };
+            text.push_str(separator);
+            text.push_str(&sentence);
+        }
+        text
+    }
+
     fn push_sentence(&mut self, text: &mut String) {
         if !text.is_empty() {
             text.push(' ');

@@ -3,6 +3,8 @@
 mod assemble;
 mod compaction;
 mod grown;
+mod needles;
+mod prices;
 mod reduction;
 mod talk;
 
@@ -35,5 +37,7 @@ pub(crate) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     grown::grow(&thousand, 1_000)?;
     figures.extend(assemble::measure(&compacted, &million)?);
     figures.push(compaction::growth(&million, &thousand)?);
+    figures.extend(prices::measure(directory)?);
+    figures.extend(needles::measure(directory)?);
     Ok(figures)
 }

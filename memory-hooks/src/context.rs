@@ -56,6 +56,23 @@ impl ContextOptions {
     pub fn tokens(budget: u32) -> Self {
         Self { budget, ..Self::default() }
     }
+
+    /// The most tokens of the history where it stands word for word, and where it is summarized, beside a question of
+    /// so many tokens.
+    ///
+    /// They depend on the question only by steps: an eighth of the budget is set aside for it, twice as much for one that
+    /// is longer, and so on. So the history's part of a prompt stays the same from question to question.
+    pub(crate) fn history_limits(&self, question: u32, recalls: bool) -> [u32; 2] {
+        let mut reserve = self.budget.div_ceil(8);
+        while reserve < question && reserve < self.budget {
+            reserve = reserve.saturating_mul(2);
+        }
+        let ceiling = self.budget.saturating_sub(reserve);
+        let share = if recalls { self.history_share.clamp(0.0, 1.0) } else { 1.0 };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
+        let share = (f64::from(self.budget) * f64::from(share)) as u32;
+        [ceiling, share.min(ceiling)]
+    }
 }
 
 /// How a context was made smaller after the window of a model had overflowed.

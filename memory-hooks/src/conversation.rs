@@ -8,7 +8,8 @@ use memory_core::{
 };
 
 use crate::{
-    CompactionReport, Context, ContextOptions, ConversationStats, MemoryError, MessageAdded, asks_to_be_kept_out,
+    CompactionReport, Context, ContextOptions, ConversationStats, MemoryError, MessageAdded, Spending,
+    asks_to_be_kept_out,
     context::{self, Request},
     followed::Snapshot,
     manager::hierarchical,
@@ -185,6 +186,16 @@ impl Conversation {
         let state = self.parts.store.conversation(&self.id).await?;
         let snapshot = Snapshot::read(&self.parts, &self.id).await?;
         Ok(ConversationStats::of(&state, &snapshot.tree))
+    }
+
+    /// What prompts with these options add up to, how much of them a provider's cache spares, and what the same
+    /// conversation would cost in other ways. Takes every turn again: about a fifth of a second for ten thousand messages.
+    ///
+    /// # Errors
+    /// When the store fails, or no view fits the budget.
+    pub async fn spending(&self, options: &ContextOptions) -> Result<Spending, MemoryError> {
+        let snapshot = Snapshot::read(&self.parts, &self.id).await?;
+        Ok(Spending::of(&self.parts, &snapshot.tree, options)?)
     }
 }
 

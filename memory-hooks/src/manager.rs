@@ -1,4 +1,4 @@
 //! Conversation managers: what keeps a history small.
 
 pub(crate) mod hierarchical;
-mod writing;
+pub(crate) mod writing;

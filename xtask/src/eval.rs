@@ -11,14 +11,17 @@ use crate::workspace::Workspace;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
-    #[arg(long, required = true)]
+    #[arg(long, required_unless_present = "needles")]
     data: Vec<PathBuf>,
     /// The run file to write, one line a question; of several directories, the directory for a run file of each.
-    #[arg(long, required_unless_present = "fit")]
+    #[arg(long, required_unless_present_any = ["fit", "needles"])]
     run: Option<PathBuf>,
     /// Another run of the same data, to tell what changed.
     #[arg(long, conflicts_with = "fit")]
     compare: Option<PathBuf>,
+    /// Plants facts at every depth of made-up conversations and prints how many a context gives back, instead of a run.
+    #[arg(long, conflicts_with_all = ["data", "run", "compare", "fit", "store"])]
+    needles: bool,
     /// Fits the ranker's weights to all data together and prints `memory-search/src/ranker/weights.rs` anew, instead of
     /// a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
@@ -63,7 +66,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if let Some(store) = &args.store {
         eval = eval.args([Path::new("--store"), &absolute(store)?]);
     }
-    let flags = [(args.fit, "--fit"), (args.words_only, "--words-only")];
+    let flags = [(args.fit, "--fit"), (args.needles, "--needles"), (args.words_only, "--words-only")];
     eval = eval.args(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag));
     if let Some(bits) = args.token_bits {
         eval = eval.args(["--token-bits", &bits.to_string()]);

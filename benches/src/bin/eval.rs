@@ -1,11 +1,11 @@
 //! `eval --data DIR... --run PATH [--budget N|tenth] [--compare PATH]`: runs retrieval on data and writes run files.
-//! `eval --data DIR... --fit`: fits the ranker's weights.
+//! `eval --data DIR... --fit`: fits the ranker's weights. `eval --needles`: finds planted facts again.
 
 use std::{env, fs, path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use memory_benches::{Budget, EvalOptions, EvalParts, evaluate};
+use memory_benches::{Budget, EvalOptions, EvalParts, NEEDLE_SIZES, evaluate, score_needles, summarizers};
 use memory_cli::{Access, Config, Recall};
 use memory_search::HybridRetriever;
 use memory_store::TokenBits;
@@ -14,14 +14,17 @@ use memory_store::TokenBits;
 #[derive(Parser)]
 struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
-    #[arg(long, required = true)]
+    #[arg(long, required_unless_present = "needles")]
     data: Vec<PathBuf>,
     /// The run file to write; of several directories, the directory for a run file of each.
-    #[arg(long, required_unless_present = "fit")]
+    #[arg(long, required_unless_present_any = ["fit", "needles"])]
     run: Option<PathBuf>,
     /// Another run of the same data, to tell what changed.
     #[arg(long, conflicts_with = "fit")]
     compare: Option<PathBuf>,
+    /// Plants facts at every depth of made-up conversations and prints how many a context gives back, instead of a run.
+    #[arg(long, conflicts_with_all = ["data", "run", "compare", "fit", "store"])]
+    needles: bool,
     /// Prints weights that are fitted to all data together, instead of a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
     fit: bool,
@@ -41,7 +44,10 @@ struct Args {
 }
 
 fn main() -> Result<()> {
-    let Args { data, run, compare, fit, store, words_only, token_bits, budget } = Args::parse();
+    let Args { data, run, compare, needles, fit, store, words_only, token_bits, budget } = Args::parse();
+    if needles {
+        return print_needles();
+    }
     let demand_model = env::var("CI").is_ok_and(|ci| ci == "true") && !words_only;
     let directory = tempfile::tempdir().context("making a directory for the store")?;
     let store = store.unwrap_or_else(|| directory.path().join("store"));
@@ -71,4 +77,25 @@ fn main() -> Result<()> {
         fs::create_dir_all(&run).with_context(|| format!("making {}", run.display()))?;
     }
     pollster::block_on(evaluate(&parts, &EvalOptions { data, run, compare, budget, demand_model }))
+}
+
+/// A table in Markdown, a row for each length and built-in summarizer.
+fn print_needles() -> Result<()> {
+    let scratch = tempfile::tempdir().context("making a directory for the stores")?;
+    println!(
+        "| messages | summarizer | in SUMMARYs | in METAs | in ARCHIVEs | tokens | view alone | view and one `expand` | view and recall | misled by the view |"
+    );
+    println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for messages in NEEDLE_SIZES {
+        for summarizer in summarizers() {
+            for score in score_needles(scratch.path(), messages, &summarizer)? {
+                let percent = |found: &usize| format!("{:.1} %", 100.0 * score.share(*found));
+                let kept = score.kept.each_ref().map(percent).join(" | ");
+                let found = [score.by_view, score.by_one_expand, score.by_recall, score.misled];
+                let found = found.each_ref().map(percent).join(" | ");
+                println!("| {messages} | {summarizer} | {kept} | {} | {found} |", score.budget);
+            }
+        }
+    }
+    Ok(())
 }

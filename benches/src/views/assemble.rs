@@ -8,7 +8,7 @@ use super::talk::Talk;
 use crate::{
     corpus::Corpus,
     figure::Figure,
-    rounds::{Entrant, interleave},
+    rounds::{Entrant, Samples, interleave},
 };
 
 /// Tokens of the context.
@@ -26,7 +26,15 @@ pub(super) fn measure(ten_thousand: &Talk, million: &Talk) -> Result<Vec<Figure>
         Entrant::new("1,000,000 messages", ["ms"], || Ok([assemble(million)?])),
     ])?;
     let large_note = format!("{NOTE}; the tree's shape is real, its words are made up");
-    Ok(vec![Figure::absolute("assemble_10k_ms", &small, NOTE), Figure::absolute("assemble_1m_ms", &large, large_note)])
+    // A million has three halves of the logarithm of ten thousand.
+    let log =
+        |samples: &Samples| Samples { values: samples.values.iter().map(|ms| ms * 1.5).collect(), ..samples.clone() };
+    let growth_note = "time at a million messages, against that at 10,000 grown as the logarithm of the length";
+    Ok(vec![
+        Figure::absolute("assemble_10k_ms", &small, NOTE),
+        Figure::absolute("assemble_1m_ms", &large, large_note),
+        Figure::ratio("assemble_growth_vs_log", &large, &log(&small), growth_note),
+    ])
 }
 
 fn assemble(talk: &Talk) -> Result<f64> {

@@ -1,10 +1,13 @@
-//! `memory stats`: what is stored and what compression saves.
+//! `memory stats`: what is stored, what compression saves and what prompts cost.
+
+mod costs;
 
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Level};
-use memory_hooks::ConversationStats;
+use memory_hooks::{ContextOptions, ConversationStats, MemoryError, Spending};
 use serde_json::{Value, json};
 
+use self::costs::CostArgs;
 use super::resolve;
 use crate::{
     Access,
@@ -13,24 +16,42 @@ use crate::{
     output::{grouped, table},
 };
 
-/// What is stored and what compression saves.
+/// What is stored, what compression saves and what prompts cost.
+///
+/// Prompts are worked out from what is stored, one before each of the model's messages: how much of them a provider's
+/// cache spares, and what the same conversation would cost with a sliding window of as many tokens, with its full history,
+/// and with one big summary that a model writes. Replies are not counted.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
     conversations: resolve::OneOrAll,
+    #[command(flatten)]
+    costs: CostArgs,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let ids = args.conversations.ids(&runtime.store).await?;
-    let mut all = Vec::with_capacity(ids.len());
+    let options = ContextOptions::tokens(args.costs.budget);
+    let prices = &args.costs.prices;
+    let (mut all, mut costs) = (Vec::with_capacity(ids.len()), Vec::new());
     for id in ids {
-        let stats = runtime.memory.conversation(id.clone()).stats().await?;
-        all.push((id, stats));
+        let conversation = runtime.memory.conversation(id.clone());
+        let stats = conversation.stats().await?;
+        let spending = match conversation.spending(&options).await {
+            Ok(spending) => Some(spending),
+            // A budget that no view of one conversation fits says nothing of the others.
+            Err(MemoryError::Plan(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
+        costs.extend(spending.map(|spending| (id.clone(), spending)));
+        all.push((id, stats, spending));
     }
     let output = globals.output;
     if output.json {
-        let conversations: Vec<_> = all.iter().map(|(id, stats)| to_json(id, stats)).collect();
+        let costs = |spending: &Option<Spending>| spending.map(|spending| costs::to_json(&spending, prices));
+        let conversations: Vec<_> =
+            all.iter().map(|(id, stats, spending)| to_json(id, stats, costs(spending))).collect();
         return Ok(output.value(&json!({"conversations": conversations}))?);
     }
     let header = [
@@ -46,7 +67,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         "smaller",
         "days",
     ];
-    let rows = all.iter().map(|(id, stats)| {
+    let rows = all.iter().map(|(id, stats, _)| {
         [
             id.to_string(),
             grouped(stats.nodes),
@@ -62,10 +83,20 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         ]
     });
     output.line(&table(header, rows).to_string())?;
+    if !costs.is_empty() {
+        output.line(&format!(
+            "\nprompts of {} tokens, at {} a million tokens read, {} cached, {} written",
+            grouped(u64::from(args.costs.budget)),
+            prices.read,
+            prices.cached,
+            prices.written
+        ))?;
+        output.line(&costs::to_text(&costs, prices))?;
+    }
     Ok(())
 }
 
-fn to_json(id: &ConversationId, stats: &ConversationStats) -> Value {
+fn to_json(id: &ConversationId, stats: &ConversationStats, costs: Option<Value>) -> Value {
     let [full, summary, meta, archive] = stats.nodes_per_level;
     json!({
         "conversation": id.as_str(),
@@ -79,5 +110,6 @@ fn to_json(id: &ConversationId, stats: &ConversationStats) -> Value {
         "tokens_saved": stats.tokens_saved(),
         "compression_ratio": stats.compression_ratio(),
         "days": stats.days,
+        "costs": costs,
     })
 }

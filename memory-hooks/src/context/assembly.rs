@@ -99,30 +99,13 @@ impl Assembly<'_> {
         self.parts.count(text)
     }
 
-    /// The most that the history may take, so that the question still fits.
-    ///
-    /// It depends on the question only by steps: an eighth of the budget is set aside for it, twice as much
-    /// for one that is longer, and so on. So the history's part of a prompt stays the same from question to
-    /// question.
-    fn ceiling(&self) -> u32 {
-        let budget = self.options.budget;
-        let mut reserve = budget.div_ceil(8);
-        while reserve < self.question.tokens && reserve < budget {
-            reserve = reserve.saturating_mul(2);
-        }
-        budget.saturating_sub(reserve)
-    }
-
     /// The history within its share of the budget; the coarsest one that there can be where that needs more.
     async fn history(&mut self) -> Result<HistoryPart, MemoryError> {
-        let ceiling = self.ceiling();
+        let recalls = self.parts.retriever.is_some();
+        let [ceiling, share] = self.options.history_limits(self.question.tokens, recalls);
         if let Some(whole) = self.everything(ceiling).await? {
             return Ok(whole);
         }
-        let share = if self.parts.retriever.is_some() { self.options.history_share.clamp(0.0, 1.0) } else { 1.0 };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
-        let share = (f64::from(self.options.budget) * f64::from(share)) as u32;
-        let share = share.min(ceiling);
         // Where not even the question fits, shrinking the history would be in vain.
         let mut may_shrink = self.question.tokens < self.options.budget;
         let mut trouble = None;

@@ -24,6 +24,16 @@ const FEW_TOKENS: u32 = 8;
 /// Nodes read at once, to bound memory.
 const CHUNK: usize = 256;
 
+/// The most tokens of a summary of this level that stands for so many: half of them, for one that saves nothing is none.
+pub(crate) fn most_tokens(level: Level, of: u32) -> u32 {
+    let cap = match level {
+        Level::Full | Level::Summary => SUMMARY_TOKENS,
+        Level::Meta => META_TOKENS,
+        Level::Archive => ARCHIVE_TOKENS,
+    };
+    (of / 2).clamp(1, cap)
+}
+
 /// Writes summaries for one conversation.
 pub(super) struct Writer<'a> {
     pub(super) store: &'a dyn Store,
@@ -117,8 +127,7 @@ impl Writer<'_> {
             line_count: u64::from(node.line_count),
             ..SummaryMetadata::default()
         };
-        // Half of what it stands for: a summary that saves nothing is none.
-        let max_tokens = (node.tokens / 2).clamp(1, SUMMARY_TOKENS);
+        let max_tokens = most_tokens(Level::Summary, node.tokens);
         if node.message.keep_out_of_summaries {
             // What it is about is content too.
             let metadata = SummaryMetadata { topics: Vec::new(), ..metadata };
@@ -158,10 +167,9 @@ impl Writer<'_> {
                 metadata: child.body.metadata.clone(),
             })
             .collect();
-        let cap = if merge.level == Level::Meta { META_TOKENS } else { ARCHIVE_TOKENS };
         let tokens: u32 = children.iter().map(|child| child.body.tokens).sum();
         let inputs: Vec<_> = children.iter().map(|child| child.body.input_hash).collect();
-        self.ask(merge.level, sources, merge.children.clone(), (tokens / 2).clamp(1, cap), &inputs).await
+        self.ask(merge.level, sources, merge.children.clone(), most_tokens(merge.level, tokens), &inputs).await
     }
 
     async fn ask(

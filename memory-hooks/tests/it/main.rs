@@ -19,6 +19,8 @@ mod recall_hook;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod spending;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod traps;

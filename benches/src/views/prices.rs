@@ -1,0 +1,173 @@
+//! How much of a prompt a provider's cache spares from turn to turn, and what a conversation costs beside other ways to
+//! show it.
+
+use std::{path::Path, sync::Arc};
+
+use anyhow::{Context as _, Result};
+use memory_core::{Level, NodeDraft, NodeId, NodeRange, Store, SummaryJob, SummaryMetadata, SummarySource};
+use memory_embed::TiktokenCounter;
+use memory_hooks::{Alternatives, Context, ContextOptions, Prices, Prompts};
+use memory_plugins::Registry;
+use memory_store::LogStore;
+use memory_strategies::Extractive;
+
+use crate::{
+    figure::Figure,
+    needles::{Needle, conversation, find, plant},
+    rounds::Samples,
+};
+
+/// Messages: turns of a user's and a model's each.
+const MESSAGES: usize = 2_000;
+/// Tokens of a prompt, full history aside.
+const BUDGET: u32 = 4_000;
+/// Tokens that a message costs beside its text.
+const PER_MESSAGE: u64 = 8;
+
+/// A way to show a conversation: what it takes, and the share of the needles that are found at the end.
+struct Way {
+    name: String,
+    prompts: Prompts,
+    history: Prompts,
+    found: f64,
+}
+
+pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
+    let counter = TiktokenCounter::cl100k();
+    let (drafts, needles) = plant(MESSAGES, &counter)?;
+    let mut ours = Vec::new();
+    for (budget, recalls) in
+        [(2_000, false), (2_000, true), (BUDGET, false), (BUDGET, true), (8_000, true), (8_000, false)]
+    {
+        let recall = if recalls { ", with recall" } else { "" };
+        eprintln!("views: what {} turns cost in {budget} tokens{recall}", MESSAGES / 2);
+        ours.push(carry_on(directory, &drafts, &needles, recalls, budget)?);
+    }
+    let prices = Prices::default();
+    let mut figures = cached(&ours)?;
+    for (key, other) in others(&drafts, &needles)? {
+        let told = |way: &Way| {
+            let cost = way.prompts.cost(&prices);
+            format!("{}: {cost:.2}, {:.1} % of needles", way.name, 100.0 * way.found)
+        };
+        let better = ours.iter().filter(|way| way.found >= other.found);
+        let cheapest = better.min_by(|a, b| a.prompts.cost(&prices).total_cmp(&b.prompts.cost(&prices)));
+        let all: Vec<_> = ours.iter().chain([&other]).map(told).collect();
+        let note = format!(
+            "what it costs at {} read, {} cached, {} written a million tokens\n{}",
+            prices.read,
+            prices.cached,
+            prices.written,
+            all.join("\n")
+        );
+        let ratio = cheapest.map_or(f64::INFINITY, |way| way.prompts.cost(&prices) / other.prompts.cost(&prices));
+        let of = cheapest.map_or("none of ours finds as many needles", |way| way.name.as_str());
+        figures.push(one(key, "x", ratio, format!("{of}; {note}")));
+    }
+    Ok(figures)
+}
+
+/// The shares of the last way, and of all others beside it.
+fn cached(ours: &[Way]) -> Result<Vec<Figure>> {
+    let (last, others) = ours.split_last().context("no way was tried")?;
+    let figure = |key, what, share: fn(&Way) -> f64| {
+        let told = |way: &Way| format!("{}: {:.3}", way.name, share(way));
+        let others: Vec<_> = others.iter().map(told).collect();
+        let note = format!("{what}; {}, {} turns of two messages\n{}", last.name, MESSAGES / 2, others.join("\n"));
+        one(key, "", share(last), note)
+    };
+    Ok(vec![
+        figure("cached_history_share", "of the history's tokens", |way| way.history.cached_share()),
+        figure("cached_prompt_share", "of the whole prompt", |way| way.prompts.cached_share()),
+    ])
+}
+
+fn one(key: &'static str, unit: &'static str, value: f64, note: String) -> Figure {
+    // Nothing here depends on time or chance.
+    Figure::absolute(key, &Samples { name: "memory-hooks".to_owned(), unit, values: vec![value] }, note)
+}
+
+/// The conversation turn by turn with a context before each of the model's messages.
+fn carry_on(directory: &Path, drafts: &[NodeDraft], needles: &[Needle], recalls: bool, budget: u32) -> Result<Way> {
+    let directory = tempfile::Builder::new().prefix("prices").tempdir_in(directory)?;
+    let store: Arc<dyn Store> = Arc::new(LogStore::open(directory.path())?);
+    let summarizer = Registry::with_builtins().summarizer(Registry::DEFAULT_SUMMARIZER)?;
+    let seen = conversation(&store, &summarizer, false)?;
+    let recalled = conversation(&store, &summarizer, true)?;
+    let shown = if recalls { &recalled } else { &seen };
+    let options = ContextOptions::tokens(budget);
+    let (mut prompts, mut history) = (Prompts::default(), Prompts::default());
+    let mut before: Option<Context> = None;
+    pollster::block_on(async {
+        for (turn, messages) in drafts.chunks(2).enumerate() {
+            if let Some(asked) = messages.first().filter(|_| turn > 0) {
+                let context = shown.context(&asked.message.text(), &options).await?;
+                let same = before.as_ref().map_or(0, |before| u64::from(context.shared_history(before)));
+                prompts.add(u64::from(context.tokens), same);
+                history.add(u64::from(context.history_tokens()), same);
+                before = Some(context);
+            }
+            store.append(shown.id(), messages.to_vec()).await?;
+        }
+        let score = find(&seen, &recalled, needles, budget).await?;
+        let (by, found) = if recalls { ("view and recall", score.by_recall) } else { ("view", score.by_view) };
+        Ok(Way { name: format!("{by} in {budget} tokens"), prompts, history, found: score.share(found) })
+    })
+}
+
+/// The same conversation shown in other ways, each with the key of ours beside it.
+fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str, Way)>> {
+    let mut shown = Alternatives::new(BUDGET);
+    let mut summary = String::new();
+    let mut old = 0;
+    for (said, draft) in (1..).zip(drafts) {
+        shown.say(u64::from(draft.tokens) + PER_MESSAGE);
+        // The model's message is the reply.
+        if said % 2 == 1 {
+            let recent = said - shown.prompt();
+            if recent > old {
+                summary =
+                    summarized(&summary, drafts.get(old..recent).unwrap_or_default(), old, shown.summary_tokens())?;
+                old = recent;
+            }
+        }
+    }
+    let window = drafts.len() - shown.in_window();
+    let is_since = |needle: &Needle, first: usize| needle.at >= first;
+    let way = |name: &str, prompts: Prompts, found: &dyn Fn(&Needle) -> bool| {
+        let found = needles.iter().filter(|needle| found(needle)).count();
+        #[expect(clippy::cast_precision_loss, reason = "some dozens of needles")]
+        let found = found as f64 / needles.len().max(1) as f64;
+        Way { name: name.to_owned(), prompts, history: prompts, found }
+    };
+    Ok(vec![
+        ("cost_vs_full_history", way("full history", shown.full_history(), &|_| true)),
+        ("cost_vs_sliding_window", way("sliding window", shown.sliding_window(), &|needle| is_since(needle, window))),
+        (
+            "cost_vs_one_summary",
+            way("one big summary", shown.one_summary(), &|needle| {
+                is_since(needle, old) || summary.contains(&needle.answer)
+            }),
+        ),
+    ])
+}
+
+/// One summary of the one before and of the messages behind it, the first of which has this index.
+fn summarized(before: &str, messages: &[NodeDraft], first: usize, max_tokens: u64) -> Result<String> {
+    let counter = TiktokenCounter::cl100k();
+    let source = |nodes, text: String| SummarySource {
+        nodes,
+        role: None,
+        speaker: String::new(),
+        text,
+        metadata: SummaryMetadata::default(),
+    };
+    let old = NodeRange::first_n(first as u64).filter(|_| !before.is_empty());
+    let old = old.map(|nodes| source(nodes, before.to_owned()));
+    let new = (first..).map(NodeId::from_index).zip(messages);
+    let new = new.map(|(node, draft)| source(NodeRange::single(node), draft.message.text()));
+    let sources: Vec<_> = old.into_iter().chain(new).collect();
+    let max_tokens = u32::try_from(max_tokens)?;
+    let job = SummaryJob { level: Level::Meta, sources: &sources, previous: None, max_tokens, counter: &counter };
+    Ok(Extractive.write(&job).text)
+}

@@ -1,0 +1,159 @@
+//! A conversation taken again, turn by turn, as it would be compacted and shown.
+
+use std::collections::HashMap;
+
+use memory_core::{
+    Level, NodeId, NodeOutline, NodeRange, Role, SummaryId, SummaryOutline,
+    plan::{Compaction, Cut, CutPiece, PlanError, Tree, plan_compaction, plan_shrink},
+};
+
+use super::{Alternatives, Spending};
+use crate::{ContextOptions, manager::writing::most_tokens, memory::Parts, render};
+
+/// A conversation as far as it was taken again.
+pub(super) struct Replay<'a> {
+    parts: &'a Parts,
+    tree: Tree,
+    /// Tokens of the summaries that are recorded.
+    recorded: HashMap<(Level, NodeRange), u32>,
+    /// Tokens of the line above the history.
+    lead: u64,
+    /// The most tokens of a history word for word, and of one that is summarized.
+    limits: [u32; 2],
+    shown: Cut,
+    others: Alternatives,
+    spending: Spending,
+}
+
+impl<'a> Replay<'a> {
+    /// The beginning of a conversation, which in the end is `known`.
+    pub(super) fn of(parts: &'a Parts, known: &Tree, options: &ContextOptions) -> Self {
+        let summaries = (0..known.next_summary()).filter_map(|index| known.summary(SummaryId::from_index(index)));
+        Self {
+            parts,
+            tree: Tree::new(*known.policy()),
+            recorded: summaries.map(|summary| ((summary.level, summary.span), summary.tokens)).collect(),
+            lead: u64::from(parts.count(render::HISTORY_LEAD)),
+            limits: options.history_limits(0, parts.retriever.is_some()),
+            shown: Cut::default(),
+            others: Alternatives::new(options.budget),
+            spending: Spending { budget: options.budget, ..Spending::default() },
+        }
+    }
+
+    /// Takes the next message; before the model says one, it is sent a prompt.
+    pub(super) fn take(&mut self, outline: NodeOutline) -> Result<(), PlanError> {
+        if outline.role == Role::Assistant && self.tree.total() > 0 {
+            self.prompt()?;
+        }
+        self.others.say(u64::from(outline.tokens) + u64::from(self.tree.policy().per_message));
+        self.tree.append(outline);
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Spending {
+        self.spending.sliding_window = self.others.sliding_window();
+        self.spending.full_history = self.others.full_history();
+        self.spending.one_summary = self.others.one_summary();
+        self.spending
+    }
+
+    fn prompt(&mut self) -> Result<(), PlanError> {
+        loop {
+            let due = plan_compaction(&self.tree, &self.parts.thresholds);
+            if due.is_empty() {
+                break;
+            }
+            self.perform(&due);
+        }
+        let [limit, share] = self.limits;
+        let whole = self.whole(limit);
+        let recalls = whole.is_none() && self.parts.retriever.is_some();
+        let cut = match whole {
+            Some(cut) => cut,
+            None => self.plan(share.saturating_sub(u32::try_from(self.lead).unwrap_or(u32::MAX)))?,
+        };
+        let history = u64::from(cut.tokens) + self.lead;
+        let cached = if self.spending.prompts == 0 { 0 } else { self.shared(&cut) + self.lead };
+        self.spending.prompts += 1;
+        self.spending.history.add(history, cached);
+        let room = if recalls { u64::from(self.spending.budget).saturating_sub(history) } else { 0 };
+        self.spending.whole.add(history + room, cached);
+        self.others.prompt();
+        self.shown = cut;
+        Ok(())
+    }
+
+    /// Every message word for word, if that costs at most `limit`.
+    fn whole(&self, limit: u32) -> Option<Cut> {
+        let beside = self.tree.total() * u64::from(self.tree.policy().per_message);
+        let tokens = u32::try_from(self.tree.tokens() + beside).ok()?;
+        if u64::from(tokens) + self.lead > u64::from(limit) {
+            return None;
+        }
+        let pieces = self.tree.turns_from(NodeId::FIRST).map(CutPiece::Verbatim).collect();
+        Some(Cut { pieces, tokens, settled: None })
+    }
+
+    /// The view of at most `budget` tokens, with summaries written for it where it takes them; the coarsest where that is
+    /// more and still fits a prompt.
+    fn plan(&mut self, budget: u32) -> Result<Cut, PlanError> {
+        loop {
+            match self.parts.strategy.plan(&self.tree, budget, Some(&self.shown)) {
+                Err(PlanError::BudgetTooSmall { needed, .. }) => {
+                    let smaller = plan_shrink(&self.tree, &self.parts.thresholds);
+                    if !smaller.is_empty() {
+                        self.perform(&smaller);
+                    } else if u64::from(needed) + self.lead <= u64::from(self.spending.budget) {
+                        return self.parts.strategy.plan(&self.tree, needed, None);
+                    } else {
+                        return Err(PlanError::BudgetTooSmall { needed, budget: self.spending.budget });
+                    }
+                }
+                planned => return planned,
+            }
+        }
+    }
+
+    /// Tokens of the pieces that a view begins with as the one before did.
+    fn shared(&self, cut: &Cut) -> u64 {
+        let same = cut.pieces.iter().zip(&self.shown.pieces).take_while(|(here, there)| here == there);
+        same.map(|(piece, _)| self.cost(*piece)).sum()
+    }
+
+    fn cost(&self, piece: CutPiece) -> u64 {
+        let policy = self.tree.policy();
+        match piece {
+            CutPiece::Summary { id, .. } => {
+                let tokens = self.tree.summary(id).map_or(0, |summary| summary.tokens);
+                u64::from(tokens) + u64::from(policy.per_summary)
+            }
+            CutPiece::Verbatim(run) => {
+                run.iter().map(|node| u64::from(self.tokens(node)) + u64::from(policy.per_message)).sum()
+            }
+        }
+    }
+
+    fn tokens(&self, node: NodeId) -> u32 {
+        self.tree.node(node).map_or(0, |outline| outline.tokens)
+    }
+
+    /// Goes on as if these summaries were written: of as many tokens as those recorded, or as they may have.
+    fn perform(&mut self, plan: &Compaction) {
+        for node in &plan.summarize {
+            self.add(Level::Summary, NodeRange::single(*node), Box::default(), self.tokens(*node));
+        }
+        for merge in &plan.merge {
+            let tokens = |id: &SummaryId| self.tree.summary(*id).map_or(0, |summary| summary.tokens);
+            let tokens = merge.children.iter().map(tokens).sum();
+            self.add(merge.level, merge.span, merge.children.as_slice().into(), tokens);
+        }
+    }
+
+    fn add(&mut self, level: Level, span: NodeRange, children: Box<[SummaryId]>, of: u32) {
+        let id = SummaryId::from_index(self.tree.next_summary());
+        let recorded = self.recorded.get(&(level, span)).copied();
+        let tokens = recorded.unwrap_or_else(|| most_tokens(level, of));
+        self.tree.add(SummaryOutline { id, level, span, children, tokens });
+    }
+}
