@@ -14,7 +14,7 @@ pub(crate) struct Args {
     #[arg(long, required = true)]
     data: Vec<PathBuf>,
     /// The run file to write, one line a question; of several directories, the directory for a run file of each.
-    #[arg(long, required_unless_present = "fit")]
+    #[arg(long, required_unless_present_any = ["fit", "summaries"])]
     run: Option<PathBuf>,
     /// Another run of the same data, to tell what changed.
     #[arg(long, conflicts_with = "fit")]
@@ -23,6 +23,10 @@ pub(crate) struct Args {
     /// a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
     fit: bool,
+    /// Prints what summaries keep of the evidence, beside what first words, lead sentences and TextRank keep, instead of a
+    /// run.
+    #[arg(long, conflicts_with_all = ["run", "budget", "compare", "fit"])]
+    summaries: bool,
     /// Where to keep what is imported and embedded, so that the next run need not do it again; by default nowhere.
     #[arg(long)]
     store: Option<PathBuf>,
@@ -63,7 +67,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if let Some(store) = &args.store {
         eval = eval.args([Path::new("--store"), &absolute(store)?]);
     }
-    let flags = [(args.fit, "--fit"), (args.words_only, "--words-only")];
+    let flags = [(args.fit, "--fit"), (args.summaries, "--summaries"), (args.words_only, "--words-only")];
     eval = eval.args(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag));
     if let Some(bits) = args.token_bits {
         eval = eval.args(["--token-bits", &bits.to_string()]);

@@ -1,5 +1,6 @@
 //! `eval --data DIR... --run PATH [--budget N|tenth] [--compare PATH]`: runs retrieval on data and writes run files.
 //! `eval --data DIR... --fit`: fits the ranker's weights.
+//! `eval --data DIR... --summaries`: what summaries keep of the evidence.
 
 use std::{env, fs, path::PathBuf, sync::Arc};
 
@@ -17,7 +18,7 @@ struct Args {
     #[arg(long, required = true)]
     data: Vec<PathBuf>,
     /// The run file to write; of several directories, the directory for a run file of each.
-    #[arg(long, required_unless_present = "fit")]
+    #[arg(long, required_unless_present_any = ["fit", "summaries"])]
     run: Option<PathBuf>,
     /// Another run of the same data, to tell what changed.
     #[arg(long, conflicts_with = "fit")]
@@ -25,6 +26,9 @@ struct Args {
     /// Prints weights that are fitted to all data together, instead of a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
     fit: bool,
+    /// Prints what summaries keep of the evidence, beside what first words, lead sentences and TextRank keep.
+    #[arg(long, conflicts_with_all = ["run", "budget", "compare", "fit"])]
+    summaries: bool,
     /// Where to keep what is imported and embedded, so that the next run need not do it again; by default nowhere.
     #[arg(long)]
     store: Option<PathBuf>,
@@ -41,7 +45,11 @@ struct Args {
 }
 
 fn main() -> Result<()> {
-    let Args { data, run, compare, fit, store, words_only, token_bits, budget } = Args::parse();
+    let Args { data, run, compare, fit, summaries, store, words_only, token_bits, budget } = Args::parse();
+    if summaries {
+        println!("{}", memory_benches::summaries(&data)?);
+        return Ok(());
+    }
     let demand_model = env::var("CI").is_ok_and(|ci| ci == "true") && !words_only;
     let directory = tempfile::tempdir().context("making a directory for the store")?;
     let store = store.unwrap_or_else(|| directory.path().join("store"));
