@@ -7,6 +7,7 @@ mod questions;
 mod run_file;
 mod score;
 mod subject;
+mod summaries;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -29,6 +30,8 @@ use questions::Question;
 use run_file::{PackedTurns, RunFile, RunLine};
 use score::Scored;
 use subject::Subject;
+pub use summaries::summaries;
+pub(crate) use summaries::terms_vs_first_words;
 
 /// Turns in a ranking.
 const RANKED: usize = 50;

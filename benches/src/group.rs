@@ -63,7 +63,7 @@ impl Group {
             Self::Vectors => vectors::measure(scratch, inputs)?,
             Self::Embed => embed::measure(scratch)?,
             Self::Retrieval => retrieval::measure(scratch, inputs.eval.as_deref())?,
-            Self::Plugins => plugins::measure()?,
+            Self::Plugins => plugins::measure(inputs.eval.as_deref())?,
             Self::Views => views::measure(scratch)?,
         };
         Ok(Report { group: self.name(), machine: machine(), figures })

@@ -28,7 +28,7 @@ mod views;
 
 pub use corpus::Corpus;
 pub use embed::print_resident;
-pub use eval::{Budget, EvalOptions, EvalParts, Fit, evaluate, fit, weights_file};
+pub use eval::{Budget, EvalOptions, EvalParts, Fit, evaluate, fit, summaries, weights_file};
 pub use figure::{Figure, Measure, Report};
 pub use group::{Group, Inputs};
 pub use needles::{NeedleScore, SIZES as NEEDLE_SIZES, score as score_needles, summarizers};

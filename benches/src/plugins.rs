@@ -1,9 +1,12 @@
-//! The group `plugins`: what it costs to call a strategy behind the plugin interface.
+//! The group `plugins`: what it costs to call a strategy behind the plugin interface, and what the built-in ones do.
 
 mod call;
 mod host;
 mod library;
 mod load;
+mod strategies;
+
+use std::path::Path;
 
 use anyhow::Result;
 
@@ -11,16 +14,18 @@ pub use load::print_load;
 
 use crate::figure::Figure;
 
-/// Measures the group.
+/// Measures the group. Without evaluation `data`, what summaries keep is not measured.
 ///
 /// # Errors
 /// When a plugin's library is not where the build leaves it, or a call fails.
-pub(crate) fn measure() -> Result<Vec<Figure>> {
+pub(crate) fn measure(data: Option<&Path>) -> Result<Vec<Figure>> {
     eprintln!("plugins: calls through the interface");
     let mut figures = vec![call::overhead()?];
     eprintln!("plugins: calls through the host");
     figures.push(host::overhead()?);
     eprintln!("plugins: loading");
     figures.push(load::measure()?);
+    eprintln!("plugins: built-in strategies");
+    figures.extend(strategies::measure(data)?);
     Ok(figures)
 }

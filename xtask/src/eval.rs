@@ -14,7 +14,7 @@ pub(crate) struct Args {
     #[arg(long, required_unless_present = "needles")]
     data: Vec<PathBuf>,
     /// The run file to write, one line a question; of several directories, the directory for a run file of each.
-    #[arg(long, required_unless_present_any = ["fit", "needles"])]
+    #[arg(long, required_unless_present_any = ["fit", "needles", "summaries"])]
     run: Option<PathBuf>,
     /// Another run of the same data, to tell what changed.
     #[arg(long, conflicts_with = "fit")]
@@ -26,9 +26,16 @@ pub(crate) struct Args {
     /// a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
     fit: bool,
+    /// Prints what summaries keep of the evidence, beside what first words, lead sentences and TextRank keep, instead of a
+    /// run.
+    #[arg(long, conflicts_with_all = ["run", "budget", "compare", "fit", "needles"])]
+    summaries: bool,
     /// Where to keep what is imported and embedded, so that the next run need not do it again; by default nowhere.
     #[arg(long)]
     store: Option<PathBuf>,
+    /// The embedding model of a new store; `NAME/fp32` for one in full precision.
+    #[arg(long)]
+    embedding_model: Option<String>,
     /// Retrieves by words alone.
     #[arg(long)]
     words_only: bool,
@@ -66,8 +73,16 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if let Some(store) = &args.store {
         eval = eval.args([Path::new("--store"), &absolute(store)?]);
     }
-    let flags = [(args.fit, "--fit"), (args.needles, "--needles"), (args.words_only, "--words-only")];
+    let flags = [
+        (args.fit, "--fit"),
+        (args.needles, "--needles"),
+        (args.summaries, "--summaries"),
+        (args.words_only, "--words-only"),
+    ];
     eval = eval.args(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag));
+    if let Some(model) = &args.embedding_model {
+        eval = eval.args(["--embedding-model", model]);
+    }
     if let Some(bits) = args.token_bits {
         eval = eval.args(["--token-bits", &bits.to_string()]);
     }

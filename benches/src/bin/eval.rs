@@ -1,5 +1,6 @@
 //! `eval --data DIR... --run PATH [--budget N|tenth] [--compare PATH]`: runs retrieval on data and writes run files.
 //! `eval --data DIR... --fit`: fits the ranker's weights. `eval --needles`: finds planted facts again.
+//! `eval --data DIR... --summaries`: what summaries keep of the evidence.
 
 use std::{env, fs, path::PathBuf, sync::Arc};
 
@@ -17,7 +18,7 @@ struct Args {
     #[arg(long, required_unless_present = "needles")]
     data: Vec<PathBuf>,
     /// The run file to write; of several directories, the directory for a run file of each.
-    #[arg(long, required_unless_present_any = ["fit", "needles"])]
+    #[arg(long, required_unless_present_any = ["fit", "needles", "summaries"])]
     run: Option<PathBuf>,
     /// Another run of the same data, to tell what changed.
     #[arg(long, conflicts_with = "fit")]
@@ -28,9 +29,15 @@ struct Args {
     /// Prints weights that are fitted to all data together, instead of a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
     fit: bool,
+    /// Prints what summaries keep of the evidence, beside what first words, lead sentences and TextRank keep.
+    #[arg(long, conflicts_with_all = ["run", "budget", "compare", "fit", "needles"])]
+    summaries: bool,
     /// Where to keep what is imported and embedded, so that the next run need not do it again; by default nowhere.
     #[arg(long)]
     store: Option<PathBuf>,
+    /// The embedding model of a new store, as `memory --embedding-model` takes it; `NAME/fp32` for one in full precision.
+    #[arg(long)]
+    embedding_model: Option<String>,
     /// Retrieves by words alone.
     #[arg(long)]
     words_only: bool,
@@ -44,14 +51,20 @@ struct Args {
 }
 
 fn main() -> Result<()> {
-    let Args { data, run, compare, needles, fit, store, words_only, token_bits, budget } = Args::parse();
+    let Args { data, run, compare, needles, fit, summaries, store, embedding_model, words_only, token_bits, budget } =
+        Args::parse();
     if needles {
         return print_needles();
+    }
+    if summaries {
+        println!("{}", memory_benches::summaries(&data)?);
+        return Ok(());
     }
     let demand_model = env::var("CI").is_ok_and(|ci| ci == "true") && !words_only;
     let directory = tempfile::tempdir().context("making a directory for the store")?;
     let store = store.unwrap_or_else(|| directory.path().join("store"));
     let mut config = Config::new(store, Access::Write);
+    config.model = embedding_model;
     if words_only {
         config.recall = Recall::Words;
     }

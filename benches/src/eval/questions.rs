@@ -15,6 +15,8 @@ pub(super) struct Question {
     pub(super) conversation: ConversationId,
     /// The question in plain words.
     pub(super) text: String,
+    /// What is to be answered; empty where the data tells none.
+    pub(super) answer: String,
     /// The turns that answer it.
     pub(super) evidence: BTreeSet<String>,
 }
@@ -25,6 +27,8 @@ struct Line {
     query_id: String,
     conversation_id: String,
     question: String,
+    #[serde(default)]
+    answer: serde_json::Value,
     #[serde(default)]
     evidence: BTreeSet<String>,
     #[serde(default = "is_answerable")]
@@ -52,9 +56,16 @@ fn parse(text: &str, path: &Path) -> Result<Vec<Question>> {
 }
 
 fn question(line: &str) -> Result<Question> {
-    let Line { query_id, conversation_id, question, evidence, answerable } = serde_json::from_str(line)?;
+    let Line { query_id, conversation_id, question, answer, evidence, answerable } = serde_json::from_str(line)?;
     let evidence = if answerable { evidence } else { BTreeSet::new() };
-    Ok(Question { id: query_id, conversation: ConversationId::new(&conversation_id)?, text: question, evidence })
+    let answer = match answer {
+        serde_json::Value::Null => String::new(),
+        serde_json::Value::String(text) => text,
+        // A year may stand there as a number.
+        other => other.to_string(),
+    };
+    let conversation = ConversationId::new(&conversation_id)?;
+    Ok(Question { id: query_id, conversation, text: question, answer, evidence })
 }
 
 #[cfg(test)]

@@ -174,6 +174,7 @@ mod tests {
             id: id.to_owned(),
             conversation: ConversationId::new("c").unwrap(),
             text: "?".to_owned(),
+            answer: String::new(),
             evidence: evidence.iter().map(|turn| (*turn).to_owned()).collect(),
         }
     }

@@ -1,0 +1,142 @@
+//! How fast the built-in strategies read, and what their summaries keep.
+
+use std::{hint::black_box, path::Path, time::Instant};
+
+use anyhow::{Context, Result, ensure};
+use memory_core::{
+    ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, SummaryJob, SummaryMetadata, SummarySource,
+    TokenCounter,
+};
+use memory_strategies::{Extractive, Rules};
+
+use crate::{
+    Corpus,
+    eval::{directories, terms_vs_first_words},
+    figure::Figure,
+    rounds::{Entrant, Samples, interleave},
+};
+
+/// Messages of a round.
+const MESSAGES: usize = 20_000;
+/// Messages that are scored at once, as a compaction does.
+const BATCH: usize = 256;
+/// The bound of a SUMMARY.
+const MOST_TOKENS: u32 = 48;
+
+/// Counts so that counting takes no time: a token every four bytes.
+#[derive(Debug)]
+struct Quarters;
+
+impl TokenCounter for Quarters {
+    fn name(&self) -> &'static str {
+        "quarters"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX)
+    }
+}
+
+/// Texts to read, and where they are from.
+struct Texts {
+    from: &'static str,
+    sources: Vec<SummarySource>,
+}
+
+impl Texts {
+    fn of(from: &'static str, texts: impl Iterator<Item = (Role, String)>) -> Self {
+        let source = |(index, (role, text)): (usize, (Role, String))| SummarySource {
+            nodes: NodeRange::single(NodeId::from_index(index)),
+            role: Some(role),
+            speaker: String::new(),
+            text,
+            metadata: SummaryMetadata::default(),
+        };
+        Self { from, sources: texts.take(MESSAGES).enumerate().map(source).collect() }
+    }
+
+    fn made_up() -> Self {
+        let drafts = Corpus::new(11).drafts(MESSAGES, &Quarters);
+        Self::of("made up", drafts.into_iter().map(|draft| (draft.message.role, draft.message.text())))
+    }
+
+    fn real(data: &Path) -> Result<Self> {
+        let mut texts = Vec::new();
+        for directory in directories(data)? {
+            for conversation in memory_cli::import::eval::read(&directory)? {
+                texts.extend(conversation.messages.iter().map(|(message, _)| (message.role, message.text())));
+            }
+        }
+        Ok(Self::of("of real conversations", texts.into_iter()))
+    }
+}
+
+/// The figures of reading, and with evaluation data that of what is kept.
+pub(super) fn measure(data: Option<&Path>) -> Result<Vec<Figure>> {
+    let mut texts = vec![Texts::made_up()];
+    texts.extend(data.map(Texts::real).transpose()?);
+    let (mut extractive, mut rules) = (Vec::new(), Vec::new());
+    for texts in &texts {
+        let (written, scored) = read(texts)?;
+        extractive.push(written);
+        rules.push(scored);
+    }
+    let mut figures: Vec<_> = [Figure::smallest(extractive), Figure::smallest(rules)].into_iter().flatten().collect();
+    if let Some(data) = data {
+        figures.push(kept(data)?);
+    } else {
+        eprintln!("plugins: no evaluation data is at hand to summarize");
+    }
+    Ok(figures)
+}
+
+fn read(Texts { from, sources }: &Texts) -> Result<(Figure, Figure)> {
+    let count = u32::try_from(sources.len())?;
+    let bytes: usize = sources.iter().map(|source| source.text.len()).sum();
+    let megabytes = f64::from(u32::try_from(bytes)?) / 1e6;
+    let [[written], [scored]] = interleave([
+        Entrant::new("extractive", ["MB/s"], || Ok([megabytes / write_all(sources)?])),
+        Entrant::new("rules", ["messages/s"], || Ok([f64::from(count) / score_all(sources)?])),
+    ])?;
+    let mean = bytes / sources.len().max(1);
+    let note = |what: &str| format!("{what}, {count} messages of {mean} B on average, {from}, one thread");
+    Ok((
+        Figure::absolute("extractive_mb_per_s", &written, note("a SUMMARY of each, counting tokens not included")),
+        Figure::absolute("rules_messages_per_s", &scored, note("in batches of 256")),
+    ))
+}
+
+/// Seconds that a summary of each takes.
+fn write_all(sources: &[SummarySource]) -> Result<f64> {
+    let start = Instant::now();
+    for source in sources {
+        let sources = std::slice::from_ref(source);
+        let max_tokens = (Quarters.count(&source.text) / 2).clamp(1, MOST_TOKENS);
+        let job = SummaryJob { level: Level::Summary, sources, previous: None, max_tokens, counter: &Quarters };
+        let written = black_box(Extractive.write(black_box(&job)));
+        ensure!(Quarters.count(&written.text) <= max_tokens, "a summary is over its bound");
+    }
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// Seconds that scoring all takes.
+fn score_all(sources: &[SummarySource]) -> Result<f64> {
+    let start = Instant::now();
+    for batch in sources.chunks(BATCH) {
+        let roles = batch.iter().map(|source| source.role.unwrap_or(Role::User));
+        let jobs: Vec<_> = batch.iter().zip(roles).map(|(source, role)| ScoreJob::new(role, &source.text)).collect();
+        ensure!(black_box(Rules.score(black_box(&jobs))?).len() == jobs.len(), "a message has no score");
+    }
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// What `extractive` keeps of the evidence beside as many first words; the worse of messages and groups.
+fn kept(data: &Path) -> Result<Figure> {
+    let figure = |(units, ratio, count)| {
+        let samples = Samples { name: "extractive".to_owned(), unit: "x", values: vec![ratio] };
+        let note = format!("evidence terms kept at the same bound in tokens; {count} {units}");
+        Figure::absolute("summary_terms_vs_first_words", &samples, note)
+    };
+    let figures = terms_vs_first_words(&directories(data)?)?.into_iter().map(figure).collect();
+    Figure::smallest(figures).context("there is no unit to summarize")
+}
