@@ -1,4 +1,7 @@
-//! Runs a summarizer of `memory-strategies` behind the plugin ABI; a module of each official plugin.
+//! Runs a summarizer of `memory-strategies` behind the plugin ABI; a module of each official plugin that summarizes.
+
+#[path = "no_configuration.rs"]
+pub(crate) mod no_configuration;
 
 use std::fmt;
 
@@ -6,6 +9,30 @@ use memory_core::{
     Level, NodeId, NodeRange, Role, SummaryJob, SummaryMetadata, SummarySource, TokenCounter, WrittenSummary,
 };
 use memory_plugin_abi::v1;
+
+/// Makes the crate a plugin whose summaries are written by `write`, and which takes no configuration.
+macro_rules! export {
+    (write: $write:expr, $($presented:tt)*) => {
+        struct Plugin;
+
+        impl ::memory_plugin_abi::v1::SummarizerPlugin for Plugin {
+            fn new(configuration: &str) -> Result<Self, ::memory_plugin_abi::v1::Failure> {
+                $crate::bridge::no_configuration::check(configuration).map(|()| Self)
+            }
+
+            fn summarize(
+                &self,
+                job: &::memory_plugin_abi::v1::SummaryJob<'_>,
+                host: &dyn ::memory_plugin_abi::v1::SummaryHost,
+            ) -> Result<::memory_plugin_abi::v1::Written, ::memory_plugin_abi::v1::Failure> {
+                $crate::bridge::summarize(job, host, $write)
+            }
+        }
+
+        ::memory_plugin_abi::export_summarizer! { plugin: Plugin, $($presented)* }
+    };
+}
+pub(crate) use export;
 
 /// Has `write` write the summary that `job` asks for.
 pub(crate) fn summarize(

@@ -68,8 +68,9 @@ fn merge(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> String {
     let sections: Vec<_> = (0..reading.segments.len()).map(|segment| section(reading, segment)).collect();
     let section_of = |segment: usize| sections.get(segment).copied().unwrap_or(Section::Told);
     let tokens = to_f32(job.max_tokens.saturating_sub(job.counter.count(lead))) * SENTENCES;
+    let candidates = reading.candidates();
     let best = |part: f32, wanted: &dyn Fn(usize) -> bool| {
-        let candidates = reading.candidates().into_iter().filter(|candidate| wanted(candidate.segment)).collect();
+        let candidates = candidates.iter().copied().filter(|candidate| wanted(candidate.segment)).collect();
         select(candidates, &reading.terms, Limits { tokens: tokens * part, segments: usize::MAX, thrift: 1.0 })
     };
     let mut picks = best(DECIDED, &|segment| section_of(segment) == Section::Decided);
