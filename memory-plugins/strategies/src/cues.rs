@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::words::{KeyMap, key, words};
+use crate::words::{KeyMap, KeySet, key, words};
 
 /// What a sentence does, as far as its words announce it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,7 +115,7 @@ const REACH: usize = 3;
 struct Lexicon {
     /// By the first word: the words behind it and the cue.
     phrases: KeyMap<Vec<(Vec<u64>, Cues)>>,
-    negations: KeyMap<()>,
+    negations: KeySet,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
@@ -128,7 +128,7 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
             }
         }
     }
-    Lexicon { phrases, negations: NEGATIONS.iter().map(|word| (key(word), ())).collect() }
+    Lexicon { phrases, negations: NEGATIONS.iter().map(|word| key(word)).collect() }
 });
 
 /// What the sentence `text`, whose words have `keys`, does.
@@ -152,7 +152,7 @@ pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
 
 fn negated(keys: &[u64], at: usize) -> bool {
     let before = keys.get(at.saturating_sub(REACH)..at).unwrap_or_default();
-    before.iter().any(|key| LEXICON.negations.contains_key(key))
+    before.iter().any(|key| LEXICON.negations.contains(key))
 }
 
 #[cfg(test)]

@@ -185,15 +185,34 @@ fn link(text: &str) -> Option<(&str, &str)> {
 /// Appends `text` with every run of blanks made one space, none at the beginning of `out`.
 pub(crate) fn push_folded(text: &str, out: &mut String) {
     let mut rest = text;
-    while let Some(at) = rest.find(|c: char| c.is_whitespace() || c.is_control()) {
+    while let Some(at) = next_to_fold(rest) {
         let (head, tail) = rest.split_at(at);
         out.push_str(head);
         if !out.is_empty() && !out.ends_with(' ') {
             out.push(' ');
         }
-        rest = tail.trim_start_matches(|c: char| c.is_whitespace() || c.is_control());
+        rest = tail.trim_start_matches(is_blank);
     }
     out.push_str(rest);
+}
+
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || c.is_control()
+}
+
+/// Where the first blank stands that may have to be folded: all but single spaces between words.
+fn next_to_fold(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    loop {
+        from += bytes.get(from..)?.iter().position(|byte| !byte.is_ascii_graphic())?;
+        let c = text.get(from..)?.chars().next()?;
+        let is_single = c == ' ' && from > 0 && bytes.get(from + 1).is_some_and(u8::is_ascii_graphic);
+        if is_blank(c) && !is_single {
+            return Some(from);
+        }
+        from += c.len_utf8();
+    }
 }
 
 /// Appends the cells of a table row, separated by commas.

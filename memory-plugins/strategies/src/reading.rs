@@ -154,14 +154,22 @@ fn factor(segment: &Segment, cues: Cues, source: Option<&SummarySource>, level: 
 /// Below 1 for what is hardly language: mostly signs, or one endless word.
 fn noise(text: &str) -> f32 {
     let (mut letters, mut others, mut blanks, mut unspaced) = (0u32, 0u32, 0u32, false);
-    for c in text.chars() {
-        if c.is_whitespace() {
-            blanks += 1;
-        } else if c.is_alphanumeric() {
-            letters += 1;
-            unspaced |= is_unspaced(c);
-        } else {
-            others += 1;
+    if text.is_ascii() {
+        for byte in text.bytes() {
+            letters += u32::from(byte.is_ascii_alphanumeric());
+            blanks += u32::from(byte == b' ');
+            others += u32::from(!byte.is_ascii_alphanumeric() && byte != b' ');
+        }
+    } else {
+        for c in text.chars() {
+            if c.is_whitespace() {
+                blanks += 1;
+            } else if c.is_alphanumeric() {
+                letters += 1;
+                unspaced |= is_unspaced(c);
+            } else {
+                others += 1;
+            }
         }
     }
     let endless = !unspaced && letters > 40 * (blanks + 1);

@@ -38,27 +38,26 @@ impl<'a> Iterator for Sentences<'a> {
 
 /// The byte behind the first sentence of `text`.
 fn end_of_first(text: &str) -> usize {
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        if !ends_anywhere(c) && !ends_before_space(c) {
-            continue;
-        }
+    let mut from = 0;
+    while let Some((at, c)) = next_stop(text, from) {
         let mut end = at + c.len_utf8();
         let mut anywhere = ends_anywhere(c);
         let mut only_stop = c == '.';
-        while let Some(&(next_at, next)) = chars.peek() {
+        let mut after = None;
+        for next in text.get(end..).unwrap_or_default().chars() {
             if !(ends_anywhere(next) || ends_before_space(next) || closes(next)) {
+                after = Some(next);
                 break;
             }
             anywhere |= ends_anywhere(next);
             only_stop &= next == '.' || closes(next);
-            end = next_at + next.len_utf8();
-            chars.next();
+            end += next.len_utf8();
         }
         if anywhere {
             return end;
         }
-        let Some(&(_, after)) = chars.peek() else { break };
+        let Some(after) = after else { break };
+        from = end;
         if !after.is_whitespace() && !is_unspaced(after) {
             continue;
         }
@@ -70,6 +69,20 @@ fn end_of_first(text: &str) -> usize {
         return end;
     }
     text.len()
+}
+
+/// The first stop of `text` at or behind the byte `from`, and where it stands.
+fn next_stop(text: &str, mut from: usize) -> Option<(usize, char)> {
+    loop {
+        // No stop but these is ASCII, and only what is not ASCII need be decoded.
+        let is_near = |byte: &u8| matches!(byte, b'.' | b'!' | b'?') || !byte.is_ascii();
+        from += text.as_bytes().get(from..)?.iter().position(is_near)?;
+        let c = text.get(from..)?.chars().next()?;
+        if ends_anywhere(c) || ends_before_space(c) {
+            return Some((from, c));
+        }
+        from += c.len_utf8();
+    }
 }
 
 /// Stops that need no space behind them.

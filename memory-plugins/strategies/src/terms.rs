@@ -1,13 +1,13 @@
 //! Weighs the words of a text: by how often and how widely they occur, and whether they are figures or names.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::{borrow::Cow, hash::BuildHasherDefault, sync::LazyLock};
 
 use memory_core::SummarySource;
 
 use crate::{
     cues::{Cues, cues},
     segments::Segment,
-    words::{Form, KeyMap, Word, key, phrase_key, words},
+    words::{Form, KeyMap, KeySet, Word, key, phrase_key, words},
 };
 
 /// A word that is not common, or a name of two words.
@@ -34,36 +34,49 @@ struct Term {
 #[derive(Debug)]
 pub(crate) struct Terms {
     terms: Vec<Term>,
-    /// For each segment its distinct terms.
-    bags: Vec<Vec<u32>>,
-    /// For each segment what it announces.
-    cues: Vec<Cues>,
+    /// The distinct terms of each segment, one segment behind the other.
+    bags: Vec<u32>,
+    segments: Vec<OfSegment>,
+}
+
+/// What was read of a segment.
+#[derive(Clone, Copy, Debug)]
+struct OfSegment {
+    /// Where its bag ends; it begins where that of the segment before it ends.
+    bag_end: usize,
+    cues: Cues,
 }
 
 impl Terms {
     /// Reads all `segments` of `sources` sources once. A document is a source, or a segment where there is one
     /// source only.
     pub(crate) fn read(segments: &[Segment], sources: usize) -> Self {
-        let mut reader = Reader::default();
+        let mut reader = Reader::with_capacity(segments);
         for (index, segment) in segments.iter().enumerate() {
             reader.read(index, if sources > 1 { segment.source } else { index }, &segment.text);
         }
+        let Reader { mut terms, bags, segments: read, .. } = reader;
         let documents = if sources > 1 { sources } else { segments.len() };
-        let mut terms = reader.terms;
+        let rarity = |among: u32| (1.0 + to_f32(u32::try_from(documents).unwrap_or(u32::MAX)) / to_f32(among)).ln();
+        // Most terms stand in one document.
+        let rarest = rarity(1);
         for term in &mut terms {
-            term.weight = term.weigh(documents);
+            let rare = if term.documents <= 1 { rarest } else { rarity(term.documents) };
+            term.weight = term.kind_weight() * often(term.count) * rare;
         }
-        Self { terms, bags: reader.bags, cues: reader.cues }
+        Self { terms, bags, segments: read }
     }
 
     /// The distinct terms of a segment.
     pub(crate) fn of_segment(&self, segment: usize) -> &[u32] {
-        self.bags.get(segment).map_or(&[], Vec::as_slice)
+        let end = |segment: usize| self.segments.get(segment).map(|of| of.bag_end);
+        let begin = segment.checked_sub(1).and_then(end).unwrap_or(0);
+        end(segment).and_then(|end| self.bags.get(begin..end)).unwrap_or_default()
     }
 
     /// What a segment announces.
     pub(crate) fn cues(&self, segment: usize) -> Cues {
-        self.cues.get(segment).copied().unwrap_or_default()
+        self.segments.get(segment).map(|of| of.cues).unwrap_or_default()
     }
 
     /// How much a term says; above 0.
@@ -105,49 +118,84 @@ impl Terms {
     /// The at most `most` terms that the text is about, most telling first: names and words, no bare figures.
     /// What the sources already call their topics counts as said again in each of them.
     pub(crate) fn topics(&self, segments: &[Segment], sources: &[SummarySource], most: usize) -> Vec<String> {
-        let mut told: Vec<(f32, usize, String)> = Vec::new();
-        let mut by_key: KeyMap<usize> = KeyMap::default();
+        let mut told = Topics::with_capacity(most * 4);
         for topic in sources.iter().flat_map(|source| &source.metadata.topics) {
-            let topic = clean_topic(topic);
-            if topic.is_empty() {
-                continue;
-            }
-            let next = told.len();
-            let at = *by_key.entry(topic_key(&topic)).or_insert(next);
-            match told.get_mut(at) {
-                Some(entry) => entry.0 += HANDED_DOWN,
-                None => told.push((HANDED_DOWN, at, topic)),
-            }
+            told.add(HANDED_DOWN, topic);
         }
         let surface = |term: &Term| {
             let (segment, at, length) = term.place;
             segments.get(segment).and_then(|segment| segment.text.get(at..at + length)).unwrap_or_default()
         };
-        let mut own: Vec<&Term> = self.terms.iter().filter(|term| term.may_be_topic(surface(term))).collect();
         let worth = |term: &Term| {
             let whole_name = if term.phrase { 1.1 * NAME / PHRASE } else { 1.0 };
-            term.weight * to_f32(term.count).ln_1p() * whole_name
+            term.weight * often(term.count) * whole_name
         };
-        own.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.place.cmp(&b.place)));
-        for term in own.into_iter().take(most * 4) {
-            let topic = clean_topic(surface(term));
-            let next = told.len();
-            let at = *by_key.entry(topic_key(&topic)).or_insert(next);
-            match told.get_mut(at) {
-                Some(entry) => entry.0 += worth(term),
-                None => told.push((worth(term), at, topic)),
-            }
+        let own = self.terms.iter().filter(|term| term.may_be_topic(surface(term)));
+        let mut own: Vec<(f32, &Term)> = own.map(|term| (worth(term), term)).collect();
+        let best_first = |a: &(f32, &Term), b: &(f32, &Term)| b.0.total_cmp(&a.0).then(a.1.place.cmp(&b.1.place));
+        if own.len() > most * 4 {
+            own.select_nth_unstable_by(most * 4, best_first);
+            own.truncate(most * 4);
         }
-        told.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut topics: Vec<String> = Vec::new();
-        for (_, _, topic) in told {
-            let within = |other: &String| words(other).any(|word| words(&topic).any(|own| own.key == word.key));
-            if topics.len() < most && !topics.iter().any(within) {
-                topics.push(topic);
-            }
+        own.sort_unstable_by(best_first);
+        for (worth, term) in own {
+            told.add(worth, surface(term));
         }
-        topics
+        told.best(most)
     }
+}
+
+/// What a text may be about, in the order in which it was found.
+struct Topics<'a> {
+    topics: Vec<(f32, Cow<'a, str>)>,
+    by_key: KeyMap<usize>,
+}
+
+impl<'a> Topics<'a> {
+    fn with_capacity(topics: usize) -> Self {
+        let by_key = KeyMap::with_capacity_and_hasher(topics, BuildHasherDefault::default());
+        Self { topics: Vec::with_capacity(topics), by_key }
+    }
+
+    fn add(&mut self, worth: f32, topic: &'a str) {
+        let topic = clean_topic(topic);
+        if topic.is_empty() {
+            return;
+        }
+        let next = self.topics.len();
+        let at = *self.by_key.entry(topic_key(&topic)).or_insert(next);
+        match self.topics.get_mut(at) {
+            Some(known) => known.0 += worth,
+            None => self.topics.push((worth, topic)),
+        }
+    }
+
+    /// The at most `most` topics of most worth that share no word.
+    fn best(mut self, most: usize) -> Vec<String> {
+        // The sort is stable: of equals the first one stays first.
+        self.topics.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let (mut best, mut known) = (Vec::new(), Vec::new());
+        for (_, topic) in self.topics {
+            if best.len() >= most {
+                break;
+            }
+            let before = known.len();
+            known.extend(words(&topic).map(|word| word.key));
+            let (others, own) = known.split_at(before);
+            if own.iter().any(|key| others.contains(key)) {
+                known.truncate(before);
+            } else {
+                best.push(topic.into_owned());
+            }
+        }
+        best
+    }
+}
+
+/// How much more a term says that is said so many times.
+fn often(count: u32) -> f32 {
+    // Most terms are said once.
+    if count == 1 { std::f32::consts::LN_2 } else { to_f32(count).ln_1p() }
 }
 
 /// What a topic of a source is worth beside the words of the text.
@@ -167,10 +215,14 @@ fn topic_key(topic: &str) -> u64 {
 }
 
 /// One line, short, without the marks that separate topics.
-fn clean_topic(topic: &str) -> String {
+fn clean_topic(topic: &str) -> Cow<'_, str> {
+    let is_clean = |(index, byte): (usize, u8)| byte.is_ascii_graphic() && !matches!(byte, b',' | b';') && index < LONGEST_TOPIC;
+    if topic.bytes().enumerate().all(is_clean) {
+        return Cow::Borrowed(topic);
+    }
     let plain = topic.replace([',', ';'], " ");
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    plain.get(..plain.floor_char_boundary(LONGEST_TOPIC)).unwrap_or_default().trim().to_owned()
+    plain.get(..plain.floor_char_boundary(LONGEST_TOPIC)).unwrap_or_default().trim().to_owned().into()
 }
 
 impl Term {
@@ -178,17 +230,18 @@ impl Term {
         self.form == Form::Capital && self.capitals * 2 > self.count
     }
 
-    fn weigh(&self, documents: usize) -> f32 {
-        let kind = match self.form {
+    /// What its form is worth.
+    fn kind_weight(&self) -> f32 {
+        if self.phrase {
+            return PHRASE;
+        }
+        match self.form {
             Form::Figure => 1.8,
             Form::Capital if self.is_name() => NAME,
             Form::Identifier => 1.3,
             Form::Unspaced => 0.6,
             Form::Plain | Form::Capital => 1.0,
-        };
-        let kind = if self.phrase { PHRASE } else { kind };
-        let rare = (1.0 + to_f32(u32::try_from(documents).unwrap_or(u32::MAX)) / to_f32(self.documents.max(1))).ln();
-        kind * to_f32(self.count).ln_1p() * rare
+        }
     }
 
     fn may_be_topic(&self, surface: &str) -> bool {
@@ -207,19 +260,31 @@ pub(crate) fn to_f32(count: u32) -> f32 {
     count as f32
 }
 
-#[derive(Default)]
 struct Reader {
     index: KeyMap<u32>,
     terms: Vec<Term>,
-    bags: Vec<Vec<u32>>,
-    cues: Vec<Cues>,
+    bags: Vec<u32>,
+    segments: Vec<OfSegment>,
+    /// Of the segment that is read.
     keys: Vec<u64>,
+    bag: Vec<u32>,
 }
 
 impl Reader {
+    /// With room for the terms that so many segments may have, but not for more than many.
+    fn with_capacity(segments: &[Segment]) -> Self {
+        const BYTES_PER_TERM: usize = 10;
+        const MANY: usize = 1 << 12;
+        let bytes: usize = segments.iter().map(|segment| segment.text.len()).sum();
+        let terms = (bytes / BYTES_PER_TERM).min(MANY);
+        let index = KeyMap::with_capacity_and_hasher(terms, BuildHasherDefault::default());
+        let (terms, bags) = (Vec::with_capacity(terms), Vec::with_capacity(terms));
+        Self { index, terms, bags, segments: Vec::with_capacity(segments.len()), keys: Vec::new(), bag: Vec::new() }
+    }
+
     fn read(&mut self, segment: usize, document: usize, text: &str) {
         self.keys.clear();
-        let mut bag = Vec::new();
+        let mut bag = std::mem::take(&mut self.bag);
         let mut before: Option<Word<'_>> = None;
         for word in words(text) {
             let opens = self.keys.is_empty();
@@ -244,8 +309,9 @@ impl Reader {
         }
         bag.sort_unstable();
         bag.dedup();
-        self.bags.push(bag);
-        self.cues.push(cues(text, &self.keys));
+        self.bags.append(&mut bag);
+        self.bag = bag;
+        self.segments.push(OfSegment { bag_end: self.bags.len(), cues: cues(text, &self.keys) });
     }
 
     /// Counts one occurrence and gives the term's number. The first word of a sentence has a capital anyway.
@@ -299,7 +365,7 @@ const COMMON: &str = "a an the this that these those there here it its itself i 
     zu im am le la les un une des et ou est sont je tu il elle nous vous dans pour avec sur que qui el los las una y \
     o es son yo con por para en de del no se lo";
 
-static COMMON_KEYS: LazyLock<HashSet<u64>> = LazyLock::new(|| COMMON.split_whitespace().map(key).collect());
+static COMMON_KEYS: LazyLock<KeySet> = LazyLock::new(|| COMMON.split_whitespace().map(key).collect());
 
 pub(crate) fn is_common(word: &Word<'_>) -> bool {
     let small = word.text.len() < 2 && word.form != Form::Figure;

@@ -1,5 +1,12 @@
 //! Splits text into words, and gives each a key under which its forms meet.
 
+mod ascii;
+
+use std::{
+    collections::{HashMap, HashSet},
+    hash::BuildHasherDefault,
+};
+
 /// A word and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
@@ -50,6 +57,14 @@ impl<'a> Iterator for Words<'a> {
     fn next(&mut self) -> Option<Word<'a>> {
         loop {
             let rest = self.text.get(self.at..)?;
+            let gap = ascii::gap(rest.as_bytes());
+            self.at += gap;
+            let rest = rest.get(gap..)?;
+            if let Some(ascii::Found { length, key, form }) = ascii::word(rest.as_bytes()) {
+                let at = self.at;
+                self.at += length;
+                return Some(Word { text: rest.get(..length)?, at, key, form });
+            }
             let mut chars = rest.chars();
             let first = chars.next()?;
             if is_unspaced(first) {
@@ -161,24 +176,24 @@ pub(crate) fn is_unspaced(c: char) -> bool {
 /// The key of a word: its case, a possessive and a plural s do not count.
 pub(crate) fn key(word: &str) -> u64 {
     let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
-    let stem = match word.as_bytes() {
-        [.., before, b's' | b'S'] if word.len() > 3 && !matches!(before | 0x20, b's' | b'u' | b'i' | b'\'') => {
-            word.get(..word.len() - 1).unwrap_or(word)
-        }
-        _ => word,
-    };
-    raw_key(stem)
+    let stem = if ascii::ends_in_plural(word.as_bytes()) { word.get(..word.len() - 1) } else { None };
+    raw_key(stem.unwrap_or(word))
 }
 
 /// FNV-1a over the lower-case form: 64 bits, so that two words of one text hardly ever meet, and no allocation.
 fn raw_key(word: &str) -> u64 {
-    const START: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0100_0000_01b3;
-    let step = |hash: u64, value: u32| (hash ^ u64::from(value)).wrapping_mul(PRIME);
     if word.is_ascii() {
-        return word.bytes().fold(START, |hash, byte| step(hash, u32::from(byte.to_ascii_lowercase())));
+        return word.bytes().fold(NO_KEY, |key, byte| extended(key, u32::from(byte.to_ascii_lowercase())));
     }
-    word.chars().flat_map(char::to_lowercase).fold(START, |hash, c| step(hash, c as u32))
+    word.chars().flat_map(char::to_lowercase).fold(NO_KEY, |key, c| extended(key, c as u32))
+}
+
+/// The key of no characters.
+const NO_KEY: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// The key of what has `key` and one more character in lower case.
+const fn extended(key: u64, c: u32) -> u64 {
+    (key ^ c as u64).wrapping_mul(0x0100_0000_01b3)
 }
 
 /// Joins the keys of neighbouring words into one, for phrases.
@@ -207,7 +222,10 @@ impl std::hash::Hasher for KeyHasher {
 }
 
 /// A map from keys.
-pub(crate) type KeyMap<V> = std::collections::HashMap<u64, V, std::hash::BuildHasherDefault<KeyHasher>>;
+pub(crate) type KeyMap<V> = HashMap<u64, V, BuildHasherDefault<KeyHasher>>;
+
+/// A set of keys.
+pub(crate) type KeySet = HashSet<u64, BuildHasherDefault<KeyHasher>>;
 
 #[cfg(test)]
 mod tests {
@@ -259,7 +277,30 @@ mod tests {
         assert_eq!(form("漢"), Some(Form::Unspaced));
     }
 
+    /// The words as they are found one character at a time, by the rules that hold for every script.
+    fn by_characters(text: &str) -> Vec<(usize, &str, u64, Form)> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        while let Some(first) = text[at..].chars().next() {
+            let (length, shape) = if is_word_char(first) { measure(&text[at..]) } else { (0, Shape::default()) };
+            if length > 0 {
+                let word = &text[at..at + length];
+                found.push((at, word, key(word), shape.form(first)));
+            }
+            at += length.max(first.len_utf8());
+        }
+        found
+    }
+
     proptest! {
+        #[test]
+        fn words_of_ascii_are_those_found_by_characters(
+            text in prop_oneof!["[ -~\n]{0,60}", "([a-cS.s'0-9%,:/_@ -]|é|’){0,40}", "([A-Za-z0-9]{1,4}[s'., %-]{0,2}){0,12}"],
+        ) {
+            let fast: Vec<_> = words(&text).map(|word| (word.at, word.text, word.key, word.form)).collect();
+            prop_assert_eq!(fast, by_characters(&text));
+        }
+
         #[test]
         fn words_are_slices_in_order_without_blanks(text in "\\PC{0,60}") {
             let mut last = 0;
