@@ -113,9 +113,31 @@ const NEGATIONS: &[&str] =
 const REACH: usize = 3;
 
 struct Lexicon {
+    /// By the lowest bits of a word: whether a phrase may begin with it. Most words begin none.
+    begins: [u64; BEGINS / 64],
     /// By the first word: the words behind it and the cue.
     phrases: KeyMap<Vec<(Vec<u64>, Cues)>>,
     negations: KeySet,
+}
+
+/// Bits that tell words apart which begin a phrase from nearly all others.
+const BEGINS: usize = 1 << 13;
+
+impl Lexicon {
+    /// What may stand behind `first` in a phrase.
+    fn behind(&self, first: u64) -> &[(Vec<u64>, Cues)] {
+        let (word, bit) = place(first);
+        if self.begins.get(word).is_none_or(|bits| bits & bit == 0) {
+            return &[];
+        }
+        self.phrases.get(&first).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Where the bit of a word stands.
+fn place(key: u64) -> (usize, u64) {
+    let bit = usize::try_from(key % BEGINS as u64).unwrap_or(0);
+    (bit / 64, 1 << (bit % 64))
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
@@ -128,7 +150,13 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
             }
         }
     }
-    Lexicon { phrases, negations: NEGATIONS.iter().map(|word| key(word)).collect() }
+    let mut begins = [0; BEGINS / 64];
+    for (word, bit) in phrases.keys().copied().map(place) {
+        if let Some(bits) = begins.get_mut(word) {
+            *bits |= bit;
+        }
+    }
+    Lexicon { begins, phrases, negations: NEGATIONS.iter().map(|word| key(word)).collect() }
 });
 
 /// What the sentence `text`, whose words have `keys`, does.
@@ -136,9 +164,8 @@ pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
     let lexicon = &*LEXICON;
     let mut found = Cues::default();
     for (at, first) in keys.iter().enumerate() {
-        let Some(phrases) = lexicon.phrases.get(first) else { continue };
         let behind = keys.get(at + 1..).unwrap_or_default();
-        for (rest, cue) in phrases {
+        for (rest, cue) in lexicon.behind(*first) {
             if behind.starts_with(rest) && !(*cue == Cues::DECISION && negated(keys, at)) {
                 found = found.with(*cue);
             }

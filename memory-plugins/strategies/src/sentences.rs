@@ -74,15 +74,23 @@ fn end_of_first(text: &str) -> usize {
 /// The first stop of `text` at or behind the byte `from`, and where it stands.
 fn next_stop(text: &str, mut from: usize) -> Option<(usize, char)> {
     loop {
-        // No stop but these is ASCII, and only what is not ASCII need be decoded.
-        let is_near = |byte: &u8| matches!(byte, b'.' | b'!' | b'?') || !byte.is_ascii();
-        from += text.as_bytes().get(from..)?.iter().position(is_near)?;
+        from += possible_stop(text.as_bytes().get(from..)?)?;
         let c = text.get(from..)?.chars().next()?;
         if ends_anywhere(c) || ends_before_space(c) {
             return Some((from, c));
         }
         from += c.len_utf8();
     }
+}
+
+/// The first byte that may begin a stop: those that are ASCII, and whatever else must be decoded to know.
+fn possible_stop(text: &[u8]) -> Option<usize> {
+    /// Bytes that are looked at together, without a branch for each.
+    const BLOCK: usize = 16;
+    let may_stop = |byte: &u8| matches!(byte, b'.' | b'!' | b'?') | !byte.is_ascii();
+    let blocks = text.chunks(BLOCK);
+    let before = blocks.take_while(|block| !block.iter().fold(false, |any, byte| any | may_stop(byte))).count() * BLOCK;
+    text.get(before..)?.iter().position(may_stop).map(|at| before + at)
 }
 
 /// Stops that need no space behind them.
