@@ -177,6 +177,14 @@ pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
     found
 }
 
+/// Whether `word` turns what follows around.
+pub(crate) fn is_negation(word: &str) -> bool {
+    word.len() <= LONGEST_NEGATION && LEXICON.negations.contains(&key(word))
+}
+
+/// The longest negation, in bytes.
+const LONGEST_NEGATION: usize = 9;
+
 fn negated(keys: &[u64], at: usize) -> bool {
     let before = keys.get(at.saturating_sub(REACH)..at).unwrap_or_default();
     before.iter().any(|key| LEXICON.negations.contains(key))

@@ -3,9 +3,8 @@
 use memory_core::{BoxFuture, Level, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary};
 
 use crate::{
-    fit::fit,
     keywords,
-    reading::{Reading, unsegmented},
+    reading::{Reading, shortened, unsegmented},
     topic_line,
 };
 
@@ -43,7 +42,7 @@ pub struct KeywordDigest;
 
 impl Summarizer for KeywordDigest {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "keyword-digest".into(), version: "1".into() }
+        WrittenBy { strategy: "keyword-digest".into(), version: "2".into() }
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -62,17 +61,10 @@ impl KeywordDigest {
         }
         let lead = if job.level >= Level::Meta { topic_line::prefix(&metadata.topics, job) } else { String::new() };
         let ranked = keywords::ranked(&reading, &[]);
-        let digest = keywords::fill(job, &reading.segments, &ranked, &lead, "").filter(|text| !text.is_empty());
+        let digest = keywords::fill(job, &reading, &ranked, &lead, "").filter(|text| !text.is_empty());
         let text = digest.unwrap_or_else(|| shortened(job, &reading));
         WrittenSummary { text, metadata }
     }
-}
-
-/// What is said where no keyword fits, or all words are common ones: the first segment, shortened.
-fn shortened(job: &SummaryJob<'_>, reading: &Reading<'_>) -> String {
-    let first = reading.segments.first().map_or("", |segment| segment.text.as_str());
-    let cut = fit(first, job.max_tokens, job.counter);
-    if cut.trim().is_empty() { unsegmented(job) } else { cut }
 }
 
 #[cfg(test)]

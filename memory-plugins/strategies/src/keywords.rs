@@ -3,9 +3,10 @@
 use memory_core::SummaryJob;
 
 use crate::{
+    cues::is_negation,
     reading::Reading,
     segments::Segment,
-    terms::is_common,
+    terms::{is_common, to_f32},
     words::{Form, words},
 };
 
@@ -20,11 +21,22 @@ pub(crate) struct Keyword {
 /// The most keywords of one summary.
 const MOST: usize = 512;
 
-/// What parts one keyword from the next.
-const SEPARATOR: &str = ", ";
+/// The most bytes of signs that stay between two keywords which stand side by side.
+const LONGEST_SIGNS: usize = 3;
 
 /// Longest word in bytes that is shown with the figure before it: `1,850 euros`, `12 March`.
 const LONGEST_UNIT: usize = 12;
+
+/// The terms that these segments tell.
+pub(crate) fn told(reading: &Reading<'_>, kept: &[usize]) -> Vec<bool> {
+    let mut told = vec![false; reading.terms.len()];
+    for term in kept.iter().flat_map(|&segment| reading.terms.of_segment(segment)) {
+        if let Some(told) = usize::try_from(*term).ok().and_then(|term| told.get_mut(term)) {
+            *told = true;
+        }
+    }
+    told
+}
 
 /// Keywords of what is read, most telling for their cost first, without those `told` already (by the number of their
 /// term). Each stands where it was said first.
@@ -50,7 +62,7 @@ pub(crate) fn ranked(reading: &Reading<'_>, told: &[bool]) -> Vec<Keyword> {
     rated.into_iter().map(|(_, keyword)| keyword).collect()
 }
 
-/// A figure with the word that says of what.
+/// A figure with the word that says of what, and any word with the negation before it.
 fn widened(text: &str, keyword: Keyword) -> Keyword {
     let figure = text.get(keyword.from..keyword.to).is_some_and(|word| word.contains(char::is_numeric));
     let behind = text.get(keyword.to..).filter(|behind| figure && behind.starts_with(' ')).unwrap_or_default();
@@ -59,62 +71,115 @@ fn widened(text: &str, keyword: Keyword) -> Keyword {
         let tells = word.form == Form::Capital || (word.form == Form::Plain && !is_common(word));
         word.at == 1 && tells && word.text.len() <= LONGEST_UNIT
     });
-    Keyword { to: keyword.to + unit.map_or(0, |word| 1 + word.text.len()), ..keyword }
+    let before = text.get(..keyword.from).and_then(|before| before.strip_suffix(' '));
+    let last = before.and_then(|before| before.rsplit(' ').next()).filter(|last| is_negation(last));
+    Keyword {
+        from: keyword.from - last.map_or(0, |last| last.len() + 1),
+        to: keyword.to + unit.map_or(0, |word| 1 + word.text.len()),
+        ..keyword
+    }
 }
 
-/// `lead` and behind it as many of the `ranked` keywords as fit, in the order in which they were said; nothing where
-/// not even `lead` fits. What stands side by side in a text stays so.
+/// `lead` and behind it, parted by `mark`, as many of the `ranked` keywords as fit, in the order in which they were said;
+/// nothing where not even `lead` fits. What stands side by side in a text stays so, with the signs between.
 pub(crate) fn fill(
     job: &SummaryJob<'_>,
-    segments: &[Segment],
+    reading: &Reading<'_>,
     ranked: &[Keyword],
     lead: &str,
     mark: &str,
 ) -> Option<String> {
-    let with = |count: usize| {
-        let mut text = lead.to_owned();
-        if count > 0 {
-            text.push_str(mark);
-            push_line(segments, ranked.get(..count).unwrap_or(ranked), &mut text);
-        }
-        text
-    };
-    let fits = |count: usize| job.counter.count(&with(count)) <= job.max_tokens;
+    let lead_tokens = job.counter.count(lead);
+    let mut left = to_f32(job.max_tokens.checked_sub(lead_tokens)?);
+    let costs = ranked.iter().map(|keyword| reading.cost(keyword.to - keyword.from + 1));
+    let mut guess = costs.take_while(|cost| { left -= cost; left >= 0.0 }).count();
+    let (mut best, mut text) = (None, String::new());
     let (mut least, mut most) = (0, ranked.len());
-    while least < most {
-        let middle = (least + most).div_ceil(2);
-        if fits(middle) { least = middle } else { most = middle - 1 }
+    for probe in 0.. {
+        if least >= most {
+            break;
+        }
+        // A counter is nearly even, so that what one guess cost leads near the answer; halves end the search in any case.
+        let count = if probe < GUESSES { guess.clamp(least + 1, most) } else { (least + most).div_ceil(2) };
+        text.clear();
+        text.push_str(lead);
+        text.push_str(mark);
+        push_line(&reading.segments, ranked.get(..count).unwrap_or(ranked), &mut text);
+        let tokens = job.counter.count(&text);
+        let per_token = to_f32(u32::try_from(count).unwrap_or(u32::MAX)) / to_f32(tokens.saturating_sub(lead_tokens)).max(1.0);
+        if tokens <= job.max_tokens {
+            guess = count + at_least_one(to_f32(job.max_tokens - tokens) * per_token);
+            least = count;
+            best = Some(std::mem::take(&mut text));
+        } else {
+            guess = count.saturating_sub(at_least_one(to_f32(tokens - job.max_tokens) * per_token));
+            most = count - 1;
+        }
     }
-    // A counter is nearly monotone, and two keywords that were apart may become one: what was found is looked at again.
-    (0..=least).rev().find(|&count| fits(count)).map(with)
+    best.or_else(|| Some(lead.to_owned()))
 }
 
-/// Appends keywords in the order in which they were said, parted by commas.
+/// Guesses before the search goes by halves.
+const GUESSES: usize = 4;
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number, and not below 0")]
+fn at_least_one(keywords: f32) -> usize {
+    (keywords as usize).max(1)
+}
+
+/// Appends keywords in the order in which they were said.
 fn push_line(segments: &[Segment], keywords: &[Keyword], text: &mut String) {
+    let mut last = "";
+    for run in runs(segments, keywords) {
+        let said = segments.get(run.segment).and_then(|of| of.text.get(run.from..run.to)).unwrap_or_default();
+        if !last.is_empty() {
+            text.push_str(separator(last, said));
+        }
+        text.push_str(said);
+        last = said;
+    }
+}
+
+/// Keywords in the order in which they were said, those made one that no word stands between.
+fn runs(segments: &[Segment], keywords: &[Keyword]) -> Vec<Keyword> {
     let mut ordered = keywords.to_vec();
     ordered.sort_unstable();
-    let mut last: Option<Keyword> = None;
-    let push = |run: Keyword, text: &mut String, first: bool| {
-        if !first {
-            text.push_str(SEPARATOR);
-        }
-        text.push_str(segments.get(run.segment).and_then(|of| of.text.get(run.from..run.to)).unwrap_or_default());
-    };
-    let mut first = true;
+    let mut runs: Vec<Keyword> = Vec::with_capacity(ordered.len());
     for keyword in ordered {
-        let joined = last.filter(|run| {
-            let between = segments.get(run.segment).and_then(|of| of.text.get(run.to..keyword.from.max(run.to)));
-            run.segment == keyword.segment && matches!(between, Some("" | " "))
-        });
-        if let Some(run) = joined {
-            last = Some(Keyword { to: run.to.max(keyword.to), ..run });
-            continue;
-        }
-        if let Some(run) = last.replace(keyword) {
-            push(run, text, std::mem::take(&mut first));
+        let text = segments.get(keyword.segment).map_or("", |of| of.text.as_str());
+        match runs.last_mut() {
+            Some(run) if run.segment == keyword.segment && is_side_by_side(text.get(run.to..keyword.from)) => {
+                run.to = run.to.max(keyword.to);
+            }
+            _ => runs.push(keyword),
         }
     }
-    if let Some(run) = last {
-        push(run, text, first);
+    for run in &mut runs {
+        let text = segments.get(run.segment).map_or("", |of| of.text.as_str());
+        run.to += closing(text, *run);
     }
+    runs
+}
+
+/// Whether what stands between two keywords is nothing but a few signs; `None` is less than nothing.
+fn is_side_by_side(between: Option<&str>) -> bool {
+    between.is_none_or(|between| between.len() <= LONGEST_SIGNS && !between.contains(char::is_alphanumeric))
+}
+
+/// The bytes of a bracket right behind `run` that closes one in it, so that `open(7, Mode::Shared)` stays whole.
+fn closing(text: &str, run: Keyword) -> usize {
+    let said = text.get(run.from..run.to).unwrap_or_default();
+    let close = text.get(run.to..).and_then(|behind| behind.chars().next());
+    let pair = close.and_then(|close| ["()", "[]", "{}"].into_iter().find(|pair| pair.ends_with(close)));
+    let (Some(pair), Some(close)) = (pair, close) else { return 0 };
+    let opened = said.chars().filter(|&c| pair.starts_with(c)).count();
+    if opened > said.chars().filter(|&c| c == close).count() { close.len_utf8() } else { 0 }
+}
+
+/// What goes between two keywords that words were left out between: a comma only where they would be read as one, behind
+/// a figure or between two names. Commas everywhere would take a third of the tokens.
+fn separator(before: &str, next: &str) -> &'static str {
+    let last = before.rsplit(' ').next().unwrap_or_default();
+    let are_names = last.starts_with(char::is_uppercase) && next.starts_with(char::is_uppercase);
+    if are_names || last.contains(char::is_numeric) { ", " } else { " " }
 }

@@ -196,6 +196,13 @@ fn tokens_per_byte(job: &SummaryJob<'_>, segments: &[Segment]) -> f32 {
     (to_f32(job.counter.count(&sample)) / bytes).max(0.01)
 }
 
+/// What is said where neither a sentence nor a keyword fits, or all words are common ones: the first segment, shortened.
+pub(crate) fn shortened(job: &SummaryJob<'_>, reading: &Reading<'_>) -> String {
+    let first = reading.segments.first().map_or("", |segment| segment.text.as_str());
+    let cut = fit(first, job.max_tokens, job.counter);
+    if cut.trim().is_empty() { unsegmented(job) } else { cut }
+}
+
 /// The beginning of sources without any letter or digit; blank only if they are.
 pub(crate) fn unsegmented(job: &SummaryJob<'_>) -> String {
     const ENOUGH: usize = 4096;

@@ -20,6 +20,9 @@ pub(crate) enum Section {
 /// What parts the sections.
 pub(crate) const SEPARATOR: &str = " | ";
 
+/// What parts sentences from the keywords of the rest where there are no other sections.
+pub(crate) const KEYWORDS: &str = " … ";
+
 impl Section {
     /// In the order in which they are written.
     pub(crate) const ALL: [Self; 4] = [Self::Told, Self::Decided, Self::Open, Self::Also];
@@ -40,14 +43,20 @@ pub(crate) fn of(source: &SummarySource) -> impl Iterator<Item = (Section, &str)
     let is_message = source.role.is_some();
     let text = topic_line::strip(source);
     let whole = is_message.then_some((Section::Told, text));
-    let parts = (!is_message).then(|| text.split(SEPARATOR).map(section)).into_iter().flatten();
+    let parts = (!is_message).then(|| text.split(SEPARATOR).flat_map(sections)).into_iter().flatten();
     whole.into_iter().chain(parts)
 }
 
-fn section(part: &str) -> (Section, &str) {
-    let marked =
-        Section::ALL.into_iter().skip(1).find_map(|section| Some((section, part.strip_prefix(section.mark())?)));
-    marked.unwrap_or((Section::Told, part))
+/// The section that a part begins with, and the keywords behind it.
+fn sections(part: &str) -> impl Iterator<Item = (Section, &str)> {
+    let mut marked = Section::ALL.into_iter().skip(1);
+    let marked = marked.find_map(|section| Some((section, part.strip_prefix(section.mark())?)));
+    let (section, text) = marked.unwrap_or((Section::Told, part));
+    let (text, keywords) = match text.rsplit_once(KEYWORDS) {
+        Some((text, keywords)) => (text, Some((Section::Also, keywords))),
+        None => (text, None),
+    };
+    std::iter::once((section, text)).chain(keywords)
 }
 
 #[cfg(test)]

@@ -6,9 +6,8 @@ use crate::{
     Extractive,
     cues::Cues,
     extractive::push_joined,
-    fit::fit,
     keywords,
-    reading::{Reading, unsegmented},
+    reading::{Reading, shortened, unsegmented},
     sections::{SEPARATOR, Section},
     select::{Limits, select},
     terms::to_f32,
@@ -36,7 +35,7 @@ const OPEN: f32 = 0.25;
 
 impl Summarizer for ThemeMerger {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "themes".into(), version: "1".into() }
+        WrittenBy { strategy: "themes".into(), version: "2".into() }
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -57,13 +56,11 @@ impl ThemeMerger {
             return WrittenSummary { text: unsegmented(job), metadata };
         }
         let lead = topic_line::prefix(&metadata.topics, job);
-        let text = merge(job, &reading, &lead);
-        let text = if text.trim().is_empty() { unsegmented(job) } else { text };
-        WrittenSummary { text, metadata }
+        WrittenSummary { text: merge(job, &reading, &lead), metadata }
     }
 }
 
-/// The summary behind `lead`; blank where nothing fits or nothing was said.
+/// The summary behind `lead`.
 fn merge(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> String {
     let sections: Vec<_> = (0..reading.segments.len()).map(|segment| section(reading, segment)).collect();
     let section_of = |segment: usize| sections.get(segment).copied().unwrap_or(Section::Told);
@@ -87,29 +84,17 @@ fn merge(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> String {
         }
     }
     loop {
-        let ranked = keywords::ranked(reading, &told(reading, &kept));
+        let ranked = keywords::ranked(reading, &keywords::told(reading, &kept));
         let text = compose(reading, lead, &kept, section_of);
         let mark = if text.len() > lead.len() { format!("{SEPARATOR}{}", Section::Also.mark()) } else { String::new() };
-        match keywords::fill(job, &reading.segments, &ranked, &text, &mark) {
+        match keywords::fill(job, reading, &ranked, &text, &mark) {
             Some(text) if text.len() > lead.len() => return text,
             // What the parts cost by themselves is not quite what they cost together: the least of them goes.
             _ if kept.pop().is_some() => {}
             _ => break,
         }
     }
-    let first = reading.segments.first().map_or("", |segment| segment.text.as_str());
-    fit(first, job.max_tokens, job.counter)
-}
-
-/// The terms that these segments tell.
-fn told(reading: &Reading<'_>, kept: &[usize]) -> Vec<bool> {
-    let mut told = vec![false; reading.terms.len()];
-    for term in kept.iter().flat_map(|&segment| reading.terms.of_segment(segment)) {
-        if let Some(told) = usize::try_from(*term).ok().and_then(|term| told.get_mut(term)) {
-            *told = true;
-        }
-    }
-    told
+    shortened(job, reading)
 }
 
 fn asks(reading: &Reading<'_>, segment: usize) -> bool {

@@ -49,11 +49,13 @@ fn class(byte: u8) -> Class {
 }
 
 /// How many bytes stand before the first that may begin a word.
+#[inline]
 pub(super) fn gap(text: &[u8]) -> usize {
     text.iter().position(|&byte| class(byte) & (WORD | BEYOND_ASCII) != 0).unwrap_or(text.len())
 }
 
 /// The word that `text` begins with, unless it takes more than ASCII letters, digits and `_` to tell where it ends.
+#[inline]
 pub(super) fn word(text: &[u8]) -> Option<Found> {
     let (mut seen, mut length) = (0, 0);
     let (mut key, mut key_before) = (NO_KEY, NO_KEY);
