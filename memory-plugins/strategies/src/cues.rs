@@ -166,7 +166,9 @@ pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
     for (at, first) in keys.iter().enumerate() {
         let behind = keys.get(at + 1..).unwrap_or_default();
         for (rest, cue) in lexicon.behind(*first) {
-            if behind.starts_with(rest) && !(*cue == Cues::DECISION && negated(keys, at)) {
+            // Most phrases part at their second word.
+            let goes_on = rest.first().is_none_or(|second| behind.first() == Some(second));
+            if goes_on && behind.starts_with(rest) && !(*cue == Cues::DECISION && negated(keys, at)) {
                 found = found.with(*cue);
             }
         }

@@ -11,8 +11,9 @@ use crate::{
 /// Summarizes by names, figures and rare words, as many as fit, in the order in which they were said.
 ///
 /// It keeps the most facts for its tokens, without saying how they belong together: for a model that can ask for the
-/// message behind them, or for very tight bounds. Words that stood side by side stay so, and a figure keeps the word
-/// behind it. At META and ARCHIVE a line of topics comes first: `topics: a, b, c; `.
+/// message behind them, or for very tight bounds. Words that stood side by side stay so, a figure keeps the word
+/// behind it, and a word the negation before it. A comma stands only where two keywords would be read as one: behind a
+/// figure, and between a name and a name or figure. At META and ARCHIVE a line of topics comes first: `topics: a, b, c; `.
 ///
 /// Words are weighed by tf-idf over the sources (Spärck Jones, "A statistical interpretation of term specificity and
 /// its application in retrieval", 1972), figures and names more.
@@ -35,7 +36,7 @@ use crate::{
 ///     metadata: SummaryMetadata::default(),
 /// };
 /// let job = SummaryJob { level: Level::Summary, sources: &[source], previous: None, max_tokens: 6, counter: &Words };
-/// assert_eq!(KeywordDigest.write(&job).text, "hall, Ghent costs 1,850 euros, day");
+/// assert_eq!(KeywordDigest.write(&job).text, "hall Ghent costs 1,850 euros, day");
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeywordDigest;
@@ -84,6 +85,20 @@ mod tests {
         let digest = digest(text, 14);
         let places: Vec<_> = ["Ghent", "1,850 euros", "Priya", "12 March"].map(|fact| digest.find(fact)).to_vec();
         assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{digest}");
+    }
+
+    #[test]
+    fn commas_stand_only_where_two_keywords_would_be_read_as_one() {
+        let text = "Priya will go there with Maya, and for 12 of them there is soup, but a garden is where they sit.";
+        assert_eq!(digest(text, 40), "Priya, Maya, 12, soup garden sit");
+    }
+
+    #[test]
+    fn code_stays_as_it_was_said() {
+        let text = "To be sure, it is best that you call `gazebo_open(4711, Mode::Shared)?` and then not `abort()`.";
+        let digest = digest(text, 40);
+        assert!(digest.contains("gazebo_open(4711, Mode::Shared)"), "{digest}");
+        assert!(digest.contains("not abort"), "a negation stays: {digest}");
     }
 
     #[test]

@@ -4,13 +4,14 @@ use memory_core::{BoxFuture, Level, SummarizeError, Summarizer, SummaryJob, Writ
 
 use crate::{
     cues::Cues,
+    fit::fit,
     keywords,
     reading::{Reading, shortened, unsegmented},
     sections::KEYWORDS,
     segments::Segment,
     select::{Limits, select},
     sentences::closes,
-    terms::to_f32,
+    terms::{at_least_one, to_f32},
     topic_line,
 };
 
@@ -21,8 +22,9 @@ use crate::{
 /// sentences that announce a decision, a promise, a preference, an error or its fix. What one sentence tells, the next
 /// is not paid for. Sentences are quoted, never rewritten, apart from their markup, and stand in the order in which they
 /// were said. Names, figures and rare words of what no sentence tells stand behind `…`, as many as fit, in their order
-/// too; a message whose best sentence is too long is told by keywords alone. The work is linear in the text (one pass, no
-/// comparison of sentences by pairs), and all of it is read.
+/// too; a message whose best sentence is too long is told by keywords alone, unless that decides something: then it begins
+/// with the beginning of that. The work is linear in the text (one pass, no comparison of sentences by pairs), and all of
+/// it is read.
 ///
 /// - SUMMARY: at most two sentences, in half of the tokens; one that announces a decision may take nine tenths.
 /// - META, ARCHIVE: `topics: a, b, c; ` and as many sentences as half of the other tokens hold.
@@ -68,7 +70,13 @@ impl Extractive {
 
 /// The sentences that say most, as many as may be, in the order in which they were said, and keywords of everything else.
 fn compose(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> String {
-    let mut kept = sentences(job, reading, to_f32(job.max_tokens.saturating_sub(job.counter.count(lead))));
+    let room = job.max_tokens.saturating_sub(job.counter.count(lead));
+    let mut kept = match sentences(job, reading, to_f32(room)) {
+        Sentences::Whole(kept) => kept,
+        Sentences::Begin(decision) => {
+            return begun(job, reading, decision).unwrap_or_else(|| shortened(job, reading));
+        }
+    };
     loop {
         let mut ordered = kept.clone();
         ordered.sort_unstable();
@@ -85,8 +93,16 @@ fn compose(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> String {
     }
 }
 
-/// The segments to quote whole in a summary with `room` for so many tokens, best first.
-fn sentences(job: &SummaryJob<'_>, reading: &Reading<'_>, room: f32) -> Vec<usize> {
+/// What is quoted.
+enum Sentences {
+    /// These segments whole, best first.
+    Whole(Vec<usize>),
+    /// The beginning of this one, which is too long.
+    Begin(usize),
+}
+
+/// What to quote in a summary with `room` for so many tokens.
+fn sentences(job: &SummaryJob<'_>, reading: &Reading<'_>, room: f32) -> Sentences {
     let is_merged = job.level >= Level::Meta;
     let tokens = room * SENTENCES;
     let limits = if is_merged {
@@ -102,11 +118,27 @@ fn sentences(job: &SummaryJob<'_>, reading: &Reading<'_>, room: f32) -> Vec<usiz
             left -= cost;
             kept.push(pick);
         } else if !is_merged {
+            if decides {
+                return Sentences::Begin(pick);
+            }
             // A lesser sentence must not stand for the one that says most: its keywords do.
             break;
         }
     }
-    kept
+    Sentences::Whole(kept)
+}
+
+/// The beginning of the segment `decision`, and keywords of everything else; nothing where no word of it fits.
+fn begun(job: &SummaryJob<'_>, reading: &Reading<'_>, decision: usize) -> Option<String> {
+    let whole = reading.segments.get(decision).map_or("", |segment| segment.text.as_str());
+    let cut = fit(whole, at_least_one(to_f32(job.max_tokens) * DECISION), job.counter);
+    let begin = cut.trim_end_matches('…');
+    if begin.is_empty() {
+        return None;
+    }
+    let ranked = keywords::ranked(reading, &keywords::told_within(reading, decision, begin.len()));
+    let text = keywords::fill(job, reading, &ranked, begin, KEYWORDS)?;
+    Some(if text.len() > begin.len() { text } else { cut })
 }
 
 /// Appends segments to `text`, parted from each other.

@@ -6,7 +6,7 @@ use crate::{
     cues::is_negation,
     reading::Reading,
     segments::Segment,
-    terms::{is_common, to_f32},
+    terms::{at_least_one, is_common, to_f32},
     words::{Form, words},
 };
 
@@ -36,6 +36,12 @@ pub(crate) fn told(reading: &Reading<'_>, kept: &[usize]) -> Vec<bool> {
         }
     }
     told
+}
+
+/// The terms that the first `bytes` of a segment tell.
+pub(crate) fn told_within(reading: &Reading<'_>, segment: usize, bytes: usize) -> Vec<bool> {
+    let within = |(of, from, length)| of == segment && from + length <= bytes;
+    (0..reading.terms.len()).map(|term| reading.terms.place(term).is_some_and(within)).collect()
 }
 
 /// Keywords of what is read, most telling for their cost first, without those `told` already (by the number of their
@@ -92,8 +98,15 @@ pub(crate) fn fill(
     let lead_tokens = job.counter.count(lead);
     let mut left = to_f32(job.max_tokens.checked_sub(lead_tokens)?);
     let costs = ranked.iter().map(|keyword| reading.cost(keyword.to - keyword.from + 1));
-    let mut guess = costs.take_while(|cost| { left -= cost; left >= 0.0 }).count();
-    let (mut best, mut text) = (None, String::new());
+    let mut guess = costs
+        .take_while(|cost| {
+            left -= cost;
+            left >= 0.0
+        })
+        .count();
+    let room = lead.len() + usize::try_from(job.max_tokens).unwrap_or(usize::MAX).min(MOST) * BYTES_PER_TOKEN;
+    let (mut best, mut text) = (String::with_capacity(room), String::with_capacity(room));
+    best.push_str(lead);
     let (mut least, mut most) = (0, ranked.len());
     for probe in 0.. {
         if least >= most {
@@ -106,26 +119,26 @@ pub(crate) fn fill(
         text.push_str(mark);
         push_line(&reading.segments, ranked.get(..count).unwrap_or(ranked), &mut text);
         let tokens = job.counter.count(&text);
-        let per_token = to_f32(u32::try_from(count).unwrap_or(u32::MAX)) / to_f32(tokens.saturating_sub(lead_tokens)).max(1.0);
+        let more = |keywords: f32| usize::try_from(at_least_one(keywords)).unwrap_or(usize::MAX);
+        let per_token =
+            to_f32(u32::try_from(count).unwrap_or(u32::MAX)) / to_f32(tokens.saturating_sub(lead_tokens)).max(1.0);
         if tokens <= job.max_tokens {
-            guess = count + at_least_one(to_f32(job.max_tokens - tokens) * per_token);
+            guess = count + more(to_f32(job.max_tokens - tokens) * per_token);
             least = count;
-            best = Some(std::mem::take(&mut text));
+            std::mem::swap(&mut best, &mut text);
         } else {
-            guess = count.saturating_sub(at_least_one(to_f32(tokens - job.max_tokens) * per_token));
+            guess = count.saturating_sub(more(to_f32(tokens - job.max_tokens) * per_token));
             most = count - 1;
         }
     }
-    best.or_else(|| Some(lead.to_owned()))
+    Some(best)
 }
+
+/// What a buffer is made for; it grows where tokens are longer.
+const BYTES_PER_TOKEN: usize = 8;
 
 /// Guesses before the search goes by halves.
 const GUESSES: usize = 4;
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number, and not below 0")]
-fn at_least_one(keywords: f32) -> usize {
-    (keywords as usize).max(1)
-}
 
 /// Appends keywords in the order in which they were said.
 fn push_line(segments: &[Segment], keywords: &[Keyword], text: &mut String) {
@@ -142,21 +155,18 @@ fn push_line(segments: &[Segment], keywords: &[Keyword], text: &mut String) {
 
 /// Keywords in the order in which they were said, those made one that no word stands between.
 fn runs(segments: &[Segment], keywords: &[Keyword]) -> Vec<Keyword> {
-    let mut ordered = keywords.to_vec();
-    ordered.sort_unstable();
-    let mut runs: Vec<Keyword> = Vec::with_capacity(ordered.len());
-    for keyword in ordered {
-        let text = segments.get(keyword.segment).map_or("", |of| of.text.as_str());
-        match runs.last_mut() {
-            Some(run) if run.segment == keyword.segment && is_side_by_side(text.get(run.to..keyword.from)) => {
-                run.to = run.to.max(keyword.to);
-            }
-            _ => runs.push(keyword),
+    let text = |of: &Keyword| segments.get(of.segment).map_or("", |of| of.text.as_str());
+    let mut runs = keywords.to_vec();
+    runs.sort_unstable();
+    runs.dedup_by(|next, run| {
+        let joins = run.segment == next.segment && is_side_by_side(text(run).get(run.to..next.from));
+        if joins {
+            run.to = run.to.max(next.to);
         }
-    }
+        joins
+    });
     for run in &mut runs {
-        let text = segments.get(run.segment).map_or("", |of| of.text.as_str());
-        run.to += closing(text, *run);
+        run.to += closing(text(run), *run);
     }
     runs
 }
@@ -168,18 +178,23 @@ fn is_side_by_side(between: Option<&str>) -> bool {
 
 /// The bytes of a bracket right behind `run` that closes one in it, so that `open(7, Mode::Shared)` stays whole.
 fn closing(text: &str, run: Keyword) -> usize {
-    let said = text.get(run.from..run.to).unwrap_or_default();
-    let close = text.get(run.to..).and_then(|behind| behind.chars().next());
-    let pair = close.and_then(|close| ["()", "[]", "{}"].into_iter().find(|pair| pair.ends_with(close)));
-    let (Some(pair), Some(close)) = (pair, close) else { return 0 };
-    let opened = said.chars().filter(|&c| pair.starts_with(c)).count();
-    if opened > said.chars().filter(|&c| c == close).count() { close.len_utf8() } else { 0 }
+    let (open, close) = match text.as_bytes().get(run.to) {
+        Some(b')') => (b'(', b')'),
+        Some(b']') => (b'[', b']'),
+        Some(b'}') => (b'{', b'}'),
+        _ => return 0,
+    };
+    let said = text.as_bytes().get(run.from..run.to).unwrap_or_default();
+    let count = |sign| said.iter().filter(|&&byte| byte == sign).count();
+    usize::from(count(open) > count(close))
 }
 
 /// What goes between two keywords that words were left out between: a comma only where they would be read as one, behind
-/// a figure or between two names. Commas everywhere would take a third of the tokens.
+/// a figure, and between a name and a name or figure. Commas everywhere would take a third of the tokens.
 fn separator(before: &str, next: &str) -> &'static str {
     let last = before.rsplit(' ').next().unwrap_or_default();
-    let are_names = last.starts_with(char::is_uppercase) && next.starts_with(char::is_uppercase);
-    if are_names || last.contains(char::is_numeric) { ", " } else { " " }
+    let is_name = |word: &str| word.starts_with(char::is_uppercase);
+    let is_figure = |word: &str| word.contains(char::is_numeric);
+    let next = next.split(' ').next().unwrap_or_default();
+    if is_figure(last) || (is_name(last) && (is_name(next) || is_figure(next))) { ", " } else { " " }
 }

@@ -66,11 +66,12 @@ mod tests {
 
     #[test]
     fn a_summary_is_parted_and_a_message_is_not() {
-        let text = "It rained. | decided: We stay. | open: Who cooks? | a bar | also: Ghent, 4 May";
+        let text = "It rained. … Bonn | decided: We stay. | open: Who cooks? | a bar | also: Ghent, 4 May";
         assert_eq!(
             of(&summary(text, &[], 0.5)).collect::<Vec<_>>(),
             [
                 (Section::Told, "It rained."),
+                (Section::Also, "Bonn"),
                 (Section::Decided, "We stay."),
                 (Section::Open, "Who cooks?"),
                 (Section::Told, "a bar"),

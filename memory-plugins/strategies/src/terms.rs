@@ -216,7 +216,8 @@ fn topic_key(topic: &str) -> u64 {
 
 /// One line, short, without the marks that separate topics.
 fn clean_topic(topic: &str) -> Cow<'_, str> {
-    let is_clean = |(index, byte): (usize, u8)| byte.is_ascii_graphic() && !matches!(byte, b',' | b';') && index < LONGEST_TOPIC;
+    let is_clean =
+        |(index, byte): (usize, u8)| byte.is_ascii_graphic() && !matches!(byte, b',' | b';') && index < LONGEST_TOPIC;
     if topic.bytes().enumerate().all(is_clean) {
         return Cow::Borrowed(topic);
     }
@@ -247,9 +248,9 @@ impl Term {
     fn may_be_topic(&self, surface: &str) -> bool {
         let long_enough = match self.form {
             Form::Figure => return false,
-            Form::Unspaced => surface.chars().count() > 1,
+            Form::Unspaced => surface.chars().nth(1).is_some(),
             Form::Capital => surface.len() > 2 || (surface.len() == 2 && surface.chars().all(char::is_uppercase)),
-            Form::Plain | Form::Identifier => surface.chars().count() > 3,
+            Form::Plain | Form::Identifier => surface.chars().nth(3).is_some(),
         };
         long_enough && surface.len() <= LONGEST_TOPIC
     }
@@ -258,6 +259,15 @@ impl Term {
 #[expect(clippy::cast_precision_loss, reason = "counts above 16 million weigh the same")]
 pub(crate) fn to_f32(count: u32) -> f32 {
     count as f32
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "what is too much or too little is clamped"
+)]
+pub(crate) fn at_least_one(count: f32) -> u32 {
+    (count as u32).max(1)
 }
 
 struct Reader {
@@ -369,7 +379,9 @@ static COMMON_KEYS: LazyLock<KeySet> = LazyLock::new(|| COMMON.split_whitespace(
 
 pub(crate) fn is_common(word: &Word<'_>) -> bool {
     let small = word.text.len() < 2 && word.form != Form::Figure;
-    small || (word.form != Form::Figure && word.text.len() <= 12 && COMMON_KEYS.contains(&word.key))
+    // Hiragana alone writes endings and particles for the most part.
+    let grammar = word.form == Form::Unspaced && word.text.chars().all(|c| matches!(c, '\u{3041}'..='\u{309f}'));
+    small || grammar || (word.form != Form::Figure && word.text.len() <= 12 && COMMON_KEYS.contains(&word.key))
 }
 
 #[cfg(test)]

