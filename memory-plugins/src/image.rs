@@ -7,6 +7,9 @@
 
 #[cfg(not(any(windows, target_vendor = "apple")))]
 mod elf;
+// Tested here, whatever system this is.
+#[cfg(any(windows, target_vendor = "apple", test))]
+mod ranges;
 
 use std::{fs, path::Path};
 
@@ -14,6 +17,12 @@ use crate::{digest::Digest, error::LoadError};
 
 #[cfg(not(any(windows, target_vendor = "apple")))]
 use elf::check as check_format;
+
+#[cfg(any(windows, target_vendor = "apple"))]
+fn check_format(image: &[u8]) -> Result<(), Fault> {
+    let format = if cfg!(windows) { object::BinaryFormat::Pe } else { object::BinaryFormat::MachO };
+    ranges::check(image, format)
+}
 
 /// Checks that `path` is a whole library for this machine, of at most `largest` bytes; gives the digest of its bytes.
 pub(crate) fn check(path: &Path, largest: u64) -> Result<Digest, LoadError> {
@@ -48,26 +57,6 @@ enum Fault {
     Damaged(&'static str),
     /// It ends before the byte that its header names.
     Short(u64),
-}
-
-/// Mach-O and PE.
-#[cfg(any(windows, target_vendor = "apple"))]
-fn check_format(image: &[u8]) -> Result<(), Fault> {
-    use object::{Architecture, Object, ObjectKind, ObjectSection, ObjectSegment};
-
-    let file = object::File::parse(image).map_err(|_| Fault::Foreign("it does not begin as a library does"))?;
-    if file.kind() != ObjectKind::Dynamic {
-        return Err(Fault::Foreign("it is no shared library"));
-    }
-    let ours = if cfg!(target_arch = "x86_64") { Architecture::X86_64 } else { Architecture::Aarch64 };
-    if file.architecture() != ours {
-        return Err(Fault::Foreign("it is for another processor"));
-    }
-    let length = image.len() as u64;
-    let segments = file.segments().map(|segment| segment.file_range());
-    let sections = file.sections().filter_map(|section| section.file_range());
-    let end = segments.chain(sections).map(|(start, size)| start.saturating_add(size)).max().unwrap_or_default();
-    if end > length { Err(Fault::Short(end)) } else { Ok(()) }
 }
 
 #[cfg(test)]
