@@ -12,7 +12,7 @@ use crate::{
     select::{Limits, select},
     sentences::closes,
     terms::{at_least_one, to_f32},
-    topic_line,
+    themes, topic_line,
 };
 
 /// Summarizes by whole sentences of the sources, chosen for what they tell per token, and by keywords of everything else:
@@ -27,7 +27,7 @@ use crate::{
 /// it is read.
 ///
 /// - SUMMARY: at most two sentences, in half of the tokens; one that announces a decision may take nine tenths.
-/// - META, ARCHIVE: `topics: a, b, c; ` and as many sentences as half of the other tokens hold.
+/// - META, ARCHIVE: as [`ThemeMerger`](crate::ThemeMerger).
 ///
 /// The greedy choice by value per cost under a budget is that of Lin and Bilmes, "Multi-document summarization via
 /// budgeted maximization of submodular functions" (2010). The share of sentences is where evaluation data of three kinds
@@ -60,18 +60,18 @@ impl Extractive {
         let metadata = reading.metadata();
         let text = if reading.segments.is_empty() {
             unsegmented(job)
+        } else if job.level >= Level::Meta {
+            themes::merge(job, &reading, &topic_line::prefix(&metadata.topics, job))
         } else {
-            let lead = if job.level >= Level::Meta { topic_line::prefix(&metadata.topics, job) } else { String::new() };
-            compose(job, &reading, &lead)
+            compose(job, &reading)
         };
         WrittenSummary { text, metadata }
     }
 }
 
 /// The sentences that say most, as many as may be, in the order in which they were said, and keywords of everything else.
-fn compose(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> String {
-    let room = job.max_tokens.saturating_sub(job.counter.count(lead));
-    let mut kept = match sentences(job, reading, to_f32(room)) {
+fn compose(job: &SummaryJob<'_>, reading: &Reading<'_>) -> String {
+    let mut kept = match sentences(job, reading) {
         Sentences::Whole(kept) => kept,
         Sentences::Begin(decision) => {
             return begun(job, reading, decision).unwrap_or_else(|| shortened(job, reading));
@@ -80,12 +80,12 @@ fn compose(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> String {
     loop {
         let mut ordered = kept.clone();
         ordered.sort_unstable();
-        let mut text = lead.to_owned();
+        let mut text = String::new();
         push_joined(&reading.segments, ordered.into_iter(), &mut text);
         let mark = if kept.is_empty() { "" } else { KEYWORDS };
         let ranked = keywords::ranked(reading, &keywords::told(reading, &kept));
         match keywords::fill(job, reading, &ranked, &text, mark) {
-            Some(text) if text.len() > lead.len() => return text,
+            Some(text) if !text.is_empty() => return text,
             // What the parts cost by themselves is not quite what they cost together: the least of them goes.
             _ if kept.pop().is_some() => {}
             _ => return shortened(job, reading),
@@ -101,26 +101,20 @@ enum Sentences {
     Begin(usize),
 }
 
-/// What to quote in a summary with `room` for so many tokens.
-fn sentences(job: &SummaryJob<'_>, reading: &Reading<'_>, room: f32) -> Sentences {
-    let is_merged = job.level >= Level::Meta;
-    let tokens = room * SENTENCES;
-    let limits = if is_merged {
-        Limits { tokens, segments: usize::MAX, thrift: 1.0 }
-    } else {
-        Limits { tokens, segments: SENTENCES_OF_SUMMARY, thrift: 0.5 }
-    };
-    let (mut kept, mut left) = (Vec::new(), tokens);
+/// What to quote in a summary.
+fn sentences(job: &SummaryJob<'_>, reading: &Reading<'_>) -> Sentences {
+    let room = to_f32(job.max_tokens);
+    let limits = Limits { tokens: room * SENTENCES, segments: SENTENCES_OF_SUMMARY, thrift: 0.5 };
+    let (mut kept, mut left) = (Vec::new(), limits.tokens);
     for pick in select(reading.candidates(), &reading.terms, limits) {
         let cost = reading.segments.get(pick).map_or(0.0, |segment| to_f32(job.counter.count(&segment.text)));
         let decides = kept.is_empty() && reading.terms.cues(pick).has(Cues::DECISION);
         if cost <= left || (decides && cost <= room * DECISION) {
             left -= cost;
             kept.push(pick);
-        } else if !is_merged {
-            if decides {
-                return Sentences::Begin(pick);
-            }
+        } else if decides {
+            return Sentences::Begin(pick);
+        } else {
             // A lesser sentence must not stand for the one that says most: its keywords do.
             break;
         }

@@ -1,7 +1,7 @@
 //! The built-in strategies of an agent's memory: summarizers and importance scorers that need no model.
 //!
-//! Summarizers: [`Extractive`] by the sentences that say most, [`KeywordDigest`] by names, figures and rare words,
-//! [`ThemeMerger`] by what the merged summaries have decided, left open and been about, [`FirstWords`] by the beginning
+//! Summarizers: [`Extractive`] by the sentences that say most and keywords of the rest, [`KeywordDigest`] by names,
+//! figures and rare words, [`ThemeMerger`] by what was decided, left open and talked about, [`FirstWords`] by the beginning
 //! of each message. Scorers: [`Rules`] by words that announce what matters, [`Novelty`] by what was not said before,
 //! [`RecencyAndUse`] by age and recall, [`Blend`] by several of them. All are pure: an answer depends on the jobs alone,
 //! and nothing is read or kept.

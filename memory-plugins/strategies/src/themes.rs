@@ -3,7 +3,6 @@
 use memory_core::{BoxFuture, Level, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary};
 
 use crate::{
-    Extractive,
     cues::Cues,
     extractive::push_joined,
     keywords,
@@ -14,13 +13,12 @@ use crate::{
     topic_line,
 };
 
-/// Merges summaries into one that says what they are about, what was told and decided, and what is still open.
+/// Writes what the sources are about, what was told and decided, and what is still open.
 ///
-/// - SUMMARY: as [`Extractive`], for a single message has no themes to merge.
-/// - META, ARCHIVE: `topics: a, b; What was told. | decided: What was decided. | open: What was asked? | also: names,
-///   figures`. A section that has nothing is left out. Sentences are quoted whole; half of the tokens go to them, and
-///   keywords of everything else fill what is left, so that facts outlast their sentences. An ARCHIVE reads the sections
-///   of its METAs: what was decided stays a decision.
+/// `topics: a, b; What was told. | decided: What was decided. | open: What was asked? | also: names, figures`. A section
+/// that has nothing is left out, and a SUMMARY, being of one message, has no topics. Sentences are quoted whole; half of
+/// the tokens go to them, and keywords of everything else fill what is left, so that facts outlast their sentences. An
+/// ARCHIVE reads the sections of its METAs: what was decided stays a decision.
 ///
 /// A question is open when no later source says half of its telling words again.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,21 +45,18 @@ impl ThemeMerger {
     /// Writes the summary at once.
     #[must_use]
     pub fn write(&self, job: &SummaryJob<'_>) -> WrittenSummary {
-        if job.level < Level::Meta {
-            return Extractive.write(job);
-        }
         let reading = Reading::of(job);
         let metadata = reading.metadata();
         if reading.segments.is_empty() {
             return WrittenSummary { text: unsegmented(job), metadata };
         }
-        let lead = topic_line::prefix(&metadata.topics, job);
+        let lead = if job.level >= Level::Meta { topic_line::prefix(&metadata.topics, job) } else { String::new() };
         WrittenSummary { text: merge(job, &reading, &lead), metadata }
     }
 }
 
 /// The summary behind `lead`.
-fn merge(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> String {
+pub(crate) fn merge(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> String {
     let sections: Vec<_> = (0..reading.segments.len()).map(|segment| section(reading, segment)).collect();
     let section_of = |segment: usize| sections.get(segment).copied().unwrap_or(Section::Told);
     let tokens = to_f32(job.max_tokens.saturating_sub(job.counter.count(lead))) * SENTENCES;

@@ -103,7 +103,7 @@ fn an_archive_merges_the_themes_of_its_metas() {
 fn a_more_important_source_is_told_first() {
     let sources = [summary("The garden gate squeaks.", &[], 0.1), summary("The kitchen light flickers.", &[], 0.9)];
     let text = write(Level::Meta, &sources, 30).text;
-    assert_eq!(text, "topics: garden, gate; The kitchen light flickers. … garden gate squeaks");
+    assert_eq!(text, "topics: garden, gate; The kitchen light flickers. | also: garden gate squeaks");
 }
 
 #[test]

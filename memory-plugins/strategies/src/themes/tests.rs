@@ -82,8 +82,9 @@ fn a_language_without_spaces_has_its_sections() {
 }
 
 #[test]
-fn a_message_is_summarized_by_its_sentences() {
-    let sources = [message("Hello there! We decided to ship version 2.4. Bye.")];
-    let [ours, theirs] = [merged(Level::Summary, &sources, 10), write(&Extractive, Level::Summary, &sources, 10)];
-    assert_eq!(ours, theirs);
+fn a_single_message_has_sections_and_no_topics() {
+    let said = "We decided on port 8443. The old gate in Ghent squeaks a little. Who will paint the fence?";
+    let text = merged(Level::Summary, &[message(said)], 40).text;
+    let expected = "The old gate in Ghent squeaks a little. | decided: We decided on port 8443. | also: paint fence";
+    assert_eq!(text, expected);
 }
