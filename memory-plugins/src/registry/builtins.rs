@@ -34,13 +34,10 @@ impl fmt::Debug for BuiltIn {
 /// All of them, each as it presents itself.
 pub(super) fn all() -> Vec<(PluginInfo, BuiltIn)> {
     let summarizers: [(&str, Arc<dyn Summarizer>); 4] = [
-        ("The sentences that say most: decisions, figures, names.", Arc::new(Extractive)),
+        ("The sentences that say most, and keywords of the rest; of summaries as themes.", Arc::new(Extractive)),
         ("The first eight words of each message.", Arc::new(FirstWords)),
         ("Names, figures and rare words, as many as fit.", Arc::new(KeywordDigest)),
-        (
-            "Sentences of messages; topics, decisions, open questions and keywords of what is merged.",
-            Arc::new(ThemeMerger),
-        ),
+        ("Topics, what was told, decided and left open, and keywords of the rest.", Arc::new(ThemeMerger)),
     ];
     let summarizers = summarizers.into_iter().map(|(description, summarizer)| {
         let info = info(summarizer.identity(), StrategyKind::Summarizer, description);
