@@ -36,7 +36,7 @@ use crate::{
 ///     metadata: SummaryMetadata::default(),
 /// };
 /// let job = SummaryJob { level: Level::Summary, sources: &[source], previous: None, max_tokens: 6, counter: &Words };
-/// assert_eq!(KeywordDigest.write(&job).text, "hall Ghent costs 1,850 euros, day");
+/// assert_eq!(KeywordDigest.write(&job).text, "hall Ghent costs 1,850 euros day");
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeywordDigest;
