@@ -12,6 +12,8 @@ use crate::{MemoryError, RecallUsed, followed::Snapshot, manager::hierarchical, 
 
 /// What joining two texts may cost beyond the sum of their tokens.
 const SEAM: u32 = 4;
+/// Messages between two that are recalled: what the line between them costs depends on their number by a token at most.
+const TYPICAL_GAP: usize = 100;
 /// Reasons that are named for a hit, those that count most.
 const MOST_SIGNALS: usize = 3;
 
@@ -253,19 +255,23 @@ impl Assembly<'_> {
         let frame: u32 = frame.iter().map(|line| self.count(line) + 1).sum();
         let taken = history.tokens.saturating_add(self.question.tokens).saturating_add(frame);
         let mut room = self.options.budget.saturating_sub(taken);
-        // What pieces cost joined differs a little from the sum of their parts, so the room shrinks by what
-        // was too much until the words fit.
+        // What pieces cost joined differs a little from the sum of their parts: what is worth least goes first. Only
+        // where that is all there is to give up, the room shrinks and everything is looked for again.
         loop {
             let mut losses = history.losses.clone();
             let (pinned, spent) = self.pinned_within(room, &history.verbatim, &mut losses).await?;
             let shown = pinned.iter().filter_map(|piece| piece.nodes).chain(history.verbatim.iter().copied());
             let shown = NodeRange::merge(shown.collect());
-            let recall = self.recall(&shown, room - spent).await?;
+            let mut recall = self.recall(&shown, room - spent).await?;
             losses.extend(&recall.losses);
             let mut recalled = self.recalled_pieces(&shown, &recall, &mut losses).await?;
-            recalled.extend(pinned);
-            recalled.sort_by_key(|piece| piece.nodes);
-            let mut context = self.close(history, recalled);
+            let mut context = self.close(history, in_order(&recalled, &pinned));
+            while context.tokens > self.options.budget
+                && let Some(least) = take_least(&mut recall.excerpts)
+            {
+                recalled.retain(|piece| piece.nodes.is_none_or(|nodes| !least.nodes.covers(nodes)));
+                context = self.close(history, in_order(&recalled, &pinned));
+            }
             if context.tokens <= self.options.budget {
                 context.notices.extend(recall.notices);
                 context.notices.extend(losses.notice(self.conversation));
@@ -310,10 +316,13 @@ impl Assembly<'_> {
         let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && shown != all.as_slice()) else {
             return Ok(Recall::default());
         };
+        // Recalled messages are seldom neighbours.
+        let gap = render::gap_line(NodeRange::single(NodeId::FIRST), NodeRange::single(NodeId::from_index(TYPICAL_GAP)));
+        let gap = gap.map_or(0, |line| self.count(&line).saturating_add(1));
         let request = RecallRequest {
             filter: self.options.filter.clone(),
             least_share: self.options.least_share,
-            per_message: self.parts.policy.per_message,
+            per_message: self.parts.policy.per_message.saturating_add(gap),
             limit: self.options.recall_limit,
             radius: self.options.radius,
             shown: shown.to_vec(),
@@ -405,6 +414,19 @@ pub(super) fn compose(pieces: &[Piece]) -> Vec<String> {
         before.iter_mut().for_each(|part| part.push('\n'));
     }
     parts
+}
+
+fn in_order(recalled: &[Piece], pinned: &[Piece]) -> Vec<Piece> {
+    let mut pieces = [recalled, pinned].concat();
+    pieces.sort_by_key(|piece| piece.nodes);
+    pieces
+}
+
+/// Takes out the excerpt whose best hit is the worst, if there are others.
+fn take_least(excerpts: &mut Vec<Excerpt>) -> Option<Excerpt> {
+    let worth = |excerpt: &Excerpt| excerpt.hits.iter().map(|hit| hit.score.value).fold(f32::NEG_INFINITY, f32::max);
+    let least = (0..).zip(excerpts.iter()).min_by(|(_, a), (_, b)| worth(a).total_cmp(&worth(b))).map(|(at, _)| at);
+    least.filter(|_| excerpts.len() > 1).map(|least| excerpts.remove(least))
 }
 
 /// Leaves a line empty.

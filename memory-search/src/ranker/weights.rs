@@ -9,7 +9,7 @@
 
 /// By the names of the features: with an agent, by vectors of tokens too, by vectors and by words alone; among
 /// people, the same.
-pub(super) const WEIGHTS: [(&str, [f32; 6]); 25] = [
+pub(super) const WEIGHTS: [(&str, [f32; 6]); 28] = [
     ("by_agent_asked_back", [0.19, 0.43, 0.51, 0.00, 0.00, 0.00]),
     ("by_user", [0.26, 0.65, 0.39, 0.00, 0.00, 0.00]),
     ("by_user_of_self", [0.34, 0.50, 0.36, 0.00, 0.00, 0.00]),
@@ -25,7 +25,10 @@ pub(super) const WEIGHTS: [(&str, [f32; 6]); 25] = [
     ("late", [1.28, 0.00, 0.00, 3.29, 0.00, 0.00]),
     ("late_after", [0.36, 0.00, 0.00, -0.07, 0.00, 0.00]),
     ("late_before", [0.96, 0.00, 0.00, 0.01, 0.00, 0.00]),
+    ("late_session", [0.00, 0.00, 0.00, 0.00, 0.00, 0.00]),
     ("length", [-3.52, -3.36, -4.01, 0.14, 1.80, 1.29]),
+    ("length_after", [0.00, 0.00, 0.00, 0.00, 0.00, 0.00]),
+    ("length_before", [0.00, 0.00, 0.00, 0.00, 0.00, 0.00]),
     ("speaker_named", [0.00, 0.00, 0.00, 1.00, 0.88, 0.93]),
     ("speaker_other", [0.00, 0.00, 0.00, -1.00, -0.88, -0.93]),
     ("tells_time", [-0.82, -0.96, -0.95, 1.22, 1.44, 1.38]),
