@@ -20,8 +20,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory_cli::Runtime;
-use memory_core::{ConversationId, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter};
-use memory_hooks::{ContextOptions, Memory};
+use memory_core::{
+    ConversationId, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter, plan::PlanError,
+};
+use memory_hooks::{ContextOptions, Memory, MemoryError};
 
 pub use budget::Budget;
 use budget::{PER_MESSAGE, cost};
@@ -137,7 +139,7 @@ async fn run_one(
         let mut line = rank(parts, question, subject, steps).await?;
         if let Some(budget) = options.budget {
             line.packed = Some(pack(parts, question, subject, budget, steps).await?);
-            line.context = Some(context(parts, question, subject, budget).await?);
+            line.context = context(parts, question, subject, budget).await?;
         }
         run.push(&line)?;
         bar.inc(1);
@@ -244,21 +246,23 @@ async fn pack(
     Ok(PackedTurns { packed: nodes().filter_map(|node| subject.key(node)).collect(), packed_tokens })
 }
 
-/// A full context, of which the history takes its share.
+/// A full context, of which the history takes its share; `None` where no context fits the budget.
 async fn context(
     parts: &EvalParts,
     question: &Question,
     subject: &Subject,
     budget: Budget,
-) -> Result<ContextTurns> {
+) -> Result<Option<ContextTurns>> {
     let budget = budget.of(&subject.outline);
     let options = ContextOptions { record: false, ..ContextOptions::tokens(budget) };
     let conversation = parts.memory.conversation(subject.id.clone());
-    let shown =
-        conversation.context(&question.text, &options).await.with_context(|| format!("a context for {}", question.id))?;
-    let nodes = shown.verbatim().into_iter().flat_map(|run| run.iter().collect::<Vec<_>>());
+    let shown = match conversation.context(&question.text, &options).await {
+        Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. })) => return Ok(None),
+        shown => shown.with_context(|| format!("putting a context together for {}", question.id))?,
+    };
+    let nodes = shown.verbatim().into_iter().flat_map(NodeRange::iter);
     let in_context = nodes.filter_map(|node| subject.key(node)).collect();
-    Ok(ContextTurns { in_context, history_share: f64::from(shown.history_tokens()) / f64::from(budget.max(1)) })
+    Ok(Some(ContextTurns { in_context, history_share: f64::from(shown.history_tokens()) / f64::from(budget.max(1)) }))
 }
 
 /// Makes progress bars.

@@ -4,7 +4,7 @@ use std::{env, path::Path, process::Command, time::Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use memory_cli::{Access, Config};
-use memory_core::{ConversationId, Query, Retriever, Scope};
+use memory_core::{ConversationId, Query, Scope};
 use pollster::block_on;
 
 use super::HITS;
@@ -27,7 +27,8 @@ pub(super) fn measure(store: &Path, id: &ConversationId, questions: &[String]) -
 
 /// Milliseconds that a new process takes to open the store, and to answer.
 fn in_child(store: &Path, id: &ConversationId, question: &str) -> Result<[f64; 2]> {
-    let child = Command::new(env::current_exe()?).arg("cold-search").arg(store).args([id.as_str(), question]).output()?;
+    let child =
+        Command::new(env::current_exe()?).arg("cold-search").arg(store).args([id.as_str(), question]).output()?;
     ensure!(child.status.success(), "{}: {}", child.status, String::from_utf8_lossy(&child.stderr));
     let said = String::from_utf8(child.stdout)?;
     let (opening, search) = said.trim().split_once(' ').with_context(|| format!("{said:?} is no two times"))?;

@@ -11,10 +11,10 @@ use std::{
 };
 
 use memory_core::{
-    AnsweredBy, Appended, BoxFuture, ConversationId, ConversationState,
-    EmbedError, Embedder, Event, MessageKey, ModelId, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange,
-    NodeSet, Recorded, Slot, Store, StoreError, Summary, TokenEmbedder, TokenEmbedding, VectorAnswer, VectorError,
-    VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, View, ViewId,
+    AnsweredBy, Appended, BoxFuture, ConversationId, ConversationState, EmbedError, Embedder, Event, MessageKey,
+    ModelId, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, NodeSet, Recorded, Slot, Store, StoreError,
+    Summary, TokenEmbedder, TokenEmbedding, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats,
+    VectorPart, VectorQuery, Verification, View, ViewId,
     testing::{HashEmbedder, MemoryStore},
 };
 
