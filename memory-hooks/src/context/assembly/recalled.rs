@@ -9,8 +9,6 @@ use crate::{
     render,
 };
 
-/// Messages between two that are recalled: what the line between them costs depends on their number by a token at most.
-const TYPICAL_GAP: usize = 100;
 /// Reasons that are named for a hit, those that count most.
 const MOST_SIGNALS: usize = 3;
 
@@ -21,8 +19,8 @@ impl Assembly<'_> {
         let frame: u32 = frame.iter().map(|line| self.count(line) + 1).sum();
         let taken = history.tokens.saturating_add(self.question.tokens).saturating_add(frame);
         let mut room = self.options.budget.saturating_sub(taken);
-        // What pieces cost joined differs a little from the sum of their parts: what is worth least goes first. Only
-        // where that is all there is to give up, the room shrinks and everything is looked for again.
+        // What pieces cost joined, with the lines that mark gaps, differs from the sum of their parts: what is worth least
+        // makes room. Only where one excerpt is left to give up, the room shrinks and everything is looked for again.
         loop {
             let mut losses = history.losses.clone();
             let (pinned, spent) = self.pinned_within(room, &history.verbatim, &mut losses).await?;
@@ -82,14 +80,10 @@ impl Assembly<'_> {
         let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && shown != all.as_slice()) else {
             return Ok(Recall::default());
         };
-        // Recalled messages are seldom neighbours.
-        let gap =
-            render::gap_line(NodeRange::single(NodeId::FIRST), NodeRange::single(NodeId::from_index(TYPICAL_GAP)));
-        let gap = gap.map_or(0, |line| self.count(&line).saturating_add(1));
         let request = RecallRequest {
             filter: self.options.filter.clone(),
             least_share: self.options.least_share,
-            per_message: self.parts.policy.per_message.saturating_add(gap),
+            per_message: self.parts.policy.per_message,
             limit: self.options.recall_limit,
             radius: self.options.radius,
             shown: shown.to_vec(),
