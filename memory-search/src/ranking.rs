@@ -25,7 +25,7 @@ const CANDIDATES: usize = 200;
 /// Nodes that are compared by their tokens, best by the other features: so many for a few hits, and as many as hits are
 /// asked for up to a bound, since what is packed reaches far down.
 const LATE_CANDIDATES: usize = 64;
-const MOST_LATE_CANDIDATES: usize = 256;
+const MOST_LATE_CANDIDATES: usize = 200;
 
 /// The parts of the signals in the cheap sum: tuned for recall of ten hits over chats of two people, chats with an agent
 /// and meetings alike; the figures are flat around them.

@@ -103,8 +103,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run.jsonl");
         let key = |name| MessageKey::new(name).unwrap();
-        let plain =
-            RunLine { query_id: "q1".into(), ranked: vec![key("t2"), key("t1")], packed: None, latency_ms: 1.5 };
+        let plain = RunLine {
+            query_id: "q1".into(),
+            ranked: vec![key("t2"), key("t1")],
+            packed: None,
+            context: None,
+            latency_ms: 1.5,
+        };
         let packed = PackedTurns { packed: vec![key("t1")], packed_tokens: 20 };
         let mut file = RunFile::create(&path).unwrap();
         file.push(&plain).unwrap();
