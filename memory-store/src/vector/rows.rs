@@ -8,6 +8,7 @@ use std::{
 use memory_core::{NodeId, NodeRange, NodeSet, Slot};
 
 use super::{kernel::quantize, map::RowMap};
+use crate::checksum;
 
 /// Vectors by row, in the order of their slots. Rows keep their numbers as long as the [`id`](Rows::id) stays.
 #[derive(Debug, Default)]
@@ -80,7 +81,7 @@ impl Base {
         // Relaxed: the bit says nothing about other memory, and at worst a row is checked twice.
         if word.load(Ordering::Relaxed) & bit == 0 {
             let bytes = map.bytes().get(row * dimensions * 4..(row + 1) * dimensions * 4).ok_or(damaged)?;
-            if self.sums.get(row) != Some(&crc32c::crc32c(bytes)) {
+            if self.sums.get(row) != Some(&checksum::crc32c(bytes)) {
                 return Err(damaged);
             }
             word.fetch_or(bit, Ordering::Relaxed);
