@@ -123,7 +123,7 @@ impl Writer<'_> {
         let span = NodeRange::single(node.id);
         let metadata = SummaryMetadata {
             importance: node.importance,
-            topics: node.topics.clone(),
+            topics: self.redactor.clean_topics(&node.topics),
             line_count: u64::from(node.line_count),
             ..SummaryMetadata::default()
         };
@@ -164,7 +164,10 @@ impl Writer<'_> {
                 role: None,
                 speaker: String::new(),
                 text: self.redactor.redact(&child.body.text),
-                metadata: child.body.metadata.clone(),
+                metadata: SummaryMetadata {
+                    topics: self.redactor.clean_topics(&child.body.metadata.topics),
+                    ..child.body.metadata.clone()
+                },
             })
             .collect();
         let tokens: u32 = children.iter().map(|child| child.body.tokens).sum();

@@ -10,7 +10,7 @@ use crate::support::{Manner, Scripted, World, calls, chat, conversations, covere
 const QUESTION: &str = "what about topic7?";
 
 fn reduce(world: &World, overflowed: &Context, budget: u32) -> Result<Context, MemoryError> {
-    block_on(world.talk.reduce(QUESTION, overflowed, &ContextOptions::tokens(budget)))
+    block_on(world.talk.reduce(overflowed, &ContextOptions::tokens(budget)))
 }
 
 fn context(world: &World, budget: u32) -> Context {
@@ -69,6 +69,7 @@ fn an_oversized_tool_result_is_shortened_first_and_the_log_keeps_it_whole() {
     let shown = reduce(&world, &whole, 8_000).unwrap();
     assert_eq!(shown.reductions, [Reduction::ResultsShortened]);
     assert_eq!(nodes_of(&shown, PieceKind::Message), (1..=7).collect::<Vec<_>>());
+    assert!(shown.budget < whole.tokens, "what was kept is what is told");
     assert!(shown.tokens < whole.tokens / 4, "{} of {}", shown.tokens, whole.tokens);
     let result = shown.pieces.iter().find(|piece| piece.text.starts_with("[Message 6,")).unwrap();
     assert!(result.text.contains("first row") && result.text.ends_with("last row"), "{}", result.text);
