@@ -113,3 +113,18 @@ fn a_summarizer_that_fails_is_named_when_nothing_else_helps() {
     let shown = context(&world, 4_000);
     assert!(matches!(reduce(&world, &shown, 4_000), Err(MemoryError::Summarize(_))));
 }
+
+#[test]
+fn a_pinned_call_is_not_shown_without_its_result() {
+    let world = World::new();
+    world.say(chat(40));
+    world.say([calls(&["a"]), results(&["a"], &"row ".repeat(3_000)), Message::assistant("3,000 rows.")]);
+    world.say(chat(40));
+    block_on(world.talk.pin(NodeId::new(41).unwrap(), true)).unwrap();
+    for (budget, expected) in [(2_000, 0), (8_000, 2)] {
+        let shown = context(&world, budget);
+        let words = [PieceKind::Message, PieceKind::Recalled].map(|kind| nodes_of(&shown, kind)).concat();
+        let halves = words.iter().filter(|node| [41, 42].contains(*node)).count();
+        assert_eq!(halves, expected, "in {budget} tokens: {words:?}");
+    }
+}
