@@ -5,7 +5,7 @@ use std::{io::ErrorKind, ops::Range, path::Path};
 use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError, Summary, View};
 
 use super::{
-    codec::{self, CodecError, EventRecord, MessageRecord, Record, StoredMessage},
+    codec::{self, CodecError, EventRecord, MessageRecord, Opening, Record, StoredMessage},
     frame::{RECORD_HEADER, parse_record, record_bytes},
     media::prefetch,
     segment::{Segment, segment_name},
@@ -55,6 +55,9 @@ impl<'s> Reader<'s> {
             Ok(Record::Message(message)) => Ok(message),
             Ok(Record::Lost(_)) => {
                 Err(StoreError::Lost { path: segment.path().to_owned(), offset: u64::from(location.offset) })
+            }
+            Ok(Record::Opened(Opening { past: Some(_), .. })) => {
+                Err(damaged(segment.path(), location, "the past that this fork shares is lost".into()))
             }
             Ok(Record::Opened(_) | Record::Event(_)) => {
                 Err(damaged(segment.path(), location, "another record stands here".into()))

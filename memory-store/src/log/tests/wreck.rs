@@ -108,7 +108,7 @@ pub(super) fn frames(files: &Files) -> Vec<WrittenFrame> {
             let mut nodes = header.nodes_before;
             let records = records(payload).map(Result::unwrap).map(|(range, body)| {
                 let what = match codec::decode(body).unwrap() {
-                    Record::Opened(name) => What::Opening(name),
+                    Record::Opened(opening) => What::Opening(opening.name),
                     Record::Message(_) => {
                         nodes += 1;
                         What::Node(NodeId::new(nodes).unwrap())
