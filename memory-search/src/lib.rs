@@ -44,6 +44,7 @@ mod recheck;
 mod rerank;
 mod retriever;
 mod selection;
+mod shared_past;
 mod semantic;
 mod stopwatch;
 

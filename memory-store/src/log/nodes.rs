@@ -90,6 +90,13 @@ impl Nodes {
         shared + self.runs.capacity() * size_of::<Run>()
     }
 
+    /// Bytes that are not shared with other conversations, or could not be, unused room included.
+    #[cfg(test)]
+    pub(crate) fn own_bytes(&self) -> usize {
+        let shared = self.slots.own_bytes() + self.tokens_before.own_bytes() + self.wide.own_bytes();
+        shared + self.runs.capacity() * size_of::<Run>()
+    }
+
     /// Adds the next node, of exactly this importance.
     pub(crate) fn push(&mut self, outline: &NodeOutline, importance: f32, location: Location) {
         let index = self.next_index();

@@ -140,6 +140,12 @@ impl<T: Copy> SharedVec<T> {
         places.filter(|place| self.get(*place) != other.get(*place))
     }
 
+    /// Bytes of memory that a copy takes for itself as long as nothing of it is changed.
+    #[cfg(test)]
+    pub(super) fn own_bytes(&self) -> usize {
+        self.branches.capacity() * size_of::<Branch<T>>() + self.tail.capacity() * size_of::<T>()
+    }
+
     /// Bytes of memory, unused room included, what is shared with other copies as well.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {

@@ -9,7 +9,7 @@ use std::{
 
 use memory_core::{ConversationId, Event, NodeId, SummaryId};
 
-use super::sample::{Request, draft, perform, requests, summary, tiny_segments};
+use super::sample::{Request, draft, perform, requests_without_forks, summary, tiny_segments};
 use crate::{
     LogStore,
     log::{
@@ -52,7 +52,7 @@ pub(super) fn segment(number: u32) -> PathBuf {
 
 /// The sample and more in tiny segments: its files, and what they say.
 pub(super) fn sample() -> (Files, Vec<Request>) {
-    let mut requests = requests();
+    let mut requests = requests_without_forks();
     requests.extend([
         Request::Record("b", vec![Event::Title("b".into()), Event::Summary(summary(1, 1, &[]))]),
         Request::Append("b", (4..9).map(|n| draft(n, 300)).collect()),
