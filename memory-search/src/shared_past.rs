@@ -91,14 +91,14 @@ mod tests {
     #[test]
     fn each_message_is_seen_once() {
         let store = MemoryStore::default();
-        append(&store, "z trunk", 20);
-        fork(&store, "z trunk", 10, "a", 5);
-        fork(&store, "z trunk", 15, "b", 5);
+        append(&store, "z-trunk", 20);
+        fork(&store, "z-trunk", 10, "a", 5);
+        fork(&store, "z-trunk", 15, "b", 5);
         fork(&store, "a", 13, "c", 2);
         fork(&store, "a", 4, "d", 1);
         append(&store, "e", 3);
-        assert_eq!(seen(&store, &["a", "b", "c", "d", "e", "z trunk"]), [10, 15, 13, 4, 0, 0]);
-        assert_eq!(seen(&store, &["c", "z trunk"]), [10, 0], "a parent that is not searched has nothing to show");
+        assert_eq!(seen(&store, &["a", "b", "c", "d", "e", "z-trunk"]), [10, 15, 13, 4, 0, 0]);
+        assert_eq!(seen(&store, &["c", "z-trunk"]), [10, 0], "a parent that is not searched has nothing to show");
         assert_eq!(seen(&store, &["a", "b"]), [0, 10], "nor has one that both share");
         assert_eq!(seen(&store, &["c", "d"]), [0, 4]);
         assert_eq!(seen(&store, &["c"]), [0]);

@@ -176,7 +176,7 @@ pub(super) async fn forks_may_be_forked(store: &dyn Store) {
 }
 
 pub(super) async fn a_fork_that_cannot_be_is_refused(store: &dyn Store) {
-    let (parent, other) = (id("refusing"), id("there already"));
+    let (parent, other) = (id("refusing"), id("there-already"));
     for there in [&parent, &other] {
         store.append(there, vec![draft("one", 1), draft("two", 2)]).await.unwrap();
     }

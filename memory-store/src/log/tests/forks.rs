@@ -195,7 +195,7 @@ fn ten_thousand_forks_cost_no_ten_thousand_copies() {
         crate::log::recovery::recover(&media, &directory, crate::log::recovery::Mode::ReadOnly, None).unwrap().state;
     for number in 0..10_000u64 {
         let opening = crate::log::codec::Opening {
-            name: id(&format!("fork {number}")),
+            name: id(&format!("fork-{number}")),
             past: Some(crate::log::codec::Past { parent: 1, nodes: 19_990 - number % 5, summaries: 0, views: 0 }),
         };
         let applied = crate::log::state::Applied {

@@ -78,15 +78,15 @@ pub(super) fn requests() -> Vec<Request> {
     let pin = |number, pinned| Event::Pin { node: node(number), pinned };
     let mut all = requests_without_forks();
     all.extend([
-        Request::Fork("a", 9, "fork of a"),
-        Request::Append("fork of a", vec![draft(70, 20), draft(71, 800)]),
+        Request::Fork("a", 9, "fork-of-a"),
+        Request::Append("fork-of-a", vec![draft(70, 20), draft(71, 800)]),
         Request::Record("a", vec![pin(9, false), Event::Summary(summary(3, 3, &[]))]),
-        Request::Record("fork of a", vec![pin(2, true), Event::Summary(summary(10, 11, &[])), view(11, "and here?")]),
+        Request::Record("fork-of-a", vec![pin(2, true), Event::Summary(summary(10, 11, &[])), view(11, "and here?")]),
         Request::Append("a", vec![draft(21, 400)]),
-        Request::Fork("fork of a", 10, "its fork"),
-        Request::Fork("fork of a", 4, "empty"),
-        Request::Record("its fork", vec![Event::Title("the youngest".into()), Event::Summary(summary(3, 4, &[]))]),
-        Request::Append("its fork", vec![draft(80, 1_200)]),
+        Request::Fork("fork-of-a", 10, "its-fork"),
+        Request::Fork("fork-of-a", 4, "empty"),
+        Request::Record("its-fork", vec![Event::Title("the youngest".into()), Event::Summary(summary(3, 4, &[]))]),
+        Request::Append("its-fork", vec![draft(80, 1_200)]),
     ]);
     all
 }
