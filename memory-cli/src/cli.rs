@@ -19,8 +19,8 @@ use self::vectors::Vectors;
 use crate::{
     Access, Config, Recall,
     commands::{
-        backup, browse, context, demo, doctor, expand, export, find, fork, import, index, model, plugins, prove, replay,
-        restore, search, stats, vacuum, verify, verify_proof,
+        backup, browse, context, demo, doctor, expand, export, find, fork, import, index, model, plugins, prove,
+        replay, restore, search, stats, vacuum, verify, verify_proof,
     },
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},

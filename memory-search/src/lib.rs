@@ -44,8 +44,8 @@ mod recheck;
 mod rerank;
 mod retriever;
 mod selection;
-mod shared_past;
 mod semantic;
+mod shared_past;
 mod stopwatch;
 
 pub use explain::Explanation;

@@ -3,9 +3,9 @@
 use std::{error::Error, sync::Arc};
 
 use memory_core::{
-    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Excerpt, Filter, Hit, IndexReport, Losses, NodeId, NodeRange,
-    Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Store, TokenIndex,
-    VectorIndex,
+    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Excerpt, Filter, Hit, IndexReport, Losses,
+    NodeId, NodeRange, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope,
+    Store, TokenIndex, VectorIndex,
 };
 
 use crate::{

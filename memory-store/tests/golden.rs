@@ -204,7 +204,8 @@ async fn write_forks(store: &LogStore) {
 
 async fn check_forks(store: &LogStore) {
     let all = NodeRange::first_n(9).unwrap();
-    let (parent, child) = (store.nodes(&talk(), all).await.unwrap(), store.nodes(&fork_of("talk-again"), all).await.unwrap());
+    let (parent, child) =
+        (store.nodes(&talk(), all).await.unwrap(), store.nodes(&fork_of("talk-again"), all).await.unwrap());
     assert_eq!(child[0], parent[0]);
     assert_eq!((&child[1].message, child[1].pinned, parent[1].pinned), (&parent[1].message, true, false));
     assert_eq!((child.len(), &child[2].message), (3, &parent[3].message));

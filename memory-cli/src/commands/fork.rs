@@ -52,7 +52,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }))?);
     }
     let (child, nodes, summaries) = (&state.id, grouped(state.nodes), grouped(state.summaries));
-    output.line(&format!("{child} continues {parent} behind node {node}: {nodes} messages and {summaries} summaries shared"))?;
+    output.line(&format!(
+        "{child} continues {parent} behind node {node}: {nodes} messages and {summaries} summaries shared"
+    ))?;
     Ok(())
 }
 

@@ -47,7 +47,12 @@ fn a_fork_goes_on_from_a_message_and_leaves_the_other_alone() {
 
     // Each message is found once, where it was said first.
     let found = store.json(&["search", "--limit", "200", "train day platform zeppelin submarine leaves"]);
-    let mut hits: Vec<_> = found["hits"].as_array().unwrap().iter().map(|hit| (hit["conversation"].to_string(), hit["node"].as_u64().unwrap())).collect();
+    let mut hits: Vec<_> = found["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| (hit["conversation"].to_string(), hit["node"].as_u64().unwrap()))
+        .collect();
     hits.sort();
     assert!(hits.contains(&("\"other\"".to_owned(), 62)) && hits.contains(&("\"trip\"".to_owned(), 91)), "{hits:?}");
     assert!(hits.iter().all(|(conversation, node)| conversation == "\"trip\"" || *node > 61), "{hits:?}");

@@ -9,10 +9,10 @@ use std::{
 };
 
 use crate::{
-    Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, ForkedFrom, Lease, MerkleFrontier, MessageKey, Node,
-    NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Revision, Role, Salt, Store, StoreError, Summary,
-    SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, View, ViewId, canonical_bytes,
-    check_view, leaf_hash, plan::check_summary,
+    Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, ForkedFrom, Lease, MerkleFrontier,
+    MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Revision, Role, Salt, Store,
+    StoreError, Summary, SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, View, ViewId,
+    canonical_bytes, check_view, leaf_hash, plan::check_summary,
 };
 
 /// Keeps everything in maps. The salts that it draws are zero, so its roots are repeatable.

@@ -1,8 +1,8 @@
 //! What of one conversation is kept in memory.
 
 use memory_core::{
-    Changes, ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeOutline, NodeRange, Revision, Role, StoreError,
-    SummaryId, Timestamp, ViewId,
+    Changes, ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeOutline, NodeRange, Revision, Role,
+    StoreError, SummaryId, Timestamp, ViewId,
 };
 
 use super::{

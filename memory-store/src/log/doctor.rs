@@ -283,7 +283,9 @@ impl Doctor {
     /// The leaves that a fork shares, as the conversation stood that they were appended to.
     fn shared(&mut self, past: Past) -> Standing {
         let is_owner = |(_, patient): &(u64, &Patient)| patient.past.is_none_or(|above| above.nodes < past.nodes);
-        let Some((number, owner)) = line(&self.patients, past.parent).find(is_owner) else { return Standing::default() };
+        let Some((number, owner)) = line(&self.patients, past.parent).find(is_owner) else {
+            return Standing::default();
+        };
         owner.tree.with(past.nodes).unwrap_or_else(|| {
             self.forgotten.entry(number).or_default().insert(past.nodes);
             Standing::default()
@@ -329,9 +331,8 @@ impl Doctor {
 /// Its own summaries one of whose parts is not there, with it or with those whose past it shares.
 fn orphaned_summaries(patients: &BTreeMap<u64, Patient>, number: u64) -> Vec<SummaryId> {
     let is_there = |part: SummaryId| {
-        let is_here = |(_, patient): &(u64, &Patient)| {
-            patient.past.is_none_or(|past| u64::from(past.summaries) < part.get())
-        };
+        let is_here =
+            |(_, patient): &(u64, &Patient)| patient.past.is_none_or(|past| u64::from(past.summaries) < part.get());
         line(patients, number).find(is_here).is_some_and(|(_, patient)| patient.summaries.contains_key(&part))
     };
     let Some(patient) = patients.get(&number) else { return Vec::new() };

@@ -232,7 +232,10 @@ impl Nodes {
         let is_wide = slot.at_high == WIDE_AT || slot.tools == WIDE_TOOLS;
         let wide = || {
             let at = self.wide.partition_point(|(place, _)| (*place as usize) < index);
-            self.wide.get(at).filter(|(place, _)| *place as usize == index).map_or_else(Wide::default, |(_, wide)| *wide)
+            self.wide
+                .get(at)
+                .filter(|(place, _)| *place as usize == index)
+                .map_or_else(Wide::default, |(_, wide)| *wide)
         };
         let Wide { at, calls, answers } = if is_wide {
             wide()

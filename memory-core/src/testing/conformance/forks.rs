@@ -119,15 +119,17 @@ pub(super) async fn a_fork_shares_the_past_and_nothing_else(store: &dyn Store) {
         .append(&child, vec![keyed("the second", "early"), keyed("another", "late"), keyed("mine", "own")])
         .await
         .unwrap();
-    assert_eq!(appended.iter().map(|one| (one.node.get(), one.is_new)).collect::<Vec<_>>(), [
-        (2, false),
-        (5, true),
-        (6, true)
-    ]);
+    assert_eq!(
+        appended.iter().map(|one| (one.node.get(), one.is_new)).collect::<Vec<_>>(),
+        [(2, false), (5, true), (6, true)]
+    );
     let conflict = store.append(&child, vec![keyed("not the second", "early")]).await.unwrap_err();
     assert!(matches!(conflict, StoreError::KeyConflict { .. }), "{conflict}");
     let recorded = store
-        .record(&child, vec![leaf(1, 2, "a"), leaf(3, 4, "c"), leaf(5, 6, "mine"), pin(2, true), weigh(1, 0.5), view(6, "own")])
+        .record(
+            &child,
+            vec![leaf(1, 2, "a"), leaf(3, 4, "c"), leaf(5, 6, "mine"), pin(2, true), weigh(1, 0.5), view(6, "own")],
+        )
         .await
         .unwrap();
     let number = |n| Recorded::Summary(SummaryId::new(n).unwrap());
@@ -159,8 +161,7 @@ pub(super) async fn forks_may_be_forked(store: &dyn Store) {
     // Of a node that the child has of its parent, and of one of its own.
     store.fork(&child, node(3), &grandchild).await.unwrap();
     store.fork(&child, node(7), &other).await.unwrap();
-    let (whole, young, beside) =
-        (told(store, &child).await, told(store, &grandchild).await, told(store, &other).await);
+    let (whole, young, beside) = (told(store, &child).await, told(store, &grandchild).await, told(store, &other).await);
     let texts = |told: &Told| told.summaries.iter().map(|one| one.body.text.clone()).collect::<Vec<_>>();
     assert_eq!((young.nodes.as_slice(), young.proofs.as_slice()), (&whole.nodes[..3], &whole.proofs[..3]));
     assert_eq!((texts(&young), young.views.len()), (vec!["a".to_owned(), "child".to_owned()], 1));

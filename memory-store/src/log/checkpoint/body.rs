@@ -111,9 +111,7 @@ fn encode_past<'s>(state: &'s State, conversation: &Conversation, out: &mut Out)
 fn decode_past(bytes: &mut In<'_>) -> Option<Option<Past>> {
     match bytes.number()? {
         0 => Some(None),
-        parent => {
-            Some(Some(Past { parent, nodes: bytes.number()?, summaries: bytes.u32()?, views: bytes.u32()? }))
-        }
+        parent => Some(Some(Past { parent, nodes: bytes.number()?, summaries: bytes.u32()?, views: bytes.u32()? })),
     }
 }
 
@@ -183,7 +181,8 @@ fn decode_nodes(bytes: &mut In<'_>, shared: Option<Nodes>) -> Option<Nodes> {
     // Four numbers of at least a byte each.
     let count = {
         let count = usize::try_from(bytes.number()?).ok()?;
-        (count.checked_mul(4)? <= bytes.0.len() && (count as u64).checked_add(before)? <= Nodes::MOST).then_some(count)?
+        (count.checked_mul(4)? <= bytes.0.len() && (count as u64).checked_add(before)? <= Nodes::MOST)
+            .then_some(count)?
     };
     for _ in 0..bytes.count(2)? {
         let run = Run { first: bytes.u32()?, segment: bytes.u32()? };
