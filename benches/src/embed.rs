@@ -23,6 +23,8 @@ use texts::Texts;
 const SENTENCE_TRANSFORMERS: &str = "sentence-transformers";
 const ONNXRUNTIME: &str = "onnxruntime";
 const ONNXRUNTIME_SORTED: &str = "onnxruntime, sorted by length";
+/// What a 32-bit encoder does at least; gives no vectors.
+const PRODUCTS: &str = "matrix products alone";
 
 const RATE: [&str; 1] = ["texts/s"];
 
@@ -30,7 +32,7 @@ const RATE: [&str; 1] = ["texts/s"];
 struct Contenders {
     full: OnnxEmbedder,
     int8: OnnxEmbedder,
-    peers: Option<[Peer; 3]>,
+    peers: Option<[Peer; 4]>,
 }
 
 /// Measures the group.
@@ -67,7 +69,7 @@ pub(crate) fn measure(_: &Path) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn peers(store: &ModelStore, full: &ModelFiles) -> Result<[Peer; 3]> {
+fn peers(store: &ModelStore, full: &ModelFiles) -> Result<[Peer; 4]> {
     let python = python::environment(store.root())?;
     let directory = store.directory_of(ALL_MINILM_L6_V2.name);
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -75,7 +77,7 @@ fn peers(store: &ModelStore, full: &ModelFiles) -> Result<[Peer; 3]> {
         let job = Job { kind, directory: &directory, graph: &full.model, max_tokens: full.max_tokens, threads };
         Peer::start(&python, &job)
     };
-    Ok([start(SENTENCE_TRANSFORMERS)?, start(ONNXRUNTIME)?, start(ONNXRUNTIME_SORTED)?])
+    Ok([start(SENTENCE_TRANSFORMERS)?, start(ONNXRUNTIME)?, start(ONNXRUNTIME_SORTED)?, start(PRODUCTS)?])
 }
 
 /// How near 8 bits are to 32, and 32 bits here to the same graph in Python.
@@ -88,7 +90,7 @@ fn nearness(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
         Figure::absolute(key, &samples, note(cosines.iter().copied().fold(1.0, f64::min)))
     };
     let mut figures = vec![figure("quantized_mean_cosine", "int8", &cosines(&int8, &full))];
-    if let Some([_, onnxruntime, _]) = peers {
+    if let Some([_, onnxruntime, ..]) = peers {
         let python = onnxruntime.vectors(&texts.texts)?;
         figures.push(figure("fp32_cosine_to_python", "fp32", &cosines(&full, &python)));
     }
@@ -100,19 +102,20 @@ fn speed(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
     let Contenders { full, int8, peers } = contenders;
     let note = format!("{} {} texts at once", texts.texts.len(), texts.name);
     let ours = |name: &'static str, embedder| Entrant::new(name, RATE, move || Ok([rate(embedder, texts)?]));
-    let Some([sentence, onnx, sorted]) = peers else {
+    let Some([sentence, onnx, sorted, products]) = peers else {
         let [[full], [int8]] = interleave([ours("fp32", full), ours("int8", int8)])?;
         return Ok(vec![
             Figure::absolute(key(texts, Key::Fp32), &full, note.clone()),
             Figure::absolute(key(texts, Key::Int8), &int8, note),
         ]);
     };
-    let [[full], [int8], [sentence], [onnx], [sorted]] = interleave([
+    let [[full], [int8], [sentence], [onnx], [sorted], [products]] = interleave([
         ours("fp32", full),
         ours("int8", int8),
         theirs(texts, SENTENCE_TRANSFORMERS, sentence),
         theirs(texts, ONNXRUNTIME, onnx),
         theirs(texts, ONNXRUNTIME_SORTED, sorted),
+        theirs(texts, PRODUCTS, products),
     ])?;
     Ok(vec![
         Figure::ratio(key(texts, Key::Fp32VsSentence), &full, &sentence, note.clone()),
@@ -123,7 +126,15 @@ fn speed(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
             &sorted,
             format!("{note}; the peer in batches of 32 by length"),
         ),
-        Figure::ratio(key(texts, Key::Int8VsSentence), &int8, &sentence, note),
+        Figure::ratio(key(texts, Key::Int8VsSentence), &int8, &sentence, note.clone()),
+        Figure::ratio(
+            key(texts, Key::FloorVsSentence),
+            &products,
+            &sentence,
+            format!(
+                "{note}; PyTorch's products of the linear layers, a processor each, without padding, and nothing else"
+            ),
+        ),
     ])
 }
 
@@ -139,6 +150,7 @@ enum Key {
     Fp32VsOnnx,
     Fp32VsSorted,
     Int8VsSentence,
+    FloorVsSentence,
 }
 
 /// The bars are those of the mixed set.
@@ -158,6 +170,11 @@ fn key(texts: &Texts, key: Key) -> &'static str {
             "fp32_vs_sorted_python_onnxruntime",
             "fp32_vs_sorted_python_onnxruntime_short",
             "fp32_vs_sorted_python_onnxruntime_long",
+        ],
+        Key::FloorVsSentence => [
+            "fp32_floor_vs_sentence_transformers",
+            "fp32_floor_vs_sentence_transformers_short",
+            "fp32_floor_vs_sentence_transformers_long",
         ],
         Key::Int8VsSentence => [
             "quantized_vs_sentence_transformers",

@@ -1,6 +1,6 @@
 //! What the cache files beside a log begin with: what they are, and of which store.
 
-use crate::log::StoreId;
+use crate::{checksum, log::StoreId};
 
 /// Bytes at the beginning of a cache file that say what it is and of which store.
 pub(crate) const NAMED_BY: usize = 8 + 4 + 16;
@@ -32,7 +32,7 @@ impl CacheFormat {
             out.extend_from_slice(&(name.len() as u64).to_le_bytes());
             out.extend_from_slice(name.as_bytes());
         }
-        let crc = crc32c::crc32c(&out);
+        let crc = checksum::crc32c(&out);
         out.extend_from_slice(&crc.to_le_bytes());
         out
     }

@@ -29,6 +29,7 @@
 
 mod blocks;
 mod cache_format;
+mod checksum;
 mod exchange;
 mod log;
 mod tokens;

@@ -1,6 +1,7 @@
 //! Nearest vectors, and the cache files that keep them between runs.
 
 mod auto;
+mod cores;
 mod exact;
 mod file;
 mod graph;

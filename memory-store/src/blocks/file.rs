@@ -9,7 +9,7 @@ use std::{
 
 use memory_core::{Block, BlockKey, ConversationId, Hash, NodeId, NodeRange};
 
-use crate::{cache_format::CacheFormat, log::Leaves, turn::Turn};
+use crate::{cache_format::CacheFormat, checksum, log::Leaves, turn::Turn};
 
 pub(crate) const FORMAT: CacheFormat = CacheFormat { magic: *b"MEMBLK\r\n", version: 1 };
 const BLOCK_MAGIC: [u8; 4] = *b"blok";
@@ -112,7 +112,7 @@ fn encode(block: &Block, leaf: Hash) -> Vec<u8> {
     out.extend_from_slice(&block.nodes.last().get().to_le_bytes());
     out.extend_from_slice(leaf.as_bytes());
     out.extend_from_slice(&(block.bytes.len() as u64).to_le_bytes());
-    let crc = crc32c::crc32c_append(crc32c::crc32c(&out), &block.bytes);
+    let crc = checksum::crc32c_append(checksum::crc32c(&out), &block.bytes);
     out.extend_from_slice(&crc.to_le_bytes());
     out.extend_from_slice(&block.bytes);
     out
@@ -128,7 +128,7 @@ fn decode(bytes: &[u8]) -> Option<(NodeRange, Hash, &[u8], &[u8])> {
     let (leaf, length) = rest.split_first_chunk::<32>()?;
     let length = usize::try_from(u64::from_le_bytes(*length.first_chunk()?)).ok()?;
     let (content, behind) = behind.split_at_checked(length)?;
-    let is_whole = crc32c::crc32c_append(crc32c::crc32c(fields), content) == u32::from_le_bytes(*sum);
+    let is_whole = checksum::crc32c_append(checksum::crc32c(fields), content) == u32::from_le_bytes(*sum);
     let node = |bytes: &[u8; 8]| NodeId::new(u64::from_le_bytes(*bytes));
     let nodes = NodeRange::new(node(first)?, node(last)?)?;
     (*magic == BLOCK_MAGIC && is_whole).then_some((nodes, Hash::from_bytes(*leaf), content, behind))

@@ -17,7 +17,10 @@ use super::{
     shared::Shared,
     state::{Location, State},
 };
-use crate::wire::{In, Out};
+use crate::{
+    checksum,
+    wire::{In, Out},
+};
 
 const FILE: &str = "checkpoint";
 const MAGIC: [u8; 8] = *b"MEMCKPT\n";
@@ -43,7 +46,7 @@ fn read(media: &dyn Media, directory: &Directory, file: &dyn MediaFile, numbers:
         None => Arc::new(read_from(file, 0).ok()?),
     };
     let (content, crc) = (*kept).as_ref().split_last_chunk::<4>()?;
-    if crc32c::crc32c(content) != u32::from_le_bytes(*crc) {
+    if checksum::crc32c(content) != u32::from_le_bytes(*crc) {
         return None;
     }
     let mut fields = In(content);
@@ -104,7 +107,7 @@ fn header_crc(segment: &Segment) -> Option<u32> {
     let mut header = [0; SEGMENT_HEADER as usize];
     let read = segment.file().read_at(&mut header, 0).ok()?;
     let (fields, _) = header.split_last_chunk::<4>()?;
-    (read == header.len()).then(|| crc32c::crc32c(fields))
+    (read == header.len()).then(|| checksum::crc32c(fields))
 }
 
 /// The header of the frame at a place; zeros for none. It has checksums over all of the frame, so that a log of
@@ -145,7 +148,7 @@ fn encode(state: &State) -> Option<(Vec<u8>, KeyRanges)> {
     bytes.extend_from_slice(&body);
     let keys_start = bytes.len();
     bytes.extend_from_slice(&keys);
-    bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+    bytes.extend_from_slice(&checksum::crc32c(&bytes).to_le_bytes());
     let shift = |at| keys_start + at;
     let shifted =
         ranges.into_iter().map(|(number, range, nodes)| (number, shift(range.start)..shift(range.end), nodes));

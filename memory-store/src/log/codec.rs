@@ -144,8 +144,16 @@ pub(crate) fn is_message(body: &[u8]) -> bool {
     body.first() == Some(&kind::MESSAGE)
 }
 
-/// Reads a record's body.
+/// Reads a record's body where it is that of a message, which is what is read most; [`decode`] tells what another is.
 #[inline]
+pub(crate) fn decode_message(body: &[u8]) -> Option<Result<MessageRecord<'_>, CodecError>> {
+    match body.split_first_chunk::<2>() {
+        Some(([kind::MESSAGE, VERSION], value)) => Some(MessageRecord::decode(value)),
+        _ => None,
+    }
+}
+
+/// Reads a record's body.
 pub(crate) fn decode(body: &[u8]) -> Result<Record<'_>, CodecError> {
     let ([number, version], value) = body.split_first_chunk::<2>().ok_or("a record is cut short")?;
     if *version != VERSION {

@@ -17,6 +17,7 @@ use super::{
     segment::{SEGMENT_HEADER, SegmentHeader, segment_name},
     tail::create_segment,
 };
+use crate::checksum;
 
 /// The format that this version writes, and the newest that it reads.
 const FORMAT: u32 = 1;
@@ -150,7 +151,7 @@ fn read_format(media: &dyn Media, path: &Path) -> Result<Option<StoreId>, StoreE
 /// What `FORMAT` says of a store of this name.
 pub(crate) fn format_text(id: StoreId) -> String {
     let body = format!("{MAGIC}\nformat {FORMAT}\nid {}\n", id_text(id));
-    format!("{body}crc32c {:08x}\n", crc32c::crc32c(body.as_bytes()))
+    format!("{body}crc32c {:08x}\n", checksum::crc32c(body.as_bytes()))
 }
 
 /// The name of a store in hexadecimal digits.

@@ -1,5 +1,6 @@
 //! Frames and the records in them: the outermost layer of bytes in a segment.
 
+use crate::checksum;
 use std::ops::Range;
 
 /// Bytes of a frame's header.
@@ -29,10 +30,10 @@ pub(crate) struct Place {
 
 impl Place {
     fn checksum(&self, header: &[u8]) -> u32 {
-        let seed = crc32c::crc32c(&self.store);
-        let seed = crc32c::crc32c_append(seed, &self.segment.to_le_bytes());
-        let seed = crc32c::crc32c_append(seed, &self.offset.to_le_bytes());
-        crc32c::crc32c_append(seed, header)
+        let seed = checksum::crc32c(&self.store);
+        let seed = checksum::crc32c_append(seed, &self.segment.to_le_bytes());
+        let seed = checksum::crc32c_append(seed, &self.offset.to_le_bytes());
+        checksum::crc32c_append(seed, header)
     }
 }
 
@@ -162,7 +163,9 @@ impl FrameHeader {
         super::fuzzing::scanned(payload.map_or(0, <[u8]>::len));
         match payload {
             None => bad("a frame is cut short"),
-            Some(payload) if crc32c::crc32c(payload) != payload_crc => bad("the checksum of a payload does not match"),
+            Some(payload) if checksum::crc32c(payload) != payload_crc => {
+                bad("the checksum of a payload does not match")
+            }
             Some(payload) => Ok((header, payload)),
         }
     }
@@ -238,7 +241,7 @@ impl Payload {
     /// Appends the finished frame to `out`.
     pub(crate) fn finish(&self, header: &FrameHeader, place: &Place, out: &mut Vec<u8>) {
         let payload = self.bytes.get(FRAME_HEADER..).unwrap_or_default();
-        out.extend_from_slice(&header.encode(place, crc32c::crc32c(payload)));
+        out.extend_from_slice(&header.encode(place, checksum::crc32c(payload)));
         out.extend_from_slice(payload);
     }
 
@@ -250,7 +253,7 @@ impl Payload {
             return self.bytes;
         }
         if let Some((room, payload)) = self.bytes.split_first_chunk_mut::<FRAME_HEADER>() {
-            *room = header.encode(place, crc32c::crc32c(payload));
+            *room = header.encode(place, checksum::crc32c(payload));
         }
         std::mem::replace(out, self.bytes)
     }
@@ -268,7 +271,7 @@ pub(crate) fn finish_record(record: &mut [u8]) -> Option<()> {
 }
 
 fn record_checksum(length: u32, body: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&length.to_le_bytes()), body)
+    checksum::crc32c_append(checksum::crc32c(&length.to_le_bytes()), body)
 }
 
 /// Bytes of the record that begins with `header`, header included; `None` for a length that none has.

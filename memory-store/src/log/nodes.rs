@@ -176,38 +176,28 @@ impl Nodes {
 
     /// A node, to be read.
     pub(crate) fn wanted(&self, node: NodeId) -> Option<Wanted> {
-        self.wanted_in(node, self.stretch(node.index()))
-    }
-
-    fn wanted_in(&self, node: NodeId, stretch: Stretch) -> Option<Wanted> {
         let index = node.index();
-        let slot = *self.slot(index)?;
-        // The record ends at the latest where that of the next node begins.
-        let next = self.slot(index + 1).filter(|_| index + 1 < stretch.end);
-        let most_bytes = next.and_then(|next| {
-            let offset = next.offset;
-            offset.checked_sub(slot.offset).filter(|bytes| *bytes > 0)
-        });
-        let location = Location { segment: stretch.segment, offset: slot.offset };
-        Some(Wanted { node, location, most_bytes, importance: slot.importance, pinned: slot.flags & PINNED != 0 })
+        Some(wanted(node, self.slot(index)?, self.slot(index + 1), self.stretch(index)))
     }
-
     /// The nodes of a run that exist, in order.
     pub(crate) fn all_wanted(&self, range: NodeRange) -> Vec<Wanted> {
         let last = range.last().get().min(self.len());
         let Some(range) = NodeId::new(last).and_then(|last| NodeRange::new(range.first(), last)) else {
             return Vec::new();
         };
-        let mut wanted = Vec::with_capacity(usize::try_from(range.count()).unwrap_or(0));
+        let mut all = Vec::with_capacity(usize::try_from(range.count()).unwrap_or(0));
         let mut stretch = self.stretch(range.first().index());
+        let mut slot = self.slot(range.first().index());
         for node in range.iter() {
-            if node.index() >= stretch.end {
-                stretch = self.stretch(node.index());
+            let index = node.index();
+            if index >= stretch.end {
+                stretch = self.stretch(index);
             }
-            let Some(node) = self.wanted_in(node, stretch) else { break };
-            wanted.push(node);
+            let next = self.slot(index + 1);
+            let Some(this) = mem::replace(&mut slot, next) else { break };
+            all.push(wanted(node, this, next, stretch));
         }
-        wanted
+        all
     }
 
     /// What planning needs to know of a node.
@@ -264,6 +254,19 @@ impl Nodes {
             slot.flags = if pinned { slot.flags | PINNED } else { slot.flags & !PINNED };
         }
     }
+}
+
+/// A node to be read, whose slot is followed by that of `next`.
+#[inline]
+fn wanted(node: NodeId, slot: &Slot, next: Option<&Slot>, stretch: Stretch) -> Wanted {
+    // The record ends at the latest where that of the next node begins.
+    let next = next.filter(|_| node.index() + 1 < stretch.end);
+    let most_bytes = next.and_then(|next| {
+        let offset = next.offset;
+        offset.checked_sub(slot.offset).filter(|bytes| *bytes > 0)
+    });
+    let location = Location { segment: stretch.segment, offset: slot.offset };
+    Wanted { node, location, most_bytes, importance: slot.importance, pinned: slot.flags & PINNED != 0 }
 }
 
 const _: () = assert!(mem::size_of::<Slot>() == 22, "documented, and counted on: at most 24 bytes a node");

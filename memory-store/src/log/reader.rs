@@ -16,12 +16,16 @@ use super::{
 const WINDOW: u32 = 4 << 10;
 /// Most that is read ahead when a run of records is wanted.
 const WIDE_WINDOW: usize = 128 << 10;
+/// Records of a run that are asked for ahead of the one being read: the memory is waited for meanwhile.
+const AHEAD: usize = 2;
 
 /// Reads records: out of the map of a sealed segment, and by position out of the active one. There it keeps the
 /// last window of bytes, since neighbours are asked for together.
 #[derive(Debug)]
 pub(crate) struct Reader<'s> {
     segments: &'s [Segment],
+    /// The number and the map of the segment that was read from last, where that is mapped.
+    mapped: Option<(u32, &'s [u8])>,
     window: Vec<u8>,
     at: Option<Location>,
     /// Where the last record of the run ends that is being read.
@@ -31,7 +35,7 @@ pub(crate) struct Reader<'s> {
 impl<'s> Reader<'s> {
     /// A reader of single records.
     pub(crate) fn new(segments: &'s [Segment]) -> Self {
-        Self { segments, window: Vec::new(), at: None, until: None }
+        Self { segments, mapped: None, window: Vec::new(), at: None, until: None }
     }
 
     /// A reader of `run`, from its first record to its last.
@@ -50,26 +54,19 @@ impl<'s> Reader<'s> {
 
     #[inline]
     fn message_within(&mut self, location: Location, most: Option<u32>) -> Result<MessageRecord<'_>, StoreError> {
-        let segment = find(self.segments, location)?;
-        match codec::decode(self.body(segment, location, most)?) {
-            Ok(Record::Message(message)) => Ok(message),
-            Ok(Record::Lost(_)) => {
-                Err(StoreError::Lost { path: segment.path().to_owned(), offset: u64::from(location.offset) })
-            }
-            Ok(Record::Opened(Opening { past: Some(_), .. })) => {
-                Err(damaged(segment.path(), location, "the past that this fork shares is lost".into()))
-            }
-            Ok(Record::Opened(_) | Record::Event(_)) => {
-                Err(damaged(segment.path(), location, "another record stands here".into()))
-            }
-            Err(error) => Err(damaged(segment.path(), location, error.0)),
+        let segments = self.segments;
+        let body = self.body(location, most)?;
+        match codec::decode_message(body) {
+            Some(Ok(message)) => Ok(message),
+            Some(Err(error)) => Err(undecodable(segments, location, error)),
+            None => Err(no_message(segments, location, body)),
         }
     }
 
     /// The summary at `location`.
     pub(crate) fn summary(&mut self, location: Location) -> Result<Summary, StoreError> {
         let segment = find(self.segments, location)?;
-        match codec::decode(self.body(segment, location, None)?) {
+        match codec::decode(self.body(location, None)?) {
             Ok(Record::Event(EventRecord::Summary(summary))) => Ok(*summary),
             Ok(_) => Err(damaged(segment.path(), location, "another record stands here".into())),
             Err(error) => Err(damaged(segment.path(), location, error.0)),
@@ -79,7 +76,7 @@ impl<'s> Reader<'s> {
     /// The view at `location`.
     pub(crate) fn view(&mut self, location: Location) -> Result<View, StoreError> {
         let segment = find(self.segments, location)?;
-        match codec::decode(self.body(segment, location, None)?) {
+        match codec::decode(self.body(location, None)?) {
             Ok(Record::Event(EventRecord::View(view))) => Ok(*view),
             Ok(_) => Err(damaged(segment.path(), location, "another record stands here".into())),
             Err(error) => Err(damaged(segment.path(), location, error.0)),
@@ -93,15 +90,48 @@ impl<'s> Reader<'s> {
     }
 
     /// A node as it is now.
-    #[inline]
     pub(crate) fn node(&mut self, wanted: &Wanted) -> Result<Node, StoreError> {
+        self.prefetch(wanted);
+        self.prefetched(wanted)
+    }
+
+    /// All nodes of a run, in order.
+    pub(crate) fn nodes(&mut self, run: &[Wanted]) -> Result<Vec<Node>, StoreError> {
+        let mut nodes = Vec::with_capacity(run.len());
+        run.iter().take(AHEAD).for_each(|wanted| self.prefetch(wanted));
+        for (at, wanted) in run.iter().enumerate() {
+            if let Some(ahead) = run.get(at + AHEAD) {
+                self.prefetch(ahead);
+            }
+            nodes.push(self.prefetched(wanted)?);
+        }
+        Ok(nodes)
+    }
+
+    /// Asks for a record that will be read soon, where it is mapped.
+    #[inline]
+    fn prefetch(&mut self, wanted: &Wanted) {
+        if let Some(bytes) = self.mapped_at(wanted.location) {
+            let most = wanted.most_bytes.unwrap_or(WINDOW).min(WINDOW) as usize;
+            prefetch(bytes.get(..most).unwrap_or(bytes));
+        }
+    }
+
+    /// A node whose record was asked for.
+    #[inline]
+    fn prefetched(&mut self, wanted: &Wanted) -> Result<Node, StoreError> {
         let segments = self.segments;
         let message = self.message_within(wanted.location, wanted.most_bytes)?;
-        let node = message.into_node(wanted.node);
-        let mut node = node.map_err(|error| undecodable(segments, wanted.location, error))?;
-        node.pinned = wanted.pinned;
-        node.importance = wanted.importance;
-        Ok(node)
+        message.into_node(wanted).map_err(|error| undecodable(segments, wanted.location, error))
+    }
+
+    /// What stands at `location` and behind, where it is mapped. The segment is looked for once a run.
+    #[inline]
+    fn mapped_at(&mut self, location: Location) -> Option<&'s [u8]> {
+        if self.mapped.is_none_or(|(segment, _)| segment != location.segment) {
+            self.mapped = find(self.segments, location).ok()?.mapped().map(|map| (location.segment, map));
+        }
+        self.mapped.map(|(_, map)| map.get(location.offset as usize..).unwrap_or_default())
     }
 
     /// Salt and leaf of the node at `location`.
@@ -125,20 +155,19 @@ impl<'s> Reader<'s> {
 
     /// The checked body of the record at `location`.
     #[inline]
-    fn body(&mut self, segment: &'s Segment, location: Location, most: Option<u32>) -> Result<&[u8], StoreError> {
-        let bytes = match segment.mapped() {
-            Some(map) => {
-                let bytes = map.get(location.offset as usize..).unwrap_or_default();
-                let most = most.unwrap_or(WINDOW).min(WINDOW) as usize;
-                prefetch(bytes.get(..most).unwrap_or(bytes));
-                bytes
-            }
-            None => {
-                let range = self.fetch(segment, location, most)?;
-                self.window.get(range).unwrap_or_default()
-            }
+    fn body(&mut self, location: Location, most: Option<u32>) -> Result<&[u8], StoreError> {
+        let segments = self.segments;
+        let bytes = match self.mapped_at(location) {
+            Some(bytes) => bytes,
+            None => self.fetched(location, most)?,
         };
-        parse_record(bytes).map_err(|why| damaged(segment.path(), location, why.into()))
+        parse_record(bytes).map_err(|why| undecodable(segments, location, why.into()))
+    }
+
+    /// The record at `location`, read out of the file.
+    fn fetched(&mut self, location: Location, most: Option<u32>) -> Result<&[u8], StoreError> {
+        let range = self.fetch(find(self.segments, location)?, location, most)?;
+        Ok(self.window.get(range).unwrap_or_default())
     }
 
     /// Where in the window the record at `location` stands, after reading it if need be. A record that the file
@@ -195,6 +224,21 @@ fn find(segments: &[Segment], location: Location) -> Result<&Segment, StoreError
         damaged(&path, location, "the segment is missing".into())
     };
     found.ok().and_then(|index| segments.get(index)).ok_or_else(missing)
+}
+
+/// What is wrong with a record that is no message.
+#[cold]
+fn no_message(segments: &[Segment], location: Location, body: &[u8]) -> StoreError {
+    match (codec::decode(body), find(segments, location)) {
+        (Ok(Record::Lost(_)), Ok(segment)) => {
+            StoreError::Lost { path: segment.path().to_owned(), offset: u64::from(location.offset) }
+        }
+        (Ok(Record::Opened(Opening { past: Some(_), .. })), _) => {
+            undecodable(segments, location, "the past that this fork shares is lost".into())
+        }
+        (Ok(_), _) => undecodable(segments, location, "another record stands here".into()),
+        (Err(error), _) => undecodable(segments, location, error),
+    }
 }
 
 #[cold]

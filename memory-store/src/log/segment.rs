@@ -11,6 +11,7 @@ use super::{
     media::{Map, MediaFile, read_from, read_part},
     squeezed::{LostBlocks, Squeezed},
 };
+use crate::checksum;
 
 /// Bytes of a segment's header.
 pub(crate) const SEGMENT_HEADER: u32 = 64;
@@ -47,7 +48,7 @@ impl SegmentHeader {
         out.extend_from_slice(&self.end.unwrap_or_default().to_le_bytes());
         out.extend_from_slice(&self.rewritten.to_le_bytes());
         out.resize(SEGMENT_HEADER as usize - 4, 0);
-        let crc = crc32c::crc32c(&out);
+        let crc = checksum::crc32c(&out);
         out.extend_from_slice(&crc.to_le_bytes());
         out
     }
@@ -55,7 +56,7 @@ impl SegmentHeader {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
         let header = bytes.first_chunk::<{ SEGMENT_HEADER as usize }>().ok_or("the segment header is cut short")?;
         let (fields, crc) = header.split_last_chunk::<4>().ok_or("the segment header is cut short")?;
-        if crc32c::crc32c(fields) != u32::from_le_bytes(*crc) {
+        if checksum::crc32c(fields) != u32::from_le_bytes(*crc) {
             return Err("the checksum of the segment header does not match");
         }
         let mut fields = Fields(fields);

@@ -198,12 +198,7 @@ impl LogStore {
 
     fn read_nodes(&self, id: &ConversationId, range: NodeRange) -> Result<Vec<Node>, StoreError> {
         let (segments, wanted) = self.wanted(id, range)?;
-        let mut reader = Reader::of_run(&segments, &wanted);
-        let mut nodes = Vec::with_capacity(wanted.len());
-        for wanted in &wanted {
-            nodes.push(reader.node(wanted)?);
-        }
-        Ok(nodes)
+        Reader::of_run(&segments, &wanted).nodes(&wanted)
     }
 
     /// All summaries that can be read; only those are read from disk that were not asked for before.

@@ -2,7 +2,10 @@
 
 use memory_core::Hash;
 
-use crate::wire::{In, Out};
+use crate::{
+    checksum,
+    wire::{In, Out},
+};
 
 const MAGIC: [u8; 4] = *b"toks";
 /// Magic, first node, last node, its leaf, bytes of the index, rows, checksum over the rows, checksum over all of this
@@ -31,7 +34,7 @@ impl Block {
         out.extend_from_slice(&self.index_bytes.to_le_bytes());
         out.extend_from_slice(&self.rows.to_le_bytes());
         out.extend_from_slice(&self.rows_sum.to_le_bytes());
-        let sum = crc32c::crc32c_append(crc32c::crc32c(&out), index);
+        let sum = checksum::crc32c_append(checksum::crc32c(&out), index);
         out.extend_from_slice(&sum.to_le_bytes());
         out
     }
@@ -59,7 +62,7 @@ impl Block {
     /// Whether a header and the index behind it are what was written.
     pub(super) fn is_whole(header: &[u8; HEADER], index: &[u8]) -> bool {
         let (fields, sum) = header.split_at(HEADER - 4);
-        crc32c::crc32c_append(crc32c::crc32c(fields), index).to_le_bytes() == *sum
+        checksum::crc32c_append(checksum::crc32c(fields), index).to_le_bytes() == *sum
     }
 }
 

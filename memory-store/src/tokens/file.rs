@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     cache_format::CacheFormat,
+    checksum,
     log::Leaves,
     turn::Turn,
     vector::map::{ROWS_AT, RowMap},
@@ -288,7 +289,7 @@ impl TokenFile {
                 leaf,
                 index_bytes: u32::try_from(index.len()).map_err(|_| too_many())?,
                 rows: u32::try_from(rows.end - rows.start).map_err(|_| too_many())?,
-                rows_sum: crc32c::crc32c(bytes),
+                rows_sum: checksum::crc32c(bytes),
             };
             let header = block.header(index);
             let rows_at = at + (header.len() + index.len()) as u64;

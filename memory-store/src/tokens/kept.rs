@@ -12,7 +12,7 @@ use super::{
     block::{read_entry, write_entry},
     codec::Codec,
 };
-use crate::{vector::map::RowMap, wire::Out};
+use crate::{checksum, vector::map::RowMap, wire::Out};
 
 /// The tokens of the first nodes of a conversation, a row for each token.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ impl OnDisk {
         let within = |rows| place(rows).and_then(|place| map.get(place)).ok_or(damaged);
         // Relaxed: the flag says nothing about other memory, and at worst a block is checked twice.
         if !block.checked.load(Ordering::Relaxed) {
-            if crc32c::crc32c(within(block.rows.clone())?) != block.sum {
+            if checksum::crc32c(within(block.rows.clone())?) != block.sum {
                 return Err(damaged);
             }
             block.checked.store(true, Ordering::Relaxed);

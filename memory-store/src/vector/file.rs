@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{
     cache_format::{CacheFormat, NAMED_BY},
+    checksum,
     log::Leaves,
     turn::Turn,
 };
@@ -222,7 +223,7 @@ impl VectorFile {
             let place = row * self.dimensions..(row + 1) * self.dimensions;
             let bytes = components.bytes().get(place.start * 4..place.end * 4).unwrap_or_default();
             let is_removed = contents.scales.get(row).is_none_or(|scale| *scale == 0.0);
-            if !is_removed && contents.sums.get(row) != Some(&crc32c::crc32c(bytes)) {
+            if !is_removed && contents.sums.get(row) != Some(&checksum::crc32c(bytes)) {
                 self.cut_contents(row, contents);
                 codes.truncate(self.good.rows * self.dimensions);
                 break;

@@ -8,6 +8,7 @@ use std::{
 use memory_core::{NodeId, NodeRange, NodeSet, Slot};
 
 use super::{kernel::quantize, map::RowMap};
+use crate::checksum;
 
 /// Vectors by row, in the order of their slots. Rows keep their numbers as long as the [`id`](Rows::id) stays.
 #[derive(Debug, Default)]
@@ -80,7 +81,7 @@ impl Base {
         // Relaxed: the bit says nothing about other memory, and at worst a row is checked twice.
         if word.load(Ordering::Relaxed) & bit == 0 {
             let bytes = map.bytes().get(row * dimensions * 4..(row + 1) * dimensions * 4).ok_or(damaged)?;
-            if self.sums.get(row) != Some(&crc32c::crc32c(bytes)) {
+            if self.sums.get(row) != Some(&checksum::crc32c(bytes)) {
                 return Err(damaged);
             }
             word.fetch_or(bit, Ordering::Relaxed);
@@ -258,8 +259,7 @@ impl Rows {
     /// Removes the rows of nodes; gives how many that were. Their numbers stay taken.
     pub(super) fn remove(&mut self, nodes: &NodeSet) -> usize {
         let mut removed = 0;
-        for run in nodes.runs() {
-            let rows = self.rows_of(Some(*run));
+        for rows in self.runs_of(nodes) {
             for scale in self.scales.get_mut(rows).unwrap_or_default() {
                 removed += usize::from(*scale != 0.0);
                 *scale = 0.0;
@@ -291,12 +291,21 @@ impl Rows {
 
     /// The rows of some nodes, in runs.
     pub(super) fn runs_of(&self, nodes: &NodeSet) -> Vec<Range<usize>> {
-        let mut runs: Vec<Range<usize>> = Vec::new();
-        let mut from = 0;
+        let mut runs: Vec<Range<usize>> = Vec::with_capacity(nodes.runs().len().min(self.len()));
+        // Most nodes have one row: each run is looked for where it would be if that held since the one before. The guess
+        // needs nothing that is read for it, so that the processor need not wait for one run to look at the next.
+        let (mut from, mut ahead) = (0, 0);
         for run in nodes.runs() {
-            // Runs are in order: each is looked for behind the one before, near it first.
-            let begin = from + reach(self.slots.get(from..).unwrap_or_default(), |slot| slot.node < run.first());
-            let end = begin + reach(self.slots.get(begin..).unwrap_or_default(), |slot| slot.node <= run.last());
+            let rest = self.slots.get(from..).unwrap_or_default();
+            let first = run.first().index();
+            let begin = from
+                + partition_near(rest, first.saturating_add_signed(ahead).saturating_sub(from), |slot| {
+                    slot.node < run.first()
+                });
+            ahead = begin.wrapping_sub(first).cast_signed();
+            let rest = self.slots.get(begin..).unwrap_or_default();
+            let count = usize::try_from(run.count()).unwrap_or(usize::MAX);
+            let end = begin + partition_near(rest, count, |slot| slot.node <= run.last());
             match runs.last_mut() {
                 _ if begin == end => {}
                 Some(last) if last.end == begin => last.end = end,
@@ -316,13 +325,28 @@ fn new_id() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// How many of the first slots fulfil a condition that those behind do not; the sooner found the fewer they are.
-fn reach(slots: &[Slot], fulfil: impl Fn(&Slot) -> bool) -> usize {
-    let mut step = 1;
-    while slots.get(step - 1).is_some_and(&fulfil) {
-        step *= 2;
+/// How many of the first slots fulfil a condition that those behind do not: at once where `guess` is right, and else the
+/// sooner the nearer it is.
+#[inline]
+fn partition_near(slots: &[Slot], guess: usize, fulfil: impl Fn(&Slot) -> bool) -> usize {
+    let guess = guess.min(slots.len());
+    let fulfils = |at: usize| slots.get(at).is_some_and(&fulfil);
+    let (mut low, mut high, mut step) = (guess, guess, 1);
+    if guess > 0 && !fulfils(guess - 1) {
+        while low > 0 && !fulfils(low - 1) {
+            high = low - 1;
+            low = low.saturating_sub(step);
+            step *= 2;
+        }
+    } else {
+        while fulfils(high) {
+            low = high + 1;
+            high = high.saturating_add(step).min(slots.len());
+            step *= 2;
+        }
     }
-    let begin = step / 2;
-    let within = slots.get(begin..slots.len().min(step)).unwrap_or_default();
-    begin + within.partition_point(fulfil)
+    low + slots.get(low..high).unwrap_or_default().partition_point(fulfil)
 }
+
+#[cfg(test)]
+mod tests;

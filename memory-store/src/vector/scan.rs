@@ -1,8 +1,9 @@
 //! Comparing a query with every row: by the codes, then the best of these by the components.
 
-use std::{cmp::Ordering, num::NonZero, ops::Range, thread};
+use std::{cmp::Ordering, ops::Range, thread};
 
 use super::{
+    cores::cores,
     kernel::{Kernels, quantize},
     rows::{DamagedRow, Rows},
 };
@@ -112,8 +113,7 @@ pub(super) fn nearest_by_codes(parts: &[Part<'_>], question: &Question, limit: u
 
 /// How many threads are worth it for a pass over some bytes.
 pub(super) fn threads_for(bytes: usize) -> usize {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    cores.min(bytes / BYTES_A_THREAD).max(1)
+    cores().get().min(bytes / BYTES_A_THREAD).max(1)
 }
 
 fn all(parts: &[Part<'_>]) -> Vec<Candidate> {

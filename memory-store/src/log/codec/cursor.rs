@@ -20,9 +20,15 @@ impl<'a> Cursor<'a> {
     /// As many bytes as its type has: fixed arrays, and integers that are not variable.
     #[inline]
     pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.array_ref().copied()
+    }
+
+    /// The same where it stands.
+    #[inline]
+    pub(super) fn array_ref<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
         let (array, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
-        Some(*array)
+        Some(array)
     }
 
     #[inline]
@@ -78,7 +84,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(super) fn text(&mut self) -> Option<&'a str> {
-        str::from_utf8(self.bytes()?).ok()
+        simdutf8::basic::from_utf8(self.bytes()?).ok()
     }
 
     /// 0, or 1 and the value.

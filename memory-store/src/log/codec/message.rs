@@ -10,7 +10,7 @@ use memory_core::{
     Relation, RelationKind, Role, Timestamp,
 };
 
-use super::{CodecError, cursor::Cursor, encode_onto, kind};
+use super::{super::state::Wanted, CodecError, cursor::Cursor, encode_onto, kind};
 
 /// How deep tool results may be nested in one another.
 const MAX_DEPTH: usize = 32;
@@ -19,6 +19,8 @@ const MAX_ITEMS: usize = 1 << 16;
 /// Places made at once for the items of a list, before any of them was seen.
 const FIRST_ITEMS: usize = 16;
 const KEEP_OUT_OF_SUMMARIES: u8 = 1;
+/// Begins a block of text: the number of [`Block::Text`].
+const TEXT: u8 = 0;
 
 /// A message in the log: its head, and its lists, which are decoded when they are asked for.
 #[derive(Debug)]
@@ -29,8 +31,8 @@ pub(crate) struct MessageRecord<'a> {
 
 #[derive(Debug, Encode)]
 struct Head<'a> {
-    salt: [u8; 16],
-    leaf: [u8; 32],
+    salt: &'a [u8; 16],
+    leaf: &'a [u8; 32],
     at: i64,
     tokens: u32,
     line_count: u32,
@@ -50,8 +52,8 @@ impl<'a> Head<'a> {
     #[inline]
     fn read(from: &mut Cursor<'a>) -> Option<Self> {
         Some(Self {
-            salt: from.array()?,
-            leaf: from.array()?,
+            salt: from.array_ref()?,
+            leaf: from.array_ref()?,
             at: from.varint_i64()?,
             tokens: from.varint_u32()?,
             line_count: from.varint_u32()?,
@@ -80,13 +82,30 @@ impl<'a> Lists<'a> {
     }
 
     /// A list of owned texts.
+    #[inline]
     fn texts(&mut self) -> Result<Vec<String>, CodecError> {
         let count = self.count()?;
+        if count == 0 { Ok(Vec::new()) } else { self.some_texts(count) }
+    }
+
+    fn some_texts(&mut self, count: usize) -> Result<Vec<String>, CodecError> {
         let mut texts = Vec::with_capacity(count.min(FIRST_ITEMS));
         for _ in 0..count {
             texts.push(self.item(Cursor::text)?.to_owned());
         }
         Ok(texts)
+    }
+
+    /// The next item of a list of blocks, where that is a text; else none is taken.
+    #[inline]
+    fn text_block(&mut self) -> Option<&'a str> {
+        let mut ahead = self.0;
+        if ahead.byte()? != TEXT {
+            return None;
+        }
+        let text = ahead.text()?;
+        self.0 = ahead;
+        Some(text)
     }
 
     fn end(self) -> Result<(), CodecError> {
@@ -234,8 +253,8 @@ impl<'a> Head<'a> {
     fn of(stored: &'a StoredMessage) -> Self {
         let NodeDraft { message, at, tokens, importance, relates_to, .. } = &stored.draft;
         Self {
-            salt: stored.proof.salt,
-            leaf: *stored.proof.leaf.as_bytes(),
+            salt: &stored.proof.salt,
+            leaf: stored.proof.leaf.as_bytes(),
             at: at.as_millis(),
             tokens: *tokens,
             line_count: stored.line_count,
@@ -307,21 +326,26 @@ impl<'a> MessageRecord<'a> {
 
     /// Salt and leaf alone.
     pub(crate) fn proof(&self) -> NodeProof {
-        NodeProof { salt: self.head.salt, leaf: Hash::from_bytes(self.head.leaf) }
+        NodeProof { salt: *self.head.salt, leaf: Hash::from_bytes(*self.head.leaf) }
     }
 
     /// The message itself, every part checked again.
     pub(crate) fn into_stored(self) -> Result<StoredMessage, CodecError> {
         let proof = self.proof();
-        let line_count = self.head.line_count;
-        let Node { message, at, tokens, importance, topics, relates_to, .. } = self.into_node(NodeId::FIRST)?;
+        let (line_count, importance) = (self.head.line_count, self.head.importance);
+        let Node { message, at, tokens, topics, relates_to, .. } = self.node_at(NodeId::FIRST, importance, false)?;
         let draft = NodeDraft { message, at, tokens, importance, topics, relates_to, salt: None };
         Ok(StoredMessage { draft, line_count, proof })
     }
 
-    /// The same in its place. What events made of it since is not in the record.
+    /// The same in its place, with what events made of it since.
     #[inline]
-    pub(crate) fn into_node(self, id: NodeId) -> Result<Node, CodecError> {
+    pub(crate) fn into_node(self, wanted: &Wanted) -> Result<Node, CodecError> {
+        self.node_at(wanted.node, wanted.importance, wanted.pinned)
+    }
+
+    #[inline]
+    fn node_at(self, id: NodeId, importance: f32, pinned: bool) -> Result<Node, CodecError> {
         let Self { head, mut lists } = self;
         let topics = lists.texts()?;
         let content = read_blocks(&mut lists)?;
@@ -346,10 +370,10 @@ impl<'a> MessageRecord<'a> {
             at: Timestamp::from_millis(head.at),
             line_count: head.line_count,
             tokens: head.tokens,
-            importance: head.importance,
+            importance,
             topics,
             relates_to: head.relates_to.map(|(to, kind)| relation(to, kind)).transpose()?,
-            pinned: false,
+            pinned,
         })
     }
 }
@@ -400,6 +424,21 @@ struct OpenResult {
 fn read_blocks(lists: &mut Lists<'_>) -> Result<Vec<ContentBlock>, CodecError> {
     let count = lists.count()?;
     let mut top = Vec::with_capacity(count.min(FIRST_ITEMS));
+    // Most messages are texts and nothing else; those are not carried through a `Block` each.
+    for read in 0..count {
+        let Some(text) = lists.text_block() else { return read_other_blocks(lists, top, count - read) };
+        top.push(ContentBlock::Text(text.to_owned()));
+    }
+    Ok(top)
+}
+
+/// The last `count` blocks of a list, behind those on `top`.
+#[inline(never)]
+fn read_other_blocks(
+    lists: &mut Lists<'_>,
+    mut top: Vec<ContentBlock>,
+    count: usize,
+) -> Result<Vec<ContentBlock>, CodecError> {
     let mut open: Vec<OpenResult> = Vec::new();
     for _ in 0..count {
         let mut finished = match lists.item(Block::read)? {

@@ -10,7 +10,10 @@ use memory_core::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::log::frame::parse_record;
+use crate::log::{
+    frame::parse_record,
+    state::{Location, Wanted},
+};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -206,7 +209,11 @@ fn the_outline_of_a_record_is_that_of_its_node() {
     let record = encoded(&stored).unwrap();
     let Record::Message(read) = decoded(&record) else { panic!("a message is read as one") };
     let outline = read.outline().unwrap();
-    let node: Node = read.into_node(node(1)).unwrap();
+    let wanted =
+        Wanted { node: node(1), location: Location::default(), most_bytes: None, importance: 0.25, pinned: true };
+    let node: Node = read.into_node(&wanted).unwrap();
+    assert_eq!((node.id, node.importance, node.pinned), (wanted.node, wanted.importance, true), "as events made it");
+    let node = Node { importance: everything().importance, pinned: false, ..node };
     assert_eq!(outline, NodeOutline::of(&node));
     assert_eq!((NodeOutline::of(&node).calls, NodeOutline::of(&node).answers), (1, 2), "inner results do not count");
 }

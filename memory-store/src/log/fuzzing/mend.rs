@@ -4,6 +4,7 @@ use super::super::{
     frame::{FRAME_HEADER, FrameHeader, RECORD_HEADER, StoreId},
     segment::{MAGIC, SEGMENT_HEADER},
 };
+use crate::checksum;
 
 /// Bytes of the header of a compressed segment.
 const SQUEEZED_HEADER: usize = 64;
@@ -19,7 +20,7 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// Writes the checksum of `range` to the four bytes at `at`.
 fn seal(bytes: &mut [u8], range: std::ops::Range<usize>, at: usize) -> Option<()> {
-    let crc = crc32c::crc32c(bytes.get(range)?);
+    let crc = checksum::crc32c(bytes.get(range)?);
     put(bytes, at, crc.to_le_bytes())
 }
 
@@ -59,7 +60,7 @@ fn frame(bytes: &mut [u8], at: usize, store: StoreId, segment: u32) -> Option<us
         seal(bytes, start..end, at + 40 + 4)?;
     }
     let place = [store.as_slice(), &segment.to_le_bytes(), &u32::try_from(at).ok()?.to_le_bytes()].concat();
-    let crc = crc32c::crc32c_append(crc32c::crc32c(&place), bytes.get(at..at + FRAME_HEADER - 4)?);
+    let crc = checksum::crc32c_append(checksum::crc32c(&place), bytes.get(at..at + FRAME_HEADER - 4)?);
     put(bytes, at + FRAME_HEADER - 4, crc.to_le_bytes())?;
     bytes.get(start..end).map(|_| end - at)
 }
@@ -70,8 +71,8 @@ fn records(payload: &mut [u8]) {
     while let Some(length) = number(payload, at) {
         let (body, end) = (at + RECORD_HEADER, at + RECORD_HEADER + length);
         let Some(content) = payload.get(body..end) else { return };
-        let crc = crc32c::crc32c(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
-        let crc = crc32c::crc32c_append(crc, content);
+        let crc = checksum::crc32c(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
+        let crc = checksum::crc32c_append(crc, content);
         let _: Option<()> = put(payload, at + 4, crc.to_le_bytes());
         at = end;
     }

@@ -6,6 +6,7 @@ use super::super::{
     frame::{FRAME_HEADER, Fields, MAX_PAYLOAD, StoreId},
     segment::SEGMENT_HEADER,
 };
+use crate::checksum;
 
 /// Bytes of the header.
 pub(super) const HEADER: u32 = 64;
@@ -58,7 +59,7 @@ impl Header {
         let lengths = [self.image, self.block, self.dictionary, self.dictionary_crc, self.table_crc, self.file];
         out.extend(lengths.into_iter().flat_map(u32::to_le_bytes));
         out.extend_from_slice(&ZSTD);
-        let crc = crc32c::crc32c(&out);
+        let crc = checksum::crc32c(&out);
         out.extend_from_slice(&crc.to_le_bytes());
         out
     }
@@ -67,7 +68,7 @@ impl Header {
         const SHORT: &str = "the header of the compressed segment is cut short";
         let header = bytes.first_chunk::<{ HEADER as usize }>().ok_or(SHORT)?;
         let (fields, crc) = header.split_last_chunk::<4>().ok_or(SHORT)?;
-        if crc32c::crc32c(fields) != u32::from_le_bytes(*crc) {
+        if checksum::crc32c(fields) != u32::from_le_bytes(*crc) {
             return Err("the checksum of the compressed segment's header does not match");
         }
         let mut fields = Fields(fields);

@@ -10,6 +10,7 @@ use super::{
     reader::Squeezed,
     zstandard::Compressor,
 };
+use crate::checksum;
 
 /// Blocks that are compressed without the dictionary as well, to see what it spares.
 const TRIED: usize = 256;
@@ -60,12 +61,12 @@ pub fn squeeze(image: &[u8], options: &SqueezeOptions) -> Result<Vec<u8>, Squeez
         image: length,
         block: options.block_bytes,
         dictionary: u32::try_from(dictionary.len()).map_err(|_| SqueezeError::Failed("the dictionary is too long"))?,
-        dictionary_crc: crc32c::crc32c(&dictionary),
+        dictionary_crc: checksum::crc32c(&dictionary),
         table_crc: 0,
         file: 0,
     };
     let table = blocks.table(header.first_block());
-    header.table_crc = crc32c::crc32c(&table);
+    header.table_crc = checksum::crc32c(&table);
     let bytes = 2 * header.first_block() as usize + blocks.bytes.len();
     header.file = u32::try_from(bytes).map_err(|_| SqueezeError::TooLong { bytes: image.len() })?;
     let encoded = header.encode();
@@ -90,7 +91,7 @@ impl Blocks {
             let stored = compressor.store(block)?;
             bytes.extend_from_slice(stored);
             let end = u32::try_from(bytes.len()).map_err(|_| "the blocks are too long")?;
-            ends.push((end, crc32c::crc32c(stored)));
+            ends.push((end, checksum::crc32c(stored)));
         }
         Ok(Self { bytes, ends })
     }

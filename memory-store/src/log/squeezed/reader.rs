@@ -10,6 +10,7 @@ use super::{
     table::Table,
     zstandard::{Dictionary, restore},
 };
+use crate::checksum;
 
 /// A compressed segment: all but its blocks is in memory. The file is given to each call, and must be the one that was
 /// opened.
@@ -155,7 +156,7 @@ impl Squeezed {
     fn restore<F: ReadAt + ?Sized>(&self, file: &F, index: u32, out: &mut [u8]) -> io::Result<()> {
         let (place, crc) = self.table.stored(index).ok_or_else(|| damaged("there is no such block"))?;
         let stored = read_exact(file, u64::from(place.start), place.end - place.start)?;
-        if crc32c::crc32c(&stored) != crc {
+        if checksum::crc32c(&stored) != crc {
             return Err(damaged("the checksum of a block does not match"));
         }
         restore(&stored, self.dictionary.as_ref(), out)
@@ -191,7 +192,7 @@ fn read_copy<F: ReadAt + ?Sized>(
     let mut failure = damaged(why);
     for place in places {
         match read_exact(file, u64::from(place), length) {
-            Ok(bytes) if crc32c::crc32c(&bytes) == crc => return Ok(bytes),
+            Ok(bytes) if checksum::crc32c(&bytes) == crc => return Ok(bytes),
             Ok(_) => {}
             Err(error) => failure = error,
         }

@@ -16,6 +16,7 @@ use std::{
 use memory_core::{ConversationId, Hash, NodeRange, Progress, VectorError, VectorIndex};
 
 use super::super::{
+    cores::cores,
     exact::ExactIndex,
     graph::{Codes, Graph, GraphBinding, GraphOptions},
     map::FileMap,
@@ -244,10 +245,6 @@ impl Graphs {
 struct Step {
     linked: usize,
     rows: usize,
-}
-
-fn cores() -> NonZero<usize> {
-    thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
 }
 
 /// Leaves the other half of the processor to whoever waits for an answer.

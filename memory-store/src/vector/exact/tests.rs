@@ -96,6 +96,25 @@ proptest! {
     }
 
     #[test]
+    fn a_selection_answers_as_if_there_were_nothing_else(
+        nodes in nodes(0..120),
+        selected in prop::collection::vec(any::<bool>(), 120),
+        query in unit(),
+        limit in 1usize..40,
+    ) {
+        let [all, alone] = [(); 2].map(|()| ExactIndex::in_memory(ModelId::new("toy/1"), DIMENSIONS));
+        let a = id("a");
+        insert(&all, &a, &nodes);
+        let kept = |(vectors, keep): (&Vec<Vec<f32>>, &bool)| if *keep { vectors.clone() } else { Vec::new() };
+        insert(&alone, &a, &nodes.iter().zip(&selected).map(kept).collect::<Vec<_>>());
+        let only = selected.iter().enumerate().filter(|(_, keep)| **keep).map(|(node, _)| NodeId::from_index(node));
+        let only: NodeSet = only.collect();
+        let query = VectorQuery { vector: &query, limit, parts: &[VectorPart { conversation: &a, only: Some(&only) }] };
+        let found = pollster::block_on(all.search(&query)).unwrap().hits;
+        prop_assert_eq!(found, search(&alone, &a, query.vector, limit));
+    }
+
+    #[test]
     fn an_index_reopens_as_it_was_flushed(batches in prop::collection::vec(nodes(0..6), 1..5), query in unit()) {
         let dir = tempfile::tempdir().unwrap();
         let a = id("a");

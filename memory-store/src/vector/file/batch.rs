@@ -6,6 +6,7 @@ use super::{
     super::rows::{DamagedRow, Rows},
     block::{Block, Entry},
 };
+use crate::checksum;
 
 /// A block names no more rows than this but for a node that alone has more: as many are lost when one is damaged.
 const ROWS: usize = 4096;
@@ -49,10 +50,10 @@ impl Batch {
                 codes.extend(rows.codes(row).iter().map(|code| code.cast_unsigned()));
                 components.extend(rows.components(row)?.iter().flat_map(|component| component.to_le_bytes()));
             }
-            let sum = crc32c::crc32c(components.get(begin..).unwrap_or_default());
+            let sum = checksum::crc32c(components.get(begin..).unwrap_or_default());
             entries.push(Entry { slot: *slot, scale: *scale, sum });
         }
-        let codes_sum = crc32c::crc32c(&codes);
+        let codes_sum = checksum::crc32c(&codes);
         Ok(Self { block: Block { first, last, leaf, codes_sum, entries }, codes, components })
     }
 }

@@ -1,5 +1,6 @@
 //! Blocks of a vector cache: which rows there are, of which nodes, and what they must sum up to.
 
+use crate::checksum;
 use memory_core::{Hash, NodeId, Slot};
 
 const MAGIC: [u8; 4] = *b"blok";
@@ -45,7 +46,7 @@ impl Block {
             body.extend_from_slice(&scale.to_le_bytes());
             body.extend_from_slice(&sum.to_le_bytes());
         }
-        let sum = crc32c::crc32c_append(crc32c::crc32c(out.get(at..).unwrap_or_default()), &body);
+        let sum = checksum::crc32c_append(checksum::crc32c(out.get(at..).unwrap_or_default()), &body);
         out.extend_from_slice(&sum.to_le_bytes());
         out.append(&mut body);
     }
@@ -64,7 +65,7 @@ impl Block {
             return None;
         }
         let (body, behind) = behind.split_at_checked((u32::from_le_bytes(*count) as usize).checked_mul(ENTRY)?)?;
-        if crc32c::crc32c_append(crc32c::crc32c(fields), body) != u32::from_le_bytes(*sum) {
+        if checksum::crc32c_append(checksum::crc32c(fields), body) != u32::from_le_bytes(*sum) {
             return None;
         }
         let entries: Vec<Entry> = body.as_chunks().0.iter().map(read_entry).collect::<Option<_>>()?;

@@ -5,7 +5,10 @@ use std::thread;
 use memory_core::Slot;
 
 use super::block::Block;
-use crate::vector::{map::RowMap, scan::threads_for};
+use crate::{
+    checksum,
+    vector::{map::RowMap, scan::threads_for},
+};
 
 /// What the blocks of a file say, all in a row.
 #[derive(Default)]
@@ -38,7 +41,7 @@ impl Contents {
     pub(super) fn are_whole(&self, codes: &RowMap, dimensions: usize) -> bool {
         let is_whole = |(begin, end, sum): &(usize, usize, u32)| {
             let bytes = codes.bytes().get(begin * dimensions..end * dimensions);
-            bytes.is_some_and(|bytes| crc32c::crc32c(bytes) == *sum)
+            bytes.is_some_and(|bytes| checksum::crc32c(bytes) == *sum)
         };
         let begins = std::iter::once(0).chain(self.codes.iter().map(|(end, _)| *end));
         let blocks: Vec<_> = begins.zip(&self.codes).map(|(begin, (end, sum))| (begin, *end, *sum)).collect();

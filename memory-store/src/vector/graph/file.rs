@@ -12,6 +12,7 @@ use super::{
     pool::MAX_NODES,
     tombstones::Tombstones,
 };
+use crate::checksum;
 
 const MAGIC: &[u8; 8] = b"MEMHNSW\n";
 const FORMAT: u32 = 1;
@@ -190,7 +191,7 @@ impl Graph {
         self.lower.encode(nodes, &mut out);
         self.upper.encode(upper_rows, &mut out);
         self.tombstones.encode(nodes, &mut out);
-        let checksum = crc32c::crc32c(out.get(body..).unwrap_or_default());
+        let checksum = checksum::crc32c(out.get(body..).unwrap_or_default());
         out.extend_from_slice(&checksum.to_le_bytes());
         out
     }
@@ -215,7 +216,7 @@ impl Graph {
             return Err(SetAside::Size { expected: layout.file() as u64, found: bytes.len() as u64 });
         }
         let (body, checksum) = bytes.split_last_chunk::<4>().unwrap_or((bytes, &[0; 4]));
-        if crc32c::crc32c(body.get(header..).unwrap_or_default()) != u32::from_le_bytes(*checksum) {
+        if checksum::crc32c(body.get(header..).unwrap_or_default()) != u32::from_le_bytes(*checksum) {
             return Err(SetAside::Damaged { what: "its lists" });
         }
         let tombstones = Tombstones::decode(bytes.get(layout.tombstones).unwrap_or_default());
@@ -276,7 +277,7 @@ fn header(binding: &GraphBinding, options: &GraphOptions, sizes: Sizes) -> Vec<u
     out.extend_from_slice(&word(binding.conversation.len()));
     out.extend_from_slice(binding.model.as_bytes());
     out.extend_from_slice(binding.conversation.as_bytes());
-    let checksum = crc32c::crc32c(&out);
+    let checksum = checksum::crc32c(&out);
     out.extend_from_slice(&checksum.to_le_bytes());
     out
 }
@@ -298,7 +299,7 @@ fn read_header(bytes: &[u8]) -> Option<Result<(Found, Sizes, usize), SetAside>> 
     let (model, conversation) = (cursor.name(model)?, cursor.name(conversation)?);
     let covered = bytes.len() - cursor.0.len();
     let checksum = cursor.u32()?;
-    if crc32c::crc32c(bytes.get(..covered)?) != checksum {
+    if checksum::crc32c(bytes.get(..covered)?) != checksum {
         return damaged;
     }
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
