@@ -31,8 +31,6 @@ use super::{
 /// A commit group is written once it has this many bytes, whoever else waits.
 const MOST_GROUP_BYTES: usize = 8 << 20;
 
-const HEADER: u32 = FRAME_HEADER as u32;
-
 /// How long others that wait for the write lock are let in first.
 const COURTESY: Duration = Duration::from_millis(2);
 
@@ -302,7 +300,8 @@ impl Writer {
         }
         let offset = self.offset();
         let lsn = self.next_lsn + self.group.applied.len() as u64;
-        let said_at = Location { segment: self.tail.segment.number(), offset: offset.saturating_add(HEADER) };
+        let first_record = offset.saturating_add(u32::try_from(FRAME_HEADER).unwrap_or(u32::MAX));
+        let said_at = Location { segment: self.tail.segment.number(), offset: first_record };
         let opening = || (Opening { name: frame.id.clone(), past: frame.past }, said_at);
         let opened = frame.number.is_none().then(opening);
         let number = frame.number.unwrap_or(lsn);
