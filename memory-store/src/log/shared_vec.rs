@@ -170,7 +170,8 @@ mod tests {
         all
     }
 
-    const MANY: u32 = (LEAF * BRANCH * 2 + LEAF * 3 + 5) as u32;
+    /// Two branches, three leaves and five items.
+    const MANY: u32 = 128 * 128 * 2 + 128 * 3 + 5;
 
     #[test]
     fn a_copy_and_what_it_was_made_of_grow_apart() {

@@ -209,7 +209,7 @@ fn ten_thousand_forks_cost_no_ten_thousand_copies() {
     let forks = state.conversations().filter(|one| one.past.is_some());
     assert_eq!(forks.map(crate::log::conversation::Conversation::nodes).sum::<u64>(), 10_000 * 19_988);
     let own: usize = state.conversations().map(|one| one.nodes.own_bytes()).sum();
-    assert!(own < 10_000 * 8 << 10, "{own} bytes beside what is shared");
+    assert!(own < 10_000 * 8_192, "{own} bytes beside what is shared");
 }
 
 #[derive(Clone, Debug)]
