@@ -19,8 +19,8 @@ use self::vectors::Vectors;
 use crate::{
     Access, Config, Recall,
     commands::{
-        backup, browse, context, demo, doctor, expand, export, find, import, index, model, plugins, prove, replay,
-        restore, search, stats, vacuum, verify, verify_proof,
+        backup, browse, context, demo, doctor, expand, export, find, fork, import, index, model, plugins, prove,
+        replay, restore, search, stats, vacuum, verify, verify_proof,
     },
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},
@@ -90,6 +90,12 @@ enum Command {
     Context(context::Args),
     /// List what a model was shown, step by step, or show one step again
     Replay(replay::Args),
+    /// Continue a conversation from a message on as a new one that shares the past
+    ///
+    /// No message is copied: the new conversation has those up to --at under the same numbers and with the same proofs,
+    /// and the summaries and views of them. What is said in one of the two from then on is not in the other. The
+    /// vectors and words that recall caches are made anew for it.
+    Fork(fork::Args),
     /// Find the messages that answer a question best
     Search(search::Args),
     /// Find text by a regular expression
@@ -242,6 +248,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Export(args) => export::run(&args, globals).await,
         Command::Context(args) => context::run(&args, globals).await,
         Command::Replay(args) => replay::run(&args, globals).await,
+        Command::Fork(args) => fork::run(&args, globals).await,
         Command::Search(args) => search::run(&args, globals).await,
         Command::Find(args) => find::run(&args, globals).await,
         Command::Expand(args) => expand::run(&args, globals).await,

@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod expand;
 pub(crate) mod export;
 pub(crate) mod find;
+pub(crate) mod fork;
 pub(crate) mod import;
 pub(crate) mod index;
 pub(crate) mod model;

@@ -60,6 +60,9 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
     if store.is_some_and(StoreError::is_not_found) {
         return Some(Code::NotFound);
     }
+    if matches!(store, Some(StoreError::NameTaken { .. })) {
+        return Some(Code::Usage);
+    }
     let memory = cause.downcast_ref::<MemoryError>();
     if memory.is_some_and(MemoryError::is_not_found) {
         return Some(Code::NotFound);

@@ -38,7 +38,7 @@ pub use retriever::{
     Score, ScoreScale, SearchStep, Signal,
 };
 pub use store::{
-    Appended, ConversationState, Event, Lease, NodeProof, Recorded, Store, StoreError, Verification,
+    Appended, ConversationState, Event, ForkedFrom, Lease, NodeProof, Recorded, Store, StoreError, Verification,
     VerifiedConversation,
 };
 pub use summarizer::{SummarizeError, Summarizer, SummaryJob, SummarySource, WrittenSummary};

@@ -43,6 +43,17 @@ impl Conversation {
         &self.id
     }
 
+    /// Begins the conversation `child`, which continues this one behind `node` and shares what was said until then, as
+    /// [`Store::fork`](memory_core::Store::fork) says.
+    ///
+    /// # Errors
+    /// When there is no such conversation or node, when the name is taken, or when the store fails.
+    pub async fn fork(&self, node: NodeId, child: ConversationId) -> Result<Self, MemoryError> {
+        self.parts.store.fork(&self.id, node, &child).await?;
+        self.parts.debts.owe(&child);
+        Ok(Self::new(Arc::clone(&self.parts), child))
+    }
+
     /// Appends a message, said now. Returns once it is on disk.
     ///
     /// A user's message that asks to be kept out of summaries is marked so.

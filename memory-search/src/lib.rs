@@ -45,6 +45,7 @@ mod rerank;
 mod retriever;
 mod selection;
 mod semantic;
+mod shared_past;
 mod stopwatch;
 
 pub use explain::Explanation;

@@ -3,9 +3,9 @@
 use std::{error::Error, sync::Arc};
 
 use memory_core::{
-    BlockCache, BoxFuture, ConversationId, Embedder, Excerpt, Filter, Hit, IndexReport, Losses, NodeId, NodeRange,
-    Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Store, TokenIndex,
-    VectorIndex,
+    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Excerpt, Filter, Hit, IndexReport, Losses,
+    NodeId, NodeRange, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope,
+    Store, TokenIndex, VectorIndex,
 };
 
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
     rerank::{CrossEncoder, RerankOptions},
     selection::Selection,
     semantic::{Meaning, NoMeaning, Semantic, ends_of},
+    shared_past::seen_before,
     stopwatch::Stopwatch,
 };
 
@@ -100,12 +101,14 @@ impl HybridRetriever {
     async fn rank(&self, question: &str, scope: &Scope, filter: &Filter) -> Result<Ranked<'_>, RetrieveError> {
         let mut stopwatch = Stopwatch::start();
         let mut conversations = Vec::new();
-        for (conversation, nodes) in self.resolve(scope, filter).await? {
-            let (indexed, _) = self.words.catch_up(&*self.store, &conversation, nodes, MOST_UNKEPT, &()).await?;
-            conversations.push((conversation, indexed));
+        let states = self.resolve(scope, filter).await?;
+        let seen = seen_before(&*self.store, &states).await?;
+        for state in states {
+            let (indexed, _) = self.words.catch_up(&*self.store, &state.id, state.nodes, MOST_UNKEPT, &()).await?;
+            conversations.push((state.id, indexed));
         }
         let pool = Pool::new(conversations);
-        let selection = Selection::of(&*self.store, &pool, filter).await?;
+        let selection = Selection::of(&*self.store, &pool, filter).await?.without(&pool, &seen);
         let evidence = pool.words(self.words.question(question));
         stopwatch.end("words", pool.readable());
         let (store, words) = (&*self.store, &evidence.window);
@@ -130,8 +133,8 @@ impl HybridRetriever {
         Ok(lengths)
     }
 
-    /// The conversations of a scope that have the tags of a filter, each once and in order, with how many nodes they have.
-    async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<(ConversationId, u64)>, RetrieveError> {
+    /// The conversations of a scope that have the tags of a filter, each once and in order.
+    async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<ConversationState>, RetrieveError> {
         let mut states = match scope {
             Scope::All => self.store.conversations().await?,
             Scope::Conversations(ids) => {
@@ -145,7 +148,7 @@ impl HybridRetriever {
         states.retain(|state| filter.admits_tags(&state.tags));
         states.sort_by(|a, b| a.id.cmp(&b.id));
         states.dedup_by(|a, b| a.id == b.id);
-        Ok(states.into_iter().map(|state| (state.id, state.nodes)).collect())
+        Ok(states)
     }
 }
 

@@ -43,6 +43,23 @@ impl Selection {
         Ok(Self { admitted: Some(admitted) })
     }
 
+    /// The same without the first nodes of each conversation that are found elsewhere.
+    pub(crate) fn without(mut self, pool: &Pool, seen: &[u64]) -> Self {
+        if seen.iter().all(|seen| *seen == 0) {
+            return self;
+        }
+        let nodes = pool.parts().iter().map(|part| part.nodes).sum();
+        let admitted = self.admitted.get_or_insert_with(|| vec![true; nodes]);
+        let mut rest = admitted.as_mut_slice();
+        for (part, seen) in pool.parts().iter().zip(seen) {
+            let seen = usize::try_from(*seen).unwrap_or(usize::MAX).min(part.nodes);
+            let (of_this, behind) = rest.split_at_mut(part.nodes.min(rest.len()));
+            of_this.iter_mut().take(seen).for_each(|admitted| *admitted = false);
+            rest = behind;
+        }
+        self
+    }
+
     /// Whether every node may be a hit.
     pub(crate) fn is_all(&self) -> bool {
         self.admitted.is_none()

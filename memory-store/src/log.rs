@@ -12,6 +12,7 @@ mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod growing;
 mod horizon;
 mod keys;
 mod leaves;
@@ -30,6 +31,7 @@ mod salvage;
 mod scan;
 mod segment;
 mod shared;
+mod shared_vec;
 mod squeezed;
 mod state;
 mod store;

@@ -190,6 +190,43 @@ fn a_store_of_format_1_with_views_opens_for_ever() {
     }
 }
 
+fn fork_of(child: &str) -> ConversationId {
+    ConversationId::new(child).unwrap()
+}
+
+/// A fork of the sample with a message of its own, and a fork of that.
+async fn write_forks(store: &LogStore) {
+    store.fork(&talk(), node(2), &fork_of("talk-again")).await.unwrap();
+    store.append(&fork_of("talk-again"), drafts()[3..].to_vec()).await.unwrap();
+    store.record(&fork_of("talk-again"), vec![Event::Pin { node: node(2), pinned: true }]).await.unwrap();
+    store.fork(&fork_of("talk-again"), node(3), &fork_of("talk-anew")).await.unwrap();
+}
+
+async fn check_forks(store: &LogStore) {
+    let all = NodeRange::first_n(9).unwrap();
+    let (parent, child) =
+        (store.nodes(&talk(), all).await.unwrap(), store.nodes(&fork_of("talk-again"), all).await.unwrap());
+    assert_eq!(child[0], parent[0]);
+    assert_eq!((&child[1].message, child[1].pinned, parent[1].pinned), (&parent[1].message, true, false));
+    assert_eq!((child.len(), &child[2].message), (3, &parent[3].message));
+    assert_eq!(store.nodes(&fork_of("talk-anew"), all).await.unwrap(), child);
+    assert_eq!(store.summaries(&fork_of("talk-anew")).await.unwrap(), store.summaries(&talk()).await.unwrap());
+    let from = store.conversation(&fork_of("talk-anew")).await.unwrap().forked_from.unwrap();
+    assert_eq!((from.conversation, from.node), (fork_of("talk-again"), node(3)));
+    assert!(store.verify(None).await.unwrap().is_whole());
+}
+
+#[test]
+fn a_store_of_format_1_with_forks_opens_for_ever() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1-forks");
+    let dir = tempfile::tempdir().unwrap();
+    copy(&golden, dir.path());
+    for store in [LogStore::open_read_only(dir.path()).unwrap(), LogStore::open(dir.path()).unwrap()] {
+        assert!(store.report().damage.is_empty() && store.report().torn.is_none(), "{:?}", store.report());
+        pollster::block_on(check_forks(&store));
+    }
+}
+
 /// With `MEMORY_GOLDEN=DIR` it leaves the store there, as the golden store of a new format.
 #[test]
 fn this_version_writes_what_the_golden_store_holds() {
@@ -198,6 +235,8 @@ fn this_version_writes_what_the_golden_store_holds() {
     pollster::block_on(check(&store));
     pollster::block_on(check_views(&store));
     let root = pollster::block_on(store.verify(Some(&talk()))).unwrap().root;
+    pollster::block_on(write_forks(&store));
+    pollster::block_on(check_forks(&store));
     drop(store);
     if let Some(golden) = env::var_os("MEMORY_GOLDEN") {
         copy(dir.path(), Path::new(&golden));

@@ -73,7 +73,7 @@ impl SeveralOrAll {
 
 /// The conversation that is meant: by its name, or by the beginning of it while that is unique; without a
 /// name the only one there is.
-async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow::Result<ConversationId> {
+pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow::Result<ConversationId> {
     let known = all(store).await?;
     let Some(name) = name else {
         return match known.as_slice() {

@@ -2,6 +2,7 @@
 
 mod eval_data;
 mod exchange;
+mod forks;
 mod large;
 mod lost;
 mod models;

@@ -59,6 +59,15 @@ pub enum Recorded {
     Done,
 }
 
+/// Where a conversation was forked from another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkedFrom {
+    /// The other one.
+    pub conversation: ConversationId,
+    /// The last node that both have in common.
+    pub node: NodeId,
+}
+
 /// A conversation at a glance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationState {
@@ -80,6 +89,8 @@ pub struct ConversationState {
     pub title: Option<String>,
     /// Its tags, sorted.
     pub tags: Vec<String>,
+    /// Where it was forked from, if it was, and if that is still known.
+    pub forked_from: Option<ForkedFrom>,
 }
 
 /// What proves a node: its leaf is `leaf_hash(salt, canonical bytes)`.
@@ -184,6 +195,8 @@ impl fmt::Debug for Lease {
 /// - Reads see everything that was acknowledged before they began, and give back exactly what was
 ///   appended.
 /// - Nothing is ever changed in place: a node's importance and pin are those of the latest event.
+/// - A fork has the nodes of its parent up to the one that it was forked at, under the same numbers and with the same
+///   proofs; what is appended or recorded in one of them from then on is not in the other.
 /// - One process at a time has the lease for background work; within that process it is shared.
 pub trait Store: fmt::Debug + Send + Sync {
     /// Appends messages to a conversation, which it begins if need be. An empty batch writes nothing.
@@ -201,6 +214,23 @@ pub trait Store: fmt::Debug + Send + Sync {
         conversation: &'a ConversationId,
         events: Vec<Event>,
     ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>>;
+
+    /// Begins the conversation `child` as a continuation of `parent` behind `node`, and gives it at a glance.
+    ///
+    /// The child has the parent's nodes 1 to `node`, with their keys, weights and pins as they are now; the parent's
+    /// summaries that cover no other nodes; and the views that were recorded before the next node was appended. All of
+    /// them keep their numbers; what the child records gets numbers behind those of the parent. It has no title and no
+    /// tags. Forks may be forked.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownConversation`] and [`StoreError::UnknownNode`] of the parent, [`StoreError::NameTaken`] of
+    /// the child.
+    fn fork<'a>(
+        &'a self,
+        parent: &'a ConversationId,
+        node: NodeId,
+        child: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>>;
 
     /// One node.
     fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>>;
@@ -347,6 +377,12 @@ pub enum StoreError {
         node: NodeId,
         /// How many nodes there are.
         nodes: u64,
+    },
+    /// A conversation of that name is there already.
+    #[error("a conversation `{id}` is there already: choose another name")]
+    NameTaken {
+        /// The name.
+        id: ConversationId,
     },
     /// The key names another message already.
     #[error("message key `{key}` of `{conversation}` already names a different message, node {node}")]

@@ -6,6 +6,7 @@
     reason = "a suite of tests: a breach panics"
 )]
 
+mod forks;
 mod views;
 
 use std::sync::Arc;
@@ -107,6 +108,9 @@ pub async fn store_conformance(store: &dyn Store) {
     given_salts_give_the_same_root_in_every_store(store).await;
     changes_are_what_happened_since(store).await;
     views::views_are_kept_as_they_were_shown(store).await;
+    forks::a_fork_shares_the_past_and_nothing_else(store).await;
+    forks::forks_may_be_forked(store).await;
+    forks::a_fork_that_cannot_be_is_refused(store).await;
     the_lease_is_shared_within_a_process_and_ends_with_its_values(store).await;
 }
 

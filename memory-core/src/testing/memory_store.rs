@@ -9,10 +9,10 @@ use std::{
 };
 
 use crate::{
-    Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MerkleFrontier, MessageKey, Node,
-    NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Revision, Role, Salt, Store, StoreError, Summary,
-    SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, View, ViewId, canonical_bytes,
-    check_view, leaf_hash, plan::check_summary,
+    Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, ForkedFrom, Lease, MerkleFrontier,
+    MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Revision, Role, Salt, Store,
+    StoreError, Summary, SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, View, ViewId,
+    canonical_bytes, check_view, leaf_hash, plan::check_summary,
 };
 
 /// Keeps everything in maps. The salts that it draws are zero, so its roots are repeatable.
@@ -28,7 +28,11 @@ struct Conversation {
     /// One for each node.
     salts: Vec<Salt>,
     summaries: Vec<Summary>,
+    /// The number of the parent's last summary when this one was forked: its own have higher ones.
+    summaries_before: usize,
     views: Vec<View>,
+    /// How many nodes there were when each of them was recorded.
+    nodes_at_views: Vec<usize>,
     lost: BTreeSet<NodeId>,
     /// Nodes whose weight or pin was changed, an entry each time.
     revised: Vec<NodeId>,
@@ -36,6 +40,7 @@ struct Conversation {
     epoch: u64,
     title: Option<String>,
     tags: Vec<String>,
+    forked_from: Option<ForkedFrom>,
 }
 
 impl Conversation {
@@ -54,7 +59,31 @@ impl Conversation {
             tokens: self.outline().iter().map(|node| u64::from(node.tokens)).sum(),
             title: self.title.clone(),
             tags: self.tags.clone(),
+            forked_from: self.forked_from.clone(),
         }
+    }
+
+    /// A conversation that continues this one behind `node`, which is there.
+    fn fork(&self, id: &ConversationId, node: NodeId) -> Self {
+        let count = node.index() + 1;
+        let views = self.nodes_at_views.partition_point(|nodes| *nodes <= count);
+        let covers_no_other = |summary: &&Summary| summary.body.span.last() <= node;
+        Self {
+            nodes: self.nodes.iter().take(count).cloned().collect(),
+            salts: self.salts.iter().take(count).copied().collect(),
+            summaries: self.summaries.iter().filter(covers_no_other).cloned().collect(),
+            summaries_before: self.last_summary(),
+            views: self.views.iter().take(views).cloned().collect(),
+            nodes_at_views: self.nodes_at_views.iter().take(views).copied().collect(),
+            lost: self.lost.range(..=node).copied().collect(),
+            forked_from: Some(ForkedFrom { conversation: id.clone(), node }),
+            ..Self::default()
+        }
+    }
+
+    /// The number of the last summary, here or in the parent before the fork.
+    fn last_summary(&self) -> usize {
+        self.summaries.last().map_or(0, |last| last.id.index() + 1).max(self.summaries_before)
     }
 
     fn range(&self, range: NodeRange) -> impl Iterator<Item = &Node> {
@@ -176,7 +205,7 @@ impl Conversation {
                 if let Some(there) = self.summaries.iter().find(same) {
                     return Recorded::Summary(there.id);
                 }
-                let id = SummaryId::from_index(self.summaries.last().map_or(0, |last| last.id.index() + 1));
+                let id = SummaryId::from_index(self.last_summary());
                 self.summaries.push(Summary { id, body });
                 return Recorded::Summary(id);
             }
@@ -195,6 +224,7 @@ impl Conversation {
             Event::View(body) => {
                 let id = self.views.last().map_or(ViewId::FIRST, |last| last.id.next());
                 self.views.push(View { id, body: *body });
+                self.nodes_at_views.push(self.nodes.len());
                 return Recorded::View(id);
             }
             Event::Title(title) => self.title = Some(title),
@@ -279,6 +309,28 @@ impl Store for MemoryStore {
         events: Vec<Event>,
     ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
         Box::pin(async move { self.with(conversation, |c| c.record(conversation, events)) })
+    }
+
+    fn fork<'a>(
+        &'a self,
+        parent: &'a ConversationId,
+        node: NodeId,
+        child: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move {
+            let mut all = self.lock();
+            let there = all.get(parent).ok_or_else(|| StoreError::unknown_conversation(parent, all.keys()))?;
+            if there.nodes.len() <= node.index() {
+                return Err(there.unknown_node(parent, node));
+            }
+            if all.contains_key(child) {
+                return Err(StoreError::NameTaken { id: child.clone() });
+            }
+            let fork = there.fork(parent, node);
+            let state = fork.state(child);
+            all.insert(child.clone(), fork);
+            Ok(state)
+        })
     }
 
     fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {

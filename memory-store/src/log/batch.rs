@@ -8,7 +8,7 @@ use memory_core::{
 };
 
 use super::{
-    codec::{CodecError, encode_event, encode_opened, encode_view},
+    codec::{CodecError, Past, encode_event, encode_opened, encode_view},
     conversation::{Change, Conversation},
     frame::{MAX_PAYLOAD, Payload},
     nodes::Nodes,
@@ -24,6 +24,8 @@ pub(crate) struct PlannedFrame {
     /// The conversation's number; `None` when the frame opens it.
     pub(crate) number: Option<u64>,
     pub(crate) id: ConversationId,
+    /// What it shares with its parent, when the frame opens a fork.
+    pub(crate) past: Option<Past>,
     pub(crate) nodes_before: u64,
     /// What it does. Locations are offsets in the frame until it has its place.
     pub(crate) changes: Vec<Change>,
@@ -34,6 +36,29 @@ impl PlannedFrame {
     pub(crate) fn locate(&mut self, frame: Location) {
         self.changes.iter_mut().for_each(|change| change.locate(frame));
     }
+}
+
+/// The frame that opens `child` as a fork of `parent` at `node`. Nothing may be pending.
+pub(crate) fn plan_fork(
+    state: &State,
+    parent: &ConversationId,
+    node: NodeId,
+    child: &ConversationId,
+) -> Result<PlannedFrame, StoreError> {
+    let there = state.conversation(parent)?;
+    if node.get() > there.nodes() {
+        return Err(there.unknown_node(node));
+    }
+    if state.find(child).is_some() {
+        return Err(StoreError::NameTaken { id: child.clone() });
+    }
+    state.check_may_open(child)?;
+    let refused = |why: &str| StoreError::Invalid { conversation: parent.clone(), why: why.to_owned() };
+    state.check_may_fork(there, node.get()).map_err(refused)?;
+    let past = Some(there.past_until(node));
+    let mut payload = Payload::default();
+    payload.push(&encode_opened(child, past).map_err(|error| invalid(child, error))?);
+    Ok(PlannedFrame { payload, number: None, id: child.clone(), past, nodes_before: 0, changes: Vec::new() })
 }
 
 /// What the requests before this one will have done once they are on disk.
@@ -86,7 +111,7 @@ impl Pending {
         if view.number().is_none() {
             state.check_may_open(id)?;
             let mut payload = Payload::with_capacity(prepared.frame_bytes());
-            payload.push(&encode_opened(id).map_err(|error| invalid(id, error))?);
+            payload.push(&encode_opened(id, None).map_err(|error| invalid(id, error))?);
             rewritten = Some(payload);
         }
         let (mut changes, mut appended) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
@@ -116,7 +141,7 @@ impl Pending {
         }
         let (number, nodes, trial) = (view.number(), view.nodes(), view.trial);
         self.accept(id, number, nodes, trial);
-        Ok((Some(PlannedFrame { payload, number, id: id.clone(), nodes_before, changes }), appended))
+        Ok((Some(PlannedFrame { payload, number, id: id.clone(), past: None, nodes_before, changes }), appended))
     }
 
     /// Checks events. No frame when all are summaries that are there already.
@@ -179,7 +204,7 @@ impl Pending {
         check_size(id, &payload)?;
         let (number, nodes_before, trial) = (view.number(), view.nodes(), view.trial);
         self.accept(id, number, nodes_before, trial);
-        Ok((Some(PlannedFrame { payload, number, id: id.clone(), nodes_before, changes }), recorded))
+        Ok((Some(PlannedFrame { payload, number, id: id.clone(), past: None, nodes_before, changes }), recorded))
     }
 
     fn accept(&mut self, id: &ConversationId, number: Option<u64>, nodes: u64, trial: Trial) {
@@ -276,7 +301,7 @@ impl<'a> View<'a> {
 
     fn stored(&self, key: &MessageKey) -> Result<Option<(NodeId, Message)>, StoreError> {
         let Some(on_disk) = self.on_disk else { return Ok(None) };
-        let candidates = on_disk.key_candidates(self.state.key_hash(key.as_str()));
+        let candidates = self.state.key_candidates(on_disk, self.state.key_hash(key.as_str()));
         if candidates.is_empty() {
             return Ok(None);
         }
@@ -295,7 +320,8 @@ impl<'a> View<'a> {
         if let Some(pending) = self.pending_summaries().find(|summary| input(&summary.body) == input(draft)) {
             return Ok(Some(pending.id));
         }
-        let candidates = self.on_disk.map_or_else(Vec::new, |there| there.summaries.with_span(draft.level, draft.span));
+        let with_span = |there| self.state.summaries_with_span(there, draft.level, draft.span);
+        let candidates = self.on_disk.map_or_else(Vec::new, with_span);
         let mut reader = Reader::new(&self.state.segments);
         for (id, location) in candidates {
             match reader.summary(location) {

@@ -24,7 +24,7 @@ use crate::{
 
 const FILE: &str = "checkpoint";
 const MAGIC: [u8; 8] = *b"MEMCKPT\n";
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Bytes in front of the body: magic, format, store, and the body's length. The keys come behind the body.
 const KEYS_BEHIND: usize = 32;

@@ -47,19 +47,41 @@ mod kind {
     pub(super) const TAGS: u8 = 7;
     pub(super) const VIEW: u8 = 10;
     pub(super) const LOST: u8 = 13;
+    pub(super) const FORKED: u8 = 14;
 }
 
 /// What a record says, borrowed from its bytes.
 #[derive(Debug)]
 pub(crate) enum Record<'a> {
     /// A conversation begins; the first record of its first frame.
-    Opened(ConversationId),
+    Opened(Opening),
     /// The next node.
     Message(MessageRecord<'a>),
     /// The next nodes, this many, were lost before the store was salvaged.
     Lost(u64),
     /// Anything else.
     Event(EventRecord<'a>),
+}
+
+/// How a conversation begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Opening {
+    pub(crate) name: ConversationId,
+    /// Where it was forked from, if it was.
+    pub(crate) past: Option<Past>,
+}
+
+/// What a fork has of its parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Past {
+    /// The parent's number.
+    pub(crate) parent: u64,
+    /// How many of its nodes; one at least.
+    pub(crate) nodes: u64,
+    /// The number of the parent's last summary at that moment: the fork's own have higher ones.
+    pub(crate) summaries: u32,
+    /// The number of the last view that both have in common.
+    pub(crate) views: u32,
 }
 
 /// Why bytes with a right checksum say nothing that this version understands, or why a value has no bytes.
@@ -72,9 +94,14 @@ impl From<&str> for CodecError {
     }
 }
 
-/// The whole record, header included, that opens a conversation.
-pub(crate) fn encode_opened(name: &ConversationId) -> Result<Vec<u8>, CodecError> {
-    encode(kind::OPENED, &name.as_str())
+/// The whole record, header included, that opens a conversation, one of its own or a fork.
+pub(crate) fn encode_opened(name: &ConversationId, past: Option<Past>) -> Result<Vec<u8>, CodecError> {
+    match past {
+        None => encode(kind::OPENED, &name.as_str()),
+        Some(Past { parent, nodes, summaries, views }) => {
+            encode(kind::FORKED, &(name.as_str(), parent, nodes, summaries, views))
+        }
+    }
 }
 
 /// The whole record, header included, that stands for `count` lost nodes.
@@ -137,13 +164,25 @@ pub(crate) fn decode(body: &[u8]) -> Result<Record<'_>, CodecError> {
     }
     match *number {
         kind::OPENED => {
-            let name = whole::<&str>(value)?;
-            ConversationId::new(name).map(Record::Opened).map_err(|error| CodecError(error.to_string()))
+            let name = named(whole(value)?)?;
+            Ok(Record::Opened(Opening { name, past: None }))
+        }
+        kind::FORKED => {
+            let (name, parent, nodes, summaries, views) = whole::<(&str, u64, u64, u32, u32)>(value)?;
+            if nodes == 0 {
+                return Err("a fork has none of its parent's nodes".into());
+            }
+            let past = Some(Past { parent, nodes, summaries, views });
+            Ok(Record::Opened(Opening { name: named(name)?, past }))
         }
         kind::MESSAGE => MessageRecord::decode(value).map(Record::Message),
         kind::LOST => whole(value).map(Record::Lost),
         other => event::decode(other, value).map(Record::Event),
     }
+}
+
+fn named(name: &str) -> Result<ConversationId, CodecError> {
+    ConversationId::new(name).map_err(|error| CodecError(error.to_string()))
 }
 
 /// One value that takes all of `bytes`.

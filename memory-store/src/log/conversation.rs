@@ -1,11 +1,12 @@
 //! What of one conversation is kept in memory.
 
 use memory_core::{
-    Changes, ConversationId, ConversationState, Level, NodeId, NodeOutline, NodeRange, Revision, Role, StoreError,
-    SummaryId, Timestamp, ViewId,
+    Changes, ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeOutline, NodeRange, Revision, Role,
+    StoreError, SummaryId, Timestamp, ViewId,
 };
 
 use super::{
+    codec::Past,
     keys::Keys,
     nodes::Nodes,
     recovery::LostNodes,
@@ -70,6 +71,10 @@ pub(crate) struct Conversation {
     pub(crate) id: ConversationId,
     /// The log sequence number of the frame that opened it.
     pub(crate) number: u64,
+    /// Where it was forked from, if it was. The parent's own past goes on from there.
+    pub(crate) past: Option<Past>,
+    /// How many forks of forks it is.
+    pub(super) depth: u32,
     pub(crate) nodes: Nodes,
     pub(crate) summaries: Summaries,
     pub(crate) views: Views,
@@ -90,6 +95,8 @@ impl Conversation {
         Self {
             id,
             number,
+            past: None,
+            depth: 0,
             nodes: Nodes::default(),
             summaries: Summaries::default(),
             views: Views::default(),
@@ -99,6 +106,43 @@ impl Conversation {
             keys: Keys::default(),
             lost: Vec::new(),
             doubt: None,
+        }
+    }
+
+    /// A conversation that shares this one's past, as it is now.
+    pub(super) fn fork(&self, id: ConversationId, number: u64, past: Past) -> Self {
+        let until = NodeId::new(past.nodes);
+        let cut = |run: &NodeRange| NodeRange::new(run.first(), until?.min(run.last()));
+        Self {
+            past: Some(past),
+            depth: self.depth.saturating_add(1),
+            nodes: self.nodes.first(past.nodes),
+            summaries: self.summaries.fork(past.nodes, past.summaries),
+            views: self.views.fork(past.views),
+            lost: self.lost.iter().map_while(cut).collect(),
+            ..Self::new(id, number)
+        }
+    }
+
+    /// How many of the first `nodes` nodes cannot be read.
+    pub(super) fn lost_among(&self, nodes: u64) -> u64 {
+        let begun = self.lost.partition_point(|run| run.first().get() <= nodes);
+        let runs = self.lost.iter().take(begun);
+        runs.map(|run| run.last().get().min(nodes) - run.first().get() + 1).sum()
+    }
+
+    /// What a fork at a node would have of it.
+    pub(super) fn past_until(&self, node: NodeId) -> Past {
+        let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let views = match self.nodes.location(node.next()) {
+            Some(next) => self.views.last_before(next),
+            None => self.views.last().map_or(0, ViewId::get),
+        };
+        Past {
+            parent: self.number,
+            nodes: node.get(),
+            summaries: small(self.summaries.last().map_or(0, SummaryId::get)),
+            views: small(views),
         }
     }
 
@@ -116,13 +160,8 @@ impl Conversation {
         self.nodes.all_wanted(range)
     }
 
-    /// Nodes whose key has this hash, and where they stand; whoever asks reads the keys back to be sure.
-    pub(crate) fn key_candidates(&self, hash: u64) -> Vec<(NodeId, Location)> {
-        let located = |node: NodeId| Some((node, self.nodes.location(node)?));
-        self.keys.candidates(hash).into_iter().filter_map(located).collect()
-    }
-
-    pub(crate) fn state(&self) -> ConversationState {
+    /// At a glance, `forked_from` being where it was forked from.
+    pub(super) fn state(&self, forked_from: Option<ForkedFrom>) -> ConversationState {
         let at = |node: NodeId| self.nodes.outline(node).map(|outline| outline.at);
         ConversationState {
             id: self.id.clone(),
@@ -134,6 +173,7 @@ impl Conversation {
             tokens: self.nodes.tokens(),
             title: self.title.clone(),
             tags: self.tags.clone(),
+            forked_from,
         }
     }
 

@@ -7,10 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{ConversationId, Hash, MerkleFrontier, NodeRange, Progress, SummaryId, ViewId};
+use memory_core::{ConversationId, Hash, NodeId, NodeRange, Progress, SummaryId, ViewId};
 
 use super::{
+    codec::Past,
     frame::StoreId,
+    growing::{Growing, Remembered, Standing},
     media::{Access, Disk, Media},
     recovery::TornTail,
     rescue::RescueError,
@@ -75,7 +77,10 @@ pub enum ConversationLabel {
 pub struct Checkup {
     /// Which it is.
     pub label: ConversationLabel,
-    /// Nodes that are known of, lost ones included.
+    /// Which one it was forked from, and the last node that both have in common. What is lost of those, and their
+    /// summaries and views, is told of with the conversation that they were appended to.
+    pub forked_from: Option<(ConversationLabel, NodeId)>,
+    /// Nodes that are known of, those that it shares and lost ones included.
     pub nodes: u64,
     /// Nodes that were read, decoded, and hashed to the leaf that they had.
     pub verified: u64,
@@ -83,13 +88,13 @@ pub struct Checkup {
     pub root: Hash,
     /// Nodes that are known to be lost.
     pub lost: Vec<NodeRange>,
-    /// Summaries that can be read.
+    /// Its own summaries that can be read.
     pub summaries: u64,
     /// Numbers of summaries that are lost.
     pub lost_summaries: Vec<RangeInclusive<u64>>,
     /// Summaries that can be read and one of whose parts is lost.
     pub orphaned_summaries: Vec<SummaryId>,
-    /// Recorded views that can be read.
+    /// Its own recorded views that can be read.
     pub views: u64,
     /// Numbers of views whose records are lost.
     pub lost_views: Vec<RangeInclusive<u64>>,
@@ -157,8 +162,18 @@ pub fn examine(path: impl AsRef<Path>, progress: &dyn Progress) -> Result<Diagno
 
 pub(crate) fn examine_on(media: &dyn Media, path: &Path, progress: &dyn Progress) -> Result<Diagnosis, RescueError> {
     let source = Source::find(media, path)?;
-    let mut doctor = Doctor::default();
-    survey(media, &source, Tail::Cut, progress, &mut doctor)?;
+    let mut remembered = Remembered::new();
+    let doctor = loop {
+        let mut doctor = Doctor { remembered: remembered.clone(), ..Doctor::default() };
+        survey(media, &source, Tail::Cut, progress, &mut doctor)?;
+        if doctor.forgotten.is_empty() {
+            break doctor;
+        }
+        // Forks that begin before the end of what they were forked from: now it is known what to remember.
+        for (number, leaves) in doctor.forgotten {
+            remembered.entry(number).or_default().extend(leaves);
+        }
+    };
     Ok(doctor.diagnosis(source, media))
 }
 
@@ -168,12 +183,16 @@ struct Doctor {
     more: u64,
     patients: BTreeMap<u64, Patient>,
     torn: Option<TornTail>,
+    /// How many leaves each conversation had where forks begin, as far as that is known.
+    remembered: Remembered,
+    /// The same, as found out too late.
+    forgotten: Remembered,
 }
 
 struct Patient {
     name: Option<ConversationId>,
-    verified: u64,
-    tree: MerkleFrontier,
+    past: Option<Past>,
+    tree: Growing,
     lost: Vec<NodeRange>,
     /// Children of each summary.
     summaries: BTreeMap<SummaryId, Vec<SummaryId>>,
@@ -182,11 +201,17 @@ struct Patient {
     spots_before: usize,
 }
 
+/// A conversation, its parent if it is a fork, and so on.
+fn line(patients: &BTreeMap<u64, Patient>, number: u64) -> impl Iterator<Item = (u64, &Patient)> {
+    let find = |number: u64| Some((number, patients.get(&number)?));
+    std::iter::successors(find(number), move |(_, patient)| find(patient.past?.parent))
+}
+
 impl Patient {
     /// Takes in lost nodes, which have no leaf.
     fn lose(&mut self, count: u64) -> Option<NodeRange> {
         let lost = run(self.tree.len() + 1, count)?;
-        (0..count).for_each(|_| self.tree.push(Hash::from_bytes([0; 32])));
+        (0..count).for_each(|_| self.tree.lose());
         match self.lost.last_mut() {
             Some(last) if last.last().next() == lost.first() => *last = NodeRange::new(last.first(), lost.last())?,
             _ => self.lost.push(lost),
@@ -202,15 +227,22 @@ impl Patient {
 impl Visitor for Doctor {
     fn frame(&mut self, frame: &Surveyed<'_>) -> Result<(), RescueError> {
         let number = frame.conversation;
+        let past = frame.past.filter(|past| past.nodes > 0);
+        let shared = past.map(|past| self.shared(past)).unwrap_or_default();
+        let remembered = self.remembered.remove(&number).unwrap_or_default();
         let patient = self.patients.entry(number).or_insert_with(|| Patient {
             name: frame.opened.cloned(),
-            verified: 0,
-            tree: MerkleFrontier::new(),
+            past,
+            tree: Growing::remembering(remembered),
             lost: Vec::new(),
             summaries: BTreeMap::new(),
             views: BTreeSet::new(),
             spots_before: 0,
         });
+        if past.is_some() {
+            patient.tree.begin(shared);
+        }
+        patient.lose(frame.lost_past);
         if let Some(lost) = patient.lose(frame.lost_before) {
             // Lost in the one place where they can have been; if there are several, nobody knows in which.
             let behind = self.spots.iter_mut().skip(patient.spots_before);
@@ -221,8 +253,7 @@ impl Visitor for Doctor {
         }
         frame.reading.parts(|_, part, _| match part {
             Ok(Part::Message(leaf)) => {
-                patient.tree.push(leaf);
-                patient.verified += 1;
+                patient.tree.push(leaf, true);
             }
             Ok(Part::Lost(count)) => drop(patient.lose(count)),
             Ok(Part::Summary(summary)) => drop(patient.summaries.insert(summary.id, summary.body.children)),
@@ -249,8 +280,22 @@ impl Visitor for Doctor {
 }
 
 impl Doctor {
+    /// The leaves that a fork shares, as the conversation stood that they were appended to.
+    fn shared(&mut self, past: Past) -> Standing {
+        let is_owner = |(_, patient): &(u64, &Patient)| patient.past.is_none_or(|above| above.nodes < past.nodes);
+        let Some((number, owner)) = line(&self.patients, past.parent).find(is_owner) else {
+            return Standing::default();
+        };
+        owner.tree.with(past.nodes).unwrap_or_else(|| {
+            self.forgotten.entry(number).or_default().insert(past.nodes);
+            Standing::default()
+        })
+    }
+
     fn diagnosis(self, source: Source, media: &dyn Media) -> Diagnosis {
-        let Self { spots, more, patients, torn } = self;
+        let Self { spots, more, patients, torn, .. } = self;
+        let orphaned: HashMap<u64, Vec<SummaryId>> =
+            patients.keys().map(|number| (*number, orphaned_summaries(&patients, *number))).collect();
         let labels: HashMap<u64, ConversationLabel> =
             patients.iter().map(|(number, patient)| (*number, patient.label(*number))).collect();
         let label = |number: u64| labels.get(&number).cloned().unwrap_or(ConversationLabel::Nameless(number));
@@ -258,7 +303,9 @@ impl Doctor {
             let behind = spots.iter().skip(patient.spots_before);
             let doubtful = |(spot, _): &(Spot, _)| spot.hides && spot.conversation.is_none_or(|of| of == number);
             let may_have_lost_more = behind.into_iter().any(doubtful);
-            checkup(label(number), patient, may_have_lost_more)
+            let shared_with = patient.past.and_then(|past| Some((label(past.parent), NodeId::new(past.nodes)?)));
+            let orphaned = orphaned.get(&number).cloned().unwrap_or_default();
+            checkup(label(number), shared_with, patient, orphaned, may_have_lost_more)
         });
         let conversations = conversations.collect();
         let findings = spots.into_iter().map(|(spot, lost)| Finding {
@@ -281,30 +328,48 @@ impl Doctor {
     }
 }
 
-fn checkup(label: ConversationLabel, patient: Patient, may_have_lost_more: bool) -> Checkup {
-    let Patient { verified, tree, lost, summaries, views, .. } = patient;
-    let there: BTreeSet<SummaryId> = summaries.keys().copied().collect();
-    let is_orphaned = |children: &Vec<SummaryId>| children.iter().any(|child| !there.contains(child));
-    let orphaned = summaries.iter().filter(|(_, children)| is_orphaned(children)).map(|(id, _)| *id);
+/// Its own summaries one of whose parts is not there, with it or with those whose past it shares.
+fn orphaned_summaries(patients: &BTreeMap<u64, Patient>, number: u64) -> Vec<SummaryId> {
+    let is_there = |part: SummaryId| {
+        let is_here =
+            |(_, patient): &(u64, &Patient)| patient.past.is_none_or(|past| u64::from(past.summaries) < part.get());
+        line(patients, number).find(is_here).is_some_and(|(_, patient)| patient.summaries.contains_key(&part))
+    };
+    let Some(patient) = patients.get(&number) else { return Vec::new() };
+    let lacks_a_part = |(_, parts): &(&SummaryId, &Vec<SummaryId>)| !parts.iter().all(|part| is_there(*part));
+    patient.summaries.iter().filter(lacks_a_part).map(|(id, _)| *id).collect()
+}
+
+fn checkup(
+    label: ConversationLabel,
+    forked_from: Option<(ConversationLabel, NodeId)>,
+    patient: Patient,
+    orphaned_summaries: Vec<SummaryId>,
+    may_have_lost_more: bool,
+) -> Checkup {
+    let Patient { tree, lost, summaries, views, past, .. } = patient;
+    let stands = tree.finish();
+    let (summaries_before, views_before) = past.map_or((0, 0), |past| (past.summaries, past.views));
     Checkup {
         label,
-        nodes: tree.len(),
-        verified,
-        root: tree.root(),
+        forked_from,
+        nodes: stands.tree.len(),
+        verified: stands.verified,
+        root: stands.tree.root(),
         lost,
         summaries: summaries.len() as u64,
-        lost_summaries: missing(there.iter().map(|id| id.get())),
-        orphaned_summaries: orphaned.collect(),
+        lost_summaries: missing(summaries.keys().map(|id| id.get()), summaries_before),
+        orphaned_summaries,
         views: views.len() as u64,
-        lost_views: missing(views.iter().map(|id| id.get())),
+        lost_views: missing(views.iter().map(|id| id.get()), views_before),
         may_have_lost_more,
     }
 }
 
-/// Numbers from 1 that are not among `there`, which come in order, as far as those reach.
-fn missing(there: impl Iterator<Item = u64>) -> Vec<RangeInclusive<u64>> {
+/// Numbers above `before` that are not among `there`, which come in order, as far as those reach.
+fn missing(there: impl Iterator<Item = u64>, before: u32) -> Vec<RangeInclusive<u64>> {
     let mut missing = Vec::new();
-    let mut next = 1;
+    let mut next = u64::from(before) + 1;
     for number in there {
         if next < number {
             missing.push(next..=number - 1);

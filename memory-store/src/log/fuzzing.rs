@@ -148,7 +148,10 @@ fn open_for_writing(ram: &Ram) -> Option<Recovered> {
 
 /// What a store opened for writing holds: conversations with their nodes, and how much is damaged.
 fn held(recovered: &Recovered) -> (Vec<ConversationState>, usize) {
-    (recovered.state.conversations().map(|one| one.state()).collect(), recovered.state.damage.len())
+    (
+        recovered.state.conversations().map(|one| recovered.state.at_a_glance(one)).collect(),
+        recovered.state.damage.len(),
+    )
 }
 
 /// Reads a store, examines it, and opens it for writing, which cuts what is torn: after that nothing is, and what was

@@ -1,13 +1,14 @@
 //! What is kept in memory of each node: 22 bytes. Its text, leaf and key stay on disk.
 
-use std::{collections::BTreeMap, mem};
+use std::mem;
 
 use memory_core::{NodeId, NodeOutline, NodeRange, Role, Timestamp};
 
-use super::state::{Location, Wanted};
+use super::{
+    shared_vec::{LEAF, SharedVec},
+    state::{Location, Wanted},
+};
 
-/// Nodes of a chunk. Growing by chunks wastes at most one of them, where a vector that doubles wastes half.
-const CHUNK: usize = 4096;
 /// Stands in a slot for what does not fit and is in [`Nodes::wide`].
 const WIDE_AT: i16 = i16::MIN;
 const WIDE_TOOLS: u8 = 0xFF;
@@ -59,12 +60,14 @@ struct Stretch {
 /// The nodes of one conversation, in order.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Nodes {
-    /// All but the last are full.
-    pub(super) chunks: Vec<Vec<Slot>>,
+    pub(super) slots: SharedVec<Slot>,
     /// In order of both fields. Records of a conversation stand in the log in the order of its nodes.
     pub(super) runs: Vec<Run>,
-    pub(super) wide: BTreeMap<u32, Wide>,
+    /// In the order of their places.
+    pub(super) wide: SharedVec<(u32, Wide)>,
     tokens: u64,
+    /// The tokens before every so many nodes.
+    tokens_before: SharedVec<u64>,
 }
 
 impl Nodes {
@@ -72,8 +75,7 @@ impl Nodes {
     pub(crate) const MOST: u64 = u32::MAX as u64;
 
     pub(crate) fn len(&self) -> u64 {
-        let last = self.chunks.last().map_or(0, Vec::len);
-        (self.chunks.len().saturating_sub(1) * CHUNK + last) as u64
+        self.slots.len() as u64
     }
 
     /// Sum of the nodes' tokens.
@@ -84,8 +86,15 @@ impl Nodes {
     /// Bytes of memory that the nodes take, unused room included.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        let slots: usize = self.chunks.iter().map(|chunk| chunk.capacity() * size_of::<Slot>()).sum();
-        slots + self.chunks.capacity() * size_of::<Vec<Slot>>() + self.runs.capacity() * size_of::<Run>()
+        let shared = self.slots.bytes() + self.tokens_before.bytes() + self.wide.bytes();
+        shared + self.runs.capacity() * size_of::<Run>()
+    }
+
+    /// Bytes that are not shared with other conversations, or could not be, unused room included.
+    #[cfg(test)]
+    pub(crate) fn own_bytes(&self) -> usize {
+        let shared = self.slots.own_bytes() + self.tokens_before.own_bytes() + self.wide.own_bytes();
+        shared + self.runs.capacity() * size_of::<Run>()
     }
 
     /// Adds the next node, of exactly this importance.
@@ -98,7 +107,7 @@ impl Nodes {
             tools = WIDE_TOOLS;
         }
         if at_high == WIDE_AT || tools == WIDE_TOOLS {
-            self.wide.insert(index, Wide { at, calls: outline.calls, answers: outline.answers });
+            self.wide.push((index, Wide { at, calls: outline.calls, answers: outline.answers }));
         }
         let mut flags = role_bits(outline.role);
         flags |= if outline.pinned { PINNED } else { 0 };
@@ -121,39 +130,35 @@ impl Nodes {
 
     /// Adds a slot whose segment and wide numbers are there already.
     pub(super) fn push_slot(&mut self, slot: Slot) {
+        if self.slots.len().is_multiple_of(LEAF) {
+            self.tokens_before.push(self.tokens);
+        }
         self.tokens += u64::from(slot.tokens);
-        match self.chunks.last_mut() {
-            Some(chunk) if chunk.len() < CHUNK => {
-                if chunk.len() == chunk.capacity() {
-                    // Doubles up to a whole chunk, and not beyond.
-                    chunk.reserve_exact(chunk.len().clamp(4, CHUNK - chunk.len()));
-                }
-                chunk.push(slot);
-            }
-            full => {
-                let room = if full.is_some() { CHUNK } else { 1 };
-                let mut chunk = Vec::with_capacity(room);
-                chunk.push(slot);
-                self.chunks.push(chunk);
-            }
+        self.slots.push(slot);
+    }
+
+    /// The first `count` nodes as they are now, or all if there are fewer, shared with these.
+    pub(super) fn first(&self, count: u64) -> Self {
+        let count = usize::try_from(count).unwrap_or(usize::MAX).min(self.slots.len());
+        let slots = self.slots.first(count);
+        let whole = count / LEAF;
+        let before = self.tokens_before.get(whole).copied().unwrap_or(self.tokens);
+        let rest: u64 = slots.iter_from(whole * LEAF).map(|slot| u64::from(slot.tokens)).sum();
+        Self {
+            slots,
+            runs: self.runs.iter().copied().take_while(|run| (run.first as usize) < count).collect(),
+            wide: self.wide.first(self.wide.partition_point(|(index, _)| (*index as usize) < count)),
+            tokens: before + rest,
+            tokens_before: self.tokens_before.first(count.div_ceil(LEAF)),
         }
     }
 
-    pub(super) fn slots(&self) -> impl Iterator<Item = &Slot> {
-        self.chunks.iter().flatten()
-    }
-
-    pub(super) fn slots_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
-        self.chunks.iter_mut().flatten()
-    }
-
     fn slot(&self, index: usize) -> Option<&Slot> {
-        self.chunks.get(index / CHUNK)?.get(index % CHUNK)
+        self.slots.get(index)
     }
 
     fn slot_mut(&mut self, node: NodeId) -> Option<&mut Slot> {
-        let index = node.index();
-        self.chunks.get_mut(index / CHUNK)?.get_mut(index % CHUNK)
+        self.slots.get_mut(node.index())
     }
 
     /// The records in one segment that `index` is among.
@@ -203,24 +208,25 @@ impl Nodes {
 
     /// The same of all nodes, in order.
     pub(crate) fn outlines(&self) -> Vec<NodeOutline> {
-        self.slots().enumerate().map(|(index, slot)| self.outline_of(index, *slot)).collect()
+        self.slots.iter().enumerate().map(|(index, slot)| self.outline_of(index, *slot)).collect()
     }
 
     /// The same of those behind the first `count`.
     pub(crate) fn outlines_behind(&self, count: u64) -> Vec<NodeOutline> {
         let skip = usize::try_from(count).unwrap_or(usize::MAX);
-        let chunks = self.chunks.iter().enumerate().skip(skip / CHUNK);
-        let slots = chunks.flat_map(|(chunk, slots)| {
-            let first = chunk * CHUNK;
-            let skip = skip.saturating_sub(first);
-            slots.iter().enumerate().skip(skip).map(move |(index, slot)| (first + index, *slot))
-        });
-        slots.map(|(index, slot)| self.outline_of(index, slot)).collect()
+        let slots = self.slots.iter_from(skip.min(self.slots.len())).enumerate();
+        slots.map(|(index, slot)| self.outline_of(skip + index, *slot)).collect()
     }
 
     fn outline_of(&self, index: usize, slot: Slot) -> NodeOutline {
         let is_wide = slot.at_high == WIDE_AT || slot.tools == WIDE_TOOLS;
-        let wide = || u32::try_from(index).ok().and_then(|index| self.wide.get(&index)).copied().unwrap_or_default();
+        let wide = || {
+            let at = self.wide.partition_point(|(place, _)| (*place as usize) < index);
+            self.wide
+                .get(at)
+                .filter(|(place, _)| *place as usize == index)
+                .map_or_else(Wide::default, |(_, wide)| *wide)
+        };
         let Wide { at, calls, answers } = if is_wide {
             wide()
         } else {

@@ -5,7 +5,7 @@ use std::{io::ErrorKind, ops::Range, path::Path};
 use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError, Summary, View};
 
 use super::{
-    codec::{self, CodecError, EventRecord, MessageRecord, Record, StoredMessage},
+    codec::{self, CodecError, EventRecord, MessageRecord, Opening, Record, StoredMessage},
     frame::{RECORD_HEADER, parse_record, record_bytes},
     media::prefetch,
     segment::{Segment, segment_name},
@@ -232,6 +232,9 @@ fn no_message(segments: &[Segment], location: Location, body: &[u8]) -> StoreErr
     match (codec::decode(body), find(segments, location)) {
         (Ok(Record::Lost(_)), Ok(segment)) => {
             StoreError::Lost { path: segment.path().to_owned(), offset: u64::from(location.offset) }
+        }
+        (Ok(Record::Opened(Opening { past: Some(_), .. })), _) => {
+            undecodable(segments, location, "the past that this fork shares is lost".into())
         }
         (Ok(_), _) => undecodable(segments, location, "another record stands here".into()),
         (Err(error), _) => undecodable(segments, location, error),

@@ -178,8 +178,8 @@ fn read_frame(state: &State, frame: Location, header: &FrameHeader, payload: &[u
         let offset = offset.ok_or("a record stands behind the end of any segment")?;
         let location = Location { segment: frame.segment, offset };
         let change = match codec::decode(body).map_err(|error| error.0)? {
-            Record::Opened(name) if header.conversation == header.lsn => {
-                applied.opened = Some(name);
+            Record::Opened(opening) if header.conversation == header.lsn => {
+                applied.opened = Some((opening, location));
                 continue;
             }
             Record::Opened(_) => return Err("a conversation's number is not that of its first frame".into()),

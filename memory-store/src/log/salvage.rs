@@ -9,7 +9,7 @@ use std::{
 use memory_core::{ConversationId, Progress, StoreError};
 
 use super::{
-    codec::{CodecError, encode_lost, encode_opened},
+    codec::{CodecError, Past, encode_lost, encode_opened},
     directory::{FORMAT_FILE, format_text},
     doctor::{ConversationLabel, Diagnosis, examine_on},
     failure::{fill_random, io_error},
@@ -126,19 +126,29 @@ impl Visitor for Salvager<'_> {
     fn frame(&mut self, frame: &Surveyed<'_>) -> Result<(), RescueError> {
         let mut number = self.numbers.get(&frame.conversation).copied();
         let mut lost = Payload::default();
-        if number.is_none() && frame.opened.is_none() {
+        let mut count = frame.lost_before;
+        let mut before = frame.nodes.saturating_add(frame.lost_before);
+        if let Some(shared) = frame.past {
+            let name = frame.opened.cloned().map_or_else(|| self.placeholder(frame.conversation), Ok)?;
+            // The parent has another number in the new log, which has as many of its nodes by now.
+            let parent = self.numbers.get(&shared.parent).filter(|_| shared.nodes > 0);
+            let past = parent.map(|parent| Past { parent: *parent, ..shared });
+            lost.push(&encode_opened(&name, past).map_err(unwritable)?);
+            count = count.saturating_add(frame.lost_past).saturating_add(past.map_or(shared.nodes, |_| 0));
+            before = before.saturating_add(shared.nodes).saturating_add(frame.lost_past);
+        } else if number.is_none() && frame.opened.is_none() {
             let name = self.placeholder(frame.conversation)?;
-            lost.push(&encode_opened(&name).map_err(unwritable)?);
+            lost.push(&encode_opened(&name, None).map_err(unwritable)?);
         }
-        if frame.lost_before > 0 {
-            lost.push(&encode_lost(frame.lost_before).map_err(unwritable)?);
+        if count > 0 {
+            lost.push(&encode_lost(count).map_err(unwritable)?);
         }
         if lost.frame_bytes() > FRAME_HEADER {
             number = Some(self.log.push(number, frame.nodes, lost)?);
         }
         let payload = whole_records(frame)?;
         if payload.frame_bytes() > FRAME_HEADER {
-            number = Some(self.log.push(number, frame.nodes.saturating_add(frame.lost_before), payload)?);
+            number = Some(self.log.push(number, before, payload)?);
         }
         if let Some(number) = number {
             self.numbers.insert(frame.conversation, number);
@@ -154,7 +164,8 @@ impl Visitor for Salvager<'_> {
 /// The records of a frame that can be used, with lost messages in the places of those that cannot.
 fn whole_records(frame: &Surveyed<'_>) -> Result<Payload, RescueError> {
     let mut payload = Payload::default();
-    let keeps_name = frame.opened.is_some() || frame.reading.opened.is_none();
+    // That of a fork was written anew, and so was one whose name is another's.
+    let keeps_name = frame.past.is_none() && (frame.opened.is_some() || frame.reading.opened.is_none());
     if frame.reading.is_whole() && keeps_name {
         payload.push(frame.reading.payload());
         return Ok(payload);

@@ -8,9 +8,10 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{ConversationId, NodeId, StoreError};
+use memory_core::{ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeRange, StoreError, SummaryId};
 
 use super::{
+    codec::{Opening, Past},
     conversation::{Change, Conversation},
     frame::StoreId,
     keys::{Kept, key_hash},
@@ -20,6 +21,13 @@ use super::{
 /// Most nodes that may be lost in a log. A lost node takes room in memory and none on disk: without a bound a
 /// few forged bytes would ask for more memory than there is.
 pub(crate) const MOST_LOST: u64 = 1 << 24;
+
+/// Most forks of forks that follow each other: a key is looked for in each of them.
+pub(crate) const MOST_DEPTH: u32 = 4096;
+
+/// Most summaries that may be looked at one by one for the forks of a log, which share all those before the first that
+/// reaches too far. Those kept of the others take room in memory and none on disk.
+pub(crate) const MOST_SIFTED: u64 = 1 << 24;
 
 /// A place of the log: where a record stands, or where the log ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,8 +86,8 @@ impl From<Damage> for StoreError {
 pub(crate) struct Applied {
     /// The conversation's number.
     pub(crate) conversation: u64,
-    /// Its name, when the frame opened it.
-    pub(crate) opened: Option<ConversationId>,
+    /// How it begins, when the frame opened it, and where that is said.
+    pub(crate) opened: Option<(Opening, Location)>,
     pub(crate) nodes_before: u64,
     pub(crate) changes: Vec<Change>,
 }
@@ -130,6 +138,8 @@ pub(crate) struct State {
     lost_opening: Option<Damage>,
     /// How many nodes were lost so far, of all conversations.
     lost: u64,
+    /// How many summaries were looked at one by one for forks.
+    pub(super) sifted: u64,
     /// How many keys are in memory alone, more or less.
     pub(crate) recent_keys: u64,
 }
@@ -147,6 +157,7 @@ impl State {
             damage: Vec::new(),
             lost_opening: None,
             lost: 0,
+            sifted: 0,
             recent_keys: 0,
         }
     }
@@ -163,13 +174,120 @@ impl State {
         self.conversations.contains_key(&number)
     }
 
-    fn by_number(&self, number: u64) -> Option<&Conversation> {
+    pub(super) fn by_number(&self, number: u64) -> Option<&Conversation> {
         self.conversations.get(&number)
     }
 
     /// All conversations by name.
     pub(crate) fn conversations(&self) -> impl Iterator<Item = &Conversation> {
         self.names.values().filter_map(|number| self.conversations.get(number))
+    }
+
+    /// All conversations in the order in which they began: a fork behind its parent.
+    pub(super) fn in_order(&self) -> Vec<&Conversation> {
+        let mut all: Vec<_> = self.conversations().collect();
+        all.sort_unstable_by_key(|conversation| conversation.number);
+        all
+    }
+
+    /// A conversation, its parent if it is a fork, and so on.
+    fn line<'s>(&'s self, of: &'s Conversation) -> impl Iterator<Item = &'s Conversation> {
+        std::iter::successors(Some(of), |conversation| self.by_number(conversation.past?.parent))
+    }
+
+    /// In which conversation the nodes were appended that a fork shares with its parent, and how many it shares; `None`
+    /// of one that is no fork.
+    pub(crate) fn owner_of_past(&self, fork: &Conversation) -> Option<(u64, u64)> {
+        let Past { parent, nodes, .. } = fork.past?;
+        let is_owner = |one: &&Conversation| one.past.is_none_or(|past| past.nodes < nodes);
+        self.line(self.by_number(parent)?).find(is_owner).map(|owner| (owner.number, nodes))
+    }
+
+    /// One conversation at a glance.
+    pub(crate) fn at_a_glance(&self, of: &Conversation) -> ConversationState {
+        let forked_from = of.past.and_then(|past| {
+            let parent = self.by_number(past.parent)?;
+            Some(ForkedFrom { conversation: parent.id.clone(), node: NodeId::new(past.nodes)? })
+        });
+        of.state(forked_from)
+    }
+
+    /// Nodes whose key has this hash, and where they stand; whoever asks reads the keys back to be sure.
+    pub(crate) fn key_candidates(&self, of: &Conversation, hash: u64) -> Vec<(NodeId, Location)> {
+        let mut last = u64::MAX;
+        let mut found = Vec::new();
+        for one in self.line(of) {
+            let of_this = one.keys.candidates(hash).into_iter().filter(|node| node.get() <= last);
+            found.extend(of_this.filter_map(|node| Some((node, of.nodes.location(node)?))));
+            last = one.past.map_or(last, |past| past.nodes.min(last));
+        }
+        found
+    }
+
+    /// Summaries of a level that cover exactly this, oldest first, and where they stand.
+    pub(crate) fn summaries_with_span(
+        &self,
+        of: &Conversation,
+        level: Level,
+        span: NodeRange,
+    ) -> Vec<(SummaryId, Location)> {
+        // What a parent has got since is not the fork's.
+        let is_of_it = |(id, location): &(SummaryId, Location)| of.summaries.location(*id) == Some(*location);
+        let all = self.line(of).flat_map(|one| one.summaries.with_span(level, span));
+        let mut found: Vec<_> = all.filter(is_of_it).collect();
+        found.sort_unstable_by_key(|(id, _)| *id);
+        found
+    }
+
+    /// Why no fork can be made of a conversation, if none can.
+    pub(crate) fn check_may_fork(&self, parent: &Conversation, nodes: u64) -> Result<(), &'static str> {
+        if parent.depth >= MOST_DEPTH {
+            return Err("it is a fork of more forks than can follow each other");
+        }
+        if self.sifted.saturating_add(parent.summaries.to_sift(nodes)) > MOST_SIFTED {
+            return Err("its forks share more summaries than a log can share");
+        }
+        if self.lost.saturating_add(parent.lost_among(nodes)) > MOST_LOST {
+            return Err("it tells of more lost nodes than a log can lose");
+        }
+        Ok(())
+    }
+
+    /// Begins a conversation. What of a fork's past is not there any more is lost.
+    fn open(&mut self, number: u64, Opening { name, past }: Opening, said_at: Location) -> Result<(), &'static str> {
+        if self.names.contains_key(&name) || self.conversations.contains_key(&number) {
+            return Err("a conversation is opened twice");
+        }
+        let mut conversation = Conversation::new(name.clone(), number);
+        if let Some(past) = past {
+            if let Some(parent) = self.by_number(past.parent) {
+                self.check_may_fork(parent, past.nodes)?;
+                let (lost, sifted) = (parent.lost_among(past.nodes), parent.summaries.to_sift(past.nodes));
+                conversation = parent.fork(name.clone(), number, past);
+                self.lost += lost;
+                self.sifted += sifted;
+            }
+            let missing = past.nodes - conversation.nodes();
+            if self.lost.saturating_add(missing) > MOST_LOST {
+                return Err("it tells of more lost nodes than a log can lose");
+            }
+            if missing > 0 {
+                self.lost += missing;
+                conversation.lose(past.nodes, said_at);
+                self.note_lost_past(number, said_at);
+            }
+        }
+        self.names.insert(name, number);
+        self.conversations.insert(number, conversation);
+        Ok(())
+    }
+
+    /// It is known how many nodes are lost, so that the conversation is not in doubt.
+    fn note_lost_past(&mut self, number: u64, Location { segment, offset }: Location) {
+        let segment = self.segments.iter().find(|there| there.number() == segment);
+        let path = segment.map_or_else(PathBuf::new, |segment| segment.path().to_owned());
+        let why = "the conversation is a fork, and a part of the past that it shares is lost".to_owned();
+        self.damage.push(Damage { path, offset: u64::from(offset), bytes: 0, why, conversation: Some(number) });
     }
 
     /// Leaves to `kept` the keys that it holds in these places.
@@ -196,12 +314,13 @@ impl State {
     /// Takes in what a frame did. `Err` says why the frame cannot follow what came before.
     pub(crate) fn apply(&mut self, applied: Applied) -> Result<(), &'static str> {
         let Applied { conversation: number, opened, nodes_before, changes } = applied;
-        if let Some(id) = opened {
-            if self.names.contains_key(&id) || self.conversations.contains_key(&number) {
-                return Err("a conversation is opened twice");
+        let mut nodes_before = nodes_before;
+        if let Some((opening, said_at)) = opened {
+            if opening.past.is_some() && nodes_before > 0 {
+                return Err("the first frame of a conversation counts nodes before it");
             }
-            self.names.insert(id.clone(), number);
-            self.conversations.insert(number, Conversation::new(id, number));
+            nodes_before += opening.past.map_or(0, |past| past.nodes);
+            self.open(number, opening, said_at)?;
         }
         let unknown = "the conversation that this frame belongs to is not known; its opening is lost";
         let conversation = self.conversations.get_mut(&number).ok_or(unknown)?;

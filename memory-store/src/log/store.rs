@@ -308,6 +308,19 @@ impl Store for LogStore {
         })
     }
 
+    fn fork<'a>(
+        &'a self,
+        parent: &'a ConversationId,
+        node: NodeId,
+        child: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move {
+            let (from, to) = (parent.clone(), child.clone());
+            self.write(0, |reply| Request::Fork { parent: from, node, child: to, reply }).await?;
+            self.conversation(child).await
+        })
+    }
+
     fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {
         Box::pin(async move {
             let (segments, wanted) = {
@@ -412,7 +425,8 @@ impl Store for LogStore {
             let (segments, candidates) = {
                 let state = self.shared.current()?;
                 let hash = state.key_hash(key.as_str());
-                (Arc::clone(&state.segments), state.conversation(conversation)?.key_candidates(hash))
+                let candidates = state.key_candidates(state.conversation(conversation)?, hash);
+                (Arc::clone(&state.segments), candidates)
             };
             let found = Reader::new(&segments).with_key(key, &candidates)?;
             Ok(found.map(|(node, _)| node))
@@ -435,11 +449,17 @@ impl Store for LogStore {
         &'a self,
         conversation: &'a ConversationId,
     ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
-        Box::pin(async move { self.read(conversation, |there| Ok(there.state())) })
+        Box::pin(async move {
+            let state = self.shared.current()?;
+            Ok(state.at_a_glance(state.conversation(conversation)?))
+        })
     }
 
     fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
-        Box::pin(async move { Ok(self.shared.current()?.conversations().map(Conversation::state).collect()) })
+        Box::pin(async move {
+            let state = self.shared.current()?;
+            Ok(state.conversations().map(|conversation| state.at_a_glance(conversation)).collect())
+        })
     }
 
     fn verify<'a>(

@@ -1,8 +1,8 @@
-//! What is kept in memory of each summary: 28 bytes. Its words stay on disk.
+//! What is kept in memory of each summary: 32 bytes. Its words stay on disk.
 
 use memory_core::{Level, NodeId, NodeRange, SummaryId};
 
-use super::state::Location;
+use super::{shared_vec::SharedVec, state::Location};
 
 /// A summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,10 +12,17 @@ pub(super) struct Slot {
     pub(super) last: u32,
     pub(super) segment: u32,
     pub(super) offset: u32,
+    /// The highest last node of this one and all before it.
+    reach: u32,
     pub(super) level: u8,
 }
 
 impl Slot {
+    /// A summary of these nodes, numbers of its own kind.
+    pub(super) fn new(id: u32, level: u8, (first, last): (u32, u32), (segment, offset): (u32, u32)) -> Self {
+        Self { id, first, last, segment, offset, reach: last, level }
+    }
+
     fn span(&self) -> Option<NodeRange> {
         NodeRange::new(NodeId::new(u64::from(self.first))?, NodeId::new(u64::from(self.last))?)
     }
@@ -26,10 +33,15 @@ impl Slot {
 }
 
 /// The summaries of one conversation, in the order of their numbers. Lost ones leave gaps.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Summaries {
-    slots: Vec<Slot>,
-    /// For each level above FULL, places in `slots` in the order of the spans.
+    slots: SharedVec<Slot>,
+    /// The number of the parent's last summary when the conversation was forked: its own have higher ones.
+    before: u32,
+    /// How many at the front are the parent's.
+    inherited: usize,
+    /// For each level above FULL, places in `slots` in the order of the spans; but for those of the parent, which are
+    /// found there.
     by_span: [Vec<u32>; 3],
 }
 
@@ -40,11 +52,62 @@ impl Summaries {
 
     /// The highest number.
     pub(crate) fn last(&self) -> Option<SummaryId> {
-        self.slots.last().and_then(|slot| SummaryId::new(u64::from(slot.id)))
+        SummaryId::new(u64::from(self.last_number()))
     }
 
-    pub(super) fn slots(&self) -> &[Slot] {
+    fn last_number(&self) -> u32 {
+        self.slots.last().map_or(0, |slot| slot.id).max(self.before)
+    }
+
+    pub(super) fn slots(&self) -> &SharedVec<Slot> {
         &self.slots
+    }
+
+    /// How many have to be looked at one by one by whoever forks the conversation at a node.
+    pub(super) fn to_sift(&self, last: u64) -> u64 {
+        (self.slots.len() - self.common_with(last)) as u64
+    }
+
+    /// How many at the front cover no node behind `last`.
+    fn common_with(&self, last: u64) -> usize {
+        self.slots.partition_point(|slot| u64::from(slot.reach) <= last)
+    }
+
+    /// Those that cover no node behind `last`, for a fork; its own get numbers above `before`.
+    pub(super) fn fork(&self, last: u64, before: u32) -> Self {
+        let common = self.common_with(last);
+        let slots = self.slots.first(common);
+        let mut fork = Self { slots, before: before.max(self.last_number()), ..Self::default() };
+        for slot in self.slots.iter_from(common).filter(|slot| u64::from(slot.last) <= last) {
+            fork.keep(*slot);
+        }
+        fork.inherited = fork.slots.len();
+        fork
+    }
+
+    /// The parent's first `common`, for a fork that a checkpoint kept.
+    pub(super) fn forked(parent: &Self, common: usize, before: u32) -> Self {
+        Self { slots: parent.slots.first(common), before, inherited: common, ..Self::default() }
+    }
+
+    /// How many at the front are the parent's.
+    pub(super) fn inherited(&self) -> usize {
+        self.inherited
+    }
+
+    /// Adds a summary of the parent. `Err` when none like it can follow.
+    pub(super) fn inherit(&mut self, slot: Slot) -> Result<(), &'static str> {
+        if self.slots.len() > self.inherited || slot.span().is_none() {
+            return Err("a summary of the parent stands behind its own, or covers nothing");
+        }
+        self.keep(slot);
+        self.inherited += 1;
+        Ok(())
+    }
+
+    fn keep(&mut self, slot: Slot) {
+        let reach = self.slots.last().map_or(0, |last| last.reach).max(slot.last);
+        self.slots.push(Slot { reach, ..slot });
     }
 
     /// Takes in the next summary. `Err` when none like it can follow.
@@ -58,11 +121,11 @@ impl Summaries {
         let small = |number: u64| u32::try_from(number).map_err(|_| "a summary has a number beyond all bounds");
         let Location { segment, offset } = location;
         let (id, first, last) = (small(id.get())?, small(span.first().get())?, small(span.last().get())?);
-        self.push_slot(Slot { id, first, last, segment, offset, level: level.number() })
+        self.push_slot(Slot::new(id, level.number(), (first, last), (segment, offset)))
     }
 
     pub(super) fn push_slot(&mut self, slot: Slot) -> Result<(), &'static str> {
-        if self.slots.last().is_some_and(|last| last.id >= slot.id) || slot.id == 0 {
+        if slot.id <= self.last_number() {
             return Err("a summary's number is not above the one before");
         }
         if slot.span().is_none() {
@@ -77,17 +140,21 @@ impl Summaries {
         let at =
             by_span.partition_point(|place| slots.get(*place as usize).is_some_and(|there| key(there) <= key(&slot)));
         by_span.insert(at, place);
-        self.slots.push(slot);
+        self.keep(slot);
         Ok(())
     }
 
     /// What a summary covers.
     pub(crate) fn span(&self, id: SummaryId) -> Option<NodeRange> {
-        let place = self.slots.binary_search_by_key(&id.get(), |slot| u64::from(slot.id)).ok()?;
-        self.slots.get(place)?.span()
+        self.find(id)?.span()
     }
 
-    /// Those of a level that cover exactly this, oldest first, and where they stand.
+    fn find(&self, id: SummaryId) -> Option<&Slot> {
+        let place = self.slots.partition_point(|slot| u64::from(slot.id) < id.get());
+        self.slots.get(place).filter(|slot| u64::from(slot.id) == id.get())
+    }
+
+    /// Its own of a level that cover exactly this, oldest first, and where they stand.
     pub(crate) fn with_span(&self, level: Level, span: NodeRange) -> Vec<(SummaryId, Location)> {
         let wanted = (span.first().get(), span.last().get());
         let key =
@@ -102,13 +169,12 @@ impl Summaries {
 
     /// Where a summary stands.
     pub(crate) fn location(&self, id: SummaryId) -> Option<Location> {
-        let place = self.slots.binary_search_by_key(&id.get(), |slot| u64::from(slot.id)).ok()?;
-        self.slots.get(place).map(Slot::location)
+        self.find(id).map(Slot::location)
     }
 
     /// All behind the first `skip`, and where they stand.
     pub(crate) fn locations(&self, skip: usize) -> Vec<Location> {
-        self.slots.iter().skip(skip).map(Slot::location).collect()
+        self.slots.iter_from(skip.min(self.slots.len())).map(Slot::location).collect()
     }
 }
 
@@ -143,6 +209,25 @@ mod tests {
         assert_eq!(all.with_span(Level::Meta, span(1, 2)), [(id(4), at(4))]);
         assert_eq!(all.locations(2), [at(4), at(5)]);
         assert_eq!([2, 3, 5].map(|number| all.location(id(number))), [Some(at(2)), None, Some(at(5))]);
+    }
+
+    #[test]
+    fn a_fork_has_those_that_cover_no_other_node() {
+        let mut all = Summaries::default();
+        let at = |offset| Location { segment: 3, offset };
+        for (number, span) in [(1, span(1, 2)), (2, span(3, 4)), (3, span(5, 6)), (4, span(1, 1)), (6, span(2, 9))] {
+            all.push(id(number), Level::Summary, span, at(u32::try_from(number).unwrap())).unwrap();
+        }
+        assert_eq!([1, 2, 4, 6, 9].map(|last| all.to_sift(last)), [5, 4, 3, 1, 0]);
+        let mut fork = all.fork(4, 6);
+        assert_eq!((fork.len(), fork.last()), (3, Some(id(6))));
+        assert_eq!(fork.locations(0), [at(1), at(2), at(4)]);
+        assert_eq!(fork.span(id(3)), None);
+        assert!(fork.push(id(6), Level::Summary, span(1, 1), at(9)).is_err(), "the parent had that number");
+        fork.push(id(7), Level::Summary, span(1, 1), at(9)).unwrap();
+        assert_eq!(fork.with_span(Level::Summary, span(1, 1)), [(id(7), at(9))]);
+        assert_eq!(fork.fork(9, 7).fork(1, 7).locations(0), [at(4), at(9)], "a fork of a fork");
+        assert_eq!((all.len(), all.location(id(7))), (5, None));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::{
 use memory_core::{ConversationId, NodeId, NodeRange, Progress};
 
 use super::{
+    codec::Past,
     failure::io_error,
     frame::{FrameHeader, FrameKind, Place},
     media::Media,
@@ -21,7 +22,7 @@ use super::{
     rescue::RescueError,
     scan::used,
     segment::{SEGMENT_HEADER, SegmentHeader, segment_name},
-    state::MOST_LOST,
+    state::{MOST_DEPTH, MOST_LOST},
 };
 use frames::{Piece, Pieces};
 pub(crate) use records::{Part, Reading};
@@ -51,6 +52,10 @@ pub(crate) struct Surveyed<'a> {
     pub(crate) conversation: u64,
     /// Its name, when the frame opens it.
     pub(crate) opened: Option<&'a ConversationId>,
+    /// What it shares with its parent, when the frame opens a fork: as many nodes as there still are, 0 perhaps.
+    pub(crate) past: Option<Past>,
+    /// Nodes of that past that are not there any more.
+    pub(crate) lost_past: u64,
     /// Nodes of the conversation that stand before it, those lost directly before it left out.
     pub(crate) nodes: u64,
     /// Nodes lost directly before it.
@@ -91,6 +96,7 @@ pub(crate) fn survey(
         next_lsn: 1,
         gap: false,
         nodes: HashMap::new(),
+        depths: HashMap::new(),
         names: HashSet::new(),
         lost: 0,
     };
@@ -144,6 +150,8 @@ struct Survey<'s> {
     gap: bool,
     /// How many nodes each conversation has so far.
     nodes: HashMap<u64, u64>,
+    /// How many forks of forks each fork is.
+    depths: HashMap<u64, u32>,
     names: HashSet<ConversationId>,
     /// Nodes lost so far, of all conversations.
     lost: u64,
@@ -273,12 +281,19 @@ impl Survey<'_> {
         let opened = reading.opened.clone();
         let nodes = known.unwrap_or(0);
         let lost_before = header.nodes_before.saturating_sub(nodes);
-        let lost = self.lost.saturating_add(lost_before).saturating_add(reading.lost);
+        let past = opened.as_ref().and_then(|opening| opening.past).map(|past| {
+            let there = self.nodes.get(&past.parent).copied().unwrap_or(0);
+            (Past { nodes: past.nodes.min(there), ..past }, past.nodes.saturating_sub(there))
+        });
+        let (past, lost_past) = (past.map(|(past, _)| past), past.map_or(0, |(_, lost)| lost));
+        let depth = past.map_or(0, |past| self.depths.get(&past.parent).map_or(1, |depth| depth.saturating_add(1)));
+        let lost = self.lost.saturating_add(lost_before).saturating_add(lost_past).saturating_add(reading.lost);
         let why = match &opened {
             Some(_) if conversation != header.lsn => Some("a conversation's number is not that of its first frame"),
             Some(_) if known.is_some() => Some("a conversation is opened twice"),
             Some(_) if header.nodes_before > 0 => Some("the first frame of a conversation counts nodes before it"),
             _ if header.nodes_before < nodes => Some("the frame repeats nodes that are there already"),
+            _ if depth > MOST_DEPTH => Some("it is a fork of more forks than can follow each other"),
             _ if lost > MOST_LOST => Some("it tells of more lost nodes than a log can lose"),
             _ => None,
         };
@@ -287,14 +302,22 @@ impl Survey<'_> {
             self.gap = false;
             return Ok(());
         }
-        let opened = opened.filter(|name| self.names.insert(name.clone()));
+        let opened = opened.map(|opening| opening.name).filter(|name| self.names.insert(name.clone()));
         self.lost = lost;
-        self.nodes.insert(conversation, header.nodes_before.saturating_add(reading.nodes));
+        if depth > 0 {
+            self.depths.insert(conversation, depth);
+        }
+        let before = past.map_or(header.nodes_before, |past| past.nodes.saturating_add(lost_past));
+        self.nodes.insert(conversation, before.saturating_add(reading.nodes));
+        if lost_past > 0 {
+            let why = "the conversation is a fork, and a part of the past that it shares is lost".to_owned();
+            self.note(&segment.path, offset, 0, why, Some(conversation), false);
+        }
         if known.is_none() && opened.is_none() {
             let why = "the opening of this conversation is lost".to_owned();
             self.note(&segment.path, offset, 0, why, Some(conversation), false);
         }
-        let frame = Surveyed { conversation, opened: opened.as_ref(), nodes, lost_before, reading };
+        let frame = Surveyed { conversation, opened: opened.as_ref(), past, lost_past, nodes, lost_before, reading };
         self.visitor.frame(&frame)?;
         for bad in &frame.reading.bad {
             self.visitor.spot(Spot {
@@ -303,7 +326,7 @@ impl Survey<'_> {
                 bytes: bad.range.len() as u64,
                 why: bad.why.clone(),
                 conversation: Some(conversation),
-                node: bad.node.and_then(|node| NodeId::new(header.nodes_before.saturating_add(node).saturating_add(1))),
+                node: bad.node.and_then(|node| NodeId::new(before.saturating_add(node).saturating_add(1))),
                 hides: bad.hides,
             });
         }

@@ -5,6 +5,7 @@ mod checkpoint;
 mod concurrent;
 mod damage;
 mod faults;
+mod forks;
 mod handover;
 mod random_wrecks;
 mod salvage;

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
-use memory_core::{ConversationId, Hash, MerkleFrontier, NodeId, StoreError, Verification, VerifiedConversation};
+use memory_core::{ConversationId, NodeId, StoreError, Verification, VerifiedConversation};
 
 use super::{
     codec::{self, Record},
+    conversation::Conversation,
     frame::{FrameHeader, records},
+    growing::Growing,
     segment::{SEGMENT_HEADER, Segment},
     shared::Shared,
     state::{Damage, Location, State},
@@ -16,10 +18,13 @@ use super::{
 #[derive(Debug)]
 struct Check {
     id: ConversationId,
-    /// Nodes that ought to be there.
+    /// Nodes that ought to be there; of one that was not asked for, those that forks share.
     nodes: u64,
-    verified: u64,
-    tree: MerkleFrontier,
+    tree: Growing,
+    /// Whether it is read for its own sake, and not only for what its forks share.
+    is_asked: bool,
+    /// Whose nodes it shares, and how many, when it is a fork.
+    shares: Option<(u64, u64)>,
 }
 
 impl Check {
@@ -27,13 +32,50 @@ impl Check {
     /// then, as it must be.
     fn skip_to(&mut self, leaves: u64) {
         while self.tree.len() < leaves.min(self.nodes) {
-            self.tree.push(Hash::from_bytes([0; 32]));
+            self.tree.lose();
         }
     }
 
     fn finish(mut self) -> VerifiedConversation {
         self.skip_to(self.nodes);
-        VerifiedConversation { id: self.id, nodes: self.nodes, verified: self.verified, root: self.tree.root() }
+        let stands = self.tree.finish();
+        VerifiedConversation { id: self.id, nodes: self.nodes, verified: stands.verified, root: stands.tree.root() }
+    }
+}
+
+/// Conversations to be read by their numbers: those that were asked for, and those whose nodes they share.
+fn checks(state: &State, asked: Vec<&Conversation>) -> HashMap<u64, Check> {
+    let mut checks = HashMap::new();
+    for conversation in asked {
+        let check = Check { nodes: conversation.nodes(), is_asked: true, ..Check::of(state, conversation) };
+        checks.insert(conversation.number, check);
+    }
+    let mut shared: Vec<_> = checks.values().filter_map(|check| check.shares).collect();
+    while let Some((owner, nodes)) = shared.pop() {
+        let Some(conversation) = state.by_number(owner) else { continue };
+        let check = checks.entry(owner).or_insert_with(|| {
+            let check = Check::of(state, conversation);
+            shared.extend(check.shares);
+            check
+        });
+        check.tree.remember(nodes);
+        if !check.is_asked {
+            check.nodes = check.nodes.max(nodes.min(conversation.nodes()));
+        }
+    }
+    checks
+}
+
+impl Check {
+    /// A conversation of which nothing was asked for yet.
+    fn of(state: &State, conversation: &Conversation) -> Self {
+        Self {
+            id: conversation.id.clone(),
+            nodes: 0,
+            tree: Growing::default(),
+            is_asked: false,
+            shares: state.owner_of_past(conversation),
+        }
     }
 }
 
@@ -47,14 +89,7 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
             Some(id) => vec![state.conversation(id)?],
             None => state.conversations().collect(),
         };
-        let checks: HashMap<u64, Check> = wanted
-            .into_iter()
-            .map(|conversation| {
-                let (id, nodes) = (conversation.id.clone(), conversation.nodes());
-                (conversation.number, Check { id, nodes, verified: 0, tree: MerkleFrontier::new() })
-            })
-            .collect();
-        (state.segments.clone(), state.cursor.end.offset, checks)
+        (state.segments.clone(), state.cursor.end.offset, checks(&state, wanted))
     };
 
     let mut replay = State::new(shared.directory.id);
@@ -75,6 +110,9 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
         };
         // Up to the acknowledged end everything was on disk, in the last segment as well: nothing is torn.
         let read = replay.replay_segment(segment, &bytes, true, 0, &mut |header, location, payload| {
+            if header.conversation == header.lsn {
+                begin(&mut checks, header.conversation);
+            }
             if let Some(check) = checks.get_mut(&header.conversation) {
                 mismatched.extend(check_frame(check, segment, header, location, payload));
             }
@@ -83,16 +121,27 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
             replay.damaged(segment.path(), read.end, end - read.end, "the segment is cut short", None);
         }
     }
-    let numbers: Vec<u64> = checks.keys().copied().collect();
-    let checked: Vec<_> = checks.into_values().map(Check::finish).collect();
+    // What others than those asked for have beside what is shared is of no account.
+    let numbers: HashMap<u64, bool> = checks.iter().map(|(number, check)| (*number, check.is_asked)).collect();
+    let checked: Vec<_> = checks.into_values().filter(|check| check.is_asked).map(Check::finish).collect();
     let all_there = checked.iter().all(|one| one.verified == one.nodes);
     let concerns_us = |damage: &&Damage| match damage.conversation {
         _ if only.is_none() => true,
-        Some(number) => numbers.contains(&number),
+        Some(number) => numbers.get(&number).is_some_and(|is_asked| *is_asked || !all_there),
         None => !all_there,
     };
     let damage = replay.damage.iter().filter(concerns_us).chain(&mismatched).map(Damage::to_string);
     Ok(Verification::of(checked, damage.collect()))
+}
+
+/// Gives a fork the leaves that it shares.
+fn begin(checks: &mut HashMap<u64, Check>, fork: u64) {
+    let Some((owner, nodes)) = checks.get(&fork).and_then(|check| check.shares) else { return };
+    let shared = checks.get(&owner).and_then(|owner| owner.tree.with(nodes));
+    if let Some((check, shared)) = checks.get_mut(&fork).zip(shared) {
+        check.tree.begin(shared);
+        check.skip_to(nodes);
+    }
 }
 
 /// Hashes the messages of a frame anew. Gives back those whose content is not what it was.
@@ -106,6 +155,9 @@ fn check_frame(
     check.skip_to(header.nodes_before);
     let mut mismatched = Vec::new();
     for (range, body) in records(payload).flatten() {
+        if !check.is_asked && check.tree.len() >= check.nodes {
+            break;
+        }
         let message = match codec::decode(body) {
             Ok(Record::Message(message)) => message,
             Ok(Record::Lost(count)) => {
@@ -118,15 +170,15 @@ fn check_frame(
         let why = match message.into_stored() {
             Ok(stored) => {
                 let leaf = stored.rehash();
-                check.tree.push(leaf);
-                if leaf == stored.proof.leaf {
-                    check.verified += 1;
+                let is_verified = leaf == stored.proof.leaf;
+                check.tree.push(leaf, is_verified);
+                if is_verified {
                     continue;
                 }
                 format!("node {node} of `{}` is not what was hashed when it was appended", check.id)
             }
             Err(error) => {
-                check.tree.push(Hash::from_bytes([0; 32]));
+                check.tree.lose();
                 format!("node {node} of `{}`: {}", check.id, error.0)
             }
         };

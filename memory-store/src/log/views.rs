@@ -2,7 +2,7 @@
 
 use memory_core::ViewId;
 
-use super::state::Location;
+use super::{shared_vec::SharedVec, state::Location};
 
 /// A view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,17 +13,41 @@ pub(super) struct Slot {
 }
 
 /// The views of one conversation, in the order of their numbers. Lost ones leave gaps.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Views(Vec<Slot>);
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Views {
+    slots: SharedVec<Slot>,
+    /// The number of the last one that the conversation has in common with its parent: its own have higher ones.
+    before: u32,
+}
 
 impl Views {
     /// The highest number.
     pub(crate) fn last(&self) -> Option<ViewId> {
-        self.0.last().and_then(|slot| ViewId::new(u64::from(slot.id)))
+        ViewId::new(u64::from(self.last_number()))
     }
 
-    pub(super) fn slots(&self) -> &[Slot] {
-        &self.0
+    fn last_number(&self) -> u32 {
+        self.slots.last().map_or(0, |slot| slot.id).max(self.before)
+    }
+
+    pub(super) fn slots(&self) -> &SharedVec<Slot> {
+        &self.slots
+    }
+
+    /// Those with numbers up to `last`, for a fork.
+    pub(super) fn fork(&self, last: u32) -> Self {
+        Self::forked(self, self.slots.partition_point(|slot| slot.id <= last), last)
+    }
+
+    /// The parent's first `common`, for a fork whose own get numbers above `before`.
+    pub(super) fn forked(parent: &Self, common: usize, before: u32) -> Self {
+        Self { slots: parent.slots.first(common), before }
+    }
+
+    /// The number of the last one that stands before a place of the log; 0 for none.
+    pub(super) fn last_before(&self, place: Location) -> u64 {
+        let before = self.slots.partition_point(|slot| Location { segment: slot.segment, offset: slot.offset } < place);
+        before.checked_sub(1).and_then(|last| self.slots.get(last)).map_or(0, |slot| u64::from(slot.id))
     }
 
     /// Takes in the next view. `Err` when none like it can follow.
@@ -33,17 +57,17 @@ impl Views {
     }
 
     pub(super) fn push_slot(&mut self, slot: Slot) -> Result<(), &'static str> {
-        if self.0.last().is_some_and(|last| last.id >= slot.id) || slot.id == 0 {
+        if slot.id <= self.last_number() {
             return Err("a view's number is not above the one before");
         }
-        self.0.push(slot);
+        self.slots.push(slot);
         Ok(())
     }
 
     /// Where those with these numbers stand.
     pub(crate) fn locations(&self, first: ViewId, last: ViewId) -> Vec<Location> {
-        let from = self.0.partition_point(|slot| u64::from(slot.id) < first.get());
-        let wanted = self.0.iter().skip(from).take_while(|slot| u64::from(slot.id) <= last.get());
+        let from = self.slots.partition_point(|slot| u64::from(slot.id) < first.get());
+        let wanted = self.slots.iter_from(from).take_while(|slot| u64::from(slot.id) <= last.get());
         wanted.map(|slot| Location { segment: slot.segment, offset: slot.offset }).collect()
     }
 }
@@ -66,5 +90,7 @@ mod tests {
         assert_eq!(all.locations(id(5), id(1)), []);
         assert!(all.push(id(5), at(6)).is_err() && all.push(id(1 << 40), at(7)).is_err());
         assert_eq!(all.slots().len(), 3);
+        assert_eq!([1, 2, 5, 6].map(|offset| all.last_before(at(offset))), [0, 1, 2, 5]);
+        assert_eq!(all.fork(4).locations(id(1), id(9)), [at(1), at(2)]);
     }
 }

@@ -15,8 +15,9 @@ use memory_core::StoreError;
 use self::request::{Answer, answer};
 pub(crate) use self::request::{Reply, Request};
 use super::{
-    batch::{Pending, PlannedFrame},
+    batch::{Pending, PlannedFrame, plan_fork},
     checkpoint::{Checkpointer, Moment},
+    codec::Opening,
     failure::{Failure, fill_random, repeated},
     frame::{FRAME_HEADER, FrameHeader, FrameKind},
     horizon::{Durable, Horizon},
@@ -239,8 +240,25 @@ impl Writer {
                     Err(error) => answer(reply, Err(error)),
                 }
             }
+            Request::Fork { parent, node, child, reply } => {
+                // It shares what the parent is on disk, and whatever comes next may be about it.
+                let settled = self.settle().map_err(|failure| StoreError::from(&failure));
+                let planned = settled.and_then(|()| self.check(|_, state| plan_fork(state, &parent, node, &child)));
+                match planned {
+                    Ok(frame) => self.place(Some(frame), Answer::Forked(reply)),
+                    Err(error) => return answer(reply, Err(error)),
+                }
+                drop(self.settle());
+            }
             Request::Seal { reply } => answer(reply, self.seal()),
         }
+    }
+
+    /// Commits the group, so that nothing is pending.
+    fn settle(&mut self) -> Result<(), Failure> {
+        let committed = self.commit();
+        self.pending = Pending::default();
+        committed
     }
 
     /// Begins a new segment unless the active one is empty.
@@ -248,8 +266,7 @@ impl Writer {
         if let Some(why) = &self.poisoned {
             return Err(self.shared.poisoned(why));
         }
-        let committed = self.commit();
-        self.pending = Pending::default();
+        let committed = self.settle();
         let is_empty = self.tail.end <= SEGMENT_HEADER;
         let sealed = committed.and_then(|()| if is_empty { Ok(()) } else { self.roll() });
         sealed.map_err(|failure| StoreError::from(&failure))
@@ -283,7 +300,10 @@ impl Writer {
         }
         let offset = self.offset();
         let lsn = self.next_lsn + self.group.applied.len() as u64;
-        let opened = frame.number.is_none().then(|| frame.id.clone());
+        let first_record = offset.saturating_add(u32::try_from(FRAME_HEADER).unwrap_or(u32::MAX));
+        let said_at = Location { segment: self.tail.segment.number(), offset: first_record };
+        let opening = || (Opening { name: frame.id.clone(), past: frame.past }, said_at);
+        let opened = frame.number.is_none().then(opening);
         let number = frame.number.unwrap_or(lsn);
         if opened.is_some() {
             self.pending.opened(&frame.id, number);

@@ -48,6 +48,15 @@ impl Store for CountingStore {
         self.store.record(id, events)
     }
 
+    fn fork<'a>(
+        &'a self,
+        parent: &'a ConversationId,
+        node: NodeId,
+        child: &'a ConversationId,
+    ) -> StoreResult<'a, ConversationState> {
+        self.store.fork(parent, node, child)
+    }
+
     fn node<'a>(&'a self, id: &'a ConversationId, node: NodeId) -> StoreResult<'a, Node> {
         self.nodes_read.fetch_add(1, Ordering::Relaxed);
         self.store.node(id, node)

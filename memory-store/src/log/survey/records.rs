@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use memory_core::{ConversationId, Hash, Summary, ViewId};
+use memory_core::{Hash, Summary, ViewId};
 
 use crate::log::{
-    codec::{self, EventRecord, Record},
+    codec::{self, EventRecord, Opening, Record},
     frame::{FRAME_HEADER, FrameHeader, RECORD_HEADER, parse_record, record_bytes},
 };
 
 /// What a record that is whole says.
 #[derive(Debug)]
 pub(crate) enum Part {
-    Opened(ConversationId),
+    Opened(Opening),
     /// A message with its leaf, hashed anew.
     Message(Hash),
     /// Nodes that are lost: said so by the record, or the record itself was the message.
@@ -45,7 +45,7 @@ pub(crate) struct Reading<'a> {
     /// The opening of a conversation that stands first in its frame cannot be read.
     lost_opening: bool,
     /// Who is opened, if anybody.
-    pub(crate) opened: Option<ConversationId>,
+    pub(crate) opened: Option<Opening>,
     /// How many nodes the frame has, lost ones included.
     pub(crate) nodes: u64,
     /// How many of them are lost.
@@ -125,7 +125,7 @@ impl<'a> Reading<'a> {
         let first = raw(self.payload, self.known).next();
         self.lost_opening = opens && self.holds_messages && first.is_some_and(|first| first.body.is_err());
         self.parts(|_, part, range| match part {
-            Ok(Part::Opened(name)) => opened = Some(name),
+            Ok(Part::Opened(opening)) => opened = Some(opening),
             Ok(Part::Message(_)) => nodes = nodes.saturating_add(1),
             Ok(Part::Lost(count)) => {
                 nodes = nodes.saturating_add(count);
@@ -184,7 +184,7 @@ impl<'a> Reading<'a> {
 
 fn read(body: &[u8]) -> Result<Part, (String, bool)> {
     match codec::decode(body) {
-        Ok(Record::Opened(name)) => Ok(Part::Opened(name)),
+        Ok(Record::Opened(opening)) => Ok(Part::Opened(opening)),
         Ok(Record::Lost(count)) => Ok(Part::Lost(count)),
         Ok(Record::Event(EventRecord::Summary(summary))) => Ok(Part::Summary(summary)),
         Ok(Record::Event(EventRecord::View(view))) => Ok(Part::View(view.id)),

@@ -10,7 +10,7 @@ use std::{
 use memory_core::{ConversationState, Store, StoreError, testing::store_conformance};
 use proptest::{prelude::*, sample::Index};
 
-use super::sample::{Request, all, draft, id, model, node, perform, requests, shown, tiny_segments};
+use super::sample::{Request, all, draft, id, model, node, perform, requests_without_forks, shown, tiny_segments};
 use crate::LogStore;
 
 fn open(path: &Path) -> Result<LogStore, StoreError> {
@@ -21,7 +21,7 @@ fn open(path: &Path) -> Result<LogStore, StoreError> {
 fn sample_store() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).unwrap();
-    requests().iter().for_each(|request| perform(&store, request).unwrap());
+    requests_without_forks().iter().for_each(|request| perform(&store, request).unwrap());
     dir
 }
 
@@ -102,7 +102,7 @@ proptest! {
         prop_assert_eq!(&store.report().torn, &None);
         let rest: Vec<_> = appends[held..].iter().flat_map(|request| match request {
             Request::Append(_, batch) => batch.clone(),
-            Request::Record(..) => Vec::new(),
+            Request::Record(..) | Request::Fork(..) => Vec::new(),
         }).collect();
         perform(&store, &Request::Append("a", rest)).unwrap();
         prop_assert_eq!(shown(&store).unwrap(), shown(&model(appends)).unwrap());
@@ -112,7 +112,7 @@ proptest! {
 #[test]
 fn every_flipped_byte_is_an_error_or_is_found() {
     let dir = sample_store();
-    let truth = model(&requests());
+    let truth = model(&requests_without_forks());
     let names = ["FORMAT".into()].into_iter().chain(segments(dir.path()));
     for path in names.map(|name: PathBuf| dir.path().join(name)) {
         let whole = fs::read(&path).unwrap();
@@ -140,7 +140,7 @@ fn every_flipped_byte_is_an_error_or_is_found() {
 #[test]
 fn damage_in_a_sealed_segment_is_named_and_the_rest_goes_on() {
     let dir = sample_store();
-    let truth = model(&requests());
+    let truth = model(&requests_without_forks());
     let sealed = segments(dir.path()).remove(0);
     edit(&sealed, |bytes| bytes[64 + 52 + 40] ^= 1);
 
@@ -187,7 +187,7 @@ fn what_was_proven_durable_is_never_cut_from_the_last_segment() {
 #[test]
 fn a_lost_node_is_damage_and_its_neighbours_keep_their_numbers() {
     let dir = sample_store();
-    let truth = model(&requests());
+    let truth = model(&requests_without_forks());
     // The second batch of `a` is the fourth frame: nodes 3 to 7.
     let whole = LogStore::open_read_only(dir.path()).unwrap();
     let third = pollster::block_on(whole.proofs(&id("a"), memory_core::NodeRange::single(node(3)))).unwrap()[0];
@@ -327,7 +327,7 @@ fn a_missing_segment_is_named() {
     fs::remove_file(&gone).unwrap();
     let store = open(dir.path()).unwrap();
     assert!(store.report().damage.iter().any(|damage| damage.path == gone), "{:?}", store.report().damage);
-    everything_read_is_true(&store, &model(&requests()), "segment 2 is gone");
+    everything_read_is_true(&store, &model(&requests_without_forks()), "segment 2 is gone");
     fs::remove_dir_all(dir.path().join("log")).unwrap();
     drop(store);
     assert!(open(dir.path()).is_err());
@@ -340,7 +340,7 @@ fn a_segment_cut_at_a_frame_is_noticed() {
     edit(&first, |bytes| bytes.truncate(64));
     let store = open(dir.path()).unwrap();
     assert!(!store.report().damage.is_empty());
-    everything_read_is_true(&store, &model(&requests()), "segment 1 is empty");
+    everything_read_is_true(&store, &model(&requests_without_forks()), "segment 1 is empty");
 }
 
 #[test]
@@ -375,17 +375,17 @@ fn a_log_without_its_format_file_is_not_taken_for_an_empty_directory() {
     fs::remove_file(&format).unwrap();
     assert!(open(dir.path()).unwrap_err().is_damage());
     fs::write(&format, kept).unwrap();
-    assert_eq!(shown(&open(dir.path()).unwrap()).unwrap(), shown(&model(&requests())).unwrap());
+    assert_eq!(shown(&open(dir.path()).unwrap()).unwrap(), shown(&model(&requests_without_forks())).unwrap());
 }
 
 #[test]
 fn a_reader_beside_the_writer_sees_what_was_acknowledged_before() {
     let dir = tempfile::tempdir().unwrap();
     let writer = open(dir.path()).unwrap();
-    for (done, request) in requests().iter().enumerate() {
+    for (done, request) in requests_without_forks().iter().enumerate() {
         perform(&writer, request).unwrap();
         let reader = LogStore::open_read_only(dir.path()).unwrap();
-        assert_eq!(shown(&reader).unwrap(), shown(&model(&requests()[..=done])).unwrap());
+        assert_eq!(shown(&reader).unwrap(), shown(&model(&requests_without_forks()[..=done])).unwrap());
         let refused = perform(&reader, request).unwrap_err();
         assert!(matches!(&refused, StoreError::ReadOnly { path } if path == dir.path()), "{refused:?}");
     }
@@ -422,7 +422,7 @@ fn acknowledged_records_that_were_cut_off_are_damage_and_no_torn_tail() {
 #[test]
 fn a_horizon_with_any_flipped_bit_does_no_harm() {
     let dir = sample_store();
-    let truth = shown(&model(&requests())).unwrap();
+    let truth = shown(&model(&requests_without_forks())).unwrap();
     let horizon = dir.path().join("HORIZON");
     let whole = fs::read(&horizon).unwrap();
     for bit in 0..whole.len() * 8 {
@@ -443,7 +443,7 @@ fn a_horizon_with_any_flipped_bit_does_no_harm() {
 #[test]
 fn a_last_segment_of_another_store_is_damage_and_is_left_as_it_is() {
     let dirs = [sample_store(), sample_store()];
-    let truth = model(&requests());
+    let truth = model(&requests_without_forks());
     for (name, number) in [("0007.seg", 7), ("4294967295.seg", u32::MAX)] {
         let foreign = dirs[0].path().join("log").join(name);
         let bytes = fs::read(&segments(dirs[1].path())[0]).unwrap();

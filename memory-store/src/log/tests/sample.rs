@@ -12,6 +12,7 @@ use crate::LogOptions;
 pub(super) enum Request {
     Append(&'static str, Vec<NodeDraft>),
     Record(&'static str, Vec<Event>),
+    Fork(&'static str, u64, &'static str),
 }
 
 pub(super) fn id(name: &str) -> ConversationId {
@@ -74,6 +75,23 @@ pub(super) fn view(nodes: u64, question: &str) -> Event {
 
 /// Requests of every kind that fill several tiny segments; one batch is longer than a segment.
 pub(super) fn requests() -> Vec<Request> {
+    let pin = |number, pinned| Event::Pin { node: node(number), pinned };
+    let mut all = requests_without_forks();
+    all.extend([
+        Request::Fork("a", 9, "fork-of-a"),
+        Request::Append("fork-of-a", vec![draft(70, 20), draft(71, 800)]),
+        Request::Record("a", vec![pin(9, false), Event::Summary(summary(3, 3, &[]))]),
+        Request::Record("fork-of-a", vec![pin(2, true), Event::Summary(summary(10, 11, &[])), view(11, "and here?")]),
+        Request::Append("a", vec![draft(21, 400)]),
+        Request::Fork("fork-of-a", 10, "its-fork"),
+        Request::Fork("fork-of-a", 4, "empty"),
+        Request::Record("its-fork", vec![Event::Title("the youngest".into()), Event::Summary(summary(3, 4, &[]))]),
+        Request::Append("its-fork", vec![draft(80, 1_200)]),
+    ]);
+    all
+}
+
+pub(super) fn requests_without_forks() -> Vec<Request> {
     let keyed = |mut draft: NodeDraft, key: &str| {
         draft.message.key = MessageKey::new(key).ok();
         draft
@@ -105,6 +123,7 @@ pub(super) fn perform(store: &dyn Store, request: &Request) -> Result<(), StoreE
     match request.clone() {
         Request::Append(name, batch) => pollster::block_on(store.append(&id(name), batch)).map(drop),
         Request::Record(name, events) => pollster::block_on(store.record(&id(name), events)).map(drop),
+        Request::Fork(name, at, child) => pollster::block_on(store.fork(&id(name), node(at), &id(child))).map(drop),
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 
 use memory_core::{ConversationId, Event, NodeId, SummaryId};
 
-use super::sample::{Request, draft, perform, requests, summary, tiny_segments};
+use super::sample::{Request, draft, perform, requests_without_forks, summary, tiny_segments};
 use crate::{
     LogStore,
     log::{
@@ -52,7 +52,7 @@ pub(super) fn segment(number: u32) -> PathBuf {
 
 /// The sample and more in tiny segments: its files, and what they say.
 pub(super) fn sample() -> (Files, Vec<Request>) {
-    let mut requests = requests();
+    let mut requests = requests_without_forks();
     requests.extend([
         Request::Record("b", vec![Event::Title("b".into()), Event::Summary(summary(1, 1, &[]))]),
         Request::Append("b", (4..9).map(|n| draft(n, 300)).collect()),
@@ -108,7 +108,7 @@ pub(super) fn frames(files: &Files) -> Vec<WrittenFrame> {
             let mut nodes = header.nodes_before;
             let records = records(payload).map(Result::unwrap).map(|(range, body)| {
                 let what = match codec::decode(body).unwrap() {
-                    Record::Opened(name) => What::Opening(name),
+                    Record::Opened(opening) => What::Opening(opening.name),
                     Record::Message(_) => {
                         nodes += 1;
                         What::Node(NodeId::new(nodes).unwrap())

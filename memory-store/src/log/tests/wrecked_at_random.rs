@@ -11,7 +11,7 @@ use memory_core::{ConversationId, Event, Hash, MessageKey, Store, StoreError, Vi
 use proptest::{prelude::*, sample::Index};
 
 use super::sample::{
-    Request, Shown, Told, all, draft, last_view, model, node, perform, requests, shown, tiny_segments,
+    Request, Shown, Told, all, draft, last_view, model, node, perform, requests_without_forks, shown, tiny_segments,
 };
 use crate::{
     LogOptions, LogStore, SqueezeOptions, VacuumOptions,
@@ -89,7 +89,7 @@ fn of(files: &Files) -> Ram {
 
 /// The sample, and titles and pins that replace each other.
 fn said() -> Vec<Request> {
-    let mut all = requests();
+    let mut all = requests_without_forks();
     for round in 0..8 {
         let title = format!("title {round} {}", "x".repeat(200));
         let pin = Event::Pin { node: node(1 + round % 3), pinned: round % 2 == 0 };

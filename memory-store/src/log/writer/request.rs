@@ -1,7 +1,7 @@
 //! What the writer thread is asked, and how it answers.
 
 use futures_channel::oneshot;
-use memory_core::{Appended, ConversationId, Event, Recorded, StoreError};
+use memory_core::{Appended, ConversationId, Event, NodeId, Recorded, StoreError};
 
 use super::super::prepared::Prepared;
 
@@ -13,6 +13,7 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 pub(crate) enum Request {
     Append { conversation: ConversationId, batch: Prepared, reply: Reply<Vec<Appended>> },
     Record { conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
+    Fork { parent: ConversationId, node: NodeId, child: ConversationId, reply: Reply<()> },
     Seal { reply: Reply<()> },
 }
 
@@ -22,7 +23,7 @@ impl Request {
         match self {
             Self::Append { reply, .. } => answer(reply, Err(error)),
             Self::Record { reply, .. } => answer(reply, Err(error)),
-            Self::Seal { reply } => answer(reply, Err(error)),
+            Self::Fork { reply, .. } | Self::Seal { reply } => answer(reply, Err(error)),
         }
     }
 }
@@ -32,6 +33,7 @@ impl Request {
 pub(super) enum Answer {
     Appended(Reply<Vec<Appended>>, Vec<Appended>),
     Recorded(Reply<Vec<Recorded>>, Vec<Recorded>),
+    Forked(Reply<()>),
 }
 
 impl Answer {
@@ -39,6 +41,7 @@ impl Answer {
         match (self, failure) {
             (Self::Appended(reply, appended), None) => answer(reply, Ok(appended)),
             (Self::Recorded(reply, recorded), None) => answer(reply, Ok(recorded)),
+            (Self::Forked(reply), failure) => answer(reply, failure.map_or(Ok(()), Err)),
             (Self::Appended(reply, _), Some(error)) => answer(reply, Err(error)),
             (Self::Recorded(reply, _), Some(error)) => answer(reply, Err(error)),
         }

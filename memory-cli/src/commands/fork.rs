@@ -1,0 +1,84 @@
+//! `memory fork`: a conversation continued from one of its messages as a new one.
+
+use clap::Args as ClapArgs;
+use memory_core::{ConversationId, ConversationState, NodeId, Store, StoreError};
+use memory_store::LogStore;
+use serde_json::json;
+
+use super::resolve;
+use crate::{
+    Access,
+    cli::Globals,
+    failure::{NotFound, Usage},
+    open,
+    output::grouped,
+};
+
+/// A conversation continued from one of its messages as a new one.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The conversation, or the beginning of its name [default: the only one]
+    #[arg(value_name = "ID")]
+    conversation: Option<String>,
+    /// The last message that both have in common [default: the last one]
+    #[arg(long, value_name = "NODE", value_parser = resolve::node)]
+    at: Option<NodeId>,
+    /// The name of the new conversation [default: ID-fork-1, or the next number that is free]
+    #[arg(long = "as", value_name = "NEW_ID")]
+    name: Option<String>,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Existing)?.without_model())?;
+    let store = runtime.store.as_ref();
+    let parent = resolve::conversation(store, args.conversation.as_deref()).await?;
+    let last = || async { anyhow::Ok(NodeId::new(store.conversation(&parent).await?.nodes)) };
+    let node = match args.at {
+        Some(node) => node,
+        None => last().await?.ok_or_else(|| NotFound(format!("`{parent}` has no message to fork it at")))?,
+    };
+    let state = match &args.name {
+        Some(name) => store.fork(&parent, node, &named(name)?).await?,
+        None => under_a_free_name(store, &parent, node).await?,
+    };
+    let output = globals.output;
+    if output.json {
+        return Ok(output.value(&json!({
+            "conversation": state.id.as_str(),
+            "forked_from": {"conversation": parent.as_str(), "node": node.get()},
+            "nodes": state.nodes,
+            "summaries": state.summaries,
+            "views": state.views,
+        }))?);
+    }
+    let (child, nodes, summaries) = (&state.id, grouped(state.nodes), grouped(state.summaries));
+    output.line(&format!(
+        "{child} continues {parent} behind node {node}: {nodes} messages and {summaries} summaries shared"
+    ))?;
+    Ok(())
+}
+
+fn named(name: &str) -> anyhow::Result<ConversationId> {
+    ConversationId::new(name).map_err(|invalid| Usage(invalid.to_string()).into())
+}
+
+async fn under_a_free_name(
+    store: &LogStore,
+    parent: &ConversationId,
+    node: NodeId,
+) -> anyhow::Result<ConversationState> {
+    let taken = resolve::all(store).await?;
+    let mut number = 1u64;
+    loop {
+        let name = named(&format!("{parent}-fork-{number}"))?;
+        number += 1;
+        if taken.contains(&name) {
+            continue;
+        }
+        match store.fork(parent, node, &name).await {
+            // Another process was faster.
+            Err(StoreError::NameTaken { .. }) => {}
+            forked => return Ok(forked?),
+        }
+    }
+}

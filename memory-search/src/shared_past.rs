@@ -1,0 +1,106 @@
+//! Conversations that share a past: each message of it is searched once.
+
+use std::collections::{BTreeMap, HashMap};
+
+use memory_core::{ConversationId, ConversationState, ForkedFrom, Store, StoreError};
+
+/// For each of these conversations, how many of its first nodes another of them has as well that comes first: parents
+/// before their forks, and otherwise by name.
+pub(crate) async fn seen_before(store: &dyn Store, states: &[ConversationState]) -> Result<Vec<u64>, StoreError> {
+    let mut seen = vec![0; states.len()];
+    if states.iter().all(|state| state.forked_from.is_none()) {
+        return Ok(seen);
+    }
+    let mut parents: HashMap<ConversationId, Option<ForkedFrom>> =
+        states.iter().map(|state| (state.id.clone(), state.forked_from.clone())).collect();
+    let mut lines = Vec::with_capacity(states.len());
+    for (place, state) in states.iter().enumerate() {
+        lines.push((line(store, state, &mut parents).await?, place));
+    }
+    lines.sort_by_key(|(line, place)| (line.len(), *place));
+    // Whatever is shared of what was appended to a conversation is a run of its first nodes, and with it all before.
+    let mut covered: BTreeMap<ConversationId, u64> = BTreeMap::new();
+    for (line, place) in lines {
+        let shared = line.iter().filter_map(|(owner, until)| Some(*covered.get(owner)?.min(until)));
+        if let Some(seen) = seen.get_mut(place) {
+            *seen = shared.max().unwrap_or(0);
+        }
+        for (owner, until) in line {
+            let covered = covered.entry(owner).or_default();
+            *covered = (*covered).max(until);
+        }
+    }
+    Ok(seen)
+}
+
+/// The conversation and those that it was forked from, one after the other, and up to which node it has what was
+/// appended to each.
+async fn line(
+    store: &dyn Store,
+    state: &ConversationState,
+    parents: &mut HashMap<ConversationId, Option<ForkedFrom>>,
+) -> Result<Vec<(ConversationId, u64)>, StoreError> {
+    let mut line = vec![(state.id.clone(), state.nodes)];
+    let (mut from, mut until) = (state.forked_from.clone(), state.nodes);
+    while let Some(ForkedFrom { conversation, node }) = from {
+        until = until.min(node.get());
+        from = match parents.get(&conversation) {
+            Some(known) => known.clone(),
+            None => {
+                let found = store.conversation(&conversation).await?.forked_from;
+                parents.insert(conversation.clone(), found.clone());
+                found
+            }
+        };
+        line.push((conversation, until));
+    }
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::{Message, NodeDraft, NodeId, Timestamp, testing::MemoryStore};
+
+    use super::*;
+
+    fn id(name: &str) -> ConversationId {
+        ConversationId::new(name).unwrap()
+    }
+
+    fn append(store: &MemoryStore, to: &str, count: u64) {
+        let draft = |n| NodeDraft::new(Message::user(format!("{to} {n}")), Timestamp::from_millis(n), 1);
+        let drafts = (0..i64::try_from(count).unwrap()).map(draft).collect();
+        pollster::block_on(store.append(&id(to), drafts)).unwrap();
+    }
+
+    fn fork(store: &MemoryStore, parent: &str, node: u64, child: &str, more: u64) {
+        pollster::block_on(store.fork(&id(parent), NodeId::new(node).unwrap(), &id(child))).unwrap();
+        append(store, child, more);
+    }
+
+    fn seen(store: &MemoryStore, among: &[&str]) -> Vec<u64> {
+        pollster::block_on(async {
+            let mut states = Vec::new();
+            for name in among {
+                states.push(store.conversation(&id(name)).await.unwrap());
+            }
+            seen_before(store, &states).await.unwrap()
+        })
+    }
+
+    #[test]
+    fn each_message_is_seen_once() {
+        let store = MemoryStore::default();
+        append(&store, "z-trunk", 20);
+        fork(&store, "z-trunk", 10, "a", 5);
+        fork(&store, "z-trunk", 15, "b", 5);
+        fork(&store, "a", 13, "c", 2);
+        fork(&store, "a", 4, "d", 1);
+        append(&store, "e", 3);
+        assert_eq!(seen(&store, &["a", "b", "c", "d", "e", "z-trunk"]), [10, 15, 13, 4, 0, 0]);
+        assert_eq!(seen(&store, &["c", "z-trunk"]), [10, 0], "a parent that is not searched has nothing to show");
+        assert_eq!(seen(&store, &["a", "b"]), [0, 10], "nor has one that both share");
+        assert_eq!(seen(&store, &["c", "d"]), [0, 4]);
+        assert_eq!(seen(&store, &["c"]), [0]);
+    }
+}
