@@ -257,7 +257,7 @@ async fn context(
     let options = ContextOptions { record: false, ..ContextOptions::tokens(budget) };
     let conversation = parts.memory.conversation(subject.id.clone());
     let shown = match conversation.context(&question.text, &options).await {
-        Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. })) => return Ok(None),
+        Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. }) | MemoryError::NoProgress { .. }) => return Ok(None),
         shown => shown.with_context(|| format!("putting a context together for {}", question.id))?,
     };
     let nodes = shown.verbatim().into_iter().flat_map(NodeRange::iter);

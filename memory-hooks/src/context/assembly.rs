@@ -322,7 +322,7 @@ fn failed(error: &MemoryError) -> String {
 }
 
 fn left_to_another() -> String {
-    "another process does background work on the store: compaction is left to it, the history is shown as it stands"
+    "background work on the store is being done elsewhere: compaction is left to it, the history is shown as it stands"
         .to_owned()
 }
 

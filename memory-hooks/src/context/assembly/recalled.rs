@@ -49,8 +49,9 @@ impl Assembly<'_> {
         }
     }
 
-    /// Pinned messages that the history does not show word for word, newest first, as many as `room` is enough
-    /// for; and what they cost. To bring one back in its place, all that was merged with it must come too.
+    /// The turns of pinned messages that the history does not show word for word, newest first, as many as `room` is enough
+    /// for, for a call is not shown without its results; and what they cost. To bring one back in its place, all that was
+    /// merged with it must come too.
     async fn pinned_within(
         &self,
         room: u32,
@@ -59,17 +60,23 @@ impl Assembly<'_> {
     ) -> Result<(Vec<Piece>, u32), MemoryError> {
         let mut pieces = Vec::new();
         let mut left = room;
-        for node in self.snapshot.tree.pinned().rev() {
-            let Some(outline) = self.snapshot.tree.node(node) else { continue };
-            let cost = outline.tokens.saturating_add(self.parts.policy.per_message);
-            if cost <= left && !shown.iter().any(|run| run.contains(node)) {
-                let here = NodeRange::single(node);
-                let read = self.parts.store.readable_nodes(self.conversation, here).await?;
-                losses.extend(&read.losses);
-                let Some(node) = read.nodes.first() else { continue };
-                left -= cost;
-                let line = self.message_line(node);
-                pieces.push(self.piece(PieceKind::Recalled, Some(here), line, "pinned".to_owned()));
+        let tree = &self.snapshot.tree;
+        let mut turns: Vec<_> = tree.pinned().rev().filter_map(|node| tree.turn_of(node)).collect();
+        turns.dedup();
+        for turn in turns {
+            let costs = turn.iter().filter_map(|node| tree.node(node)).map(|node| node.tokens);
+            let per_message = self.parts.policy.per_message;
+            let cost = costs.fold(0u32, |sum, tokens| sum.saturating_add(tokens).saturating_add(per_message));
+            if cost > left || shown.iter().any(|run| run.covers(turn)) {
+                continue;
+            }
+            let read = self.parts.store.readable_nodes(self.conversation, turn).await?;
+            losses.extend(&read.losses);
+            left -= if read.nodes.is_empty() { 0 } else { cost };
+            for node in &read.nodes {
+                let why = if node.pinned { "pinned" } else { "beside what is pinned" };
+                let here = Some(NodeRange::single(node.id));
+                pieces.push(self.piece(PieceKind::Recalled, here, self.message_line(node), why.to_owned()));
             }
         }
         Ok((pieces, room - left))
