@@ -1,7 +1,5 @@
 //! Nodes without vectors are embedded, batch by batch, and handed to the indexes.
 
-use std::ops::Range;
-
 use memory_core::{
     ConversationId, EmbedError, NodeId, NodeRange, Progress, ReadNodes, Store, TokenVectors, VectorError,
 };
@@ -170,8 +168,8 @@ impl Vectors<'_> {
         most_failures: u32,
     ) -> Result<Vec<Result<Embedded, EmbedError>>, EmbedError> {
         let mut each = Vec::with_capacity(texts.len());
-        let (mut spans, mut failures, mut is_any_taken) = (vec![0..texts.len()], 0, false);
-        while let Some(Range { start, end }) = spans.pop() {
+        let (mut spans, mut failures, mut is_any_taken) = (vec![(0, texts.len())], 0, false);
+        while let Some((start, end)) = spans.pop() {
             match self.embed_all(texts.get(start..end).unwrap_or_default(), tokens).await {
                 Ok(embedded) => {
                     (failures, is_any_taken) = (0, true);
@@ -182,7 +180,7 @@ impl Vectors<'_> {
                 Err(failed) if end - start == 1 => each.push(Err(failed)),
                 Err(_) => {
                     let middle = usize::midpoint(start, end);
-                    spans.extend([middle..end, start..middle]);
+                    spans.extend([(middle, end), (start, middle)]);
                 }
             }
             failures += 1;
