@@ -229,9 +229,9 @@ impl<'a> Extractor<'a> {
         extractor
     }
 
-    /// The features of a node; NaN where there is nothing to measure: of a node without a vector, or in a conversation
-    /// of another kind.
-    pub(crate) fn features(&self, setting: Setting, traits: &Traits, cast: &Cast) -> Features {
+    /// The features of a node, in a conversation of which the question names this speaker; NaN where there is nothing to
+    /// measure: of a node without a vector, or in a conversation of another kind.
+    pub(crate) fn features(&self, setting: Setting, traits: &Traits, cast: &Cast, named: Option<u32>) -> Features {
         let Self { evidence, question, .. } = self;
         let at = |values: &[f32], index: Option<usize>| index.and_then(|index| values.get(index)).copied();
         let here = |values: &[f32]| at(values, Some(setting.index)).unwrap_or_default();
@@ -242,7 +242,6 @@ impl<'a> Extractor<'a> {
             index.and_then(|index| self.settings.get(index)).map_or(0.0, |beside| length(beside.length))
         };
         let yes = |is: bool| f32::from(u8::from(is));
-        let named = question.named_speaker(cast);
         let with_agent = |is: bool| if cast.is_with_agent() { yes(is) } else { f32::NAN };
         let of_people = |is: bool| if cast.is_with_agent() { f32::NAN } else { yes(is) };
         let cosine = at(&evidence.cosine, Some(setting.index)).unwrap_or(f32::NAN);

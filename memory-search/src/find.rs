@@ -58,12 +58,26 @@ pub struct Found {
     pub matches: Vec<Match>,
     /// Whether there are more than were asked for.
     pub more: bool,
-    /// The node to go on from, where time ran out; its own matches are not given.
+    /// The node to go on from, where time ran out before the last; its own matches are not given. It is never the first
+    /// node of the request: whoever goes on there gets ahead.
     pub stopped_at: Option<NodeId>,
+    /// What was not looked through of the first message that can be read, where that alone took longer than there was time.
+    pub left_out: Option<LeftOut>,
     /// How many messages were looked through.
     pub scanned: u64,
     /// Messages on the way that cannot be read.
     pub losses: Losses,
+}
+
+/// The end of a message, which was not looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The message. What was found in it before is among the matches.
+    pub node: NodeId,
+    /// Where in its text the end begins, in bytes.
+    pub from: usize,
+    /// How long the text is, in bytes.
+    pub length: usize,
 }
 
 /// Why nothing could be looked for.
@@ -92,7 +106,8 @@ pub enum FindError {
 ///
 /// So a look at a window takes some tenths of a second at worst, whatever the pattern: the engine takes time proportional
 /// to the text, and at most to the size of the pattern. The clock is asked between them, and where the time runs out, the
-/// answer says where. Dropping the future stops it between messages.
+/// answer says where. Of the first message at least one window is looked at, and where all of it takes too long, the answer
+/// goes on behind it and says so. Dropping the future stops it between messages.
 ///
 /// # Errors
 /// When the pattern cannot be compiled, the range begins behind the last node, or the store fails.
@@ -114,6 +129,7 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
     let clock = Clock { begun: Instant::now(), max: request.max_time };
     let outline = store.outline(conversation).await?;
     let mut found = Found::default();
+    let mut is_first = true;
     loop {
         let piece = piece(&outline, rest);
         let read = store.readable_nodes(conversation, piece).await?;
@@ -125,7 +141,12 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
             // Where the last match begins, and on which line.
             let (mut place, mut line) = (0, 1u32);
             while from < text.len() {
-                if clock.is_over() {
+                if is_first && from > 0 && clock.is_over() {
+                    found.left_out = Some(LeftOut { node: node.id, from, length: text.len() });
+                    found.stopped_at = NodeRange::new(node.id.next(), rest.last()).map(NodeRange::first);
+                    return Ok(found);
+                }
+                if !is_first && clock.is_over() {
                     found.matches.truncate(begun);
                     found.stopped_at = Some(node.id);
                     return Ok(found);
@@ -141,6 +162,7 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
                 found.matches.push(describe(node.id, line, &text, span));
             }
             found.scanned += 1;
+            is_first = false;
         }
         match NodeRange::new(piece.last().next(), rest.last()) {
             Some(remaining) => rest = remaining,

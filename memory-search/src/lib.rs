@@ -36,6 +36,7 @@ mod fuse;
 mod late;
 mod lexical;
 mod nearest;
+mod notices;
 mod pack;
 mod question;
 mod ranker;
@@ -49,7 +50,7 @@ mod shared_past;
 mod stopwatch;
 
 pub use explain::Explanation;
-pub use find::{FindError, FindRequest, Found, Match, find};
+pub use find::{FindError, FindRequest, Found, LeftOut, Match, find};
 pub use pack::{Characters, Lengths, PackRequest, Packed, TooLarge, pack, reach};
 pub use rerank::RerankOptions;
 pub use retriever::HybridRetriever;

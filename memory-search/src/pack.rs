@@ -82,13 +82,16 @@ pub fn pack(request: &PackRequest<'_>) -> Packed {
     Packed { runs: packer.runs(), tokens: packer.spent.tokens, characters: packer.spent.characters, too_large }
 }
 
-/// All nodes that [`pack`] may take for a request: the hits, their neighbours and what must not be parted from them. In
-/// order; no two runs overlap or touch.
+/// All nodes that [`pack`] may take for a request: the hits, what must not be parted from them, and as many neighbours of
+/// each as the tokens allow, whatever the characters. In order; no two runs overlap or touch.
 #[must_use]
 pub fn reach(request: &PackRequest<'_>) -> Vec<NodeRange> {
     let packer = Packer::new(request);
     let hits = request.ranked.iter().filter(|node| packer.nodes.get(node.index()) == Some(&State::Free));
-    NodeRange::merge(hits.map(|&node| packer.widened(node, request.radius)).collect())
+    // All of a run that is taken is paid for by then, at its own or at an earlier hit.
+    let fits = |cost: Cost| cost.tokens <= u64::from(request.max_tokens);
+    let widest = |node| packer.widest(node, fits).map_or_else(|| packer.widened(node, 0), |(run, _)| run);
+    NodeRange::merge(hits.map(|&node| widest(node)).collect())
 }
 
 /// A hit with what cannot be parted from it.
@@ -102,6 +105,12 @@ struct Unit {
 struct Cost {
     tokens: u64,
     characters: u64,
+}
+
+impl Cost {
+    fn plus(self, other: Self) -> Self {
+        Self { tokens: self.tokens + other.tokens, characters: self.characters + other.characters }
+    }
 }
 
 struct Packer<'a> {
@@ -143,17 +152,35 @@ impl<'a> Packer<'a> {
 
     /// Takes a hit with as many neighbours as fit; `false` where not even the hit does.
     fn take(&mut self, hit: &Unit) -> bool {
-        let runs = (0..=self.request.radius.min(self.nodes.len() as u64)).rev().map(|r| self.widened(hit.node, r));
-        let affordable = runs.map(|run| (run, self.cost(run))).find(|(_, cost)| self.is_affordable(*cost));
-        let Some((run, cost)) = affordable else { return false };
+        let Some((run, cost)) = self.widest(hit.node, |cost| self.is_affordable(cost)) else { return false };
         for node in run.iter() {
             if let Some(state @ State::Free) = self.nodes.get_mut(node.index()) {
                 *state = State::Taken;
             }
         }
-        self.spent.tokens += cost.tokens;
-        self.spent.characters += cost.characters;
+        self.spent = self.spent.plus(cost);
         true
+    }
+
+    /// A node with as many neighbours as can be had, and what they cost; `None` where not even the node can be. The wider
+    /// a run, the more it costs: the first that cannot be had is the last that is looked at, and each node is priced once.
+    fn widest(&self, node: NodeId, can_be_had: impl Fn(Cost) -> bool) -> Option<(NodeRange, Cost)> {
+        let mut run = self.widened(node, 0);
+        let mut cost = self.cost(run);
+        if !can_be_had(cost) {
+            return None;
+        }
+        for radius in 1..=self.request.radius.min(self.nodes.len() as u64) {
+            let wider = self.widened(node, radius);
+            let before = run.first().previous().and_then(|last| NodeRange::new(wider.first(), last));
+            let after = NodeRange::new(run.last().next(), wider.last());
+            let dearer = before.into_iter().chain(after).map(|more| self.cost(more)).fold(cost, Cost::plus);
+            if !can_be_had(dearer) {
+                break;
+            }
+            (run, cost) = (wider, dearer);
+        }
+        Some((run, cost))
     }
 
     fn is_affordable(&self, cost: Cost) -> bool {
@@ -177,14 +204,12 @@ impl<'a> Packer<'a> {
     fn cost(&self, run: NodeRange) -> Cost {
         let per_message = u64::from(self.request.per_message);
         let free = run.iter().filter(|node| self.nodes.get(node.index()) == Some(&State::Free));
-        free.fold(Cost::default(), |cost, node| {
+        let one = |node: NodeId| {
             let tokens = self.request.outline.get(node.index()).map_or(0, |node| u64::from(node.tokens));
             let length = |budget: Characters<'_>| budget.of.get(&node).copied().unwrap_or_default();
-            Cost {
-                tokens: cost.tokens + tokens + per_message,
-                characters: cost.characters + self.request.characters.map_or(0, length),
-            }
-        })
+            Cost { tokens: tokens + per_message, characters: self.request.characters.map_or(0, length) }
+        };
+        free.map(one).fold(Cost::default(), Cost::plus)
     }
 
     fn runs(&self) -> Vec<NodeRange> {

@@ -1,7 +1,7 @@
 //! Every node of the conversations that are searched, in order of how well it answers.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     ops::Range,
     sync::Arc,
 };
@@ -260,11 +260,15 @@ impl Ranking {
         };
         let candidates = self.fused.best(limit, is_wanted);
         let extractor = Extractor::new(&self.evidence, &self.question, settings);
+        // To look for names among those who speak takes time: once a conversation.
+        let mut named: HashMap<usize, Option<u32>> = HashMap::new();
         let features = candidates.into_iter().filter_map(|candidate| {
             let part = self.pool.part(candidate)?;
             let postings = part.indexed.read();
-            let traits = postings.cast().traits().get(candidate - part.begin)?;
-            Some((candidate, extractor.features(*settings.get(candidate)?, traits, postings.cast())))
+            let cast = postings.cast();
+            let named = *named.entry(part.begin).or_insert_with(|| self.question.named_speaker(cast));
+            let traits = cast.traits().get(candidate - part.begin)?;
+            Some((candidate, extractor.features(*settings.get(candidate)?, traits, cast, named)))
         });
         features.collect()
     }

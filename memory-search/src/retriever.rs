@@ -1,6 +1,6 @@
 //! The retriever: words and meaning over a store.
 
-use std::{error::Error, sync::Arc};
+use std::sync::Arc;
 
 use memory_core::{
     BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Excerpt, Filter, Hit, IndexReport, Losses,
@@ -12,12 +12,13 @@ use crate::{
     complexity::{budget_share, share_of},
     late::Late,
     lexical::{MOST_UNKEPT, WordIndex},
+    notices::{in_full, push_new},
     pack::{Characters, Lengths, PackRequest, TooLarge, pack, reach},
     ranking::{Pool, Ranking},
     recheck::are_some_lost,
     rerank::{CrossEncoder, RerankOptions},
     selection::Selection,
-    semantic::{Meaning, NoMeaning, Semantic, ends_of},
+    semantic::{Meaning, Semantic, ends_of},
     shared_past::seen_before,
     stopwatch::Stopwatch,
 };
@@ -44,7 +45,8 @@ const POSTINGS_BYTES: usize = 256 << 20;
 /// it searches lacks vectors of at most 64 messages and 64 KiB of text, it embeds these, and otherwise nothing. A
 /// message without a vector counts as the mean of those that have one, and meaning weighs the less the fewer have one.
 /// Where model, index or all vectors are missing or fail, the answer is by words; a notice says so, as it does where
-/// some vectors are missing.
+/// some vectors are missing. A message that a model refuses when it is asked for that one alone has no vector for good, if
+/// the model takes others beside it.
 ///
 /// A node that cannot be read is no hit and stands in no excerpt; the answer says so. It counts as lost for the life
 /// of the retriever. Of nodes whose words were kept between runs, those that are to be given out are read again, and all
@@ -114,7 +116,7 @@ impl HybridRetriever {
         let (store, words) = (&*self.store, &evidence.window);
         let meaning = self.semantic.meaning(store, question, &pool, &selection, words, &mut stopwatch).await;
         let (cosines, late, mut notices) = match meaning {
-            Ok(Meaning { cosines, notice, late }) => (Some(cosines), late, Vec::from_iter(notice)),
+            Ok(Meaning { cosines, notices, late }) => (Some(cosines), late, notices),
             Err(missing) => (None, None, vec![missing.notice()?]),
         };
         notices.extend(selection.notice());
@@ -176,30 +178,19 @@ impl Ranked<'_> {
         let mut hits = match ranking.hits(limit.max(read), &wanted, late.as_ref(), stopwatch).await {
             Ok(hits) => hits,
             Err(failed) => {
-                notices.push(format!("tokens are not compared: {}", in_full(&failed)));
+                push_new(notices, format!("tokens are not compared: {}", in_full(&failed)));
                 ranking.hits(limit.max(read), &wanted, None, stopwatch).await?
             }
         };
         if let Some(encoder) = cross_encoder {
             match encoder.rerank(*store, &ends_of(question), &mut hits).await {
                 Ok(read) => stopwatch.end("rerank", read),
-                Err(failed) => notices.push(format!("hits are not reranked: {}", in_full(&failed))),
+                Err(failed) => push_new(notices, format!("hits are not reranked: {}", in_full(&failed))),
             }
         }
         hits.truncate(limit);
         Ok(hits)
     }
-}
-
-/// An error with what it comes from, in one line.
-fn in_full(error: &dyn Error) -> String {
-    let mut line = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        line = format!("{line}: {cause}");
-        source = cause.source();
-    }
-    line
 }
 
 impl Retriever for HybridRetriever {
@@ -209,11 +200,15 @@ impl Retriever for HybridRetriever {
                 return Ok(Retrieved { notices: vec![EMPTY_QUESTION.to_owned()], ..Retrieved::default() });
             }
             let mut ranked = self.rank(&query.text, &query.scope, &query.filter).await?;
-            let mut hits = ranked.hits(&query.text, query.limit, |_| true).await?;
-            let nodes = hits.iter().map(|hit| (&hit.conversation, NodeRange::single(hit.node)));
-            if are_some_lost(&*self.store, ranked.ranking.pool_mut(), nodes).await? {
-                hits = ranked.hits(&query.text, query.limit, |_| true).await?;
-            }
+            // Hits that take the place of lost ones may be lost too. Of a conversation with one that is, all are read, so that
+            // this ends.
+            let hits = loop {
+                let hits = ranked.hits(&query.text, query.limit, |_| true).await?;
+                let nodes = hits.iter().map(|hit| (&hit.conversation, NodeRange::single(hit.node)));
+                if !are_some_lost(&*self.store, ranked.ranking.pool_mut(), nodes).await? {
+                    break hits;
+                }
+            };
             let Ranked { ranking, mut notices, stopwatch, .. } = ranked;
             notices.extend(ranking.pool().notices());
             Ok(Retrieved { hits, notices, steps: stopwatch.steps() })
@@ -306,9 +301,11 @@ impl Retriever for HybridRetriever {
                 Err(missing) => Err(missing),
             };
             match embedded {
-                Ok(embedded) => report.embedded = embedded,
-                Err(NoMeaning::Index(failed)) => return Err(failed.into()),
-                Err(missing) => report.notices.push(missing.notice()?),
+                Ok(caught_up) => {
+                    report.embedded = caught_up.embedded;
+                    report.notices.extend(caught_up.notices());
+                }
+                Err(missing) => report.notices.push(missing.notice_of_absence()?),
             }
             Ok(report)
         })

@@ -1,25 +1,23 @@
 //! Retrieval by meaning: the little that has no vector yet is embedded, and nodes are scored by cosine.
 
+mod embedding;
+
 use std::{borrow::Cow, sync::Arc};
 
 use memory_core::{
-    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, ReadNodes, RetrieveError, Store, StoreError,
-    TokenEmbedder, TokenIndex, TokenVectors, VectorError, VectorIndex,
+    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, RetrieveError, Store, StoreError, TokenEmbedder,
+    TokenIndex, VectorError, VectorIndex,
 };
 
 use crate::{
-    late::{Late, joined},
-    lexical::{Indexed, indexed_text},
+    late::Late,
+    lexical::indexed_text,
     nearest::{COMPARED_ALL, Compared},
+    notices::{in_full, push_new},
     ranking::Pool,
     selection::Selection,
     stopwatch::Stopwatch,
 };
-
-/// Nodes embedded, and handed to the index, at a time.
-const BATCH: u64 = 64;
-/// Batches after which the index is put on disk, so that an interrupted run loses little.
-const BATCHES_BETWEEN_FLUSHES: u64 = 64;
 
 /// The most nodes without a vector, over all that is searched, that a question embeds: what a live conversation
 /// appends between two questions.
@@ -56,23 +54,13 @@ struct Tokens<'a> {
     index: &'a dyn TokenIndex,
 }
 
-/// What embedding a run of nodes gives.
-struct Embedded {
-    /// Each node with the vectors of its chunks.
-    vectors: Vec<(NodeId, Vec<Vec<f32>>)>,
-    /// Each node with its tokens, where they are kept.
-    tokens: Vec<(NodeId, TokenVectors)>,
-    /// How many nodes the model read.
-    count: u64,
-}
-
 /// How near the nodes of a pool are to a question.
 #[derive(Debug)]
 pub(crate) struct Meaning<'a> {
     /// The cosine of each node; NaN for one without a vector.
     pub(crate) cosines: Vec<f32>,
-    /// Says so where some nodes have no vector.
-    pub(crate) notice: Option<String>,
+    /// What is missing of it, a line each.
+    pub(crate) notices: Vec<String>,
     /// What compares tokens.
     pub(crate) late: Option<Late<'a>>,
 }
@@ -82,6 +70,8 @@ pub(crate) struct Meaning<'a> {
 pub(crate) enum NoMeaning {
     /// Model or index are not there, or do not fit each other; in words.
     Missing(String),
+    /// The model cannot be asked, or it failed.
+    Model(EmbedError),
     /// The index failed. It is a cache, and stops no read.
     Index(VectorError),
     /// Something failed without which there is no answer.
@@ -95,20 +85,43 @@ impl NoMeaning {
     /// What leaves no answer at all.
     pub(crate) fn notice(self) -> Result<String, RetrieveError> {
         match self {
-            Self::Missing(why) => Ok(format!("recall is by words only: {why}")),
-            Self::Index(failed) => Ok(format!("recall is by words only: the vector index failed ({failed})")),
             Self::Failed(error) => Err(error),
+            other => Ok(format!("recall is by words only: {}", other.reason())),
+        }
+    }
+
+    /// What of an explicit request to index everything is worth a notice: that there is nothing to index with.
+    ///
+    /// # Errors
+    /// All else.
+    pub(crate) fn notice_of_absence(self) -> Result<String, RetrieveError> {
+        match self {
+            Self::Index(failed) => Err(failed.into()),
+            Self::Model(failed) if !is_absent(&failed) => Err(failed.into()),
+            other => other.notice(),
+        }
+    }
+
+    /// The reason, in words.
+    fn reason(&self) -> String {
+        match self {
+            Self::Missing(why) => why.clone(),
+            Self::Model(EmbedError::Unreachable { model, source }) => format!("{model} cannot be asked: {source}"),
+            Self::Model(failed) => in_full(failed),
+            Self::Index(failed) => format!("the vector index failed ({failed})"),
+            Self::Failed(error) => in_full(error),
         }
     }
 }
 
+/// Whether there is no model to ask, so that it makes no difference what it is asked.
+fn is_absent(error: &EmbedError) -> bool {
+    matches!(error, EmbedError::Unavailable { .. } | EmbedError::Unreachable { .. })
+}
+
 impl From<EmbedError> for NoMeaning {
     fn from(error: EmbedError) -> Self {
-        match error {
-            EmbedError::Unavailable { .. } => Self::Missing(error.to_string()),
-            EmbedError::Unreachable { model, source } => Self::Missing(format!("{model} cannot be asked: {source}")),
-            other => Self::Failed(other.into()),
-        }
+        Self::Model(error)
     }
 }
 
@@ -181,11 +194,16 @@ impl Semantic {
         let (question, late) = vectors.question(store, &ends_of(question)).await?;
         stopwatch.end("embed", 0);
         let embeds = vectors.is_backlog_small(store, pool).await?;
-        let mut cosines = Vec::new();
+        let (mut cosines, mut notices) = (Vec::new(), Vec::new());
+        let mut is_all_tried = true;
         for part in pool.parts() {
+            let (conversation, last) = (&part.conversation, part.nodes as u64);
             if embeds {
-                vectors.catch_up_vectors(store, &part.conversation, &part.indexed, part.nodes as u64, &()).await?;
+                for notice in vectors.catch_up_for_question(store, conversation, &part.indexed, last).await? {
+                    push_new(&mut notices, notice);
+                }
             }
+            is_all_tried &= vectors.through(conversation) >= last;
             let (index, conversation, nodes) = (vectors.index, &part.conversation, part.nodes);
             let compared = Compared { index, conversation, question: &question, nodes };
             let mut of_part = if nodes <= self.compared_all {
@@ -206,11 +224,15 @@ impl Semantic {
         }
         let (all, scored) = (pool.readable(), cosines.iter().filter(|cosine| !cosine.is_nan()).count());
         if scored == 0 && all > 0 {
-            return Err(NoMeaning::Missing(format!("none of the {all} messages is embedded; {HOW_TO_CATCH_UP}")));
+            let why = notices.pop().map_or_else(|| format!("; {HOW_TO_CATCH_UP}"), |why| format!(": {why}"));
+            return Err(NoMeaning::Missing(format!("none of the {all} messages is embedded{why}")));
         }
         stopwatch.end("vectors", scored);
-        let partial = || format!("meaning counts for {scored} of {all} messages only; {HOW_TO_CATCH_UP}");
-        Ok(Meaning { notice: (scored < all).then(partial), cosines, late })
+        if scored < all && notices.is_empty() {
+            let what_to_do = if is_all_tried { "the others have no vector" } else { HOW_TO_CATCH_UP };
+            notices.push(format!("meaning counts for {scored} of {all} messages only; {what_to_do}"));
+        }
+        Ok(Meaning { notices, cosines, late })
     }
 }
 
@@ -255,66 +277,6 @@ impl<'a> Vectors<'a> {
         Ok(true)
     }
 
-    /// Embeds the nodes behind those that have vectors, and those behind the ones that have tokens, up to `last`; gives
-    /// how many.
-    pub(crate) async fn catch_up(
-        &self,
-        store: &dyn Store,
-        conversation: &ConversationId,
-        indexed: &Indexed,
-        last: u64,
-        progress: &dyn Progress,
-    ) -> Result<u64, NoMeaning> {
-        self.embed_behind(store, conversation, indexed, last, progress, Self::all_through).await
-    }
-
-    /// Embeds the nodes behind those that have vectors, up to `last`; gives how many. Keeps their tokens, unless those of
-    /// nodes before them are missing.
-    pub(crate) async fn catch_up_vectors(
-        &self,
-        store: &dyn Store,
-        conversation: &ConversationId,
-        indexed: &Indexed,
-        last: u64,
-        progress: &dyn Progress,
-    ) -> Result<u64, NoMeaning> {
-        self.embed_behind(store, conversation, indexed, last, progress, Self::through).await
-    }
-
-    async fn embed_behind(
-        &self,
-        store: &dyn Store,
-        conversation: &ConversationId,
-        indexed: &Indexed,
-        last: u64,
-        progress: &dyn Progress,
-        through: impl Fn(&Self, &ConversationId) -> u64,
-    ) -> Result<u64, NoMeaning> {
-        let begun = through(self, conversation);
-        if begun >= last {
-            return Ok(0);
-        }
-        let _embedding = indexed.embedding.lock().await;
-        let (mut count, mut batches) = (0, 0);
-        while let Some(batch) = batch_after(through(self, conversation), last) {
-            let embedded = self.embed(store, conversation, batch).await?;
-            count += embedded.count;
-            self.insert(conversation, embedded).await?;
-            if through(self, conversation) < batch.first().get() {
-                break;
-            }
-            batches += 1;
-            if batches % BATCHES_BETWEEN_FLUSHES == 0 {
-                self.flush().await?;
-            }
-            progress.report(through(self, conversation).min(last).saturating_sub(begun), last - begun);
-        }
-        if batches % BATCHES_BETWEEN_FLUSHES > 0 {
-            self.flush().await?;
-        }
-        Ok(count)
-    }
-
     /// Has the index do what makes answers fast.
     pub(crate) async fn prepare(
         &self,
@@ -322,83 +284,6 @@ impl<'a> Vectors<'a> {
         progress: &dyn Progress,
     ) -> Result<(), VectorError> {
         self.index.prepare(conversation, progress).await
-    }
-
-    async fn flush(&self) -> Result<(), VectorError> {
-        if let Some(tokens) = self.tokens {
-            tokens.index.flush().await?;
-        }
-        self.index.flush().await
-    }
-
-    /// Embeds one batch, in which lost nodes keep their places without a vector.
-    async fn embed(
-        &self,
-        store: &dyn Store,
-        conversation: &ConversationId,
-        batch: NodeRange,
-    ) -> Result<Embedded, NoMeaning> {
-        let ReadNodes { nodes, losses } = store.readable_nodes(conversation, batch).await?;
-        let texts: Vec<_> = nodes.iter().map(|node| indexed_text(&node.message)).collect();
-        let texts: Vec<_> = texts.iter().map(String::as_str).collect();
-        // Tokens are kept of a row of nodes without a gap.
-        let tokens = self.tokens.filter(|tokens| tokens.index.stats(conversation).through + 1 >= batch.first().get());
-        let (vectors, tokens) = match tokens {
-            _ if texts.is_empty() => (Vec::new(), tokens.map(|_| Vec::new())),
-            None => (self.embedder.embed_documents(&texts).await?, None),
-            Some(tokens) => {
-                let (vectors, tokens) = tokens.embed(&texts).await?;
-                (vectors, Some(tokens))
-            }
-        };
-        if vectors.len() != nodes.len() {
-            let what = format!("vectors of {} texts for {}", vectors.len(), nodes.len());
-            return Err(EmbedError::BadOutput { model: self.embedder.model().clone(), what }.into());
-        }
-        let ids = || nodes.iter().map(|node| node.id);
-        let lost = || losses.runs().iter().flat_map(|run| run.iter());
-        let count = vectors.len() as u64;
-        let mut vectors: Vec<_> = ids().zip(vectors).chain(lost().map(|lost| (lost, Vec::new()))).collect();
-        vectors.sort_by_key(|(node, _)| *node);
-        let with_lost = |tokens| ids().zip(tokens).chain(lost().map(|lost| (lost, TokenVectors::default())));
-        let mut tokens: Vec<_> = tokens.map(with_lost).into_iter().flatten().collect();
-        tokens.sort_by_key(|(node, _)| *node);
-        Ok(Embedded { vectors, tokens, count })
-    }
-
-    /// Hands over what is missing of it.
-    async fn insert(&self, conversation: &ConversationId, embedded: Embedded) -> Result<(), NoMeaning> {
-        let Embedded { mut vectors, mut tokens, .. } = embedded;
-        let through = self.through(conversation);
-        vectors.retain(|(node, _)| node.get() > through);
-        match self.index.insert(conversation, &vectors).await {
-            Ok(()) => {}
-            // Another process embedded them in the meantime.
-            Err(VectorError::OutOfOrder { found, .. }) if self.through(conversation) >= found.get() => {}
-            Err(failed) => return Err(failed.into()),
-        }
-        let Some(kept) = self.tokens else { return Ok(()) };
-        let through = kept.index.stats(conversation).through;
-        tokens.retain(|(node, _)| node.get() > through);
-        match kept.index.insert(conversation, &tokens).await {
-            Err(VectorError::OutOfOrder { found, .. }) if kept.index.stats(conversation).through >= found.get() => {
-                Ok(())
-            }
-            inserted => Ok(inserted?),
-        }
-    }
-}
-
-impl Tokens<'_> {
-    /// The vectors of each text's chunks, and those of all its tokens.
-    async fn embed(&self, texts: &[&str]) -> Result<(Vec<Vec<Vec<f32>>>, Vec<TokenVectors>), EmbedError> {
-        let found = self.embedder.embed_documents_with_tokens(texts).await?;
-        let (mut vectors, mut tokens): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
-        for chunks in found {
-            tokens.push(joined(self.embedder.model(), chunks.iter().map(|chunk| &chunk.tokens))?);
-            vectors.push(chunks.into_iter().map(|chunk| chunk.whole).collect());
-        }
-        Ok((vectors, tokens))
     }
 }
 
@@ -412,9 +297,4 @@ pub(crate) fn ends_of(question: &str) -> Cow<'_, str> {
     let (first, rest) = question.split_at(question.floor_char_boundary(half));
     let (_, last) = rest.split_at(rest.ceil_char_boundary(rest.len() - half + 1));
     Cow::Owned(format!("{first}\n{last}"))
-}
-
-fn batch_after(through: u64, last: u64) -> Option<NodeRange> {
-    let end = through.saturating_add(BATCH).min(last);
-    NodeRange::new(NodeId::new(through + 1)?, NodeId::new(end)?)
 }

@@ -137,11 +137,43 @@ fn a_match_reaches_no_farther_than_it_may() {
 
 #[test]
 fn where_time_runs_out_the_answer_says_where() {
-    let found = find_for("a", "a", Some(Duration::ZERO));
-    assert_eq!((found.stopped_at, found.scanned, found.matches.len()), (Some(NodeId::FIRST), 0, 0));
+    let found = find_for("a", "[ae]", Some(Duration::ZERO));
+    assert_eq!((found.stopped_at, found.scanned, found.left_out), (NodeId::new(2), 0, end_of(1, 2, 6)));
+    assert_eq!(nodes(&found), [1]);
     // It looks through all of the text again at each of its places: some 10^12 steps.
     let found = find_for(&"ab cd ".repeat(1 << 19), r"(?s)(a.*Z)?", Some(Duration::from_millis(20)));
     assert_eq!((found.stopped_at, found.scanned), (NodeId::new(2), 1));
+}
+
+fn end_of(node: u64, from: usize, length: usize) -> Option<LeftOut> {
+    Some(LeftOut { node: NodeId::new(node).unwrap(), from, length })
+}
+
+#[test]
+fn whoever_goes_on_where_time_ran_out_always_gets_ahead() {
+    let heavy = "ab cd ".repeat(1 << 19);
+    let store = store(&["x", &heavy, "x Z", "x"]);
+    let conversation = conversation();
+    let (mut from, mut stops, mut found) = (NodeId::FIRST, 0, Vec::new());
+    let mut left_out = Vec::new();
+    loop {
+        let range = NodeRange::new(from, NodeId::new(4).unwrap());
+        let max_time = Some(Duration::from_millis(200));
+        // The second message takes some 10^12 steps.
+        let pattern = r"(?s)x|^ab|(a.*Z)?";
+        let request = FindRequest { conversation: &conversation, pattern, range, limit: usize::MAX, max_time };
+        let answer = pollster::block_on(find(&store, &request)).unwrap();
+        found.extend(nodes(&answer));
+        left_out.extend(answer.left_out);
+        stops += 1;
+        let Some(next) = answer.stopped_at else { break };
+        assert!(next > from, "{next} after {from}");
+        from = next;
+    }
+    assert_eq!(found, [1, 2, 3, 4]);
+    assert!(stops <= 4, "{stops}");
+    let heavy_end = left_out.iter().find(|end| end.node.get() == 2).unwrap();
+    assert!(heavy_end.from > 0 && heavy_end.from < heavy.len() && heavy_end.length == heavy.len(), "{heavy_end:?}");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! What ranking knows of a message beside its words.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 use memory_core::{Filter, Message, Node, Role, Timestamp};
 
@@ -35,9 +38,13 @@ pub(crate) struct Traits {
 #[derive(Debug, Default)]
 pub(crate) struct Cast {
     speakers: Vec<Box<str>>,
+    /// The place of each among them.
+    places: HashMap<Box<str>, usize>,
     traits: Vec<Traits>,
     /// What the sessions are called, of those that have a name; number 0 first.
     sessions: Vec<Option<Box<str>>>,
+    /// Bytes that the names of speakers and sessions take.
+    name_bytes: usize,
 }
 
 impl Cast {
@@ -85,8 +92,12 @@ impl Cast {
         if !roll.follows(self.speakers.len(), self.sessions.len()) {
             return false;
         }
-        self.speakers.append(&mut roll.speakers);
-        self.sessions.append(&mut roll.sessions);
+        for name in roll.speakers.drain(..) {
+            self.add_speaker(name);
+        }
+        for name in roll.sessions.drain(..) {
+            self.add_session(name);
+        }
         self.traits.append(&mut roll.traits);
         true
     }
@@ -96,7 +107,7 @@ impl Cast {
         let last = self.traits.last().copied().unwrap_or_default();
         let Some(node) = node else {
             if self.sessions.is_empty() {
-                self.sessions.push(None);
+                self.add_session(None);
             }
             let unread = Traits { at: last.at, session: last.session, ..Traits::default() };
             self.traits.push(unread);
@@ -112,7 +123,7 @@ impl Cast {
             }
         };
         if begins {
-            self.sessions.push(named.map(Into::into));
+            self.add_session(named.map(Into::into));
         }
         let speaker = self.speaker(&node.message);
         self.traits.push(Traits {
@@ -131,17 +142,27 @@ impl Cast {
         if name.is_empty() || ROLES.iter().any(|role| role.as_str() == name) {
             return 0;
         }
-        let known = self.speakers.iter().position(|speaker| **speaker == *name);
-        let at = known.unwrap_or_else(|| {
-            self.speakers.push(name.into());
-            self.speakers.len() - 1
-        });
+        let at = self.places.get(&*name).copied().unwrap_or_else(|| self.add_speaker(name.into()));
         u32::try_from(at + 1).unwrap_or_default()
+    }
+
+    /// Adds somebody who speaks behind the others; gives their place among them.
+    fn add_speaker(&mut self, name: Box<str>) -> usize {
+        let at = self.speakers.len();
+        self.name_bytes += size_of::<Box<str>>() + size_of::<(Box<str>, usize)>() + 2 * name.len();
+        self.places.entry(name.clone()).or_insert(at);
+        self.speakers.push(name);
+        at
+    }
+
+    fn add_session(&mut self, name: Option<Box<str>>) {
+        self.name_bytes += size_of::<Option<Box<str>>>() + name.as_ref().map_or(0, |name| name.len());
+        self.sessions.push(name);
     }
 
     /// About how many bytes of memory it takes.
     pub(crate) fn bytes(&self) -> usize {
-        self.traits.len() * size_of::<Traits>()
+        self.traits.len() * size_of::<Traits>() + self.name_bytes
     }
 }
 
@@ -162,4 +183,61 @@ fn is_of_time(term: &str) -> bool {
         term.len() == 4 && is_of_late && term.bytes().all(|byte| byte.is_ascii_digit())
     };
     TERMS.contains(term) || is_year()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use memory_core::NodeId;
+
+    use super::*;
+
+    fn said_by(name: &str) -> Node {
+        Node {
+            id: NodeId::FIRST,
+            message: Message::user("x").by(name),
+            at: Timestamp::default(),
+            line_count: 1,
+            tokens: 1,
+            importance: Node::NEUTRAL_IMPORTANCE,
+            topics: Vec::new(),
+            relates_to: None,
+            pinned: false,
+        }
+    }
+
+    fn cast(names: impl Iterator<Item = String>) -> Cast {
+        let mut cast = Cast::default();
+        names.for_each(|name| cast.push(Some(&said_by(&name)), &NodeTerms::default()));
+        cast
+    }
+
+    fn speakers(cast: &Cast) -> Vec<u32> {
+        cast.traits().iter().map(|traits| traits.speaker).collect()
+    }
+
+    #[test]
+    fn many_speakers_are_numbered_in_time_in_proportion_to_them() {
+        let begun = Instant::now();
+        let cast = cast((0..100_000).map(|n| format!("speaker {n:06}")));
+        assert_eq!(speakers(&cast), (1..=100_000).collect::<Vec<_>>());
+        // Looked for one after the other, they took a minute.
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+        assert!(cast.bytes() > 100_000 * (2 * "speaker 000000".len() + size_of::<Traits>()), "{}", cast.bytes());
+    }
+
+    #[test]
+    fn speakers_keep_their_numbers_after_they_were_restored() {
+        let names = || ["Maya", "Omar", "user", "maya "].into_iter().map(str::to_owned);
+        let told = cast(names());
+        assert_eq!(speakers(&told), [1, 2, 0, 1]);
+        let mut restored = Cast::default();
+        assert!(restored.restore(&mut told.roll(0)));
+        assert_eq!(restored.bytes(), told.bytes());
+        for name in ["Lena", "Omar", "Lena"] {
+            restored.push(Some(&said_by(name)), &NodeTerms::default());
+        }
+        assert_eq!(speakers(&restored), [1, 2, 0, 1, 3, 2, 3]);
+    }
 }

@@ -112,6 +112,28 @@ fn a_tool_call_brings_its_results_and_a_result_its_call() {
     check(&tools, &[4], (100, 1), &[], "2-7 for 60");
 }
 
+#[test]
+fn a_radius_that_the_caller_chooses_costs_no_more_than_the_budget_holds() {
+    let outline = vec![outline('u', 2); 300_000];
+    let ranked = [id(150_000), id(299_999)];
+    let request = |max_tokens| PackRequest {
+        outline: &outline,
+        ranked: &ranked,
+        shown: &[],
+        max_tokens,
+        per_message: 8,
+        characters: None,
+        radius: 1_000_000,
+    };
+    let reached: u64 = reach(&request(100)).iter().map(|run| run.count()).sum();
+    assert!(reached <= 20, "{reached} nodes are to be read for a budget that holds ten");
+    // From the widest run down, each priced anew, it took minutes.
+    let begun = std::time::Instant::now();
+    assert_eq!(pack(&request(100)).tokens, 100);
+    assert_eq!(pack(&request(u32::MAX)).runs, [run(1, 300_000)]);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
 fn conversations() -> impl Strategy<Value = Vec<(char, u32)>> {
     let letters = prop::sample::select(vec!['u', 'a', 'u', 'a', '1', '2', 'r', 'R']);
     prop::collection::vec((letters, 0u32..300), 0..40)
@@ -122,6 +144,25 @@ fn ranges() -> impl Strategy<Value = Vec<NodeRange>> {
 }
 
 proptest! {
+    #[test]
+    fn a_hit_is_shown_with_as_many_neighbours_as_fit(
+        conversation in conversations(),
+        hit in 1u64..45,
+        shown in ranges(),
+        max_tokens in 0u32..2_000,
+        radius in 0u64..30,
+    ) {
+        let outline: Vec<_> = conversation.iter().map(|&(letter, tokens)| outline(letter, tokens)).collect();
+        let ranked = [id(hit)];
+        let packed = |radius, max_tokens| {
+            let (outline, ranked, shown) = (&outline, &ranked, &shown);
+            pack(&PackRequest { outline, ranked, shown, max_tokens, per_message: 8, characters: None, radius })
+        };
+        let widest = (0..=radius).rev().map(|radius| packed(radius, u32::MAX));
+        let expected = widest.into_iter().find(|packed| packed.tokens <= u64::from(max_tokens));
+        prop_assert_eq!(packed(radius, max_tokens).runs, expected.map(|packed| packed.runs).unwrap_or_default());
+    }
+
     #[test]
     fn packing_keeps_its_promises(
         conversation in conversations(),

@@ -2,6 +2,7 @@
 
 mod backlog;
 mod budget;
+mod failures;
 mod fakes;
 mod filter;
 mod kept;
@@ -11,9 +12,7 @@ mod losses;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use memory_core::{
-    ContentBlock, EmbedError, Json, Message, ModelId, NodeDraft, Role, Timestamp, testing::HashEmbedder,
-};
+use memory_core::{ContentBlock, Json, Message, ModelId, NodeDraft, Role, Timestamp, testing::HashEmbedder};
 
 use self::fakes::{CountingStore, ExactIndex, FailingIndex, FewChunks, NoModel};
 use super::*;
@@ -339,16 +338,6 @@ fn catching_up_fails_where_the_index_does() {
     let retriever = HybridRetriever::new(store(), Some(Arc::new(HashEmbedder::new(64))), Some(Arc::new(index)));
     let error = pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap_err();
     assert!(matches!(error, RetrieveError::Vectors(_)), "{error}");
-}
-
-#[test]
-fn a_model_that_fails_is_an_error() {
-    let embedder = Arc::new(fakes::WrongCount(HashEmbedder::new(64)));
-    let index = Arc::new(ExactIndex::of(&*embedder));
-    let retriever = HybridRetriever::new(store(), Some(embedder), Some(index));
-    let query = Query { limit: 1, ..Query::new("hall", Scope::All) };
-    let error = pollster::block_on(retriever.search(&query)).unwrap_err();
-    assert!(matches!(error, RetrieveError::Embed(EmbedError::BadOutput { .. })), "{error}");
 }
 
 #[test]

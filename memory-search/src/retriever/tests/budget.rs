@@ -25,6 +25,23 @@ fn a_budget_in_characters_is_a_hard_ceiling() {
 }
 
 #[test]
+fn a_budget_in_characters_reads_no_more_than_the_tokens_allow() {
+    let store = store();
+    append(&*store, "talk", (0..2_000).map(|n| Message::user(format!("remark {n}"))));
+    let retriever = by_words(&store);
+    in_talk(&retriever, "cello");
+    let before = store.nodes_read();
+    let recalled = recall(&retriever, "Who brings the cello?", |request| {
+        request.max_tokens = 18 * 10;
+        request.max_characters = Some(1_000_000);
+        request.radius = 1_000_000;
+    });
+    assert!(recalled.excerpts[0].nodes.count() > 5, "{recalled:?}");
+    let read = store.nodes_read() - before;
+    assert!(read <= 20, "{read} of 2,006 messages read for room for ten");
+}
+
+#[test]
 fn a_simple_question_gets_its_share_and_a_complex_one_gets_all() {
     let store = store();
     let retriever = by_words(&store);

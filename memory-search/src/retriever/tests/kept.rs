@@ -62,6 +62,22 @@ fn a_message_that_was_lost_since_its_words_were_kept_is_no_hit() {
 }
 
 #[test]
+fn a_hit_that_takes_the_place_of_a_lost_one_is_checked_too() {
+    let store = Arc::new(CountingStore::default());
+    let cache = Arc::new(MemoryBlocks::beside(store.clone()));
+    let said = ["cello, cello, piano, horn", "cello, piano, horn", "cello, horn", "cello, and nothing else at all"];
+    let names = ["a", "b", "c", "d"];
+    for (name, said) in names.iter().zip(said) {
+        say(&*store, name, &[said, "The weather was fine."]);
+        pollster::block_on(keeping(&store, &cache).catch_up(&id(name), &())).unwrap();
+    }
+    names[..3].iter().for_each(|name| store.lose(&id(name), 1));
+    let found = search(&keeping(&store, &cache), "cello piano horn", Scope::All, 1);
+    assert_eq!(found.hits.iter().map(|hit| hit.conversation.as_str()).collect::<Vec<_>>(), ["d"]);
+    assert_eq!(found.notices.len(), 4, "one about each loss: {:?}", found.notices);
+}
+
+#[test]
 fn what_was_lost_when_words_were_kept_is_lost_still_or_read_again() {
     let (whole, damaged) = (store(), store());
     damaged.lose(&id("talk"), 3);

@@ -13,7 +13,10 @@ use memory_core::{
     NodeSet, RerankError, ScoreScale, TokenAnswer, TokenIndexStats, TokenPart, TokenVectors, VectorError,
 };
 
-use super::{fakes::CountingEmbedder, *};
+use super::{
+    fakes::{CountingEmbedder, MemoryBlocks},
+    *,
+};
 
 /// Keeps tokens as they are, and fails when it is told to.
 #[derive(Debug)]
@@ -21,11 +24,23 @@ struct KeptTokens {
     model: ModelId,
     nodes: Mutex<BTreeMap<ConversationId, Vec<TokenVectors>>>,
     fails: AtomicBool,
+    refuses: AtomicBool,
+    is_full: AtomicBool,
+}
+
+fn failure() -> VectorError {
+    VectorError::Backend { backend: "test", source: "broken".into() }
 }
 
 impl KeptTokens {
     fn of(embedder: &dyn Embedder) -> Arc<Self> {
-        Arc::new(Self { model: embedder.model().clone(), nodes: Mutex::default(), fails: AtomicBool::new(false) })
+        Arc::new(Self {
+            model: embedder.model().clone(),
+            nodes: Mutex::default(),
+            fails: AtomicBool::new(false),
+            refuses: AtomicBool::new(false),
+            is_full: AtomicBool::new(false),
+        })
     }
 
     fn through(&self, conversation: &str) -> u64 {
@@ -57,6 +72,9 @@ impl TokenIndex for KeptTokens {
         nodes: &'a [(NodeId, TokenVectors)],
     ) -> BoxFuture<'a, Result<(), VectorError>> {
         Box::pin(async move {
+            if self.refuses.load(Ordering::Relaxed) {
+                return Err(failure());
+            }
             let mut all = self.nodes.lock().unwrap();
             let kept = all.entry(conversation.clone()).or_default();
             for (node, tokens) in nodes {
@@ -78,7 +96,7 @@ impl TokenIndex for KeptTokens {
     ) -> BoxFuture<'a, Result<TokenAnswer, VectorError>> {
         Box::pin(async move {
             if self.fails.load(Ordering::Relaxed) {
-                return Err(VectorError::Backend { backend: "test", source: "broken".into() });
+                return Err(failure());
             }
             let all = self.nodes.lock().unwrap();
             let mut answer = TokenAnswer { nodes_with: vec![1; question.len()], nodes: 6, ..TokenAnswer::default() };
@@ -98,13 +116,14 @@ impl TokenIndex for KeptTokens {
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
-        Box::pin(async { Ok(()) })
+        Box::pin(async { if self.is_full.load(Ordering::Relaxed) { Err(failure()) } else { Ok(()) } })
     }
 }
 
 struct Setup {
     store: Arc<CountingStore>,
     embedder: Arc<CountingEmbedder>,
+    index: Arc<ExactIndex>,
     tokens: Arc<KeptTokens>,
     retriever: HybridRetriever,
 }
@@ -115,8 +134,8 @@ fn setup() -> Setup {
     let index = Arc::new(ExactIndex::of(&*embedder));
     let tokens = KeptTokens::of(&*embedder);
     let retriever =
-        HybridRetriever::new(store.clone(), Some(embedder.clone()), Some(index)).with_tokens(tokens.clone());
-    Setup { store, embedder, tokens, retriever }
+        HybridRetriever::new(store.clone(), Some(embedder.clone()), Some(index.clone())).with_tokens(tokens.clone());
+    Setup { store, embedder, index, tokens, retriever }
 }
 
 /// What the late signal of each hit was, by node.
@@ -127,7 +146,7 @@ fn late(found: &Retrieved) -> BTreeMap<u64, f32> {
 
 #[test]
 fn tokens_come_from_the_pass_that_embeds_and_have_a_say() {
-    let Setup { store, embedder, tokens, retriever } = setup();
+    let Setup { store, embedder, tokens, retriever, .. } = setup();
     let found = in_talk(&retriever, "the hall costs how many euros?");
     assert_eq!((tokens.through("talk"), embedder.texts()), (6, 6));
     let late = late(&found);
@@ -169,6 +188,35 @@ fn tokens_that_fail_stop_no_answer() {
     assert_eq!(nodes(&found)[0], 3);
     assert!(late(&found).is_empty());
     assert!(found.notices[0].starts_with("tokens are not compared: "), "{:?}", found.notices);
+}
+
+#[test]
+fn tokens_that_cannot_be_kept_cost_no_vector() {
+    let switches: [fn(&KeptTokens) -> &AtomicBool; 2] = [|tokens| &tokens.refuses, |tokens| &tokens.is_full];
+    for which in switches {
+        let Setup { store, index, tokens, retriever, .. } = setup();
+        which(&tokens).store(true, Ordering::Relaxed);
+        let found = in_talk(&retriever, "which booking for the hall?");
+        assert_eq!(nodes(&found)[0], 3);
+        assert!(found.hits[0].signals.iter().any(|signal| signal.name == "cosine"), "{found:?}");
+        let notice = "what was embedded for this question is not kept: vector backend test failed: broken";
+        assert_eq!(found.notices, [notice]);
+        assert_eq!((index.stats(&id("talk")).through, index.unflushed()), (6, 0), "vectors come before tokens");
+        say(&*store, "talk", &["The harpsichord was tuned."]);
+        assert!(pollster::block_on(retriever.catch_up(&id("talk"), &())).is_err());
+    }
+}
+
+#[test]
+fn what_fails_twice_in_one_answer_is_said_once() {
+    let Setup { store, tokens, retriever, .. } = setup();
+    let cache = Arc::new(MemoryBlocks::beside(store.clone()));
+    pollster::block_on(by_words(&store).keep_words_in(cache.clone()).catch_up(&id("talk"), &())).unwrap();
+    tokens.fails.store(true, Ordering::Relaxed);
+    store.lose(&id("talk"), 3);
+    let found = in_talk(&retriever.keep_words_in(cache), "booking QX-4471-93B, year, cello");
+    let about_tokens = found.notices.iter().filter(|notice| notice.starts_with("tokens are not compared"));
+    assert_eq!((about_tokens.count(), nodes(&found).contains(&3)), (1, false), "{found:?}");
 }
 
 #[test]

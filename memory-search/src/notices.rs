@@ -1,0 +1,21 @@
+//! What callers ought to know, a line each.
+
+use std::error::Error;
+
+/// Adds a notice, unless it is there already.
+pub(crate) fn push_new(notices: &mut Vec<String>, notice: String) {
+    if !notices.contains(&notice) {
+        notices.push(notice);
+    }
+}
+
+/// An error with what it comes from, in one line.
+pub(crate) fn in_full(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        line = format!("{line}: {cause}");
+        source = cause.source();
+    }
+    line
+}
