@@ -81,7 +81,7 @@ fn a_conversation_that_cannot_be_saved_keeps_no_other_from_being_saved() {
     let [_, codes, _] = files(dir.path());
     index.forget(&id("a")).unwrap();
     fs::create_dir(codes.with_extension("i8.tmp")).unwrap();
-    let others: Vec<_> = (0..16).map(|number| id(&format!("other {number}"))).collect();
+    let others: Vec<_> = (0..16).map(|number| id(&format!("other-{number}"))).collect();
     for conversation in others.iter().chain([&id("a")]) {
         insert(&index, conversation, &sample());
     }
