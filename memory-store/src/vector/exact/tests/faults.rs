@@ -29,6 +29,10 @@ fn removed_vectors_stay_removed_and_new_ones_are_kept_when_the_compacted_copy_ca
         file.with_extension(format!("{extension}.tmp"))
     });
     for obstacle in &obstacles {
+        // What an attempt before this one left.
+        if obstacle.exists() {
+            fs::remove_file(obstacle).unwrap();
+        }
         fs::create_dir(obstacle).unwrap();
         for _ in 0..2 {
             assert!(matches!(pollster::block_on(index.flush()), Err(VectorError::Io { .. })), "it is owed still");
