@@ -20,14 +20,18 @@ use std::{
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory_cli::Runtime;
-use memory_core::{ConversationId, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter};
+use memory_core::{
+    ConversationId, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter, plan::PlanError,
+};
+use memory_hooks::{ContextOptions, Memory, MemoryError};
 
 pub use budget::Budget;
 use budget::{PER_MESSAGE, cost};
 pub use fit::{Fit, fit, weights_file};
-use latency::Steps;
+pub(crate) use latency::Steps;
 use questions::Question;
-use run_file::{PackedTurns, RunFile, RunLine};
+use run_file::{ContextTurns, PackedTurns, RunFile, RunLine};
+pub(crate) use score::PackedShares;
 use score::Scored;
 use subject::Subject;
 pub use summaries::summaries;
@@ -60,6 +64,8 @@ pub struct EvalParts {
     pub retriever: Arc<dyn Retriever>,
     /// Counts tokens; the scorer's figures are in `cl100k_base`.
     pub counter: Arc<dyn TokenCounter>,
+    /// Puts contexts together.
+    pub memory: Memory,
 }
 
 impl EvalParts {
@@ -70,6 +76,7 @@ impl EvalParts {
             store: runtime.store.clone(),
             retriever: runtime.retriever.clone(),
             counter: runtime.memory.token_counter().clone(),
+            memory: runtime.memory.clone(),
         }
     }
 }
@@ -132,6 +139,7 @@ async fn run_one(
         let mut line = rank(parts, question, subject, steps).await?;
         if let Some(budget) = options.budget {
             line.packed = Some(pack(parts, question, subject, budget, steps).await?);
+            line.context = context(parts, question, subject, budget).await?;
         }
         run.push(&line)?;
         bar.inc(1);
@@ -141,14 +149,10 @@ async fn run_one(
     Ok(questions)
 }
 
-/// The mean part of a question's evidence that a run packs.
-pub(crate) async fn packed_share(parts: &EvalParts, options: &EvalOptions) -> Result<f64> {
-    let mut shares = Vec::new();
-    for data in &options.data {
-        let questions = run_one(parts, options, data, &options.run, &mut Steps::default()).await?;
-        shares.extend(Scored::read(&options.run, &questions)?.packed());
-    }
-    Ok(score::mean(&shares))
+/// What a run of one directory packs, means over its questions.
+pub(crate) async fn packed_shares(parts: &EvalParts, options: &EvalOptions, data: &Path) -> Result<PackedShares> {
+    let questions = run_one(parts, options, data, &options.run, &mut Steps::default()).await?;
+    Ok(Scored::read(&options.run, &questions)?.packed())
 }
 
 /// The questions in a directory, in plain words.
@@ -214,7 +218,7 @@ async fn rank(parts: &EvalParts, question: &Question, subject: &Subject, steps: 
     let latency_ms = start.elapsed().as_secs_f64() * 1_000.0;
     steps.add("search", &found.steps);
     let ranked = found.hits.iter().filter_map(|hit| subject.key(hit.node)).collect();
-    Ok(RunLine { query_id: question.id.clone(), ranked, packed: None, latency_ms })
+    Ok(RunLine { query_id: question.id.clone(), ranked, packed: None, context: None, latency_ms })
 }
 
 /// Packs exact messages alone: the whole budget is recall's.
@@ -240,6 +244,25 @@ async fn pack(
         bail!("{} was packed into {packed_tokens} tokens where {max_tokens} were allowed", question.id);
     }
     Ok(PackedTurns { packed: nodes().filter_map(|node| subject.key(node)).collect(), packed_tokens })
+}
+
+/// A full context, of which the history takes its share; `None` where no context fits the budget.
+async fn context(
+    parts: &EvalParts,
+    question: &Question,
+    subject: &Subject,
+    budget: Budget,
+) -> Result<Option<ContextTurns>> {
+    let budget = budget.of(&subject.outline);
+    let options = ContextOptions { record: false, ..ContextOptions::tokens(budget) };
+    let conversation = parts.memory.conversation(subject.id.clone());
+    let shown = match conversation.context(&question.text, &options).await {
+        Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. }) | MemoryError::NoProgress { .. }) => return Ok(None),
+        shown => shown.with_context(|| format!("putting a context together for {}", question.id))?,
+    };
+    let nodes = shown.verbatim().into_iter().flat_map(NodeRange::iter);
+    let in_context = nodes.filter_map(|node| subject.key(node)).collect();
+    Ok(Some(ContextTurns { in_context, history_share: f64::from(shown.history_tokens()) / f64::from(budget.max(1)) }))
 }
 
 /// Makes progress bars.

@@ -33,4 +33,5 @@ pub use figure::{Figure, Measure, Report};
 pub use group::{Group, Inputs};
 pub use needles::{NeedleScore, SIZES as NEEDLE_SIZES, score as score_needles, summarizers};
 pub use plugins::print_load;
+pub use retrieval::print_cold_search;
 pub use sweep::{Sweep, sweep};

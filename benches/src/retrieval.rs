@@ -1,6 +1,10 @@
 //! The group `retrieval`: how long a question to ten thousand messages takes, and how much of the evidence is packed.
 
+mod cold;
+mod finding;
+
 use std::{
+    cell::RefCell,
     fs,
     path::{Path, PathBuf},
     time::Instant,
@@ -13,8 +17,10 @@ use memory_hooks::ContextOptions;
 use memory_search::HybridRetriever;
 use pollster::block_on;
 
+pub use cold::print_cold_search;
+
 use crate::{
-    eval::{self, Budget, EvalOptions, EvalParts},
+    eval::{self, Budget, EvalOptions, EvalParts, Steps},
     figure::Figure,
     rounds::{Entrant, Samples, interleave},
     stats::quantile,
@@ -42,6 +48,8 @@ pub(crate) fn measure(scratch: &Path, data: Option<&Path>) -> Result<Vec<Figure>
     let talk = Talk::begin(&scratch.join("ten-thousand"), data)?;
     let mut figures = talk.latencies()?;
     figures.push(talk.token_cache()?);
+    figures.push(cold::measure(&talk.store, &talk.id, &talk.questions)?);
+    figures.extend(finding::measure(&*talk.late.store, &talk.id)?);
     drop(talk);
     for (key, name) in [("packed_tenth_locomo", "locomo"), ("packed_tenth_beam100k", "beam100k")] {
         figures.push(packed(key, &scratch.join(name), &data.join(name))?);
@@ -93,10 +101,12 @@ impl Talk {
 
     fn latencies(&self) -> Result<Vec<Figure>> {
         let words = HybridRetriever::new(self.late.store.clone(), None, None);
-        let search = |retriever: &dyn Retriever, text: &str| -> Result<()> {
+        let steps = RefCell::new(Steps::default());
+        let search = |name, retriever: &dyn Retriever, text: &str| -> Result<()> {
             let query = Query { limit: HITS, ..Query::new(text, Scope::one(&self.id)) };
             let found = block_on(retriever.search(&query))?;
             ensure!(!found.hits.is_empty() || found.steps.is_empty(), "nothing was found for {text:?}");
+            steps.borrow_mut().add(name, &found.steps);
             Ok(())
         };
         let conversation = self.late.memory.conversation(self.id.clone());
@@ -107,18 +117,20 @@ impl Talk {
         let entrant = |name: &str, ask: &dyn Fn(&str) -> Result<()>| Ok([self.median(name, ask)?]);
         let (late, plain) = (&*self.late.retriever, &*self.plain.retriever);
         let [[late], [plain], [no_model], [context]] = interleave([
-            Entrant::new("with tokens", ["ms"], || entrant("late", &|text| search(late, text))),
-            Entrant::new("without tokens", ["ms"], || entrant("plain", &|text| search(plain, text))),
-            Entrant::new("by words", ["ms"], || entrant("words", &|text| search(&words, text))),
+            Entrant::new("with tokens", ["ms"], || entrant("late", &|text| search("late", late, text))),
+            Entrant::new("without tokens", ["ms"], || entrant("plain", &|text| search("plain", plain, text))),
+            Entrant::new("by words", ["ms"], || entrant("words", &|text| search("words", &words, text))),
             Entrant::new("context", ["ms"], || entrant("context", &context)),
         ])?;
         let figure = |key, samples: &Samples, what: &str| {
             Figure::absolute(key, samples, format!("{what}; {QUESTIONS} questions to {MESSAGES} messages of real text"))
         };
+        let split = |name| steps.borrow().line(name);
+        let of_late = format!("late interaction over 64 candidates and their neighbours ({})", split("late"));
         Ok(vec![
-            figure("query_late_p50_ms", &late, "late interaction over 64 candidates and their neighbours"),
-            figure("query_plain_p50_ms", &plain, "words and vectors"),
-            figure("query_no_model_p50_ms", &no_model, "words alone"),
+            figure("query_late_p50_ms", &late, &of_late),
+            figure("query_plain_p50_ms", &plain, &format!("words and vectors ({})", split("plain"))),
+            figure("query_no_model_p50_ms", &no_model, &format!("words alone ({})", split("words"))),
             figure("context_p50_ms", &context, "view and recall, 4,000 tokens"),
         ])
     }
@@ -159,7 +171,13 @@ fn packed(key: &'static str, store: &Path, data: &Path) -> Result<Figure> {
         budget: Some(Budget::Tenth),
         demand_model: true,
     };
-    let share = block_on(eval::packed_share(&parts, &options))?;
-    let samples = Samples { name: "packed".to_owned(), unit: "%", values: vec![share * 100.0] };
-    Ok(Figure::absolute(key, &samples, "evidence among messages packed into a tenth of the tokens; deterministic"))
+    let shares = block_on(eval::packed_shares(&parts, &options, data))?;
+    let samples = Samples { name: "packed".to_owned(), unit: "%", values: vec![shares.alone * 100.0] };
+    let note = format!(
+        "evidence among messages packed into a tenth of the tokens, deterministic; a full context of as many shows \
+         {:.1} % of it word for word, its history taking {:.0} % of the budget",
+        shares.in_context * 100.0,
+        shares.history * 100.0
+    );
+    Ok(Figure::absolute(key, &samples, note))
 }

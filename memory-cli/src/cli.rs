@@ -50,6 +50,11 @@ struct Cli {
     /// A cross-encoder that reads question and candidates together: ms-marco-MiniLM, an id of a hub, a directory, or none
     #[arg(long, global = true, value_name = "NAME|DIR", env = "MEMORY_RERANKER", default_value = "none")]
     reranker: String,
+    /// The least score on the cross-encoder's scale, a logit, of a message that it is to leave among the hits [default:
+    /// none]
+    #[arg(long, global = true, value_name = "SCORE", env = "MEMORY_MIN_SCORE", allow_negative_numbers = true)]
+    #[arg(value_parser = finite)]
+    min_score: Option<f32>,
     /// Megabytes of vectors to keep of texts that were embedded before; 0 for none
     #[arg(long, global = true, value_name = "MB", env = "MEMORY_EMBEDDING_CACHE_MB", default_value_t = 256)]
     embedding_cache_mb: u32,
@@ -131,6 +136,7 @@ pub(crate) struct Globals {
     embedding_model: Option<String>,
     region: Option<String>,
     reranker: Option<String>,
+    min_score: Option<f32>,
     embedding_cache_bytes: u64,
     vectors: Vectors,
     summarizer: String,
@@ -177,6 +183,7 @@ impl Globals {
         config.model.clone_from(&self.embedding_model);
         config.region.clone_from(&self.region);
         config.reranker.clone_from(&self.reranker);
+        config.min_score = self.min_score;
         config.embedding_cache_bytes = self.embedding_cache_bytes;
         config.vectors = self.vectors.into();
         config.summarizer.clone_from(&self.summarizer);
@@ -210,6 +217,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         embedding_model: cli.embedding_model,
         region: cli.region,
         reranker: Some(cli.reranker).filter(|name| name != "none"),
+        min_score: cli.min_score,
         embedding_cache_bytes: u64::from(cli.embedding_cache_mb) << 20,
         vectors: cli.vectors,
         summarizer: cli.summarizer,
@@ -251,6 +259,11 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Model(args) => model::run(&args, globals).await,
         Command::Plugins(args) => plugins::run(&args, globals),
     }
+}
+
+fn finite(text: &str) -> Result<f32, String> {
+    let number = text.parse::<f32>().map_err(|error| error.to_string())?;
+    if number.is_finite() { Ok(number) } else { Err("a score is a finite number".to_owned()) }
 }
 
 /// Configurations by the names of strategies.

@@ -9,7 +9,7 @@ use memory_store::{Method, TokenBits};
 pub(crate) const STORE_VARIABLE: &str = "MEMORY_STORE";
 
 /// What a runtime is put together from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The store's directory.
     pub store: PathBuf,
@@ -39,6 +39,8 @@ pub struct Config {
     /// The cross-encoder that reads question and candidates together: its name in the model store, or its directory;
     /// none by default. [`DEFAULT_RERANKER`](crate::DEFAULT_RERANKER) is the one that is meant.
     pub reranker: Option<String>,
+    /// The least score on the cross-encoder's scale of a message that it leaves among the hits; all by default.
+    pub min_score: Option<f32>,
     /// Bytes of vectors that are kept of texts that were embedded before; none at 0.
     pub embedding_cache_bytes: u64,
     /// How long to wait for another process that is writing.
@@ -86,6 +88,7 @@ impl Config {
             model: None,
             region: None,
             reranker: None,
+            min_score: None,
             embedding_cache_bytes: 256 << 20,
             lock_timeout: Duration::from_secs(10),
         }

@@ -111,7 +111,9 @@ pub(crate) fn assemble(
     if config.recall == Recall::Hybrid
         && let Some(model) = reranking::load(config)?
     {
-        retriever = retriever.with_reranker(model, RerankOptions::default());
+        let options = RerankOptions::default();
+        let options = config.min_score.map_or(options, |least| options.min_score(least));
+        retriever = retriever.with_reranker(model, options);
     }
     let retriever: Arc<dyn Retriever> = Arc::new(retriever);
     let memory = Memory::builder()

@@ -189,7 +189,8 @@ impl Message {
         self
     }
 
-    /// Keeps its content out of all summaries.
+    /// Keeps its content out of all summaries, and whatever identifies it (terms with a digit in them) out of summaries of
+    /// other messages. Other words of it that another message repeats are summarized there, unless that is kept out, too.
     #[must_use]
     pub fn kept_out_of_summaries(mut self) -> Self {
         self.keep_out_of_summaries = true;

@@ -116,7 +116,7 @@ impl Conversation {
         Ok(self.recorded(options, context).await)
     }
 
-    /// A smaller context, after the window of the model overflowed with `overflowed`: strictly fewer tokens than that, and
+    /// A smaller context for the same question, after the window of the model overflowed with `overflowed`: strictly fewer tokens than that, and
     /// at most the budget of `options`, which may be what the model says it takes. A model that does not say so is
     /// answered within six steps: call it again with what still did not fit.
     ///
@@ -126,13 +126,8 @@ impl Conversation {
     ///
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed when there is nothing smaller; else when a port fails.
-    pub async fn reduce(
-        &self,
-        question: &str,
-        overflowed: &Context,
-        options: &ContextOptions,
-    ) -> Result<Context, MemoryError> {
-        let context = context::reduce(&self.parts, &self.id, question, options, overflowed).await?;
+    pub async fn reduce(&self, overflowed: &Context, options: &ContextOptions) -> Result<Context, MemoryError> {
+        let context = context::reduce(&self.parts, &self.id, options, overflowed).await?;
         Ok(self.recorded(options, context).await)
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use memory_core::Message;
 use regex::{Regex, RegexSet};
 
@@ -28,6 +29,11 @@ fn is_code(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
+/// Whether a term is no common word: repeated, it would give away what it was said in.
+fn identifies(term: &str) -> bool {
+    term.chars().any(char::is_numeric) && term.chars().count() >= 4
+}
+
 /// Whether a text asks that it be kept out of summaries.
 #[must_use]
 pub fn asks_to_be_kept_out(text: &str) -> bool {
@@ -38,8 +44,17 @@ pub fn asks_to_be_kept_out(text: &str) -> bool {
 /// summary of an answer does not give away what the question was to keep.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Redactor {
-    /// In lower case, longest first, so that a term is struck before its parts.
-    terms: Vec<String>,
+    terms: Terms,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Terms {
+    #[default]
+    None,
+    /// These, in lower case: a pasted log has tens of thousands.
+    Some(AhoCorasick),
+    /// More than can be told apart: whatever identifies anything is struck.
+    All,
 }
 
 impl Redactor {
@@ -51,25 +66,46 @@ impl Redactor {
             let found = IDENTIFIER.find_iter(&text).map(|term| term.as_str());
             // `ticket#QX-4471` and `番号はQX-4471です` give away `QX-4471` too, which may be repeated alone.
             let parts = found.flat_map(|term| std::iter::once(term).chain(term.split(|c| !is_code(c))));
-            let identifies = |term: &&str| term.chars().any(char::is_numeric) && term.chars().count() >= 4;
-            terms
-                .extend(parts.map(|part| part.trim_matches(['.', '_', '-'])).filter(identifies).map(str::to_lowercase));
+            terms.extend(
+                parts
+                    .map(|part| part.trim_matches(['.', '_', '-']))
+                    .filter(|part| identifies(part))
+                    .map(str::to_lowercase),
+            );
         }
-        terms.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        terms.sort_unstable();
         terms.dedup();
+        let terms = match AhoCorasick::new(&terms) {
+            _ if terms.is_empty() => Terms::None,
+            Ok(automaton) => Terms::Some(automaton),
+            Err(_) => Terms::All,
+        };
         Self { terms }
+    }
+
+    fn strikes(&self, term: &str) -> bool {
+        match &self.terms {
+            Terms::None => false,
+            Terms::Some(secrets) => secrets.is_match(&term.to_lowercase()),
+            Terms::All => identifies(term),
+        }
+    }
+
+    /// The topics that hold none of the terms.
+    pub(crate) fn clean_topics(&self, topics: &[String]) -> Vec<String> {
+        let is_clean = |topic: &&String| !IDENTIFIER.find_iter(topic).any(|term| self.strikes(term.as_str()));
+        topics.iter().filter(is_clean).cloned().collect()
     }
 
     /// `text` without the terms.
     pub(crate) fn redact(&self, text: &str) -> String {
-        if self.terms.is_empty() {
+        if matches!(self.terms, Terms::None) {
             return text.to_owned();
         }
         let mut out = String::with_capacity(text.len());
         let mut rest = 0;
         for term in IDENTIFIER.find_iter(text) {
-            let lower = term.as_str().to_lowercase();
-            if self.terms.iter().any(|secret| lower.contains(secret.as_str())) {
+            if self.strikes(term.as_str()) {
                 out.push_str(text.get(rest..term.start()).unwrap_or_default());
                 out.push_str(PLACEHOLDER);
                 rest = term.end();
@@ -114,6 +150,8 @@ mod tests {
         check("see (QX-4471-93B/2)", "see ([kept out])");
         check("QX-4471 alone, in 3 days", "QX-4471 alone, in 3 days");
         check("", "");
+        let topics = ["deployment", "ticket qx-4471-93b"].map(str::to_owned);
+        assert_eq!(redactor.clean_topics(&topics), ["deployment"]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! Conversation managers: what keeps a history small.
 
 pub(crate) mod hierarchical;
+pub(crate) mod turns;
 pub(crate) mod writing;

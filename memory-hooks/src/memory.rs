@@ -13,6 +13,7 @@ use crate::{
     counts::Counts,
     debts::{self, Debts},
     followed::Followed,
+    manager::turns::Turns,
     uses::Uses,
 };
 
@@ -38,6 +39,7 @@ pub(crate) struct Parts {
     pub(crate) counts: Counts,
     pub(crate) debts: Arc<Debts>,
     pub(crate) uses: Uses,
+    pub(crate) compacting: Turns,
 }
 
 impl Parts {
@@ -212,6 +214,7 @@ impl MemoryBuilder {
             counts: Counts::default(),
             debts: Arc::default(),
             uses: Uses::default(),
+            compacting: Turns::default(),
         };
         Ok(Memory { parts: Arc::new(parts) })
     }

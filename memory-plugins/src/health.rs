@@ -1,7 +1,7 @@
 //! Counts a plugin's failures and says when it is to be asked no more.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
@@ -18,6 +18,8 @@ pub(crate) struct Health {
     name: String,
     /// Failures in a row; stays at `limit` once it was reached.
     in_a_row: AtomicU32,
+    /// The job that failed last, and how often.
+    failed: Mutex<(u64, u32)>,
     limit: u32,
     calls: AtomicU64,
     failures: AtomicU64,
@@ -30,6 +32,7 @@ impl Health {
         Self {
             name: name.to_owned(),
             in_a_row: AtomicU32::new(0),
+            failed: Mutex::default(),
             limit: options.failures.max(1),
             calls: AtomicU64::new(0),
             failures: AtomicU64::new(0),
@@ -51,13 +54,19 @@ impl Health {
         }
     }
 
-    /// Takes note of an answer.
-    pub(crate) fn record<T>(&self, outcome: &Result<T, CallError>) {
+    /// Takes note of an answer to the job that `job` tells from others. One that fails whenever it is asked counts as
+    /// failures in a row, whatever was answered between: nothing behind it is summarized until it is.
+    pub(crate) fn record<T>(&self, outcome: &Result<T, CallError>, job: impl FnOnce() -> u64) {
         let limit = self.limit;
+        let times = match outcome {
+            Err(error) if error.is_the_plugins() => self.times_failed(job()),
+            _ => 0,
+        };
+        let next = |failures: u32| (failures + 1).max(times).min(limit);
         let change = |failures: u32| match outcome {
             _ if failures >= limit => None,
             Ok(_) => (failures > 0).then_some(0),
-            Err(error) => error.is_the_plugins().then_some(failures + 1),
+            Err(error) => error.is_the_plugins().then(|| next(failures)),
         };
         self.calls.fetch_add(1, Ordering::Relaxed);
         let changed = self.in_a_row.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
@@ -67,7 +76,7 @@ impl Health {
             self.late.fetch_add(1, Ordering::Relaxed);
         }
         let plugin = self.name.clone();
-        let failures = changed.map_or_else(|same| same, |before| before + 1);
+        let failures = changed.map_or_else(|same| same, next);
         tracing::debug!(plugin, %error, "plugin call failed");
         self.tell(&PluginEvent::CallFailed { plugin: plugin.clone(), failures, error: error.clone() });
         // Of the calls that fail at once exactly one changes the count to the limit.
@@ -75,6 +84,13 @@ impl Health {
             tracing::warn!(plugin, failures, %error, "plugin quarantined, its fall-back answers");
             self.tell(&PluginEvent::Quarantined { plugin, failures, error: error.clone() });
         }
+    }
+
+    fn times_failed(&self, job: u64) -> u32 {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = if failed.0 == job { failed.1.saturating_add(1) } else { 1 };
+        *failed = (job, times);
+        times
     }
 
     fn tell(&self, event: &PluginEvent) {
@@ -113,12 +129,12 @@ mod tests {
     fn failures_in_a_row_quarantine_for_good_and_once() {
         let heard = Arc::new(Heard::default());
         let health = health(3, &heard);
-        for outcome in [failed(), failed(), Ok(()), failed(), failed()] {
-            health.record(&outcome);
+        for (job, outcome) in (0..).zip([failed(), failed(), Ok(()), failed(), failed()]) {
+            health.record(&outcome, || job);
         }
         assert!(!health.is_quarantined());
-        for outcome in [failed(), Ok(()), failed()] {
-            health.record(&outcome);
+        for (job, outcome) in (5..).zip([failed(), Ok(()), failed()]) {
+            health.record(&outcome, || job);
         }
         let status = health.status();
         assert!(status.quarantined);
@@ -132,10 +148,22 @@ mod tests {
     }
 
     #[test]
+    fn one_job_that_always_fails_quarantines_however_many_others_do_not() {
+        let heard = Arc::new(Heard::default());
+        let health = health(3, &heard);
+        for turn in 0..3 {
+            assert!(!health.is_quarantined(), "turn {turn}");
+            (0..50).for_each(|job| health.record(&Ok(()), || job));
+            health.record(&failed(), || 50);
+        }
+        assert!(health.is_quarantined());
+    }
+
+    #[test]
     fn a_busy_host_is_not_the_plugins_fault() {
         let heard = Arc::new(Heard::default());
         let health = health(1, &heard);
-        health.record::<()>(&Err(CallError::Busy));
+        health.record::<()>(&Err(CallError::Busy), || 1);
         assert!(!health.is_quarantined());
         assert_eq!(health.status().failures, 1);
     }

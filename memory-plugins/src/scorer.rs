@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    hash::{DefaultHasher, Hash, Hasher},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
@@ -116,9 +117,16 @@ impl ImportanceScorer for PluginScorer {
             return self.fallback.score(jobs);
         }
         let outcome = self.ask(jobs);
-        self.health.record(&outcome);
+        self.health.record(&outcome, || told_apart(jobs));
         outcome.map_err(|error| ScoreError { scorer: self.identity.clone(), source: error.into() })
     }
+}
+
+/// A number that other jobs hardly ever have.
+fn told_apart(jobs: &[ScoreJob<'_>]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    jobs.iter().for_each(|job| (job.node, job.role, job.text).hash(&mut hasher));
+    hasher.finish()
 }
 
 /// The host's services to one call.

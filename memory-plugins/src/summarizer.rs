@@ -1,6 +1,10 @@
 //! A plugin's summarizer as the core's port.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
 
 use abi_stable::{
     sabi_trait::TD_Opaque,
@@ -53,8 +57,7 @@ impl PluginSummarizer {
         if tokens > job.max_tokens {
             return Err(CallError::TooLong { tokens, max_tokens: job.max_tokens });
         }
-        let silent = job.sources.iter().all(|source| source.text.trim().is_empty());
-        if summary.text.trim().is_empty() && !silent {
+        if summary.text.trim().is_empty() && !job.may_be_blank() {
             return Err(CallError::Breach("a blank summary of sources that are not".to_owned()));
         }
         Ok(summary)
@@ -79,10 +82,18 @@ impl Summarizer for PluginSummarizer {
                 return self.fallback.summarize(job).await;
             }
             let outcome = self.ask(&job).await;
-            self.health.record(&outcome);
+            self.health.record(&outcome, || told_apart(&job));
             outcome.map_err(|error| SummarizeError { strategy: self.identity.clone(), source: error.into() })
         })
     }
+}
+
+/// A number that other jobs hardly ever have.
+fn told_apart(job: &SummaryJob<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (job.level, job.max_tokens).hash(&mut hasher);
+    job.sources.iter().for_each(|source| (source.nodes, &source.text).hash(&mut hasher));
+    hasher.finish()
 }
 
 /// The host's services to one call.

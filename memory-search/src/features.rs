@@ -36,6 +36,8 @@ pub(crate) enum Feature {
     Late,
     LateBefore,
     LateAfter,
+    /// The mean of the three best such scores of the session.
+    LateSession,
     /// Among people: the question names one speaker, and the node is theirs, or another's.
     SpeakerNamed,
     SpeakerOther,
@@ -47,8 +49,11 @@ pub(crate) enum Feature {
     ByAgentAskedBack,
     /// The node ends in a question.
     IsQuestion,
-    /// The logarithm of the node's length in terms.
+    /// The logarithm of the node's length in terms, and those of the nodes before and after: what answers a question
+    /// stands beside short turns more often than beside long ones.
     Length,
+    LengthBefore,
+    LengthAfter,
     /// The question asks when, and the node speaks of times.
     TellsTime,
     /// How well the node's time fits the dates that the question names.
@@ -57,7 +62,7 @@ pub(crate) enum Feature {
 
 impl Feature {
     /// All of them, in the order of their columns.
-    pub(crate) const ALL: [Self; 25] = [
+    pub(crate) const ALL: [Self; 28] = [
         Self::Chat,
         Self::Agent,
         Self::Window,
@@ -74,6 +79,7 @@ impl Feature {
         Self::Late,
         Self::LateBefore,
         Self::LateAfter,
+        Self::LateSession,
         Self::SpeakerNamed,
         Self::SpeakerOther,
         Self::ByUser,
@@ -81,6 +87,8 @@ impl Feature {
         Self::ByAgentAskedBack,
         Self::IsQuestion,
         Self::Length,
+        Self::LengthBefore,
+        Self::LengthAfter,
         Self::TellsTime,
         Self::Date,
     ];
@@ -104,6 +112,7 @@ impl Feature {
             Self::Late => "late",
             Self::LateBefore => "late_before",
             Self::LateAfter => "late_after",
+            Self::LateSession => "late_session",
             Self::SpeakerNamed => "speaker_named",
             Self::SpeakerOther => "speaker_other",
             Self::ByUser => "by_user",
@@ -111,6 +120,8 @@ impl Feature {
             Self::ByAgentAskedBack => "by_agent_asked_back",
             Self::IsQuestion => "is_question",
             Self::Length => "length",
+            Self::LengthBefore => "length_before",
+            Self::LengthAfter => "length_after",
             Self::TellsTime => "tells_time",
             Self::Date => "date",
         }
@@ -126,7 +137,7 @@ impl Feature {
 
     /// Whether it comes from the vectors of tokens.
     pub(crate) const fn is_late(self) -> bool {
-        matches!(self, Self::Late | Self::LateBefore | Self::LateAfter)
+        matches!(self, Self::Late | Self::LateBefore | Self::LateAfter | Self::LateSession)
     }
 }
 
@@ -165,6 +176,7 @@ pub(crate) struct Setting {
 pub(crate) struct Extractor<'a> {
     evidence: &'a Evidence,
     question: &'a Question,
+    settings: &'a [Setting],
     chat: Scale,
     agent: Scale,
     window: Scale,
@@ -196,7 +208,7 @@ impl Scale {
 
 impl<'a> Extractor<'a> {
     /// Prepares what all nodes are measured against. `settings` are those of all nodes in order.
-    pub(crate) fn new(evidence: &'a Evidence, question: &'a Question, settings: &[Setting]) -> Self {
+    pub(crate) fn new(evidence: &'a Evidence, question: &'a Question, settings: &'a [Setting]) -> Self {
         let scale = |values: &[f32]| Scale::of(values.iter().copied());
         let (chat, cosine) = (scale(&evidence.chat), scale(&evidence.cosine));
         let mut extractor = Self {
@@ -209,6 +221,7 @@ impl<'a> Extractor<'a> {
             cosine_sessions: Vec::new(),
             evidence,
             question,
+            settings,
         };
         extractor.smoothed = Scale::of(settings.iter().map(|setting| extractor.smoothed(*setting)));
         extractor.chat_sessions = stretched(sessions(settings, &evidence.chat));
@@ -224,6 +237,9 @@ impl<'a> Extractor<'a> {
         let here = |values: &[f32]| at(values, Some(setting.index)).unwrap_or_default();
         let beside = |scale: Scale, values: &[f32], index| {
             if values.is_empty() { f32::NAN } else { scale.place(at(values, index).unwrap_or(scale.low)) }
+        };
+        let length_of = |index: Option<usize>| {
+            index.and_then(|index| self.settings.get(index)).map_or(0.0, |beside| length(beside.length))
         };
         let yes = |is: bool| f32::from(u8::from(is));
         let named = question.named_speaker(cast);
@@ -244,7 +260,7 @@ impl<'a> Extractor<'a> {
             Feature::CosineBefore => beside(self.cosine, &evidence.cosine, setting.before),
             Feature::CosineAfter => beside(self.cosine, &evidence.cosine, setting.after),
             Feature::CosineSession => at(&self.cosine_sessions, Some(setting.session)).unwrap_or(f32::NAN),
-            Feature::Late | Feature::LateBefore | Feature::LateAfter => f32::NAN,
+            Feature::Late | Feature::LateBefore | Feature::LateAfter | Feature::LateSession => f32::NAN,
             Feature::SpeakerNamed => of_people(named.is_some_and(|named| named == traits.speaker)),
             Feature::SpeakerOther => of_people(named.is_some_and(|named| named != traits.speaker)),
             Feature::ByUser => with_agent(traits.by_user),
@@ -252,19 +268,27 @@ impl<'a> Extractor<'a> {
             Feature::ByAgentAskedBack => with_agent(!traits.by_user && question.asks_back),
             Feature::IsQuestion => yes(traits.is_question),
             Feature::Length => length(setting.length),
+            Feature::LengthBefore => length_of(setting.before),
+            Feature::LengthAfter => length_of(setting.after),
             Feature::TellsTime => yes(question.asks_when && traits.tells_time),
             Feature::Date => question.dates.fit(traits.at, cast.clock()),
         })
     }
 
+    /// What tokens say of each session, where those that were not compared count as the least.
+    pub(crate) fn late_sessions(settings: &[Setting], late: &LateScores) -> Vec<f32> {
+        stretched(sessions(settings, &late.all(settings.len())))
+    }
+
     /// Adds what tokens say of a node that was compared by them: 0 of a neighbour that does not stand there.
-    pub(crate) fn add_late(features: &mut Features, setting: Setting, late: &LateScores) {
+    pub(crate) fn add_late(features: &mut Features, setting: Setting, late: &LateScores, sessions: &[f32]) {
         let beside = |place: Option<usize>| place.map_or(0.0, |place| late.at(place));
         for (feature, value) in Feature::ALL.iter().zip(features) {
             match feature {
                 Feature::Late => *value = late.at(setting.index),
                 Feature::LateBefore => *value = beside(setting.before),
                 Feature::LateAfter => *value = beside(setting.after),
+                Feature::LateSession => *value = sessions.get(setting.session).copied().unwrap_or_default(),
                 _ => {}
             }
         }

@@ -1,5 +1,7 @@
 //! Regular expressions over the messages of a conversation.
 
+mod pattern;
+
 use std::{
     future::poll_fn,
     ops::Range,
@@ -8,15 +10,11 @@ use std::{
 };
 
 use memory_core::{ConversationId, Losses, NodeId, NodeOutline, NodeRange, Store, StoreError};
-use regex::{Regex, RegexBuilder};
+use pattern::Pattern;
 
 /// Nodes read from the store at a time, at most; and tokens of them, but for a node that alone has more.
 const CHUNK: u64 = 512;
 const CHUNK_TOKENS: u64 = 1 << 18;
-/// Bytes of a message in which matches begin that are looked for at a time: the clock is asked between them.
-const WINDOW: usize = 32 << 10;
-/// Bytes that a compiled pattern may take.
-const MAX_COMPILED: usize = 1 << 20;
 /// Bytes of a line shown before and after a match, and of the match itself.
 const MAX_CONTEXT: usize = 120;
 
@@ -87,17 +85,19 @@ pub enum FindError {
 
 /// Finds the matches of a pattern, reading the conversation from its store piece by piece.
 ///
-/// Messages that cannot be read are passed over and named in the answer. A match lies within one message; from a message
-/// of more than 64 KiB it is taken as if the text ended at most 64 KiB, and at least 32 KiB, behind its beginning.
+/// Messages that cannot be read are passed over and named in the answer. A match lies within one message, and within a
+/// window of it, as if the text ended there: it reaches at least half a window far. A window has 64 KiB for a pattern that
+/// compiles to at most 16 KiB, as names, numbers and `.*` do, a quarter of that for one of four times the size, and so
+/// on down to 1 KiB for one of 1 MiB, the most that is allowed.
 ///
-/// Matching takes time proportional to the text, whatever the pattern, and what it is proportional to is bounded by the
-/// size of a compiled pattern. Where the time runs out, the answer says where: the clock is asked every 32 KiB. Dropping
-/// the future stops it about as soon, since it yields between messages.
+/// So a look at a window takes some tenths of a second at worst, whatever the pattern: the engine takes time proportional
+/// to the text, and at most to the size of the pattern. The clock is asked between them, and where the time runs out, the
+/// answer says where. Dropping the future stops it between messages.
 ///
 /// # Errors
 /// When the pattern cannot be compiled, the range begins behind the last node, or the store fails.
 pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found, FindError> {
-    let pattern = compile(request.pattern)?;
+    let pattern = Pattern::compile(request.pattern)?;
     let conversation = request.conversation;
     let nodes = store.conversation(conversation).await?.nodes;
     let Some(mut rest) = NodeRange::first_n(nodes) else {
@@ -130,7 +130,7 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
                     found.stopped_at = Some(node.id);
                     return Ok(found);
                 }
-                let Some(span) = next_match(&pattern, &text, &mut from, &clock) else { continue };
+                let Some(span) = pattern.next_match(&text, &mut from, &clock) else { continue };
                 if found.matches.len() == request.limit {
                     found.more = true;
                     return Ok(found);
@@ -185,34 +185,6 @@ fn piece(outline: &[NodeOutline], run: NodeRange) -> NodeRange {
     let few = usize::try_from(CHUNK).unwrap_or(usize::MAX);
     let last = run.iter().take(few).take_while(is_next).last();
     last.and_then(|last| NodeRange::new(run.first(), last)).unwrap_or(NodeRange::single(run.first()))
-}
-
-/// The next match that is not empty and begins at `from` or in the window behind it; `from` is moved on to where to look
-/// next.
-fn next_match(pattern: &Regex, text: &str, from: &mut usize, clock: &Clock) -> Option<Range<usize>> {
-    let end = text.ceil_char_boundary((*from).saturating_add(WINDOW));
-    // What a match may reach up to. It begins where it did, for what a pattern asks of the text before.
-    let seen = text.get(..text.ceil_char_boundary(end.saturating_add(WINDOW))).unwrap_or(text);
-    let mut at = *from;
-    let span = loop {
-        let span = pattern.find_at(seen, at).map(|found| found.range()).filter(|span| span.start < end);
-        match span {
-            Some(span) if span.is_empty() => at = text.ceil_char_boundary(span.end + 1),
-            other => break other,
-        }
-        // Many empty matches, each found by a look at all of the window, take the square of its length.
-        if at >= end || clock.is_over() {
-            *from = at;
-            return None;
-        }
-    };
-    *from = span.as_ref().map_or(end, |span| span.end);
-    span
-}
-
-fn compile(pattern: &str) -> Result<Regex, FindError> {
-    let built = RegexBuilder::new(pattern).multi_line(true).size_limit(MAX_COMPILED).build();
-    built.map_err(|why| FindError::Pattern { pattern: pattern.to_owned(), why })
 }
 
 fn describe(node: NodeId, line: u32, text: &str, span: Range<usize>) -> Match {

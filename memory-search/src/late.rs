@@ -14,6 +14,9 @@ use crate::lexical::indexed_text;
 const MAX_MADE_ANEW: usize = 32;
 const MAX_BYTES_MADE_ANEW: usize = 16 << 10;
 
+/// A sum of unit vectors that is no longer points nowhere.
+const SHORTEST_SUM: f32 = 1e-3;
+
 /// The tokens of a question, and where those of nodes are.
 #[derive(Debug)]
 pub(crate) struct Late<'a> {
@@ -103,7 +106,7 @@ impl Late<'_> {
     }
 }
 
-/// The tokens of all chunks of a text.
+/// The tokens of all chunks of a text, those that are equal as one.
 pub(crate) fn joined<'a>(
     model: &ModelId,
     chunks: impl Iterator<Item = &'a TokenVectors>,
@@ -113,7 +116,35 @@ pub(crate) fn joined<'a>(
         let what = || "token vectors of different dimensions".to_owned();
         all.append(chunk).ok_or_else(|| EmbedError::BadOutput { model: model.clone(), what: what() })?;
     }
-    Ok(all)
+    Ok(pooled(&all))
+}
+
+/// One vector for each different token of a text, in order of where it occurs first: the mean direction of those that it
+/// has there. Of a long text that is half of them, and a question's tokens find theirs all the same (for pooling in
+/// general see Clavié and others, "Reducing the Footprint of Multi-Vector Retrieval", 2024).
+fn pooled(tokens: &TokenVectors) -> TokenVectors {
+    let dimensions = tokens.dimensions();
+    let mut rows: HashMap<u32, usize> = HashMap::with_capacity(tokens.len());
+    let (mut ids, mut components): (Vec<u32>, Vec<f32>) = (Vec::new(), Vec::new());
+    for (id, vector) in tokens.iter() {
+        let row = *rows.entry(id).or_insert(ids.len());
+        if row == ids.len() {
+            ids.push(id);
+            components.extend_from_slice(vector);
+        } else if let Some(sum) = components.get_mut(row * dimensions..(row + 1) * dimensions) {
+            sum.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
+        }
+    }
+    let (mut kept_ids, mut kept) = (Vec::with_capacity(ids.len()), Vec::with_capacity(components.len()));
+    for (id, sum) in ids.into_iter().zip(components.chunks_exact(dimensions.max(1))) {
+        let length = sum.iter().map(|component| component * component).sum::<f32>().sqrt();
+        // What is no number is for the index to refuse; what points nowhere has nothing to say.
+        if length.is_nan() || length > SHORTEST_SUM {
+            kept_ids.push(id);
+            kept.extend(sum.iter().map(|component| component / length));
+        }
+    }
+    TokenVectors::new(kept_ids, dimensions, kept).unwrap_or_default()
 }
 
 fn weighted(cosines: &[f32], weights: &[f32]) -> f32 {
@@ -147,6 +178,17 @@ impl LateScores {
         self.by_place.len()
     }
 
+    /// The scores of all `count` nodes of the pool, stretched to 0..=1 over those that were scored; 0 of the others.
+    pub(crate) fn all(&self, count: usize) -> Vec<f32> {
+        let mut all = vec![0.0; count];
+        for &place in self.by_place.keys() {
+            if let Some(score) = all.get_mut(place) {
+                *score = self.at(place);
+            }
+        }
+        all
+    }
+
     /// The score of a node, stretched to 0..=1 over all that were scored; NaN for one that was not.
     pub(crate) fn at(&self, place: usize) -> f32 {
         let stretch = |score: &f32| if self.width > 0.0 { (score - self.low) / self.width } else { 0.0 };
@@ -164,8 +206,25 @@ mod tests {
         assert!((scores.at(9) - 0.25).abs() < 1e-6);
         assert_eq!((scores.at(3), scores.at(5)), (0.0, 1.0));
         assert!(scores.at(4).is_nan() && scores.len() == 3);
+        assert_eq!(scores.all(7), [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
         let one = LateScores::new(HashMap::from([(3, 0.2)]));
         assert_eq!(one.at(3), 0.0);
+    }
+
+    #[test]
+    fn equal_tokens_are_pooled() {
+        let half = 0.5_f32.sqrt();
+        let tokens = TokenVectors::new(vec![7, 3, 7], 2, vec![1.0, 0.0, 0.0, -1.0, 0.0, 1.0]).unwrap();
+        let pooled = pooled(&tokens);
+        assert_eq!(pooled.ids(), [7, 3]);
+        let expected = [half, half, 0.0, -1.0];
+        assert!(pooled.components().iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{pooled:?}");
+    }
+
+    #[test]
+    fn opposite_tokens_leave_nothing_that_could_be_kept() {
+        let tokens = TokenVectors::new(vec![7, 7, 9], 2, vec![1.0, 0.0, -1.0, 0.0, 0.0, 1.0]).unwrap();
+        assert_eq!(pooled(&tokens).ids(), [9]);
     }
 
     #[test]

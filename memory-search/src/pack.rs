@@ -63,7 +63,7 @@ pub struct TooLarge {
 /// Chooses the messages to show.
 ///
 /// The best hit comes first and is given up only where it alone exceeds the budget. The others follow by value per
-/// token: with a radius of 0 in order of `1 / (10 + rank) / √tokens`, with a larger one in order of rank, where
+/// token: with a radius of 0 in order of `1 / (5 + rank) / tokens^0.7`, with a larger one in order of rank, where
 /// neighbours are given up before the hit. A hit brings along what must not be parted from it: a tool call and its
 /// results. Equal requests give equal answers.
 #[must_use]
@@ -195,10 +195,10 @@ impl<'a> Packer<'a> {
 
 /// Value per token of the hit at `rank`, from 0, as an integer that sorts alike.
 ///
-/// The square root, not the tokens themselves: a long message holds more, though not in proportion.
+/// A root, not the tokens themselves: a long message holds more, though not in proportion.
 #[expect(clippy::cast_precision_loss, reason = "ranks and token counts are small")]
 fn density(rank: usize, tokens: u64) -> u64 {
-    (1.0 / (10.0 + rank as f64) / (tokens.max(1) as f64).sqrt()).to_bits()
+    (1.0 / (5.0 + rank as f64) / (tokens.max(1) as f64).powf(0.7)).to_bits()
 }
 
 #[cfg(test)]

@@ -22,8 +22,10 @@ use crate::{
 /// Nodes that the ranker looks at, best by a cheap sum; more only where more hits are asked for.
 const CANDIDATES: usize = 200;
 
-/// Nodes that are compared by their tokens, best by the other features.
+/// Nodes that are compared by their tokens, best by the other features: so many for a few hits, and as many as hits are
+/// asked for up to a bound, since what is packed reaches far down.
 const LATE_CANDIDATES: usize = 64;
+const MOST_LATE_CANDIDATES: usize = 200;
 
 /// The parts of the signals in the cheap sum: tuned for recall of ten hits over chats of two people, chats with an agent
 /// and meetings alike; the figures are flat around them.
@@ -234,7 +236,8 @@ impl Ranking {
         stopwatch.end("features", features.len());
         let late = match late {
             Some(late) if self.with_vectors > 0.0 => {
-                let compared = self.late(&settings, &mut features, late).await?;
+                let compare = limit.clamp(LATE_CANDIDATES, MOST_LATE_CANDIDATES);
+                let compared = self.late(&settings, &mut features, late, compare).await?;
                 stopwatch.end("late", compared);
                 compared > 0
             }
@@ -266,15 +269,16 @@ impl Ranking {
         features.collect()
     }
 
-    /// Adds what tokens say to the features of the best candidates; gives of how many nodes they said anything.
+    /// Adds what tokens say to the features of the best so many candidates; gives of how many nodes they said anything.
     async fn late(
         &self,
         settings: &[Setting],
         features: &mut [(usize, Features)],
         late: &Late<'_>,
+        compare: usize,
     ) -> Result<usize, RetrieveError> {
         let best: Vec<usize> =
-            self.scores(features, false).into_iter().take(LATE_CANDIDATES).map(|(candidate, ..)| candidate).collect();
+            self.scores(features, false).into_iter().take(compare).map(|(candidate, ..)| candidate).collect();
         let beside = |&candidate: &usize| {
             let setting = settings.get(candidate);
             setting.into_iter().flat_map(|setting| [setting.before, Some(setting.index), setting.after]).flatten()
@@ -286,10 +290,11 @@ impl Ranking {
         if scores.len() == 0 {
             return Ok(0);
         }
+        let sessions = Extractor::late_sessions(settings, &scores);
         let best: HashSet<usize> = best.into_iter().collect();
         for (candidate, features) in features.iter_mut().filter(|(candidate, _)| best.contains(candidate)) {
             if let Some(setting) = settings.get(*candidate) {
-                Extractor::add_late(features, *setting, &scores);
+                Extractor::add_late(features, *setting, &scores, &sessions);
             }
         }
         Ok(scores.len())

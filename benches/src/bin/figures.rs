@@ -28,6 +28,16 @@ enum Command {
     Embed(Measured),
     /// What searching costs, and how much of the evidence is packed.
     Retrieval(Measured),
+    /// Asks a conversation one question and prints how long that took; the group `retrieval` runs it.
+    #[command(hide = true)]
+    ColdSearch {
+        /// The store.
+        store: PathBuf,
+        /// The conversation.
+        conversation: String,
+        /// The question.
+        question: String,
+    },
     /// Prints the memory of a process that embeds; the group `embed` runs it.
     #[command(hide = true)]
     Resident,
@@ -67,6 +77,9 @@ fn main() -> Result<()> {
         Command::Vectors(measured) => measure(Group::Vectors, &measured)?,
         Command::Embed(measured) => measure(Group::Embed, &measured)?,
         Command::Retrieval(measured) => measure(Group::Retrieval, &measured)?,
+        Command::ColdSearch { store, conversation, question } => {
+            memory_benches::print_cold_search(&store, &conversation, &question)?;
+        }
         Command::Resident => memory_benches::print_resident()?,
         Command::Plugins(measured) => measure(Group::Plugins, &measured)?,
         Command::LoadPlugin { library } => memory_benches::print_load(&library)?,

@@ -15,6 +15,12 @@ impl Latencies {
     pub(crate) fn add_millis(&mut self, millis: f64) {
         self.millis.push(millis);
     }
+
+    fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.millis.clone();
+        sorted.sort_by(f64::total_cmp);
+        crate::stats::quantile(&sorted, share)
+    }
 }
 
 impl fmt::Display for Latencies {
@@ -23,9 +29,7 @@ impl fmt::Display for Latencies {
         if self.millis.is_empty() {
             return f.write_str("–");
         }
-        let mut sorted = self.millis.clone();
-        sorted.sort_by(f64::total_cmp);
-        let [p50, p95] = [0.5, 0.95].map(|share| crate::stats::quantile(&sorted, share));
+        let [p50, p95] = [0.5, 0.95].map(|share| self.quantile(share));
         write!(f, "{p50:.1} ms, {p95:.1} ms")
     }
 }
@@ -50,6 +54,15 @@ impl Steps {
                 *candidates += step.candidates as u64;
             }
         }
+    }
+}
+
+impl Steps {
+    /// The medians of one kind of call in one line, as in `words 0.8 ms, embed 4.1 ms`.
+    pub(crate) fn line(&self, call: &str) -> String {
+        let of_call = self.by_name.iter().filter(|((of, _), ..)| *of == call);
+        let steps = of_call.map(|((_, step), latencies, _)| format!("{step} {:.1} ms", latencies.quantile(0.5)));
+        steps.collect::<Vec<_>>().join(", ")
     }
 }
 

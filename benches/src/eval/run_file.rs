@@ -21,6 +21,9 @@ pub(super) struct RunLine {
     /// Turns shown in full, and what they cost.
     #[serde(flatten)]
     pub(super) packed: Option<PackedTurns>,
+    /// What a full context of as many tokens shows.
+    #[serde(flatten)]
+    pub(super) context: Option<ContextTurns>,
     /// How long the search took.
     pub(super) latency_ms: f64,
 }
@@ -33,6 +36,16 @@ pub(super) struct PackedTurns {
     pub(super) packed: Vec<MessageKey>,
     /// Their tokens, headers included.
     pub(super) packed_tokens: u64,
+}
+
+/// What a context shows beside its summaries. The scorer passes it over.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct ContextTurns {
+    /// Turns shown word for word, in the history or recalled, in order of time.
+    #[serde(serialize_with = "keys")]
+    pub(super) in_context: Vec<MessageKey>,
+    /// The history's share of the budget, 0..=1.
+    pub(super) history_share: f64,
 }
 
 fn keys<S: Serializer>(keys: &[MessageKey], serializer: S) -> Result<S::Ok, S::Error> {
@@ -90,8 +103,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run.jsonl");
         let key = |name| MessageKey::new(name).unwrap();
-        let plain =
-            RunLine { query_id: "q1".into(), ranked: vec![key("t2"), key("t1")], packed: None, latency_ms: 1.5 };
+        let plain = RunLine {
+            query_id: "q1".into(),
+            ranked: vec![key("t2"), key("t1")],
+            packed: None,
+            context: None,
+            latency_ms: 1.5,
+        };
         let packed = PackedTurns { packed: vec![key("t1")], packed_tokens: 20 };
         let mut file = RunFile::create(&path).unwrap();
         file.push(&plain).unwrap();

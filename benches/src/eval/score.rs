@@ -24,6 +24,8 @@ struct Line {
     #[serde(default)]
     ranked: Vec<String>,
     packed: Option<BTreeSet<String>>,
+    in_context: Option<BTreeSet<String>>,
+    history_share: Option<f64>,
     latency_ms: Option<f64>,
 }
 
@@ -35,6 +37,20 @@ struct Worth {
     ndcg10: f64,
     /// The part of the evidence that was packed, where a run packs.
     packed: Option<f64>,
+    /// The part that a full context shows word for word, and the history's share of its budget.
+    in_context: Option<f64>,
+    history: Option<f64>,
+}
+
+/// What of the evidence is packed into a budget, means over questions, each 0..=1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PackedShares {
+    /// Where recall has all of the budget.
+    pub(crate) alone: f64,
+    /// In a full context.
+    pub(crate) in_context: f64,
+    /// The history's share of that context's budget.
+    pub(crate) history: f64,
 }
 
 impl Worth {
@@ -52,6 +68,8 @@ impl Worth {
             recall10: part(found(10)),
             ndcg10: places.map(|(place, _)| gain(place)).sum::<f64>() / ideal,
             packed: line.packed.as_ref().map(|packed| part(packed.intersection(evidence).count())),
+            in_context: line.in_context.as_ref().map(|shown| part(shown.intersection(evidence).count())),
+            history: line.history_share,
         }
     }
 }
@@ -90,9 +108,13 @@ impl Scored {
         Ok(Self { worth, latencies })
     }
 
-    /// What was packed of the evidence of each question.
-    pub(super) fn packed(&self) -> Vec<f64> {
-        self.values(|worth| worth.packed)
+    /// What was packed of the evidence.
+    pub(super) fn packed(&self) -> PackedShares {
+        PackedShares {
+            alone: mean(&self.values(|worth| worth.packed)),
+            in_context: mean(&self.values(|worth| worth.in_context)),
+            history: mean(&self.values(|worth| worth.history)),
+        }
     }
 
     fn values(&self, of: fn(&Worth) -> Option<f64>) -> Vec<f64> {
@@ -107,11 +129,13 @@ impl Scored {
 }
 
 type Column = (&'static str, fn(&Worth) -> Option<f64>);
-const COLUMNS: [Column; 4] = [
+const COLUMNS: [Column; 6] = [
     ("R@5", |worth| Some(worth.recall5)),
     ("R@10", |worth| Some(worth.recall10)),
     ("nDCG@10", |worth| Some(worth.ndcg10)),
     ("packed", |worth| worth.packed),
+    ("in a context", |worth| worth.in_context),
+    ("its history", |worth| worth.history),
 ];
 
 /// A Markdown table of runs by the name of their data, in percent with the half-width of the 95 % interval (bootstrap over
@@ -119,7 +143,8 @@ const COLUMNS: [Column; 4] = [
 pub(super) fn table(runs: &[(String, Scored, Option<Scored>)]) -> String {
     let mut out = String::from("| data | questions |");
     COLUMNS.iter().for_each(|(name, _)| out += &format!(" {name} |"));
-    out += " search p50, p95 |\n|---|---|---|---|---|---|---|";
+    out += " search p50, p95 |\n|---|---|---|";
+    out += &"---|".repeat(COLUMNS.len());
     for (name, run, other) in runs {
         // Writing to a string cannot fail.
         let _ = write!(out, "\n| {name} | {} |", run.worth.len());
@@ -217,10 +242,10 @@ mod tests {
         let after =
             scored("{\"query_id\":\"q1\",\"ranked\":[\"t1\",\"t2\"]}\n{\"query_id\":\"q2\",\"ranked\":[\"t9\"]}");
         let expected = "\
-| data | questions | R@5 | R@10 | nDCG@10 | packed | search p50, p95 |
-|---|---|---|---|---|---|---|
-| toy | 2 | 100.0 ± 0.0 | 100.0 ± 0.0 | 100.0 ± 0.0 | – | – |
-| toy, change | | **+100.0** ± 0.0 | **+100.0** ± 0.0 | **+100.0** ± 0.0 | – | |";
+| data | questions | R@5 | R@10 | nDCG@10 | packed | in a context | its history | search p50, p95 |
+|---|---|---|---|---|---|---|---|---|
+| toy | 2 | 100.0 ± 0.0 | 100.0 ± 0.0 | 100.0 ± 0.0 | – | – | – | – |
+| toy, change | | **+100.0** ± 0.0 | **+100.0** ± 0.0 | **+100.0** ± 0.0 | – | – | – | |";
         assert_eq!(table(&[("toy".to_owned(), after, Some(before))]), expected);
     }
 }

@@ -10,7 +10,9 @@ use super::*;
 fn parts() -> EvalParts {
     let store = Arc::new(MemoryStore::default());
     let retriever = Arc::new(ScanRetriever::new(store.clone()));
-    EvalParts { store, retriever, counter: Arc::new(WordCounter) }
+    let memory =
+        Memory::builder().store(store.clone()).retriever(retriever.clone()).token_counter(Arc::new(WordCounter));
+    EvalParts { store, retriever, counter: Arc::new(WordCounter), memory: memory.build().unwrap() }
 }
 
 fn turn(id: &str, text: &str) -> Value {
@@ -52,6 +54,21 @@ fn every_question_has_a_line_with_turns_by_their_ids() {
     assert_eq!(lines[1]["packed"], json!(["t2"]), "two messages of 8 tokens and their headers exceed the budget");
     assert!(lines[1]["packed_tokens"].as_u64().unwrap() <= 20);
     assert!(lines[0]["latency_ms"].as_f64().unwrap() >= 0.0);
+    assert_eq!(lines[0]["in_context"], Value::Null, "no context fits 20 tokens");
+}
+
+#[test]
+fn a_full_context_shows_the_evidence_and_its_share_of_history() {
+    let question = "fed tortoise?";
+    let data = data(&[
+        json!({"query_id": "q0", "conversation_id": "talk", "question": question, "answerable": true, "evidence": ["t1"]}),
+    ]);
+    let options = options(&data, Some(Budget::Tokens(200)));
+    pollster::block_on(evaluate(&parts(), &options)).unwrap();
+    let line: Value = serde_json::from_str(fs::read_to_string(&options.run).unwrap().trim()).unwrap();
+    assert_eq!(line["in_context"], json!(["t0", "t1", "t2"]));
+    let share = line["history_share"].as_f64().unwrap();
+    assert!(share > 0.05 && share < 0.5, "{share}");
 }
 
 #[test]

@@ -88,9 +88,18 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 tree.height(summary.id).is_some() && tree.parent(summary.id).is_none() && shown(summary.body.span)
             };
             entries.extend(summaries.iter().filter(is_root).map(entry));
+            let mut found = 0;
             for run in tree.full().filter(|run| shown(*run)) {
-                let run = NodeRange::new(run.first().max(args.from), run.last());
-                entries.extend(messages(store, &id, run, &mut losses).await?);
+                let mut left = NodeRange::new(run.first().max(args.from), run.last());
+                // One more than are shown tells where the next page begins.
+                while let Some(rest) = left.filter(|_| found <= args.limit) {
+                    let page = NodeId::new(rest.first().get().saturating_add(args.limit as u64));
+                    let page = page.map_or(rest.last(), |page| page.min(rest.last()));
+                    let read = messages(store, &id, NodeRange::new(rest.first(), page), &mut losses).await?;
+                    found += read.len();
+                    entries.extend(read);
+                    left = NodeId::new(page.get().saturating_add(1)).and_then(|next| NodeRange::new(next, rest.last()));
+                }
             }
         }
     }

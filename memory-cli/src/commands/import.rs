@@ -159,7 +159,7 @@ pub(super) async fn import(
     // The messages are in; summaries can be written later, by the next context at the latest.
     match conversation.compact(&bar).await {
         Ok(report) if report.is_left_to_another => {
-            notices.push("not compacted: another process does background work on the store".to_owned());
+            notices.push("not compacted: background work on the store is being done elsewhere".to_owned());
         }
         Ok(_) => {}
         Err(error) => notices.push(format!("not compacted: {error}")),

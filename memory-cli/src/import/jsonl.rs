@@ -79,7 +79,10 @@ fn message(mut value: Value) -> Result<(Message, Option<Timestamp>), String> {
         }
         (Some(_), None) => return Err("id: expected a text".to_owned()),
     }
-    if let Some(session) = session {
+    if let Some(session) = session.filter(|session| !session.is_null()) {
+        if message.metadata.contains_key("session") {
+            return Err("session: there is one in the metadata, too".to_owned());
+        }
         message.metadata.insert("session".to_owned(), memory_core::Json::from_value(&session));
     }
     let at = match at {
@@ -114,6 +117,8 @@ mod tests {
         check(r#"{"role":"user","content":"x","at":"noon"}"#, "at: `noon` is no time");
         check(r#"{"role":"user","content":"x","key":""}"#, "key: ");
         check(r#"{"role":"user","content":"x","key":"k","id":"i"}"#, "id: there is a key, too");
+        let twice = r#"{"role":"user","content":"x","session":"a","metadata":{"session":"b"}}"#;
+        check(twice, "session: there is one in the metadata, too");
         check(r#"{"role":"assistant","content":null,"tool_calls":[]}"#, "tool_calls: a message has no such member");
         assert_eq!(parse_text("\n \n").unwrap_err(), "x.jsonl holds no message: nothing was imported");
     }

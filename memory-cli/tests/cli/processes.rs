@@ -155,7 +155,7 @@ fn background_work_is_left_to_the_process_that_is_at_it() {
     }
     let late = store.json(&["import", "--format", "jsonl", "-c", "late", &file]);
     let notices = late["notices"].to_string();
-    assert!(notices.contains("not compacted: another process"), "{notices}");
+    assert!(notices.contains("not compacted: background work"), "{notices}");
     let summaries = || store.json(&["stats", "-c", "late"])["conversations"][0]["summaries"].as_u64().unwrap();
     assert_eq!(summaries(), 0);
     // A view that must fit is made to fit.

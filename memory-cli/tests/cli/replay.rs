@@ -151,7 +151,7 @@ async fn every_view_of_a_random_history_outlives_closing_rebuilding_and_compress
                 match talk.context(&question, &options).await {
                     Ok(context) if dice.below(3) == 0 => {
                         shown.push(context.clone());
-                        shown.extend(talk.reduce(&question, &context, &options).await.ok());
+                        shown.extend(talk.reduce(&context, &options).await.ok());
                     }
                     Ok(context) => shown.push(context),
                     Err(MemoryError::Plan(_)) => {}

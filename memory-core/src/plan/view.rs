@@ -146,8 +146,8 @@ fn finest(tree: &Tree, mut coarse: Refinement<'_>, budget: u32, shown: Option<&C
     let spent: u64 = forced.iter().map(|turn| tree.words_of(*turn)).sum();
     let left = tokens(u64::from(budget).saturating_sub(spent));
     let is_low = tree.roots().all(|root| tree.height(root.id) <= Some(HIGHEST));
-    let knapsack = Knapsack::new(tree, forced);
-    match knapsack.cut(left, shown, behind).filter(|_| is_low) {
+    let chosen = if is_low { Knapsack::new(tree, forced).cut(left, shown, behind) } else { None };
+    match chosen {
         // What was said so long ago that it weighs nothing beside the rest is chosen among itself.
         Some(Chosen { cut, is_new: true }) => {
             let mut view = Refinement::of_cut(tree, cut);
@@ -162,8 +162,8 @@ fn finest(tree: &Tree, mut coarse: Refinement<'_>, budget: u32, shown: Option<&C
     }
 }
 
-/// Storeys up to which a tree is cut by dynamic programming, which recurs. No planned tree has as many, but a log may
-/// tell of any.
+/// Storeys up to which a tree is cut by dynamic programming, which recurs. A tree is higher only where a budget asked for
+/// one summary of everything turn after turn, or where a log tells of one.
 const HIGHEST: u32 = 48;
 
 /// Tokens of the coarsest view: every root of the tree, and word for word what no summary covers.

@@ -20,6 +20,9 @@ pub struct SummarySource {
     pub metadata: SummaryMetadata,
 }
 
+/// A summary of fewer tokens may be blank: a character may cost several.
+const FEW_TOKENS: u32 = 8;
+
 /// What to summarize, and how long the summary may be.
 #[derive(Clone, Copy, Debug)]
 pub struct SummaryJob<'a> {
@@ -41,6 +44,12 @@ impl SummaryJob<'_> {
     pub fn span(&self) -> Option<NodeRange> {
         self.sources.iter().map(|source| source.nodes).reduce(NodeRange::hull)
     }
+
+    /// Whether the summary may say nothing: where the sources do not, or where not even one character may fit.
+    #[must_use]
+    pub fn may_be_blank(&self) -> bool {
+        self.max_tokens < FEW_TOKENS || self.sources.iter().all(|source| source.text.trim().is_empty())
+    }
 }
 
 /// What a summarizer wrote.
@@ -54,7 +63,7 @@ pub struct WrittenSummary {
 
 /// Writes summaries.
 ///
-/// Contract: the text costs at most `max_tokens`, is not blank unless all sources are, and depends on the
+/// Contract: the text costs at most `max_tokens`, is not blank unless it [may be](SummaryJob::may_be_blank), and depends on the
 /// job alone, so that a rebuild gives the same tree (a model-written summary is recorded and never asked
 /// for twice). The whole of every source is read, not its beginning.
 pub trait Summarizer: fmt::Debug + Send + Sync {

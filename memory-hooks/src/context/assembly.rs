@@ -1,9 +1,11 @@
 //! Puts a context together: first the history, from the budget alone; then what the question recalls.
 
+mod recalled;
+
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, Summary, SummaryId,
+    ConversationId, Losses, Node, NodeRange, Summary, SummaryId,
     plan::{Cut, CutPiece, PlanError, coarsest},
 };
 
@@ -12,8 +14,6 @@ use crate::{MemoryError, RecallUsed, followed::Snapshot, manager::hierarchical, 
 
 /// What joining two texts may cost beyond the sum of their tokens.
 const SEAM: u32 = 4;
-/// Reasons that are named for a hit, those that count most.
-const MOST_SIGNALS: usize = 3;
 
 /// What a context is wanted for.
 #[derive(Clone, Debug)]
@@ -247,101 +247,6 @@ impl Assembly<'_> {
         Piece { kind, nodes, summary: None, tokens: self.count(&text), why, text }
     }
 
-    /// The whole context: the history as it is, and as much recalled beside it as the budget leaves room for.
-    async fn recall_beside(&self, history: &HistoryPart) -> Result<Context, MemoryError> {
-        let frame = [render::RECALL_LEAD, render::FENCE_OPEN, render::FENCE_CLOSE];
-        let frame: u32 = frame.iter().map(|line| self.count(line) + 1).sum();
-        let taken = history.tokens.saturating_add(self.question.tokens).saturating_add(frame);
-        let mut room = self.options.budget.saturating_sub(taken);
-        // What pieces cost joined differs a little from the sum of their parts, so the room shrinks by what
-        // was too much until the words fit.
-        loop {
-            let mut losses = history.losses.clone();
-            let (pinned, spent) = self.pinned_within(room, &history.verbatim, &mut losses).await?;
-            let shown = pinned.iter().filter_map(|piece| piece.nodes).chain(history.verbatim.iter().copied());
-            let shown = NodeRange::merge(shown.collect());
-            let recall = self.recall(&shown, room - spent).await?;
-            losses.extend(&recall.losses);
-            let mut recalled = self.recalled_pieces(&shown, &recall, &mut losses).await?;
-            recalled.extend(pinned);
-            recalled.sort_by_key(|piece| piece.nodes);
-            let mut context = self.close(history, recalled);
-            if context.tokens <= self.options.budget {
-                context.notices.extend(recall.notices);
-                context.notices.extend(losses.notice(self.conversation));
-                return Ok(context);
-            }
-            if room == 0 {
-                let (needed, budget) = (context.tokens, self.options.budget);
-                return Err(PlanError::BudgetTooSmall { needed, budget }.into());
-            }
-            room = room.saturating_sub((context.tokens - self.options.budget).max(8));
-        }
-    }
-
-    /// Pinned messages that the history does not show word for word, newest first, as many as `room` is enough
-    /// for; and what they cost. To bring one back in its place, all that was merged with it must come too.
-    async fn pinned_within(
-        &self,
-        room: u32,
-        shown: &[NodeRange],
-        losses: &mut Losses,
-    ) -> Result<(Vec<Piece>, u32), MemoryError> {
-        let mut pieces = Vec::new();
-        let mut left = room;
-        for node in self.snapshot.tree.pinned().rev() {
-            let Some(outline) = self.snapshot.tree.node(node) else { continue };
-            let cost = outline.tokens.saturating_add(self.parts.policy.per_message);
-            if cost <= left && !shown.iter().any(|run| run.contains(node)) {
-                let here = NodeRange::single(node);
-                let read = self.parts.store.readable_nodes(self.conversation, here).await?;
-                losses.extend(&read.losses);
-                let Some(node) = read.nodes.first() else { continue };
-                left -= cost;
-                let line = self.message_line(node);
-                pieces.push(self.piece(PieceKind::Recalled, Some(here), line, "pinned".to_owned()));
-            }
-        }
-        Ok((pieces, room - left))
-    }
-
-    async fn recall(&self, shown: &[NodeRange], room: u32) -> Result<Recall, MemoryError> {
-        let all = NodeRange::first_n(self.snapshot.tree.total());
-        let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && shown != all.as_slice()) else {
-            return Ok(Recall::default());
-        };
-        let request = RecallRequest {
-            filter: self.options.filter.clone(),
-            least_share: self.options.least_share,
-            per_message: self.parts.policy.per_message,
-            limit: self.options.recall_limit,
-            radius: self.options.radius,
-            shown: shown.to_vec(),
-            ..RecallRequest::new(&self.question.asked, self.conversation, room)
-        };
-        Ok(retriever.recall(&request).await?)
-    }
-
-    /// Recalled messages in order of time, without those that the history shows word for word already.
-    async fn recalled_pieces(
-        &self,
-        shown: &[NodeRange],
-        recall: &Recall,
-        losses: &mut Losses,
-    ) -> Result<Vec<Piece>, MemoryError> {
-        let mut pieces = Vec::new();
-        for excerpt in &recall.excerpts {
-            let read = self.parts.store.readable_nodes(self.conversation, excerpt.nodes).await?;
-            losses.extend(&read.losses);
-            for node in read.nodes.iter().filter(|node| !shown.iter().any(|run| run.contains(node.id))) {
-                let why = recall_reason(node.id, excerpt, recall);
-                let nodes = Some(NodeRange::single(node.id));
-                pieces.push(self.piece(PieceKind::Recalled, nodes, self.message_line(node), why));
-            }
-        }
-        Ok(pieces)
-    }
-
     /// Writes the whole out: the history, what was recalled, the question.
     fn close(&self, history: &HistoryPart, recalled: Vec<Piece>) -> Context {
         let mut pieces = history.pieces.clone();
@@ -417,7 +322,7 @@ fn failed(error: &MemoryError) -> String {
 }
 
 fn left_to_another() -> String {
-    "another process does background work on the store: compaction is left to it, the history is shown as it stands"
+    "background work on the store is being done elsewhere: compaction is left to it, the history is shown as it stands"
         .to_owned()
 }
 
@@ -435,21 +340,5 @@ fn message_reason(node: &Node, is_recent: bool) -> String {
         "pinned".to_owned()
     } else {
         format!("worth its tokens: importance {:.2}", node.importance)
-    }
-}
-
-fn recall_reason(node: NodeId, excerpt: &Excerpt, recall: &Recall) -> String {
-    let hits = recall.excerpts.iter().flat_map(|excerpt| &excerpt.hits);
-    let better = |hit: &Hit| hits.clone().filter(|other| other.score.value > hit.score.value).count();
-    match excerpt.hits.iter().find(|hit| hit.node == node) {
-        Some(hit) => {
-            let heaviest = hit.signals.iter().take(MOST_SIGNALS);
-            let signals: Vec<_> = heaviest.map(|s| format!("{} {:.2}", s.name, s.value)).collect();
-            format!("hit {}: {} ({})", better(hit) + 1, hit.score, signals.join(", "))
-        }
-        None => match excerpt.hits.iter().min_by_key(|hit| hit.node.get().abs_diff(node.get())) {
-            Some(hit) => format!("beside message {}", hit.node),
-            None => "part of an excerpt".to_owned(),
-        },
     }
 }

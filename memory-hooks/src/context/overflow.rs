@@ -22,7 +22,6 @@ const RESULT_LEAST: u32 = 64;
 pub(crate) async fn reduce(
     parts: &Parts,
     conversation: &ConversationId,
-    question: &str,
     options: &ContextOptions,
     overflowed: &Context,
 ) -> Result<Context, MemoryError> {
@@ -30,14 +29,16 @@ pub(crate) async fn reduce(
     let longest_result = (overflowed.tokens / RESULT_SHARE).max(RESULT_LEAST);
     let done = overflowed.reductions.len();
     if done == 0
-        && let Some(context) = shorten_results(parts, conversation, overflowed, longest_result).await?
+        && let Some(mut context) = shorten_results(parts, conversation, overflowed, longest_result).await?
         && context.tokens <= most
     {
+        context.budget = most;
         return Ok(context);
     }
     if overflowed.reductions.contains(&Reduction::Coarsest) {
         return Err(PlanError::BudgetTooSmall { needed: overflowed.tokens, budget: most }.into());
     }
+    let question = overflowed.question();
     let request = Request { question, options: options.clone(), longest_result: Some(longest_result) };
     let halved = match done {
         0..HALVINGS => assemble(parts, conversation, request.within(most.min(overflowed.tokens / 2))).await.map(Some),

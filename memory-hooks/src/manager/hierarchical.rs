@@ -21,14 +21,16 @@ pub struct CompactionReport {
     pub tokens_before: u32,
     /// Tokens of the coarsest view after.
     pub tokens_after: u32,
-    /// Something was due and was left undone, since another process has the store's lease for background work.
+    /// Something was due and was left undone, since another process has the store's lease for background work, or another
+    /// task of this memory is at it.
     pub is_left_to_another: bool,
 }
 
 /// Does whatever compaction the thresholds ask for; gives the conversation as it is then.
 ///
 /// What would not lower the token count is not recorded: it is left for later, when more messages have come. What is
-/// due while another process does background work is left too, so that no summary is paid for twice.
+/// due while another process does background work, or another task compacts this conversation, is left too, so that no
+/// summary is paid for twice.
 pub(crate) async fn compact(
     parts: &Parts,
     conversation: &ConversationId,
@@ -43,6 +45,11 @@ pub(crate) async fn compact(
     if !manager.may_help(next) {
         return manager.finish().await;
     }
+    let Some(_turn) = parts.compacting.take(conversation) else {
+        tracing::debug!(%conversation, "compaction is left to another task");
+        manager.report.is_left_to_another = true;
+        return manager.finish().await;
+    };
     let _lease = match parts.store.lease().await {
         Ok(lease) => lease,
         Err(StoreError::Locked { pid, host, .. }) => {
@@ -72,6 +79,8 @@ pub(crate) async fn shrink(
     conversation: &ConversationId,
     budget: u32,
 ) -> Result<(CompactionReport, Snapshot), MemoryError> {
+    // What fits no window cannot wait for whoever compacts already; that one then finds what it wanted to do done.
+    let _turn = parts.compacting.take(conversation);
     let mut manager = Manager::begin(parts, conversation).await?;
     while manager.report.tokens_after > budget && manager.step(|tree| plan_shrink(tree, &parts.thresholds)).await? {}
     manager.finish().await

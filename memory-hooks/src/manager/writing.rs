@@ -19,8 +19,6 @@ const LOST: &str = "(lost)";
 const SUMMARY_TOKENS: u32 = 48;
 const META_TOKENS: u32 = 128;
 const ARCHIVE_TOKENS: u32 = 192;
-/// A summary of fewer tokens may be blank: not even one character may fit.
-const FEW_TOKENS: u32 = 8;
 /// Nodes read at once, to bound memory.
 const CHUNK: usize = 256;
 
@@ -123,7 +121,7 @@ impl Writer<'_> {
         let span = NodeRange::single(node.id);
         let metadata = SummaryMetadata {
             importance: node.importance,
-            topics: node.topics.clone(),
+            topics: self.redactor.clean_topics(&node.topics),
             line_count: u64::from(node.line_count),
             ..SummaryMetadata::default()
         };
@@ -164,7 +162,10 @@ impl Writer<'_> {
                 role: None,
                 speaker: String::new(),
                 text: self.redactor.redact(&child.body.text),
-                metadata: child.body.metadata.clone(),
+                metadata: SummaryMetadata {
+                    topics: self.redactor.clean_topics(&child.body.metadata.topics),
+                    ..child.body.metadata.clone()
+                },
             })
             .collect();
         let tokens: u32 = children.iter().map(|child| child.body.tokens).sum();
@@ -186,15 +187,14 @@ impl Writer<'_> {
             let breach = format!("a {level} without sources was planned");
             return Err(MemoryError::Contract { strategy: identity, breach });
         };
+        let may_be_blank = job.may_be_blank();
         let written = self.summarizer.summarize(job).await?;
         let tokens = self.counter.count(&written.text);
         if tokens > max_tokens {
             let breach = format!("{tokens} tokens for nodes {span} where at most {max_tokens} were allowed");
             return Err(MemoryError::Contract { strategy: identity, breach });
         }
-        let says_something = |text: &str| !text.trim().is_empty();
-        let has_words = sources.iter().any(|source| says_something(&source.text));
-        if max_tokens >= FEW_TOKENS && has_words && !says_something(&written.text) {
+        if written.text.trim().is_empty() && !may_be_blank {
             let breach = format!("a blank {level} for nodes {span}");
             return Err(MemoryError::Contract { strategy: identity, breach });
         }

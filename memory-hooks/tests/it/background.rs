@@ -127,6 +127,24 @@ fn work_that_is_cut_off_leaves_the_tree_as_it_was_or_as_it_was_to_become() {
 }
 
 #[test]
+fn two_compactions_of_a_conversation_do_not_both_pay() {
+    let world = World::new();
+    world.say(chat(60));
+    let gate = Gate::open_for(1);
+    let memory = memory(&world.store, &gate);
+    let mut work = memory.background();
+    assert!(drive(&mut work).is_pending());
+    // The second would ask for the first summary anew, and wait.
+    let report = block_on(memory.conversation(id()).compact(&())).unwrap();
+    assert!(report.is_left_to_another && report.summaries == 0, "{report:?}");
+    gate.let_through(1_000);
+    assert!(drive(&mut work).is_pending());
+    let report = block_on(memory.conversation(id()).compact(&())).unwrap();
+    assert!(!report.is_left_to_another && report.summaries == 0, "{report:?}");
+    assert_eq!(block_on(memory.conversation(id()).stats()).unwrap().nodes_per_level, [10, 50, 0, 0]);
+}
+
+#[test]
 fn without_anybody_to_work_it_off_a_context_sees_to_it() {
     let world = World::new();
     let memory = memory(&world.store, &Gate::open_for(1_000));

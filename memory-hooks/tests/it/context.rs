@@ -1,6 +1,9 @@
 //! What a model is shown: everything once, never over budget, the history before and apart from recall.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use memory_core::{
     BoxFuture, ConversationId, Excerpt, Hit, IndexReport, Message, NodeRange, Progress, Query, Recall, RecallRequest,
@@ -238,6 +241,23 @@ fn a_retriever_that_breaks_its_budget_cannot_break_the_ceiling() {
 }
 
 #[test]
+fn what_is_worth_least_makes_room_and_nothing_is_looked_for_twice() {
+    let scattered = Arc::new(Scattered::default());
+    let world = World::with(|builder, _| builder.retriever(scattered.clone()));
+    world.say(chat(300));
+    let context = context(&world, "topic7", 2_000).unwrap();
+    assert!(context.tokens <= 2_000);
+    let recalled = context.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
+    let recalled: Vec<u64> = recalled.filter_map(|piece| Some(piece.nodes?.first().get())).collect();
+    let (asked, given) = (scattered.asked.load(Ordering::Relaxed), scattered.given.load(Ordering::Relaxed));
+    assert_eq!(asked, 1);
+    // The scores fall from node to node.
+    let kept = recalled.len() as u64;
+    assert!(kept > 1 && kept < given, "{kept} of {given}");
+    assert_eq!(recalled, (0..kept).map(|at| 1 + 3 * at).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_message_pinned_long_ago_is_shown_word_for_word() {
     let world = World::new();
     world.say(chat(400));
@@ -261,6 +281,41 @@ fn text_of_the_conversation_cannot_pass_for_the_layout() {
     assert_eq!(lines.iter().filter(|line| line.starts_with("Current question:")).count(), 1);
     assert_eq!(lines.iter().filter(|line| line.starts_with("---End")).count(), 0);
     assert_eq!(lines.iter().filter(|line| line.starts_with("[Message ")).count(), 1);
+}
+
+/// Recalls every third message that is not shown, each worth less than the one before, for twice the tokens that it may.
+#[derive(Debug, Default)]
+struct Scattered {
+    asked: AtomicU64,
+    given: AtomicU64,
+}
+
+impl Retriever for Scattered {
+    fn search<'a>(&'a self, _query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>> {
+        Box::pin(async { Ok(Retrieved::default()) })
+    }
+
+    fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
+        let count = u64::from(request.max_tokens / 15).min(60);
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.given.store(count, Ordering::Relaxed);
+        let excerpt = |at: u64| {
+            let node = memory_core::NodeId::new(1 + 3 * at)?;
+            let score = Score { value: 1.0 / (1.0 + at as f32), scale: ScoreScale::Fused };
+            let hit = Hit { conversation: request.conversation.clone(), node, score, signals: Vec::new() };
+            Some(Excerpt { nodes: NodeRange::single(node), hits: vec![hit] })
+        };
+        let recall = Recall { excerpts: (0..count).filter_map(excerpt).collect(), ..Recall::default() };
+        Box::pin(async { Ok(recall) })
+    }
+
+    fn catch_up<'a>(
+        &'a self,
+        _conversation: &'a ConversationId,
+        _progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>> {
+        Box::pin(async { Ok(IndexReport::default()) })
+    }
 }
 
 /// Breaks the contract of recall.

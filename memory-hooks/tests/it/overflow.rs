@@ -10,7 +10,7 @@ use crate::support::{Manner, Scripted, World, calls, chat, conversations, covere
 const QUESTION: &str = "what about topic7?";
 
 fn reduce(world: &World, overflowed: &Context, budget: u32) -> Result<Context, MemoryError> {
-    block_on(world.talk.reduce(QUESTION, overflowed, &ContextOptions::tokens(budget)))
+    block_on(world.talk.reduce(overflowed, &ContextOptions::tokens(budget)))
 }
 
 fn context(world: &World, budget: u32) -> Context {
@@ -69,6 +69,7 @@ fn an_oversized_tool_result_is_shortened_first_and_the_log_keeps_it_whole() {
     let shown = reduce(&world, &whole, 8_000).unwrap();
     assert_eq!(shown.reductions, [Reduction::ResultsShortened]);
     assert_eq!(nodes_of(&shown, PieceKind::Message), (1..=7).collect::<Vec<_>>());
+    assert!(shown.budget < whole.tokens, "what was kept is what is told");
     assert!(shown.tokens < whole.tokens / 4, "{} of {}", shown.tokens, whole.tokens);
     let result = shown.pieces.iter().find(|piece| piece.text.starts_with("[Message 6,")).unwrap();
     assert!(result.text.contains("first row") && result.text.ends_with("last row"), "{}", result.text);
@@ -111,4 +112,19 @@ fn a_summarizer_that_fails_is_named_when_nothing_else_helps() {
     world.say(chat(15));
     let shown = context(&world, 4_000);
     assert!(matches!(reduce(&world, &shown, 4_000), Err(MemoryError::Summarize(_))));
+}
+
+#[test]
+fn a_pinned_call_is_not_shown_without_its_result() {
+    let world = World::new();
+    world.say(chat(40));
+    world.say([calls(&["a"]), results(&["a"], &"row ".repeat(3_000)), Message::assistant("3,000 rows.")]);
+    world.say(chat(40));
+    block_on(world.talk.pin(NodeId::new(41).unwrap(), true)).unwrap();
+    for (budget, expected) in [(2_000, 0), (8_000, 2)] {
+        let shown = context(&world, budget);
+        let words = [PieceKind::Message, PieceKind::Recalled].map(|kind| nodes_of(&shown, kind)).concat();
+        let halves = words.iter().filter(|node| [41, 42].contains(*node)).count();
+        assert_eq!(halves, expected, "in {budget} tokens: {words:?}");
+    }
 }

@@ -95,7 +95,7 @@ proptest! {
                 Step::Show(budget, question) => show(&world, &question, budget),
                 Step::Reduce(budget) => {
                     let Some(last) = shown.last().cloned() else { continue };
-                    block_on(world.talk.reduce("topic7?", &last, &ContextOptions::tokens(budget)))
+                    block_on(world.talk.reduce(&last, &ContextOptions::tokens(budget)))
                 }
             };
             match context {
@@ -247,7 +247,7 @@ fn results_that_were_shortened_are_shortened_again_and_only_by_the_same_counter(
     world.say(chat(2));
     world.say([calls(&["a"]), results(&["a"], &"many words ".repeat(3_000))]);
     let whole = show(&world, "topic1?", 100_000).unwrap();
-    let shorter = block_on(world.talk.reduce("topic1?", &whole, &ContextOptions::tokens(1_000))).unwrap();
+    let shorter = block_on(world.talk.reduce(&whole, &ContextOptions::tokens(1_000))).unwrap();
     assert!(shorter.text().contains("tokens left out"), "{}", shorter.text());
     assert_eq!((whole.view, shorter.view), (Some(number(1)), Some(number(2))));
     for context in [&whole, &shorter] {

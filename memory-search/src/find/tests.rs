@@ -119,7 +119,7 @@ fn a_long_message_has_the_matches_that_it_has_in_one_piece() {
     let line = "Straße 12, the code is QX-4471.\n";
     let text = line.repeat(2_200);
     for pattern in ["QX-[0-9]+", r"\bcode\b", "^Str", r"(?s)1\.\nS", "ß*", r"\d{2}, \w+|QX", "1.$"] {
-        let whole = compile(pattern).unwrap();
+        let whole = regex::RegexBuilder::new(pattern).multi_line(true).build().unwrap();
         let expected: Vec<_> =
             whole.find_iter(&text).map(|found| found.range()).filter(|span| !span.is_empty()).collect();
         let found: Vec<_> = find_for(&text, pattern, None).matches.into_iter().map(|found| found.span).collect();
@@ -142,6 +142,18 @@ fn where_time_runs_out_the_answer_says_where() {
     // It looks through all of the text again at each of its places: some 10^12 steps.
     let found = find_for(&"ab cd ".repeat(1 << 19), r"(?s)(a.*Z)?", Some(Duration::from_millis(20)));
     assert_eq!((found.stopped_at, found.scanned), (NodeId::new(2), 1));
+}
+
+#[test]
+fn the_worst_pattern_stops_about_when_it_is_to() {
+    // Neither a literal nor a table of states helps: at every byte the engine follows thousands of states.
+    let text: String = (0_u64..1 << 20).map(|at| if at * 7_919 % 13 < 6 { 'a' } else { 'b' }).collect();
+    let pattern = r"(?:[ab]{0,9000}[ab]b)+\d";
+    let begun = Instant::now();
+    let found = find_for(&text, pattern, Some(Duration::from_millis(100)));
+    assert_eq!((found.stopped_at, found.scanned), (NodeId::new(2), 1));
+    // Let loose on 64 KiB it takes some ten seconds before the clock is asked.
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
 }
 
 #[test]

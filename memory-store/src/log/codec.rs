@@ -2,8 +2,10 @@
 //!
 //! Nothing outside of this module knows bincode.
 
+mod blocks;
 mod cursor;
 mod event;
+mod lists;
 mod message;
 mod view;
 
@@ -16,8 +18,9 @@ use bincode::{
 use memory_core::ConversationId;
 
 use super::frame::{MAX_RECORD, RECORD_HEADER, finish_record};
+pub(crate) use blocks::check_depth;
 pub(crate) use event::{EventRecord, encode_event};
-pub(crate) use message::{MessageRecord, StoredMessage, check_depth};
+pub(crate) use message::{MessageRecord, StoredMessage};
 pub(crate) use view::encode_view;
 
 /// Bytes that decoding one record may claim, memory for its lists included. Without a limit a few corrupt

@@ -24,7 +24,7 @@ use crate::{
     vector::map::{ROWS_AT, RowMap},
 };
 
-pub(crate) const FORMAT: CacheFormat = CacheFormat { magic: *b"MEMTOK\r\n", version: 1 };
+pub(crate) const FORMAT: CacheFormat = CacheFormat { magic: *b"MEMTOK\r\n", version: 2 };
 /// A block holds no more rows than this but for a node that alone has more: as many are lost when one is damaged.
 const BLOCK_ROWS: u64 = 8192;
 /// The most bytes of an index that are believed to be one.

@@ -31,7 +31,7 @@ pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32, shown: Opt
     let same = |shown: &&Cut| shown.settled == older;
     let before = older.zip(shown.filter(same)).and_then(|(older, shown)| kept(tree, older, left, shown));
     let mut cut = before.unwrap_or_else(|| {
-        let expected = tokens(words * thresholds.summary_threshold / older.map_or(1, NodeId::get));
+        let expected = tokens(words.saturating_mul(thresholds.summary_threshold) / older.map_or(1, NodeId::get));
         let half = budget / 2;
         let reserve = [expected.min(half), half].into_iter().find(|reserve| since <= *reserve).unwrap_or(budget);
         plan_older(tree, words, coarsest.max(budget - reserve), shown, since)

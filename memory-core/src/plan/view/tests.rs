@@ -169,3 +169,26 @@ fn what_matters_more_is_shown_more_exactly() {
     let shown = |node| cut.verbatim().iter().any(|run| run.contains(NodeId::from_index(node)));
     assert!(shown(12) && !shown(13));
 }
+
+#[test]
+fn a_chain_of_summaries_does_not_overflow_the_stack() {
+    let nodes = outlines("uaua");
+    let mut tree = tree(&nodes, &[]);
+    let all = NodeRange::new(NodeId::FIRST, NodeId::from_index(3)).unwrap();
+    let outline = |index: usize, level, span, children: Vec<SummaryId>| {
+        let id = SummaryId::from_index(index);
+        crate::SummaryOutline { id, level, span, children: children.into(), tokens: 10 }
+    };
+    for node in 0..4 {
+        tree.add(outline(node, Level::Summary, NodeRange::single(NodeId::from_index(node)), Vec::new()));
+    }
+    tree.add(outline(4, Level::Meta, all, (0..4).map(SummaryId::from_index).collect()));
+    for index in 5..20_000 {
+        tree.add(outline(index, Level::Archive, all, vec![SummaryId::from_index(index - 1)]));
+    }
+    assert!(tree.roots().all(|root| tree.height(root.id) > Some(HIGHEST)), "the chain stands");
+    let budget = coarsest(&tree) + 8;
+    assert!(u64::from(budget) < tree.words());
+    let cut = plan_view(&tree, budget).unwrap();
+    assert_eq!(cut.pieces.iter().map(|piece| piece.span().count()).sum::<u64>(), 4);
+}

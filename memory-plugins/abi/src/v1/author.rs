@@ -21,7 +21,7 @@ use super::{
 /// A summarizer, as its author writes it.
 ///
 /// Contract: the text costs at most `job.max_tokens` by [`SummaryHost::count_tokens`], is not blank unless all
-/// sources are, and depends on the job alone. Called from several threads at once.
+/// sources are or fewer than 8 tokens are allowed, and depends on the job alone. Called from several threads at once.
 pub trait SummarizerPlugin: Sized + Send + Sync + 'static {
     /// Makes it from its configuration, JSON text or empty.
     ///

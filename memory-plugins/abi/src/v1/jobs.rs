@@ -100,7 +100,8 @@ pub struct SummaryJob<'a> {
     pub level: Level,
 }
 
-/// A written summary. The host refuses a text above the bound, and a blank one unless all sources are.
+/// A written summary. The host refuses a text above the bound, and a blank one unless all sources are or
+/// fewer than 8 tokens were allowed.
 #[repr(C)]
 #[derive(StableAbi, Clone, Debug, Default, PartialEq)]
 pub struct Written {

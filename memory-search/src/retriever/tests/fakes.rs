@@ -1,20 +1,24 @@
 //! Stores, models and indexes that count, fail, or give what a test says.
 
+mod blocks;
+
 use std::{
     collections::BTreeMap,
     sync::{
         Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
 use memory_core::{
-    AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxFuture, ConversationId, ConversationState,
-    EmbedError, Embedder, Event, MessageKey, ModelId, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange,
-    NodeSet, Recorded, Slot, Store, StoreError, Summary, TokenEmbedder, TokenEmbedding, VectorAnswer, VectorError,
-    VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, View, ViewId,
+    AnsweredBy, Appended, BoxFuture, ConversationId, ConversationState, EmbedError, Embedder, Event, MessageKey,
+    ModelId, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, NodeSet, Recorded, Slot, Store, StoreError,
+    Summary, TokenEmbedder, TokenEmbedding, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats,
+    VectorPart, VectorQuery, Verification, View, ViewId,
     testing::{HashEmbedder, MemoryStore},
 };
+
+pub(super) use blocks::MemoryBlocks;
 
 /// Counts the nodes that are read from it.
 #[derive(Debug, Default)]
@@ -390,41 +394,5 @@ impl Embedder for FewChunks {
 
     fn embed_query<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
         Box::pin(async { Ok(at(self.question)) })
-    }
-}
-
-/// Keeps blocks in memory, as long as nobody damages them.
-#[derive(Debug, Default)]
-pub(super) struct MemoryBlocks {
-    blocks: Mutex<BTreeMap<ConversationId, Vec<Block>>>,
-    pub(super) is_full: AtomicBool,
-}
-
-impl MemoryBlocks {
-    pub(super) fn runs(&self, id: &ConversationId) -> Vec<String> {
-        self.change(id, |blocks| blocks.iter().map(|block| block.nodes.to_string()).collect())
-    }
-
-    pub(super) fn change<T>(&self, id: &ConversationId, act: impl FnOnce(&mut Vec<Block>) -> T) -> T {
-        act(self.blocks.lock().unwrap().entry(id.clone()).or_default())
-    }
-}
-
-impl BlockCache for MemoryBlocks {
-    fn read<'a>(&'a self, key: BlockKey<'a>) -> BoxFuture<'a, Vec<Block>> {
-        Box::pin(async move { self.change(key.conversation, |blocks| blocks.clone()) })
-    }
-
-    fn write<'a>(&'a self, key: BlockKey<'a>, block: &'a Block) -> BoxFuture<'a, Result<bool, BlockCacheError>> {
-        Box::pin(async move {
-            if self.is_full.load(Ordering::Relaxed) {
-                return Err(BlockCacheError::Backend { backend: "the test", source: "no room".into() });
-            }
-            self.change(key.conversation, |blocks| {
-                blocks.retain(|before| before.nodes.last() < block.nodes.first());
-                blocks.push(block.clone());
-            });
-            Ok(true)
-        })
     }
 }

@@ -5,6 +5,12 @@ use super::{fakes::MemoryBlocks, *};
 const NOTICE: &str = "node 3 of `talk` cannot be read (the node was lost to damage before the store was salvaged, as \
                       memory says at byte 3): run `memory doctor`";
 
+fn kept() -> (Arc<CountingStore>, Arc<MemoryBlocks>) {
+    let store = store();
+    let cache = Arc::new(MemoryBlocks::beside(store.clone()));
+    (store, cache)
+}
+
 fn keeping(store: &Arc<CountingStore>, cache: &Arc<MemoryBlocks>) -> HybridRetriever {
     by_words(store).keep_words_in(cache.clone())
 }
@@ -15,7 +21,7 @@ fn index(retriever: &HybridRetriever) -> IndexReport {
 
 #[test]
 fn the_next_retriever_reads_what_is_new_alone_and_answers_the_same() {
-    let (store, cache) = (store(), Arc::new(MemoryBlocks::default()));
+    let (store, cache) = kept();
     assert_eq!(index(&keeping(&store, &cache)).words, 6);
     assert_eq!(cache.runs(&id("talk")), ["1-6"]);
     say(&*store, "talk", &["The harpsichord was tuned.", "By whom?"]);
@@ -34,7 +40,7 @@ fn the_next_retriever_reads_what_is_new_alone_and_answers_the_same() {
 
 #[test]
 fn a_question_keeps_what_took_it_long_to_read() {
-    let (store, cache) = (store(), Arc::new(MemoryBlocks::default()));
+    let (store, cache) = kept();
     say(&*store, "talk", &["again and again"; 300]);
     in_talk(&keeping(&store, &cache), "cello");
     assert_eq!(cache.runs(&id("talk")), ["1-306"]);
@@ -42,7 +48,7 @@ fn a_question_keeps_what_took_it_long_to_read() {
 
 #[test]
 fn a_message_that_was_lost_since_its_words_were_kept_is_no_hit() {
-    let (store, cache) = (store(), Arc::new(MemoryBlocks::default()));
+    let (store, cache) = kept();
     index(&keeping(&store, &cache));
     store.lose(&id("talk"), 3);
     let retriever = keeping(&store, &cache);
@@ -59,7 +65,7 @@ fn a_message_that_was_lost_since_its_words_were_kept_is_no_hit() {
 fn what_was_lost_when_words_were_kept_is_lost_still_or_read_again() {
     let (whole, damaged) = (store(), store());
     damaged.lose(&id("talk"), 3);
-    let cache = Arc::new(MemoryBlocks::default());
+    let cache = Arc::new(MemoryBlocks::beside(damaged.clone()));
     assert_eq!(index(&keeping(&damaged, &cache)).notices.len(), 2);
     let found = in_talk(&keeping(&damaged, &cache), "cello");
     assert!(found.notices.contains(&NOTICE.to_owned()), "{:?}", found.notices);
@@ -71,11 +77,9 @@ fn what_was_lost_when_words_were_kept_is_lost_still_or_read_again() {
 
 #[test]
 fn a_cache_that_makes_no_sense_or_takes_nothing_stops_no_answer() {
-    let (store, cache) = (store(), Arc::new(MemoryBlocks::default()));
+    let (store, cache) = kept();
     index(&keeping(&store, &cache));
-    cache.change(&id("talk"), |blocks| {
-        blocks.iter_mut().for_each(|block| block.bytes = block.bytes.iter().map(|byte| byte ^ 0x55).collect());
-    });
+    cache.damage();
     assert_eq!(nodes(&in_talk(&keeping(&store, &cache), "QX-4471-93B"))[0], 3);
     cache.is_full.store(true, Ordering::Relaxed);
     let retriever = keeping(&store, &cache);

@@ -173,5 +173,5 @@ impl WireSummary<'_> {
 }
 
 pub(super) fn node_id(position: u64) -> Result<NodeId, CodecError> {
-    NodeId::new(position).ok_or("a record names node 0".into())
+    NodeId::new(position).ok_or_else(|| "a record names node 0".into())
 }

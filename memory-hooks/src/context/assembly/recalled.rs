@@ -1,0 +1,150 @@
+//! What is recalled for the question, within the room that the history leaves.
+
+use memory_core::{Excerpt, Hit, Losses, NodeId, NodeRange, Recall, RecallRequest, plan::PlanError};
+
+use super::{Assembly, HistoryPart};
+use crate::{
+    MemoryError,
+    context::{Context, Piece, PieceKind},
+    render,
+};
+
+/// Reasons that are named for a hit, those that count most.
+const MOST_SIGNALS: usize = 3;
+
+impl Assembly<'_> {
+    /// The whole context: the history as it is, and as much recalled beside it as the budget leaves room for.
+    pub(super) async fn recall_beside(&self, history: &HistoryPart) -> Result<Context, MemoryError> {
+        let frame = [render::RECALL_LEAD, render::FENCE_OPEN, render::FENCE_CLOSE];
+        let frame: u32 = frame.iter().map(|line| self.count(line) + 1).sum();
+        let taken = history.tokens.saturating_add(self.question.tokens).saturating_add(frame);
+        let mut room = self.options.budget.saturating_sub(taken);
+        // What pieces cost joined, with the lines that mark gaps, differs from the sum of their parts: what is worth least
+        // makes room. Only where one excerpt is left to give up, the room shrinks and everything is looked for again.
+        loop {
+            let mut losses = history.losses.clone();
+            let (pinned, spent) = self.pinned_within(room, &history.verbatim, &mut losses).await?;
+            let shown = pinned.iter().filter_map(|piece| piece.nodes).chain(history.verbatim.iter().copied());
+            let shown = NodeRange::merge(shown.collect());
+            let mut recall = self.recall(&shown, room - spent).await?;
+            losses.extend(&recall.losses);
+            let mut recalled = self.recalled_pieces(&shown, &recall, &mut losses).await?;
+            let mut context = self.close(history, in_order(&recalled, &pinned));
+            while context.tokens > self.options.budget
+                && let Some(least) = take_least(&mut recall.excerpts)
+            {
+                recalled.retain(|piece| piece.nodes.is_none_or(|nodes| !least.nodes.covers(nodes)));
+                context = self.close(history, in_order(&recalled, &pinned));
+            }
+            if context.tokens <= self.options.budget {
+                context.notices.extend(recall.notices);
+                context.notices.extend(losses.notice(self.conversation));
+                return Ok(context);
+            }
+            if room == 0 {
+                let (needed, budget) = (context.tokens, self.options.budget);
+                return Err(PlanError::BudgetTooSmall { needed, budget }.into());
+            }
+            room = room.saturating_sub((context.tokens - self.options.budget).max(8));
+        }
+    }
+
+    /// The turns of pinned messages that the history does not show word for word, newest first, as many as `room` is enough
+    /// for, for a call is not shown without its results; and what they cost. To bring one back in its place, all that was
+    /// merged with it must come too.
+    async fn pinned_within(
+        &self,
+        room: u32,
+        shown: &[NodeRange],
+        losses: &mut Losses,
+    ) -> Result<(Vec<Piece>, u32), MemoryError> {
+        let mut pieces = Vec::new();
+        let mut left = room;
+        let tree = &self.snapshot.tree;
+        let mut turns: Vec<_> = tree.pinned().rev().filter_map(|node| tree.turn_of(node)).collect();
+        turns.dedup();
+        for turn in turns {
+            let costs = turn.iter().filter_map(|node| tree.node(node)).map(|node| node.tokens);
+            let per_message = self.parts.policy.per_message;
+            let cost = costs.fold(0u32, |sum, tokens| sum.saturating_add(tokens).saturating_add(per_message));
+            if cost > left || shown.iter().any(|run| run.covers(turn)) {
+                continue;
+            }
+            let read = self.parts.store.readable_nodes(self.conversation, turn).await?;
+            losses.extend(&read.losses);
+            left -= if read.nodes.is_empty() { 0 } else { cost };
+            for node in &read.nodes {
+                let why = if node.pinned { "pinned" } else { "beside what is pinned" };
+                let here = Some(NodeRange::single(node.id));
+                pieces.push(self.piece(PieceKind::Recalled, here, self.message_line(node), why.to_owned()));
+            }
+        }
+        Ok((pieces, room - left))
+    }
+
+    async fn recall(&self, shown: &[NodeRange], room: u32) -> Result<Recall, MemoryError> {
+        let all = NodeRange::first_n(self.snapshot.tree.total());
+        let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && shown != all.as_slice()) else {
+            return Ok(Recall::default());
+        };
+        let request = RecallRequest {
+            filter: self.options.filter.clone(),
+            least_share: self.options.least_share,
+            per_message: self.parts.policy.per_message,
+            limit: self.options.recall_limit,
+            radius: self.options.radius,
+            shown: shown.to_vec(),
+            ..RecallRequest::new(&self.question.asked, self.conversation, room)
+        };
+        Ok(retriever.recall(&request).await?)
+    }
+
+    /// Recalled messages in order of time, without those that the history shows word for word already.
+    async fn recalled_pieces(
+        &self,
+        shown: &[NodeRange],
+        recall: &Recall,
+        losses: &mut Losses,
+    ) -> Result<Vec<Piece>, MemoryError> {
+        let mut pieces = Vec::new();
+        for excerpt in &recall.excerpts {
+            let read = self.parts.store.readable_nodes(self.conversation, excerpt.nodes).await?;
+            losses.extend(&read.losses);
+            for node in read.nodes.iter().filter(|node| !shown.iter().any(|run| run.contains(node.id))) {
+                let why = recall_reason(node.id, excerpt, recall);
+                let nodes = Some(NodeRange::single(node.id));
+                pieces.push(self.piece(PieceKind::Recalled, nodes, self.message_line(node), why));
+            }
+        }
+        Ok(pieces)
+    }
+}
+
+fn in_order(recalled: &[Piece], pinned: &[Piece]) -> Vec<Piece> {
+    let mut pieces = [recalled, pinned].concat();
+    pieces.sort_by_key(|piece| piece.nodes);
+    pieces
+}
+
+/// Takes out the excerpt whose best hit is the worst, if there are others.
+fn take_least(excerpts: &mut Vec<Excerpt>) -> Option<Excerpt> {
+    let worth = |excerpt: &Excerpt| excerpt.hits.iter().map(|hit| hit.score.value).fold(f32::NEG_INFINITY, f32::max);
+    let least = (0..).zip(excerpts.iter()).min_by(|(_, a), (_, b)| worth(a).total_cmp(&worth(b))).map(|(at, _)| at);
+    least.filter(|_| excerpts.len() > 1).map(|least| excerpts.remove(least))
+}
+
+fn recall_reason(node: NodeId, excerpt: &Excerpt, recall: &Recall) -> String {
+    let hits = recall.excerpts.iter().flat_map(|excerpt| &excerpt.hits);
+    let better = |hit: &Hit| hits.clone().filter(|other| other.score.value > hit.score.value).count();
+    match excerpt.hits.iter().find(|hit| hit.node == node) {
+        Some(hit) => {
+            let heaviest = hit.signals.iter().take(MOST_SIGNALS);
+            let signals: Vec<_> = heaviest.map(|s| format!("{} {:.2}", s.name, s.value)).collect();
+            format!("hit {}: {} ({})", better(hit) + 1, hit.score, signals.join(", "))
+        }
+        None => match excerpt.hits.iter().min_by_key(|hit| hit.node.get().abs_diff(node.get())) {
+            Some(hit) => format!("beside message {}", hit.node),
+            None => "part of an excerpt".to_owned(),
+        },
+    }
+}
