@@ -1,5 +1,7 @@
 //! What the cache files beside a log begin with: what they are, and of which store.
 
+use std::io;
+
 use crate::{checksum, log::StoreId};
 
 /// Bytes at the beginning of a cache file that say what it is and of which store.
@@ -36,4 +38,10 @@ impl CacheFormat {
         out.extend_from_slice(&crc.to_le_bytes());
         out
     }
+}
+
+/// Whether what was read is not what should be there, so that it is made anew. Any other failure, as of a process that has
+/// no descriptors or no memory left, says nothing about the file: it is not to be taken for damaged.
+pub(crate) fn is_damage(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
 }

@@ -13,8 +13,8 @@ use std::{
 
 use self::plain::{Plain, Random, cosine};
 use crate::{
-    BoxFuture, ConversationId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats,
-    VectorPart, VectorQuery,
+    AnsweredBy, BoxFuture, ConversationId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex,
+    VectorIndexStats, VectorPart, VectorQuery,
 };
 
 /// Components of every vector in the suite.
@@ -35,6 +35,11 @@ pub trait IndexUnderTest: Sync {
 
     /// The least share of the truly ten nearest that it finds of clustered vectors.
     fn recall(&self) -> f64;
+
+    /// Whether a graph answers for the suite's largest conversation once it was [prepared](VectorIndex::prepare).
+    fn prepares_graphs(&self) -> bool {
+        false
+    }
 
     /// Runs a future to its end.
     fn block_on<'a, T>(&self, future: BoxFuture<'a, T>) -> T
@@ -127,7 +132,9 @@ impl<I: IndexUnderTest> Suite<'_, I> {
         hits.iter().filter(|hit| hit.cosine >= last).count()
     }
 
+    /// Prepared first, so that what answers does not depend on how far something is in the background.
     fn check_recall(&self, index: &dyn VectorIndex, id: &ConversationId, plain: &Plain, queries: &[Vec<f32>]) {
+        self.under_test.block_on(index.prepare(id, &())).unwrap();
         let found: usize = queries.iter().map(|query| self.check(index, id, plain, query, None)).sum();
         let there: usize = queries.iter().map(|query| plain.nearest(query, LIMIT, None).len()).sum();
         #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
@@ -209,6 +216,11 @@ impl<I: IndexUnderTest> Suite<'_, I> {
         self.check_recall(&*index, &a, &plain, &queries);
         self.under_test.block_on(index.flush()).unwrap();
         self.check_recall(&*index, &a, &plain, &queries);
+        if self.under_test.prepares_graphs() {
+            let query = VectorQuery { vector: queries.first().unwrap(), limit: LIMIT, parts: &[VectorPart::whole(&a)] };
+            let answered_by = self.search(&*index, &query).unwrap().answered_by;
+            assert!(matches!(answered_by[..], [AnsweredBy::Graph { .. }]), "it was a graph: {answered_by:?}");
+        }
     }
 
     fn a_selection_answers_alone(&self, case: u32) {

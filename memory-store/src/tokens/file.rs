@@ -17,7 +17,7 @@ use super::{
     kept::{Kept, MappedRows, OnDisk},
 };
 use crate::{
-    cache_format::CacheFormat,
+    cache_format::{CacheFormat, is_damage},
     checksum,
     log::Leaves,
     turn::Turn,
@@ -41,8 +41,13 @@ pub(super) struct TokenFile {
     row_bytes: usize,
     /// The good blocks: undamaged, and of this log.
     blocks: Vec<Placed>,
-    /// Whether the file is to be written anew before anything is appended: there is something else in it.
-    anew: bool,
+    /// Whether there is more in the file than is good.
+    overlong: bool,
+    /// Whether there is something in the good blocks that the memory does not have any more.
+    altered: bool,
+    /// Whether the file could not be read when it was last looked at: whatever is in it, it is not written over before it
+    /// can.
+    is_unread: bool,
 }
 
 /// A block in the file.
@@ -57,7 +62,8 @@ struct Placed {
 
 impl TokenFile {
     /// The file for `conversation` and `model` in `dir`, and what of it is good. Whatever else is in it is overwritten
-    /// by the next [`Self::save`]; nothing about it is an error.
+    /// by the next [`Self::save`]; nothing about it is an error. A file that cannot be read for another reason than that is
+    /// as good as none until it can.
     pub(super) fn load(
         dir: &Path,
         leaves: Option<&Leaves>,
@@ -75,7 +81,9 @@ impl TokenFile {
             header: FORMAT.header(store, &fields.concat(), [model.as_str(), conversation.as_str()]),
             row_bytes: codec.row_bytes(),
             blocks: Vec::new(),
-            anew: false,
+            overlong: false,
+            altered: false,
+            is_unread: false,
         };
         let kept = file.read();
         (file, kept)
@@ -90,64 +98,104 @@ impl TokenFile {
         self.blocks.last().map_or(0, |block| block.end)
     }
 
-    /// Reads what of the file is good.
+    /// Reads what of the file is good; nothing where it cannot be read.
     fn read(&mut self) -> Kept {
-        let mut kept = Kept::default();
-        (self.blocks, self.anew) = (Vec::new(), false);
-        let path = self.path.display();
-        let opened = match File::open(&self.path) {
-            Ok(opened) => opened,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return kept,
-            Err(error) => {
-                tracing::warn!(%path, %error, "a token cache cannot be read");
-                return kept;
-            }
-        };
-        let length = opened.metadata().map_or(0, |file| file.len());
-        while let Some(placed) = self.read_block(&opened, length, &mut kept) {
-            self.blocks.push(placed);
-        }
-        match self.on_disk(&opened) {
-            Ok(on_disk) => kept.rebase(on_disk, self.row_bytes),
-            Err(error) => {
-                tracing::warn!(path = %self.path.display(), %error, "a token cache cannot be mapped");
-                (self.blocks, kept) = (Vec::new(), Kept::default());
-            }
-        }
-        self.anew = self.bytes() < length;
-        if self.anew {
-            let (path, good) = (self.path.display(), self.bytes());
-            tracing::info!(%path, good, of = length, "a token cache is not whole: what is missing is made again");
+        self.try_read().unwrap_or_else(|error| {
+            tracing::warn!(path = %self.path.display(), %error, "a token cache cannot be read: it is left alone");
+            Kept::default()
+        })
+    }
+
+    /// Reads what of the file is good.
+    ///
+    /// # Errors
+    /// When that cannot be told: for want of descriptors or of memory, say.
+    fn try_read(&mut self) -> io::Result<Kept> {
+        self.forget_all();
+        let kept = self.read_good();
+        if kept.is_err() {
+            self.forget_all();
+            self.is_unread = true;
         }
         kept
     }
 
+    fn forget_all(&mut self) {
+        self.blocks.clear();
+        (self.overlong, self.is_unread) = (false, false);
+    }
+
+    fn read_good(&mut self) -> io::Result<Kept> {
+        let mut kept = Kept::default();
+        let opened = match File::open(&self.path) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(kept),
+            Err(error) => return Err(error),
+        };
+        let length = opened.metadata()?.len();
+        while let Some(placed) = self.read_block(&opened, length, &mut kept)? {
+            self.blocks.push(placed);
+        }
+        match self.on_disk(&opened) {
+            Ok(on_disk) => kept.rebase(on_disk, self.row_bytes),
+            // It was cut meanwhile.
+            Err(error) if is_damage(&error) => {
+                tracing::warn!(path = %self.path.display(), %error, "a token cache cannot be mapped");
+                (self.blocks, kept) = (Vec::new(), Kept::default());
+            }
+            Err(error) => return Err(error),
+        }
+        self.overlong = self.bytes() < length;
+        if self.overlong {
+            let (path, good) = (self.path.display(), self.bytes());
+            tracing::info!(%path, good, of = length, "a token cache is not whole: what is missing is made again");
+        }
+        Ok(kept)
+    }
+
     /// The good block behind those that were read, whose entries are added.
-    fn read_block(&self, file: &File, length: u64, kept: &mut Kept) -> Option<Placed> {
+    fn read_block(&self, file: &File, length: u64, kept: &mut Kept) -> io::Result<Option<Placed>> {
         let begin = if let Some(last) = self.blocks.last() {
             last.end
         } else {
             let mut header = vec![0; self.header.len()];
-            file.read_exact_at(&mut header, 0).ok()?;
-            (header == self.header).then_some(header.len() as u64)?
+            if !fill(file, &mut header, 0)? || header != self.header {
+                return Ok(None);
+            }
+            header.len() as u64
         };
         let mut header = [0; HEADER];
-        file.read_exact_at(&mut header, begin).ok()?;
-        let block = Block::read(&header, kept.through())?;
-        let index_at = begin + HEADER as u64;
-        let rows_at = index_at.checked_add(u64::from(block.index_bytes))?;
-        let end = rows_at.checked_add(u64::from(block.rows).checked_mul(self.row_bytes as u64)?)?;
-        // Before any memory is asked for.
-        if end > length || block.index_bytes > MAX_INDEX {
-            return None;
+        if !fill(file, &mut header, begin)? {
+            return Ok(None);
         }
-        let mut index = vec![0; block.index_bytes as usize];
-        file.read_exact_at(&mut index, index_at).ok()?;
-        if !Block::is_whole(&header, &index) || self.leaf(block.last)? != block.leaf {
+        let Some(placed) = self.place(header, begin, kept.through()) else { return Ok(None) };
+        // Before any memory is asked for.
+        if placed.end > length || placed.block.index_bytes > MAX_INDEX {
+            return Ok(None);
+        }
+        let mut index = vec![0; placed.block.index_bytes as usize];
+        if !fill(file, &mut index, begin + HEADER as u64)? {
+            return Ok(None);
+        }
+        Ok(self.take_index(&placed, &index, kept).map(|()| placed))
+    }
+
+    /// The block of this header behind node `through`, and where it and its rows stand.
+    fn place(&self, header: [u8; HEADER], begin: u64, through: u64) -> Option<Placed> {
+        let block = Block::read(&header, through)?;
+        let rows_at = (begin + HEADER as u64).checked_add(u64::from(block.index_bytes))?;
+        let end = rows_at.checked_add(u64::from(block.rows).checked_mul(self.row_bytes as u64)?)?;
+        Some(Placed { block, header, begin, rows_at, end })
+    }
+
+    /// Adds the entries of a block; `None`, and none is added, where it is not good.
+    fn take_index(&self, placed: &Placed, index: &[u8], kept: &mut Kept) -> Option<()> {
+        let block = &placed.block;
+        if !Block::is_whole(&placed.header, index) || self.leaf(block.last)? != block.leaf {
             return None;
         }
         // What passed its checksum was written so; but nothing is believed that does not agree.
-        let (mut nodes, mut rows, mut rest) = (kept.through(), 0_u64, index.as_slice());
+        let (mut nodes, mut rows, mut rest) = (kept.through(), 0_u64, index);
         while !rest.is_empty() {
             let (tokens, _, behind) = read_entry(rest)?;
             (nodes, rows, rest) = (nodes + 1, rows + u64::from(tokens), behind);
@@ -155,11 +203,11 @@ impl TokenFile {
         if nodes != block.last || rows != u64::from(block.rows) {
             return None;
         }
-        rest = index.as_slice();
+        rest = index;
         while !rest.is_empty() {
             rest = kept.push_entry(rest)?;
         }
-        Some(Placed { block, header, begin, rows_at, end })
+        Some(())
     }
 
     /// The rows of the good blocks.
@@ -187,7 +235,12 @@ impl TokenFile {
 
     /// Has the file written anew by the next [`Self::save`], all of it.
     pub(super) fn write_anew(&mut self) {
-        self.anew = true;
+        self.altered = true;
+    }
+
+    /// Whether the file is to be written anew before anything is appended.
+    fn wants_rewriting(&self) -> bool {
+        self.overlong || self.altered
     }
 
     fn through(&self) -> u64 {
@@ -198,8 +251,11 @@ impl TokenFile {
     ///
     /// Puts nothing there while another process is writing, for the next time; and nothing behind the last node that the
     /// log can read: later nobody could tell whose tokens they are.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written; the tokens are what they were, and owed still.
     pub(super) fn save(&mut self, kept: &mut Kept) -> io::Result<()> {
-        if kept.through() <= self.through() && !self.anew {
+        if kept.through() <= self.through() && !self.wants_rewriting() {
             return Ok(());
         }
         let dir = self.path.parent().unwrap_or(Path::new("."));
@@ -207,23 +263,43 @@ impl TokenFile {
             tracing::warn!(path = %self.path.display(), "another process is writing tokens: these are saved later");
             return Ok(());
         };
-        let was_anew = self.anew;
-        if !self.is_as_it_was() && !was_anew {
-            let mut there = self.read();
-            there.take_behind(kept, self.row_bytes);
-            *kept = there;
+        if !self.is_as_it_was()? {
+            self.take_in(kept)?;
         }
         let Some(end) = self.end(kept) else { return Ok(()) };
-        if self.anew { self.rewrite(kept, end) } else { self.append(kept, end) }
+        if self.wants_rewriting() { self.rewrite(kept, end) } else { self.append(kept, end) }
+    }
+
+    /// Takes in what another process has put there, and behind it what it has not.
+    fn take_in(&mut self, kept: &mut Kept) -> io::Result<()> {
+        let theirs = self.try_read()?;
+        if !self.altered {
+            let mine = std::mem::replace(kept, theirs);
+            kept.take_behind(&mine, self.row_bytes);
+            return Ok(());
+        }
+        // What is removed here is in it still, and what was found damaged may be: then this memory has it again, or it is
+        // left out with all behind it.
+        let mut all = theirs.without(&kept.nodes_without_tokens(), self.row_bytes);
+        all.take_behind(kept, self.row_bytes);
+        all.take_behind(&theirs, self.row_bytes);
+        *kept = all;
+        Ok(())
     }
 
     /// Whether nobody else has written to the file since it was read or written here.
-    fn is_as_it_was(&self) -> bool {
-        let Ok(file) = File::open(&self.path) else { return self.blocks.is_empty() };
-        let Some(last) = self.blocks.last() else { return false };
+    fn is_as_it_was(&self) -> io::Result<bool> {
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(self.blocks.is_empty() && !self.is_unread);
+            }
+            Err(error) => return Err(error),
+        };
+        let Some(last) = self.blocks.last() else { return Ok(false) };
         let mut header = [0; HEADER];
-        let read = file.read_exact_at(&mut header, last.begin);
-        file.metadata().is_ok_and(|file| file.len() == last.end) && read.is_ok() && header == last.header
+        let is_there = fill(&file, &mut header, last.begin)?;
+        Ok(file.metadata()?.len() == last.end && is_there && header == last.header)
     }
 
     /// The last node that can be read, of those whose tokens there are; none where nothing is to be written.
@@ -232,7 +308,7 @@ impl TokenFile {
         if self.leaves.as_ref().is_some_and(|leaves| leaves.count(&self.conversation) < through) {
             return None;
         }
-        let first = if self.anew { 1 } else { self.through() + 1 };
+        let first = if self.wants_rewriting() { 1 } else { self.through() + 1 };
         (first..=through).rev().find(|node| self.leaf(*node).is_some())
     }
 
@@ -258,9 +334,9 @@ impl TokenFile {
             self.blocks = before;
             return Err(error);
         }
-        self.anew = false;
-        all.rebase(self.on_disk(&file)?, self.row_bytes);
+        (self.overlong, self.altered) = (false, false);
         *kept = all;
+        kept.rebase(self.on_disk(&file)?, self.row_bytes);
         Ok(())
     }
 
@@ -310,7 +386,8 @@ impl TokenFile {
 
     /// Removes the file; the next [`Self::save`] makes it anew.
     pub(super) fn remove(&mut self) -> io::Result<()> {
-        (self.blocks, self.anew) = (Vec::new(), false);
+        self.forget_all();
+        self.altered = false;
         // Not between another process's look at the file and its block; but gone it will be.
         let dir = self.path.parent().unwrap_or(Path::new("."));
         let _turn = if self.path.exists() { Turn::wait(dir)? } else { None };
@@ -318,5 +395,13 @@ impl TokenFile {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
+    }
+}
+
+/// Reads as many bytes as there should be; gives whether there are.
+fn fill(file: &File, bytes: &mut [u8], at: u64) -> io::Result<bool> {
+    match file.read_exact_at(bytes, at) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| true),
     }
 }

@@ -213,18 +213,20 @@ impl QuantizedTokens {
             return Ok(());
         }
         let all: Vec<_> = self.lock().values().cloned().collect();
-        for entry in &all {
-            let Some(held) = entry.get() else { continue };
-            let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
-            let Held { kept, file } = &mut *held;
-            let Some(file) = file else { continue };
-            file.save(kept).map_err(|source| VectorError::Io { path: file.path().to_owned(), source })?;
-        }
-        Ok(())
+        let loaded = all.iter().filter_map(|entry| entry.get());
+        // One that cannot be saved keeps none of the others from it.
+        let flush = |held: &RwLock<Held>| held.write().unwrap_or_else(PoisonError::into_inner).flush();
+        loaded.map(flush).fold(Ok(()), Result::and)
     }
 }
 
 impl Held {
+    fn flush(&mut self) -> Result<(), VectorError> {
+        let Self { kept, file } = self;
+        let Some(file) = file else { return Ok(()) };
+        file.save(kept).map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
+    }
+
     /// Forgets the nodes from `first` on, on disk as well.
     fn set_aside(&mut self, first: u64, codec: &Codec) {
         if let Some(file) = &mut self.file {

@@ -213,6 +213,12 @@ impl Kept {
         rest
     }
 
+    /// The nodes that have no tokens, or none any more.
+    pub(super) fn nodes_without_tokens(&self) -> NodeSet {
+        let spans = (0..).map(NodeId::from_index).zip(&self.nodes);
+        spans.filter(|(_, span)| span.rows == 0).map(|(node, _)| node).collect()
+    }
+
     /// How many of some nodes have tokens.
     pub(super) fn count(&self, nodes: &NodeSet) -> u64 {
         let spans = (0..).map(NodeId::from_index).zip(&self.nodes);

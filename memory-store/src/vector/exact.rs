@@ -7,8 +7,8 @@ use std::{
 };
 
 use memory_core::{
-    AnsweredBy, BoxFuture, ConversationId, ModelId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex,
-    VectorIndexStats, VectorPart, VectorQuery,
+    AnsweredBy, BoxFuture, ConversationId, Hash, ModelId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit,
+    VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
 };
 
 use super::{
@@ -127,6 +127,14 @@ impl ExactIndex {
         self.leaves.as_ref().map_or([0; 16], Leaves::store)
     }
 
+    /// The leaf of a node, zeros beside no log; `None` when the log has no such node or cannot read it.
+    pub(super) fn leaf(&self, conversation: &ConversationId, node: u64) -> Option<Hash> {
+        match &self.leaves {
+            Some(leaves) => leaves.get(conversation, NodeId::new(node)?),
+            None => Some(Hash::from_bytes([0; 32])),
+        }
+    }
+
     /// Whether a flush puts anything on disk.
     pub(super) fn writes(&self) -> bool {
         self.writes
@@ -242,8 +250,10 @@ impl ExactIndex {
             return Ok(());
         }
         let all: Vec<_> = self.lock().values().cloned().collect();
-        let mut loaded = all.iter().filter_map(|entry| entry.get());
-        loaded.try_for_each(|held| held.write().unwrap_or_else(PoisonError::into_inner).flush())
+        let loaded = all.iter().filter_map(|entry| entry.get());
+        // One that cannot be saved keeps none of the others from it.
+        let flush = |held: &RwLock<Held>| held.write().unwrap_or_else(PoisonError::into_inner).flush();
+        loaded.map(flush).fold(Ok(()), Result::and)
     }
 }
 

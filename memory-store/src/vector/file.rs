@@ -3,6 +3,7 @@
 mod batch;
 mod block;
 mod contents;
+mod reading;
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -16,19 +17,12 @@ use memory_core::{ConversationId, Hash, ModelId, NodeId};
 use self::{
     batch::Batch,
     block::{Block, HEADER},
-    contents::Contents,
 };
 use super::{
-    kernel::quantize,
-    map::{ROWS_AT, RowMap},
-    rows::{Base, Codes, DamagedRow, Rows},
+    map::ROWS_AT,
+    rows::{Codes, DamagedRow, Rows},
 };
-use crate::{
-    cache_format::{CacheFormat, NAMED_BY},
-    checksum,
-    log::Leaves,
-    turn::Turn,
-};
+use crate::{cache_format::CacheFormat, log::Leaves, turn::Turn};
 
 pub(crate) const FORMAT: CacheFormat = CacheFormat { magic: *b"MEMVEC\r\n", version: 3 };
 
@@ -51,6 +45,9 @@ pub(super) struct VectorFile {
     overlong: bool,
     /// Whether the codes on disk are not those of the components.
     codes_owed: bool,
+    /// Whether the files could not be read when they were last looked at: whatever is in them, it is not written over
+    /// before they can.
+    is_unread: bool,
     /// Whether a row was found damaged in use: from then on all rows are checked when they are read.
     wary: bool,
 }
@@ -75,7 +72,7 @@ struct Begin {
 impl VectorFile {
     /// The files for `conversation` and `model` in `dir`, and what of them is good: undamaged, and derived from the
     /// log of `leaves`. Whatever else is in them is overwritten by the next [`Self::save`]; nothing about it is
-    /// an error.
+    /// an error. Files that cannot be read for another reason than that are as good as none until they can.
     pub(super) fn load(
         dir: &Path,
         leaves: Option<&Leaves>,
@@ -97,156 +94,11 @@ impl VectorFile {
             removed: 0,
             overlong: false,
             codes_owed: false,
+            is_unread: false,
             wary: false,
         };
         let rows = file.read();
         (file, rows)
-    }
-
-    /// Reads what of the files is good.
-    fn read(&mut self) -> Rows {
-        self.forget_all();
-        let mut contents = Contents::default();
-        match fs::read(&self.path) {
-            Ok(bytes) => {
-                self.read_blocks(&bytes, &mut contents);
-                let (path, good, of) = (self.path.display(), self.good.bytes, bytes.len());
-                self.overlong = good < of as u64;
-                match good {
-                    0 => tracing::warn!(%path, of, "a vector cache does not fit: rebuilding"),
-                    // Most often another process is writing it at this moment.
-                    _ if self.overlong => tracing::info!(%path, good, of, "the end of a vector cache is not whole"),
-                    _ => {}
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => tracing::warn!(path = %self.path.display(), %error, "a vector cache cannot be read"),
-        }
-        let base = self.base(&mut contents);
-        self.removed = contents.scales.iter().filter(|scale| **scale == 0.0).count();
-        Rows::of_base(self.dimensions, contents.slots, contents.scales, base, self.good.through)
-    }
-
-    fn forget_all(&mut self) {
-        self.good = Good::default();
-        self.blocks.clear();
-        (self.removed, self.overlong, self.codes_owed) = (0, false, false);
-    }
-
-    /// Takes in blocks up to the first that is not good.
-    fn read_blocks(&mut self, bytes: &[u8], contents: &mut Contents) {
-        let Some(mut rest) = bytes.strip_prefix(self.header.as_slice()) else { return };
-        self.good.bytes = self.header.len() as u64;
-        while let Some((block, behind)) = Block::read(rest, self.good.through) {
-            if self.leaf(block.last) != Some(block.leaf) {
-                break;
-            }
-            let Some(header) = rest.first_chunk() else { break };
-            contents.add(&block);
-            self.note(*header, (rest.len() - behind.len()) as u64, &block);
-            rest = behind;
-        }
-    }
-
-    /// Notes a block that is on disk behind the good ones.
-    fn note(&mut self, header: [u8; HEADER], bytes: u64, block: &Block) {
-        self.blocks.push(Begin { before: self.good, header });
-        let Good { bytes: before, rows, .. } = self.good;
-        self.good = Good { bytes: before + bytes, rows: rows + block.entries.len(), through: block.last };
-    }
-
-    /// The rows that the good blocks name, as far as they are good themselves.
-    fn base(&mut self, contents: &mut Contents) -> Base {
-        let components = loop {
-            if self.good.rows == 0 {
-                return Base::default();
-            }
-            let (rows, there) = (self.good.rows, self.rows_there("f32", self.row_bytes(4)));
-            match self.map("f32", self.row_bytes(4)) {
-                Ok(map) => break map,
-                // Fewer rows, or none, or of something else.
-                Err(error) => {
-                    tracing::warn!(path = %self.path.display(), %error, "the components of vectors are missing");
-                    let whole = if there < rows { there } else { 0 };
-                    self.cut_contents(whole, contents);
-                }
-            }
-        };
-        let codes = match self.map("i8", self.row_bytes(1)) {
-            Ok(map) if contents.are_whole(&map, self.dimensions) => Some(map),
-            _ => None,
-        };
-        self.codes_owed = codes.is_none();
-        let codes = match codes {
-            Some(map) if !self.wary => Codes::Mapped(map),
-            map => {
-                let derived = self.derive(&components, contents);
-                map.filter(|map| map.codes().len() == derived.len()).map_or(Codes::Derived(derived), Codes::Mapped)
-            }
-        };
-        Base::new(codes, components, contents.sums.clone())
-    }
-
-    fn row_bytes(&self, of_component: usize) -> usize {
-        self.dimensions * of_component
-    }
-
-    /// Rows that a file is long enough for.
-    fn rows_there(&self, extension: &str, row: usize) -> usize {
-        let bytes = fs::metadata(self.path.with_extension(extension)).map_or(0, |file| file.len());
-        usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(ROWS_AT).checked_div(row).unwrap_or(0)
-    }
-
-    /// The good rows of a file.
-    fn map(&self, extension: &str, row: usize) -> io::Result<RowMap> {
-        let file = File::open(self.path.with_extension(extension))?;
-        let mut begin = [0; ROWS_AT];
-        file.read_exact_at(&mut begin, 0)?;
-        if begin != self.rows_header(extension) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is of another store or format"));
-        }
-        RowMap::of(&file, self.good.rows * row)
-    }
-
-    /// What a file of rows begins with.
-    fn rows_header(&self, extension: &str) -> [u8; ROWS_AT] {
-        let mut out = [0; ROWS_AT];
-        let named = self.header.iter().take(NAMED_BY).copied();
-        out.iter_mut().zip(named.chain(extension.bytes())).for_each(|(out, byte)| *out = byte);
-        out
-    }
-
-    /// Codes of all components, up to the first block of which some are damaged.
-    fn derive(&mut self, components: &RowMap, contents: &mut Contents) -> Vec<i8> {
-        let mut codes = Vec::with_capacity(self.good.rows * self.dimensions);
-        for row in 0..self.good.rows {
-            let place = row * self.dimensions..(row + 1) * self.dimensions;
-            let bytes = components.bytes().get(place.start * 4..place.end * 4).unwrap_or_default();
-            let is_removed = contents.scales.get(row).is_none_or(|scale| *scale == 0.0);
-            if !is_removed && contents.sums.get(row) != Some(&checksum::crc32c(bytes)) {
-                self.cut_contents(row, contents);
-                codes.truncate(self.good.rows * self.dimensions);
-                break;
-            }
-            let _scale = quantize(components.components().get(place).unwrap_or_default(), &mut codes);
-        }
-        codes
-    }
-
-    fn cut_contents(&mut self, row: usize, contents: &mut Contents) {
-        self.drop_blocks(row);
-        contents.truncate(self.good.rows);
-    }
-
-    /// Counts the block of a row, and what is behind it, as not good.
-    fn drop_blocks(&mut self, row: usize) {
-        let containing = self.blocks.partition_point(|block| block.before.rows <= row).saturating_sub(1);
-        if let Some(block) = self.blocks.get(containing) {
-            tracing::warn!(path = %self.path.display(), row, "a vector cache is damaged: rebuilding the rest of it");
-            self.good = block.before;
-            self.blocks.truncate(containing);
-            self.overlong = true;
-        }
     }
 
     /// Sets aside what is on disk from the block of a damaged row on; gives how far the rest reaches.
@@ -291,6 +143,9 @@ impl VectorFile {
     ///
     /// Puts nothing there while another process is writing, for the next time; and nothing behind the last node that
     /// the log can read: later nobody could tell whose vectors they are.
+    ///
+    /// # Errors
+    /// When the files cannot be read or written; the rows are what they were, and owed still.
     pub(super) fn save(&mut self, rows: &mut Rows) -> io::Result<()> {
         if !self.owes(rows) || self.end(rows).is_none() {
             return Ok(());
@@ -299,8 +154,8 @@ impl VectorFile {
             tracing::warn!(path = %self.path.display(), "another process is writing vectors: these are saved later");
             return Ok(());
         };
-        if !self.is_as_it_was() {
-            let mut theirs = self.read();
+        if !self.is_as_it_was()? {
+            let mut theirs = self.try_read()?;
             theirs.take_behind(rows);
             theirs.remove(&rows.removed_nodes());
             *rows = theirs;
@@ -347,12 +202,18 @@ impl VectorFile {
     }
 
     /// Whether nobody else has written to the files since they were read or written here.
-    fn is_as_it_was(&self) -> bool {
-        let Ok(file) = File::open(&self.path) else { return self.good.bytes == 0 };
+    fn is_as_it_was(&self) -> io::Result<bool> {
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(self.good.bytes == 0 && !self.is_unread);
+            }
+            Err(error) => return Err(error),
+        };
         let mut header = [0; HEADER];
-        let Some(last) = self.blocks.last() else { return false };
+        let Some(last) = self.blocks.last() else { return Ok(false) };
         let read = file.read_exact_at(&mut header, last.before.bytes);
-        file.metadata().is_ok_and(|file| file.len() == self.good.bytes) && read.is_ok() && header == last.header
+        Ok(file.metadata()?.len() == self.good.bytes && read.is_ok() && header == last.header)
     }
 
     /// Writes rows behind those that are there, and then the blocks that name them.
@@ -371,26 +232,28 @@ impl VectorFile {
 
     /// Makes the files anew, without the content of rows that were removed; and without these rows where they are many.
     fn rewrite(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
-        // The log has lost what it had when these were written.
-        if end < self.good.through {
-            rows.cut(end);
-        }
-        if rows.wants_rebuilding() {
-            *rows = rows.without_removed()?;
-        }
+        // Rows keep their numbers until the disk has the new ones: whoever fails before that owes what he owed.
+        let compacted = if rows.wants_rebuilding() { Some(rows.without_removed()?) } else { None };
         let temporary = |extension: &str| self.path.with_extension(format!("{extension}.tmp"));
         let [codes, components, blocks] = ["i8", "f32", "vec"].map(|extension| File::create(temporary(extension)));
         let (codes, components, blocks) = (codes?, components?, blocks?);
         codes.write_all_at(&self.rows_header("i8"), 0)?;
         components.write_all_at(&self.rows_header("f32"), 0)?;
         let begin = Good { bytes: self.header.len() as u64, ..Good::default() };
-        let written = self.write_rows(rows, begin, end, &codes, &components)?;
+        let written = self.write_rows(compacted.as_ref().unwrap_or(rows), begin, end, &codes, &components)?;
         blocks.write_all_at(&[self.header.as_slice(), &written.bytes()].concat(), 0)?;
         components.sync_all()?;
         blocks.sync_all()?;
         // The blocks last: until then the old ones count, for as many rows as are the same.
         for extension in ["f32", "i8", "vec"] {
             fs::rename(temporary(extension), self.path.with_extension(extension))?;
+        }
+        if let Some(compacted) = compacted {
+            *rows = compacted;
+        }
+        // The log has lost what it had when these were written.
+        if end < self.good.through {
+            rows.cut(end);
         }
         self.forget_all();
         self.good = begin;

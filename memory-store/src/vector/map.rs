@@ -12,10 +12,10 @@ impl RowMap {
     /// Maps the first `bytes` bytes of rows of a file.
     ///
     /// # Errors
-    /// When the file is shorter, or cannot be mapped.
+    /// `UnexpectedEof` when the file is shorter, and others when it cannot be mapped.
     #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
     pub(crate) fn of(file: &File, bytes: usize) -> io::Result<Self> {
-        let length = bytes.checked_add(ROWS_AT).ok_or(io::ErrorKind::InvalidInput)?;
+        let length = bytes.checked_add(ROWS_AT).ok_or(io::ErrorKind::InvalidData)?;
         if file.metadata()?.len() < length as u64 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

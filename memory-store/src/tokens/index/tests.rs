@@ -156,6 +156,82 @@ fn two_indexes_that_write_by_turns_lose_nothing() {
 }
 
 #[test]
+fn tokens_that_another_process_appended_are_kept_when_the_file_is_written_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (open(dir.path()), open(dir.path()));
+    insert(&a, 1..=10);
+    block_on(a.flush()).unwrap();
+    assert_eq!(b.stats(&talk()).through, 10);
+    insert(&a, 11..=20);
+    block_on(a.flush()).unwrap();
+    let removed: NodeSet = NodeRange::new(NodeId::new(3).unwrap(), NodeId::new(6).unwrap()).unwrap().iter().collect();
+    assert_eq!(block_on(b.remove(&talk(), &removed)).unwrap(), 3);
+    block_on(b.flush()).unwrap();
+    let whole = in_memory();
+    insert(&whole, 1..=20);
+    block_on(whole.remove(&talk(), &removed)).unwrap();
+    assert_eq!(ask(&open(dir.path()), 20), ask(&whole, 20));
+    assert_eq!(ask(&b, 20), ask(&whole, 20));
+}
+
+#[test]
+fn a_block_that_another_process_was_writing_at_the_first_look_is_not_written_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let (bytes, expected) = several_blocks(dir.path());
+    let file = only_file(dir.path());
+    fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
+    let index = open(dir.path());
+    assert_eq!(index.stats(&talk()).through, 30);
+    insert(&index, 31..=31);
+    fs::write(&file, &bytes).unwrap();
+    block_on(index.flush()).unwrap();
+    assert_eq!(ask(&index, 40), expected);
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+}
+
+#[test]
+fn damage_that_was_found_is_not_read_back_when_another_process_has_appended() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut bytes, expected) = several_blocks(dir.path());
+    let other = open(dir.path());
+    assert_eq!(other.stats(&talk()).through, 40);
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(only_file(dir.path()), bytes).unwrap();
+    let index = open(dir.path());
+    assert_eq!(ask(&index, 30).max_cosines, expected.max_cosines[..30]);
+    assert_eq!(ask(&index, 40).max_cosines[30..], vec![None; 10]);
+    insert(&other, 41..=45);
+    block_on(other.flush()).unwrap();
+    insert(&index, 31..=40);
+    block_on(index.flush()).unwrap();
+    let whole = in_memory();
+    insert(&whole, 1..=45);
+    assert_eq!(ask(&open(dir.path()), 45), ask(&whole, 45));
+    assert_eq!(ask(&index, 45), ask(&whole, 45));
+}
+
+#[test]
+fn a_file_that_cannot_be_opened_for_a_while_is_not_taken_for_damaged_and_not_written_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let (bytes, _) = several_blocks(dir.path());
+    let (file, aside) = (only_file(dir.path()), dir.path().join("aside"));
+    fs::rename(&file, &aside).unwrap();
+    // Opening it fails, and not since it would be missing.
+    std::os::unix::fs::symlink(&file, &file).unwrap();
+    let index = open(dir.path());
+    assert_eq!(index.stats(&talk()).through, 0);
+    insert(&index, 1..=45);
+    assert!(matches!(block_on(index.flush()), Err(VectorError::Io { .. })));
+    assert!(file.is_symlink(), "it was replaced");
+    fs::rename(&aside, &file).unwrap();
+    block_on(index.flush()).unwrap();
+    assert!(fs::read(&file).unwrap().starts_with(&bytes), "it is appended to");
+    let whole = in_memory();
+    insert(&whole, 1..=45);
+    assert_eq!(ask(&open(dir.path()), 45), ask(&whole, 45));
+}
+
+#[test]
 fn removed_tokens_are_gone_from_disk_and_the_others_stay() {
     let dir = tempfile::tempdir().unwrap();
     let index = open(dir.path());

@@ -182,23 +182,25 @@ impl Graphs {
         Some(exact.dir()?.join("graphs").join(name).with_extension("hnsw"))
     }
 
-    /// What a graph of the rows up to node `through` is bound to: the slots of these rows, whose vectors are bound to
-    /// the log themselves. A row that is removed stays what it is.
-    fn binding(exact: &ExactIndex, conversation: &ConversationId, rows: &Rows, through: u64) -> GraphBinding {
+    /// What a graph of the rows up to node `through` is bound to: the slots of these rows, and the leaf of that node in
+    /// the log, which is salted: a log that was restored to an earlier state has no other with the same. The vectors
+    /// themselves are not summed up: one that is removed is gone from the disk, and the graph of the others stays true.
+    fn binding(exact: &ExactIndex, conversation: &ConversationId, rows: &Rows, through: u64) -> Option<GraphBinding> {
+        let leaf = exact.leaf(conversation, through)?;
         let first = rows.rows_of(NodeRange::first_n(through)).end;
         let mut slots = Vec::with_capacity(first * 12);
         for slot in rows.slots().iter().take(first) {
             slots.extend_from_slice(&slot.node.get().to_le_bytes());
             slots.extend_from_slice(&slot.chunk.to_le_bytes());
         }
-        GraphBinding {
+        Some(GraphBinding {
             store: exact.store(),
             conversation: conversation.as_str().to_owned(),
             model: exact.model().as_str().to_owned(),
             dimensions: u32::try_from(exact.dimensions()).unwrap_or(u32::MAX),
             through,
-            rows: *Hash::of_parts([slots.as_slice()]).as_bytes(),
-        }
+            rows: *Hash::of_parts([slots.as_slice(), leaf.as_bytes()]).as_bytes(),
+        })
     }
 
     /// The graph on disk, where it is of these rows or the first of them.
@@ -206,7 +208,7 @@ impl Graphs {
         let path = Self::path(exact, conversation)?;
         let image = Arc::new(File::open(&path).and_then(|file| FileMap::of(&file)).ok()?);
         let through = GraphBinding::of_file((*image).as_ref())?.through;
-        let binding = Self::binding(exact, conversation, rows, through.min(rows.through()));
+        let binding = Self::binding(exact, conversation, rows, through.min(rows.through()))?;
         match Graph::decode(image, &binding, self.options) {
             Ok(graph) if graph.len() <= rows.first_block().0 => Some(graph),
             Ok(_) => None,
@@ -230,8 +232,10 @@ impl Graphs {
             let last = rows.slots().get(linked.checked_sub(1)?)?.node.get();
             // A node of which some chunks alone are linked belongs to no position.
             let is_whole = rows.rows_of(NodeRange::first_n(last)).end == linked;
-            let binding = || Self::binding(exact, conversation, rows, last);
-            (is_news && is_whole && linked <= rows.on_disk()).then(|| (linked, built.graph.encode(&binding())))
+            if !is_news || !is_whole || linked > rows.on_disk() {
+                return None;
+            }
+            Some((linked, built.graph.encode(&Self::binding(exact, conversation, rows, last)?)))
         });
         let Some((linked, bytes)) = encoded else { return };
         match write(&path, &bytes) {

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, sync::Mutex};
 
 use memory_core::{
-    VectorHit, VectorPart,
+    Message, NodeDraft, Store, Timestamp, VectorHit, VectorPart,
     testing::{IndexUnderTest, SUITE_DIMENSIONS, vector_index_conformance},
 };
 
@@ -26,6 +26,10 @@ impl IndexUnderTest for OnDisk {
 
     fn recall(&self) -> f64 {
         if self.1 == Method::Scan { 0.999 } else { 0.98 }
+    }
+
+    fn prepares_graphs(&self) -> bool {
+        matches!(self.1, Method::Fastest | Method::Graph)
     }
 
     fn block_on<'a, T>(&self, future: BoxFuture<'a, T>) -> T {
@@ -133,6 +137,51 @@ fn kept_by(index: &AutoIndex, dir: &Path) -> (PathBuf, Vec<u8>) {
     let file = fs::read_dir(dir.join("graphs")).unwrap().next().unwrap().unwrap().path();
     let bytes = fs::read(&file).unwrap();
     (file, bytes)
+}
+
+#[test]
+fn a_graph_of_messages_that_the_log_lost_is_not_used_for_those_in_their_place() {
+    let (dir, backup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let copy = |from: &Path, to: &Path| {
+        fs::read_dir(from).unwrap().map(Result::unwrap).for_each(|entry| {
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        });
+    };
+    let say = |store: &LogStore, count: u64| {
+        let draft = |n| NodeDraft::new(Message::user(format!("message {n}")), Timestamp::from_millis(0), 1);
+        pollster::block_on(store.append(&id(), (0..count).map(draft).collect())).unwrap();
+    };
+    let beside = |store: &LogStore| {
+        AutoIndex::beside(store, ModelId::new("toy"), DIMENSIONS, AutoOptions::default().graph_from(1_000))
+    };
+    let log = dir.path().join("log");
+    let store = LogStore::open(dir.path()).unwrap();
+    say(&store, 100);
+    drop(store);
+    copy(&log, backup.path());
+    let store = LogStore::open(dir.path()).unwrap();
+    say(&store, 1_900);
+    let index = beside(&store);
+    insert(&index, 1, 2_000);
+    pollster::block_on(index.flush()).unwrap();
+    assert_eq!(index.build_graph(&id(), &()), 2_000);
+    assert_eq!(search(&beside(&store), 7, None).1, GRAPH, "it is kept");
+    drop((index, store));
+
+    copy(backup.path(), &log);
+    // It knows better than that.
+    fs::remove_file(dir.path().join("HORIZON")).unwrap();
+    let store = LogStore::open(dir.path()).unwrap();
+    say(&store, 1_900);
+    let index = beside(&store);
+    let through = index.stats(&id()).through;
+    assert!(through <= 100, "{through}");
+    // As many, and other vectors.
+    let nodes: Vec<_> =
+        (through + 1..=2_000).map(|node| (NodeId::new(node).unwrap(), vec![vector(node + 5_000)])).collect();
+    pollster::block_on(index.insert(&id(), &nodes)).unwrap();
+    pollster::block_on(index.flush()).unwrap();
+    assert_eq!(search(&beside(&store), 7, None).1, AnsweredBy::Scan);
 }
 
 /// Progress that panics: for what needs no building.

@@ -2,6 +2,7 @@
 
 mod beside;
 mod conformance;
+mod faults;
 mod turns;
 
 use std::fs;

@@ -15,7 +15,7 @@ use super::{
 use crate::checksum;
 
 const MAGIC: &[u8; 8] = b"MEMHNSW\n";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Everything before the names.
 const FIXED: usize = 116;
 /// Arrays begin at a multiple of this.
@@ -36,7 +36,7 @@ pub struct GraphBinding {
     pub dimensions: u32,
     /// The position in the log up to which the rows are true.
     pub through: u64,
-    /// What tells these rows from others up to that position, as a checksum over the file that holds them.
+    /// What tells these rows from others up to that position, as a digest over what each is of and where the log stood.
     pub rows: [u8; 32],
 }
 
@@ -61,7 +61,7 @@ pub enum SetAside {
         found: u64,
     },
     /// It is no graph file, or of a format that this program does not read.
-    #[error("it is no graph of format 1")]
+    #[error("it is no graph of format 2")]
     Format,
     /// A checksum does not match, or a number is beyond what it can be.
     #[error("it is damaged: {what}")]

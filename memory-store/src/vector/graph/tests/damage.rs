@@ -132,7 +132,7 @@ fn a_file_of_something_else_is_told_by_what_differs() {
     }
     assert_eq!(reason(own.clone(), options.seed(4)), SetAside::Options);
     assert_eq!(reason(own.clone(), options.degree(16)), SetAside::Options);
-    let other_format = [b"MEMHNSW\n".as_slice(), &2u32.to_le_bytes(), &[0; 200]].concat();
+    let other_format = [b"MEMHNSW\n".as_slice(), &1u32.to_le_bytes(), &[0; 200]].concat();
     for bytes in [other_format, vec![0; 300], b"not a graph, but long enough to be one".repeat(4)] {
         assert_eq!(decode(bytes, &own, options).unwrap_err(), SetAside::Format);
     }
