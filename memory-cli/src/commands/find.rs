@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use memory_core::{NodeId, NodeRange};
-use memory_search::{FindRequest, find};
+use memory_search::{FindRequest, LeftOut, find};
 use serde_json::json;
 
 use super::resolve;
@@ -57,7 +57,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let stopped =
         |node: NodeId| format!("time ran out at node {node}: go on with --from {node}, or raise --max-seconds");
-    let notices: Vec<_> = found.losses.notice(&conversation).into_iter().chain(found.stopped_at.map(stopped)).collect();
+    let left_out = |LeftOut { node, from, length }: LeftOut| {
+        format!(
+            "node {node} was looked through up to byte {from} of {length}: simplify the pattern, or raise --max-seconds"
+        )
+    };
+    let mut notices = Vec::from_iter(found.losses.notice(&conversation));
+    notices.extend(found.left_out.map(left_out));
+    notices.extend(found.stopped_at.map(stopped));
     if output.json {
         let matches: Vec<_> = found
             .matches
@@ -69,6 +76,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             .collect();
         let value = json!({"conversation": conversation.as_str(), "matches": matches, "more": found.more,
                            "stopped_at": found.stopped_at.map(NodeId::get), "scanned": found.scanned,
+                           "left_out": found.left_out.map(|end| json!({"node": end.node.get(), "from": end.from,
+                                                                       "length": end.length})),
                            "notices": notices});
         return Ok(output.value(&value)?);
     }
