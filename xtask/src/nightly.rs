@@ -23,7 +23,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 
 /// The tests of the log that take a bounded number of rounds in `ci`, with all of them.
 fn log(workspace: &Workspace) -> Result<()> {
-    const TESTS: [&str; 3] = ["processes", "soak", "fuzz_smoke"];
+    const TESTS: [&str; 4] = ["processes", "killed_forks", "soak", "fuzz_smoke"];
     let whole = || {
         Invocation::cargo(workspace, "log")
             .env("MEMORY_CRASH_ROUNDS", "200")

@@ -9,6 +9,8 @@ mod context;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod forks;
+#[cfg(test)]
 mod kept_out;
 #[cfg(test)]
 mod overflow;

@@ -1,5 +1,6 @@
 //! Conversations out of one store, into another, and out again; and files that somebody has changed.
 
+mod forks;
 mod sample;
 
 use std::io::Cursor;

@@ -1,0 +1,117 @@
+//! Appends to conversations and forks them until something kills it; the crash tests do.
+//!
+//! `fork_until_killed STORE RUN THREADS [WORK]` goes on with every conversation that there is, beginning with `talk`, and
+//! prints one line for each thing that was acknowledged: `said CONVERSATION NODE TEXT` and `forked CHILD PARENT NODE`.
+//! The node that a conversation is forked at is summarized and pinned before, and unpinned in the parent afterwards. `RUN`
+//! is part of the names of the forks.
+//! With WORK as well: `vacuum` in another thread, or `checkpoint` after every commit group.
+
+use std::{
+    env,
+    error::Error,
+    io::{Write, stdout},
+    sync::{Mutex, PoisonError},
+    thread,
+};
+
+use memory_core::{
+    ConversationId, Event, Hash, Level, Message, NodeDraft, NodeId, NodeRange, Store, SummaryDraft, SummaryMetadata,
+    Timestamp, WrittenBy,
+};
+use memory_store::{LogOptions, LogStore, VacuumOptions};
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let (path, run, threads, work) = match arguments.as_slice() {
+        [path, run, threads] => (path, run, threads, None),
+        [path, run, threads, work] => (path, run, threads, Some(work.as_str())),
+        _ => return Err("usage: fork_until_killed STORE RUN THREADS [WORK]".into()),
+    };
+    let mut options = LogOptions::default().with_segment_bytes(64 << 10);
+    if work == Some("checkpoint") {
+        options = options.with_checkpoint_bytes(1);
+    }
+    let store = LogStore::open_with(path, options)?;
+    say("open\n")?;
+    append(&store, &ConversationId::new("talk")?, "begin")?;
+    let conversations = pollster::block_on(store.conversations())?.into_iter().map(|state| state.id).collect();
+    let family = Family { store, run: run.clone(), conversations: Mutex::new(conversations) };
+    thread::scope(|scope| {
+        for thread in 0..threads.parse()? {
+            let family = &family;
+            scope.spawn(move || {
+                if let Err(error) = family.grow(thread) {
+                    eprintln!("thread {thread}: {error}");
+                }
+            });
+        }
+        while work == Some("vacuum") {
+            pollster::block_on(family.store.seal())?;
+            family.store.vacuum(VacuumOptions::default(), &())?;
+        }
+        Ok(())
+    })
+}
+
+/// Conversations that threads append to and fork, whichever they come to.
+struct Family {
+    store: LogStore,
+    run: String,
+    conversations: Mutex<Vec<ConversationId>>,
+}
+
+impl Family {
+    fn grow(&self, thread: u64) -> Result<(), Failure> {
+        let mut random = fastrand::Rng::with_seed(thread);
+        for number in 0u64.. {
+            let parent = {
+                let all = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
+                // Every other time one of the youngest, so that forks are forked while they are written to.
+                let from = if random.bool() { all.len().saturating_sub(4) } else { 0 };
+                all.get(random.usize(from..all.len())).cloned().ok_or("there is no conversation")?
+            };
+            let node = append(&self.store, &parent, &format!("{thread}-{number} {}", "x".repeat(random.usize(..700))))?;
+            if number % 3 == 0 {
+                let child = ConversationId::new(&format!("fork-{}-{thread}-{number}", self.run))?;
+                // Titles and pins that replace each other are what a vacuum leaves out.
+                let title = Event::Title(format!("{parent} until {node}"));
+                let marks = vec![Event::Summary(summary(&parent, node)), Event::Pin { node, pinned: true }, title];
+                pollster::block_on(self.store.record(&parent, marks))?;
+                pollster::block_on(self.store.fork(&parent, node, &child))?;
+                pollster::block_on(self.store.record(&parent, vec![Event::Pin { node, pinned: false }]))?;
+                say(&format!("forked {child} {parent} {node}\n"))?;
+                self.conversations.lock().unwrap_or_else(PoisonError::into_inner).push(child);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn append(store: &LogStore, conversation: &ConversationId, text: &str) -> Result<NodeId, Failure> {
+    let text = format!("{conversation} {text}");
+    let draft = NodeDraft::new(Message::user(text.as_str()), Timestamp::from_millis(0), 1);
+    let appended = pollster::block_on(store.append(conversation, vec![draft]))?;
+    let node = appended.first().ok_or("an append was answered with nothing")?.node;
+    say(&format!("said {conversation} {node} {text}\n"))?;
+    Ok(node)
+}
+
+fn summary(conversation: &ConversationId, node: NodeId) -> SummaryDraft {
+    SummaryDraft {
+        level: Level::Summary,
+        span: NodeRange::single(node),
+        children: Vec::new(),
+        text: format!("{conversation} about {node}"),
+        tokens: 3,
+        metadata: SummaryMetadata::default(),
+        written_by: WrittenBy { strategy: "killed".into(), version: "1".into() },
+        input_hash: Hash::of_parts([node.get().to_le_bytes().as_slice()]),
+    }
+}
+
+/// One write for a line: a pipe keeps it whole, and in it the line outlives this process.
+fn say(line: &str) -> Result<(), Failure> {
+    Ok(stdout().lock().write_all(line.as_bytes())?)
+}
