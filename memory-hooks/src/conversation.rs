@@ -127,9 +127,9 @@ impl Conversation {
         Ok(self.recorded(options, context).await)
     }
 
-    /// A smaller context for the same question, after the window of the model overflowed with `overflowed`: strictly fewer tokens than that, and
-    /// at most the budget of `options`, which may be what the model says it takes. A model that does not say so is
-    /// answered within six steps: call it again with what still did not fit.
+    /// A smaller context for the same question, after the window of the model overflowed with `overflowed`: strictly fewer
+    /// tokens than that, and at most the budget of `options`, which may be what the model says it takes. A model that does
+    /// not say so is answered within six steps: call it again with what still did not fit.
     ///
     /// Oversized tool results are shown by their heads and tails first; then the view is cut for half of the tokens, and
     /// again, with summaries written at once where it takes them; then it is as coarse as it gets. The log keeps everything

@@ -75,12 +75,10 @@ impl Redactor {
         }
         terms.sort_unstable();
         terms.dedup();
-        let terms = match AhoCorasick::new(&terms) {
-            _ if terms.is_empty() => Terms::None,
-            Ok(automaton) => Terms::Some(automaton),
-            Err(_) => Terms::All,
-        };
-        Self { terms }
+        if terms.is_empty() {
+            return Self::default();
+        }
+        Self { terms: AhoCorasick::new(&terms).map_or(Terms::All, Terms::Some) }
     }
 
     fn strikes(&self, term: &str) -> bool {

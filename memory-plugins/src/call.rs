@@ -3,14 +3,17 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use memory_core::TokenCounter;
 
-use crate::error::CallError;
+use crate::{error::CallError, moment::watch};
 
 /// A call that is waiting, running or over.
 ///
@@ -20,6 +23,10 @@ use crate::error::CallError;
 pub(crate) struct Call<T> {
     state: Mutex<State<T>>,
     answered: Condvar,
+    /// A question or the outcome is there for the caller. Changed under the lock; read without it by who watches.
+    has_news: AtomicBool,
+    /// An answer is there for the worker, or nobody waits any more. Likewise.
+    has_answer: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -51,7 +58,12 @@ impl<T> Call<T> {
             answer: None,
             asking: false,
         };
-        Self { state: Mutex::new(state), answered: Condvar::new() }
+        Self {
+            state: Mutex::new(state),
+            answered: Condvar::new(),
+            has_news: AtomicBool::new(false),
+            has_answer: AtomicBool::new(false),
+        }
     }
 
     /// A worker begins; false when nobody waits any more.
@@ -88,9 +100,12 @@ impl<T> Call<T> {
         }
         state.asking = true;
         state.question = Some(text.to_owned());
+        self.has_answer.store(false, Ordering::Relaxed);
+        self.has_news.store(true, Ordering::Release);
         let caller = state.caller.take();
         drop(state);
         wake(caller);
+        watch(|| self.has_answer.load(Ordering::Acquire));
         state = self.lock();
         let tokens = loop {
             if let Some(tokens) = state.answer.take() {
@@ -106,10 +121,19 @@ impl<T> Call<T> {
         tokens
     }
 
+    /// Answers the question that was asked.
+    fn answer(&self, tokens: u32) {
+        self.lock().answer = Some(tokens);
+        self.has_answer.store(true, Ordering::Release);
+        self.answered.notify_all();
+    }
+
     /// Ends the wait with `outcome`, or without one where the caller went away.
     fn settle(&self, mut state: MutexGuard<'_, State<T>>, outcome: Option<Result<T, CallError>>) {
         state.over = true;
         state.outcome = outcome;
+        self.has_news.store(true, Ordering::Release);
+        self.has_answer.store(true, Ordering::Release);
         let caller = state.caller.take();
         drop(state);
         wake(caller);
@@ -166,25 +190,35 @@ impl<T: Send> Expire for Call<T> {
 pub(crate) struct Answer<'a, T> {
     pub(crate) call: Arc<Call<T>>,
     pub(crate) counter: Option<&'a dyn TokenCounter>,
+    /// The next question or the outcome may come within a moment, which is then waited for without sleep: once, for
+    /// whoever polls many futures polls this one often.
+    pub(crate) is_soon: bool,
 }
 
 impl<T> Future for Answer<'_, T> {
     type Output = Result<T, CallError>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
-            let mut state = self.call.lock();
+            let call = &*self.call;
+            let mut state = call.lock();
             if let Some(outcome) = state.outcome.take() {
                 return Poll::Ready(outcome);
             }
-            let Some(question) = state.question.take() else {
+            if let Some(question) = state.question.take() {
+                call.has_news.store(false, Ordering::Relaxed);
+                drop(state);
+                let tokens = self.counter.map_or(u32::MAX, |counter| counter.count(&question));
+                call.answer(tokens);
+                self.is_soon = true;
+            } else if self.is_soon {
+                drop(state);
+                watch(|| call.has_news.load(Ordering::Acquire));
+                self.is_soon = false;
+            } else {
                 state.caller = Some(context.waker().clone());
                 return Poll::Pending;
-            };
-            drop(state);
-            let tokens = self.counter.map_or(u32::MAX, |counter| counter.count(&question));
-            self.call.lock().answer = Some(tokens);
-            self.call.answered.notify_all();
+            }
         }
     }
 }

@@ -38,6 +38,7 @@ mod events;
 mod health;
 mod image;
 mod library;
+mod moment;
 mod options;
 mod registry;
 mod scorer;

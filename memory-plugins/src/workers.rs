@@ -3,8 +3,12 @@
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, VecDeque},
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -14,6 +18,7 @@ use memory_core::TokenCounter;
 use crate::{
     call::{Answer, Call, Expire},
     error::CallError,
+    moment::{MOMENT, watch},
     options::PluginOptions,
 };
 
@@ -33,6 +38,10 @@ struct Shared {
     work: Condvar,
     tick: Condvar,
     limits: Limits,
+    /// Calls in the queue. Changed under the lock; read without it by threads that watch for one.
+    queued: AtomicUsize,
+    /// The last call took less than a moment, and the next one may.
+    is_brief: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +63,10 @@ struct State {
     queue: VecDeque<Job>,
     deadlines: BinaryHeap<Reverse<Deadline>>,
     threads: usize,
+    /// Threads without a call, awake or asleep.
     idle: usize,
+    /// Idle threads that need not be woken.
+    awake: usize,
     /// Threads whose call was given up. Below 0 for a moment when a call returns as it is given up.
     stuck: isize,
     /// The clock runs.
@@ -117,7 +129,14 @@ impl Workers {
             queue: options.queue,
             replacements: options.replacements,
         };
-        let shared = Shared { state: Mutex::default(), work: Condvar::new(), tick: Condvar::new(), limits };
+        let shared = Shared {
+            state: Mutex::default(),
+            work: Condvar::new(),
+            tick: Condvar::new(),
+            limits,
+            queued: AtomicUsize::new(0),
+            is_brief: AtomicBool::new(false),
+        };
         Self { shared: Arc::new(shared) }
     }
 
@@ -140,17 +159,21 @@ impl Workers {
                     return false;
                 }
                 let outcome = catch_unwind(AssertUnwindSafe(|| work(&call))).unwrap_or_else(|payload| {
-                    std::mem::forget(payload);
+                    mem::forget(payload);
                     Err(CallError::Panicked("beyond its guard".to_owned()))
                 });
                 call.finish(outcome)
             })
         };
         let expiring: Arc<dyn Expire> = Arc::<Call<T>>::clone(&call);
-        if let Err(error) = Shared::submit(&self.shared, job, Arc::downgrade(&expiring)) {
-            call.finish(Err(error));
-        }
-        Answer { call, counter }
+        let is_soon = match Shared::submit(&self.shared, job, Arc::downgrade(&expiring)) {
+            Ok(is_soon) => is_soon,
+            Err(error) => {
+                call.finish(Err(error));
+                false
+            }
+        };
+        Answer { call, counter, is_soon }
     }
 }
 
@@ -163,7 +186,8 @@ impl Drop for Workers {
 }
 
 impl Shared {
-    fn submit(this: &Arc<Self>, job: Job, call: Weak<dyn Expire>) -> Result<(), CallError> {
+    /// True when the outcome may be there within a moment.
+    fn submit(this: &Arc<Self>, job: Job, call: Weak<dyn Expire>) -> Result<bool, CallError> {
         let mut state = this.lock();
         if state.queue.len() >= this.limits.queue.max(1) {
             return Err(CallError::Busy);
@@ -175,18 +199,23 @@ impl Shared {
             }
         }
         state.queue.push_back(job);
+        this.queued.store(state.queue.len(), Ordering::Release);
         state.sweep();
         let now = Instant::now();
         let at = now.checked_add(this.limits.deadline).unwrap_or(now + FAR);
         state.deadlines.push(Reverse(Deadline { at, call }));
         this.staff(&mut state);
         let clock_sleeps_past = state.next_look.is_none_or(|look| look > at);
+        let all_asleep = state.queue.len() > state.awake;
+        let is_next = state.queue.len() <= state.idle;
         drop(state);
-        this.work.notify_one();
+        if all_asleep {
+            this.work.notify_one();
+        }
         if clock_sleeps_past {
             this.tick.notify_one();
         }
-        Ok(())
+        Ok(is_next && this.is_brief.load(Ordering::Relaxed))
     }
 
     /// Starts a thread when there is more work than idle threads and one may be started.
@@ -214,18 +243,31 @@ impl Shared {
 
     fn run_worker(self: &Arc<Self>) {
         let mut state = self.lock();
+        let mut was_brief = false;
         loop {
             let Some(job) = state.queue.pop_front() else {
                 if state.closed {
                     break;
                 }
                 state.idle += 1;
-                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                if mem::take(&mut was_brief) {
+                    state.awake += 1;
+                    drop(state);
+                    watch(|| self.queued.load(Ordering::Acquire) > 0);
+                    state = self.lock();
+                    state.awake -= 1;
+                } else {
+                    state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
                 state.idle -= 1;
                 continue;
             };
+            self.queued.store(state.queue.len(), Ordering::Release);
             drop(state);
+            let begin = Instant::now();
             let was_given_up = job();
+            was_brief = begin.elapsed() < MOMENT;
+            self.is_brief.store(was_brief, Ordering::Relaxed);
             state = self.lock();
             if was_given_up {
                 state.stuck -= 1;

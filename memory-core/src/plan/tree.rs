@@ -233,8 +233,9 @@ impl Tree {
         self.tokens.nodes + self.total() * u64::from(self.policy.per_message)
     }
 
-    /// What a run of nodes costs word for word.
-    pub(super) fn words_of(&self, run: NodeRange) -> u64 {
+    /// What a run of nodes costs word for word, in tokens, [`ViewPolicy::per_message`] of each included.
+    #[must_use]
+    pub fn words_of(&self, run: NodeRange) -> u64 {
         let outlines = run.iter().filter_map(|node| self.node(node));
         outlines.map(|outline| u64::from(outline.tokens) + u64::from(self.policy.per_message)).sum()
     }

@@ -22,9 +22,9 @@ use crate::{
 /// sentences that announce a decision, a promise, a preference, an error or its fix. What one sentence tells, the next
 /// is not paid for. Sentences are quoted, never rewritten, apart from their markup, and stand in the order in which they
 /// were said. Names, figures and rare words of what no sentence tells stand behind `…`, as many as fit, in their order
-/// too; a message whose best sentence is too long is told by keywords alone, unless that decides something: then it begins
-/// with the beginning of that. The work is linear in the text (one pass, no comparison of sentences by pairs), and all of
-/// it is read.
+/// too, those of two sentences parted by `;`; a message whose best sentence is too long is told by keywords alone, unless
+/// that decides something: then it begins with the beginning of that. The work is linear in the text (one pass, no
+/// comparison of sentences by pairs), and all of it is read.
 ///
 /// - SUMMARY: at most two sentences, in half of the tokens; one that announces a decision may take nine tenths.
 /// - META, ARCHIVE: as [`ThemeMerger`](crate::ThemeMerger).

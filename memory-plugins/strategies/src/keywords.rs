@@ -140,16 +140,19 @@ const BYTES_PER_TOKEN: usize = 8;
 /// Guesses before the search goes by halves.
 const GUESSES: usize = 4;
 
+/// Between keywords of two sentences: "Changed both. And no page came." must not become "Changed no page".
+const SENTENCE_END: &str = "; ";
+
 /// Appends keywords in the order in which they were said.
 fn push_line(segments: &[Segment], keywords: &[Keyword], text: &mut String) {
-    let mut last = "";
+    let mut last: Option<(usize, &str)> = None;
     for run in runs(segments, keywords) {
         let said = segments.get(run.segment).and_then(|of| of.text.get(run.from..run.to)).unwrap_or_default();
-        if !last.is_empty() {
-            text.push_str(separator(last, said));
+        if let Some((segment, before)) = last {
+            text.push_str(if segment == run.segment { separator(before, said) } else { SENTENCE_END });
         }
         text.push_str(said);
-        last = said;
+        last = Some((run.segment, said));
     }
 }
 
@@ -189,8 +192,8 @@ fn closing(text: &str, run: Keyword) -> usize {
     usize::from(count(open) > count(close))
 }
 
-/// What goes between two keywords that words were left out between: a comma only where they would be read as one, behind
-/// a figure, and between a name and a name or figure. Commas everywhere would take a third of the tokens.
+/// What goes between two keywords of a sentence that words were left out between: a comma only where they would be read as
+/// one, behind a figure, and between a name and a name or figure. Commas everywhere would take a third of the tokens.
 fn separator(before: &str, next: &str) -> &'static str {
     let last = before.rsplit(' ').next().unwrap_or_default();
     let is_name = |word: &str| word.starts_with(char::is_uppercase);

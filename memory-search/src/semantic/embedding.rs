@@ -285,7 +285,8 @@ impl Run<'_> {
         let Batch { mut vectors, mut tokens } = batch;
         let (index, conversation) = (self.vectors.index, self.conversation);
         let through = || index.stats(conversation).through;
-        vectors.retain(|(node, _)| node.get() > through());
+        let there = through();
+        vectors.retain(|(node, _)| node.get() > there);
         match index.insert(conversation, &vectors).await {
             Ok(()) => {}
             // Another process embedded them in the meantime.
@@ -294,7 +295,8 @@ impl Run<'_> {
         }
         let Some(kept) = self.vectors.tokens else { return Ok(()) };
         let through = || kept.index.stats(conversation).through;
-        tokens.retain(|(node, _)| node.get() > through());
+        let there = through();
+        tokens.retain(|(node, _)| node.get() > there);
         match kept.index.insert(conversation, &tokens).await {
             Err(VectorError::OutOfOrder { found, .. }) if through() >= found.get() => Ok(()),
             inserted => self.keep_on(inserted),

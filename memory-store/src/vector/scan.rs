@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Rows whose products are computed at a time: few enough to stay in the first cache.
-const BATCH: usize = 256;
+const BATCH: usize = 1024;
 /// Shorter runs of rows than this are gathered by number: a call for each would cost more than it saves.
 const SHORT_RUN: usize = 8;
 /// Bytes that are worth a thread of their own: it takes some 40 µs to begin and to end, in which 1 MB are scanned.
@@ -255,6 +255,7 @@ struct Block<'a> {
 impl Block<'_> {
     /// Scans what of the pieces is in the block.
     fn scan(&self, pieces: &[Piece], question: &Question, best: &mut Best) {
+        let mut products = [0; BATCH];
         let mut scattered = Vec::new();
         let before = pieces.partition_point(|(_, run)| run.end <= self.begin);
         for (_, run) in pieces.get(before..).unwrap_or_default() {
@@ -266,34 +267,32 @@ impl Block<'_> {
                 // A block has fewer rows than 2³²: their codes would take terabytes.
                 scattered.extend(run.filter_map(|row| u32::try_from(row - self.begin).ok()));
                 if scattered.len() + SHORT_RUN > BATCH {
-                    self.scan_scattered(&scattered, question, best);
+                    self.scan_scattered(&scattered, question, &mut products, best);
                     scattered.clear();
                 }
             } else {
-                self.scan_run(run, question, best);
+                self.scan_run(run, question, &mut products, best);
             }
         }
-        self.scan_scattered(&scattered, question, best);
+        self.scan_scattered(&scattered, question, &mut products, best);
     }
 
-    fn scan_run(&self, run: Range<usize>, question: &Question, best: &mut Best) {
+    fn scan_run(&self, run: Range<usize>, question: &Question, products: &mut [i32; BATCH], best: &mut Best) {
         let dimensions = question.codes.len();
-        let mut products = [0; BATCH];
         for begin in run.clone().step_by(BATCH) {
             let end = run.end.min(begin + BATCH);
             let codes = self.codes.get((begin - self.begin) * dimensions..(end - self.begin) * dimensions);
             let (Some(codes), Some(scales)) = (codes, self.rows.scales().get(begin..end)) else { return };
-            question.kernels.dots_i8(&question.codes, codes, &mut products);
-            for ((row, product), scale) in (begin..).zip(&products).zip(scales) {
+            question.kernels.dots_i8(&question.codes, codes, products);
+            for ((row, product), scale) in (begin..).zip(products.iter()).zip(scales) {
                 self.offer(row, *product, *scale, best);
             }
         }
     }
 
-    fn scan_scattered(&self, rows: &[u32], question: &Question, best: &mut Best) {
-        let mut products = [0; BATCH];
-        question.kernels.dots_i8_of(&question.codes, self.codes, rows, &mut products);
-        for (row, product) in rows.iter().zip(&products) {
+    fn scan_scattered(&self, rows: &[u32], question: &Question, products: &mut [i32; BATCH], best: &mut Best) {
+        question.kernels.dots_i8_of(&question.codes, self.codes, rows, products);
+        for (row, product) in rows.iter().zip(products.iter()) {
             let row = self.begin + *row as usize;
             self.offer(row, *product, self.rows.scales().get(row).copied().unwrap_or(0.0), best);
         }

@@ -64,9 +64,7 @@ impl Assembly<'_> {
         let mut turns: Vec<_> = tree.pinned().rev().filter_map(|node| tree.turn_of(node)).collect();
         turns.dedup();
         for turn in turns {
-            let costs = turn.iter().filter_map(|node| tree.node(node)).map(|node| node.tokens);
-            let per_message = self.parts.policy.per_message;
-            let cost = costs.fold(0u32, |sum, tokens| sum.saturating_add(tokens).saturating_add(per_message));
+            let cost = u32::try_from(tree.words_of(turn)).unwrap_or(u32::MAX);
             if cost > left || shown.iter().any(|run| run.covers(turn)) {
                 continue;
             }

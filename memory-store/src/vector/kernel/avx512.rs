@@ -8,7 +8,7 @@ use std::arch::x86_64::{
     _mm512_set1_epi8, _mm512_setzero_ps, _mm512_setzero_si512, _mm512_xor_si512,
 };
 
-use super::{AHEAD, avx2, portable, prefetch, row};
+use super::{AHEAD, avx2, portable, prefetch, prefetch_far, row};
 
 const WIDTH: usize = 64;
 /// Rows at a time: enough chains of additions to keep the multipliers busy, and one fold for all of them.
@@ -20,7 +20,8 @@ pub(super) fn dots_i8(query: &[i8], rows: &[i8], out: &mut [i32]) {
     let rows_in = rows.len() / dimensions;
     let (fours, rest) = out.split_at_mut(out.len().min(rows_in) / ROWS * ROWS);
     let mut blocks = rows.chunks_exact(dimensions);
-    for out in fours.as_chunks_mut::<ROWS>().0 {
+    for (at, out) in fours.as_chunks_mut::<ROWS>().0.iter_mut().enumerate() {
+        prefetch_far(rows, at * ROWS * dimensions..(at + 1) * ROWS * dimensions);
         let (Some(a), Some(b), Some(c), Some(d)) = (blocks.next(), blocks.next(), blocks.next(), blocks.next()) else {
             return;
         };
