@@ -57,7 +57,8 @@ impl StaticEmbedder {
         let splitter = Splitter::unframed(&json, CHUNK_TOKENS, OVERLAP_TOKENS)
             .and_then(|splitter| splitter.lower_case(described.lower_case).prompts(&described.prompts))
             .map_err(damaged)?;
-        let digest = sha256_hex(&bytes);
+        let text = format!("{}\n{}", described.lower_case, described.prompts.document);
+        let digest = sha256_hex(format!("{}\n{}\n{text}", sha256_hex(&bytes), sha256_hex(&json)).as_bytes());
         let neutral = unit_sum(table.chunks_exact(dimensions), dimensions)
             .ok_or_else(|| ModelError::Graph { path: weights, source: "its vectors cancel each other out".into() })?;
         Ok(Self {

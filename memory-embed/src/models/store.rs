@@ -28,7 +28,8 @@ pub struct ModelStore {
 /// any other is named by filling them in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelFiles {
-    /// The model's name; its digest is added to make the [`ModelId`](memory_core::ModelId).
+    /// The model's name; a digest of everything that the vectors of documents depend on is added to make the
+    /// [`ModelId`](memory_core::ModelId).
     pub name: String,
     /// The ONNX Runtime shared library.
     pub runtime: PathBuf,

@@ -10,9 +10,9 @@ use super::{
     splitter::Splitter,
     workers::{Parts, Urgency, Workers},
 };
-use crate::{ModelError, ModelFiles, checksum::sha256_hex, unit::unit_sum};
+use crate::{ModelError, ModelFiles, Pooling, checksum::sha256_hex, unit::unit_sum};
 
-/// Digits of the graph's digest in the model's name.
+/// Digits of a digest in a model's name.
 pub(super) const SHORT_DIGEST: usize = 12;
 
 /// How to run a model.
@@ -136,9 +136,8 @@ impl OnnxEmbedder {
     /// [`ModelError`], when a file is missing, damaged or of a kind that cannot be used, or an option is.
     pub fn load(files: &ModelFiles, options: &OnnxOptions) -> Result<Self, ModelError> {
         options.check(files.max_tokens)?;
-        let Loaded { splitter, session, sha256, open } = Loaded::open(files, options)?;
-        let digest = sha256.get(..SHORT_DIGEST).unwrap_or(&sha256);
-        let model = ModelId::new(&format!("{}@{digest}", files.name));
+        let Loaded { splitter, session, sha256, tokenizer, open } = Loaded::open(files, options)?;
+        let model = model_id(files, &sha256, &tokenizer);
         let dimensions = session.dimensions();
 
         // Read again rather than kept, and checked again, as the file may have been replaced.
@@ -242,11 +241,28 @@ impl TokenEmbedder for OnnxEmbedder {
     }
 }
 
+/// The model's name, and a digest of everything that the vectors of documents depend on: with another tokenizer, pooling,
+/// length or prompt the same graph makes vectors that cannot be compared.
+fn model_id(files: &ModelFiles, graph: &str, tokenizer: &str) -> ModelId {
+    let ModelFiles { name, max_tokens, pooling, prompts, lower_case, .. } = files;
+    let pooling = match pooling {
+        Pooling::Mean => "mean",
+        Pooling::Cls => "cls",
+        Pooling::Max => "max",
+    };
+    let document = &prompts.document;
+    let all = format!("{graph}\n{tokenizer}\n{max_tokens}\n{pooling}\n{lower_case}\n{document}");
+    let digest = sha256_hex(all.as_bytes());
+    ModelId::new(&format!("{name}@{}", digest.get(..SHORT_DIGEST).unwrap_or(&digest)))
+}
+
 /// A model in memory.
 pub(super) struct Loaded {
     pub(super) splitter: Splitter,
     pub(super) session: SentenceSession,
     sha256: String,
+    /// Digest of the tokenizer.
+    tokenizer: String,
     /// Opens another session on the same graph.
     open: Box<Open>,
 }
@@ -269,7 +285,7 @@ impl Loaded {
         };
         let graph = read("the model", &files.model, files.model_sha256.as_deref())?;
         let session = open(&graph.bytes)?;
-        Ok(Self { splitter, session, sha256: graph.sha256, open: Box::new(open) })
+        Ok(Self { splitter, session, sha256: graph.sha256, tokenizer: json.sha256, open: Box::new(open) })
     }
 }
 
@@ -293,6 +309,7 @@ pub(super) fn read(what: &str, path: &Path, expected: Option<&str>) -> Result<Ch
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Prompts;
 
     #[test]
     fn options_without_sense_are_refused_by_name() {
@@ -311,6 +328,35 @@ mod tests {
         assert!(defaults.overlap_tokens(127).check(256).is_ok());
         let error = defaults.overlap_tokens(0).check(2).unwrap_err();
         assert!(matches!(error, ModelError::Option { option: "max_tokens", .. }), "{error}");
+    }
+
+    #[test]
+    fn whatever_changes_the_vectors_changes_the_models_name() {
+        let files = ModelFiles {
+            name: "mine".to_owned(),
+            runtime: "lib.so".into(),
+            model: "graph.onnx".into(),
+            model_sha256: None,
+            tokenizer: "tokenizer.json".into(),
+            tokenizer_sha256: None,
+            max_tokens: 256,
+            pooling: Pooling::Mean,
+            prompts: Prompts::default(),
+            lower_case: true,
+        };
+        let same = model_id(&files, "aa", "bb");
+        assert!(same.as_str().starts_with("mine@"));
+        assert_eq!(model_id(&ModelFiles { runtime: "other.so".into(), ..files.clone() }, "aa", "bb"), same);
+        let prompts = Prompts { document: "passage: ".to_owned(), ..Prompts::default() };
+        let others = [
+            model_id(&files, "cc", "bb"),
+            model_id(&files, "aa", "cc"),
+            model_id(&ModelFiles { max_tokens: 512, ..files.clone() }, "aa", "bb"),
+            model_id(&ModelFiles { pooling: Pooling::Cls, ..files.clone() }, "aa", "bb"),
+            model_id(&ModelFiles { lower_case: false, ..files.clone() }, "aa", "bb"),
+            model_id(&ModelFiles { prompts, ..files }, "aa", "bb"),
+        ];
+        assert!(!others.contains(&same));
     }
 
     #[test]
