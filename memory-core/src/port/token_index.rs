@@ -74,6 +74,6 @@ pub trait TokenIndex: fmt::Debug + Send + Sync {
         parts: &'a [TokenPart<'a>],
     ) -> BoxFuture<'a, Result<TokenAnswer, VectorError>>;
 
-    /// Puts on disk what is not there yet.
+    /// Puts on disk what is not there yet; where that is a local disk, written and synced by the thread that polls this.
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
 }

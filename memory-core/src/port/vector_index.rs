@@ -19,7 +19,7 @@ pub struct Slot {
 pub struct VectorQuery<'a> {
     /// Finite, not zero, of the index's dimensions; its length does not matter.
     pub vector: &'a [f32],
-    /// The most vectors to give. `usize::MAX` scores all.
+    /// The most vectors to give. `usize::MAX` scores all, in the order of their places.
     pub limit: usize,
     /// Where to search, each conversation once.
     pub parts: &'a [VectorPart<'a>],
@@ -45,7 +45,8 @@ impl<'a> VectorPart<'a> {
 /// The answer to a [`VectorQuery`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VectorAnswer {
-    /// Best first; equal ones by part, then by slot.
+    /// Best first; equal ones by part, then by slot. Where all were asked for, by part, then by slot: to order tens of
+    /// thousands by their likeness takes as long as to compute it.
     pub hits: Vec<VectorHit>,
     /// How each part was searched, in the order of the parts.
     pub answered_by: Vec<AnsweredBy>,
@@ -139,7 +140,9 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
     /// Does now, however long it takes, what an index would otherwise do in the background so that answers come faster:
     /// it links a graph. One that has nothing of the kind does nothing. Progress counts vectors.
     ///
-    /// Answers are right without it, so that a process that ends soon need not wait.
+    /// Answers are right without it, so that a process that ends soon need not wait. The indexes of `memory-store` work on
+    /// the thread that polls this, for seconds where a hundred thousand vectors are to be linked: beside other tasks of a
+    /// runtime, poll it where blocking is allowed.
     fn prepare<'a>(
         &'a self,
         _conversation: &'a ConversationId,
@@ -148,7 +151,8 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
-    /// Puts what was inserted and removed on disk.
+    /// Puts what was inserted and removed on disk; where that is a local disk, written and synced by the thread that polls
+    /// this.
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
 }
 

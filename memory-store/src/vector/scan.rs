@@ -125,7 +125,7 @@ fn all(parts: &[Part<'_>]) -> Vec<Candidate> {
     all
 }
 
-/// Sorts candidates by their components and keeps the `limit` best.
+/// Sorts candidates by their components and keeps the `limit` best. Without a limit all stay, in the order of their places.
 ///
 /// # Errors
 /// The first row found that is not what was written, and the part that it is of.
@@ -153,8 +153,13 @@ pub(super) fn rescore(
     } else {
         score(&mut candidates)?;
     }
-    keep_best(&mut candidates, limit);
-    candidates.sort_unstable_by(Candidate::order);
+    if limit == usize::MAX {
+        // Most often they are: this takes one look at each then.
+        candidates.sort_by_key(|candidate| (candidate.part, candidate.row));
+    } else {
+        keep_best(&mut candidates, limit);
+        candidates.sort_unstable_by(Candidate::order);
+    }
     Ok(candidates)
 }
 
