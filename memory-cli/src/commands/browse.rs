@@ -1,5 +1,7 @@
 //! `memory browse`: a conversation level by level.
 
+use std::{cmp::Reverse, num::NonZeroUsize};
+
 use clap::{Args as ClapArgs, ValueEnum};
 use memory_core::{
     ConversationId, Level, Losses, Node, NodeId, NodeRange, Store, Summary, SummaryOutline,
@@ -11,6 +13,7 @@ use super::resolve;
 use crate::{
     Access,
     cli::Globals,
+    failure::NotFound,
     open,
     output::{shorten, table},
 };
@@ -26,9 +29,9 @@ pub(crate) struct Args {
     /// First node to show
     #[arg(long, value_name = "NODE", value_parser = resolve::node, default_value = "1")]
     from: NodeId,
-    /// The most entries
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    limit: usize,
+    /// The most entries; ARCHIVEs that begin with the same node stay together, though
+    #[arg(long, value_name = "N", default_value = "50")]
+    limit: NonZeroUsize,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -69,43 +72,39 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let mut tree = Tree::new(ViewPolicy::default());
     outline.into_iter().for_each(|node| tree.append(node));
     summaries.iter().for_each(|summary| tree.add(SummaryOutline::of(summary.id, &summary.body)));
-    let shown = |span: NodeRange| span.last() >= args.from;
-    let mut entries: Vec<Entry> = Vec::new();
+    let last = NodeId::new(tree.total());
+    if let Some(last) = last.filter(|last| args.from > *last) {
+        return Err(
+            NotFound(format!("`{id}` ends with node {last}: nothing stands at {} or behind it", args.from)).into()
+        );
+    }
     let mut losses = Losses::default();
-    match args.level.map(Level::from) {
+    let in_tree = summaries.iter().filter(|summary| tree.height(summary.id).is_some());
+    let mut entries: Vec<Entry> = match args.level.map(Level::from) {
         Some(Level::Full) => {
-            let last = NodeId::new(tree.total());
-            let page = args.from.get().saturating_add(args.limit as u64);
-            let page = last.and_then(|last| NodeRange::new(args.from, last.min(NodeId::new(page)?)));
-            entries.extend(messages(store, &id, page, &mut losses).await?);
+            let all = last.and_then(|last| NodeRange::new(NodeId::FIRST, last));
+            args.messages(store, &id, all.into_iter(), &mut losses).await?
         }
         Some(level) => {
-            let at_level = summaries.iter().filter(|s| s.body.level == level && tree.height(s.id).is_some());
-            entries.extend(at_level.filter(|s| shown(s.body.span)).map(entry));
+            let at_level: Vec<_> = in_tree.filter(|summary| summary.body.level == level).collect();
+            // ARCHIVEs stand above each other. A page that begins where one does follows another one, which showed those
+            // that began before.
+            let follows = at_level.iter().any(|summary| summary.body.span.first() == args.from);
+            let shown = |span: NodeRange| if follows { span.first() >= args.from } else { span.last() >= args.from };
+            at_level.into_iter().filter(|summary| shown(summary.body.span)).map(entry).collect()
         }
         None => {
-            let is_root = |summary: &&Summary| {
-                tree.height(summary.id).is_some() && tree.parent(summary.id).is_none() && shown(summary.body.span)
-            };
-            entries.extend(summaries.iter().filter(is_root).map(entry));
-            let mut found = 0;
-            for run in tree.full().filter(|run| shown(*run)) {
-                let mut left = NodeRange::new(run.first().max(args.from), run.last());
-                // One more than are shown tells where the next page begins.
-                while let Some(rest) = left.filter(|_| found <= args.limit) {
-                    let page = NodeId::new(rest.first().get().saturating_add(args.limit as u64));
-                    let page = page.map_or(rest.last(), |page| page.min(rest.last()));
-                    let read = messages(store, &id, NodeRange::new(rest.first(), page), &mut losses).await?;
-                    found += read.len();
-                    entries.extend(read);
-                    left = NodeId::new(page.get().saturating_add(1)).and_then(|next| NodeRange::new(next, rest.last()));
-                }
-            }
+            let roots = in_tree.filter(|s| tree.parent(s.id).is_none() && s.body.span.last() >= args.from);
+            let messages = args.messages(store, &id, tree.full(), &mut losses).await?;
+            roots.map(entry).chain(messages).collect()
         }
-    }
-    entries.sort_by_key(|entry| entry.nodes);
-    let next = entries.get(args.limit).map(|entry| entry.nodes.first());
-    entries.truncate(args.limit);
+    };
+    entries.sort_by_key(|entry| (entry.nodes.first(), Reverse(entry.nodes.last())));
+    let first = |at: usize| entries.get(at).map(|entry| entry.nodes.first());
+    // The next page begins at a node: entries that begin at the same one cannot be separated.
+    let end = (args.limit.get()..entries.len()).find(|&at| first(at) != first(at - 1));
+    let next = end.and_then(first);
+    entries.truncate(end.unwrap_or(entries.len()));
     let output = globals.output;
     let notice = losses.notice(&id);
     if output.json {
@@ -145,13 +144,35 @@ fn entry(summary: &Summary) -> Entry {
     }
 }
 
+impl Args {
+    /// The messages of `runs` that a page may show, and one more, which tells where the next page begins.
+    async fn messages(
+        &self,
+        store: &dyn Store,
+        id: &ConversationId,
+        runs: impl Iterator<Item = NodeRange>,
+        losses: &mut Losses,
+    ) -> anyhow::Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for run in runs {
+            let mut left = NodeRange::new(run.first().max(self.from), run.last());
+            while let Some(rest) = left.filter(|_| entries.len() <= self.limit.get()) {
+                let end = rest.first().get().saturating_add(self.limit.get() as u64).min(rest.last().get());
+                let Some(run) = NodeId::new(end).and_then(|end| NodeRange::new(rest.first(), end)) else { break };
+                entries.extend(messages(store, id, run, losses).await?);
+                left = NodeRange::new(run.last().next(), rest.last());
+            }
+        }
+        Ok(entries)
+    }
+}
+
 async fn messages(
     store: &dyn Store,
     id: &ConversationId,
-    run: Option<NodeRange>,
+    run: NodeRange,
     losses: &mut Losses,
 ) -> anyhow::Result<Vec<Entry>> {
-    let Some(run) = run else { return Ok(Vec::new()) };
     let entry = |node: Node| Entry {
         level: Level::Full,
         nodes: NodeRange::single(node.id),

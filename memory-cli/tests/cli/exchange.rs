@@ -68,6 +68,55 @@ fn an_export_comes_through_a_pipe_under_another_name() {
     assert_eq!(other.json(&["verify"]), verified);
 }
 
+/// An export holds what a fork shares as well, so that it needs its parent nowhere.
+#[test]
+fn a_fork_comes_back_to_the_same_root_without_its_parent_and_beside_it() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(60));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    store.succeed(&["context", "--budget", "700", "Which platform?"]);
+    store.succeed(&["fork", "trip", "--at", "45", "--as", "other"]);
+    let more = store.file("trip.jsonl", &support::messages(90));
+    store.succeed(&["import", "--format", "jsonl", &more]);
+    let own = support::messages(45) + "{\"role\":\"user\",\"content\":\"The zeppelin leaves from Bergen\"}\n";
+    let own = store.file("other.jsonl", &own);
+    store.succeed(&["import", "--format", "jsonl", &own]);
+    let root = |store: &Store, id: &str| {
+        let verified = store.json(&["verify", "--conversation", id]);
+        assert_eq!(verified["verified"], 46, "{verified}");
+        verified["root"].as_str().unwrap().to_owned()
+    };
+    let messages = |store: &Store, id: &str| {
+        let expand = |node: usize| store.json(&["expand", "--conversation", id, &node.to_string()])["message"].clone();
+        (1..=46).map(expand).collect::<Vec<_>>()
+    };
+    let summaries =
+        |store: &Store, id: &str| store.json(&["browse", "-c", id, "--level", "summary"])["entries"].clone();
+    let (should, said, summarized) = (root(&store, "other"), messages(&store, "other"), summaries(&store, "other"));
+    assert!(summarized.as_array().unwrap().len() > 10, "{summarized}");
+    let file = store.path("fork.jsonl");
+    let exported = store.json(&["export", "-c", "other", "--output", &file]);
+    assert_eq!(exported["exported"][0]["root"].as_str(), Some(should.as_str()));
+
+    let elsewhere = Store::new();
+    let imported = elsewhere.json(&["import", &file]);
+    assert_eq!(imported["conversations"][0]["new"], 46, "{imported}");
+    let before = store.json(&["verify", "--conversation", "trip"]);
+    store.succeed(&["import", "--as", "copy", &file]);
+    assert_eq!(store.json(&["verify", "--conversation", "trip"]), before, "the parent is as it was");
+    for (store, id) in [(&elsewhere, "other"), (&store, "copy")] {
+        assert_eq!(root(store, id), should, "{id}");
+        assert_eq!(messages(store, id), said, "{id}");
+        assert_eq!(summaries(store, id), summarized, "{id}");
+    }
+    // The fork itself has all of it already.
+    let again = store.json(&["import", &file]);
+    let again = &again["conversations"][0];
+    assert_eq!((&again["new"], &again["new_summaries"]), (&0.into(), &0.into()), "{again}");
+    assert_eq!(root(&store, "other"), should);
+    store.succeed(&["doctor"]);
+}
+
 #[test]
 fn what_is_no_whole_export_is_refused_and_nothing_is_written() {
     let store = Store::new();

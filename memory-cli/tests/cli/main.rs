@@ -1,5 +1,6 @@
 //! The binary as scripts use it: output, exit codes, bad input.
 
+mod browse;
 mod eval_data;
 mod exchange;
 mod forks;
