@@ -123,8 +123,10 @@ impl<T> Call<T> {
 
     /// Answers the question that was asked.
     fn answer(&self, tokens: u32) {
-        self.lock().answer = Some(tokens);
+        let mut state = self.lock();
+        state.answer = Some(tokens);
         self.has_answer.store(true, Ordering::Release);
+        drop(state);
         self.answered.notify_all();
     }
 

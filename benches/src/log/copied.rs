@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use memory_core::{Message, Node, NodeId, Timestamp};
 
-use super::contender::Contender;
+use super::{contender::Contender, ours::text_bytes};
 
 /// Texts in a row in memory, with where each ends and its checksum. There is no index to search, no file to map, no lock,
 /// and no message to build: whoever checks what he gives out pays this and more. Checksum
@@ -57,7 +58,65 @@ impl Contender for Copied {
     }
 
     fn read_run(&self, first: u64, count: u64) -> Result<usize> {
-        let texts = (first..first + count).map(|position| self.text(position)).collect::<Result<Vec<_>>>()?;
+        let mut texts = Vec::with_capacity(usize::try_from(count)?);
+        for position in first..first + count {
+            texts.push(self.text(position)?);
+        }
         Ok(texts.iter().map(String::len).sum())
+    }
+}
+
+/// The same, each text given out as a [`Node`]: with the list of its message's blocks, and in a list of nodes where there are
+/// several. Everything else that a node says is made up and costs nothing to find.
+#[derive(Debug, Default)]
+pub(super) struct Built(Copied);
+
+impl Built {
+    fn node(&self, position: u64) -> Result<Node> {
+        Ok(Node {
+            id: NodeId::new(position + 1).context("positions begin at 0")?,
+            message: Message::user(self.0.text(position)?),
+            at: Timestamp::from_millis(1_772_442_840_000),
+            line_count: 1,
+            tokens: 50,
+            importance: Node::NEUTRAL_IMPORTANCE,
+            topics: Vec::new(),
+            relates_to: None,
+            pinned: false,
+        })
+    }
+}
+
+impl Contender for Built {
+    type Batch = Vec<String>;
+
+    const NAME: &'static str = "checksum, UTF-8, copy and a node";
+
+    fn create(directory: &Path) -> Result<Self> {
+        Copied::create(directory).map(Self)
+    }
+
+    fn batch(texts: &[String]) -> Vec<String> {
+        Copied::batch(texts)
+    }
+
+    fn append(&mut self, batch: Vec<String>) -> Result<()> {
+        self.0.append(batch)
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn read(&self, position: u64) -> Result<usize> {
+        Ok(text_bytes(&self.node(position)?))
+    }
+
+    fn read_run(&self, first: u64, count: u64) -> Result<usize> {
+        let mut nodes = Vec::with_capacity(usize::try_from(count)?);
+        for position in first..first + count {
+            nodes.push(self.node(position)?);
+        }
+        Ok(nodes.iter().map(text_bytes).sum())
     }
 }

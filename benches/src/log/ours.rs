@@ -80,7 +80,8 @@ pub(super) fn draft(text: &str) -> NodeDraft {
     NodeDraft::new(Message::user(text), Timestamp::from_millis(1_772_442_840_000), 50)
 }
 
-fn text_bytes(node: &Node) -> usize {
+/// The bytes of a message's texts.
+pub(super) fn text_bytes(node: &Node) -> usize {
     let text = |block: &ContentBlock| match block {
         ContentBlock::Text(text) => text.len(),
         _ => 0,

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use super::{
     SIZES,
     contender::Contender,
-    copied::Copied,
+    copied::{Built, Copied},
     filled::{create, fill, filled},
     ours::Ours,
     peers::{Fjall, Redb},
@@ -27,7 +27,7 @@ const RUNS: u64 = 1_000;
 const RUN: u64 = 50;
 
 pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
-    let mut figures: [Vec<Figure>; 10] = Default::default();
+    let mut figures: [Vec<Figure>; 12] = Default::default();
     for bytes in SIZES {
         eprintln!("log: reading records of {bytes} B");
         let ours = filled::<Ours>(directory, RECORDS, bytes)?;
@@ -38,6 +38,7 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
         let sqlite = filled::<Sqlite>(directory, RECORDS, bytes)?;
         let units = ["us", "us"];
         let floor = filled::<Copied>(directory, RECORDS, bytes)?;
+        let built = filled::<Built>(directory, RECORDS, bytes)?;
         let [
             [ours, ours_range],
             [active, active_range],
@@ -45,6 +46,7 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
             [redb, redb_range],
             [sqlite, sqlite_range],
             [floor, floor_range],
+            [built, built_range],
         ] = interleave([
             Entrant::new(Ours::NAME, units, || round(&ours, bytes)),
             Entrant::new("memory-store, just appended", units, || round(&active, bytes)),
@@ -52,6 +54,7 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
             Entrant::new(Redb::NAME, units, || round(&redb, bytes)),
             Entrant::new(Sqlite::NAME, units, || round(&sqlite, bytes)),
             Entrant::new(Copied::NAME, units, || round(&floor, bytes)),
+            Entrant::new(Built::NAME, units, || round(&built, bytes)),
         ])?;
         let size = format!("ours checked and decoded; the worse of two sizes, {bytes} B");
         let settled = format!("{RECORDS} records in the page cache, all stores settled, our segments sealed; {size}");
@@ -71,7 +74,12 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
             floor_redb,
             floor_fjall,
             floor_run,
+            built_redb,
+            built_run,
         ] = &mut figures;
+        let as_nodes = format!("{least}; each text given out as a node of this library");
+        built_redb.push(Figure::ratio("point_read_node_floor_vs_redb", &built, &redb, &*as_nodes));
+        built_run.push(Figure::ratio("range50_node_floor_vs_redb", &built_range, &redb_range, as_nodes));
         floor_redb.push(Figure::ratio("point_read_floor_vs_redb", &floor, &redb, &*least));
         floor_fjall.push(Figure::ratio("point_read_floor_vs_fjall", &floor, &fjall, &*least));
         floor_run.push(Figure::ratio("range50_floor_vs_redb", &floor_range, &redb_range, least));
