@@ -9,6 +9,7 @@ use crate::{
     ModelDirectory, ModelError,
     checksum::sha256_hex,
     convert::weights::floats,
+    model_id,
     onnx::{Splitter, Urgency},
     unit::unit_sum,
 };
@@ -18,8 +19,6 @@ const CHUNK_TOKENS: usize = 256;
 
 /// Tokens that a chunk repeats from the one before.
 const OVERLAP_TOKENS: usize = 32;
-
-const SHORT_DIGEST: usize = 12;
 
 /// Embeds texts by a table of token vectors, as model2vec distils them from an encoder (Tulkens and van Dongen, 2024):
 /// the mean of the vectors of the known tokens, times each token's weight where the model has weights, scaled to unit
@@ -57,12 +56,13 @@ impl StaticEmbedder {
         let splitter = Splitter::unframed(&json, CHUNK_TOKENS, OVERLAP_TOKENS)
             .and_then(|splitter| splitter.lower_case(described.lower_case).prompts(&described.prompts))
             .map_err(damaged)?;
-        let text = format!("{}\n{}", described.lower_case, described.prompts.document);
-        let digest = sha256_hex(format!("{}\n{}\n{text}", sha256_hex(&bytes), sha256_hex(&json)).as_bytes());
+        let (table_sha256, tokenizer_sha256) = (sha256_hex(&bytes), sha256_hex(&json));
+        let lower_case = described.lower_case.to_string();
+        let parts = [&*table_sha256, &*tokenizer_sha256, &*lower_case, &*described.prompts.document];
         let neutral = unit_sum(table.chunks_exact(dimensions), dimensions)
             .ok_or_else(|| ModelError::Graph { path: weights, source: "its vectors cancel each other out".into() })?;
         Ok(Self {
-            model: ModelId::new(&format!("{name}@{}", digest.get(..SHORT_DIGEST).unwrap_or(&digest))),
+            model: model_id::of_parts(name, &parts),
             dimensions,
             unknown: splitter.unknown(),
             splitter,

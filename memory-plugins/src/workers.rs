@@ -206,10 +206,10 @@ impl Shared {
         state.deadlines.push(Reverse(Deadline { at, call }));
         this.staff(&mut state);
         let clock_sleeps_past = state.next_look.is_none_or(|look| look > at);
-        let all_asleep = state.queue.len() > state.awake;
+        let is_one_to_wake = state.queue.len() > state.awake;
         let is_next = state.queue.len() <= state.idle;
         drop(state);
-        if all_asleep {
+        if is_one_to_wake {
             this.work.notify_one();
         }
         if clock_sleeps_past {

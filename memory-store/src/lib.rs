@@ -32,6 +32,7 @@ mod cache_format;
 mod checksum;
 mod exchange;
 mod log;
+mod prefetch;
 mod tokens;
 mod turn;
 mod vector;

@@ -76,7 +76,7 @@ impl Built {
         Ok(Node {
             id: NodeId::new(position + 1).context("positions begin at 0")?,
             message: Message::user(self.0.text(position)?),
-            at: Timestamp::from_millis(1_772_442_840_000),
+            at: Timestamp::default(),
             line_count: 1,
             tokens: 50,
             importance: Node::NEUTRAL_IMPORTANCE,

@@ -10,10 +10,7 @@ use super::{
     splitter::Splitter,
     workers::{Parts, Urgency, Workers},
 };
-use crate::{ModelError, ModelFiles, Pooling, checksum::sha256_hex, unit::unit_sum};
-
-/// Digits of a digest in a model's name.
-pub(super) const SHORT_DIGEST: usize = 12;
+use crate::{ModelError, ModelFiles, Pooling, checksum::sha256_hex, model_id, unit::unit_sum};
 
 /// How to run a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +134,7 @@ impl OnnxEmbedder {
     pub fn load(files: &ModelFiles, options: &OnnxOptions) -> Result<Self, ModelError> {
         options.check(files.max_tokens)?;
         let Loaded { splitter, session, sha256, tokenizer, open } = Loaded::open(files, options)?;
-        let model = model_id(files, &sha256, &tokenizer);
+        let model = id_of(files, &sha256, &tokenizer);
         let dimensions = session.dimensions();
 
         // Read again rather than kept, and checked again, as the file may have been replaced.
@@ -243,17 +240,15 @@ impl TokenEmbedder for OnnxEmbedder {
 
 /// The model's name, and a digest of everything that the vectors of documents depend on: with another tokenizer, pooling,
 /// length or prompt the same graph makes vectors that cannot be compared.
-fn model_id(files: &ModelFiles, graph: &str, tokenizer: &str) -> ModelId {
+fn id_of(files: &ModelFiles, graph: &str, tokenizer: &str) -> ModelId {
     let ModelFiles { name, max_tokens, pooling, prompts, lower_case, .. } = files;
     let pooling = match pooling {
         Pooling::Mean => "mean",
         Pooling::Cls => "cls",
         Pooling::Max => "max",
     };
-    let document = &prompts.document;
-    let all = format!("{graph}\n{tokenizer}\n{max_tokens}\n{pooling}\n{lower_case}\n{document}");
-    let digest = sha256_hex(all.as_bytes());
-    ModelId::new(&format!("{name}@{}", digest.get(..SHORT_DIGEST).unwrap_or(&digest)))
+    let (max_tokens, lower_case) = (max_tokens.to_string(), lower_case.to_string());
+    model_id::of_parts(name, &[graph, tokenizer, &max_tokens, pooling, &lower_case, &prompts.document])
 }
 
 /// A model in memory.
@@ -344,17 +339,17 @@ mod tests {
             prompts: Prompts::default(),
             lower_case: true,
         };
-        let same = model_id(&files, "aa", "bb");
+        let same = id_of(&files, "aa", "bb");
         assert!(same.as_str().starts_with("mine@"));
-        assert_eq!(model_id(&ModelFiles { runtime: "other.so".into(), ..files.clone() }, "aa", "bb"), same);
+        assert_eq!(id_of(&ModelFiles { runtime: "other.so".into(), ..files.clone() }, "aa", "bb"), same);
         let prompts = Prompts { document: "passage: ".to_owned(), ..Prompts::default() };
         let others = [
-            model_id(&files, "cc", "bb"),
-            model_id(&files, "aa", "cc"),
-            model_id(&ModelFiles { max_tokens: 512, ..files.clone() }, "aa", "bb"),
-            model_id(&ModelFiles { pooling: Pooling::Cls, ..files.clone() }, "aa", "bb"),
-            model_id(&ModelFiles { lower_case: false, ..files.clone() }, "aa", "bb"),
-            model_id(&ModelFiles { prompts, ..files }, "aa", "bb"),
+            id_of(&files, "cc", "bb"),
+            id_of(&files, "aa", "cc"),
+            id_of(&ModelFiles { max_tokens: 512, ..files.clone() }, "aa", "bb"),
+            id_of(&ModelFiles { pooling: Pooling::Cls, ..files.clone() }, "aa", "bb"),
+            id_of(&ModelFiles { lower_case: false, ..files.clone() }, "aa", "bb"),
+            id_of(&ModelFiles { prompts, ..files }, "aa", "bb"),
         ];
         assert!(!others.contains(&same));
     }

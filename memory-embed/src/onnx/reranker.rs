@@ -13,11 +13,11 @@ use self::{
     session::PairSession,
 };
 use super::{
-    embedder::{SHORT_DIGEST, check_positive, read},
+    embedder::{check_positive, read},
     runtime,
     workers::{Parts, Urgency, Workers},
 };
-use crate::ModelError;
+use crate::{ModelError, model_id};
 
 pub use files::{MS_MARCO_MINILM_L6_V2, RerankerFiles};
 
@@ -120,8 +120,7 @@ impl OnnxReranker {
         };
         let graph = read("the reranker", &files.model, files.model_sha256.as_deref())?;
         let session = open(&graph.bytes)?;
-        let digest = graph.sha256.get(..SHORT_DIGEST).unwrap_or(&graph.sha256);
-        let model = ModelId::new(&format!("{}@{digest}", files.name));
+        let model = model_id::of_file(&files.name, &graph.sha256);
 
         // Read again rather than kept, and checked again, as the file may have been replaced.
         let (path, sha256) = (files.model.clone(), graph.sha256);

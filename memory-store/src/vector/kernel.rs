@@ -9,7 +9,12 @@ mod quantize;
 #[cfg(test)]
 mod tests;
 
-use std::{ops::Range, sync::OnceLock};
+#[cfg(target_arch = "x86_64")]
+use std::ops::Range;
+use std::sync::OnceLock;
+
+#[cfg(target_arch = "x86_64")]
+use crate::prefetch;
 
 pub use quantize::quantize;
 
@@ -156,29 +161,7 @@ fn row(rows: &[i8], dimensions: usize, id: u32) -> Option<&[i8]> {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn prefetch_far(block: &[i8], rows: Range<usize>) {
-    use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-
-    let Some(ahead) = block.get(rows.start + FAR_AHEAD..rows.end + FAR_AHEAD) else { return };
-    for line in ahead.chunks(64) {
-        #[expect(unsafe_code, reason = "an intrinsic that takes an address")]
-        // SAFETY: SSE is part of x86-64, and the address is that of a byte of the block; a prefetch reads nothing.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T1>(line.as_ptr());
-        }
-    }
-}
-
-/// Asks for a row to be brought into the cache.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn prefetch(row: &[i8]) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-
-    for line in row.chunks(64) {
-        #[expect(unsafe_code, reason = "an intrinsic that takes an address")]
-        // SAFETY: SSE is part of x86-64, and the address is that of a byte of the row; a prefetch reads nothing.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(line.as_ptr());
-        }
+    if let Some(ahead) = block.get(rows.start + FAR_AHEAD..rows.end + FAR_AHEAD) {
+        prefetch::far(ahead);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{fmt, fs::File, io, ops::Deref};
 
+use crate::prefetch;
+
 /// The contents of a file as it was when it was mapped.
 pub(crate) struct Map(memmap2::Mmap);
 
@@ -44,29 +46,10 @@ impl fmt::Debug for Map {
 /// meanwhile waits (2 KB: points 1.16 times and runs 1.28 times as fast as with all lines there; AMD Zen 4).
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8]) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1};
-
-        let (first, rest) = bytes.split_at(bytes.len().min(FIRST_LINES * CACHE_LINE));
-        first.chunks(CACHE_LINE).for_each(prefetch_line::<_MM_HINT_T0>);
-        rest.chunks(CACHE_LINE).for_each(prefetch_line::<_MM_HINT_T1>);
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = bytes;
+    let (first, rest) = bytes.split_at(bytes.len().min(FIRST_BYTES));
+    prefetch::near(first);
+    prefetch::far(rest);
 }
 
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn prefetch_line<const HINT: i32>(line: &[u8]) {
-    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
-    // SAFETY: the pointer is that of a slice, and a prefetch changes nothing and faults nowhere.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<HINT>(line.as_ptr().cast());
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-const CACHE_LINE: usize = 64;
-#[cfg(target_arch = "x86_64")]
-const FIRST_LINES: usize = 4;
+/// Four lines of the cache.
+const FIRST_BYTES: usize = 256;

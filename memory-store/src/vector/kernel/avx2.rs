@@ -8,7 +8,8 @@ use std::arch::x86_64::{
     _mm256_sign_epi8,
 };
 
-use super::{AHEAD, portable, prefetch, prefetch_far, row};
+use super::{AHEAD, portable, prefetch_far, row};
+use crate::prefetch;
 
 const WIDTH: usize = 32;
 
@@ -24,10 +25,10 @@ pub(super) fn dots_i8(query: &[i8], rows: &[i8], out: &mut [i32]) {
 #[target_feature(enable = "avx2")]
 pub(super) fn dots_i8_of(query: &[i8], rows: &[i8], ids: &[u32], out: &mut [i32]) {
     let of = |id: &u32| row(rows, query.len(), *id);
-    ids.iter().take(AHEAD).filter_map(of).for_each(prefetch);
+    ids.iter().take(AHEAD).filter_map(of).for_each(prefetch::near);
     for (at, (id, out)) in ids.iter().zip(out).enumerate() {
         if let Some(ahead) = ids.get(at + AHEAD).and_then(of) {
-            prefetch(ahead);
+            prefetch::near(ahead);
         }
         *out = match of(id) {
             Some(row) => dot_i8(query, row),

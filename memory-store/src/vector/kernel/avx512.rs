@@ -8,7 +8,8 @@ use std::arch::x86_64::{
     _mm512_set1_epi8, _mm512_setzero_ps, _mm512_setzero_si512, _mm512_xor_si512,
 };
 
-use super::{AHEAD, avx2, portable, prefetch, prefetch_far, row};
+use super::{AHEAD, avx2, portable, prefetch_far, row};
+use crate::prefetch;
 
 const WIDTH: usize = 64;
 /// Rows at a time: enough chains of additions to keep the multipliers busy, and one fold for all of them.
@@ -36,12 +37,12 @@ pub(super) fn dots_i8(query: &[i8], rows: &[i8], out: &mut [i32]) {
 pub(super) fn dots_i8_of(query: &[i8], rows: &[i8], ids: &[u32], out: &mut [i32]) {
     let offset = offset(query);
     let of = |id: &u32| row(rows, query.len(), *id);
-    ids.iter().take(AHEAD).filter_map(of).for_each(prefetch);
+    ids.iter().take(AHEAD).filter_map(of).for_each(prefetch::near);
     let (ids_by_four, _) = ids.as_chunks::<ROWS>();
     let (out_by_four, _) = out.as_chunks_mut::<ROWS>();
     for (at, ([a, b, c, d], out)) in ids_by_four.iter().zip(out_by_four.iter_mut()).enumerate() {
         for ahead in ids.iter().skip(at * ROWS + AHEAD).take(ROWS).filter_map(of) {
-            prefetch(ahead);
+            prefetch::near(ahead);
         }
         if let (Some(a), Some(b), Some(c), Some(d)) = (of(a), of(b), of(c), of(d)) {
             store(out, _mm_sub_epi32(products(query, [a, b, c, d]), _mm_set1_epi32(offset)));
