@@ -20,7 +20,7 @@ use memory_core::ConversationId;
 use super::frame::{MAX_RECORD, RECORD_HEADER, finish_record};
 pub(crate) use blocks::check_depth;
 pub(crate) use event::{EventRecord, encode_event};
-pub(crate) use message::{MessageRecord, StoredMessage};
+pub(crate) use message::{BLANK, MessageRecord, StoredMessage};
 pub(crate) use view::encode_view;
 
 /// Bytes that decoding one record may claim, memory for its lists included. Without a limit a few corrupt

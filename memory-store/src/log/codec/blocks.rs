@@ -128,26 +128,28 @@ struct OpenResult {
     content: Vec<ContentBlock>,
 }
 
-/// The list of blocks, put back into one another.
+/// A block to be filled in where it stays, as [`BLANK`](super::message::BLANK) is.
+const EMPTY: ContentBlock = ContentBlock::Text(String::new());
+
+/// The list of blocks, put back into one another and behind those on `top`.
 #[inline]
-pub(super) fn read_blocks(lists: &mut Lists<'_>) -> Result<Vec<ContentBlock>, CodecError> {
+pub(super) fn read_blocks(lists: &mut Lists<'_>, top: &mut Vec<ContentBlock>) -> Result<(), CodecError> {
     let count = lists.count()?;
-    let mut top = Vec::with_capacity(count.min(FIRST_ITEMS));
+    top.reserve_exact(count.min(FIRST_ITEMS));
     // Most messages are texts and nothing else; those are not carried through a `Block` each.
     for read in 0..count {
         let Some(text) = lists.text_block() else { return read_other_blocks(lists, top, count - read) };
-        top.push(ContentBlock::Text(text.to_owned()));
+        top.push(EMPTY);
+        if let Some(ContentBlock::Text(place)) = top.last_mut() {
+            *place = text.to_owned();
+        }
     }
-    Ok(top)
+    Ok(())
 }
 
-/// The last `count` blocks of a list, behind those on `top`.
+/// The last `count` blocks of a list.
 #[inline(never)]
-fn read_other_blocks(
-    lists: &mut Lists<'_>,
-    mut top: Vec<ContentBlock>,
-    count: usize,
-) -> Result<Vec<ContentBlock>, CodecError> {
+fn read_other_blocks(lists: &mut Lists<'_>, top: &mut Vec<ContentBlock>, count: usize) -> Result<(), CodecError> {
     let mut open: Vec<OpenResult> = Vec::new();
     for _ in 0..count {
         let mut finished = match lists.item(Block::read)? {
@@ -195,7 +197,7 @@ fn read_other_blocks(
             finished = ContentBlock::ToolResult { tool_use_id, is_error, content };
         }
     }
-    if open.is_empty() { Ok(top) } else { Err("a tool result lacks a part of its content".into()) }
+    if open.is_empty() { Ok(()) } else { Err("a tool result lacks a part of its content".into()) }
 }
 
 impl<'a> WireMedia<'a> {

@@ -44,7 +44,7 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    #[inline]
+    #[inline(always)]
     fn read(from: &mut Cursor<'a>) -> Option<Self> {
         Some(Self {
             salt: from.array_ref()?,
@@ -146,7 +146,7 @@ impl<'a> Head<'a> {
 
 impl<'a> MessageRecord<'a> {
     /// Decodes the head of a record's value.
-    #[inline]
+    #[inline(always)]
     pub(super) fn decode(value: &'a [u8]) -> Result<Self, CodecError> {
         let mut cursor = Cursor::new(value);
         let head = Head::read(&mut cursor).ok_or("the head of a message cannot be decoded")?;
@@ -209,53 +209,71 @@ impl<'a> MessageRecord<'a> {
     pub(crate) fn into_stored(self) -> Result<StoredMessage, CodecError> {
         let proof = self.proof();
         let (line_count, importance) = (self.head.line_count, self.head.importance);
-        let Node { message, at, tokens, topics, relates_to, .. } = self.node_at(NodeId::FIRST, importance, false)?;
+        let mut node = BLANK;
+        self.fill_in(&mut node)?;
+        let Node { message, at, tokens, topics, relates_to, .. } = node;
         let draft = NodeDraft { message, at, tokens, importance, topics, relates_to, salt: None };
         Ok(StoredMessage { draft, line_count, proof })
     }
 
-    /// The same in its place, with what events made of it since.
+    /// Makes of a [`BLANK`] node the message in its place, with what events made of it since.
     #[inline]
-    pub(crate) fn into_node(self, wanted: &Wanted) -> Result<Node, CodecError> {
-        self.node_at(wanted.node, wanted.importance, wanted.pinned)
+    pub(crate) fn fill_in_as(self, wanted: &Wanted, node: &mut Node) -> Result<(), CodecError> {
+        (node.id, node.importance, node.pinned) = (wanted.node, wanted.importance, wanted.pinned);
+        self.fill_in(node)
     }
 
     #[inline]
-    fn node_at(self, id: NodeId, importance: f32, pinned: bool) -> Result<Node, CodecError> {
+    fn fill_in(self, node: &mut Node) -> Result<(), CodecError> {
         let Self { head, mut lists } = self;
-        let topics = match lists.count()? {
-            0 => Vec::new(),
-            count => lists.texts(count)?,
-        };
-        let content = read_blocks(&mut lists)?;
-        let mut metadata = BTreeMap::new();
+        let message = &mut node.message;
+        let topics = lists.count()?;
+        if topics > 0 {
+            node.topics = lists.texts(topics)?;
+        }
+        read_blocks(&mut lists, &mut message.content)?;
         for _ in 0..lists.count()? {
             let (name, value) = lists.item(entry)?;
-            metadata.insert(name.to_owned(), json(value)?);
+            message.metadata.insert(name.to_owned(), json(value)?);
         }
         lists.end()?;
-        let key = head.key.map(MessageKey::new).transpose().map_err(|error| CodecError(error.to_string()))?;
-        let message = Message {
-            role: role(head.role)?,
-            speaker: head.speaker.map(str::to_owned),
-            key,
-            metadata,
-            keep_out_of_summaries: head.flags & KEEP_OUT_OF_SUMMARIES != 0,
-            content,
-        };
-        Ok(Node {
-            id,
-            message,
-            at: Timestamp::from_millis(head.at),
-            line_count: head.line_count,
-            tokens: head.tokens,
-            importance,
-            topics,
-            relates_to: head.relates_to.map(|(to, kind)| relation(to, kind)).transpose()?,
-            pinned,
-        })
+        if let Some(key) = head.key {
+            message.key = Some(MessageKey::new(key).map_err(|error| CodecError(error.to_string()))?);
+        }
+        if let Some(speaker) = head.speaker {
+            message.speaker = Some(speaker.to_owned());
+        }
+        if let Some((to, kind)) = head.relates_to {
+            node.relates_to = Some(relation(to, kind)?);
+        }
+        message.role = role(head.role)?;
+        message.keep_out_of_summaries = head.flags & KEEP_OUT_OF_SUMMARIES != 0;
+        node.at = Timestamp::from_millis(head.at);
+        (node.line_count, node.tokens) = (head.line_count, head.tokens);
+        Ok(())
     }
 }
+
+/// A node to be filled in where it will stay. One that is built first and then moved is loaded in other pieces than it was
+/// stored in, and the processor waits until all stores before are done, those of its text among them.
+pub(crate) const BLANK: Node = Node {
+    id: NodeId::FIRST,
+    message: Message {
+        role: Role::User,
+        speaker: None,
+        content: Vec::new(),
+        key: None,
+        metadata: BTreeMap::new(),
+        keep_out_of_summaries: false,
+    },
+    at: Timestamp::from_millis(0),
+    line_count: 1,
+    tokens: 0,
+    importance: Node::NEUTRAL_IMPORTANCE,
+    topics: Vec::new(),
+    relates_to: None,
+    pinned: false,
+};
 
 fn role_number(role: Role) -> u8 {
     match role {

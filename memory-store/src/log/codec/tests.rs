@@ -211,7 +211,8 @@ fn the_outline_of_a_record_is_that_of_its_node() {
     let outline = read.outline().unwrap();
     let wanted =
         Wanted { node: node(1), location: Location::default(), most_bytes: None, importance: 0.25, pinned: true };
-    let node: Node = read.into_node(&wanted).unwrap();
+    let mut node = BLANK;
+    read.fill_in_as(&wanted, &mut node).unwrap();
     assert_eq!((node.id, node.importance, node.pinned), (wanted.node, wanted.importance, true), "as events made it");
     let node = Node { importance: everything().importance, pinned: false, ..node };
     assert_eq!(outline, NodeOutline::of(&node));
