@@ -1,6 +1,7 @@
 //! The group `log`: what appending and reading records costs, beside the stores one might use instead.
 
 mod append;
+mod appender;
 mod bare;
 mod compressed;
 mod contender;
@@ -19,6 +20,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
+pub use appender::{Appender, serve_appends};
 pub(crate) use disk::record_bytes;
 
 use crate::figure::Figure;

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use memory_benches::{Group, Inputs};
+use memory_benches::{Appender, Group, Inputs};
 
 /// Measures the figures that have bars in `figures.toml`.
 #[derive(Parser)]
@@ -22,6 +22,16 @@ enum Command {
     List,
     /// What appending and reading records costs.
     Log(Measured),
+    /// Appends to a store for every line that is read; the group `log` runs it.
+    #[command(hide = true)]
+    Append {
+        /// The store.
+        store: Appender,
+        /// Bytes of a record's text.
+        bytes: usize,
+        /// Where to make it.
+        directory: PathBuf,
+    },
     /// What finding the nearest vectors costs.
     Vectors(Measured),
     /// What embedding texts costs.
@@ -74,6 +84,7 @@ fn main() -> Result<()> {
     match Args::parse().command {
         Command::List => Group::ALL.iter().for_each(|group| println!("{}", group.name())),
         Command::Log(measured) => measure(Group::Log, &measured)?,
+        Command::Append { store, bytes, directory } => memory_benches::serve_appends(store, bytes, &directory)?,
         Command::Vectors(measured) => measure(Group::Vectors, &measured)?,
         Command::Embed(measured) => measure(Group::Embed, &measured)?,
         Command::Retrieval(measured) => measure(Group::Retrieval, &measured)?,

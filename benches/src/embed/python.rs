@@ -2,13 +2,14 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
+
+use crate::subprocess::Subprocess;
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 const PEER: &str = include_str!("peer.py");
@@ -54,11 +55,7 @@ pub(super) struct Job<'a> {
 
 /// A running peer.
 #[derive(Debug)]
-pub(super) struct Peer {
-    child: Child,
-    questions: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
+pub(super) struct Peer(Subprocess);
 
 impl Peer {
     pub(super) fn start(python: &Path, job: &Job<'_>) -> Result<Self> {
@@ -66,17 +63,9 @@ impl Peer {
             "kind": job.kind, "directory": job.directory, "graph": job.graph,
             "max_tokens": job.max_tokens, "threads": job.threads,
         });
-        let mut child = Command::new(python)
-            .args(["-c", PEER, &arguments.to_string()])
-            .env("TRANSFORMERS_VERBOSITY", "error")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| format!("starting {}", job.kind))?;
-        let (questions, answers) = (child.stdin.take(), child.stdout.take());
-        let questions = questions.context("no way to ask")?;
-        Ok(Self { child, questions, answers: BufReader::new(answers.context("no way to answer")?) })
+        let mut command = Command::new(python);
+        command.args(["-c", PEER, &arguments.to_string()]).env("TRANSFORMERS_VERBOSITY", "error").stderr(Stdio::null());
+        Ok(Self(Subprocess::start(&mut command)?))
     }
 
     /// Texts a second of one run.
@@ -93,18 +82,7 @@ impl Peer {
     }
 
     fn ask(&mut self, question: &Value) -> Result<Value> {
-        writeln!(self.questions, "{question}")?;
-        self.questions.flush()?;
-        let mut answer = String::new();
-        self.answers.read_line(&mut answer)?;
+        let answer = self.0.ask(&question.to_string())?;
         serde_json::from_str(&answer).with_context(|| format!("the peer answered {answer:?}"))
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        drop(self.child.kill());
-        drop(self.child.wait());
     }
 }

@@ -1,60 +1,44 @@
 //! Appending in durable batches: processor time a record, and how long a batch takes.
 
-use std::{path::Path, time::Instant};
+use std::{env, path::Path, process::Command};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::{
     SIZES,
-    bare::Bare,
-    contender::{Contender, cpu_time_of},
-    filled::{create, texts},
-    ours::Ours,
-    peers::{Fjall, Redb},
-    sqlite::Sqlite,
+    appender::{Appender, BATCH},
 };
 use crate::{
-    corpus::Corpus,
     figure::Figure,
     rounds::{Entrant, interleave},
-    stats::quantile,
+    subprocess::Subprocess,
 };
-
-/// Records of a batch.
-const BATCH: usize = 100;
-/// Bytes of texts that a round appends. What a store puts off falls into each round: 64 MiB fill a table in memory of
-/// a log-structured merge tree, and a segment of ours.
-const ROUND_BYTES: usize = 64 << 20;
-/// Batches of different texts; a round appends them over and over.
-const DIFFERENT: usize = 40;
 
 pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     let mut figures: [Vec<Figure>; 7] = Default::default();
     for bytes in SIZES {
         eprintln!("log: appending records of {bytes} B");
-        let mut ours = create::<Ours>(directory)?;
-        let mut bare = create::<Bare>(directory)?;
-        let mut fjall = create::<Fjall>(directory)?;
-        let mut redb = create::<Redb>(directory)?;
-        let mut sqlite = create::<Sqlite>(directory)?;
-        let units = ["us", "ms"];
+        // Gone before the next part begins: what stays in the page cache has to be found room for, which on a virtual
+        // machine costs more than a record.
+        let directory = tempfile::tempdir_in(directory)?;
+        let entrant = |store: Appender| -> Result<_> {
+            Ok(Entrant::new(store.name(), ["us", "ms"], rounds_of(store, bytes, directory.path())?))
+        };
         let [[ours_cpu, ours_p10], [bare_cpu, _], [fjall_cpu, fjall_p10], [redb_cpu, _], [sqlite_cpu, sqlite_p10]] =
             interleave([
-                Entrant::new(Ours::NAME, units, || round(&mut ours, bytes)),
-                Entrant::new(Bare::NAME, units, || {
-                    bare.restart();
-                    round(&mut bare, bytes)
-                }),
-                Entrant::new(Fjall::NAME, units, || round(&mut fjall, bytes)),
-                Entrant::new(Redb::NAME, units, || round(&mut redb, bytes)),
-                Entrant::new(Sqlite::NAME, units, || round(&mut sqlite, bytes)),
+                entrant(Appender::Ours)?,
+                entrant(Appender::Bare)?,
+                entrant(Appender::Fjall)?,
+                entrant(Appender::Redb)?,
+                entrant(Appender::Sqlite)?,
             ])?;
         let size = format!("the worse of two sizes, {bytes} B");
         let cpu = format!(
-            "processor time a record, all threads, synced batches of {BATCH}, 64 MiB a round, so that flushing and \
-             rolling over are in it; {size}"
+            "processor time a record, all threads of a process of its own until it is at rest, synced batches of {BATCH}, \
+             64 MiB a round, so that flushing, merging and rolling over are in it; {size}"
         );
-        let floor = format!("{}, as a share of the peer: no store that does both can be below; {size}", Bare::NAME);
+        let floor =
+            format!("{}, as a share of the peer: no store that does both can be below; {size}", Appender::Bare.name());
         let latency = format!("tenth percentile of a batch; {size}");
         let [cpu_fjall, cpu_redb, p10_fjall, cpu_sqlite, p10_sqlite, floor_fjall, floor_redb] = &mut figures;
         cpu_fjall.push(Figure::ratio("append_cpu_vs_fjall", &ours_cpu, &fjall_cpu, &*cpu));
@@ -68,24 +52,15 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     Ok(figures.into_iter().filter_map(Figure::largest).collect())
 }
 
-/// Appends a round's batches; gives microseconds of processor time a record, and the tenth percentile of the batches'
-/// milliseconds.
-fn round<C: Contender>(store: &mut C, bytes: usize) -> Result<[f64; 2]> {
-    let mut corpus = Corpus::new(2);
-    let different: Vec<_> = (0..DIFFERENT).map(|_| texts(&mut corpus, BATCH, bytes)).collect();
-    let batches = ROUND_BYTES / (BATCH * bytes);
-    let made: Vec<_> = different.iter().cycle().take(batches).map(|texts| C::batch(texts)).collect();
-    let mut took = Vec::with_capacity(batches);
-    let cpu = cpu_time_of(|| {
-        made.into_iter().try_for_each(|batch| {
-            let start = Instant::now();
-            store.append(batch)?;
-            took.push(start.elapsed().as_secs_f64() * 1e3);
-            Ok(())
-        })
-    })?;
-    took.sort_by(f64::total_cmp);
-    #[expect(clippy::cast_precision_loss, reason = "some hundred thousand records")]
-    let records = (BATCH * batches) as f64;
-    Ok([cpu.as_secs_f64() * 1e6 / records, quantile(&took, 0.1)])
+/// Starts a process that appends to a store; gives what measures a round of it: microseconds of processor time a record,
+/// and the tenth percentile of the batches' milliseconds.
+fn rounds_of(store: Appender, bytes: usize, directory: &Path) -> Result<impl FnMut() -> Result<[f64; 2]>> {
+    let mut command = Command::new(env::current_exe()?);
+    command.arg("append").arg(store.argument()).arg(bytes.to_string()).arg(directory);
+    let mut process = Subprocess::start(&mut command)?;
+    Ok(move || {
+        let answer = process.ask("round")?;
+        let (cpu, p10) = answer.trim().split_once(' ').with_context(|| format!("{answer:?} is not two numbers"))?;
+        Ok([cpu.parse()?, p10.parse()?])
+    })
 }

@@ -21,13 +21,6 @@ pub(super) struct Bare {
     out: Vec<u8>,
 }
 
-impl Bare {
-    /// Begins from the front again: the next round needs no more room than this one.
-    pub(super) fn restart(&mut self) {
-        self.end = 0;
-    }
-}
-
 impl Contender for Bare {
     type Batch = Vec<Vec<u8>>;
 
@@ -46,6 +39,11 @@ impl Contender for Bare {
 
     fn batch(texts: &[String]) -> Vec<Vec<u8>> {
         texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+    }
+
+    /// From the front again: no round needs more room than another.
+    fn begin_round(&mut self) {
+        self.end = 0;
     }
 
     fn append(&mut self, batch: Vec<Vec<u8>>) -> Result<()> {

@@ -1,9 +1,8 @@
 //! What a store must do to be measured: append batches durably, read records by position.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use anyhow::Result;
-use cpu_time::ProcessTime;
 
 /// A store of records under the positions 0, 1, 2, …
 pub(super) trait Contender: Sized {
@@ -19,6 +18,9 @@ pub(super) trait Contender: Sized {
     /// Makes records of texts.
     fn batch(texts: &[String]) -> Self::Batch;
 
+    /// Called before a round of appends.
+    fn begin_round(&mut self) {}
+
     /// Appends a batch as one unit; it is on disk when this returns.
     fn append(&mut self, batch: Self::Batch) -> Result<()>;
 
@@ -30,11 +32,4 @@ pub(super) trait Contender: Sized {
 
     /// Reads a run of records as [`Self::read`] does; gives the bytes of all texts.
     fn read_run(&self, first: u64, count: u64) -> Result<usize>;
-}
-
-/// Processor time of all threads of this process while `work` ran: waiting for the disk costs none.
-pub(super) fn cpu_time_of(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
-    let start = ProcessTime::try_now()?;
-    work()?;
-    Ok(start.try_elapsed()?)
 }
