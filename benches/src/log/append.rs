@@ -1,6 +1,6 @@
 //! Appending in durable batches: processor time a record, and how long a batch takes.
 
-use std::{env, path::Path, process::Command};
+use std::{env, io::Write, path::Path, process::Command};
 
 use anyhow::{Context, Result};
 
@@ -14,15 +14,16 @@ use crate::{
     subprocess::Subprocess,
 };
 
+/// As much as all stores write until their files are removed.
+const ROOM: usize = 1 << 30;
+
 pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     let mut figures: [Vec<Figure>; 7] = Default::default();
     for bytes in SIZES {
         eprintln!("log: appending records of {bytes} B");
-        // Gone before the next part begins: what stays in the page cache has to be found room for, which on a virtual
-        // machine costs more than a record.
-        let directory = tempfile::tempdir_in(directory)?;
+        make_room(directory)?;
         let entrant = |store: Appender| -> Result<_> {
-            Ok(Entrant::new(store.name(), ["us", "ms"], rounds_of(store, bytes, directory.path())?))
+            Ok(Entrant::new(store.name(), ["us", "ms"], rounds_of(store, bytes, directory)?))
         };
         let [[ours_cpu, ours_p10], [bare_cpu, _], [fjall_cpu, fjall_p10], [redb_cpu, _], [sqlite_cpu, sqlite_p10]] =
             interleave([
@@ -50,6 +51,13 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
         floor_redb.push(Figure::ratio("append_cpu_floor_vs_redb", &bare_cpu, &redb_cpu, floor));
     }
     Ok(figures.into_iter().filter_map(Figure::largest).collect())
+}
+
+/// Writes a file and removes it, so that a virtual machine has the memory that the page cache will ask for.
+fn make_room(directory: &Path) -> Result<()> {
+    let mut file = tempfile::tempfile_in(directory)?;
+    let zeros = vec![0; 1 << 20];
+    (0..ROOM).step_by(zeros.len()).try_for_each(|_| file.write_all(&zeros)).context("writing a file of zeros")
 }
 
 /// Starts a process that appends to a store; gives what measures a round of it: microseconds of processor time a record,
