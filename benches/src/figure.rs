@@ -99,6 +99,22 @@ impl Figure {
     }
 }
 
+/// Of groups of figures that were measured at several sizes: each group from the size at which its first figure is the
+/// largest, so that what explains a figure is of the same size.
+#[must_use]
+pub(crate) fn worst_size<const N: usize>(sizes: Vec<[Vec<Figure>; N]>) -> Vec<Figure> {
+    let mut worst = [const { Vec::new() }; N];
+    let leading = |group: &Vec<Figure>| group.first().map_or(f64::NEG_INFINITY, |figure: &Figure| figure.value);
+    for groups in sizes {
+        for (worst, group) in worst.iter_mut().zip(groups) {
+            if leading(&group) > leading(worst) {
+                *worst = group;
+            }
+        }
+    }
+    worst.into_iter().flatten().collect()
+}
+
 /// The processor, how many of its cores this process may use, and the system.
 #[must_use]
 pub(crate) fn machine() -> String {
@@ -132,6 +148,15 @@ mod tests {
         let figure = Figure::speedup("k", &samples("ours", &[1.0, 2.0, 1.0]), &samples("peer", &[4.0, 6.0, 4.0]), "");
         assert_eq!((figure.value, figure.ours.unwrap().name.as_str()), (4.0, "ours"));
         assert_eq!(figure.peers[0].name, "peer");
+    }
+
+    #[test]
+    fn figures_of_a_group_are_of_one_size() {
+        let figure = |value| Figure::absolute("k", &samples("ours", &[value]), "");
+        let group = |values: &[f64]| values.iter().map(|value| figure(*value)).collect::<Vec<_>>();
+        let sizes = vec![[group(&[1.0, 9.0]), group(&[5.0])], [group(&[2.0, 3.0]), group(&[4.0])]];
+        let values: Vec<_> = worst_size(sizes).iter().map(|figure| figure.value).collect();
+        assert_eq!(values, [2.0, 3.0, 5.0]);
     }
 
     #[test]

@@ -5,33 +5,38 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 
 /// A running process; it is ended when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Subprocess {
+    name: &'static str,
     child: Child,
     questions: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
 impl Subprocess {
-    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+    /// Starts what errors call `name`.
+    pub(crate) fn start(name: &'static str, command: &mut Command) -> Result<Self> {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = piped.spawn().with_context(|| format!("starting {command:?}"))?;
+        let mut child = piped.spawn().with_context(|| format!("starting {name}"))?;
         let (questions, answers) = (child.stdin.take(), child.stdout.take());
         let questions = questions.context("no way to ask")?;
-        Ok(Self { child, questions, answers: BufReader::new(answers.context("no way to answer")?) })
+        Ok(Self { name, child, questions, answers: BufReader::new(answers.context("no way to answer")?) })
     }
 
     /// What is answered to a line.
     pub(crate) fn ask(&mut self, question: &str) -> Result<String> {
-        writeln!(self.questions, "{question}")?;
-        self.questions.flush()?;
         let mut answer = String::new();
-        self.answers.read_line(&mut answer)?;
-        ensure!(!answer.is_empty(), "the process that was asked has ended");
-        Ok(answer)
+        let asked = writeln!(self.questions, "{question}").and_then(|()| self.questions.flush());
+        let answered = asked.and_then(|()| self.answers.read_line(&mut answer));
+        if let Ok(1..) = answered {
+            return Ok(answer);
+        }
+        // Both ends of the pipes are its own: it has ended, or is about to.
+        let status = self.child.wait()?;
+        bail!("{} was asked and has ended: {status}", self.name)
     }
 }
 

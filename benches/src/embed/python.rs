@@ -65,7 +65,7 @@ impl Peer {
         });
         let mut command = Command::new(python);
         command.args(["-c", PEER, &arguments.to_string()]).env("TRANSFORMERS_VERBOSITY", "error").stderr(Stdio::null());
-        Ok(Self(Subprocess::start(&mut command)?))
+        Ok(Self(Subprocess::start(job.kind, &mut command)?))
     }
 
     /// Texts a second of one run.

@@ -3,27 +3,30 @@
 use std::{env, io::Write, path::Path, process::Command};
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 
 use super::{
     SIZES,
     appender::{Appender, BATCH},
 };
 use crate::{
-    figure::Figure,
+    figure::{Figure, worst_size},
     rounds::{Entrant, interleave},
     subprocess::Subprocess,
 };
 
-/// As much as all stores write until their files are removed.
+/// About as much as all stores write until their files are removed.
 const ROOM: usize = 1 << 30;
 
 pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
-    let mut figures: [Vec<Figure>; 7] = Default::default();
+    let mut sizes = Vec::new();
     for bytes in SIZES {
         eprintln!("log: appending records of {bytes} B");
-        make_room(directory)?;
+        // Whatever the processes leave behind goes before the next size begins.
+        let directory = &tempfile::tempdir_in(directory)?;
+        make_room(directory.path())?;
         let entrant = |store: Appender| -> Result<_> {
-            Ok(Entrant::new(store.name(), ["us", "ms"], rounds_of(store, bytes, directory)?))
+            Ok(Entrant::new(store.name(), ["us", "ms"], rounds_of(store, bytes, directory.path())?))
         };
         let [[ours_cpu, ours_p10], [bare_cpu, _], [fjall_cpu, fjall_p10], [redb_cpu, _], [sqlite_cpu, sqlite_p10]] =
             interleave([
@@ -36,21 +39,28 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
         let size = format!("the worse of two sizes, {bytes} B");
         let cpu = format!(
             "processor time a record, all threads of a process of its own until it is at rest, synced batches of {BATCH}, \
-             64 MiB a round, so that flushing, merging and rolling over are in it; {size}"
+             64 MiB a round, so that flushing and rolling over are in it; {size}"
         );
-        let floor =
-            format!("{}, as a share of the peer: no store that does both can be below; {size}", Appender::Bare.name());
+        let floor = format!(
+            "{}, as a share of the peer: no store that does both can be below; of the size that is worse for ours, {bytes} B",
+            Appender::Bare.name()
+        );
         let latency = format!("tenth percentile of a batch; {size}");
-        let [cpu_fjall, cpu_redb, p10_fjall, cpu_sqlite, p10_sqlite, floor_fjall, floor_redb] = &mut figures;
-        cpu_fjall.push(Figure::ratio("append_cpu_vs_fjall", &ours_cpu, &fjall_cpu, &*cpu));
-        cpu_redb.push(Figure::ratio("append_cpu_vs_redb", &ours_cpu, &redb_cpu, &*cpu));
-        p10_fjall.push(Figure::ratio("batch100_durable_p10_vs_fjall", &ours_p10, &fjall_p10, &*latency));
-        cpu_sqlite.push(Figure::ratio("append_cpu_vs_sqlite", &ours_cpu, &sqlite_cpu, cpu));
-        p10_sqlite.push(Figure::ratio("batch100_durable_p10_vs_sqlite", &ours_p10, &sqlite_p10, latency));
-        floor_fjall.push(Figure::ratio("append_cpu_floor_vs_fjall", &bare_cpu, &fjall_cpu, &*floor));
-        floor_redb.push(Figure::ratio("append_cpu_floor_vs_redb", &bare_cpu, &redb_cpu, floor));
+        sizes.push([
+            vec![
+                Figure::ratio("append_cpu_vs_fjall", &ours_cpu, &fjall_cpu, &*cpu),
+                Figure::ratio("append_cpu_floor_vs_fjall", &bare_cpu, &fjall_cpu, &*floor),
+            ],
+            vec![
+                Figure::ratio("append_cpu_vs_redb", &ours_cpu, &redb_cpu, &*cpu),
+                Figure::ratio("append_cpu_floor_vs_redb", &bare_cpu, &redb_cpu, floor),
+            ],
+            vec![Figure::ratio("batch100_durable_p10_vs_fjall", &ours_p10, &fjall_p10, &*latency)],
+            vec![Figure::ratio("append_cpu_vs_sqlite", &ours_cpu, &sqlite_cpu, cpu)],
+            vec![Figure::ratio("batch100_durable_p10_vs_sqlite", &ours_p10, &sqlite_p10, latency)],
+        ]);
     }
-    Ok(figures.into_iter().filter_map(Figure::largest).collect())
+    Ok(worst_size(sizes))
 }
 
 /// Writes a file and removes it, so that a virtual machine has the memory that the page cache will ask for.
@@ -64,8 +74,9 @@ fn make_room(directory: &Path) -> Result<()> {
 /// and the tenth percentile of the batches' milliseconds.
 fn rounds_of(store: Appender, bytes: usize, directory: &Path) -> Result<impl FnMut() -> Result<[f64; 2]>> {
     let mut command = Command::new(env::current_exe()?);
-    command.arg("append").arg(store.argument()).arg(bytes.to_string()).arg(directory);
-    let mut process = Subprocess::start(&mut command)?;
+    let argument = store.to_possible_value().context("every store can be asked for")?;
+    command.args(["append", argument.get_name(), &bytes.to_string()]).arg(directory);
+    let mut process = Subprocess::start(store.name(), &mut command)?;
     Ok(move || {
         let answer = process.ask("round")?;
         let (cpu, p10) = answer.trim().split_once(' ').with_context(|| format!("{answer:?} is not two numbers"))?;

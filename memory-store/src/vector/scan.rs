@@ -8,8 +8,8 @@ use super::{
     rows::{DamagedRow, Rows},
 };
 
-/// Rows whose products are computed at a time: few enough that these stay in the first cache, and many beside the bytes that
-/// a kernel reads ahead, which it does within them alone.
+/// Rows whose products are computed at a time: few enough that these stay in the first cache, and so many that reading
+/// ahead, which a kernel does within them alone, misses but a small part of them.
 const BATCH: usize = 1024;
 /// Shorter runs of rows than this are gathered by number: a call for each would cost more than it saves.
 const SHORT_RUN: usize = 8;

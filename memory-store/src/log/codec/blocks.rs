@@ -131,7 +131,7 @@ struct OpenResult {
 /// A block to be filled in where it stays, as [`BLANK`](super::message::BLANK) is.
 const EMPTY: ContentBlock = ContentBlock::Text(String::new());
 
-/// The list of blocks, put back into one another and behind those on `top`.
+/// The list of blocks, put back into one another, into `top`, which is empty.
 #[inline]
 pub(super) fn read_blocks(lists: &mut Lists<'_>, top: &mut Vec<ContentBlock>) -> Result<(), CodecError> {
     let count = lists.count()?;

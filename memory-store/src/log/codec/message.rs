@@ -44,6 +44,7 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
+    // Inlined for the reason that `Reader::message_within` gives.
     #[inline(always)]
     fn read(from: &mut Cursor<'a>) -> Option<Self> {
         Some(Self {
@@ -146,6 +147,7 @@ impl<'a> Head<'a> {
 
 impl<'a> MessageRecord<'a> {
     /// Decodes the head of a record's value.
+    // Inlined for the reason that `Reader::message_within` gives.
     #[inline(always)]
     pub(super) fn decode(value: &'a [u8]) -> Result<Self, CodecError> {
         let mut cursor = Cursor::new(value);
@@ -223,33 +225,36 @@ impl<'a> MessageRecord<'a> {
         self.fill_in(node)
     }
 
+    /// Sets what the record says of a [`BLANK`] node: all but its number, weight and pin.
     #[inline]
     fn fill_in(self, node: &mut Node) -> Result<(), CodecError> {
         let Self { head, mut lists } = self;
-        let message = &mut node.message;
-        let topics = lists.count()?;
-        if topics > 0 {
-            node.topics = lists.texts(topics)?;
+        // Taken apart whole, so that no field can be forgotten.
+        let Node { id: _, message, at, line_count, tokens, importance: _, topics, relates_to, pinned: _ } = node;
+        let Message { role: said_by, speaker, content, key, metadata, keep_out_of_summaries } = message;
+        let count = lists.count()?;
+        if count > 0 {
+            *topics = lists.texts(count)?;
         }
-        read_blocks(&mut lists, &mut message.content)?;
+        read_blocks(&mut lists, content)?;
         for _ in 0..lists.count()? {
             let (name, value) = lists.item(entry)?;
-            message.metadata.insert(name.to_owned(), json(value)?);
+            metadata.insert(name.to_owned(), json(value)?);
         }
         lists.end()?;
-        if let Some(key) = head.key {
-            message.key = Some(MessageKey::new(key).map_err(|error| CodecError(error.to_string()))?);
+        if let Some(name) = head.key {
+            *key = Some(MessageKey::new(name).map_err(|error| CodecError(error.to_string()))?);
         }
-        if let Some(speaker) = head.speaker {
-            message.speaker = Some(speaker.to_owned());
+        *said_by = role(head.role)?;
+        if let Some(name) = head.speaker {
+            *speaker = Some(name.to_owned());
         }
         if let Some((to, kind)) = head.relates_to {
-            node.relates_to = Some(relation(to, kind)?);
+            *relates_to = Some(relation(to, kind)?);
         }
-        message.role = role(head.role)?;
-        message.keep_out_of_summaries = head.flags & KEEP_OUT_OF_SUMMARIES != 0;
-        node.at = Timestamp::from_millis(head.at);
-        (node.line_count, node.tokens) = (head.line_count, head.tokens);
+        *keep_out_of_summaries = head.flags & KEEP_OUT_OF_SUMMARIES != 0;
+        *at = Timestamp::from_millis(head.at);
+        (*line_count, *tokens) = (head.line_count, head.tokens);
         Ok(())
     }
 }
