@@ -102,7 +102,11 @@ impl Owned {
         let there = read_format(media, path)?;
         let (id, created) = match there {
             Some(id) => (id, false),
-            None => (create(media, path)?, true),
+            None => {
+                let names = media.list(path).map_err(io_error("list", path))?;
+                check_unfinished(media, path, &names)?;
+                (create(media, path)?, true)
+            }
         };
         Ok(Self { directory: Directory { path: path.to_owned(), id }, lock, created })
     }
@@ -178,7 +182,11 @@ fn check_unfinished(media: &dyn Media, path: &Path, names: &[String]) -> Result<
     let log = path.join(LOG);
     for name in media.list(&log).map_err(io_error("list", &log))? {
         let segment = log.join(&name);
-        let open = media.open(&segment, Access::Read).map_err(io_error("read", &segment))?;
+        let open = match media.open(&segment, Access::Read) {
+            // Another process makes the store and has given it its name since. Under the lock nobody does.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened.map_err(io_error("read", &segment))?,
+        };
         let behind_header = read_from(&*open, u64::from(SEGMENT_HEADER)).map_err(io_error("read", &segment))?;
         let is_first = name == segment_name(1) || name.ends_with(".tmp");
         if !is_first || behind_header.iter().any(|byte| *byte != 0) {
@@ -207,4 +215,29 @@ fn create(media: &dyn Media, path: &Path) -> Result<StoreId, StoreError> {
         media.sync_dir(parent).map_err(io_error("sync", parent))?;
     }
     Ok(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::{super::media::Disk, *};
+
+    #[test]
+    fn a_store_that_another_process_is_making_is_no_error() {
+        for _ in 0..100 {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path();
+            thread::scope(|scope| {
+                scope.spawn(|| Owned::open(&Disk, path, Duration::from_secs(10)).unwrap());
+                loop {
+                    let names = Disk.list(path).unwrap();
+                    if names.iter().any(|name| name == FORMAT_FILE) {
+                        break;
+                    }
+                    check_unfinished(&Disk, path, &names).unwrap();
+                }
+            });
+        }
+    }
 }
