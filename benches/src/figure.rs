@@ -107,7 +107,7 @@ pub(crate) fn worst_size<const N: usize>(sizes: Vec<[Vec<Figure>; N]>) -> Vec<Fi
     let leading = |group: &Vec<Figure>| group.first().map_or(f64::NEG_INFINITY, |figure: &Figure| figure.value);
     for groups in sizes {
         for (worst, group) in worst.iter_mut().zip(groups) {
-            if leading(&group) > leading(worst) {
+            if leading(&group).total_cmp(&leading(worst)).is_gt() {
                 *worst = group;
             }
         }

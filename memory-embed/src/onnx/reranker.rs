@@ -120,7 +120,7 @@ impl OnnxReranker {
         };
         let graph = read("the reranker", &files.model, files.model_sha256.as_deref())?;
         let session = open(&graph.bytes)?;
-        let model = model_id::of_file(&files.name, &graph.sha256);
+        let model = model_id::of_digest(&files.name, &graph.sha256);
 
         // Read again rather than kept, and checked again, as the file may have been replaced.
         let (path, sha256) = (files.model.clone(), graph.sha256);

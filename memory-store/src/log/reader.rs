@@ -52,7 +52,7 @@ impl<'s> Reader<'s> {
         self.message_within(location, None)
     }
 
-    // A head that is handed back through a call costs 5 % of a run: it is stored, and loaded again in other pieces.
+    // A head that is handed back through a call is stored, and loaded again in other pieces, which the processor waits for.
     #[inline(always)]
     fn message_within(&mut self, location: Location, most: Option<u32>) -> Result<MessageRecord<'_>, StoreError> {
         let segments = self.segments;
