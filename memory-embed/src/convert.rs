@@ -6,28 +6,30 @@ mod error;
 pub(crate) mod graph;
 mod linear;
 mod proto;
+mod ranges;
 pub(crate) mod weights;
 
 use std::{fs, path::Path};
 
 pub use error::ConvertError;
 
-use self::{architecture::Architecture, encoder::Encoder, weights::Weights};
+use self::{architecture::Architecture, encoder::Encoder, linear::Numbers, weights::Weights};
+pub(crate) use self::{linear::Activations, ranges::Ranges};
 use crate::checksum::sha256_hex;
 
 /// The most that an ONNX file holds: what a protocol buffer does.
 const MAX_BYTES: usize = i32::MAX as usize;
 
 /// Raised whenever the same weights give another graph, so that what was converted before is converted again.
-pub(crate) const CONVERTER: u32 = 1;
+pub(crate) const CONVERTER: u32 = 2;
 
 /// In what numbers a graph computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precision {
     /// 32-bit floats.
     Full,
-    /// Linear layers in 8-bit integers, with a scale for each column of weights and each row of activations; the table
-    /// of words in 8 bits; the rest in 32-bit floats. A quarter of the size.
+    /// Linear layers in 8-bit integers, with a scale for each column of weights and one for all inputs of a layer, which
+    /// was measured beforehand, or one for each row of them; the table of words in 8 bits; the rest in 32-bit floats. A quarter of the size.
     Int8,
 }
 
@@ -42,16 +44,38 @@ impl Precision {
     }
 }
 
-/// The ONNX graph of the encoder in `directory`, from its `config.json` and `model.safetensors`.
+/// The ONNX graph, in 32-bit floats, of the encoder in `directory`, from its `config.json` and `model.safetensors`.
 ///
 /// BERT and MPNet with absolute positions and the exact GELU. The graph takes `input_ids`, `attention_mask` and, for
 /// BERT, `token_type_ids`, all `[batch, sequence]`, with the tokens of a text first in its row, and gives
-/// `last_hidden_state`, `[batch, sequence, hidden]`. It is made of operators of opset 13. The same files give the same
+/// `last_hidden_state`, `[batch, sequence, hidden]`. It is made of operators of opset 24. The same files give the same
 /// bytes. Takes about four times the memory of the weights.
+///
+/// The graph in 8-bit integers needs the model to have been run: [`prepare`](crate::prepare) makes it.
 ///
 /// # Errors
 /// [`ConvertError`], when a file cannot be read, is damaged, or is of another kind.
-pub fn convert(directory: &Path, precision: Precision) -> Result<Vec<u8>, ConvertError> {
+pub fn convert(directory: &Path) -> Result<Vec<u8>, ConvertError> {
+    graph_of(directory, Numbers::Floats)
+}
+
+/// The graph of [`convert`](convert()) that also gives between which values the inputs of its linear layers lie, in outputs that
+/// [`Ranges`] takes in.
+pub(crate) fn convert_watched(directory: &Path) -> Result<Vec<u8>, ConvertError> {
+    graph_of(directory, Numbers::Watched)
+}
+
+/// The graph in 8-bit integers for inputs of linear layers within `ranges`; those without are cut off. It needs ONNX
+/// Runtime.
+pub(crate) fn convert_quantized(
+    directory: &Path,
+    ranges: &Ranges,
+    activations: Activations,
+) -> Result<Vec<u8>, ConvertError> {
+    graph_of(directory, Numbers::Codes(ranges, activations))
+}
+
+fn graph_of(directory: &Path, numbers: Numbers<'_>) -> Result<Vec<u8>, ConvertError> {
     let read = |name: &str| {
         let path = directory.join(name);
         fs::read(&path).map_err(|source| ConvertError::Io { path: path.clone(), source }).map(|bytes| (path, bytes))
@@ -63,9 +87,13 @@ pub fn convert(directory: &Path, precision: Precision) -> Result<Vec<u8>, Conver
         return Err(ConvertError::TooLarge { what: "the model" });
     }
     let weights = Weights::read(&weights_path, &bytes)?;
-    let mut encoder = Encoder::new(&architecture, &weights, precision);
+    let mut encoder = Encoder::new(&architecture, &weights, numbers);
     encoder.write()?;
     let source = sha256_hex(&bytes);
+    let precision = match numbers {
+        Numbers::Floats | Numbers::Watched => Precision::Full,
+        Numbers::Codes(..) => Precision::Int8,
+    };
     let graph = encoder.graph.finish(
         "encoder",
         &[

@@ -5,6 +5,7 @@ mod embedder;
 mod gate;
 mod pooling;
 mod prepare;
+mod ranges;
 mod reranker;
 mod rows;
 mod runtime;

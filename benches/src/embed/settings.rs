@@ -21,30 +21,29 @@ pub(super) fn measure(files: &ModelFiles, texts: &Texts) -> Result<Vec<Figure>> 
     let load = |options: &OnnxOptions| OnnxEmbedder::load(files, options);
     let ours = load(&defaults)?;
     let one_session = load(&defaults.workers(1).threads_per_worker(processors))?;
-    let batches = [64, 128, 512, 1024, 4096].map(|tokens| load(&defaults.batch_tokens(tokens)));
-    let [b64, b128, b512, b1024, b4096] = batches;
-    let (b64, b128, b512, b1024, b4096) = (b64?, b128?, b512?, b1024?, b4096?);
+    let batches = [64, 256, 512, 1024, 4096].map(|tokens| load(&defaults.batch_tokens(tokens)));
+    let [b64, b256, b512, b1024, b4096] = batches;
+    let (b64, b256, b512, b1024, b4096) = (b64?, b256?, b512?, b1024?, b4096?);
 
     let entrant = |name: &'static str, embedder| Entrant::new(name, RATE, move || Ok([rate(embedder, texts)?]));
-    let [[ours], [one], [b64], [b128], [b512], [b1024], [b4096]] = interleave([
+    let [[ours], [one], [b64], [b256], [b512], [b1024], [b4096]] = interleave([
         entrant("defaults", &ours),
         entrant("one session", &one_session),
         entrant("64 tokens a batch", &b64),
-        entrant("128 tokens a batch", &b128),
+        entrant("256 tokens a batch", &b256),
         entrant("512 tokens a batch", &b512),
         entrant("1,024 tokens a batch", &b1024),
         entrant("4,096 tokens a batch", &b4096),
     ])?;
     let note = format!("{} {} texts at once, int8", texts.texts.len(), texts.name);
     let threads = format!(
-        "{note}; {processors} sessions of a thread each against one session of {processors} threads, both {} tokens a batch",
-        defaults.batch_tokens
+        "{note}; {processors} sessions of a thread each against one session of {processors} threads, both the default batches"
     );
-    let batch = format!("{note}; batches of {} tokens, padding included, against others", defaults.batch_tokens);
+    let batch = format!("{note}; the default batches against others");
     let mut figures = vec![Figure::ratio("sessions_vs_threads", &ours, &one, threads)];
     let peers = [
         ("batch_tokens_vs_64", &b64),
-        ("batch_tokens_vs_128", &b128),
+        ("batch_tokens_vs_256", &b256),
         ("batch_tokens_vs_512", &b512),
         ("batch_tokens_vs_1024", &b1024),
         ("batch_tokens_vs_4096", &b4096),

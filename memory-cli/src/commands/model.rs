@@ -47,6 +47,7 @@ fn prepare_loudly(source: &ModelSource, store: &ModelStore, force: bool, output:
     let name = source.name();
     let mut say = |event| match event {
         PrepareEvent::Converting(precision) => output.note(&format!("converting {name} to {}", precision.name())),
+        PrepareEvent::Measuring => output.note("measuring the ranges of what its layers multiply"),
         PrepareEvent::Checking => output.note("comparing the int8 graph with the fp32 graph"),
         _ => {}
     };

@@ -101,11 +101,6 @@ impl Architecture {
         })
     }
 
-    /// Dimensions of an attention head.
-    pub(super) fn head(&self) -> usize {
-        self.hidden / self.heads
-    }
-
     /// The row of the table of positions that belongs to the first token.
     pub(super) fn first_position(&self) -> usize {
         match self.family {
@@ -135,7 +130,7 @@ mod tests {
     #[test]
     fn minilm_is_read() {
         let minilm = read(MINILM).unwrap();
-        assert_eq!((minilm.family, minilm.head(), minilm.max_tokens()), (Family::Bert, 32, 512));
+        assert_eq!((minilm.family, minilm.heads, minilm.max_tokens()), (Family::Bert, 12, 512));
     }
 
     #[test]

@@ -1,28 +1,23 @@
 //! The graph of an encoder: token numbers in, the last layer's vectors out.
 
 use super::{
-    ConvertError, Precision,
+    ConvertError,
     architecture::{Architecture, Family},
     graph::{GraphBuilder, Setting, Value, int},
-    linear::{Rows, linear, quantized, rows},
+    linear::{Linear, Numbers, Smoothing, divisors, multiply, multiply_activations, multiply_by, quantized},
     proto,
     weights::Weights,
 };
 
-/// What is added to the attention on a place that holds no token: its share is exactly 0 then.
-const NO_TOKEN: f32 = -1e9;
-
 /// MPNet's distances from here on share a bucket.
 const MAX_DISTANCE: f32 = 128.0;
-
-const LAST_AXIS: Setting<'_> = Setting::Ints("axes", &[-1]);
 
 /// Writes an encoder's graph. Tokens are rows of matrices, `[batch · sequence, hidden]`, but in attention.
 pub(super) struct Encoder<'a> {
     pub(super) graph: GraphBuilder,
     architecture: &'a Architecture,
     weights: &'a Weights<'a>,
-    precision: Precision,
+    numbers: Numbers<'a>,
 }
 
 /// The names of a layer's parts, which differ between families.
@@ -57,20 +52,24 @@ impl Family {
 
 /// What all layers share.
 struct Shared {
-    /// `[batch, sequence, heads, dimensions of a head]`.
-    heads: Value,
-    /// Added to the scores of attention, `[batch or 1, heads or 1, sequence or 1, sequence]`.
+    /// The shape of a matrix of tokens, `[-1, hidden]`.
+    flat: Value,
+    /// The shape of the tokens by texts, `[batch, sequence, hidden]`.
+    by_text: Value,
+    /// Tokens of each text, `[batch]`: attention goes to these alone.
+    lengths: Value,
+    /// Added to the scores of attention, `[1, heads, sequence, sequence]`, or absent.
     bias: Value,
 }
 
 impl<'a> Encoder<'a> {
-    pub(super) fn new(architecture: &'a Architecture, weights: &'a Weights<'a>, precision: Precision) -> Self {
-        Self { graph: GraphBuilder::default(), architecture, weights, precision }
+    pub(super) fn new(architecture: &'a Architecture, weights: &'a Weights<'a>, numbers: Numbers<'a>) -> Self {
+        Self { graph: GraphBuilder::default(), architecture, weights, numbers }
     }
 
     /// Writes the whole graph.
     pub(super) fn write(&mut self) -> Result<(), ConvertError> {
-        let &Architecture { hidden, heads, layers, .. } = self.architecture;
+        let &Architecture { hidden, layers, .. } = self.architecture;
         let ids = self.graph.tokens("input_ids");
         let mask = self.graph.tokens("attention_mask");
         let types = if self.architecture.token_types > 0 { Some(self.graph.tokens("token_type_ids")) } else { None };
@@ -79,19 +78,21 @@ impl<'a> Encoder<'a> {
         let sequence = self.graph.op("Gather", &[&shape, &sequence], &[Setting::Int("axis", 0)]);
 
         let embedded = self.embeddings(&ids, types.as_ref(), &sequence)?;
-        let flat = self.graph.integers(&[-1, int(hidden)]);
-        let mut tokens = self.graph.op("Reshape", &[&embedded, &flat], &[]);
-        let split = self.graph.integers(&[int(heads), int(self.architecture.head())]);
+        let (row, width) = (self.graph.integers(&[1]), self.graph.integers(&[int(hidden)]));
         let shared = Shared {
-            heads: self.graph.op("Concat", &[&shape, &split], &[Setting::Int("axis", 0)]),
-            bias: self.bias(&mask, &sequence)?,
+            flat: self.graph.integers(&[-1, int(hidden)]),
+            by_text: self.graph.op("Concat", &[&shape, &width], &[Setting::Int("axis", 0)]),
+            lengths: self.graph.op("ReduceSum", &[&mask, &row], &[Setting::Int("keepdims", 0)]),
+            bias: match self.architecture.family {
+                Family::Bert => Value::absent(),
+                Family::Mpnet => self.bias_by_distance(&sequence)?,
+            },
         };
+        let mut tokens = self.graph.op("Reshape", &[&embedded, &shared.flat], &[]);
         for layer in 0..layers {
-            tokens = self.layer(&format!("encoder.layer.{layer}."), tokens, &shared, &flat)?;
+            tokens = self.layer(&format!("encoder.layer.{layer}."), tokens, &shared)?;
         }
-        let width = self.graph.integers(&[int(hidden)]);
-        let whole = self.graph.op("Concat", &[&shape, &width], &[Setting::Int("axis", 0)]);
-        let tokens = self.graph.op("Reshape", &[&tokens, &whole], &[]);
+        let tokens = self.graph.op("Reshape", &[&tokens, &shared.by_text], &[]);
         self.graph.output("last_hidden_state", &tokens, hidden);
         Ok(())
     }
@@ -121,12 +122,12 @@ impl<'a> Encoder<'a> {
     fn table(&mut self, name: &str, ids: &Value, words: &[f32]) -> Result<Value, ConvertError> {
         let &Architecture { vocabulary, hidden, .. } = self.architecture;
         let axis = [Setting::Int("axis", 0)];
-        match self.precision {
-            Precision::Full => {
+        match self.numbers {
+            Numbers::Floats | Numbers::Watched => {
                 let table = self.graph.floats(name, &[vocabulary, hidden], words);
                 Ok(self.graph.op("Gather", &[&table, ids], &axis))
             }
-            Precision::Int8 => {
+            Numbers::Codes(..) => {
                 let (codes, scales) = quantized(words, hidden);
                 let codes = self.graph.bytes(name, &[vocabulary, hidden], &codes);
                 let scales = self.graph.floats(&format!("{name}.scale"), &[vocabulary, 1], &scales);
@@ -134,24 +135,6 @@ impl<'a> Encoder<'a> {
                 let codes = self.graph.op("Cast", &[&codes], &[Setting::Int("to", i64::from(proto::FLOAT))]);
                 let scales = self.graph.op("Gather", &[&scales, ids], &axis);
                 Ok(self.graph.op("Mul", &[&codes, &scales], &[]))
-            }
-        }
-    }
-
-    /// What is added to the scores of attention: nothing between tokens, or MPNet's bias by distance; on places without
-    /// a token, [`NO_TOKEN`].
-    fn bias(&mut self, mask: &Value, sequence: &Value) -> Result<Value, ConvertError> {
-        let axes = self.graph.integers(&[1, 2]);
-        let mask = self.graph.op("Unsqueeze", &[mask, &axes], &[]);
-        let mask = self.graph.op("Cast", &[&mask], &[Setting::Int("to", i64::from(proto::FLOAT))]);
-        let (one, absent) = (self.graph.number(1.0), self.graph.number(NO_TOKEN));
-        let mask = self.graph.op("Sub", &[&one, &mask], &[]);
-        let mask = self.graph.op("Mul", &[&mask, &absent], &[]);
-        match self.architecture.family {
-            Family::Bert => Ok(mask),
-            Family::Mpnet => {
-                let by_distance = self.bias_by_distance(sequence)?;
-                Ok(self.graph.op("Add", &[&mask, &by_distance], &[]))
             }
         }
     }
@@ -186,90 +169,72 @@ impl<'a> Encoder<'a> {
         Ok(self.graph.op("Unsqueeze", &[&bias, &row], &[]))
     }
 
-    fn layer(&mut self, prefix: &str, tokens: Value, shared: &Shared, flat: &Value) -> Result<Value, ConvertError> {
-        let &Architecture { hidden, intermediate, family, .. } = self.architecture;
+    fn layer(&mut self, prefix: &str, tokens: Value, shared: &Shared) -> Result<Value, ConvertError> {
+        let &Architecture { hidden, intermediate, family, heads, .. } = self.architecture;
         let names = family.names();
         let name = |part: &str| format!("{prefix}{part}");
 
-        let inputs = rows(&mut self.graph, self.precision, tokens.clone());
-        #[expect(clippy::cast_precision_loss, reason = "dimensions of a head, a few dozen")]
-        let scale = 1.0 / (self.architecture.head() as f32).sqrt();
-        let query = self.head(&name(names.query), &inputs, scale, shared, &[0, 2, 1, 3])?;
-        let key = self.head(&name(names.key), &inputs, 1.0, shared, &[0, 2, 3, 1])?;
-        let value = self.head(&name(names.value), &inputs, 1.0, shared, &[0, 2, 1, 3])?;
-        let scores = self.graph.op("MatMul", &[&query, &key], &[]);
-        let scores = self.graph.op("Add", &[&scores, &shared.bias], &[]);
-        let shares = self.graph.op("Softmax", &[&scores], &[Setting::Int("axis", -1)]);
-        let mixed = self.graph.op("MatMul", &[&shares, &value], &[]);
-        let mixed = self.graph.op("Transpose", &[&mixed], &[Setting::Ints("perm", &[0, 2, 1, 3])]);
-        let mixed = self.graph.op("Reshape", &[&mixed, flat], &[]);
-        let mixed = self.dense(&name(names.output), mixed, hidden, hidden)?;
+        let query = self.linear(name(names.query), hidden, hidden)?;
+        let key = self.linear(name(names.key), hidden, hidden)?;
+        let mut value = self.linear(name(names.value), hidden, hidden)?;
+        let output = self.linear(name(names.output), hidden, hidden)?;
+        let (site, mixed_site) = (name("attention"), name("attention.mixed"));
+        let smoothing = self.smoothing(&site, &[&query, &key, &value])?;
+        let mixed_smoothing = self.smoothed_by(&mut value, &mixed_site, &output)?;
+        let (graph, numbers) = (&mut self.graph, self.numbers);
+        let projected = multiply(graph, numbers, &site, &tokens, [query, key, value], &smoothing)?;
+        let [query, key, value] = projected.map(|rows| graph.op("Reshape", &[&rows, &shared.by_text], &[]));
+        let absent = Value::absent();
+        let inputs = [&query, &key, &value, &shared.bias, &absent, &absent, &shared.lengths];
+        let heads = [Setting::Int("q_num_heads", int(heads)), Setting::Int("kv_num_heads", int(heads))];
+        let mixed = graph.op("Attention", &inputs, &heads);
+        let mixed = graph.op("Reshape", &[&mixed, &shared.flat], &[]);
+        let mixed = multiply_by(graph, numbers, &mixed_site, &mixed, output, &mixed_smoothing)?;
         let sum = self.graph.op("Add", &[&mixed, &tokens], &[]);
         let attended = self.norm(&name(names.norm), &sum)?;
 
-        let inner = self.dense(&name("intermediate.dense"), attended.clone(), intermediate, hidden)?;
-        let inner = self.gelu(&inner);
-        let outer = self.dense(&name("output.dense"), inner, hidden, intermediate)?;
+        let inner = self.linear(name("intermediate.dense"), intermediate, hidden)?;
+        let site = name("intermediate");
+        let smoothing = self.smoothing(&site, &[&inner])?;
+        let inner = multiply_by(&mut self.graph, numbers, &site, &attended, inner, &smoothing)?;
+        // The exact one (Hendrycks and Gimpel, 2016).
+        let inner = self.graph.op("Gelu", &[&inner], &[]);
+        let outer = self.linear(name("output.dense"), hidden, intermediate)?;
+        let outer = multiply_activations(&mut self.graph, numbers, &name("output"), &inner, outer)?;
         let sum = self.graph.op("Add", &[&outer, &attended], &[]);
         self.norm(&name("output.LayerNorm"), &sum)
     }
 
-    /// A projection of the tokens, times `scale`, by heads, its axes in the order `perm`.
-    fn head(
-        &mut self,
-        name: &str,
-        inputs: &Rows,
-        scale: f32,
-        shared: &Shared,
-        perm: &[i64],
-    ) -> Result<Value, ConvertError> {
-        let hidden = self.architecture.hidden;
-        let (weight, bias) = self.parameters(name, hidden, hidden)?;
-        let scaled = |values: Vec<f32>| values.into_iter().map(|value| value * scale).collect::<Vec<_>>();
-        let projected = linear(&mut self.graph, name, inputs, &scaled(weight), &scaled(bias));
-        let projected = self.graph.op("Reshape", &[&projected, &shared.heads], &[]);
-        Ok(self.graph.op("Transpose", &[&projected], &[Setting::Ints("perm", perm)]))
+    /// How inputs of `layers` are smoothed.
+    fn smoothing(&self, site: &str, layers: &[&Linear]) -> Result<Smoothing, ConvertError> {
+        let Numbers::Codes(ranges, _) = self.numbers else { return Ok(Smoothing::None) };
+        Ok(Smoothing::Divide(divisors(ranges.of(site, self.architecture.hidden)?, layers)))
     }
 
-    fn dense(&mut self, name: &str, input: Value, outputs: usize, inputs: usize) -> Result<Value, ConvertError> {
-        let (weight, bias) = self.parameters(name, outputs, inputs)?;
-        let rows = rows(&mut self.graph, self.precision, input);
-        Ok(linear(&mut self.graph, name, &rows, &weight, &bias))
+    /// Has `value` give outputs that are smoothed for `output`, into which means of them go under the name `site`: what
+    /// divides them costs nothing then.
+    fn smoothed_by(&self, value: &mut Linear, site: &str, output: &Linear) -> Result<Smoothing, ConvertError> {
+        let Numbers::Codes(ranges, _) = self.numbers else { return Ok(Smoothing::None) };
+        let by = divisors(ranges.of(site, self.architecture.hidden)?, &[output]);
+        value.scale_outputs(by.iter().map(|by| by.recip()));
+        Ok(Smoothing::Divided(by))
     }
 
-    fn parameters(&self, name: &str, outputs: usize, inputs: usize) -> Result<(Vec<f32>, Vec<f32>), ConvertError> {
+    fn linear(&self, name: String, outputs: usize, inputs: usize) -> Result<Linear, ConvertError> {
         let weight = self.weights.tensor(&format!("{name}.weight"), &[outputs, inputs])?;
-        Ok((weight, self.weights.tensor(&format!("{name}.bias"), &[outputs])?))
+        let bias = self.weights.tensor(&format!("{name}.bias"), &[outputs])?;
+        Ok(Linear { name, weight, bias })
     }
 
     /// Layer normalization (Ba et al., 2016) over the last axis.
     fn norm(&mut self, name: &str, value: &Value) -> Result<Value, ConvertError> {
         let &Architecture { hidden, epsilon, .. } = self.architecture;
-        let mean = self.graph.op("ReduceMean", &[value], &[LAST_AXIS]);
-        let centred = self.graph.op("Sub", &[value, &mean], &[]);
-        let (two, epsilon) = (self.graph.number(2.0), self.graph.number(epsilon));
-        let squares = self.graph.op("Pow", &[&centred, &two], &[]);
-        let variance = self.graph.op("ReduceMean", &[&squares], &[LAST_AXIS]);
-        let variance = self.graph.op("Add", &[&variance, &epsilon], &[]);
-        let deviation = self.graph.op("Sqrt", &[&variance], &[]);
-        let normal = self.graph.op("Div", &[&centred, &deviation], &[]);
         let weight = self.weights.tensor(&format!("{name}.weight"), &[hidden])?;
         let weight = self.graph.floats(&format!("{name}.weight"), &[hidden], &weight);
         let bias = self.weights.tensor(&format!("{name}.bias"), &[hidden])?;
         let bias = self.graph.floats(&format!("{name}.bias"), &[hidden], &bias);
-        let scaled = self.graph.op("Mul", &[&normal, &weight], &[]);
-        Ok(self.graph.op("Add", &[&scaled, &bias], &[]))
-    }
-
-    /// x · ½ (1 + erf(x / √2)), the exact GELU (Hendrycks and Gimpel, 2016).
-    fn gelu(&mut self, value: &Value) -> Value {
-        let (root, one, half) =
-            (self.graph.number(std::f32::consts::SQRT_2), self.graph.number(1.0), self.graph.number(0.5));
-        let erf = self.graph.op("Div", &[value, &root], &[]);
-        let erf = self.graph.op("Erf", &[&erf], &[]);
-        let gate = self.graph.op("Add", &[&erf, &one], &[]);
-        let gated = self.graph.op("Mul", &[value, &gate], &[]);
-        self.graph.op("Mul", &[&gated, &half], &[])
+        let settings = [Setting::Int("axis", -1), Setting::Float("epsilon", epsilon)];
+        Ok(self.graph.op("LayerNormalization", &[value, &weight, &bias], &settings))
     }
 }
 

@@ -53,6 +53,12 @@ pub enum ConvertError {
         /// What is wrong.
         what: String,
     },
+    /// The ranges of a layer's inputs are not known, without which it cannot be quantized.
+    #[error("the inputs of {site} were not measured: were the model's files changed meanwhile? Convert it again")]
+    NotMeasured {
+        /// What goes into the layer.
+        site: String,
+    },
     /// An ONNX file has at most 2 GiB.
     #[error("{what} is too large for an ONNX file, which has at most 2 GiB")]
     TooLarge {

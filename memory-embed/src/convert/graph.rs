@@ -8,16 +8,27 @@ use super::proto::{
     self, Attribute, AttributeType, Dimension, Extent, Model, Node, Opset, Property, Shape, Tensor, TensorType, Type,
     ValueInfo,
 };
+use super::ranges::{HIGHS, LOWS};
 
 /// The opset whose meaning of the operators is meant.
-const OPSET: i64 = 13;
+const OPSET: i64 = 24;
+
+/// The domain of ONNX Runtime's own operators, and their version.
+const RUNTIME: (&str, i64) = ("com.microsoft", 1);
 
 /// The version of the file's own structure that goes with it.
-const IR_VERSION: i64 = 7;
+const IR_VERSION: i64 = 12;
 
 /// The name of a value in the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Value(String);
+
+impl Value {
+    /// Stands for an input that an operator is not given.
+    pub(super) fn absent() -> Self {
+        Self(String::new())
+    }
+}
 
 /// An attribute of a node.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +37,8 @@ pub(crate) enum Setting<'a> {
     Int(&'static str, i64),
     /// A list of numbers.
     Ints(&'static str, &'a [i64]),
+    /// A float.
+    Float(&'static str, f32),
 }
 
 /// A graph under construction.
@@ -34,6 +47,8 @@ pub(crate) struct GraphBuilder {
     graph: proto::Graph,
     /// Small constants by what they hold.
     constants: HashMap<String, Value>,
+    /// Whether it has operators of ONNX Runtime's own.
+    needs_runtime: bool,
 }
 
 impl GraphBuilder {
@@ -81,6 +96,27 @@ impl GraphBuilder {
         self.node(operator, inputs, settings, output)
     }
 
+    /// Adds a node of ONNX Runtime's own, with one output.
+    pub(super) fn runtime_op(&mut self, operator: &str, inputs: &[&Value]) -> Value {
+        let output = self.op(operator, inputs, &[]);
+        if let Some(node) = self.graph.node.last_mut() {
+            node.domain = Some(RUNTIME.0.to_owned());
+        }
+        self.needs_runtime = true;
+        output
+    }
+
+    /// Gives out the least and the greatest value of each column of `rows`, `[rows, width]`, under `name`.
+    pub(super) fn watch(&mut self, name: &str, rows: &Value, width: usize) {
+        for (operator, end) in [("ReduceMin", LOWS), ("ReduceMax", HIGHS)] {
+            let axis = self.integers(&[0]);
+            let output = format!("{name}{end}");
+            self.node(operator, &[rows, &axis], &[Setting::Int("keepdims", 0)], output.clone());
+            let shape = vec![Extent::Value(int(width))];
+            self.graph.output.push(value_info(&output, proto::FLOAT, shape));
+        }
+    }
+
     /// Makes `value` the graph's output under `name`: 32-bit floats, `[batch, sequence, dimensions]`.
     pub(super) fn output(&mut self, name: &str, value: &Value, dimensions: usize) {
         self.node("Identity", &[value], &[], name.to_owned());
@@ -102,11 +138,14 @@ impl GraphBuilder {
             key: Some((*key).to_owned()),
             value: Some(value.to_string()),
         };
+        let opsets = [("", OPSET)].into_iter().chain(self.needs_runtime.then_some(RUNTIME));
         let model = Model {
             ir_version: Some(IR_VERSION),
             producer_name: Some("memory-embed".to_owned()),
             graph: Some(self.graph),
-            opset_import: vec![Opset { domain: Some(String::new()), version: Some(OPSET) }],
+            opset_import: opsets
+                .map(|(domain, version)| Opset { domain: Some(domain.to_owned()), version: Some(version) })
+                .collect(),
             metadata_props: properties.iter().map(property).collect(),
         };
         model.encode_to_vec()
@@ -119,6 +158,7 @@ impl GraphBuilder {
             name: Some(format!("node_{}", self.graph.node.len())),
             op_type: Some(operator.to_owned()),
             attribute: settings.iter().map(attribute).collect(),
+            domain: None,
         });
         Value(output)
     }
@@ -154,20 +194,18 @@ fn named(name: &str) -> Extent {
 }
 
 fn attribute(setting: &Setting<'_>) -> Attribute {
+    let (name, r#type) = match *setting {
+        Setting::Int(name, _) => (name, AttributeType::Int),
+        Setting::Ints(name, _) => (name, AttributeType::Ints),
+        Setting::Float(name, _) => (name, AttributeType::Float),
+    };
+    let mut attribute = Attribute { name: Some(name.to_owned()), r#type: Some(r#type as i32), ..Attribute::default() };
     match *setting {
-        Setting::Int(name, value) => Attribute {
-            name: Some(name.to_owned()),
-            i: Some(value),
-            ints: Vec::new(),
-            r#type: Some(AttributeType::Int as i32),
-        },
-        Setting::Ints(name, values) => Attribute {
-            name: Some(name.to_owned()),
-            i: None,
-            ints: values.to_vec(),
-            r#type: Some(AttributeType::Ints as i32),
-        },
+        Setting::Int(_, value) => attribute.i = Some(value),
+        Setting::Ints(_, values) => attribute.ints = values.to_vec(),
+        Setting::Float(_, value) => attribute.f = Some(value),
     }
+    attribute
 }
 
 fn value_info(name: &str, elem_type: i32, shape: Vec<Extent>) -> ValueInfo {

@@ -1,6 +1,6 @@
 //! The messages of an ONNX file, as far as converted models use them.
 //!
-//! Numbers are those of `onnx.proto` (ONNX IR version 7, opset 13).
+//! Numbers are those of `onnx.proto` (ONNX IR version 12, opset 24).
 
 /// [`Tensor::data_type`] of 32-bit floats.
 pub(super) const FLOAT: i32 = 1;
@@ -72,6 +72,8 @@ pub(super) struct Node {
     pub(super) op_type: Option<String>,
     #[prost(message, repeated, tag = "5")]
     pub(super) attribute: Vec<Attribute>,
+    #[prost(string, optional, tag = "7")]
+    pub(super) domain: Option<String>,
 }
 
 /// `AttributeProto`.
@@ -79,6 +81,8 @@ pub(super) struct Node {
 pub(super) struct Attribute {
     #[prost(string, optional, tag = "1")]
     pub(super) name: Option<String>,
+    #[prost(float, optional, tag = "2")]
+    pub(super) f: Option<f32>,
     #[prost(int64, optional, tag = "3")]
     pub(super) i: Option<i64>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
@@ -92,6 +96,7 @@ pub(super) struct Attribute {
 #[repr(i32)]
 pub(super) enum AttributeType {
     Undefined = 0,
+    Float = 1,
     Int = 2,
     Ints = 7,
 }

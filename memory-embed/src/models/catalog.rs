@@ -151,8 +151,7 @@ pub const POTION_BASE_8M: PinnedModel = PinnedModel {
     packages: &[POTION],
 };
 
-/// `all-mpnet-base-v2`: larger and slower, and computes in 32 bits only: its int8 graph is refused by
-/// [`check_quantized`](crate::check_quantized).
+/// `all-mpnet-base-v2`: larger and slower.
 ///
 /// The packages state no licence; the model's own is given.
 pub const ALL_MPNET_BASE_V2: PinnedModel = PinnedModel {

@@ -38,6 +38,9 @@ pub struct ModelFiles {
     pub model: PathBuf,
     /// The digest that the graph must have, in lower-case hexadecimal.
     pub model_sha256: Option<String>,
+    /// What tells the graph from others in the id of the model, if not its own digest: graphs whose vectors may lie side
+    /// by side share it. Not believed without [`model_sha256`](Self::model_sha256).
+    pub identity: Option<String>,
     /// The `tokenizer.json`.
     pub tokenizer: PathBuf,
     /// The digest that the tokenizer must have, in lower-case hexadecimal.
@@ -67,13 +70,8 @@ impl ModelFiles {
         runtime: &Path,
         precision: Precision,
     ) -> Result<Self, ModelError> {
-        let described = ModelDirectory::read(directory)?;
         let record = ConvertedGraphs::read(directory)?;
         let what = |role: &str| format!("the {role} of {name}");
-        let tokenizer = directory.join("tokenizer.json");
-        if !tokenizer.is_file() {
-            return Err(ModelError::missing(&what("tokenizer"), &tokenizer));
-        }
         let graphs = ConvertedGraphs::directory(directory);
         let graph = match (&record, precision) {
             (Some(record), Precision::Full) => Some(&record.full),
@@ -90,12 +88,34 @@ impl ModelFiles {
             }
         };
         Ok(Self {
-            name: format!("{name}/{}", precision.name()),
-            runtime: runtime.to_path_buf(),
             model,
             model_sha256: graph.map(|graph| graph.sha256.clone()),
-            tokenizer,
+            identity: record.as_ref().and_then(|record| record.identity(precision)),
             tokenizer_sha256: record.as_ref().map(|record| record.tokenizer_sha256.clone()),
+            ..Self::unconverted(directory, name, runtime, precision)?
+        })
+    }
+
+    /// What is known before there is a graph.
+    pub(crate) fn unconverted(
+        directory: &Path,
+        name: &str,
+        runtime: &Path,
+        precision: Precision,
+    ) -> Result<Self, ModelError> {
+        let described = ModelDirectory::read(directory)?;
+        let tokenizer = directory.join("tokenizer.json");
+        if !tokenizer.is_file() {
+            return Err(ModelError::missing(&format!("the tokenizer of {name}"), &tokenizer));
+        }
+        Ok(Self {
+            name: format!("{name}/{}", precision.name()),
+            runtime: runtime.to_path_buf(),
+            model: ConvertedGraphs::directory(directory).join("model.onnx"),
+            model_sha256: None,
+            identity: None,
+            tokenizer,
+            tokenizer_sha256: None,
             max_tokens: described.max_tokens,
             pooling: described.pooling,
             prompts: described.prompts,

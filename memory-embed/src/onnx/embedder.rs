@@ -12,6 +12,11 @@ use super::{
 };
 use crate::{ModelError, ModelFiles, Pooling, checksum::sha256_hex, model_id, unit::unit_sum};
 
+/// A graph of so many bytes is run in batches of [`SMALL_BATCH`] tokens, a larger one of [`LARGE_BATCH`].
+const SMALL_GRAPH: usize = 64 << 20;
+const SMALL_BATCH: usize = 128;
+const LARGE_BATCH: usize = 256;
+
 /// How to run a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -21,8 +26,9 @@ pub struct OnnxOptions {
     pub workers: usize,
     /// Threads of each session. By default 1: as many sessions as processors are faster than one with many threads.
     pub threads_per_worker: usize,
-    /// Tokens that run together, padding included. By default 256; much more is slower.
-    pub batch_tokens: usize,
+    /// Tokens that run together, padding included. By default 128 for a graph of up to 64 MiB and 256 for a larger one,
+    /// whose weights are read anew for each batch; much more is slower.
+    pub batch_tokens: Option<usize>,
     /// Tokens that a chunk of a long text repeats from the chunk before it, at most. By default 32.
     pub overlap_tokens: usize,
     /// Requests that are taken in, of documents and of queries each, before callers wait. By default 32.
@@ -34,7 +40,7 @@ impl Default for OnnxOptions {
         Self {
             workers: thread::available_parallelism().map_or(1, usize::from).min(8),
             threads_per_worker: 1,
-            batch_tokens: 256,
+            batch_tokens: None,
             overlap_tokens: 32,
             queue: 32,
         }
@@ -59,7 +65,7 @@ impl OnnxOptions {
     /// Sets [`batch_tokens`](Self::batch_tokens).
     #[must_use]
     pub const fn batch_tokens(mut self, tokens: usize) -> Self {
-        self.batch_tokens = tokens;
+        self.batch_tokens = Some(tokens);
         self
     }
 
@@ -81,7 +87,7 @@ impl OnnxOptions {
         check_positive([
             ("workers", self.workers),
             ("threads_per_worker", self.threads_per_worker),
-            ("batch_tokens", self.batch_tokens),
+            ("batch_tokens", self.batch_tokens.unwrap_or(SMALL_BATCH)),
             ("queue", self.queue),
         ])?;
         // Two tokens enclose the text.
@@ -133,7 +139,8 @@ impl OnnxEmbedder {
     /// [`ModelError`], when a file is missing, damaged or of a kind that cannot be used, or an option is.
     pub fn load(files: &ModelFiles, options: &OnnxOptions) -> Result<Self, ModelError> {
         options.check(files.max_tokens)?;
-        let Loaded { splitter, session, sha256, tokenizer, open } = Loaded::open(files, options)?;
+        let Loaded { splitter, session, sha256, graph_bytes, tokenizer, open } = Loaded::open(files, options)?;
+        let batch_tokens = options.batch_tokens.unwrap_or_else(|| usual_batch(graph_bytes));
         let model = id_of(files, &sha256, &tokenizer);
         let dimensions = session.dimensions();
 
@@ -147,7 +154,7 @@ impl OnnxEmbedder {
             name: "embed",
             start: Box::new(start),
             workers: options.workers,
-            batch_tokens: options.batch_tokens,
+            batch_tokens,
             queue: options.queue,
         };
         let workers = Workers::start(parts, Box::new(session))?;
@@ -166,8 +173,12 @@ impl OnnxEmbedder {
         }
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
         let splitter = Arc::clone(&self.splitter);
-        let split = move || texts.iter().map(|text| splitter.split(text, urgency, with_tokens)).collect();
-        self.workers.run(split, urgency).await.map_err(|error| error.of_embedding(&self.model))
+        let count = texts.len();
+        let split = move |text: usize| {
+            let text = texts.get(text).ok_or("there is no such text")?;
+            splitter.split(text, urgency, with_tokens)
+        };
+        self.workers.run(count, split, urgency).await.map_err(|error| error.of_embedding(&self.model))
     }
 
     /// The chunks of a question, and the direction of the sum of their vectors.
@@ -238,10 +249,16 @@ impl TokenEmbedder for OnnxEmbedder {
     }
 }
 
+/// Tokens that run together in a graph of so many bytes.
+fn usual_batch(graph_bytes: usize) -> usize {
+    if graph_bytes <= SMALL_GRAPH { SMALL_BATCH } else { LARGE_BATCH }
+}
+
 /// The model's name, and a digest of everything that the vectors of documents depend on: with another tokenizer, pooling,
 /// length or prompt the same graph makes vectors that cannot be compared.
 fn id_of(files: &ModelFiles, graph: &str, tokenizer: &str) -> ModelId {
     let ModelFiles { name, max_tokens, pooling, prompts, lower_case, .. } = files;
+    let graph = files.identity.as_deref().filter(|_| files.model_sha256.is_some()).unwrap_or(graph);
     let pooling = match pooling {
         Pooling::Mean => "mean",
         Pooling::Cls => "cls",
@@ -256,6 +273,7 @@ pub(super) struct Loaded {
     pub(super) splitter: Splitter,
     pub(super) session: SentenceSession,
     sha256: String,
+    graph_bytes: usize,
     /// Digest of the tokenizer.
     tokenizer: String,
     /// Opens another session on the same graph.
@@ -263,10 +281,21 @@ pub(super) struct Loaded {
 }
 
 /// From a graph to a session on it.
-type Open = dyn Fn(&[u8]) -> Result<SentenceSession, ModelError> + Send + Sync;
+pub(super) type Open = dyn Fn(&[u8]) -> Result<SentenceSession, ModelError> + Send + Sync;
 
 impl Loaded {
     pub(super) fn open(files: &ModelFiles, options: &OnnxOptions) -> Result<Self, ModelError> {
+        let (splitter, tokenizer, open) = Self::without_graph(files, options)?;
+        let graph = read("the model", &files.model, files.model_sha256.as_deref())?;
+        let session = open(&graph.bytes)?;
+        Ok(Self { splitter, session, sha256: graph.sha256, graph_bytes: graph.bytes.len(), tokenizer, open })
+    }
+
+    /// The splitter, the digest of its tokenizer, and what opens graphs.
+    pub(super) fn without_graph(
+        files: &ModelFiles,
+        options: &OnnxOptions,
+    ) -> Result<(Splitter, String, Box<Open>), ModelError> {
         let environment = runtime::environment(&files.runtime)?;
         let json = read("the tokenizer", &files.tokenizer, files.tokenizer_sha256.as_deref())?;
         let splitter = Splitter::new(&json.bytes, files.max_tokens, options.overlap_tokens)
@@ -278,9 +307,7 @@ impl Loaded {
             SentenceSession::open(&environment, graph, threads, pad, pooling)
                 .map_err(|source| ModelError::Graph { path: path.clone(), source })
         };
-        let graph = read("the model", &files.model, files.model_sha256.as_deref())?;
-        let session = open(&graph.bytes)?;
-        Ok(Self { splitter, session, sha256: graph.sha256, tokenizer: json.sha256, open: Box::new(open) })
+        Ok((splitter, json.sha256, Box::new(open)))
     }
 }
 
@@ -332,6 +359,7 @@ mod tests {
             runtime: "lib.so".into(),
             model: "graph.onnx".into(),
             model_sha256: None,
+            identity: None,
             tokenizer: "tokenizer.json".into(),
             tokenizer_sha256: None,
             max_tokens: 256,
@@ -349,9 +377,15 @@ mod tests {
             id_of(&ModelFiles { max_tokens: 512, ..files.clone() }, "aa", "bb"),
             id_of(&ModelFiles { pooling: Pooling::Cls, ..files.clone() }, "aa", "bb"),
             id_of(&ModelFiles { lower_case: false, ..files.clone() }, "aa", "bb"),
-            id_of(&ModelFiles { prompts, ..files }, "aa", "bb"),
+            id_of(&ModelFiles { prompts, ..files.clone() }, "aa", "bb"),
         ];
         assert!(!others.contains(&same));
+        let known =
+            ModelFiles { identity: Some("dd".to_owned()), model_sha256: Some("ee".to_owned()), ..files.clone() };
+        assert_eq!(id_of(&known, "aa", "bb"), id_of(&known, "cc", "bb"), "graphs that differ by where they were made");
+        assert_ne!(id_of(&known, "aa", "bb"), same);
+        let unchecked = ModelFiles { model_sha256: None, ..known };
+        assert_eq!(id_of(&unchecked, "aa", "bb"), same, "it may be any graph");
     }
 
     #[test]

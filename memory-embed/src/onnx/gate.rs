@@ -4,6 +4,8 @@ use memory_core::BoxError;
 
 use super::{
     embedder::{Loaded, OnnxOptions},
+    session::Chunk,
+    splitter::Splitter,
     workers::{Engine, Urgency},
 };
 use crate::{GateReport, ModelError, ModelFiles};
@@ -40,15 +42,25 @@ fn vectors(files: &ModelFiles, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelErr
     let Loaded { splitter, mut session, .. } = Loaded::open(files, &OnnxOptions::default())?;
     let mut vectors = Vec::with_capacity(texts.len());
     for text in texts {
-        let chunks = splitter
-            .split(text, Urgency::Indexing, false)
-            .map_err(|source| ModelError::Tokenizer { path: files.tokenizer.clone(), source })?;
-        for chunk in chunks {
+        for chunk in chunks_of(&splitter, files, text)? {
             let failed = |error| ModelError::Graph { path: files.model.clone(), source: BoxError::from(error) };
             vectors.extend(session.run(&[chunk]).map_err(failed)?.into_iter().map(|vectors| vectors.whole));
         }
     }
     Ok(vectors)
+}
+
+/// What of `text` runs at once: as a document, and as a question where the model tells the two apart.
+pub(super) fn chunks_of(splitter: &Splitter, files: &ModelFiles, text: &str) -> Result<Vec<Chunk>, ModelError> {
+    let split = |urgency| {
+        let chunks = splitter.split(text, urgency, false);
+        chunks.map_err(|source| ModelError::Tokenizer { path: files.tokenizer.clone(), source })
+    };
+    let mut chunks = split(Urgency::Indexing)?;
+    if files.prompts.query != files.prompts.document {
+        chunks.extend(split(Urgency::Question)?);
+    }
+    Ok(chunks)
 }
 
 /// Of unit vectors.

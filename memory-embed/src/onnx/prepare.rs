@@ -5,10 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::ranges::measured_ranges;
 use crate::{
     ConvertError, GateReport, ModelError, ModelFiles, Precision, check_quantized,
     checksum::{sha256_hex, sha256_hex_of_file},
-    convert::{CONVERTER, convert},
+    convert::{Activations, CONVERTER, convert, convert_quantized},
     models::{ConvertedGraph, ConvertedGraphs},
 };
 
@@ -28,8 +29,10 @@ pub enum PrepareError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PrepareEvent {
-    /// A graph is being written.
+    /// A graph is being written; one in 8 bits perhaps twice, if the first did not pass.
     Converting(Precision),
+    /// The ranges of what its layers multiply are being measured.
+    Measuring,
     /// The quantized graph is being compared with its original.
     Checking,
 }
@@ -46,7 +49,7 @@ pub struct Prepared {
 
 /// Converts the weights of the encoder in `directory`, called `name`, into a graph of 32-bit floats and one of 8-bit
 /// integers, beside them in `onnx/`, and lets the second pass only if its vectors are near enough
-/// ([`check_quantized`]); one that is not is removed.
+/// ([`check_quantized`]): the faster of two ways to quantize that passes. One that does not is removed.
 ///
 /// Does nothing if both are there, made by this version from these weights and checked on a processor like this one,
 /// unless `force` asks for it. Writes each file whole or not at all, and their record last.
@@ -67,40 +70,48 @@ pub fn prepare(
     }
     let graphs = ConvertedGraphs::directory(directory);
     fs::create_dir_all(&graphs).map_err(failed(&graphs))?;
-    let mut make = |precision: Precision, file: &str| -> Result<ConvertedGraph, PrepareError> {
-        progress(PrepareEvent::Converting(precision));
-        let bytes = convert(directory, precision)?;
-        write(&graphs.join(file), &bytes)?;
+    let make = |bytes: &[u8], file: &str| -> Result<ConvertedGraph, PrepareError> {
+        write(&graphs.join(file), bytes)?;
         let size = bytes.len() as u64;
-        Ok(ConvertedGraph { file: file.to_owned(), size, sha256: sha256_hex(&bytes), gate: None })
+        Ok(ConvertedGraph { file: file.to_owned(), size, sha256: sha256_hex(bytes), gate: None })
     };
-    let full = make(Precision::Full, "model.onnx")?;
-    let mut int8 = make(Precision::Int8, "model_int8.onnx")?;
+    // First what asks most of the runtime: where that fails, the graphs that were there stay.
+    progress(PrepareEvent::Measuring);
+    let ranges = measured_ranges(directory, &ModelFiles::unconverted(directory, name, runtime, Precision::Full)?)?;
+    progress(PrepareEvent::Converting(Precision::Full));
+    let full = make(&convert(directory)?, "model.onnx")?;
     let mut record = ConvertedGraphs { converter: CONVERTER, weights_sha256, tokenizer_sha256, full, int8: None };
     write_record(directory, &record)?;
 
-    progress(PrepareEvent::Checking);
     let full = ModelFiles::in_directory(directory, name, runtime, Precision::Full)?;
-    let quantized = ModelFiles {
-        name: format!("{name}/{}", Precision::Int8.name()),
-        model: graphs.join(&int8.file),
-        model_sha256: Some(int8.sha256.clone()),
-        ..full.clone()
-    };
-    let report = match check_quantized(&full, &quantized) {
-        Ok(report) => {
-            int8.gate = Some(report.clone());
-            record.int8 = Some(int8);
-            write_record(directory, &record)?;
-            Ok(report)
+    let mut quantize = |activations| -> Result<Result<GateReport, ModelError>, PrepareError> {
+        progress(PrepareEvent::Converting(Precision::Int8));
+        let int8 = make(&convert_quantized(directory, &ranges, activations)?, "model_int8.onnx")?;
+        progress(PrepareEvent::Checking);
+        let quantized = ModelFiles {
+            name: format!("{name}/{}", Precision::Int8.name()),
+            model: graphs.join(&int8.file),
+            model_sha256: Some(int8.sha256.clone()),
+            ..full.clone()
+        };
+        match check_quantized(&full, &quantized) {
+            Ok(report) => {
+                record.int8 = Some(ConvertedGraph { gate: Some(report.clone()), ..int8 });
+                write_record(directory, &record)?;
+                Ok(Ok(report))
+            }
+            Err(refused @ ModelError::Gate { .. }) => {
+                fs::remove_file(&quantized.model).map_err(failed(&quantized.model))?;
+                Ok(Err(refused))
+            }
+            Err(other) => Err(other.into()),
         }
-        Err(refused @ ModelError::Gate { .. }) => {
-            fs::remove_file(&quantized.model).map_err(failed(&quantized.model))?;
-            Err(refused)
-        }
-        Err(other) => return Err(other.into()),
     };
-    Ok(Prepared { converted: true, int8: report })
+    let mut int8 = quantize(Activations::Measured)?;
+    if int8.is_err() {
+        int8 = quantize(Activations::ByRow)?;
+    }
+    Ok(Prepared { converted: true, int8 })
 }
 
 /// The report on the graphs that are there, if nothing is to be done.

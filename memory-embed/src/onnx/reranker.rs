@@ -145,11 +145,12 @@ impl OnnxReranker {
         let pairs = Arc::clone(&self.pairs);
         let query = query.to_owned();
         let documents: Vec<String> = documents.iter().map(|document| (*document).to_owned()).collect();
-        let split = move || {
-            let pair = |document: &String| Ok(vec![pairs.pair(&query, document)?]);
-            documents.iter().map(pair).collect()
+        let count = documents.len();
+        let split = move |place: usize| {
+            let document = documents.get(place).ok_or("there is no such document")?;
+            Ok(vec![pairs.pair(&query, document)?])
         };
-        let scores = self.workers.run(split, Urgency::Question).await;
+        let scores = self.workers.run(count, split, Urgency::Question).await;
         let scores = scores.map_err(|error| RerankError { model: self.model.clone(), source: error.into() })?;
         Ok(scores.into_iter().flatten().collect())
     }

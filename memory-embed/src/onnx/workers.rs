@@ -1,5 +1,7 @@
 //! The threads that own the sessions, and the queue before them.
 
+mod splitting;
+
 use std::{
     collections::VecDeque,
     fmt,
@@ -11,6 +13,7 @@ use std::{
 use memory_core::{BoxError, EmbedError, ModelId};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use self::splitting::{Splitting, Step};
 use super::batch::plan_batches;
 use crate::ModelError;
 
@@ -91,8 +94,6 @@ pub(crate) enum Urgency {
     Indexing,
 }
 
-/// From what a caller gave to the inputs of each of its texts; runs on a worker.
-type Split<I> = dyn FnOnce() -> Result<Vec<Vec<I>>, BoxError> + Send;
 type Reply<O> = oneshot::Sender<Result<Vec<Vec<O>>, WorkError>>;
 
 /// Runs a model on threads of its own; stops them when dropped.
@@ -115,11 +116,12 @@ impl<I: Sequence, O: Send + 'static> Workers<I, O> {
         Ok(workers)
     }
 
-    /// The outputs of the inputs that `split` makes, in the same order and grouping. Waits for room in the queue
-    /// without blocking the thread.
+    /// The outputs of the inputs that `split` makes of each of so many `texts`, in the same order and grouping. Splits on
+    /// the workers, and waits for room in the queue without blocking the thread.
     pub(super) async fn run(
         &self,
-        split: impl FnOnce() -> Result<Vec<Vec<I>>, BoxError> + Send + 'static,
+        texts: usize,
+        split: impl Fn(usize) -> Result<Vec<I>, BoxError> + Send + Sync + 'static,
         urgency: Urgency,
     ) -> Result<Vec<Vec<O>>, WorkError> {
         let admission = match urgency {
@@ -129,7 +131,9 @@ impl<I: Sequence, O: Send + 'static> Workers<I, O> {
         let gone = || WorkError::Failed("the worker is gone".into());
         let permit = Arc::clone(admission).acquire_owned().await.map_err(|_| gone())?;
         let (reply, answer) = oneshot::channel();
-        self.shared.add([Task::Request(Request { split: Box::new(split), urgency, reply, permit })]);
+        let splitting = Splitting::new(texts, Box::new(split));
+        self.shared
+            .add([Task::Request(Request { splitting, urgency, reply: Mutex::new(Some((reply, permit))) }.into())]);
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 }
@@ -158,10 +162,22 @@ impl<I: Sequence, O: Send + 'static> fmt::Debug for Workers<I, O> {
 }
 
 struct Request<I, O> {
-    split: Box<Split<I>>,
+    splitting: Splitting<I>,
     urgency: Urgency,
-    reply: Reply<O>,
-    permit: OwnedSemaphorePermit,
+    /// Taken by the worker that finishes splitting, or finds that nobody waits.
+    reply: Mutex<Answer<O>>,
+}
+
+/// Gone when answered; the permit lets the next request in.
+type Answer<O> = Option<(Reply<O>, OwnedSemaphorePermit)>;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether nobody waits for it any more.
+fn is_over<O>(answer: &Answer<O>) -> bool {
+    answer.as_ref().is_none_or(|(reply, _)| reply.is_closed())
 }
 
 /// Inputs that run together, with the place of each among all of its request.
@@ -172,7 +188,9 @@ struct Batch<I, O> {
 }
 
 enum Task<I, O> {
-    Request(Request<I, O>),
+    Request(Arc<Request<I, O>>),
+    /// A request that another worker has begun to split.
+    Help(Arc<Request<I, O>>),
     Batch(Batch<I, O>),
 }
 
@@ -187,18 +205,16 @@ struct Pending<O> {
 struct Progress<O> {
     outputs: Vec<Option<O>>,
     missing: usize,
-    /// Gone when answered; the permit lets the next request in.
-    reply: Option<(Reply<O>, OwnedSemaphorePermit)>,
+    reply: Answer<O>,
 }
 
 impl<O> Pending<O> {
     fn lock(&self) -> MutexGuard<'_, Progress<O>> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.progress)
     }
 
-    /// Whether nobody waits for it any more.
     fn is_over(&self) -> bool {
-        self.lock().reply.as_ref().is_none_or(|(reply, _)| reply.is_closed())
+        is_over(&self.lock().reply)
     }
 
     fn fail(&self, error: WorkError) {
@@ -229,10 +245,12 @@ impl<O> Pending<O> {
 struct State<I, O> {
     /// Questions, split or not.
     questions: VecDeque<Task<I, O>>,
-    /// Batches of requests that have been split: finished before another is split.
+    /// Requests that are being split, and batches of those that have been: finished before another is begun.
     begun: VecDeque<Task<I, O>>,
     requests: VecDeque<Task<I, O>>,
     started: usize,
+    /// Workers that wait for a task.
+    idle: usize,
     threads: Vec<JoinHandle<()>>,
     closed: bool,
 }
@@ -244,6 +262,7 @@ impl<I, O> State<I, O> {
             begun: VecDeque::new(),
             requests: VecDeque::new(),
             started: 0,
+            idle: 0,
             threads: Vec::new(),
             closed: false,
         }
@@ -255,9 +274,9 @@ impl<I, O> State<I, O> {
 
     fn push(&mut self, task: Task<I, O>) {
         let queue = match &task {
-            Task::Request(Request { urgency: Urgency::Question, .. }) => &mut self.questions,
+            Task::Request(request) | Task::Help(request) if request.urgency == Urgency::Question => &mut self.questions,
             Task::Batch(batch) if batch.pending.urgency == Urgency::Question => &mut self.questions,
-            Task::Batch(_) => &mut self.begun,
+            Task::Batch(_) | Task::Help(_) => &mut self.begun,
             Task::Request(_) => &mut self.requests,
         };
         queue.push_back(task);
@@ -277,7 +296,7 @@ struct Shared<I, O> {
 
 impl<I: Sequence, O: Send + 'static> Shared<I, O> {
     fn lock(&self) -> MutexGuard<'_, State<I, O>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Queues `tasks` and starts workers if the queue has grown long.
@@ -317,7 +336,12 @@ impl<I: Sequence, O: Send + 'static> Shared<I, O> {
     fn work(self: &Arc<Self>, engine: &mut dyn Engine<I, O>) {
         while let Some(task) = self.next() {
             match task {
-                Task::Request(request) => self.split(request),
+                Task::Request(request) => {
+                    let helpers = self.lock().idle.min(request.splitting.blocks().saturating_sub(1));
+                    self.add((0..helpers).map(|_| Task::Help(Arc::clone(&request))));
+                    self.split(&request);
+                }
+                Task::Help(request) => self.split(&request),
                 Task::Batch(batch) => run(batch, engine),
             }
         }
@@ -330,18 +354,33 @@ impl<I: Sequence, O: Send + 'static> Shared<I, O> {
             if let Some(task) = state.pop() {
                 return Some(task);
             }
+            state.idle += 1;
             state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
         }
         None
     }
 
-    fn split(self: &Arc<Self>, request: Request<I, O>) {
-        let Request { split, urgency, reply, permit } = request;
-        if reply.is_closed() {
-            return;
-        }
-        let inputs = catch_unwind(AssertUnwindSafe(split)).unwrap_or_else(|_| Err("the tokenizer panicked".into()));
-        let inputs = match inputs {
+    /// Splits what is left of a request, and queues its batches after the last of it. Questions that come meanwhile go
+    /// before.
+    fn split(self: &Arc<Self>, request: &Arc<Request<I, O>>) {
+        let split = loop {
+            if is_over(&lock(&request.reply)) {
+                // The permit lets the next request in, whoever still holds this one.
+                lock(&request.reply).take();
+                return;
+            }
+            if request.urgency == Urgency::Indexing && !self.lock().questions.is_empty() {
+                return self.add([Task::Help(Arc::clone(request))]);
+            }
+            match request.splitting.next_block() {
+                Step::More => {}
+                Step::NothingLeft => return,
+                Step::Done(result) => break result,
+            }
+        };
+        let Some((reply, permit)) = lock(&request.reply).take() else { return };
+        let inputs = match split {
             Ok(inputs) => inputs,
             Err(error) => {
                 let _ = reply.send(Err(WorkError::Failed(error)));
@@ -355,7 +394,7 @@ impl<I: Sequence, O: Send + 'static> Shared<I, O> {
             return;
         }
         let pending = Arc::new(Pending {
-            urgency,
+            urgency: request.urgency,
             counts,
             progress: Mutex::new(Progress {
                 outputs: inputs.iter().map(|_| None).collect(),

@@ -32,7 +32,7 @@ fn counting_graph(classes: usize) -> Vec<u8> {
     let equal = float(&mut graph, &equal);
     let of_text = graph.op("Unsqueeze", &[&of_text, &second], &[]);
     let similar = graph.op("Mul", &[&equal, &of_text], &[]);
-    let best = graph.op("ReduceMax", &[&similar], &[Setting::Ints("axes", &[2]), Setting::Int("keepdims", 0)]);
+    let best = graph.op("ReduceMax", &[&similar, &third], &[Setting::Int("keepdims", 0)]);
     let counted = graph.op("Mul", &[&best, &of_question], &[]);
     let score = graph.op("ReduceSum", &[&counted, &second], &[Setting::Int("keepdims", 1)]);
     let score = match classes {

@@ -6,6 +6,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
     sync::mpsc::{Receiver, Sender, channel},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use super::*;
@@ -40,12 +41,12 @@ struct Fixture {
 }
 
 /// A text is a list of numbers; `/` parts its sequences.
-fn split(texts: &[&str]) -> impl FnOnce() -> Result<Vec<Vec<Vec<u32>>>, BoxError> + Send + 'static {
+fn split(texts: &[&str]) -> impl Fn(usize) -> Result<Vec<Vec<u32>>, BoxError> + Send + Sync + 'static {
     let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
     let sequence = |text: &str| text.split(' ').map(|token| Ok(token.parse()?)).collect();
-    move || {
+    move |text| {
         assert!(texts != ["panic"]);
-        texts.iter().map(|text| text.split('/').map(sequence).collect()).collect()
+        texts[text].split('/').map(sequence).collect()
     }
 }
 
@@ -72,13 +73,20 @@ impl Fixture {
         Self { workers: Workers::start(parts, first).unwrap(), open: Some(open), seen, started }
     }
 
+    /// Waits until so many workers wait for a task.
+    fn wait_until_idle(&self, workers: usize) {
+        while self.workers.shared.lock().idle < workers {
+            thread::yield_now();
+        }
+    }
+
     fn open(mut self) -> Self {
         self.open = None;
         self
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<Vec<f32>>>, WorkError> {
-        pollster::block_on(self.workers.run(split(texts), Urgency::Indexing))
+        pollster::block_on(self.workers.run(texts.len(), split(texts), Urgency::Indexing))
     }
 }
 
@@ -110,10 +118,10 @@ fn a_request_without_inputs_is_answered() {
 #[test]
 fn a_question_goes_before_the_batches_that_wait() {
     let fixture = Fixture::new(1, 8);
-    let mut indexing = pin!(fixture.workers.run(split(&["1 0/2 0/3 0"]), Urgency::Indexing));
+    let mut indexing = pin!(fixture.workers.run(1, split(&["1 0/2 0/3 0"]), Urgency::Indexing));
     assert!(poll(indexing.as_mut()).is_pending());
     assert_eq!(fixture.seen.recv().unwrap(), [[1, 0]]);
-    let mut question = pin!(fixture.workers.run(split(&["9 0"]), Urgency::Question));
+    let mut question = pin!(fixture.workers.run(1, split(&["9 0"]), Urgency::Question));
     assert!(poll(question.as_mut()).is_pending());
     let fixture_open = fixture.open.as_ref().unwrap();
     fixture_open.send(()).unwrap();
@@ -128,8 +136,8 @@ fn a_question_goes_before_the_batches_that_wait() {
 #[test]
 fn callers_wait_when_the_queue_is_full() {
     let fixture = Fixture::new(1, 1);
-    let mut first = pin!(fixture.workers.run(split(&["1"]), Urgency::Indexing));
-    let mut second = pin!(fixture.workers.run(split(&["2"]), Urgency::Indexing));
+    let mut first = pin!(fixture.workers.run(1, split(&["1"]), Urgency::Indexing));
+    let mut second = pin!(fixture.workers.run(1, split(&["2"]), Urgency::Indexing));
     assert!(poll(first.as_mut()).is_pending());
     assert!(poll(second.as_mut()).is_pending());
     assert_eq!(fixture.seen.recv().unwrap(), [[1]]);
@@ -144,7 +152,7 @@ fn callers_wait_when_the_queue_is_full() {
 fn work_that_nobody_waits_for_is_given_up() {
     let fixture = Fixture::new(1, 8);
     {
-        let mut dropped = pin!(fixture.workers.run(split(&["1 0/2 0/3 0"]), Urgency::Indexing));
+        let mut dropped = pin!(fixture.workers.run(1, split(&["1 0/2 0/3 0"]), Urgency::Indexing));
         assert!(poll(dropped.as_mut()).is_pending());
         assert_eq!(fixture.seen.recv().unwrap(), [[1, 0]]);
     }
@@ -181,4 +189,80 @@ fn errors_of_tokenizer_and_model_reach_the_caller() {
     assert!(matches!(fixture.embed(&["x"]), Err(WorkError::Failed(_))));
     assert!(matches!(fixture.embed(&["1", "14", "2 2"]), Err(WorkError::BadOutput(what)) if what == "nonsense"));
     assert_eq!(fixture.embed(&["7"]).unwrap(), [[[7.0]]]);
+}
+
+#[test]
+fn idle_workers_help_to_split_a_request() {
+    let fixture = Fixture::new(2, 8).open();
+    // Enough to start the second worker.
+    fixture.embed(&["1"; 50]).unwrap();
+    assert_eq!(fixture.workers.shared.lock().started, 2);
+    fixture.wait_until_idle(2);
+    let (said, heard) = channel();
+    let (said, heard) = (Mutex::new(said), Mutex::new(heard));
+    let alone = Arc::new(Mutex::new(false));
+    let result = Arc::clone(&alone);
+    let split = move |text| {
+        // The first text waits for one of another block, which only another worker can split.
+        match text {
+            0 => *result.lock().unwrap() = heard.lock().unwrap().recv_timeout(Duration::from_secs(20)).is_err(),
+            40 => said.lock().unwrap().send(()).unwrap(),
+            _ => {}
+        }
+        Ok(vec![vec![1_u32]])
+    };
+    let outputs = pollster::block_on(fixture.workers.run(41, split, Urgency::Indexing)).unwrap();
+    assert_eq!(outputs.len(), 41);
+    assert!(!*alone.lock().unwrap(), "nobody helped");
+}
+
+#[test]
+fn a_question_goes_before_what_is_left_to_split() {
+    let fixture = Fixture::new(1, 8).open();
+    let (begun, first) = channel();
+    let (go_on, may) = channel();
+    let (begun, may) = (Mutex::new(begun), Mutex::new(may));
+    let slow = move |text: usize| {
+        if text == 0 {
+            begun.lock().unwrap().send(()).unwrap();
+            may.lock().unwrap().recv().unwrap();
+        }
+        Ok(vec![vec![u32::try_from(text).unwrap() % 10, 0]])
+    };
+    let mut indexing = pin!(fixture.workers.run(100, slow, Urgency::Indexing));
+    assert!(poll(indexing.as_mut()).is_pending());
+    first.recv().unwrap();
+    let mut question = pin!(fixture.workers.run(1, split(&["99 0"]), Urgency::Question));
+    assert!(poll(question.as_mut()).is_pending());
+    go_on.send(()).unwrap();
+    assert_eq!(fixture.seen.recv().unwrap(), [[99, 0]], "before any batch of the other");
+    assert_eq!(pollster::block_on(question).unwrap(), [[[99.0]]]);
+    assert_eq!(pollster::block_on(indexing).unwrap().len(), 100);
+}
+
+#[test]
+fn a_request_that_is_dropped_while_it_is_split_lets_the_next_one_in() {
+    let fixture = Fixture::new(2, 1).open();
+    let (begun, first) = channel();
+    let (go_on, may) = channel::<()>();
+    let (begun, may) = (Mutex::new(begun), Mutex::new(may));
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    {
+        let slow = move |text: usize| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            if text == 0 {
+                begun.lock().unwrap().send(()).unwrap();
+                let _ = may.lock().unwrap().recv();
+            }
+            Ok(vec![vec![1_u32]])
+        };
+        let mut dropped = pin!(fixture.workers.run(100, slow, Urgency::Indexing));
+        assert!(poll(dropped.as_mut()).is_pending());
+        first.recv().unwrap();
+    }
+    drop(go_on);
+    assert_eq!(fixture.embed(&["7"]).unwrap(), [[[7.0]]]);
+    let calls = calls.load(Ordering::SeqCst);
+    assert!(calls < 100, "{calls} texts were split for nobody");
 }

@@ -1,0 +1,132 @@
+//! Makes the inputs of a request's texts, block by block, on several workers.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use memory_core::BoxError;
+
+/// Texts that a worker takes at once: more than a thread takes to wake for them.
+const BLOCK: usize = 16;
+
+/// From the place of a text to its inputs.
+type Split<I> = dyn Fn(usize) -> Result<Vec<I>, BoxError> + Send + Sync;
+
+/// Texts that become inputs. Each is split once, by whichever worker comes first.
+pub(super) struct Splitting<I> {
+    split: Box<Split<I>>,
+    texts: usize,
+    /// The first text that nobody has taken.
+    next: AtomicUsize,
+    found: Mutex<Found<I>>,
+}
+
+struct Found<I> {
+    /// Of each text.
+    inputs: Vec<Vec<I>>,
+    missing: usize,
+}
+
+impl<I> Splitting<I> {
+    pub(super) fn new(texts: usize, split: Box<Split<I>>) -> Self {
+        let inputs = (0..texts).map(|_| Vec::new()).collect();
+        Self { split, texts, next: AtomicUsize::new(0), found: Mutex::new(Found { inputs, missing: texts }) }
+    }
+
+    /// Blocks that it has.
+    pub(super) fn blocks(&self) -> usize {
+        self.texts.div_ceil(BLOCK)
+    }
+
+    /// Splits the next block.
+    pub(super) fn next_block(&self) -> Step<I> {
+        let first = self.next.fetch_add(BLOCK, Ordering::Relaxed);
+        if first >= self.texts {
+            // Without texts there is no last block.
+            return if self.texts == 0 { Step::Done(Ok(Vec::new())) } else { Step::NothingLeft };
+        }
+        let block = first..self.texts.min(first + BLOCK);
+        let split = || block.map(&self.split).collect::<Result<Vec<_>, _>>();
+        match catch_unwind(AssertUnwindSafe(split)).unwrap_or_else(|_| Err("the tokenizer panicked".into())) {
+            Ok(inputs) => {
+                let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+                found.missing -= inputs.len();
+                found.inputs.iter_mut().skip(first).zip(inputs).for_each(|(place, inputs)| *place = inputs);
+                if found.missing == 0 { Step::Done(Ok(std::mem::take(&mut found.inputs))) } else { Step::More }
+            }
+            Err(error) => {
+                self.next.store(self.texts, Ordering::Relaxed);
+                Step::Done(Err(error))
+            }
+        }
+    }
+}
+
+/// What has become of a request after a block.
+pub(super) enum Step<I> {
+    /// There may be more to split.
+    More,
+    /// Others split the rest, or have.
+    NothingLeft,
+    /// All texts have their inputs, which only the worker of the last block gets; or one has an error, and no more text
+    /// is split.
+    Done(Result<Vec<Vec<I>>, BoxError>),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, thread};
+
+    use super::*;
+
+    /// All that is left.
+    fn all<I>(splitting: &Splitting<I>) -> Option<Result<Vec<Vec<I>>, BoxError>> {
+        loop {
+            match splitting.next_block() {
+                Step::More => {}
+                Step::NothingLeft => return None,
+                Step::Done(result) => return Some(result),
+            }
+        }
+    }
+
+    #[test]
+    fn many_workers_split_each_text_once_and_one_of_them_gets_all() {
+        for texts in [0, 1, BLOCK - 1, BLOCK, 10 * BLOCK + 3] {
+            let calls = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&calls);
+            let split = move |text| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                Ok(vec![text, 2 * text])
+            };
+            let splitting = Splitting::new(texts, Box::new(split));
+            let results: Vec<_> = thread::scope(|scope| {
+                let workers = splitting.blocks().clamp(1, 4);
+                let threads: Vec<_> = (0..workers).map(|_| scope.spawn(|| all(&splitting))).collect();
+                threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
+            });
+            let [Ok(inputs)] = results.as_slice() else { panic!("{texts} texts: {} results", results.len()) };
+            assert!(inputs.iter().enumerate().all(|(text, inputs)| *inputs == [text, 2 * text]), "{inputs:?}");
+            assert_eq!((inputs.len(), calls.load(Ordering::Relaxed)), (texts, texts));
+        }
+    }
+
+    #[test]
+    fn an_error_ends_it() {
+        let split = |text| if text == BLOCK { Err("no tokens".into()) } else { Ok(vec![text]) };
+        let splitting = Splitting::new(5 * BLOCK, Box::new(split));
+        let error = all(&splitting).unwrap().unwrap_err();
+        assert_eq!(error.to_string(), "no tokens");
+        assert!(all(&splitting).is_none());
+    }
+
+    #[test]
+    fn a_panic_is_an_error() {
+        let splitting = Splitting::<usize>::new(3, Box::new(|_| panic!("unlucky")));
+        assert!(all(&splitting).unwrap().is_err());
+    }
+}
