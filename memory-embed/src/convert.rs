@@ -13,8 +13,8 @@ use std::{fs, path::Path};
 
 pub use error::ConvertError;
 
+pub(crate) use self::ranges::Ranges;
 use self::{architecture::Architecture, encoder::Encoder, linear::Numbers, weights::Weights};
-pub(crate) use self::{linear::Activations, ranges::Ranges};
 use crate::checksum::sha256_hex;
 
 /// The most that an ONNX file holds: what a protocol buffer does.
@@ -29,7 +29,7 @@ pub enum Precision {
     /// 32-bit floats.
     Full,
     /// Linear layers in 8-bit integers, with a scale for each column of weights and one for all inputs of a layer, which
-    /// was measured beforehand, or one for each row of them; the table of words in 8 bits; the rest in 32-bit floats. A quarter of the size.
+    /// was measured beforehand, but for the outputs of activations, which have one for each row; the table of words in 8 bits; the rest in 32-bit floats. A quarter of the size.
     Int8,
 }
 
@@ -67,12 +67,8 @@ pub(crate) fn convert_watched(directory: &Path) -> Result<Vec<u8>, ConvertError>
 
 /// The graph in 8-bit integers for inputs of linear layers within `ranges`; those without are cut off. It needs ONNX
 /// Runtime.
-pub(crate) fn convert_quantized(
-    directory: &Path,
-    ranges: &Ranges,
-    activations: Activations,
-) -> Result<Vec<u8>, ConvertError> {
-    graph_of(directory, Numbers::Codes(ranges, activations))
+pub(crate) fn convert_quantized(directory: &Path, ranges: &Ranges) -> Result<Vec<u8>, ConvertError> {
+    graph_of(directory, Numbers::Codes(ranges))
 }
 
 fn graph_of(directory: &Path, numbers: Numbers<'_>) -> Result<Vec<u8>, ConvertError> {
@@ -92,7 +88,7 @@ fn graph_of(directory: &Path, numbers: Numbers<'_>) -> Result<Vec<u8>, ConvertEr
     let source = sha256_hex(&bytes);
     let precision = match numbers {
         Numbers::Floats | Numbers::Watched => Precision::Full,
-        Numbers::Codes(..) => Precision::Int8,
+        Numbers::Codes(_) => Precision::Int8,
     };
     let graph = encoder.graph.finish(
         "encoder",

@@ -4,7 +4,7 @@ use super::{
     ConvertError,
     architecture::{Architecture, Family},
     graph::{GraphBuilder, Setting, Value, int},
-    linear::{Linear, Numbers, Smoothing, divisors, multiply, multiply_activations, multiply_by, quantized},
+    linear::{GELU_ZERO, Linear, Numbers, Smoothing, divisors, multiply, multiply_by, multiply_gelu, quantized},
     proto,
     weights::Weights,
 };
@@ -60,6 +60,8 @@ struct Shared {
     lengths: Value,
     /// Added to the scores of attention, `[1, heads, sequence, sequence]`, or absent.
     bias: Value,
+    /// The code of zero for each token, `[batch · sequence]`; absent from a graph of floats.
+    zeros: Value,
 }
 
 impl<'a> Encoder<'a> {
@@ -78,7 +80,8 @@ impl<'a> Encoder<'a> {
         let sequence = self.graph.op("Gather", &[&shape, &sequence], &[Setting::Int("axis", 0)]);
 
         let embedded = self.embeddings(&ids, types.as_ref(), &sequence)?;
-        let (row, width) = (self.graph.integers(&[1]), self.graph.integers(&[int(hidden)]));
+        let (first, row) = (self.graph.integers(&[0]), self.graph.integers(&[1]));
+        let width = self.graph.integers(&[int(hidden)]);
         let shared = Shared {
             flat: self.graph.integers(&[-1, int(hidden)]),
             by_text: self.graph.op("Concat", &[&shape, &width], &[Setting::Int("axis", 0)]),
@@ -86,6 +89,15 @@ impl<'a> Encoder<'a> {
             bias: match self.architecture.family {
                 Family::Bert => Value::absent(),
                 Family::Mpnet => self.bias_by_distance(&sequence)?,
+            },
+            zeros: match self.numbers {
+                Numbers::Floats | Numbers::Watched => Value::absent(),
+                Numbers::Codes(_) => {
+                    let tokens = self.graph.op("Size", &[&ids], &[]);
+                    let tokens = self.graph.op("Unsqueeze", &[&tokens, &first], &[]);
+                    let zero = self.graph.byte(GELU_ZERO);
+                    self.graph.op("Expand", &[&zero, &tokens], &[])
+                }
             },
         };
         let mut tokens = self.graph.op("Reshape", &[&embedded, &shared.flat], &[]);
@@ -127,7 +139,7 @@ impl<'a> Encoder<'a> {
                 let table = self.graph.floats(name, &[vocabulary, hidden], words);
                 Ok(self.graph.op("Gather", &[&table, ids], &axis))
             }
-            Numbers::Codes(..) => {
+            Numbers::Codes(_) => {
                 let (codes, scales) = quantized(words, hidden);
                 let codes = self.graph.bytes(name, &[vocabulary, hidden], &codes);
                 let scales = self.graph.floats(&format!("{name}.scale"), &[vocabulary, 1], &scales);
@@ -200,21 +212,21 @@ impl<'a> Encoder<'a> {
         // The exact one (Hendrycks and Gimpel, 2016).
         let inner = self.graph.op("Gelu", &[&inner], &[]);
         let outer = self.linear(name("output.dense"), hidden, intermediate)?;
-        let outer = multiply_activations(&mut self.graph, numbers, &name("output"), &inner, outer)?;
+        let outer = multiply_gelu(&mut self.graph, numbers, &shared.zeros, &inner, &outer);
         let sum = self.graph.op("Add", &[&outer, &attended], &[]);
         self.norm(&name("output.LayerNorm"), &sum)
     }
 
     /// How inputs of `layers` are smoothed.
     fn smoothing(&self, site: &str, layers: &[&Linear]) -> Result<Smoothing, ConvertError> {
-        let Numbers::Codes(ranges, _) = self.numbers else { return Ok(Smoothing::None) };
+        let Numbers::Codes(ranges) = self.numbers else { return Ok(Smoothing::None) };
         Ok(Smoothing::Divide(divisors(ranges.of(site, self.architecture.hidden)?, layers)))
     }
 
     /// Has `value` give outputs that are smoothed for `output`, into which means of them go under the name `site`: what
     /// divides them costs nothing then.
     fn smoothed_by(&self, value: &mut Linear, site: &str, output: &Linear) -> Result<Smoothing, ConvertError> {
-        let Numbers::Codes(ranges, _) = self.numbers else { return Ok(Smoothing::None) };
+        let Numbers::Codes(ranges) = self.numbers else { return Ok(Smoothing::None) };
         let by = divisors(ranges.of(site, self.architecture.hidden)?, &[output]);
         value.scale_outputs(by.iter().map(|by| by.recip()));
         Ok(Smoothing::Divided(by))

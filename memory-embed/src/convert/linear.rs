@@ -3,15 +3,20 @@
 use super::{
     ConvertError,
     graph::{GraphBuilder, Setting, Value},
-    proto,
     ranges::{Columns, Ranges},
 };
 
 /// Codes of weights run from -127 to 127.
 const CODES: f32 = 127.0;
 
-/// The code of zero among unsigned inputs with a scale for each row.
-const MIDDLE: u8 = 128;
+/// The code of zero among the outputs of GELU, which are at least -0.17: the codes below it reach as far.
+pub(super) const GELU_ZERO: u8 = 20;
+
+/// The step between two codes of a row, for each unit of its greatest value.
+const GELU_STEP: f32 = 1.0 / (255.0 - 20.0);
+
+/// A row is taken to be at least this wide, so that the codes below zero reach down to -0.17.
+const GELU_LEAST: f32 = 2.0;
 
 /// How much of the width of a column of inputs goes over to its weights; the rest stays.
 const MIGRATION: f32 = 0.5;
@@ -28,18 +33,7 @@ pub(super) enum Numbers<'a> {
     /// 32-bit floats; the graph also gives the ranges of the columns of all inputs.
     Watched,
     /// 8-bit integers, for inputs within these ranges.
-    Codes(&'a Ranges, Activations),
-}
-
-/// What gives the outputs of the activation their scale. No smoothing helps them: they are mostly nothing, and what is
-/// wide in one text is narrow in another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Activations {
-    /// The range that was measured.
-    Measured,
-    /// The largest of each row, which is looked for whenever the graph runs: that takes a tenth more time, and serves
-    /// encoders with massive activations in a few tokens (Sun et al., 2024), as MPNet's.
-    ByRow,
+    Codes(&'a Ranges),
 }
 
 /// A layer that multiplies rows by a matrix and adds a bias.
@@ -123,7 +117,7 @@ pub(super) fn multiply<const N: usize>(
     smoothing: &Smoothing,
 ) -> Result<[Value; N], ConvertError> {
     let ranges = match numbers {
-        Numbers::Codes(ranges, _) => ranges,
+        Numbers::Codes(ranges) => ranges,
         Numbers::Floats => return Ok(layers.map(|layer| in_floats(graph, inputs, &layer))),
         Numbers::Watched => {
             graph.watch(site, inputs, layers.first().map_or(0, Linear::inputs));
@@ -155,22 +149,6 @@ pub(super) fn multiply<const N: usize>(
     }))
 }
 
-/// Multiplies the outputs of an activation by `layer`.
-pub(super) fn multiply_activations(
-    graph: &mut GraphBuilder,
-    numbers: Numbers<'_>,
-    site: &str,
-    inputs: &Value,
-    layer: Linear,
-) -> Result<Value, ConvertError> {
-    match numbers {
-        Numbers::Codes(_, Activations::ByRow) => Ok(by_row(graph, inputs, &layer)),
-        Numbers::Floats | Numbers::Watched | Numbers::Codes(_, Activations::Measured) => {
-            multiply_by(graph, numbers, site, inputs, layer, &Smoothing::None)
-        }
-    }
-}
-
 /// [`multiply`] with one layer.
 pub(super) fn multiply_by(
     graph: &mut GraphBuilder,
@@ -184,24 +162,29 @@ pub(super) fn multiply_by(
     Ok(product)
 }
 
-/// Multiplies rows that have a scale each, their largest magnitude being 127.
-fn by_row(graph: &mut GraphBuilder, inputs: &Value, layer: &Linear) -> Value {
-    let magnitudes = graph.op("Abs", &[inputs], &[]);
-    let column = graph.integers(&[1]);
-    let largest = graph.op("ReduceMax", &[&magnitudes, &column], &[Setting::Int("keepdims", 0)]);
-    // A row of zeros needs a scale, too.
-    let least = graph.number(1e-9);
-    let largest = graph.op("Max", &[&largest, &least], &[]);
-    let step = graph.number(1.0 / CODES);
-    let scales = graph.op("Mul", &[&largest, &step], &[]);
-    // As many zero points as scales.
-    let (nothing, middle) = (graph.number(0.0), graph.number(f32::from(MIDDLE)));
-    let zeros = graph.op("Mul", &[&scales, &nothing], &[]);
-    let zeros = graph.op("Add", &[&zeros, &middle], &[]);
-    let zeros = graph.op("Cast", &[&zeros], &[Setting::Int("to", i64::from(proto::UINT8))]);
-    let codes = graph.op("QuantizeLinear", &[inputs, &scales, &zeros], &[Setting::Int("axis", 0)]);
-    let (one, zero, no_bias) = (graph.number(1.0), graph.byte(MIDDLE), Value::absent());
-    let product = in_codes(graph, [&codes, &one, &zero], layer, &no_bias);
+/// Multiplies `inputs`, what GELU gave, by `layer`.
+///
+/// In 8 bits each row has a scale of its own, by its greatest value. One scale for all would not do: a few tokens of some
+/// encoders, such as MPNet, are a hundred times as wide as the others ("massive activations", Sun et al., 2024), and
+/// smoothing does not help, since columns are narrow in one text and wide in another. `zeros` are as many codes of zero
+/// as there are rows, [`GELU_ZERO`]s.
+pub(super) fn multiply_gelu(
+    graph: &mut GraphBuilder,
+    numbers: Numbers<'_>,
+    zeros: &Value,
+    inputs: &Value,
+    layer: &Linear,
+) -> Value {
+    if !matches!(numbers, Numbers::Codes(_)) {
+        return in_floats(graph, inputs, layer);
+    }
+    let (column, least, step) = (graph.integers(&[1]), graph.number(GELU_LEAST), graph.number(GELU_STEP));
+    let widest = graph.op("ReduceMax", &[inputs, &column], &[Setting::Int("keepdims", 0)]);
+    let widest = graph.op("Max", &[&widest, &least], &[]);
+    let scales = graph.op("Mul", &[&widest, &step], &[]);
+    let codes = graph.op("QuantizeLinear", &[inputs, &scales, zeros], &[Setting::Int("axis", 0)]);
+    let (one, zero) = (graph.number(1.0), graph.byte(GELU_ZERO));
+    let product = in_codes(graph, [&codes, &one, &zero], layer, &Value::absent());
     let scales = graph.op("Unsqueeze", &[&scales, &column], &[]);
     let product = graph.op("Mul", &[&product, &scales], &[]);
     let bias = graph.floats(&format!("{}.bias", layer.name), &[layer.bias.len()], &layer.bias);
@@ -298,6 +281,15 @@ mod tests {
         let mut layer = layer(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0]);
         layer.scale_outputs([2.0, 0.5].into_iter());
         assert_eq!((layer.weight, layer.bias), (vec![2.0, 4.0, 1.5, 2.0], vec![10.0, 3.0]));
+    }
+
+    #[test]
+    fn the_least_that_gelu_gives_has_a_code() {
+        // Its minimum is at x = -0.7518, where it is -0.16997.
+        let least = -0.169_971;
+        let reach = -f32::from(GELU_ZERO) * GELU_STEP * GELU_LEAST;
+        assert!(reach <= least && reach > 1.1 * least, "{reach}");
+        assert_eq!((GELU_STEP.recip() + f32::from(GELU_ZERO)).round(), 255.0);
     }
 
     proptest! {

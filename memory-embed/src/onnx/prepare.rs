@@ -9,7 +9,7 @@ use super::ranges::measured_ranges;
 use crate::{
     ConvertError, GateReport, ModelError, ModelFiles, Precision, check_quantized,
     checksum::{sha256_hex, sha256_hex_of_file},
-    convert::{Activations, CONVERTER, convert, convert_quantized},
+    convert::{CONVERTER, convert, convert_quantized},
     models::{ConvertedGraph, ConvertedGraphs},
 };
 
@@ -29,7 +29,7 @@ pub enum PrepareError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PrepareEvent {
-    /// A graph is being written; one in 8 bits perhaps twice, if the first did not pass.
+    /// A graph is being written.
     Converting(Precision),
     /// The ranges of what its layers multiply are being measured.
     Measuring,
@@ -49,7 +49,7 @@ pub struct Prepared {
 
 /// Converts the weights of the encoder in `directory`, called `name`, into a graph of 32-bit floats and one of 8-bit
 /// integers, beside them in `onnx/`, and lets the second pass only if its vectors are near enough
-/// ([`check_quantized`]): the faster of two ways to quantize that passes. One that does not is removed.
+/// ([`check_quantized`]); one that is not is removed.
 ///
 /// Does nothing if both are there, made by this version from these weights and checked on a processor like this one,
 /// unless `force` asks for it. Writes each file whole or not at all, and their record last.
@@ -84,34 +84,30 @@ pub fn prepare(
     write_record(directory, &record)?;
 
     let full = ModelFiles::in_directory(directory, name, runtime, Precision::Full)?;
-    let mut quantize = |activations| -> Result<Result<GateReport, ModelError>, PrepareError> {
-        progress(PrepareEvent::Converting(Precision::Int8));
-        let int8 = make(&convert_quantized(directory, &ranges, activations)?, "model_int8.onnx")?;
-        progress(PrepareEvent::Checking);
-        let quantized = ModelFiles {
-            name: format!("{name}/{}", Precision::Int8.name()),
-            model: graphs.join(&int8.file),
-            model_sha256: Some(int8.sha256.clone()),
-            ..full.clone()
-        };
-        match check_quantized(&full, &quantized) {
-            Ok(report) => {
-                record.int8 = Some(ConvertedGraph { gate: Some(report.clone()), ..int8 });
-                write_record(directory, &record)?;
-                Ok(Ok(report))
-            }
-            Err(refused @ ModelError::Gate { .. }) => {
-                fs::remove_file(&quantized.model).map_err(failed(&quantized.model))?;
-                Ok(Err(refused))
-            }
-            Err(other) => Err(other.into()),
-        }
+    progress(PrepareEvent::Converting(Precision::Int8));
+    let mut int8 = make(&convert_quantized(directory, &ranges)?, "model_int8.onnx")?;
+
+    progress(PrepareEvent::Checking);
+    let quantized = ModelFiles {
+        name: format!("{name}/{}", Precision::Int8.name()),
+        model: graphs.join(&int8.file),
+        model_sha256: Some(int8.sha256.clone()),
+        ..full.clone()
     };
-    let mut int8 = quantize(Activations::Measured)?;
-    if int8.is_err() {
-        int8 = quantize(Activations::ByRow)?;
-    }
-    Ok(Prepared { converted: true, int8 })
+    let report = match check_quantized(&full, &quantized) {
+        Ok(report) => {
+            int8.gate = Some(report.clone());
+            record.int8 = Some(int8);
+            write_record(directory, &record)?;
+            Ok(report)
+        }
+        Err(refused @ ModelError::Gate { .. }) => {
+            fs::remove_file(&quantized.model).map_err(failed(&quantized.model))?;
+            Err(refused)
+        }
+        Err(other) => return Err(other.into()),
+    };
+    Ok(Prepared { converted: true, int8: report })
 }
 
 /// The report on the graphs that are there, if nothing is to be done.
