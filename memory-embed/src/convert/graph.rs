@@ -47,8 +47,6 @@ pub(crate) struct GraphBuilder {
     graph: proto::Graph,
     /// Small constants by what they hold.
     constants: HashMap<String, Value>,
-    /// Whether it has operators of ONNX Runtime's own.
-    needs_runtime: bool,
 }
 
 impl GraphBuilder {
@@ -102,7 +100,6 @@ impl GraphBuilder {
         if let Some(node) = self.graph.node.last_mut() {
             node.domain = Some(RUNTIME.0.to_owned());
         }
-        self.needs_runtime = true;
         output
     }
 
@@ -138,7 +135,8 @@ impl GraphBuilder {
             key: Some((*key).to_owned()),
             value: Some(value.to_string()),
         };
-        let opsets = [("", OPSET)].into_iter().chain(self.needs_runtime.then_some(RUNTIME));
+        let needs_runtime = self.graph.node.iter().any(|node| node.domain.is_some());
+        let opsets = [("", OPSET)].into_iter().chain(needs_runtime.then_some(RUNTIME));
         let model = Model {
             ir_version: Some(IR_VERSION),
             producer_name: Some("memory-embed".to_owned()),
@@ -194,18 +192,16 @@ fn named(name: &str) -> Extent {
 }
 
 fn attribute(setting: &Setting<'_>) -> Attribute {
-    let (name, r#type) = match *setting {
-        Setting::Int(name, _) => (name, AttributeType::Int),
-        Setting::Ints(name, _) => (name, AttributeType::Ints),
-        Setting::Float(name, _) => (name, AttributeType::Float),
+    let named = |name: &str, r#type: AttributeType| Attribute {
+        name: Some(name.to_owned()),
+        r#type: Some(r#type as i32),
+        ..Attribute::default()
     };
-    let mut attribute = Attribute { name: Some(name.to_owned()), r#type: Some(r#type as i32), ..Attribute::default() };
     match *setting {
-        Setting::Int(_, value) => attribute.i = Some(value),
-        Setting::Ints(_, values) => attribute.ints = values.to_vec(),
-        Setting::Float(_, value) => attribute.f = Some(value),
+        Setting::Int(name, value) => Attribute { i: Some(value), ..named(name, AttributeType::Int) },
+        Setting::Ints(name, values) => Attribute { ints: values.to_vec(), ..named(name, AttributeType::Ints) },
+        Setting::Float(name, value) => Attribute { f: Some(value), ..named(name, AttributeType::Float) },
     }
-    attribute
 }
 
 fn value_info(name: &str, elem_type: i32, shape: Vec<Extent>) -> ValueInfo {

@@ -144,7 +144,7 @@ pub(super) fn multiply<const N: usize>(
     let (scale, zero) = (graph.number(scale), graph.byte(zero));
     let codes = graph.op("QuantizeLinear", &[&inputs, &scale, &zero], &[]);
     Ok(layers.map(|layer| {
-        let bias = graph.floats(&format!("{}.bias", layer.name), &[layer.bias.len()], &layer.bias);
+        let bias = bias_of(graph, &layer);
         in_codes(graph, [&codes, &scale, &zero], &layer, &bias)
     }))
 }
@@ -187,8 +187,12 @@ pub(super) fn multiply_gelu(
     let product = in_codes(graph, [&codes, &one, &zero], layer, &Value::absent());
     let scales = graph.op("Unsqueeze", &[&scales, &column], &[]);
     let product = graph.op("Mul", &[&product, &scales], &[]);
-    let bias = graph.floats(&format!("{}.bias", layer.name), &[layer.bias.len()], &layer.bias);
+    let bias = bias_of(graph, layer);
     graph.op("Add", &[&product, &bias], &[])
+}
+
+fn bias_of(graph: &mut GraphBuilder, layer: &Linear) -> Value {
+    graph.floats(&format!("{}.bias", layer.name), &[layer.bias.len()], &layer.bias)
 }
 
 fn in_floats(graph: &mut GraphBuilder, inputs: &Value, layer: &Linear) -> Value {
@@ -196,7 +200,7 @@ fn in_floats(graph: &mut GraphBuilder, inputs: &Value, layer: &Linear) -> Value 
     let (inner, outer) = (layer.inputs(), bias.len());
     let weight = graph.floats(&format!("{name}.weight"), &[inner, outer], &transposed(weight, inner));
     let product = graph.op("MatMul", &[inputs, &weight], &[]);
-    let bias = graph.floats(&format!("{name}.bias"), &[outer], bias);
+    let bias = bias_of(graph, layer);
     graph.op("Add", &[&product, &bias], &[])
 }
 

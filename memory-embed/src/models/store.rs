@@ -71,7 +71,6 @@ impl ModelFiles {
         precision: Precision,
     ) -> Result<Self, ModelError> {
         let record = ConvertedGraphs::read(directory)?;
-        let what = |role: &str| format!("the {role} of {name}");
         let graphs = ConvertedGraphs::directory(directory);
         let graph = match (&record, precision) {
             (Some(record), Precision::Full) => Some(&record.full),
@@ -79,7 +78,7 @@ impl ModelFiles {
             (None, _) => None,
         };
         let model = match graph {
-            Some(graph) => whole(&what("graph"), graphs.join(&graph.file), graph.size)?,
+            Some(graph) => whole(&format!("the graph of {name}"), graphs.join(&graph.file), graph.size)?,
             None => {
                 let shipped = [graphs.join("model.onnx"), directory.join("model.onnx")];
                 let found = shipped.iter().find(|path| precision == Precision::Full && path.is_file());

@@ -365,11 +365,13 @@ impl<I: Sequence, O: Send + 'static> Shared<I, O> {
     /// before.
     fn split(self: &Arc<Self>, request: &Arc<Request<I, O>>) {
         let split = loop {
-            if is_over(&lock(&request.reply)) {
+            let mut answer = lock(&request.reply);
+            if is_over(&answer) {
                 // The permit lets the next request in, whoever still holds this one.
-                lock(&request.reply).take();
+                *answer = None;
                 return;
             }
+            drop(answer);
             if request.urgency == Urgency::Indexing && !self.lock().questions.is_empty() {
                 return self.add([Task::Help(Arc::clone(request))]);
             }

@@ -3,12 +3,14 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
 use memory_core::BoxError;
+
+use super::lock;
 
 /// Texts that a worker takes at once: more than a thread takes to wake for them.
 const BLOCK: usize = 16;
@@ -53,7 +55,7 @@ impl<I> Splitting<I> {
         let split = || block.map(&self.split).collect::<Result<Vec<_>, _>>();
         match catch_unwind(AssertUnwindSafe(split)).unwrap_or_else(|_| Err("the tokenizer panicked".into())) {
             Ok(inputs) => {
-                let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut found = lock(&self.found);
                 found.missing -= inputs.len();
                 found.inputs.iter_mut().skip(first).zip(inputs).for_each(|(place, inputs)| *place = inputs);
                 if found.missing == 0 { Step::Done(Ok(std::mem::take(&mut found.inputs))) } else { Step::More }
