@@ -5,6 +5,7 @@ mod features;
 use anyhow::Result;
 
 use crate::invocation::Invocation;
+use crate::nightly;
 use crate::steps::Steps;
 use crate::tally::Tally;
 use crate::test;
@@ -29,6 +30,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let mut steps = Steps::start();
     steps.run("fmt", || fmt(workspace))?;
     steps.run("tidy", || tidy::run(workspace))?;
+    steps.run("lock", || lock(workspace))?;
     steps.run("clippy", || clippy(workspace))?;
     steps.run("features", || features::run(workspace))?;
     steps.run("rustdoc", || rustdoc(workspace))?;
@@ -39,6 +41,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 
 fn fmt(workspace: &Workspace) -> Result<()> {
     Invocation::cargo(workspace, "fmt").args(["fmt", "--all", "--check"]).run()
+}
+
+/// That the lock file of the fuzz targets, which stand outside of the workspace, still names all that they need: here
+/// nothing builds them.
+fn lock(workspace: &Workspace) -> Result<()> {
+    Invocation::cargo(workspace, "lock")
+        .args(["update", "--workspace", "--locked", "--quiet", "--manifest-path", nightly::FUZZ_MANIFEST])
+        .run()
 }
 
 fn clippy(workspace: &Workspace) -> Result<()> {

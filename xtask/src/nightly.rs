@@ -10,6 +10,9 @@ use crate::workspace::Workspace;
 /// Pinned because deny.toml is written in this version's format.
 const CARGO_DENY: &str = "cargo-deny@0.20.2";
 
+/// The fuzz targets, which only a nightly toolchain runs.
+pub(crate) const FUZZ_MANIFEST: &str = "memory-store/fuzz/Cargo.toml";
+
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     ci::run(workspace, &ci::Args::all())?;
     let mut steps = Steps::start();
@@ -42,7 +45,7 @@ fn log(workspace: &Workspace) -> Result<()> {
 fn fuzz(workspace: &Workspace) -> Result<()> {
     let target = workspace.root().join("target").join("fuzz");
     Invocation::cargo(workspace, "fuzz")
-        .args(["check", "--locked", "--manifest-path", "memory-store/fuzz/Cargo.toml", "--target-dir"])
+        .args(["check", "--locked", "--manifest-path", FUZZ_MANIFEST, "--target-dir"])
         .args([target])
         .run()
 }
