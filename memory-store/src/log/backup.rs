@@ -14,10 +14,10 @@ use std::{
 use memory_core::{Hash, Progress, StoreError, Timestamp};
 
 use super::{
-    directory::{FORMAT_FILE, format_text},
+    directory::{FORMAT_FILE, format_text, make_dir, sync_dir},
     failure::io_error,
     media::{Access, DirLock, Disk, Media, MediaFile, read_from},
-    rescue::{RescueError, make_dir, make_file, sync_dir, write_file},
+    rescue::{RescueError, make_file, write_file},
     salvage::check_outside,
     scan::{Found, Scan},
     segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name},
@@ -72,10 +72,19 @@ impl LogStore {
     }
 }
 
-/// The log at one moment: its segments, and where what is durable of the last one ends.
-fn snapshot(shared: &Shared) -> Result<(Arc<Vec<Segment>>, u32), StoreError> {
+/// The log at one moment.
+struct Snapshot {
+    segments: Arc<Vec<Segment>>,
+    /// Where what is durable of the last segment ends.
+    end: u32,
+    /// What is known to be damaged: more than the segments show, where the end of the log is gone.
+    damage: Vec<Damage>,
+}
+
+fn snapshot(shared: &Shared) -> Result<Snapshot, StoreError> {
     let state = shared.current()?;
-    Ok((Arc::clone(&state.segments), state.cursor.end.offset.max(SEGMENT_HEADER)))
+    let end = state.cursor.end.offset.max(SEGMENT_HEADER);
+    Ok(Snapshot { segments: Arc::clone(&state.segments), end, damage: state.damage.clone() })
 }
 
 /// Keeps others from backing up to the same directory, for as long as the value lives.
@@ -94,17 +103,25 @@ pub(crate) fn backup_on(
     target: &Path,
     progress: &dyn Progress,
 ) -> Result<BackupReport, RescueError> {
-    let (segments, end) = snapshot(shared)?;
     check_target(media, target)?;
     let dir = target.join(FILES);
     make_dir(media, &dir)?;
     let _lock = lock(media, target)?;
+    // Under the lock, so that no backup is replaced by one of an earlier moment.
+    let Snapshot { segments, end, damage } = snapshot(shared)?;
     let earlier = Manifest::read(media, target)?;
     if earlier.as_ref().is_some_and(|earlier| earlier.store != shared.directory.id) {
         return Err(RescueError::OtherStore { path: target.to_owned() });
     }
-    let mut backup =
-        Backup { media, dir, there: BTreeMap::new(), earlier, entries: Vec::new(), report: report(target) };
+    let mut backup = Backup {
+        media,
+        dir,
+        there: BTreeMap::new(),
+        earlier,
+        known: damage,
+        entries: Vec::new(),
+        report: report(target),
+    };
     backup.look()?;
     backup.format(&format_text(shared.directory.id))?;
     let lengths = lengths(&segments, end).map_err(|(path, error)| io_error("read", &path)(error))?;
@@ -116,6 +133,7 @@ pub(crate) fn backup_on(
         backup.segment(shared, segment, (length, end), &|read| progress.report(done + read, total))?;
         done += length;
     }
+    backup.missing(&shared.directory.path)?;
     let segment = segments.last().map_or(0, Segment::number);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let taken = Timestamp::from_millis(i64::try_from(now).unwrap_or(i64::MAX));
@@ -161,6 +179,8 @@ struct Backup<'m> {
     /// Bytes of each file that is there.
     there: BTreeMap<String, u64>,
     earlier: Option<Manifest>,
+    /// Damage of the store that is not in the report yet.
+    known: Vec<Damage>,
     entries: Vec<Entry>,
     report: BackupReport,
 }
@@ -192,15 +212,18 @@ impl Backup<'_> {
         let path = segment.path();
         let hash = hash(segment.file(), length, progress).map_err(io_error("read", path))?;
         let entry = Entry { hash, bytes: length, path: format!("log/{}", segment_name(segment.number())) };
-        if !self.has(&entry)
-            && let Some(damage) = damage(shared, segment, end)?
-        {
-            // A good copy is not given up for a bad one.
-            if self.earlier.as_ref().is_some_and(|earlier| earlier.files.iter().any(|file| file.path == entry.path)) {
-                return Err(RescueError::WouldLoseGood { path: damage.path, offset: damage.offset });
+        if !self.has(&entry) {
+            let contents = image(segment, end)?;
+            let found = damage(shared, segment, &contents);
+            if let Some(damage) = found.or_else(|| self.known.iter().find(|known| known.path == path).cloned()) {
+                // A good copy is not given up for a bad one.
+                if !self.holds_no_more_than(&entry.path, segment.number(), &contents)? {
+                    return Err(RescueError::WouldLoseGood { path: damage.path, offset: damage.offset });
+                }
+                self.report.damage.push(damage);
             }
-            self.report.damage.push(damage);
         }
+        self.known.retain(|known| known.path != path);
         let (bytes, hash) = (entry.bytes, entry.hash);
         self.keep(entry, |media, dir, name| {
             make_file(media, dir, name, |copy| {
@@ -212,6 +235,30 @@ impl Backup<'_> {
                 Err(StoreError::Damaged { path: path.to_owned(), offset: 0, why }.into())
             })
         })
+    }
+
+    /// Whether `contents` begin with all that the earlier backup has of a file of the store.
+    fn holds_no_more_than(&self, path: &str, segment: u32, contents: &[u8]) -> Result<bool, RescueError> {
+        let earlier = self.earlier.iter().flat_map(|earlier| &earlier.files).find(|file| file.path == path);
+        let Some(earlier) = earlier else { return Ok(true) };
+        let path = self.dir.join(earlier.stored());
+        let file = match self.media.open(&path, Access::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            opened => opened.map_err(io_error("read", &path))?,
+        };
+        Ok(contents.starts_with(&image(&Segment::new(segment, &path, file), u32::MAX)?))
+    }
+
+    /// Refuses to go on without a file that the earlier backup has, since segments are never removed; tells of the damage
+    /// that stands in no segment.
+    fn missing(&mut self, store: &Path) -> Result<(), RescueError> {
+        let is_there = |path: &str| self.entries.iter().any(|entry| entry.path == path);
+        let earlier = self.earlier.iter().flat_map(|earlier| &earlier.files);
+        if let Some(missing) = earlier.map(|file| &file.path).find(|path| !is_there(path)) {
+            return Err(RescueError::WouldLoseGood { path: store.join(missing), offset: 0 });
+        }
+        self.report.damage.append(&mut self.known);
+        Ok(())
     }
 
     fn has(&self, entry: &Entry) -> bool {
@@ -253,23 +300,27 @@ impl Backup<'_> {
     }
 }
 
-/// The first damage in a segment, as far as it is to be copied.
-fn damage(shared: &Shared, segment: &Segment, end: u32) -> Result<Option<Damage>, RescueError> {
-    let path = segment.path();
-    let mut image = super::survey::read_image(segment).map_err(io_error("read", path))?;
+/// The contents of a segment before `end`.
+fn image(segment: &Segment, end: u32) -> Result<Vec<u8>, StoreError> {
+    let mut image = super::survey::read_image(segment).map_err(io_error("read", segment.path()))?;
     image.truncate(end as usize);
+    Ok(image)
+}
+
+/// The first damage in the contents of a segment.
+fn damage(shared: &Shared, segment: &Segment, image: &[u8]) -> Option<Damage> {
+    let path = segment.path();
     let noted = |offset, bytes, why: &str| {
         let (path, why) = (path.to_owned(), why.to_owned());
         Some(Damage { path, offset, bytes, why, conversation: None })
     };
-    if let Err(why) = SegmentHeader::parse(&image) {
-        return Ok(noted(0, u64::from(SEGMENT_HEADER), why));
+    if let Err(why) = SegmentHeader::parse(image) {
+        return noted(0, u64::from(SEGMENT_HEADER), why);
     }
-    let found = Scan::new(&image, shared.directory.id, segment.number(), true).find_map(|found| match found {
+    Scan::new(image, shared.directory.id, segment.number(), true).find_map(|found| match found {
         Found::Damage { offset, end, why, .. } => noted(u64::from(offset), u64::from(end - offset), why),
         Found::Frame { .. } | Found::Torn { .. } => None,
-    });
-    Ok(found)
+    })
 }
 
 /// Goes through the first `length` bytes of a file.

@@ -54,11 +54,8 @@ impl Directory {
 
     /// Makes the names of all files durable.
     pub(crate) fn sync(&self, media: &dyn Media) -> Result<(), StoreError> {
-        let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        for dir in [Some(self.log().as_path()), Some(&self.path), parent].into_iter().flatten() {
-            media.sync_dir(dir).map_err(io_error("sync", dir))?;
-        }
-        Ok(())
+        sync_dir(media, &self.log())?;
+        sync_with_parent(media, &self.path)
     }
 
     /// Opens a store for reading alone.
@@ -81,7 +78,7 @@ impl Owned {
                 checked => checked?,
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                media.create_dir_all(path).map_err(io_error("create", path))?;
+                make_dir(media, path)?;
             }
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 return Err(not_a_store(path, "it is no directory"));
@@ -110,6 +107,26 @@ impl Owned {
         };
         Ok(Self { directory: Directory { path: path.to_owned(), id }, lock, created })
     }
+}
+
+/// Makes a directory with those above it, and syncs every name that it takes.
+pub(crate) fn make_dir(media: &dyn Media, path: &Path) -> Result<(), StoreError> {
+    let there = |dir: &Path| dir.as_os_str().is_empty() || media.list(dir).is_ok();
+    let missing = path.ancestors().take_while(|dir| !there(dir)).count();
+    media.create_dir_all(path).map_err(io_error("create", path))?;
+    path.ancestors().take(missing).filter_map(Path::parent).try_for_each(|parent| sync_dir(media, parent))
+}
+
+/// Makes the names in a directory durable. The parent of a relative path without a directory is the working directory.
+pub(crate) fn sync_dir(media: &dyn Media, path: &Path) -> Result<(), StoreError> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    media.sync_dir(path).map_err(io_error("sync", path))
+}
+
+/// Makes the names in a directory durable, and its own.
+fn sync_with_parent(media: &dyn Media, path: &Path) -> Result<(), StoreError> {
+    sync_dir(media, path)?;
+    path.parent().map_or(Ok(()), |parent| sync_dir(media, parent))
 }
 
 fn is_there(media: &dyn Media, path: &Path) -> Result<bool, StoreError> {
@@ -202,7 +219,7 @@ fn create(media: &dyn Media, path: &Path) -> Result<StoreId, StoreError> {
     fill_random(&mut id)?;
     let header = SegmentHeader { store: id, number: 1, previous_end: 0, first_lsn: 1, end: None, rewritten: 0 };
     create_segment(media, &path.join(LOG), &header).map_err(|failure| StoreError::from(&failure))?;
-    media.sync_dir(path).map_err(io_error("sync", path))?;
+    sync_dir(media, path)?;
     let (temporary, file) = (path.join(FORMAT_TEMPORARY), path.join(FORMAT_FILE));
     let written = media.open(&temporary, Access::Create).and_then(|open| {
         open.write_at(format_text(id).as_bytes(), 0)?;
@@ -210,10 +227,7 @@ fn create(media: &dyn Media, path: &Path) -> Result<StoreId, StoreError> {
     });
     written.map_err(io_error("write", &temporary))?;
     media.rename(&temporary, &file).map_err(io_error("write", &file))?;
-    media.sync_dir(path).map_err(io_error("sync", path))?;
-    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        media.sync_dir(parent).map_err(io_error("sync", parent))?;
-    }
+    sync_with_parent(media, path)?;
     Ok(id)
 }
 

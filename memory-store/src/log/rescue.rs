@@ -8,6 +8,7 @@ use std::{
 use memory_core::StoreError;
 
 use super::{
+    directory::make_dir,
     failure::io_error,
     media::{Access, Media, MediaFile},
 };
@@ -92,27 +93,9 @@ pub(crate) fn make_empty_dir(media: &dyn Media, path: &Path) -> Result<(), Rescu
             Some(entry) => Err(RescueError::NotEmpty { path: path.to_owned(), entry }),
             None => Ok(()),
         },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => make_dir(media, path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(make_dir(media, path)?),
         Err(error) => Err(io_error("list", path)(error).into()),
     }
-}
-
-/// Makes a directory with those above it, and syncs every name that it takes.
-pub(crate) fn make_dir(media: &dyn Media, path: &Path) -> Result<(), RescueError> {
-    let there = |dir: &Path| dir.as_os_str().is_empty() || media.list(dir).is_ok();
-    let missing = path.ancestors().take_while(|dir| !there(dir)).count();
-    media.create_dir_all(path).map_err(io_error("create", path))?;
-    for made in path.ancestors().take(missing) {
-        if let Some(parent) = made.parent() {
-            sync_dir(media, parent)?;
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn sync_dir(media: &dyn Media, path: &Path) -> Result<(), RescueError> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    Ok(media.sync_dir(path).map_err(io_error("sync", path))?)
 }
 
 /// Makes the file `name` in `dir`: it gets its name when `fill` has written all of it and it is synced. The

@@ -10,13 +10,13 @@ use memory_core::{ConversationId, Progress, StoreError};
 
 use super::{
     codec::{CodecError, Past, encode_lost, encode_opened},
-    directory::{FORMAT_FILE, format_text},
+    directory::{FORMAT_FILE, format_text, make_dir, sync_dir},
     doctor::{ConversationLabel, Diagnosis, examine_on},
     failure::{fill_random, io_error},
     frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, Place, StoreId},
     media::{Disk, Media},
     recovery::TornTail,
-    rescue::{RescueError, make_dir, make_empty_dir, sync_dir, write_file},
+    rescue::{RescueError, make_empty_dir, write_file},
     segment::{SEGMENT_HEADER, SegmentHeader, segment_name},
     survey::{Part, Source, Spot, Surveyed, Tail, Visitor, survey},
 };
@@ -261,6 +261,6 @@ impl<'m> NewLog<'m> {
             self.seal()?;
         }
         write_file(self.media, &self.dir, &segment_name(self.header.number), &self.bytes)?;
-        sync_dir(self.media, &self.dir)
+        Ok(sync_dir(self.media, &self.dir)?)
     }
 }

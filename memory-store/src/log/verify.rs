@@ -83,13 +83,13 @@ impl Check {
 ///
 /// The root over a conversation is that of the leaves found on disk, hashed anew from what they say.
 pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<Verification, StoreError> {
-    let (segments, end, mut checks) = {
+    let (segments, end, known, mut checks) = {
         let state = shared.current()?;
         let wanted: Vec<_> = match only {
             Some(id) => vec![state.conversation(id)?],
             None => state.conversations().collect(),
         };
-        (state.segments.clone(), state.cursor.end.offset, checks(&state, wanted))
+        (state.segments.clone(), state.cursor.end.offset, state.damage.clone(), checks(&state, wanted))
     };
 
     let mut replay = State::new(shared.directory.id);
@@ -130,7 +130,12 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
         Some(number) => numbers.get(&number).is_some_and(|is_asked| *is_asked || !all_there),
         None => !all_there,
     };
-    let damage = replay.damage.iter().filter(concerns_us).chain(&mismatched).map(Damage::to_string);
+    // What is gone from the end of the log leaves nothing behind to be found, and no count that it would be missed in: it
+    // may be of any conversation.
+    let is_found =
+        |known: &&Damage| replay.damage.iter().any(|found| (&found.path, found.offset) == (&known.path, known.offset));
+    let gone = known.iter().filter(|known| !is_found(known));
+    let damage = replay.damage.iter().filter(concerns_us).chain(gone).chain(&mismatched).map(Damage::to_string);
     Ok(Verification::of(checked, damage.collect()))
 }
 

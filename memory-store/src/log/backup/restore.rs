@@ -9,10 +9,10 @@ use super::{
     manifest::{Entry, FILES, MANIFEST, Manifest},
 };
 use crate::log::{
-    directory::FORMAT_FILE,
+    directory::{FORMAT_FILE, make_dir, sync_dir},
     failure::io_error,
     media::{Access, Disk, Media},
-    rescue::{RescueError, make_dir, make_empty_dir, make_file, sync_dir},
+    rescue::{RescueError, make_empty_dir, make_file},
 };
 
 /// What a backup was found to be.

@@ -179,6 +179,8 @@ impl SimDisk {
         }
         // A name in a directory that is not there is not there either.
         let Disk { durable_names: Names { files, dirs }, .. } = &mut *disk;
+        let there = dirs.clone();
+        dirs.retain(|dir| dir.ancestors().all(|above| above.parent().is_none() || there.contains(above)));
         files.retain(|path, _| path.parent().is_some_and(|dir| dirs.contains(dir)));
         disk.names = disk.durable_names.clone();
         disk.locked.clear();
@@ -315,6 +317,7 @@ impl Media for SimDisk {
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let mut disk = self.lock();
         disk.operate()?;
+        let dir = if dir == Path::new(".") { Path::new("") } else { dir };
         let within = |change: &NameChange| match change {
             NameChange::Dir(path) | NameChange::Add(path, _) | NameChange::Remove(path) => path.parent() == Some(dir),
             NameChange::Rename(_, to) => to.parent() == Some(dir),

@@ -350,6 +350,82 @@ fn damage_of_the_store_never_replaces_what_the_backup_holds_from_before() {
 }
 
 #[test]
+fn a_store_that_has_lost_a_segment_or_its_end_never_replaces_a_backup() {
+    let cut_behind_a_frame: fn(&Path, &Path) = |path, file| {
+        let bytes = fs::read(file).unwrap();
+        let place = |offset| Place { store: store_id(&files_in(path)), segment: 2, offset };
+        let (first, _) = FrameHeader::parse(&bytes[64..], &place(64)).unwrap();
+        fs::write(file, &bytes[..64 + first.frame_bytes()]).unwrap();
+    };
+    let wrecks: [(&str, Box<dyn Fn(&Path)>); 3] = [
+        ("a segment in the middle", Box::new(|path| fs::remove_file(path.join(segment(2))).unwrap())),
+        (
+            "the last segment",
+            Box::new(|path| {
+                let last = files_in(path)
+                    .into_keys()
+                    .filter(|name| name.extension().is_some_and(|kind| kind == "seg"))
+                    .max()
+                    .unwrap();
+                fs::remove_file(path.join(last)).unwrap();
+            }),
+        ),
+        ("frames of a segment", Box::new(move |path| cut_behind_a_frame(path, &path.join(segment(2))))),
+    ];
+    for (what, wreck) in wrecks {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, backup) = (dir.path().join("store"), dir.path().join("backup"));
+        let store = sample_store(&path);
+        let before = shown(&store).unwrap();
+        store.backup(&backup, &()).unwrap();
+        let held = files_in(&backup);
+        drop(store);
+        wreck(&path);
+        let store = LogStore::open_read_only(&path).unwrap();
+        let error = store.backup(&backup, &()).unwrap_err();
+        assert!(matches!(&error, RescueError::WouldLoseGood { .. }), "{what}: {error}");
+        assert!(held == files_in(&backup), "{what}");
+        assert_eq!(shown(&restored(&backup).1).unwrap(), before, "{what}");
+        let elsewhere = store.backup(dir.path().join("elsewhere"), &()).unwrap();
+        assert!(!elsewhere.damage.is_empty(), "{what}");
+        assert!(!verified(&store).is_whole(), "{what}");
+    }
+}
+
+#[test]
+fn a_damaged_store_is_backed_up_again_as_it_grows() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, backup) = (dir.path().join("store"), dir.path().join("backup"));
+    let store = LogStore::open(&path).unwrap();
+    for conversation in ["a", "b", "a", "b"] {
+        perform(&store, &Request::Append(conversation, vec![draft(1, 10)])).unwrap();
+    }
+    drop(store);
+    let file = path.join(segment(1));
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[64 + 52 + 20] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    let store = LogStore::open(&path).unwrap();
+    for _ in 0..3 {
+        let report = store.backup(&backup, &()).unwrap();
+        assert!(matches!(report.damage.as_slice(), [damage] if damage.path == file), "{report:?}");
+        perform(&store, &Request::Append("b", vec![draft(2, 10)])).unwrap();
+    }
+    store.backup(&backup, &()).unwrap();
+    drop(store);
+    // What else the backup holds is good, and is not given up.
+    let held = files_in(&backup);
+    bytes = fs::read(&file).unwrap();
+    let last = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[last] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    let store = LogStore::open_read_only(&path).unwrap();
+    let error = store.backup(&backup, &()).unwrap_err();
+    assert!(matches!(&error, RescueError::WouldLoseGood { .. }), "{error}");
+    assert!(held == files_in(&backup));
+}
+
+#[test]
 fn a_segment_that_was_rewritten_is_copied_anew() {
     let dir = tempfile::tempdir().unwrap();
     let (path, backup) = (dir.path().join("store"), dir.path().join("backup"));

@@ -488,6 +488,10 @@ fn what_is_missing_is_not_forgotten_by_the_second_opening() {
             let store = open(dir.path()).unwrap();
             assert!(!store.report().damage.is_empty(), "opening {opening}");
             assert!(say(&store, 101).is_err(), "opening {opening}: 100 had been acknowledged");
+            for only in [None, Some(&id("a"))] {
+                let verification = pollster::block_on(store.verify(only)).unwrap();
+                assert!(!verification.is_whole(), "opening {opening}: not all is there to be verified");
+            }
         }
     }
 }

@@ -38,6 +38,22 @@ pub(super) fn empty_disk() -> SimDisk {
     disk
 }
 
+#[test]
+fn a_store_is_there_after_a_power_failure_however_many_directories_were_made_for_it() {
+    for path in ["/made/for/store", "/store", "store", "made/store"] {
+        let disk = SimDisk::default();
+        let path = Path::new(path);
+        let store = LogStore::open_on(Arc::new(disk.clone()), path, tiny_segments()).unwrap();
+        perform(&store, &Request::Append("a", vec![draft(1, 10)])).unwrap();
+        let before = shown(&store).unwrap();
+        drop(store);
+        disk.power_cycle(Unsynced::Lost);
+        let store = LogStore::open_on(Arc::new(disk), path, tiny_segments()).unwrap();
+        assert!(!store.report().created, "{}", path.display());
+        assert_eq!(shown(&store).unwrap(), before, "{}", path.display());
+    }
+}
+
 /// What became of the requests: those that were acknowledged, and the first whose fate is not known.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
