@@ -12,6 +12,8 @@ pub use catalog::{
     ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, Backend, PINNED_MODELS, POTION_BASE_8M, Package, Piece, Pieces, PinnedFile,
     PinnedModel, Platform, Python,
 };
+#[cfg(feature = "onnx")]
+pub(crate) use directory::positions_read;
 pub use directory::{ModelDirectory, Pooling, Prompts};
 pub use error::ModelError;
 pub use record::GateReport;

@@ -149,7 +149,7 @@ impl ModelDirectory {
         let lengths = [
             sentence.max_seq_length,
             tokenizer.model_max_length.and_then(whole),
-            config.max_position_embeddings.map(|positions| positions - positions_unused(&config).min(positions)),
+            config.max_position_embeddings.map(|positions| positions_read(config.model_type.as_deref(), positions)),
         ];
         let named = |names: &[&str]| {
             let found = names.iter().find_map(|name| prompts.prompts.get(*name));
@@ -168,11 +168,11 @@ impl ModelDirectory {
     }
 }
 
-/// Rows of the table of positions that no token has, for the families that begin behind the padding's.
-fn positions_unused(config: &Config) -> usize {
-    match config.model_type.as_deref() {
-        Some("mpnet" | "roberta" | "xlm-roberta" | "camembert") => 2,
-        _ => 0,
+/// Tokens that a model with so many rows in its table of positions reads: some families begin behind the padding's.
+pub(crate) fn positions_read(model_type: Option<&str>, positions: usize) -> usize {
+    match model_type {
+        Some("mpnet" | "roberta" | "xlm-roberta" | "camembert") => positions.saturating_sub(2),
+        _ => positions,
     }
 }
 

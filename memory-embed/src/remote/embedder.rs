@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, fmt, future::Future, sync::Arc};
 
 use memory_core::{EmbedError, ModelId};
-use tokio::{sync::Semaphore, task::JoinSet, time::timeout_at};
+use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{
     Failure, RemoteError, RemoteOptions,
@@ -117,6 +117,9 @@ impl<P> fmt::Debug for Remote<P> {
     }
 }
 
+/// Bytes that a text must have for its halves to be of use: one that is still too long then is so for another reason.
+const LEAST_PIECE: usize = 16;
+
 /// Chunks that go into one call, each with its place among all of its request.
 type Batch = Vec<(usize, String)>;
 
@@ -185,37 +188,52 @@ impl<P: Protocol> Shared<P> {
         purpose: Purpose,
         deadline: Deadline,
     ) -> Result<Vec<(usize, Vec<Vec<f32>>)>, RemoteError> {
-        let (places, texts): (Vec<usize>, Vec<String>) = batch.into_iter().unzip();
-        let error = match self.ask(&texts, purpose, deadline).await {
-            Ok(vectors) => return Ok(places.into_iter().zip(vectors.into_iter().map(|vector| vec![vector])).collect()),
-            Err(error) => error,
-        };
-        // The estimate was too low for one of them, and the service does not say which.
-        let cut = |text: &String| -> Vec<String> {
-            chunks_of(text, Count::Bytes, self.limits.tokens, 0).into_iter().map(str::to_owned).collect()
-        };
-        let pieces: Vec<Vec<String>> = texts.iter().map(cut).collect();
-        if !matches!(error, RemoteError::TooLong { .. }) || pieces.len() == pieces.iter().map(Vec::len).sum::<usize>() {
-            return Err(error);
-        }
-        let mut found = Vec::with_capacity(places.len());
-        for (place, pieces) in places.into_iter().zip(pieces) {
-            let mut vectors = Vec::with_capacity(pieces.len());
-            for call in pieces.chunks(self.limits.texts.max(1)) {
-                vectors.extend(self.ask(call, purpose, deadline).await?);
+        let mut found: Vec<(usize, Vec<Vec<f32>>)> = Vec::with_capacity(batch.len());
+        let mut waiting = vec![batch];
+        while let Some(batch) = waiting.pop() {
+            let (places, texts): (Vec<usize>, Vec<String>) = batch.into_iter().unzip();
+            match self.ask(&texts, purpose, deadline).await {
+                Ok(vectors) => {
+                    for (place, vector) in places.into_iter().zip(vectors) {
+                        match found.last_mut() {
+                            Some((last, pieces)) if *last == place => pieces.push(vector),
+                            _ => found.push((place, vec![vector])),
+                        }
+                    }
+                }
+                // The estimate was too low for one of them, and the service does not say which. What becomes of a text must
+                // not depend on the others of its call.
+                Err(RemoteError::TooLong { .. }) if texts.len() > 1 => {
+                    let mut before: Batch = places.into_iter().zip(texts).collect();
+                    let behind = before.split_off(before.len() / 2);
+                    waiting.extend([behind, before]);
+                }
+                Err(error @ RemoteError::TooLong { .. }) => {
+                    let pieces: Batch = places.into_iter().zip(texts).flat_map(|chunk| self.cut_again(chunk)).collect();
+                    if pieces.len() < 2 {
+                        return Err(error);
+                    }
+                    waiting.extend(self.batches(pieces.into_iter()).into_iter().rev());
+                }
+                Err(error) => return Err(error),
             }
-            found.push((place, vectors));
         }
         Ok(found)
     }
 
+    /// A chunk in pieces of at most as many bytes as the service reads tokens, or of half of its own bytes where that is
+    /// less: a token may be a byte, and the service may read fewer than it is known to.
+    fn cut_again(&self, (place, chunk): (usize, String)) -> Batch {
+        let most = self.limits.tokens.min(chunk.len() / 2);
+        if most < LEAST_PIECE {
+            return vec![(place, chunk)];
+        }
+        chunks_of(&chunk, Count::Bytes, most, 0).into_iter().map(|piece| (place, piece.to_owned())).collect()
+    }
+
     /// One call, made again as long as that may help; the vectors are checked and of unit length.
     async fn ask(&self, texts: &[String], purpose: Purpose, deadline: Deadline) -> Result<Vec<Vec<f32>>, RemoteError> {
-        let _permit = match timeout_at(deadline.at(), self.calls.acquire()).await {
-            Ok(Ok(permit)) => permit,
-            _ => return Err(deadline.passed()),
-        };
-        let vectors = with_retries(&self.options, deadline, || self.protocol.call(texts, purpose)).await?;
+        let vectors = with_retries(&self.options, deadline, &self.calls, || self.protocol.call(texts, purpose)).await?;
         if vectors.len() != texts.len() {
             let what = format!("{} vectors for {} texts", vectors.len(), texts.len());
             return Err(RemoteError::Malformed { what });

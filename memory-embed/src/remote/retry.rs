@@ -2,7 +2,10 @@
 
 use std::{future::Future, time::Duration};
 
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep_until, timeout, timeout_at},
+};
 
 use super::{Failure, RemoteError, RemoteOptions};
 
@@ -19,11 +22,6 @@ impl Deadline {
         Self { at: Instant::now() + time, after: time }
     }
 
-    /// The moment.
-    pub(super) fn at(&self) -> Instant {
-        self.at
-    }
-
     /// As an error.
     pub(super) fn passed(&self) -> RemoteError {
         RemoteError::Deadline { after: self.after }
@@ -32,10 +30,12 @@ impl Deadline {
 
 /// Makes calls until one succeeds, fails for good, or attempts or time are used up.
 ///
-/// When the pause would outlast the deadline, the last failure is the answer at once.
+/// Each call waits for a permit of `calls`, which is free during the pauses. When the pause would outlast the deadline, the
+/// last failure is the answer at once.
 pub(super) async fn with_retries<T, F>(
     options: &RemoteOptions,
     deadline: Deadline,
+    calls: &Semaphore,
     mut call: impl FnMut() -> F,
 ) -> Result<T, RemoteError>
 where
@@ -43,6 +43,7 @@ where
 {
     let mut made = 0;
     loop {
+        let Ok(Ok(permit)) = timeout_at(deadline.at, calls.acquire()).await else { return Err(deadline.passed()) };
         let left = deadline.at.saturating_duration_since(Instant::now());
         let limit = options.call_timeout.min(left);
         made += 1;
@@ -52,6 +53,7 @@ where
             Err(_) if limit == left => return Err(deadline.passed()),
             Err(_) => RemoteError::NoAnswer { attempts: made, detail: format!("none within {limit:?}") }.into(),
         };
+        drop(permit);
         let error = failure.error.after(made);
         if !error.is_retryable() || made >= options.attempts {
             return Err(error);
@@ -108,7 +110,7 @@ mod tests {
     async fn the_service_may_ask_for_a_longer_pause() {
         let start = Instant::now();
         let mut calls = 0;
-        let answer = with_retries(&options(), Deadline::after(Duration::from_mins(1)), || {
+        let answer = with_retries(&options(), Deadline::after(Duration::from_mins(1)), &Semaphore::new(1), || {
             calls += 1;
             let answer = if calls == 1 {
                 Err(Failure { error: throttled(), retry_after: Some(Duration::from_secs(7)) })
@@ -126,7 +128,7 @@ mod tests {
     async fn a_pause_beyond_the_deadline_is_not_begun() {
         let start = Instant::now();
         let deadline = Deadline::after(Duration::from_secs(5));
-        let error = with_retries(&options(), deadline, || async {
+        let error = with_retries(&options(), deadline, &Semaphore::new(1), || async {
             Err::<(), _>(Failure { error: throttled(), retry_after: Some(Duration::from_secs(60)) })
         })
         .await;
@@ -138,7 +140,7 @@ mod tests {
     async fn attempts_are_counted_and_then_used_up() {
         let options = options().attempts(4);
         let mut calls = 0;
-        let error = with_retries(&options, Deadline::after(Duration::from_mins(9)), || {
+        let error = with_retries(&options, Deadline::after(Duration::from_mins(9)), &Semaphore::new(1), || {
             calls += 1;
             async { Err::<(), Failure>(throttled().into()) }
         })
@@ -153,7 +155,7 @@ mod tests {
         let options = options().call_timeout(Duration::from_secs(2));
         let mut calls = 0;
         let deadline = Deadline::after(Duration::from_secs(3));
-        let error = with_retries(&options, deadline, || {
+        let error = with_retries(&options, deadline, &Semaphore::new(1), || {
             calls += 1;
             std::future::pending::<Result<(), Failure>>()
         })
@@ -166,7 +168,7 @@ mod tests {
     #[tokio::test]
     async fn a_refusal_is_final() {
         let mut calls = 0;
-        let error = with_retries(&options(), Deadline::after(Duration::from_mins(9)), || {
+        let error = with_retries(&options(), Deadline::after(Duration::from_mins(9)), &Semaphore::new(1), || {
             calls += 1;
             async { Err::<(), Failure>(RemoteError::Refused { detail: String::new() }.into()) }
         })

@@ -7,7 +7,7 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::ModelError;
+use crate::{ModelError, models::positions_read};
 
 /// The cross-encoder that this is meant for, by its id on the hub: 6 layers, 512 tokens, English, Apache-2.0.
 ///
@@ -45,6 +45,7 @@ pub struct RerankerFiles {
 
 #[derive(Deserialize)]
 struct Config {
+    model_type: Option<String>,
     max_position_embeddings: Option<usize>,
 }
 
@@ -68,7 +69,8 @@ impl RerankerFiles {
             Ok(json) => {
                 let config: Config = serde_json::from_slice(&json)
                     .map_err(|source| ModelError::Io { path: config.clone(), source: source.into() })?;
-                config.max_position_embeddings.unwrap_or(MAX_TOKENS)
+                let read = |positions| positions_read(config.model_type.as_deref(), positions);
+                config.max_position_embeddings.map_or(MAX_TOKENS, read)
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => MAX_TOKENS,
             Err(source) => return Err(ModelError::Io { path: config, source }),
@@ -102,6 +104,9 @@ mod tests {
         let found = files(MS_MARCO_MINILM_L6_V2).unwrap();
         assert_eq!((found.max_tokens, found.name.as_str()), (128, MS_MARCO_MINILM_L6_V2));
         assert!(found.model.ends_with("model.onnx"));
+        let roberta = r#"{"model_type": "xlm-roberta", "max_position_embeddings": 514}"#;
+        fs::write(directory.path().join("config.json"), roberta).unwrap();
+        assert_eq!(files("x").unwrap().max_tokens, 512, "two rows of its table are the padding's");
         fs::write(directory.path().join("config.json"), "no JSON").unwrap();
         assert!(matches!(files("x"), Err(ModelError::Io { .. })));
     }

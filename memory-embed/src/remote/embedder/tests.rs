@@ -24,6 +24,8 @@ struct Fake {
     most: AtomicUsize,
     /// Bytes after which it finds a text too long.
     longest: usize,
+    /// Calls that it will refuse as too many.
+    throttles: AtomicUsize,
 }
 
 impl Fake {
@@ -34,6 +36,7 @@ impl Fake {
             running: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
             longest: usize::MAX,
+            throttles: AtomicUsize::new(0),
         }
     }
 }
@@ -53,6 +56,10 @@ impl Protocol for Arc<Fake> {
         self.most.fetch_max(now, Ordering::SeqCst);
         self.calls.lock().unwrap().push(texts.to_vec());
         self.gate.acquire().await.unwrap().forget();
+        let fewer = |left: usize| left.checked_sub(1);
+        if self.throttles.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer).is_ok() {
+            return Err(RemoteError::Throttled { attempts: 1, detail: "slow down".to_owned() }.into());
+        }
         if texts.iter().any(|text| text.len() > self.longest) {
             return Err(RemoteError::TooLong { detail: "512 tokens at most".to_owned() }.into());
         }
@@ -181,9 +188,37 @@ fn a_chunk_that_the_model_finds_too_long_is_cut_again() {
     let fake = Arc::new(fake);
     let remote = start(&fake, LIMITS, options());
     let long = "Words of a language ".repeat(8);
-    let found = pollster::block_on(remote.documents(&["short", long.trim()])).unwrap();
-    assert_eq!(found[0].len(), 1);
+    // Two mates of the long one that may stay whole: one is longer than the pieces that it is cut into.
+    let mate = "Some other words ".repeat(4);
+    let alone = pollster::block_on(remote.documents(&[long.trim()])).unwrap();
+    let found = pollster::block_on(remote.documents(&["short", long.trim(), mate.trim()])).unwrap();
+    assert_eq!((found[0].len(), &found[2]), (1, &vec![unit(67.0)]));
     assert!(found[1].len() >= 3, "{} pieces", found[1].len());
+    assert_eq!(found[1], alone[0], "whatever came with it");
+}
+
+#[test]
+fn a_service_that_reads_less_than_it_is_known_to_is_given_shorter_pieces() {
+    let mut fake = Fake::new();
+    fake.longest = 20;
+    let remote = start(&Arc::new(fake), LIMITS, options());
+    let found = pollster::block_on(remote.documents(&["Words of a language ".repeat(4).trim()])).unwrap();
+    assert!(found[0].len() >= 4, "{} pieces", found[0].len());
+}
+
+#[test]
+fn a_question_is_asked_while_documents_wait_for_their_next_attempt() {
+    let fake = Arc::new(Fake::new());
+    fake.throttles.store(1, Ordering::SeqCst);
+    let slow = options().concurrency(1).pauses(Duration::from_secs(3600), Duration::from_secs(3600));
+    let slow = slow.deadlines(Duration::from_secs(36_000), Duration::from_secs(60));
+    let remote = start(&fake, LIMITS, slow);
+    let mut documents = pin!(remote.documents(&["a"]));
+    while fake.throttles.load(Ordering::SeqCst) > 0 {
+        assert!(documents.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        std::thread::yield_now();
+    }
+    assert_eq!(pollster::block_on(remote.query("b")).unwrap(), unit(1.0));
 }
 
 #[test]

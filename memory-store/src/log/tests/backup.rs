@@ -357,7 +357,8 @@ fn a_store_that_has_lost_a_segment_or_its_end_never_replaces_a_backup() {
         let (first, _) = FrameHeader::parse(&bytes[64..], &place(64)).unwrap();
         fs::write(file, &bytes[..64 + first.frame_bytes()]).unwrap();
     };
-    let wrecks: [(&str, Box<dyn Fn(&Path)>); 3] = [
+    type Wreck = Box<dyn Fn(&Path)>;
+    let wrecks: [(&str, Wreck); 3] = [
         ("a segment in the middle", Box::new(|path| fs::remove_file(path.join(segment(2))).unwrap())),
         (
             "the last segment",
