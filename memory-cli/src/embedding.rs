@@ -7,12 +7,12 @@ mod record;
 use std::sync::Arc;
 
 use memory_core::{Embedder, ModelId};
-use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelSource, ModelStore, OnnxOptions};
+use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxOptions};
 
 use self::absent::AbsentModel;
 pub use self::record::RecordError;
 pub(crate) use self::{cache::cached, record::ModelRecord};
-use crate::{Config, remote_model, runtime::OpenError};
+use crate::{Config, model_names::source_of, remote_model, runtime::OpenError};
 
 /// What a new store takes, the best first, of what is there.
 const PREFERRED: [&str; 4] =
@@ -65,8 +65,8 @@ pub(crate) fn load(config: &Config, name: &str) -> Result<Arc<dyn Embedder>, Ope
 }
 
 fn load_here(config: &Config, name: &str) -> Result<Arc<dyn Embedder>, ModelError> {
-    let Ok(source) = name.parse::<ModelSource>();
-    source.load(&ModelStore::discover(config.models.as_deref())?, &OnnxOptions::default())
+    let models = ModelStore::discover(config.models.as_deref())?;
+    source_of(name, &models).load(&models, &OnnxOptions::default())
 }
 
 /// The first of [`PREFERRED`] that is there; if none is, why the pinned one is not.

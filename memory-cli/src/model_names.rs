@@ -1,6 +1,8 @@
 //! Models that are called by short names and lie under the ids of a hub.
 
-use memory_embed::MS_MARCO_MINILM_L6_V2;
+use std::borrow::Cow;
+
+use memory_embed::{MS_MARCO_MINILM_L6_V2, ModelSource, ModelStore};
 
 /// The cross-encoder that is meant when one is wanted, by its short name.
 pub const DEFAULT_RERANKER: &str = "ms-marco-MiniLM";
@@ -9,7 +11,37 @@ pub const DEFAULT_RERANKER: &str = "ms-marco-MiniLM";
 pub(crate) const SHORT_NAMES: [(&str, &str); 2] =
     [("all-MiniLM-L12-v2", "sentence-transformers/all-MiniLM-L12-v2"), (DEFAULT_RERANKER, MS_MARCO_MINILM_L6_V2)];
 
-/// The id of a model that is called by its short name; any other name is itself.
-pub(crate) fn full_name(name: &str) -> &str {
-    SHORT_NAMES.iter().find(|(short, _)| *short == name).map_or(name, |(_, id)| id)
+/// The id of a model that is called by its short name, with the precision that stands behind it; any other name is itself.
+pub(crate) fn full_name(name: &str) -> Cow<'_, str> {
+    let precision = name.strip_prefix(without_precision(name)).unwrap_or_default();
+    let short = SHORT_NAMES.iter().find(|(short, _)| *short == without_precision(name));
+    short.map_or(Cow::Borrowed(name), |(_, id)| format!("{id}{precision}").into())
+}
+
+/// Where the model called `name` lies: under that name, or else under its id.
+pub(crate) fn source_of(name: &str, models: &ModelStore) -> ModelSource {
+    let Ok(source) = name.parse::<ModelSource>();
+    let Ok(by_id) = full_name(name).parse::<ModelSource>();
+    if source.directory(models).is_dir() { source } else { by_id }
+}
+
+/// A model's name without the precision that `memory model list` shows behind it.
+pub(crate) fn without_precision(name: &str) -> &str {
+    ["/int8", "/fp32"].into_iter().find_map(|precision| name.strip_suffix(precision)).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_name_keeps_its_precision() {
+        assert_eq!(full_name("all-MiniLM-L12-v2"), "sentence-transformers/all-MiniLM-L12-v2");
+        assert_eq!(full_name("all-MiniLM-L12-v2/fp32"), "sentence-transformers/all-MiniLM-L12-v2/fp32");
+        for other in ["all-MiniLM-L6-v2/int8", "./all-MiniLM-L12-v2", "org/all-MiniLM-L12-v2"] {
+            assert_eq!(full_name(other), other);
+        }
+        assert_eq!(without_precision("all-MiniLM-L6-v2/int8"), "all-MiniLM-L6-v2");
+        assert_eq!(without_precision("org/name"), "org/name");
+    }
 }

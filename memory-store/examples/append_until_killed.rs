@@ -1,8 +1,8 @@
 //! Appends to a store until something kills it; the crash tests do.
 //!
 //! `append_until_killed STORE CONVERSATION THREADS [WORK]` prints one line `NODE TEXT` for each acknowledged message.
-//! With WORK another thread does nothing but that: `vacuum`, `compress`, `expand`, `checkpoint`, or `backup` to
-//! `STORE.backup`.
+//! With WORK another thread does nothing but that: `vacuum`, `compress`, `expand`, or `backup` to `STORE.backup`, and
+//! prints a line `worked` each time. With `checkpoint` the writer makes one after every commit group.
 
 use std::{
     env,
@@ -46,7 +46,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             });
         }
         if let Some(work) = work.filter(|work| *work != "checkpoint") {
-            while do_work(&store, &conversation, path, work).is_ok() {}
+            loop {
+                if let Err(error) = do_work(&store, &conversation, path, work) {
+                    // The other threads never end.
+                    eprintln!("{work}: {error}");
+                    std::process::exit(1);
+                }
+                stdout().lock().write_all(b"worked\n")?;
+            }
         }
         Ok(())
     })

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use memory_core::{ConversationId, Hash, ModelId};
+
 use crate::{checksum, log::StoreId};
 
 /// Bytes at the beginning of a cache file that say what it is and of which store.
@@ -38,6 +40,11 @@ impl CacheFormat {
         out.extend_from_slice(&crc.to_le_bytes());
         out
     }
+}
+
+/// What the files of a conversation and a model are called, but for their extensions.
+pub(crate) fn file_name(conversation: &ConversationId, model: &ModelId) -> String {
+    Hash::of_parts([conversation.as_str().as_bytes(), model.as_str().as_bytes()]).to_string()
 }
 
 /// Whether what was read is not what should be there, so that it is made anew. Any other failure, as of a process that has

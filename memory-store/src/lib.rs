@@ -32,6 +32,7 @@ mod cache_format;
 mod checksum;
 mod exchange;
 mod log;
+mod other_models;
 mod prefetch;
 mod tokens;
 mod turn;
@@ -48,6 +49,7 @@ pub use log::{
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
     Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
 };
+pub use other_models::forget_other_models;
 pub use tokens::{QuantizedTokens, TokenBits};
 pub use vector::{
     AutoIndex, AutoOptions, Codes, ExactIndex, Graph, GraphBinding, GraphOptions, Kernels, Method, Near, SetAside,

@@ -9,7 +9,7 @@ use super::resolve;
 use crate::{
     Access,
     cli::Globals,
-    failure::{NotFound, Usage},
+    failure::{Damage, NotFound, Usage},
     open,
     output::Output,
 };
@@ -30,6 +30,12 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if args.from == TreeHead::of(&[]).root {
         let why = "--from is the root of no nodes, with which every conversation begins: there is nothing to prove";
         return Err(Usage(why.to_owned()).into());
+    }
+    // A leaf stands beside its message: that the message is still the one that it was made of, only hashing it tells.
+    let verification = runtime.store.verify(Some(&id)).await?;
+    if !verification.is_whole() {
+        let why = format!("`{id}` is damaged, so that nothing of it is proven; `memory verify` says where");
+        return Err(Damage(why).into());
     }
     let leaves: Vec<Hash> = proofs(&runtime.store, &id).await?.iter().map(|proof| proof.leaf).collect();
     let proof = HistoryProof::new(id.clone(), &leaves, &args.from).map_err(|error| match error {

@@ -1,7 +1,11 @@
 //! The embedding model of a store, with models that are a table of a few words.
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
 
-use std::{fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 
@@ -67,7 +71,18 @@ fn a_migration_embeds_everything_again_and_drops_the_old_vectors_last() {
     failure(&mut store.hybrid(&["model", "migrate", &store.path("none")]), 1);
     run(&store, &["--json", "search", "the ferry"]);
 
+    let cache = PathBuf::from(store.path("store/cache"));
+    // As a model with token vectors leaves them; this one has none.
+    fs::create_dir(cache.join("tokens")).unwrap();
+    fs::write(cache.join("tokens/of-another-model.tok"), "tokens").unwrap();
+    let caches = || -> BTreeSet<_> {
+        let files = |dir: &str| fs::read_dir(cache.join(dir)).unwrap();
+        ["vectors", "tokens"].into_iter().flat_map(files).map(|file| file.unwrap().file_name()).collect()
+    };
+    let old = caches();
+    assert!(old.len() > 1, "{old:?}");
     let migrated = run(&store, &["--json", "model", "migrate", &second]);
+    assert!(caches().is_disjoint(&old), "nothing of the old model stays");
     assert!(migrated.contains("\"embedded\": 12") && migrated.contains("second@"), "{migrated}");
     let found = run(&store, &["--json", "search", "the ferry"]);
     assert!(!found.contains("by words only"), "{found}");

@@ -63,6 +63,18 @@ pub async fn import(
     if !header.tags.is_empty() && there.as_ref().is_none_or(|state| state.tags.is_empty()) {
         events.push(Event::Tags(header.tags));
     }
+    if nodes_before == 0 && header.nodes == 0 {
+        // A conversation begins with its first message: of one that has lost all there is nothing to be made.
+        let summaries = header.summaries;
+        return Ok(ImportedExport {
+            nodes: 0,
+            new_nodes: 0,
+            summaries,
+            new_summaries: 0,
+            orphaned_summaries,
+            conversation,
+        });
+    }
     target.record(events).await?;
 
     let after = store.conversation(&conversation).await?;

@@ -6,7 +6,7 @@ mod sample;
 use std::io::Cursor;
 
 use memory_core::{
-    ContentBlock, Event, Hash, Level, Message, NodeDraft, NodeRange, Progress, Store, SummaryId, Timestamp,
+    ContentBlock, Event, Hash, Level, Message, NodeDraft, NodeRange, Progress, Store, SummaryId, Timestamp, TreeHead,
     message_to_json, testing::MemoryStore,
 };
 use pollster::block_on;
@@ -256,6 +256,19 @@ fn a_file_that_was_sealed_anew_is_still_read_critically() {
     let newer = all[0].replace(r#""memory_export":1"#, r#""memory_export":2,"more":3"#);
     let error = open(format!("{newer}\n").as_bytes()).unwrap_err();
     assert!(matches!(error, ExchangeError::NewerFormat { found: 2, supported: 1, .. }), "{error}");
+}
+
+#[test]
+fn of_a_conversation_without_messages_nothing_is_made() {
+    let all = lines(&sample_export(4));
+    let mut header: Value = serde_json::from_str(&all[0]).unwrap();
+    header["nodes"] = 0.into();
+    header["summaries"] = 0.into();
+    header["root"] = TreeHead::of(&[]).root.to_string().into();
+    let store = MemoryStore::default();
+    let imported = import(&store, &sealed(&[header.to_string()])).unwrap();
+    assert_eq!((imported.nodes, imported.new_nodes, imported.new_summaries), (0, 0, 0));
+    assert!(block_on(store.conversations()).unwrap().is_empty());
 }
 
 #[test]

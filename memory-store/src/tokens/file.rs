@@ -17,7 +17,7 @@ use super::{
     kept::{Kept, MappedRows, OnDisk},
 };
 use crate::{
-    cache_format::{CacheFormat, is_damage},
+    cache_format::{CacheFormat, file_name, is_damage},
     checksum,
     log::Leaves,
     turn::Turn,
@@ -71,7 +71,7 @@ impl TokenFile {
         model: &ModelId,
         (codec, bits): (&Codec, TokenBits),
     ) -> (Self, Kept) {
-        let name = Hash::of_parts([conversation.as_str().as_bytes(), model.as_str().as_bytes()]).to_string();
+        let name = file_name(conversation, model);
         let store = leaves.map_or([0; 16], Leaves::store);
         let fields = [codec.dimensions(), bits.count()].map(|number| (number as u64).to_le_bytes());
         let mut file = Self {

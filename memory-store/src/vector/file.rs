@@ -22,7 +22,11 @@ use super::{
     map::ROWS_AT,
     rows::{Codes, DamagedRow, Rows},
 };
-use crate::{cache_format::CacheFormat, log::Leaves, turn::Turn};
+use crate::{
+    cache_format::{CacheFormat, file_name},
+    log::Leaves,
+    turn::Turn,
+};
 
 pub(crate) const FORMAT: CacheFormat = CacheFormat { magic: *b"MEMVEC\r\n", version: 3 };
 
@@ -80,7 +84,7 @@ impl VectorFile {
         model: &ModelId,
         dimensions: usize,
     ) -> (Self, Rows) {
-        let name = Hash::of_parts([conversation.as_str().as_bytes(), model.as_str().as_bytes()]).to_string();
+        let name = file_name(conversation, model);
         let path = dir.join(name).with_extension("vec");
         let store = leaves.map_or([0; 16], Leaves::store);
         let mut file = Self {

@@ -41,6 +41,12 @@ pub(super) async fn import(
     let imported = memory_store::import(&*runtime.store, file, name, &bar).await?;
     bar.finish();
     let mut notices = Vec::new();
+    if imported.nodes == 0 && runtime.store.conversations().await?.iter().all(|one| one.id != imported.conversation) {
+        // Such as salvage leaves of a conversation that has lost all that was said.
+        notices.push(format!("{} holds no message: there is nothing to import", file.name()));
+        let verification = Verification::of(Vec::new(), Vec::new());
+        return Ok(Restored { file: file.name().to_owned(), imported, verification, notices });
+    }
     if imported.orphaned_summaries > 0 {
         notices.push(format!(
             "{} summaries of {} were left out: what they were made from was lost before the export",

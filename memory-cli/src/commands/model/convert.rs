@@ -1,11 +1,11 @@
 //! `memory model convert`: a model's graphs from its weights.
 
 use clap::Args as ClapArgs;
-use memory_embed::{ModelSource, ModelStore};
+use memory_embed::ModelStore;
 use serde_json::json;
 
 use super::prepare_loudly;
-use crate::cli::Globals;
+use crate::{cli::Globals, model_names::source_of};
 
 /// A model's graphs from its weights.
 #[derive(Debug, ClapArgs)]
@@ -19,8 +19,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let Ok(source) = args.model.parse::<ModelSource>();
     let store = ModelStore::discover(None)?;
+    let source = source_of(&args.model, &store);
     let output = globals.output;
     let prepared = prepare_loudly(&source, &store, args.force, output)?;
     let directory = source.directory(&store).join("onnx");

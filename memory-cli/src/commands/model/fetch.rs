@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::prepare_loudly;
 use crate::{
     cli::Globals,
-    model_names::full_name,
+    model_names::{full_name, without_precision},
     output::{Output, megabytes},
 };
 
@@ -35,7 +35,9 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let store = ModelStore::discover(None)?;
-    let name = full_name(&args.model);
+    // Both precisions are made of the same files.
+    let name = full_name(without_precision(&args.model));
+    let name = name.as_ref();
     match PINNED_MODELS.iter().find(|model| model.name == name) {
         Some(model) => run_pinned(model, &store, args.force, globals.output),
         None if name.contains('/') => run_hub(name, &store, args, globals.output),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 use clap::Args as ClapArgs;
-use memory_core::{ModelId, Store, VectorIndex};
-use memory_store::{AutoIndex, AutoOptions};
+use memory_core::{Store, VectorIndex};
+use memory_store::{AutoIndex, AutoOptions, forget_other_models};
 use serde_json::json;
 
 use crate::{
@@ -32,7 +32,6 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         bail!("the store can only be read");
     }
     let embedder = embedding::load(&config, &args.model)?;
-    let old = ModelRecord::read(&config.store)?;
     let new = ModelRecord::of(&args.model, &*embedder);
     let _lease = Store::lease(&*store).await?;
 
@@ -54,12 +53,8 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         ensure!(through >= nodes, "{id} is embedded up to message {through} of {nodes} only; the old model stays");
     }
     new.write(&config.store)?;
-    if let Some(old) = old.filter(|old| old.id != new.id) {
-        let index = AutoIndex::beside(&store, ModelId::new(&old.id), old.dimensions, AutoOptions::default());
-        for conversation in &conversations {
-            index.forget(&conversation.id)?;
-        }
-    }
+    // Those of a migration that was given up, too, and of one that was interrupted at this point.
+    forget_other_models(&store, embedder.model()).await?;
     if output.json {
         return Ok(output.value(&json!({"model": new.id, "dimensions": new.dimensions, "embedded": embedded}))?);
     }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io,
+    io::{self, Write},
     os::unix::fs::MetadataExt,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
@@ -39,7 +39,14 @@ impl SharedWords {
             if !writable {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            file.set_len(BYTES as u64)?;
+            // Written and not only made longer: a page that a full disk has no room for would kill whoever writes to the
+            // map. And appended, so that nothing is written over that another process has put there meanwhile; what both
+            // append does no harm.
+            let missing = vec![0; BYTES - usize::try_from(metadata.len()).unwrap_or(0)];
+            OpenOptions::new().append(true).open(path)?.write_all(&missing)?;
+            if file.metadata()?.len() < BYTES as u64 {
+                return Err(io::Error::other("the file was replaced while it was opened"));
+            }
         }
         let options = {
             let mut options = MmapOptions::new();

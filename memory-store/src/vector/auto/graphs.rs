@@ -22,6 +22,7 @@ use super::super::{
     map::FileMap,
     rows::Rows,
 };
+use crate::cache_format::file_name;
 
 /// Vectors that are linked while the conversation is locked against inserts: a few hundredths of a second.
 const STEP: usize = 512;
@@ -178,7 +179,7 @@ impl Graphs {
     }
 
     fn path(exact: &ExactIndex, conversation: &ConversationId) -> Option<PathBuf> {
-        let name = Hash::of_parts([conversation.as_str().as_bytes(), exact.model().as_str().as_bytes()]).to_string();
+        let name = file_name(conversation, exact.model());
         Some(exact.dir()?.join("graphs").join(name).with_extension("hnsw"))
     }
 

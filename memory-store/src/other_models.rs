@@ -1,0 +1,45 @@
+//! Dropping the vectors and tokens of models that a store does not use any more.
+
+use std::{collections::HashSet, fs, io, path::PathBuf};
+
+use memory_core::{ModelId, Store, StoreError};
+
+use crate::{LogStore, cache_format::file_name};
+
+/// Where in the cache of a store files stand that are named after a conversation and a model.
+const DIRECTORIES: [&str; 3] = ["vectors", "vectors/graphs", "tokens"];
+
+/// Removes the vectors, graphs and tokens of all models but `model` from the cache of `store`, and gives how many files
+/// those were: for whoever has embedded all of it by another model. They are not lost: embedding makes them again.
+///
+/// # Errors
+/// When the store cannot be read, or a file cannot be removed; those before it are gone.
+pub async fn forget_other_models(store: &LogStore, model: &ModelId) -> Result<u64, StoreError> {
+    let conversations = store.conversations().await?;
+    let kept: HashSet<String> = conversations.iter().map(|conversation| file_name(&conversation.id, model)).collect();
+    let mut removed = 0;
+    for directory in DIRECTORIES {
+        let directory = store.cache_dir().join(directory);
+        let files = match fs::read_dir(&directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            listed => listed.and_then(Iterator::collect::<io::Result<Vec<_>>>),
+        };
+        for file in files.map_err(failed(directory))? {
+            let name = file.file_name();
+            // What is being written has another extension behind the first.
+            let is_kept = name.to_str().and_then(|name| name.split('.').next()).is_some_and(|stem| kept.contains(stem));
+            if is_kept || file.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            match fs::remove_file(file.path()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(file.path())(error)),
+                _ => removed += 1,
+            }
+        }
+    }
+    Ok(removed)
+}
+
+fn failed(path: PathBuf) -> impl FnOnce(io::Error) -> StoreError {
+    |source| StoreError::Io { action: "remove", path, source }
+}
