@@ -7,12 +7,17 @@ mod record;
 use std::sync::Arc;
 
 use memory_core::{Embedder, ModelId};
-use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxOptions};
+use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxOptions, Precision};
 
 use self::absent::AbsentModel;
 pub use self::record::RecordError;
 pub(crate) use self::{cache::cached, record::ModelRecord};
-use crate::{Config, model_names::source_of, remote_model, runtime::OpenError};
+use crate::{
+    Config,
+    model_names::{source_of, without_precision},
+    remote_model,
+    runtime::OpenError,
+};
 
 /// What a new store takes, the best first, of what is there.
 const PREFERRED: [&str; 4] =
@@ -27,15 +32,14 @@ pub(crate) fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embed
     let asked = config.model.as_deref();
     let name = asked.or(record.as_ref().map(|record| record.name.as_str()));
     let (name, loaded) = match name {
-        Some(name) => (name.to_owned(), load(config, name)),
-        None => {
-            let (name, loaded) = load_preferred(config);
-            (name, loaded.map_err(OpenError::from))
-        }
+        // Its vectors are by one graph of the model, and by no other.
+        Some(name) if record.is_some() => (name.to_owned(), load(config, name)),
+        Some(name) => in_any_precision(name, |name| load(config, name)),
+        None => load_preferred(|name| load(config, name)),
     };
     let embedder = match loaded {
         Ok(embedder) => embedder,
-        Err(OpenError::Model(missing @ (ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. }))) => {
+        Err(OpenError::Model(missing)) if is_absent(&missing) || asked.is_none() && is_unchecked(&missing) => {
             let (model, dimensions) = match &record {
                 Some(record) if asked.is_none() => (ModelId::new(&record.id), record.dimensions),
                 _ => (ModelId::new(&name), ALL_MINILM_L6_V2.dimensions),
@@ -69,19 +73,84 @@ fn load_here(config: &Config, name: &str) -> Result<Arc<dyn Embedder>, ModelErro
     source_of(name, &models).load(&models, &OnnxOptions::default())
 }
 
-/// The first of [`PREFERRED`] that is there; if none is, why the pinned one is not.
-fn load_preferred(config: &Config) -> (String, Result<Arc<dyn Embedder>, ModelError>) {
-    let mut why = None;
+fn is_absent(error: &ModelError) -> bool {
+    matches!(error, ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. })
+}
+
+/// Whether a graph is there and may not be used: one in 8 bits that was not compared on a processor like this one, or failed.
+fn is_unchecked(error: &ModelError) -> bool {
+    matches!(error, ModelError::NotChecked { .. })
+}
+
+fn is_no_graph(error: &OpenError) -> bool {
+    matches!(error, OpenError::Model(error) if is_absent(error) || is_unchecked(error))
+}
+
+/// The model called `name`, for a store that has none yet: in 8 bits or, where that cannot be had and the name does not ask
+/// for it, in 32.
+fn in_any_precision<T>(name: &str, load: impl Fn(&str) -> Result<T, OpenError>) -> (String, Result<T, OpenError>) {
+    let loaded = load(name);
+    if loaded.as_ref().is_err_and(is_no_graph) && without_precision(name) == name {
+        let full = format!("{name}/{}", Precision::Full.name());
+        if let Ok(loaded) = load(&full) {
+            return (full, Ok(loaded));
+        }
+    }
+    (name.to_owned(), loaded)
+}
+
+/// The first of [`PREFERRED`] that can be used; if none can, why the pinned one cannot.
+fn load_preferred<T>(load: impl Fn(&str) -> Result<T, OpenError>) -> (String, Result<T, OpenError>) {
     for name in PREFERRED {
-        match load_here(config, name) {
-            Err(missing @ (ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. })) => {
-                if name == ALL_MINILM_L6_V2.name {
-                    why = Some(missing);
-                }
-            }
-            loaded => return (name.to_owned(), loaded),
+        let (name, loaded) = in_any_precision(name, &load);
+        if !loaded.as_ref().is_err_and(is_no_graph) {
+            return (name, loaded);
         }
     }
     let name = ALL_MINILM_L6_V2.name;
-    (name.to_owned(), why.map_or_else(|| load_here(config, name), Err))
+    (name.to_owned(), load(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = PREFERRED[0];
+
+    fn missing() -> OpenError {
+        ModelError::Missing { what: "a graph".to_owned(), path: "model.onnx".into(), how: "fetch it" }.into()
+    }
+
+    fn unchecked() -> OpenError {
+        ModelError::NotChecked { model: "model".to_owned(), why: "another processor".to_owned() }.into()
+    }
+
+    #[test]
+    fn a_new_store_takes_what_can_be_used() {
+        let full = format!("{FIRST}/fp32");
+        let cases: [(&[&str], &[&str], &str); 4] = [
+            (&[FIRST], &[], FIRST),
+            (&[&full], &[FIRST], &full),
+            (&[ALL_MINILM_L6_V2.name], &[FIRST], ALL_MINILM_L6_V2.name),
+            (&["potion-base-8M"], &[FIRST, ALL_MINILM_L6_V2.name], "potion-base-8M"),
+        ];
+        for (there, refused, expected) in cases {
+            let (name, loaded) = load_preferred(|name| {
+                if there.contains(&name) {
+                    return Ok(());
+                }
+                Err(if refused.contains(&name) { unchecked() } else { missing() })
+            });
+            assert_eq!((name.as_str(), loaded.is_ok()), (expected, true));
+        }
+        let (name, loaded) = load_preferred(|_| Err::<(), _>(missing()));
+        assert!(name == ALL_MINILM_L6_V2.name && loaded.is_err_and(|error| is_no_graph(&error)));
+    }
+
+    #[test]
+    fn a_graph_that_an_author_ships_is_used_unless_eight_bits_were_asked_for() {
+        let shipped = |name: &str| if name == "./clone/fp32" { Ok(()) } else { Err(missing()) };
+        assert_eq!(in_any_precision("./clone", shipped).0, "./clone/fp32");
+        assert!(in_any_precision("./clone/int8", shipped).1.is_err());
+    }
 }

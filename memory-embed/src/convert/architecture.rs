@@ -34,6 +34,8 @@ pub(super) struct Architecture {
 
 #[derive(Deserialize)]
 struct Config {
+    #[serde(default)]
+    architectures: Vec<String>,
     model_type: String,
     vocab_size: usize,
     hidden_size: usize,
@@ -70,6 +72,10 @@ impl Architecture {
             "mpnet" => Family::Mpnet,
             other => return Err(unsupported(format!("a model of type {other} is not converted, only bert and mpnet"))),
         };
+        // Its head would be left out, and what is left is no encoder of sentences.
+        if let Some(classifier) = config.architectures.iter().find(|name| name.ends_with("ForSequenceClassification")) {
+            return Err(unsupported(format!("a {classifier} scores texts and gives no vectors: it is not converted")));
+        }
         if config.hidden_act != "gelu" {
             return Err(unsupported(format!("the activation {} is not converted, only gelu", config.hidden_act)));
         }
@@ -137,6 +143,7 @@ mod tests {
     fn other_kinds_are_refused_with_what_they_are() {
         for (from, to) in [
             ("\"bert\"", "\"t5\""),
+            ("\"bert\"", "\"bert\", \"architectures\": [\"BertForSequenceClassification\"]"),
             ("\"gelu\"", "\"swish\""),
             ("\"layer_norm_eps\"", "\"position_embedding_type\": \"relative_key\", \"layer_norm_eps\""),
             ("\"num_attention_heads\": 12", "\"num_attention_heads\": 7"),

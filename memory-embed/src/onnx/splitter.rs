@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use memory_core::BoxError;
-use tokenizers::Tokenizer;
+use tokenizers::{Tokenizer, models::ModelWrapper};
 
 use super::{session::Chunk, workers::Urgency};
 use crate::{Prompts, chunk::plan_chunks};
@@ -18,6 +18,7 @@ const LONGEST_WORD: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Splitter {
     tokenizer: Tokenizer,
+    words: Words,
     /// The tokens that enclose a text, if any do.
     frame: Option<[u32; 2]>,
     pad: u32,
@@ -51,7 +52,11 @@ impl Splitter {
         tokenizer.with_padding(None).with_truncation(None)?;
         tokenizer.set_encode_special_tokens(true);
         let (query, document) = (Vec::new(), Vec::new());
-        Ok(Self { tokenizer, frame: None, pad, limit, overlap, lower_case: false, query, document })
+        let words = match tokenizer.get_model() {
+            ModelWrapper::WordPiece(_) => Words::OfLettersAndDigits,
+            _ => Words::BetweenBlanks,
+        };
+        Ok(Self { tokenizer, words, frame: None, pad, limit, overlap, lower_case: false, query, document })
     }
 
     /// The token that stands for whatever is not in the vocabulary.
@@ -121,7 +126,7 @@ impl Splitter {
     /// The numbers of the text's tokens, without the enclosing ones, and the bytes that each stands for.
     fn tokens(&self, text: &str) -> Result<(Vec<u32>, Vec<Range<usize>>), BoxError> {
         let (mut ids, mut bytes) = (Vec::new(), Vec::new());
-        for (start, step) in steps(text) {
+        for (start, step) in steps(text, self.words) {
             let encoding = self.tokenizer.encode(step, false)?;
             ids.extend_from_slice(encoding.get_ids());
             bytes.extend(encoding.get_offsets().iter().map(|(from, to)| start + from..start + to));
@@ -130,16 +135,44 @@ impl Splitter {
     }
 }
 
-/// Cuts a text, where that changes no token, into pieces of about [`STEP`] bytes, and cuts words longer than
-/// [`LONGEST_WORD`] bytes so that none of them is lost. Gives each piece with its offset.
-fn steps(text: &str) -> Vec<(usize, &str)> {
+/// Where a tokenizer may be asked for the tokens of a text in pieces without giving others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Words {
+    /// WordPiece: beside any character that is no letter and no digit. Words have an end.
+    OfLettersAndDigits,
+    /// All others: at a blank. Those that know whether a blank stood before a word (SentencePiece) take what follows any other
+    /// place for the beginning of one.
+    BetweenBlanks,
+}
+
+impl Words {
+    /// Bytes after which a word is cut.
+    fn longest(self) -> usize {
+        match self {
+            Self::OfLettersAndDigits => LONGEST_WORD,
+            Self::BetweenBlanks => STEP,
+        }
+    }
+
+    /// Whether no word ends at this character.
+    fn hold(self, c: char) -> bool {
+        match self {
+            Self::OfLettersAndDigits if c.is_ascii() => c.is_ascii_alphanumeric(),
+            Self::OfLettersAndDigits | Self::BetweenBlanks => !c.is_whitespace(),
+        }
+    }
+}
+
+/// Cuts a text, where that changes no token, into pieces of about [`STEP`] bytes, and cuts words that are too long, so that
+/// none of them is lost. Gives each piece with its offset.
+fn steps(text: &str, words: Words) -> Vec<(usize, &str)> {
     let mut cuts = Vec::new();
     let mut step = 0;
     let mut word = 0;
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
-        if is_word(c) {
-            if end - word > LONGEST_WORD {
+        if words.hold(c) {
+            if end - word > words.longest() {
                 cuts.push(at);
                 (step, word) = (at, at);
             }
@@ -154,11 +187,6 @@ fn steps(text: &str) -> Vec<(usize, &str)> {
     let starts = std::iter::once(0).chain(cuts.iter().copied());
     let ends = cuts.iter().copied().chain(std::iter::once(text.len()));
     starts.zip(ends).filter_map(|(start, end)| Some((start, text.get(start..end)?))).collect()
-}
-
-/// Whether tokenizers never part a word at this character.
-fn is_word(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_alphanumeric() } else { !c.is_whitespace() }
 }
 
 #[cfg(test)]
@@ -234,6 +262,25 @@ mod tests {
     }
 
     #[test]
+    fn sentence_pieces_are_not_parted_from_what_stands_before_them() {
+        const UNIGRAM: &str = r#"{
+            "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+            "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true},
+            "post_processor": null, "decoder": null,
+            "model": {"type": "Unigram", "unk_id": 0, "byte_fallback": false,
+                "vocab": [["<unk>", 0.0], ["▁", -3.0], ["会", -4.0], ["議", -4.0], ["会議", -2.0], ["▁会", -3.5], ["a", -4.0], [".", -4.0]]}
+        }"#;
+        let splitter = Splitter::unframed(UNIGRAM.as_bytes(), 64, 0).unwrap();
+        let long = format!("{} {}", "会議".repeat(60), "a.a 会議. ".repeat(10_000));
+        assert!(long.len() > STEP);
+        let whole = Tokenizer::from_bytes(UNIGRAM).unwrap().encode(long.trim_end(), false).unwrap();
+        let (ids, bytes) = splitter.tokens(long.trim_end()).unwrap();
+        assert!(steps(&long, splitter.words).len() > 1);
+        assert!(ids == whole.get_ids(), "{} tokens and {}", ids.len(), whole.len());
+        assert_eq!(bytes.len(), ids.len());
+    }
+
+    #[test]
     fn prompts_stand_before_every_chunk_and_take_room() {
         let prompts = Prompts { query: "a a ".to_owned(), document: "b".to_owned() };
         let splitter = splitter(6, 0).prompts(&prompts).unwrap();
@@ -283,7 +330,10 @@ mod tests {
     fn a_text_without_blanks_is_taken_in_bounded_steps() {
         for unit in ["a", "ab.", "漢", "{\"k\":1}"] {
             let text = unit.repeat(4 * STEP / unit.len());
-            assert!(steps(&text).iter().all(|(_, step)| step.len() <= STEP + LONGEST_WORD), "{unit}");
+            assert!(
+                steps(&text, Words::OfLettersAndDigits).iter().all(|(_, step)| step.len() <= STEP + LONGEST_WORD),
+                "{unit}"
+            );
         }
     }
 
@@ -291,7 +341,7 @@ mod tests {
         #[test]
         fn steps_are_the_text(text in "(\\PC|[a-z]{60}|[ \n.]){0,40}") {
             let mut at = 0;
-            for (start, step) in steps(&text) {
+            for (start, step) in steps(&text, Words::OfLettersAndDigits) {
                 prop_assert_eq!(start, at);
                 at += step.len();
             }
