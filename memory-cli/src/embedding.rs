@@ -30,7 +30,8 @@ const PREFERRED: [&str; 4] =
 pub(crate) fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embedder>, OpenError> {
     let record = ModelRecord::read(&config.store)?;
     let asked = config.model.as_deref();
-    let name = asked.or(record.as_ref().map(|record| record.name.as_str()));
+    let recorded = record.as_ref().map(|record| record.name.as_str());
+    let name = asked.map(|asked| named_in_full(asked, recorded)).or(recorded);
     let (name, loaded) = match name {
         // Its vectors are by one graph of the model, and by no other.
         Some(name) if record.is_some() => (name.to_owned(), load(config, name)),
@@ -99,6 +100,11 @@ fn in_any_precision<T>(name: &str, load: impl Fn(&str) -> Result<T, OpenError>) 
     (name.to_owned(), loaded)
 }
 
+/// The name that is `asked` for or, where the store took that model in 32 bits since it could not be had in 8, the recorded one.
+fn named_in_full<'a>(asked: &'a str, recorded: Option<&'a str>) -> &'a str {
+    recorded.filter(|recorded| without_precision(recorded) == asked).unwrap_or(asked)
+}
+
 /// The first of [`PREFERRED`] that can be used; if none can, why the pinned one cannot.
 fn load_preferred<T>(load: impl Fn(&str) -> Result<T, OpenError>) -> (String, Result<T, OpenError>) {
     for name in PREFERRED {
@@ -152,5 +158,10 @@ mod tests {
         let shipped = |name: &str| if name == "./clone/fp32" { Ok(()) } else { Err(missing()) };
         assert_eq!(in_any_precision("./clone", shipped).0, "./clone/fp32");
         assert!(in_any_precision("./clone/int8", shipped).1.is_err());
+        // The next command asks for it by the same name.
+        assert_eq!(named_in_full("./clone", Some("./clone/fp32")), "./clone/fp32");
+        assert_eq!(named_in_full("./clone/int8", Some("./clone/fp32")), "./clone/int8");
+        assert_eq!(named_in_full("./other", Some("./clone/fp32")), "./other");
+        assert_eq!(named_in_full("./clone", None), "./clone");
     }
 }

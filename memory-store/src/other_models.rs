@@ -1,6 +1,6 @@
 //! Dropping the vectors and tokens of models that a store does not use any more.
 
-use std::{collections::HashSet, fs, io, path::PathBuf};
+use std::{collections::HashSet, fs, io};
 
 use memory_core::{ModelId, Store, StoreError};
 
@@ -15,31 +15,31 @@ const DIRECTORIES: [&str; 3] = ["vectors", "vectors/graphs", "tokens"];
 /// # Errors
 /// When the store cannot be read, or a file cannot be removed; those before it are gone.
 pub async fn forget_other_models(store: &LogStore, model: &ModelId) -> Result<u64, StoreError> {
+    // Looked for first: what a conversation is given that begins meanwhile is not among them.
+    let mut there = Vec::new();
+    for directory in DIRECTORIES {
+        let directory = store.cache_dir().join(directory);
+        match fs::read_dir(&directory).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+            Ok(files) => there.extend(files),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(StoreError::Io { action: "list", path: directory, source }),
+        }
+    }
     let conversations = store.conversations().await?;
     let kept: HashSet<String> = conversations.iter().map(|conversation| file_name(&conversation.id, model)).collect();
     let mut removed = 0;
-    for directory in DIRECTORIES {
-        let directory = store.cache_dir().join(directory);
-        let files = match fs::read_dir(&directory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            listed => listed.and_then(Iterator::collect::<io::Result<Vec<_>>>),
-        };
-        for file in files.map_err(failed(directory))? {
-            let name = file.file_name();
-            // What is being written has another extension behind the first.
-            let is_kept = name.to_str().and_then(|name| name.split('.').next()).is_some_and(|stem| kept.contains(stem));
-            if is_kept || file.file_type().is_ok_and(|kind| kind.is_dir()) {
-                continue;
-            }
-            match fs::remove_file(file.path()) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(file.path())(error)),
-                _ => removed += 1,
-            }
+    for file in there {
+        let name = file.file_name();
+        // What is being written has another extension behind the first.
+        let is_kept = name.to_str().and_then(|name| name.split('.').next()).is_some_and(|stem| kept.contains(stem));
+        if is_kept || file.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        match fs::remove_file(file.path()) {
+            Ok(()) => removed += 1,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(StoreError::Io { action: "remove", path: file.path(), source }),
         }
     }
     Ok(removed)
-}
-
-fn failed(path: PathBuf) -> impl FnOnce(io::Error) -> StoreError {
-    |source| StoreError::Io { action: "remove", path, source }
 }

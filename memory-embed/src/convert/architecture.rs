@@ -35,7 +35,7 @@ pub(super) struct Architecture {
 #[derive(Deserialize)]
 struct Config {
     #[serde(default)]
-    architectures: Vec<String>,
+    architectures: Option<Vec<String>>,
     model_type: String,
     vocab_size: usize,
     hidden_size: usize,
@@ -73,7 +73,9 @@ impl Architecture {
             other => return Err(unsupported(format!("a model of type {other} is not converted, only bert and mpnet"))),
         };
         // Its head would be left out, and what is left is no encoder of sentences.
-        if let Some(classifier) = config.architectures.iter().find(|name| name.ends_with("ForSequenceClassification")) {
+        if let Some(classifier) =
+            config.architectures.iter().flatten().find(|name| name.ends_with("ForSequenceClassification"))
+        {
             return Err(unsupported(format!("a {classifier} scores texts and gives no vectors: it is not converted")));
         }
         if config.hidden_act != "gelu" {
@@ -135,6 +137,7 @@ mod tests {
 
     #[test]
     fn minilm_is_read() {
+        read(&MINILM.replace("\"gelu\"", "\"gelu\", \"architectures\": null")).unwrap();
         let minilm = read(MINILM).unwrap();
         assert_eq!((minilm.family, minilm.heads, minilm.max_tokens()), (Family::Bert, 12, 512));
     }

@@ -140,7 +140,7 @@ impl Splitter {
 enum Words {
     /// WordPiece: beside any character that is no letter and no digit. Words have an end.
     OfLettersAndDigits,
-    /// All others: at a blank. Those that know whether a blank stood before a word (SentencePiece) take what follows any other
+    /// All others: before the first blank behind a word. Those that know whether a blank stood before a word (SentencePiece) take what follows any other
     /// place for the beginning of one.
     BetweenBlanks,
 }
@@ -151,6 +151,14 @@ impl Words {
         match self {
             Self::OfLettersAndDigits => LONGEST_WORD,
             Self::BetweenBlanks => STEP,
+        }
+    }
+
+    /// Whether a step may end before a character that no word holds, `behind_a_word` or behind another of its kind.
+    fn may_end_before(self, c: char, behind_a_word: bool) -> bool {
+        match self {
+            Self::OfLettersAndDigits => true,
+            Self::BetweenBlanks => c == ' ' && behind_a_word,
         }
     }
 
@@ -177,7 +185,8 @@ fn steps(text: &str, words: Words) -> Vec<(usize, &str)> {
                 (step, word) = (at, at);
             }
         } else {
-            if at - step >= STEP {
+            // Lines without blanks are cut between lines in the end.
+            if at - step >= STEP && words.may_end_before(c, at > word) || at - step >= 2 * STEP {
                 cuts.push(at);
                 step = at;
             }
@@ -328,24 +337,26 @@ mod tests {
 
     #[test]
     fn a_text_without_blanks_is_taken_in_bounded_steps() {
-        for unit in ["a", "ab.", "漢", "{\"k\":1}"] {
+        for unit in ["a", "ab.", "漢", "{\"k\":1}", "ab\n", "\n", " "] {
             let text = unit.repeat(4 * STEP / unit.len());
-            assert!(
-                steps(&text, Words::OfLettersAndDigits).iter().all(|(_, step)| step.len() <= STEP + LONGEST_WORD),
-                "{unit}"
-            );
+            for words in [Words::OfLettersAndDigits, Words::BetweenBlanks] {
+                let most = 2 * STEP + words.longest();
+                assert!(steps(&text, words).iter().all(|(_, step)| step.len() <= most), "{unit}");
+            }
         }
     }
 
     proptest! {
         #[test]
         fn steps_are_the_text(text in "(\\PC|[a-z]{60}|[ \n.]){0,40}") {
-            let mut at = 0;
-            for (start, step) in steps(&text, Words::OfLettersAndDigits) {
-                prop_assert_eq!(start, at);
-                at += step.len();
+            for words in [Words::OfLettersAndDigits, Words::BetweenBlanks] {
+                let mut at = 0;
+                for (start, step) in steps(&text, words) {
+                    prop_assert_eq!(start, at);
+                    at += step.len();
+                }
+                prop_assert_eq!(at, text.len());
             }
-            prop_assert_eq!(at, text.len());
         }
     }
 }

@@ -117,7 +117,10 @@ impl<P> fmt::Debug for Remote<P> {
     }
 }
 
-/// Bytes that a text must have for its halves to be of use: one that is still too long then is so for another reason.
+/// Calls with several texts that may be refused before each text is asked for alone.
+const HALVINGS: usize = 8;
+
+/// Bytes of a piece, at least: a text that is too long for less is so for another reason.
 const LEAST_PIECE: usize = 16;
 
 /// Chunks that go into one call, each with its place among all of its request.
@@ -190,6 +193,7 @@ impl<P: Protocol> Shared<P> {
     ) -> Result<Vec<(usize, Vec<Vec<f32>>)>, RemoteError> {
         let mut found: Vec<(usize, Vec<Vec<f32>>)> = Vec::with_capacity(batch.len());
         let mut waiting = vec![batch];
+        let mut refused = 0;
         while let Some(batch) = waiting.pop() {
             let (places, texts): (Vec<usize>, Vec<String>) = batch.into_iter().unzip();
             match self.ask(&texts, purpose, deadline).await {
@@ -204,9 +208,13 @@ impl<P: Protocol> Shared<P> {
                 // The estimate was too low for one of them, and the service does not say which. What becomes of a text must
                 // not depend on the others of its call.
                 Err(RemoteError::TooLong { .. }) if texts.len() > 1 => {
+                    refused += 1;
+                    // One of a hundred is found in halves; where many are too long, asking for each alone takes fewer calls.
+                    let part = if refused > HALVINGS { 1 } else { texts.len().div_ceil(2) };
                     let mut before: Batch = places.into_iter().zip(texts).collect();
-                    let behind = before.split_off(before.len() / 2);
-                    waiting.extend([behind, before]);
+                    while let Some(last) = before.len().checked_sub(1) {
+                        waiting.push(before.split_off(last / part * part));
+                    }
                 }
                 Err(error @ RemoteError::TooLong { .. }) => {
                     let pieces: Batch = places.into_iter().zip(texts).flat_map(|chunk| self.cut_again(chunk)).collect();

@@ -64,7 +64,7 @@ impl LogStore {
     ///
     /// # Errors
     /// [`RescueError::WouldLoseGood`] when a part of the store is damaged that the earlier backup holds from
-    /// before; [`RescueError::NotABackup`], [`RescueError::OtherStore`], [`RescueError::Inside`],
+    /// before, [`RescueError::WouldLoseRecords`] when it is gone; [`RescueError::NotABackup`], [`RescueError::OtherStore`], [`RescueError::Inside`],
     /// [`RescueError::Busy`], or what the file system says.
     pub fn backup(&self, target: impl AsRef<Path>, progress: &dyn Progress) -> Result<BackupReport, RescueError> {
         check_outside(self.path(), target.as_ref())?;
@@ -129,8 +129,9 @@ pub(crate) fn backup_on(
     let mut done = 0;
     for (index, (segment, length)) in segments.iter().zip(lengths).enumerate() {
         // What stands behind the end of the log is nobody's.
-        let end = if index + 1 == segments.len() { end } else { u32::MAX };
-        backup.segment(shared, segment, (length, end), &|read| progress.report(done + read, total))?;
+        let is_last = index + 1 == segments.len();
+        let end = if is_last { end } else { u32::MAX };
+        backup.segment(shared, segment, (length, end, is_last), &|read| progress.report(done + read, total))?;
         done += length;
     }
     backup.missing(&shared.directory.path)?;
@@ -206,7 +207,7 @@ impl Backup<'_> {
         &mut self,
         shared: &Shared,
         segment: &Segment,
-        (length, end): (u64, u32),
+        (length, end, is_last): (u64, u32, bool),
         progress: &dyn Fn(u64),
     ) -> Result<(), RescueError> {
         let path = segment.path();
@@ -215,13 +216,16 @@ impl Backup<'_> {
         if !self.has(&entry) {
             let contents = image(segment, end)?;
             let found = damage(shared, segment, &contents);
-            if let Some(damage) = found.or_else(|| self.known.iter().find(|known| known.path == path).cloned()) {
-                // A good copy is not given up for a bad one.
-                if !self.holds_no_more_than(&entry.path, segment.number(), &contents)? {
-                    return Err(RescueError::WouldLoseGood { path: damage.path, offset: damage.offset });
-                }
-                self.report.damage.push(damage);
+            let damage = found.or_else(|| self.known.iter().find(|known| known.path == path).cloned());
+            // A good copy is not given up for a bad one. The last segment was never rewritten, and that it has lost its end
+            // is known to nobody after a restart of the machine.
+            if (damage.is_some() || is_last) && !self.holds_no_more_than(&entry.path, segment.number(), &contents)? {
+                return Err(match damage {
+                    Some(Damage { path, offset, .. }) => RescueError::WouldLoseGood { path, offset },
+                    None => RescueError::WouldLoseRecords { path: path.to_owned() },
+                });
             }
+            self.report.damage.extend(damage);
         }
         self.known.retain(|known| known.path != path);
         let (bytes, hash) = (entry.bytes, entry.hash);
@@ -255,7 +259,7 @@ impl Backup<'_> {
         let is_there = |path: &str| self.entries.iter().any(|entry| entry.path == path);
         let earlier = self.earlier.iter().flat_map(|earlier| &earlier.files);
         if let Some(missing) = earlier.map(|file| &file.path).find(|path| !is_there(path)) {
-            return Err(RescueError::WouldLoseGood { path: store.join(missing), offset: 0 });
+            return Err(RescueError::WouldLoseRecords { path: store.join(missing) });
         }
         self.report.damage.append(&mut self.known);
         Ok(())

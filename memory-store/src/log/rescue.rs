@@ -73,6 +73,15 @@ pub enum RescueError {
         /// Where in it.
         offset: u64,
     },
+    /// The backup holds records that the store has not.
+    #[error(
+        "the backup holds more of {path} than the store has: nothing was backed up; restore the backup or, if the store \
+         was set back on purpose, back it up to another directory"
+    )]
+    WouldLoseRecords {
+        /// The file of the store.
+        path: PathBuf,
+    },
 }
 
 impl RescueError {
@@ -81,7 +90,9 @@ impl RescueError {
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Store(error) => error.is_damage(),
-            other => matches!(other, Self::DamagedBackup { .. } | Self::WouldLoseGood { .. }),
+            other => {
+                matches!(other, Self::DamagedBackup { .. } | Self::WouldLoseGood { .. } | Self::WouldLoseRecords { .. })
+            }
         }
     }
 }

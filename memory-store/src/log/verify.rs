@@ -132,8 +132,10 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
     };
     // What is gone from the end of the log leaves nothing behind to be found, and no count that it would be missed in: it
     // may be of any conversation.
-    let is_found =
-        |known: &&Damage| replay.damage.iter().any(|found| (&found.path, found.offset) == (&known.path, known.offset));
+    let is_found = |known: &&Damage| {
+        let covers = |found: &Damage| (found.offset..=found.offset + found.bytes.max(1) - 1).contains(&known.offset);
+        replay.damage.iter().any(|found| found.path == known.path && covers(found))
+    };
     let gone = known.iter().filter(|known| !is_found(known));
     let damage = replay.damage.iter().filter(concerns_us).chain(gone).chain(&mismatched).map(Damage::to_string);
     Ok(Verification::of(checked, damage.collect()))

@@ -384,13 +384,34 @@ fn a_store_that_has_lost_a_segment_or_its_end_never_replaces_a_backup() {
         wreck(&path);
         let store = LogStore::open_read_only(&path).unwrap();
         let error = store.backup(&backup, &()).unwrap_err();
-        assert!(matches!(&error, RescueError::WouldLoseGood { .. }), "{what}: {error}");
+        assert!(error.is_damage() && error.to_string().contains("the backup holds"), "{what}: {error}");
         assert!(held == files_in(&backup), "{what}");
         assert_eq!(shown(&restored(&backup).1).unwrap(), before, "{what}");
         let elsewhere = store.backup(dir.path().join("elsewhere"), &()).unwrap();
         assert!(!elsewhere.damage.is_empty(), "{what}");
         assert!(!verified(&store).is_whole(), "{what}");
     }
+}
+
+#[test]
+fn an_end_that_was_lost_before_the_machine_was_started_anew_never_replaces_a_backup() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, backup) = (dir.path().join("store"), dir.path().join("backup"));
+    let store = LogStore::open(&path).unwrap();
+    let say = |store: &LogStore, text| perform(store, &Request::Append("a", vec![draft(text, 10)])).unwrap();
+    (1..=3).for_each(|text| say(&store, text));
+    store.backup(&backup, &()).unwrap();
+    drop(store);
+    let file = path.join(segment(1));
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() - 40]).unwrap();
+    fs::remove_file(path.join("HORIZON")).unwrap();
+    let store = LogStore::open(&path).unwrap();
+    assert!(store.report().torn.is_some() && verified(&store).is_whole(), "nothing tells of what is gone");
+    say(&store, 4);
+    let error = store.backup(&backup, &()).unwrap_err();
+    assert!(matches!(&error, RescueError::WouldLoseRecords { path } if *path == file), "{error}");
+    assert_eq!(verified(&restored(&backup).1).nodes, 3);
 }
 
 #[test]
