@@ -241,7 +241,8 @@ impl Backup<'_> {
         })
     }
 
-    /// Whether `contents` begin with all that the earlier backup has of a file of the store.
+    /// Whether `contents` begin with all that the earlier backup has of a file of the store. A copy that is not what was
+    /// written has nothing that could be lost.
     fn holds_no_more_than(&self, path: &str, segment: u32, contents: &[u8]) -> Result<bool, RescueError> {
         let earlier = self.earlier.iter().flat_map(|earlier| &earlier.files).find(|file| file.path == path);
         let Some(earlier) = earlier else { return Ok(true) };
@@ -250,6 +251,9 @@ impl Backup<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
             opened => opened.map_err(io_error("read", &path))?,
         };
+        if hash(&*file, earlier.bytes, &|_| ()).is_ok_and(|hash| hash != earlier.hash) {
+            return Ok(true);
+        }
         Ok(contents.starts_with(&image(&Segment::new(segment, &path, file), u32::MAX)?))
     }
 

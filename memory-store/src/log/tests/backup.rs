@@ -412,6 +412,13 @@ fn an_end_that_was_lost_before_the_machine_was_started_anew_never_replaces_a_bac
     let error = store.backup(&backup, &()).unwrap_err();
     assert!(matches!(&error, RescueError::WouldLoseRecords { path } if *path == file), "{error}");
     assert_eq!(verified(&restored(&backup).1).nodes, 3);
+    // A copy that has become damaged is nothing to be kept.
+    let copy = files_in(&backup).into_keys().find(|name| name.to_string_lossy().contains(".seg")).unwrap();
+    let mut bytes = fs::read(backup.join(&copy)).unwrap();
+    bytes[100] ^= 1;
+    fs::write(backup.join(&copy), bytes).unwrap();
+    store.backup(&backup, &()).unwrap();
+    assert_eq!(verified(&restored(&backup).1), verified(&store));
 }
 
 #[test]
