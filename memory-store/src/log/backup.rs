@@ -219,7 +219,8 @@ impl Backup<'_> {
             let damage = found.or_else(|| self.known.iter().find(|known| known.path == path).cloned());
             // A good copy is not given up for a bad one. The last segment was never rewritten, and that it has lost its end
             // is known to nobody after a restart of the machine.
-            if (damage.is_some() || is_last) && !self.holds_no_more_than(&entry.path, segment.number(), &contents)? {
+            let may_lose = damage.is_some() || is_last && self.is_copy_whole(&entry.path);
+            if may_lose && !self.holds_no_more_than(&entry.path, segment.number(), &contents)? {
                 return Err(match damage {
                     Some(Damage { path, offset, .. }) => RescueError::WouldLoseGood { path, offset },
                     None => RescueError::WouldLoseRecords { path: path.to_owned() },
@@ -241,20 +242,28 @@ impl Backup<'_> {
         })
     }
 
-    /// Whether `contents` begin with all that the earlier backup has of a file of the store. A copy that is not what was
-    /// written has nothing that could be lost.
+    /// What the earlier backup has of a file of the store, and where.
+    fn earlier_copy(&self, path: &str) -> Option<(&Entry, PathBuf)> {
+        let entry = self.earlier.iter().flat_map(|earlier| &earlier.files).find(|file| file.path == path)?;
+        Some((entry, self.dir.join(entry.stored())))
+    }
+
+    /// Whether that is what was written there.
+    fn is_copy_whole(&self, path: &str) -> bool {
+        self.earlier_copy(path).is_some_and(|(entry, copy)| {
+            let hash = self.media.open(&copy, Access::Read).and_then(|file| hash(&*file, entry.bytes, &|_| ()));
+            hash.is_ok_and(|hash| hash == entry.hash)
+        })
+    }
+
+    /// Whether `contents` begin with all that the earlier backup has of a file of the store.
     fn holds_no_more_than(&self, path: &str, segment: u32, contents: &[u8]) -> Result<bool, RescueError> {
-        let earlier = self.earlier.iter().flat_map(|earlier| &earlier.files).find(|file| file.path == path);
-        let Some(earlier) = earlier else { return Ok(true) };
-        let path = self.dir.join(earlier.stored());
-        let file = match self.media.open(&path, Access::Read) {
+        let Some((_, copy)) = self.earlier_copy(path) else { return Ok(true) };
+        let file = match self.media.open(&copy, Access::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-            opened => opened.map_err(io_error("read", &path))?,
+            opened => opened.map_err(io_error("read", &copy))?,
         };
-        if hash(&*file, earlier.bytes, &|_| ()).is_ok_and(|hash| hash != earlier.hash) {
-            return Ok(true);
-        }
-        Ok(contents.starts_with(&image(&Segment::new(segment, &path, file), u32::MAX)?))
+        Ok(contents.starts_with(&image(&Segment::new(segment, &copy, file), u32::MAX)?))
     }
 
     /// Refuses to go on without a file that the earlier backup has, since segments are never removed; tells of the damage
