@@ -107,14 +107,18 @@ fn named_in_full<'a>(asked: &'a str, recorded: Option<&'a str>) -> &'a str {
 
 /// The first of [`PREFERRED`] that can be used; if none can, why the pinned one cannot.
 fn load_preferred<T>(load: impl Fn(&str) -> Result<T, OpenError>) -> (String, Result<T, OpenError>) {
+    let mut pinned = None;
     for name in PREFERRED {
         let (name, loaded) = in_any_precision(name, &load);
         if !loaded.as_ref().is_err_and(is_no_graph) {
             return (name, loaded);
         }
+        if name == ALL_MINILM_L6_V2.name {
+            pinned = Some(loaded);
+        }
     }
     let name = ALL_MINILM_L6_V2.name;
-    (name.to_owned(), load(name))
+    (name.to_owned(), pinned.unwrap_or_else(|| load(name)))
 }
 
 #[cfg(test)]

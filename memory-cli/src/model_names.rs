@@ -13,9 +13,9 @@ pub(crate) const SHORT_NAMES: [(&str, &str); 2] =
 
 /// The id of a model that is called by its short name, with the precision that stands behind it; any other name is itself.
 pub(crate) fn full_name(name: &str) -> Cow<'_, str> {
-    let precision = name.strip_prefix(without_precision(name)).unwrap_or_default();
-    let short = SHORT_NAMES.iter().find(|(short, _)| *short == without_precision(name));
-    short.map_or(Cow::Borrowed(name), |(_, id)| format!("{id}{precision}").into())
+    let (model, precision) = ModelSource::split(name);
+    let Some((_, id)) = SHORT_NAMES.iter().find(|(short, _)| *short == model) else { return name.into() };
+    precision.map_or((*id).into(), |precision| format!("{id}/{}", precision.name()).into())
 }
 
 /// Where the model called `name` lies: under that name, or else under its id.
@@ -27,7 +27,7 @@ pub(crate) fn source_of(name: &str, models: &ModelStore) -> ModelSource {
 
 /// A model's name without the precision that `memory model list` shows behind it.
 pub(crate) fn without_precision(name: &str) -> &str {
-    ["/int8", "/fp32"].into_iter().find_map(|precision| name.strip_suffix(precision)).unwrap_or(name)
+    ModelSource::split(name).0
 }
 
 #[cfg(test)]

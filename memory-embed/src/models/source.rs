@@ -48,11 +48,8 @@ impl FromStr for ModelSource {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        let suffixed = [Precision::Full, Precision::Int8].into_iter().find_map(|precision| {
-            let name = text.strip_suffix(precision.name())?.strip_suffix('/')?;
-            Some((name, precision))
-        });
-        let (name, precision) = suffixed.unwrap_or((text, Precision::Int8));
+        let (name, precision) = Self::split(text);
+        let precision = precision.unwrap_or(Precision::Int8);
         let is_path = name.starts_with('.') || Path::new(name).is_absolute();
         let location = if is_path {
             ModelLocation::Directory(PathBuf::from(name))
@@ -73,6 +70,16 @@ impl fmt::Display for ModelSource {
 }
 
 impl ModelSource {
+    /// What is written before the precision, and the precision, if one is written.
+    #[must_use]
+    pub fn split(text: &str) -> (&str, Option<Precision>) {
+        let suffixed = [Precision::Full, Precision::Int8].into_iter().find_map(|precision| {
+            let name = text.strip_suffix(precision.name())?.strip_suffix('/')?;
+            Some((name, Some(precision)))
+        });
+        suffixed.unwrap_or((text, None))
+    }
+
     /// The model's name, without the path to it.
     #[must_use]
     pub fn name(&self) -> String {

@@ -64,7 +64,8 @@ impl LogStore {
     ///
     /// # Errors
     /// [`RescueError::WouldLoseGood`] when a part of the store is damaged that the earlier backup holds from
-    /// before, [`RescueError::WouldLoseRecords`] when it is gone; [`RescueError::NotABackup`], [`RescueError::OtherStore`], [`RescueError::Inside`],
+    /// before, [`RescueError::WouldLoseRecords`] when it is gone; [`RescueError::NotABackup`],
+    /// [`RescueError::OtherStore`], [`RescueError::Inside`],
     /// [`RescueError::Busy`], or what the file system says.
     pub fn backup(&self, target: impl AsRef<Path>, progress: &dyn Progress) -> Result<BackupReport, RescueError> {
         check_outside(self.path(), target.as_ref())?;
