@@ -163,6 +163,16 @@ pub(crate) fn write_now(shared: &Shared) {
     }
 }
 
+/// Writes the checkpoint of a log of which segments are about to be replaced: it fits as soon as they are, so that
+/// nobody who reads them anew has to read all of the log.
+pub(crate) fn write_ahead(shared: &Shared, state: &State) {
+    let dir = shared.directory.cache();
+    let Some((bytes, _)) = encode(state) else { return };
+    if let Err(error) = Checkpointer::new(0, Location::default(), 0).put(&*shared.media, &dir, &bytes) {
+        tracing::debug!(path = %dir.join(FILE).display(), %error, "no checkpoint was written ahead");
+    }
+}
+
 /// A checkpoint is due when more keys than that are in memory alone.
 const MANY_KEYS: u64 = 1 << 16;
 

@@ -181,6 +181,25 @@ fn read_segment(
     Ok(read)
 }
 
+/// Takes in what stands behind the end of `state`, up to `durable`; whatever is wrong with it is damage.
+pub(crate) fn read_to(
+    state: &mut State,
+    media: &dyn Media,
+    directory: &Directory,
+    durable: Location,
+) -> Result<(), StoreError> {
+    let end = state.cursor.end;
+    if end >= durable {
+        return Ok(());
+    }
+    for number in end.segment..=durable.segment {
+        let limit = (number == durable.segment).then_some(durable.offset);
+        let part = Part { sealed: limit.is_none(), proven: limit, limit, mode: Mode::ReadOnly };
+        read_segment(state, media, &directory.log(), number, part)?;
+    }
+    Ok(())
+}
+
 /// Opens a segment for reading; a sealed one is mapped.
 pub(crate) fn open_segment(media: &dyn Media, log: &Path, number: u32, sealed: bool) -> Result<Segment, StoreError> {
     let path = segment_path(log, number);

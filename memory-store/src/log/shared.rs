@@ -221,7 +221,14 @@ impl Shared {
 
     /// Reads everything anew, since segments were replaced.
     pub(crate) fn reload(&self, durable: Durable) -> Result<(), StoreError> {
-        let Recovered { mut state, .. } = recover(&*self.media, &self.directory, Mode::ReadOnly, Some(durable.end))?;
+        let Recovered { state, .. } = recover(&*self.media, &self.directory, Mode::ReadOnly, Some(durable.end))?;
+        self.renew(state, durable);
+        Ok(())
+    }
+
+    /// Puts what was read anew in place of the state, since segments were replaced. The caller holds
+    /// [`Self::hold_following`].
+    pub(crate) fn renew(&self, mut state: State, durable: Durable) {
         let end = state.cursor.end.max(durable.end);
         let mut current = self.state_mut();
         state.epoch = current.epoch + 1;
@@ -230,7 +237,6 @@ impl Shared {
         self.summaries.clear();
         self.generation.store(durable.generation, Ordering::Release);
         self.note_position(end);
-        Ok(())
     }
 
     /// Takes in what a writer left that died, cuts what is torn, and makes the rest durable. The caller holds the

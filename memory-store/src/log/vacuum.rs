@@ -1,6 +1,7 @@
 //! Rewriting sealed segments without what nobody can read any more, and compressing them, beside readers and writers.
 
 mod alive;
+mod renewed;
 mod rewrite;
 
 use std::{
@@ -12,16 +13,18 @@ use std::{
 
 use memory_core::{Progress, StoreError};
 
-use self::{alive::Alive, rewrite::rewritten};
+use self::{alive::Alive, renewed::renewed, rewrite::rewritten};
 use super::{
     checkpoint,
     failure::io_error,
     horizon::{Durable, Horizon},
     lock::{HeldLease, Lock},
     media::{Access, Media},
+    recovery::read_to,
     segment::{Segment, segment_name, segment_path},
     shared::Shared,
     squeezed::{SqueezeOptions, squeeze},
+    state::State,
     store::LogStore,
 };
 
@@ -182,7 +185,11 @@ fn vacuum(shared: &Shared, options: VacuumOptions, progress: &dyn Progress) -> R
         replacements.push(Replacement { number: segment.number(), file: path });
     }
     if !replacements.is_empty() {
-        replace(shared, &replacements)?;
+        let state = renewed(shared, &segments, end, &replacements)?;
+        checkpoint::write_ahead(shared, &state);
+        replace(shared, &replacements, state)?;
+        // The writer may have written one of what was there before meanwhile.
+        checkpoint::write_now(shared);
     }
     progress.report(total, total);
     Ok(report)
@@ -218,8 +225,9 @@ fn remove_leftovers(shared: &Shared) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Puts the new files in place, with the write lock held, and makes everybody look again.
-fn replace(shared: &Shared, replacements: &[Replacement]) -> Result<(), StoreError> {
+/// Puts the new files in place, with the write lock held, and makes everybody look again. `state` is what was read of
+/// them: nobody who writes waits for more than the renames and what was appended since.
+fn replace(shared: &Shared, replacements: &[Replacement], mut state: State) -> Result<(), StoreError> {
     const PATIENCE: Duration = Duration::from_secs(60);
     let log = shared.directory.log();
     let lock = Lock::write(&*shared.media, &shared.directory.path, &log)?;
@@ -228,6 +236,7 @@ fn replace(shared: &Shared, replacements: &[Replacement]) -> Result<(), StoreErr
     lock.sign(&*shared.media);
     let _held = shared.hold_following();
     let before = shared.catch_up_locked()?;
+    read_to(&mut state, &*shared.media, &shared.directory, before.end)?;
     // Odd while files are being replaced: should this process die here, the next writer makes it even again.
     let during = Durable { generation: before.generation.wrapping_add(1), ..before };
     shared.tell(during);
@@ -236,10 +245,12 @@ fn replace(shared: &Shared, replacements: &[Replacement]) -> Result<(), StoreErr
         shared.media.rename(file, &path).map_err(io_error("replace", &path))
     });
     let synced = shared.media.sync_dir(&log).map_err(io_error("sync", &log));
-    // Whatever was replaced, what is there now counts.
     let after = Durable { generation: during.generation.wrapping_add(1), ..before };
-    shared.reload(after)?;
-    checkpoint::write_now(shared);
+    match &renamed {
+        Ok(()) => shared.renew(state, after),
+        // Whatever was replaced, what is there now counts.
+        Err(_) => shared.reload(after)?,
+    }
     shared.tell(after);
     lock.release();
     renamed.and(synced)

@@ -8,6 +8,7 @@ use std::{
     ops::Range,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, atomic::AtomicBool},
+    thread::{self, ThreadId},
 };
 
 use self::shared::{SimLock, SimWords};
@@ -44,8 +45,8 @@ struct Disk {
     names: Names,
     durable_names: Names,
     unsynced_names: Vec<NameChange>,
-    /// Locked directories.
-    locked: BTreeSet<PathBuf>,
+    /// Locked directories, and the threads that locked them.
+    locked: BTreeMap<PathBuf, ThreadId>,
     /// How often the power came back.
     boots: u64,
     operations: usize,
@@ -53,6 +54,10 @@ struct Disk {
     power_lost: bool,
     /// Sectors that cannot be read: the file, and which of its sectors.
     bad_sectors: BTreeSet<(usize, usize)>,
+    /// Bytes that were read by threads that had the write lock of a log.
+    read_while_locked: usize,
+    /// How the name of a file ends that will have a bad sector.
+    spoil_next: Option<&'static str>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -195,6 +200,16 @@ impl SimDisk {
         disk.bad_sectors.insert((file, byte / SECTOR));
     }
 
+    /// The first sector of the next file that is created with a name that ends like this cannot be read.
+    pub(crate) fn spoil_next(&self, name: &'static str) {
+        self.lock().spoil_next = Some(name);
+    }
+
+    /// Bytes that were read so far by threads that had the write lock of a log.
+    pub(crate) fn read_while_locked(&self) -> usize {
+        self.lock().read_while_locked
+    }
+
     /// The bytes of a file as they are now.
     pub(crate) fn contents(&self, path: &Path) -> Option<Vec<u8>> {
         let disk = self.lock();
@@ -240,6 +255,9 @@ impl Disk {
         }
         self.files.push(SimFile::default());
         let file = self.files.len() - 1;
+        if self.spoil_next.take_if(|end| path.to_string_lossy().ends_with(*end)).is_some() {
+            self.bad_sectors.insert((file, 0));
+        }
         self.change_names(NameChange::Add(path.to_owned(), file));
         Ok(file)
     }
@@ -371,7 +389,8 @@ impl MediaFile for SimHandle {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let disk = self.disk.lock();
+        let mut disk = self.disk.lock();
+        let is_locked = disk.locked.iter().any(|(dir, by)| dir.ends_with("log") && *by == thread::current().id());
         let bytes = &disk.files[self.file].bytes;
         let rest = bytes.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
         let read = rest.len().min(buffer.len());
@@ -381,6 +400,7 @@ impl MediaFile for SimHandle {
             return Err(io::Error::other("a bad sector"));
         }
         buffer[..read].copy_from_slice(&rest[..read]);
+        disk.read_while_locked += if is_locked { read } else { 0 };
         Ok(read)
     }
 

@@ -121,6 +121,44 @@ fn others_read_and_write_while_segments_are_replaced() {
 }
 
 #[test]
+fn whoever_writes_does_not_wait_until_a_vacuumed_log_is_read_again() {
+    for options in kinds() {
+        let disk = empty_disk();
+        let (store, other) = (open(&disk).unwrap(), open(&disk).unwrap());
+        fill(&store, &wasteful());
+        let under_lock = |work: &mut dyn FnMut()| {
+            let before = disk.read_while_locked();
+            work();
+            disk.read_while_locked() - before
+        };
+        let mut log = 0;
+        let by_vacuum = under_lock(&mut || log = store.vacuum(options, &()).unwrap().bytes_before as usize);
+        assert!(by_vacuum < log / 50, "{options:?}: {by_vacuum} of {log} bytes were read with the lock held");
+        // Another process takes in the checkpoint that fits, and the segments' headers.
+        let by_other = under_lock(&mut || fill(&other, &[Request::Append("b", vec![draft(77, 900)])]));
+        assert!(by_other < log / 5, "{options:?}: {by_other} of {log} bytes were read by the next writer");
+    }
+}
+
+#[test]
+fn a_new_segment_that_does_not_read_back_replaces_nothing() {
+    for options in kinds() {
+        let disk = empty_disk();
+        let store = open(&disk).unwrap();
+        fill(&store, &wasteful());
+        let sealed: Vec<_> = store.shared.state().segments.iter().map(|segment| segment.path().to_owned()).collect();
+        let contents = || sealed.iter().map(|path| disk.contents(path)).collect::<Vec<_>>();
+        let before = contents();
+        disk.spoil_next(".seg.new");
+        let failed = store.vacuum(options, &()).unwrap_err();
+        assert!(failed.to_string().contains(".seg.new"), "{failed}");
+        assert!(contents() == before, "{options:?}");
+        check(&store, &wasteful(), "afterwards");
+        assert!(store.vacuum(options, &()).unwrap().replaced > 3);
+    }
+}
+
+#[test]
 fn one_vacuum_at_a_time() {
     let disk = empty_disk();
     let [first, second] = [open(&disk).unwrap(), open(&disk).unwrap()];

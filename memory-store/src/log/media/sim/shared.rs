@@ -4,6 +4,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
+    thread,
 };
 
 use super::{SimDisk, Write};
@@ -20,7 +21,10 @@ pub(super) struct SimLock {
 impl DirLock for SimLock {
     fn try_lock(&self) -> io::Result<bool> {
         let mut disk = self.disk.lock();
-        let free = disk.boots == self.boot && disk.locked.insert(self.dir.clone());
+        let free = disk.boots == self.boot && !disk.locked.contains_key(&self.dir);
+        if free {
+            disk.locked.insert(self.dir.clone(), thread::current().id());
+        }
         self.holds.fetch_or(free, Ordering::SeqCst);
         Ok(free)
     }
