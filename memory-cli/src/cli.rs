@@ -283,14 +283,18 @@ fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
     given.iter().map(split).collect()
 }
 
-/// Warnings go to standard error; `MEMORY_LOG` asks for more. With `--json`, standard error is for the JSON of
-/// an error alone.
+/// Warnings go to standard error; `MEMORY_LOG` asks for more. With `--json`, each is a line of JSON, and so is the
+/// error that may follow.
 fn start_log(output: Output) {
-    let default = if output.json { "off" } else { "warn,ort=error" };
     let filter = tracing_subscriber::EnvFilter::try_from_env("MEMORY_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,ort=error"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time();
     // A second start in one process (a test) keeps the first log.
-    drop(tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time().try_init());
+    drop(if output.json {
+        log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
+    } else {
+        log.try_init()
+    });
 }
 
 fn report(output: Output, error: &anyhow::Error) -> ExitCode {

@@ -80,6 +80,31 @@ fn doctor_says_what_is_damaged_and_saves_the_rest() {
 }
 
 #[test]
+fn a_program_is_told_of_a_tail_that_was_cut() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(30));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    // Half of a frame stands behind the log, as after a crash.
+    let segment = store.path("store/log/0001.seg");
+    let whole = std::fs::read(&segment).unwrap();
+    let torn = [whole.as_slice(), &whole[64..164]].concat();
+    std::fs::write(&segment, &torn).unwrap();
+    std::fs::remove_file(store.path("store/HORIZON")).unwrap();
+    let more = store.file("late.jsonl", &support::messages(2));
+    let output = store.command(&["--json", "import", "--format", "jsonl", &more]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    let warnings: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [warning] = warnings.as_slice() else { panic!("{said}") };
+    assert_eq!(warning["level"], "WARN");
+    assert_eq!((&warning["offset"], &warning["bytes"]), (&whole.len().into(), &100.into()), "{said}");
+    assert_eq!(warning["path"], segment);
+    // Cut once, it is told of once.
+    let output = store.command(&["--json", "verify"]).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn a_backup_is_verified_and_restored() {
     let store = store_of_two();
     let backup = store.path("backup");
