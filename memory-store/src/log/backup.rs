@@ -123,6 +123,7 @@ pub(crate) fn backup_on(
         entries: Vec::new(),
         report: report(target),
     };
+    backup.nothing_is_missing(&segments, &shared.directory.path)?;
     backup.look()?;
     backup.format(&format_text(shared.directory.id))?;
     let lengths = lengths(&segments, end).map_err(|(path, error)| io_error("read", &path)(error))?;
@@ -135,11 +136,17 @@ pub(crate) fn backup_on(
         backup.segment(shared, segment, (length, end, is_last), &|read| progress.report(done + read, total))?;
         done += length;
     }
-    backup.missing(&shared.directory.path)?;
+    // That which stands in no segment.
+    backup.report.damage.append(&mut backup.known);
     let segment = segments.last().map_or(0, Segment::number);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let taken = Timestamp::from_millis(i64::try_from(now).unwrap_or(i64::MAX));
     backup.finish(target, Manifest { store: shared.directory.id, taken, segment, end, files: Vec::new() })
+}
+
+/// How a backup names a segment.
+fn stored_path(segment: u32) -> String {
+    format!("log/{}", segment_name(segment))
 }
 
 fn report(target: &Path) -> BackupReport {
@@ -213,7 +220,7 @@ impl Backup<'_> {
     ) -> Result<(), RescueError> {
         let path = segment.path();
         let hash = hash(segment.file(), length, progress).map_err(io_error("read", path))?;
-        let entry = Entry { hash, bytes: length, path: format!("log/{}", segment_name(segment.number())) };
+        let entry = Entry { hash, bytes: length, path: stored_path(segment.number()) };
         if !self.has(&entry) {
             let contents = image(segment, end)?;
             let found = damage(shared, segment, &contents);
@@ -267,16 +274,15 @@ impl Backup<'_> {
         Ok(contents.starts_with(&image(&Segment::new(segment, &copy, file), u32::MAX)?))
     }
 
-    /// Refuses to go on without a file that the earlier backup has, since segments are never removed; tells of the damage
-    /// that stands in no segment.
-    fn missing(&mut self, store: &Path) -> Result<(), RescueError> {
-        let is_there = |path: &str| self.entries.iter().any(|entry| entry.path == path);
+    /// Refuses to begin without a file that the earlier backup has, since segments are never removed.
+    fn nothing_is_missing(&self, segments: &[Segment], store: &Path) -> Result<(), RescueError> {
+        let there: Vec<String> = segments.iter().map(|segment| stored_path(segment.number())).collect();
+        let is_there = |path: &String| path == FORMAT_FILE || there.contains(path);
         let earlier = self.earlier.iter().flat_map(|earlier| &earlier.files);
-        if let Some(missing) = earlier.map(|file| &file.path).find(|path| !is_there(path)) {
-            return Err(RescueError::WouldLoseRecords { path: store.join(missing) });
+        match earlier.map(|file| &file.path).find(|path| !is_there(path)) {
+            Some(missing) => Err(RescueError::WouldLoseRecords { path: store.join(missing) }),
+            None => Ok(()),
         }
-        self.report.damage.append(&mut self.known);
-        Ok(())
     }
 
     fn has(&self, entry: &Entry) -> bool {
