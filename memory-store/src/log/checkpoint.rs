@@ -9,9 +9,9 @@ use std::{path::Path, sync::Arc};
 use self::body::KeyRanges;
 use super::{
     directory::Directory,
-    frame::{FRAME_HEADER, FrameHeader},
+    frame::{FRAME_HEADER, FrameHeader, StoreId},
     keys::{self, Kept},
-    media::{Access, Media, MediaFile, read_from},
+    media::{Access, Media, read_from},
     recovery::open_segment,
     segment::{SEGMENT_HEADER, Segment},
     shared::Shared,
@@ -29,32 +29,57 @@ const FORMAT: u32 = 3;
 /// Bytes in front of the body: magic, format, store, and the body's length. The keys come behind the body.
 const KEYS_BEHIND: usize = 32;
 
-/// Reads the checkpoint of a store, if it fits the segments that there are.
-pub(crate) fn load(media: &dyn Media, directory: &Directory, numbers: &[u32]) -> Option<State> {
-    let path = directory.cache().join(FILE);
-    let file = media.open(&path, Access::Read).ok()?;
-    let state = read(media, directory, &*file, numbers);
-    if state.is_none() {
-        tracing::info!(path = %path.display(), "the checkpoint does not fit the log; it is read from its beginning");
-    }
-    state
+/// A checkpoint that is whole. Whether it fits the log is not known yet.
+pub(crate) struct Saved {
+    file: Kept,
+    pub(crate) store: StoreId,
+    /// Bytes of the body.
+    body: usize,
+    end: Location,
 }
 
-fn read(media: &dyn Media, directory: &Directory, file: &dyn MediaFile, numbers: &[u32]) -> Option<State> {
-    let kept: Kept = match file.map().ok()? {
-        Some(map) => Arc::new(map),
-        None => Arc::new(read_from(file, 0).ok()?),
-    };
-    let (content, crc) = (*kept).as_ref().split_last_chunk::<4>()?;
-    if checksum::crc32c(content) != u32::from_le_bytes(*crc) {
-        return None;
+impl Saved {
+    /// Reads the checkpoint in a store's directory of caches.
+    pub(crate) fn read(media: &dyn Media, cache: &Path) -> Option<Self> {
+        let file = media.open(&cache.join(FILE), Access::Read).ok()?;
+        let kept: Kept = match file.map().ok()? {
+            Some(map) => Arc::new(map),
+            None => Arc::new(read_from(&*file, 0).ok()?),
+        };
+        let mut fields = In((*kept).as_ref().split_last_chunk::<4>()?.0);
+        if fields.array()? != MAGIC || u32::from_le_bytes(fields.array()?) != FORMAT {
+            return None;
+        }
+        let store = fields.array()?;
+        let body = u32::from_le_bytes(fields.array()?) as usize;
+        let mut fields = In(fields.take(body)?);
+        let end = Location { segment: fields.u32()?, offset: fields.u32()? };
+        let (content, crc) = (*kept).as_ref().split_last_chunk::<4>()?;
+        (checksum::crc32c(content) == u32::from_le_bytes(*crc)).then_some(Self { file: kept, store, body, end })
     }
-    let mut fields = In(content);
-    if fields.array()? != MAGIC || u32::from_le_bytes(fields.array()?) != FORMAT || fields.array()? != directory.id {
-        return None;
+
+    /// Where the log ended when it was written. All before that was on disk: a log that ends sooner has lost its end, whether
+    /// the checkpoint fits or not.
+    pub(crate) fn end(&self) -> Location {
+        self.end
     }
-    let body = u32::from_le_bytes(fields.array()?) as usize;
-    let mut fields = In(fields.take(body)?);
+
+    /// What is in it, if it fits the segments that there are.
+    pub(crate) fn state(&self, media: &dyn Media, directory: &Directory, numbers: &[u32]) -> Option<State> {
+        let state = fitting(self, media, directory, numbers);
+        if state.is_none() {
+            let path = directory.cache().join(FILE);
+            tracing::info!(path = %path.display(), "the checkpoint does not fit the log; it is read from its beginning");
+        }
+        state
+    }
+}
+
+fn fitting(saved: &Saved, media: &dyn Media, directory: &Directory, numbers: &[u32]) -> Option<State> {
+    let kept = &saved.file;
+    let content = (**kept).as_ref().split_last_chunk::<4>()?.0;
+    let place = KEYS_BEHIND + saved.body..content.len();
+    let mut fields = In(content.get(KEYS_BEHIND..place.start)?);
 
     let mut state = State::new(directory.id);
     let end = Location { segment: fields.u32()?, offset: fields.u32()? };
@@ -96,8 +121,7 @@ fn read(media: &dyn Media, directory: &Directory, file: &dyn MediaFile, numbers:
         return None;
     }
     state.segments = Arc::new(segments);
-    let place = KEYS_BEHIND + body..content.len();
-    body::decode(&mut fields, &mut state, &kept, place)?;
+    body::decode(&mut fields, &mut state, kept, place)?;
     Some(state)
 }
 

@@ -74,8 +74,8 @@ pub(crate) enum Mode {
     Write,
 }
 
-/// Reads the log of `directory`, from its checkpoint on if there is one that fits. `durable` is what is known to be
-/// on disk.
+/// Reads the log of `directory`, from its checkpoint on if there is one that fits. `durable` is what the horizon knows
+/// to be on disk; where that is lost, the checkpoint knows as well.
 pub(crate) fn recover(
     media: &dyn Media,
     directory: &Directory,
@@ -83,6 +83,8 @@ pub(crate) fn recover(
     durable: Option<Location>,
 ) -> Result<Recovered, StoreError> {
     let log = directory.log();
+    // Before the segments are looked at, so that what it knows to be there is not what came after.
+    let saved = checkpoint::Saved::read(media, &directory.cache()).filter(|saved| saved.store == directory.id);
     let mut numbers = Vec::new();
     for name in media.list(&log).map_err(io_error("list", &log))? {
         match segment_number(&name) {
@@ -103,7 +105,11 @@ pub(crate) fn recover(
         let path = segment_path(&log, 1);
         return Err(StoreError::Damaged { path, offset: 0, why: "the segment is missing".into() });
     };
-    let mut state = checkpoint::load(media, directory, &numbers).unwrap_or_else(|| State::new(directory.id));
+    // The segment that it ends in may have got shorter since it was sealed: it was rewritten.
+    let known = saved.as_ref().map(checkpoint::Saved::end).filter(|end| limit.is_none() && end.segment >= last);
+    let durable = durable.max(known);
+    let state = saved.and_then(|saved| saved.state(media, directory, &numbers));
+    let mut state = state.unwrap_or_else(|| State::new(directory.id));
     let checkpoint = state.cursor.end;
     let mut torn = None;
     for number in numbers.into_iter().filter(|number| *number >= checkpoint.segment) {

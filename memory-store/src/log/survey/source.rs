@@ -10,6 +10,7 @@ use memory_core::StoreError;
 
 use super::Spot;
 use crate::log::{
+    checkpoint,
     directory::Directory,
     failure::io_error,
     frame::StoreId,
@@ -31,7 +32,7 @@ const SECTOR: usize = 512;
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) id: StoreId,
-    /// Everything before this place is known to have been on disk; `None` after the machine was started anew.
+    /// Everything before this place is known to have been on disk; `None` where neither horizon nor checkpoint tells.
     pub(super) durable: Option<Location>,
     /// By number.
     pub(super) segments: Vec<SourceSegment>,
@@ -60,6 +61,8 @@ impl Source {
     /// Where `FORMAT` is lost or damaged, the store's name is that which most of its segments have.
     pub(crate) fn find(media: &dyn Media, path: &Path) -> Result<Self, RescueError> {
         let log = path.join("log");
+        // Before the segments, so that what it knows to be there is not what came after.
+        let checkpoint = checkpoint::Saved::read(media, &path.join("cache"));
         let format = Directory::open(media, path);
         if let Err(error @ (StoreError::NewerFormat { .. } | StoreError::Io { .. })) = format {
             return Err(error.into());
@@ -97,6 +100,8 @@ impl Source {
         };
         let horizon = Horizon::open(media, path, id, Access::Read).ok().flatten();
         let durable = horizon.and_then(|horizon| horizon.durable()).map(|durable| durable.end);
+        let checkpoint = checkpoint.filter(|checkpoint| checkpoint.store == id);
+        let durable = durable.max(checkpoint.map(|checkpoint| checkpoint.end()));
         let mut source = Self { path: path.to_owned(), id, durable, segments: Vec::new(), spots, leftovers };
         files.into_iter().for_each(|(file, header)| source.add(file, header));
         source.segments.sort_by(|a, b| (a.number, &a.path).cmp(&(b.number, &b.path)));

@@ -75,7 +75,7 @@ fn checkpointed(media: &dyn Media, path: &Path) -> Option<u64> {
     let names = media.list(&directory.log()).unwrap();
     let mut numbers: Vec<_> = names.iter().filter_map(|name| crate::log::segment::segment_number(name)).collect();
     numbers.sort_unstable();
-    let state = checkpoint::load(media, &directory, &numbers)?;
+    let state = checkpoint::Saved::read(media, &directory.cache())?.state(media, &directory, &numbers)?;
     Some(state.conversations().map(|conversation| conversation.nodes()).sum())
 }
 
@@ -159,6 +159,39 @@ fn a_checkpoint_from_before_its_last_segment_was_rewritten_is_not_believed() {
     fs::write(&path, before).unwrap();
     assert_eq!(checkpointed(&Disk, dir.path()), None);
     assert_eq!(LogStore::open_read_only(dir.path()).unwrap().report().damage, []);
+}
+
+#[test]
+fn an_end_that_the_checkpoint_knows_of_is_missed_after_the_machine_was_started_anew() {
+    type Wreck = fn(&mut Vec<u8>);
+    let wrecks: [(&str, Wreck); 3] = [
+        ("cut", |bytes| bytes.truncate(bytes.len() - 40)),
+        ("zeros", |bytes| bytes[64..].fill(0)),
+        ("nothing but the header is left", |bytes| bytes.truncate(64)),
+    ];
+    for (what, wreck) in wrecks {
+        let dir = copy_of_sample();
+        fs::remove_file(dir.path().join("HORIZON")).unwrap();
+        let log = dir.path().join("log");
+        let last = fs::read_dir(&log).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
+        let mut bytes = fs::read(&last).unwrap();
+        wreck(&mut bytes);
+        fs::write(&last, bytes).unwrap();
+        let report = crate::examine(dir.path(), &()).unwrap();
+        assert!(!report.is_whole() && report.torn.is_none(), "{what}: {report:?}");
+        for open in [LogStore::open_read_only, LogStore::open] {
+            let store = open(dir.path()).unwrap();
+            assert!(!store.report().damage.is_empty() && store.report().torn.is_none(), "{what}: {:?}", store.report());
+            assert!(!pollster::block_on(store.verify(None)).unwrap().is_whole(), "{what}");
+            drop(store);
+            // Nor is it forgotten by whoever comes next.
+            assert!(!LogStore::open_read_only(dir.path()).unwrap().report().damage.is_empty(), "{what}");
+        }
+        // Without the checkpoint nothing tells, and the tail is one that was never acknowledged.
+        fs::remove_dir_all(dir.path().join("cache")).unwrap();
+        fs::remove_file(dir.path().join("HORIZON")).unwrap();
+        assert!(LogStore::open_read_only(dir.path()).unwrap().report().damage.is_empty(), "{what}");
+    }
 }
 
 #[test]
