@@ -4,6 +4,7 @@ mod embedder;
 mod error;
 mod key;
 mod options;
+mod pace;
 mod pieces;
 mod retry;
 mod runtime;

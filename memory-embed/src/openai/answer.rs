@@ -9,6 +9,20 @@ use crate::remote::{Failure, RemoteError, excerpt};
 
 const HOW_CREDENTIALS: &str = "set OPENAI_API_KEY to a key of this endpoint";
 
+/// What servers say of texts that are too long: OpenAI and vLLM, LiteLLM, Ollama, text-embeddings-inference.
+const TOO_LONG: [&str; 6] = [
+    "maximum context length",
+    "maximum input length",
+    "exceeds the context length",
+    "must have less than",
+    "too long",
+    "too large",
+];
+
+/// What they say as if the fault were theirs, as llama.cpp and Ollama do; calls that fail otherwise are made again.
+const TOO_LONG_IN_A_FAILURE: [&str; 3] =
+    ["too large to process", "larger than the max context", "exceeds the context length"];
+
 /// A longer wait than this is not waited for in one go.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
@@ -73,16 +87,14 @@ pub(super) fn failure(status: u16, retry_after: Option<&str>, body: &[u8]) -> Fa
         parsed.unwrap_or_else(|| ErrorBody { message: String::from_utf8_lossy(body).into_owned(), code: None });
     let code = code.as_ref().and_then(|code| code.as_str()).unwrap_or_default();
     let detail = excerpt(&format!("status {status} {code} {message}"));
-    let is_too_long = || {
-        let message = message.to_lowercase();
-        ["maximum context length", "maximum input length", "too long", "too large"]
-            .iter()
-            .any(|say| message.contains(say))
-    };
+    let message = message.to_lowercase();
+    let says = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
     let error = match (status, code) {
         (_, "insufficient_quota" | "billing_hard_limit_reached") => RemoteError::Quota { detail },
         (_, "model_not_found") | (404, _) => RemoteError::UnknownModel { detail },
-        (400 | 413 | 422, _) if code == "context_length_exceeded" || is_too_long() => RemoteError::TooLong { detail },
+        (400 | 422, _) if code == "context_length_exceeded" || says(&TOO_LONG) => RemoteError::TooLong { detail },
+        (413, _) => RemoteError::TooLong { detail },
+        (500, _) if says(&TOO_LONG_IN_A_FAILURE) => RemoteError::TooLong { detail },
         (401, _) => RemoteError::Credentials { how: HOW_CREDENTIALS, detail },
         (403, _) => RemoteError::NoAccess { detail },
         (429, _) => RemoteError::Throttled { attempts: 1, detail },

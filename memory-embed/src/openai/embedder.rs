@@ -24,8 +24,11 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of an answer that are read: 96 vectors of 3072 components take 4 MB.
 const LONGEST_ANSWER: usize = 64 << 20;
 
-/// The models read 8,191 tokens. Servers of other models take fewer texts a call than the 2,048 of OpenAI's.
-const LIMITS: Limits = Limits { tokens: 8000, texts: 96, call_tokens: 100_000 };
+/// Servers of other models take fewer texts a call than the 2,048 of OpenAI's.
+const TEXTS: usize = 96;
+
+/// Tokens of all texts of a call: OpenAI takes 300,000.
+const CALL_TOKENS: usize = 100_000;
 
 /// How an OpenAI-style endpoint is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,7 +67,8 @@ impl OpenAiOptions {
 
 /// Embeds texts with a model behind an endpoint that speaks the OpenAI embeddings protocol (`POST BASE/embeddings`).
 ///
-/// Vectors are scaled to unit length. A text of more than [`RemoteOptions::chunk_tokens`] is cut into overlapping chunks
+/// Vectors are scaled to unit length. A text of more than [`RemoteOptions::chunk_tokens`], or than [the model
+/// reads](OpenAiModel::tokens), is cut into overlapping chunks
 /// at the ends of sentences and has a vector for each. Documents and queries are encoded alike. Redirects are not
 /// followed, as the key would go with them.
 ///
@@ -83,7 +87,8 @@ impl OpenAiEmbedder {
         let key = options.api_key.or_else(|| ApiKey::from_env(OPENAI_KEY_VARIABLE));
         let endpoint = Endpoint::new(model, options.base.as_deref().unwrap_or(BASE), key.as_ref())?;
         let (id, dimensions) = (endpoint.model.model_id(), endpoint.model.dimensions());
-        Ok(Self { remote: Remote::start(endpoint, id, dimensions, LIMITS, options.calls)? })
+        let limits = Limits { tokens: endpoint.model.chunk_tokens(), texts: TEXTS, call_tokens: CALL_TOKENS };
+        Ok(Self { remote: Remote::start(endpoint, id, dimensions, limits, options.calls)? })
     }
 }
 

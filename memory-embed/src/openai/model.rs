@@ -10,6 +10,15 @@ const PREFIX: &str = "openai:";
 /// More than any model gives.
 const MOST_DIMENSIONS: usize = 65_536;
 
+/// What the models of OpenAI read of a text, with some room: 8,191 tokens.
+const TOKENS: usize = 8000;
+
+/// What a model that reads anything reads at least, and more than any reads.
+const TOKENS_OF_ANY: std::ops::RangeInclusive<usize> = 32..=1_000_000;
+
+/// Tokens that a server puts around a text.
+const SPECIAL_TOKENS: usize = 4;
+
 /// Models whose dimensions are known, the default, and whether fewer may be asked for.
 const KNOWN: &[(&str, usize, bool)] = &[
     ("text-embedding-3-small", 1536, true),
@@ -21,7 +30,9 @@ const KNOWN: &[(&str, usize, bool)] = &[
 ///
 /// Its name is `openai:` and the endpoint's name for it, with `?dimensions=`. `text-embedding-3-small` (1536) and
 /// `text-embedding-3-large` (3072) give fewer when they are asked to; `text-embedding-ada-002` gives 1536; for any
-/// other model the dimensions that it gives must be named.
+/// other model the dimensions that it gives must be named. With `tokens=` it says how many tokens the model reads of a
+/// text, which matters where that is fewer than [`RemoteOptions::chunk_tokens`](crate::RemoteOptions::chunk_tokens), and
+/// most where the server cuts off what is too long without a word.
 ///
 /// ```
 /// use memory_embed::OpenAiModel;
@@ -30,6 +41,8 @@ const KNOWN: &[(&str, usize, bool)] = &[
 /// assert_eq!((model.name(), model.dimensions()), ("text-embedding-3-small", 1536));
 /// let local: OpenAiModel = "openai:nomic-embed-text?dimensions=768".parse()?;
 /// assert_eq!(local.dimensions(), 768);
+/// let short: OpenAiModel = "openai:all-minilm?dimensions=384&tokens=256".parse()?;
+/// assert_eq!(short.tokens(), Some(256));
 /// # Ok::<(), memory_embed::InvalidOpenAiModel>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +51,8 @@ pub struct OpenAiModel {
     dimensions: usize,
     /// Whether the request names the dimensions: models that cannot choose refuse that.
     chooses: bool,
+    /// What it reads of a text, if that was said.
+    tokens: Option<usize>,
 }
 
 /// Why a text names no model behind an OpenAI-style endpoint.
@@ -63,8 +78,16 @@ pub enum InvalidOpenAiModel {
         /// What it gives.
         possible: String,
     },
-    /// Something else than dimensions is set.
-    #[error("{option} cannot be set: only dimensions can, as in `?dimensions=512`")]
+    /// No model reads so few or so many tokens.
+    #[error("{name} cannot read {asked} tokens of a text: write {} to {}", TOKENS_OF_ANY.start(), TOKENS_OF_ANY.end())]
+    Tokens {
+        /// The model.
+        name: String,
+        /// What was said.
+        asked: String,
+    },
+    /// Something else is set.
+    #[error("{option} cannot be set: only dimensions and tokens can, as in `?dimensions=384&tokens=256`")]
     Option {
         /// What was to be set.
         option: String,
@@ -94,10 +117,33 @@ impl OpenAiModel {
                 refuse(asked, format!("1 to {MOST_DIMENSIONS}"))
             }
             (Some((_, default, chooses)), asked) => {
-                Ok(Self { name: name.to_owned(), dimensions: asked.unwrap_or(*default), chooses: *chooses })
+                Ok(Self { name: name.to_owned(), dimensions: asked.unwrap_or(*default), chooses: *chooses, tokens: None })
             }
-            (None, Some(dimensions)) => Ok(Self { name: name.to_owned(), dimensions, chooses: false }),
+            (None, Some(dimensions)) => Ok(Self { name: name.to_owned(), dimensions, chooses: false, tokens: None }),
         }
+    }
+
+    /// The same, known to read `tokens` of a text, what the server puts around it among them.
+    ///
+    /// # Errors
+    /// [`InvalidOpenAiModel::Tokens`], if no model does.
+    pub fn with_tokens(mut self, tokens: usize) -> Result<Self, InvalidOpenAiModel> {
+        if !TOKENS_OF_ANY.contains(&tokens) {
+            return Err(InvalidOpenAiModel::Tokens { name: self.name, asked: tokens.to_string() });
+        }
+        self.tokens = Some(tokens);
+        Ok(self)
+    }
+
+    /// How many tokens it reads of a text, if that was said.
+    #[must_use]
+    pub const fn tokens(&self) -> Option<usize> {
+        self.tokens
+    }
+
+    /// How many tokens a chunk may have.
+    pub(super) fn chunk_tokens(&self) -> usize {
+        self.tokens.map_or(TOKENS, |tokens| tokens - SPECIAL_TOKENS)
     }
 
     /// Whether `name` is meant for such an endpoint: it begins with `openai:`.
@@ -118,7 +164,8 @@ impl OpenAiModel {
         self.dimensions
     }
 
-    /// The name that vectors are kept under; it says the dimensions in any case, and not the endpoint.
+    /// The name that vectors are kept under; it says the dimensions in any case, the tokens where they were said, since texts
+    /// are cut by them, and not the endpoint.
     #[must_use]
     pub fn model_id(&self) -> ModelId {
         ModelId::new(&self.to_string())
@@ -132,7 +179,8 @@ impl OpenAiModel {
 
 impl fmt::Display for OpenAiModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PREFIX}{}?dimensions={}", self.name, self.dimensions)
+        write!(f, "{PREFIX}{}?dimensions={}", self.name, self.dimensions)?;
+        self.tokens.map_or(Ok(()), |tokens| write!(f, "&tokens={tokens}"))
     }
 }
 
@@ -143,7 +191,7 @@ impl FromStr for OpenAiModel {
     fn from_str(text: &str) -> Result<Self, InvalidOpenAiModel> {
         let text = text.strip_prefix(PREFIX).unwrap_or(text);
         let (name, options) = text.split_once('?').unwrap_or((text, ""));
-        let mut dimensions = None;
+        let (mut dimensions, mut tokens) = (None, None);
         for option in options.split('&').filter(|option| !option.is_empty()) {
             match option.split_once('=') {
                 Some(("dimensions", value)) => {
@@ -154,10 +202,18 @@ impl FromStr for OpenAiModel {
                     })?;
                     dimensions = Some(number);
                 }
+                Some(("tokens", value)) => {
+                    let refused = |_| InvalidOpenAiModel::Tokens { name: name.to_owned(), asked: value.to_owned() };
+                    tokens = Some(value.parse().map_err(refused)?);
+                }
                 _ => return Err(InvalidOpenAiModel::Option { option: option.to_owned() }),
             }
         }
-        Self::new(name, dimensions)
+        let model = Self::new(name, dimensions)?;
+        match tokens {
+            Some(tokens) => model.with_tokens(tokens),
+            None => Ok(model),
+        }
     }
 }
 
@@ -177,6 +233,8 @@ mod tests {
             ("openai:text-embedding-3-large", 3072, Some(3072)),
             ("openai:text-embedding-ada-002", 1536, None),
             ("openai:nomic-embed-text?dimensions=768", 768, None),
+            ("openai:all-minilm?tokens=256&dimensions=384", 384, None),
+            ("text-embedding-3-small?tokens=8191", 1536, Some(1536)),
         ] {
             let model = parse(name).unwrap();
             assert_eq!((model.dimensions(), model.asked_dimensions()), (dimensions, asked), "{name}");
@@ -194,6 +252,8 @@ mod tests {
             ("openai:x?dimensions=0", "not of 0"),
             ("openai:x?dimensions=many", "not of many"),
             ("openai:x?key=1", "key=1 cannot be set"),
+            ("openai:x?dimensions=4&tokens=31", "cannot read 31 tokens of a text: write 32 to 1000000"),
+            ("openai:x?dimensions=4&tokens=-1", "cannot read -1 tokens"),
         ] {
             let error = parse(name).unwrap_err().to_string();
             assert!(error.contains(says), "{name}: {error}");

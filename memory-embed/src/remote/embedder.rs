@@ -1,12 +1,13 @@
 //! From texts to checked vectors through a service's protocol.
 
-use std::{collections::VecDeque, fmt, future::Future, sync::Arc};
+use std::{collections::VecDeque, fmt, future::Future, sync::Arc, time::Instant};
 
 use memory_core::{EmbedError, ModelId};
 use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{
     Failure, RemoteError, RemoteOptions,
+    pace::Pace,
     pieces::{Count, chunks_of, estimated_tokens},
     retry::{Deadline, with_retries},
     runtime::Runtime,
@@ -52,6 +53,7 @@ struct Shared<P> {
     limits: Limits,
     options: RemoteOptions,
     calls: Semaphore,
+    pace: Pace,
 }
 
 type Embeddings = Vec<Vec<Vec<f32>>>;
@@ -68,7 +70,8 @@ impl<P: Protocol> Remote<P> {
     ) -> Result<Self, RemoteError> {
         options.check()?;
         let calls = Semaphore::new(options.concurrency);
-        let shared = Shared { protocol, model, dimensions, limits, options, calls };
+        let pace = Pace::new(limits.texts);
+        let shared = Shared { protocol, model, dimensions, limits, options, calls, pace };
         Ok(Self { runtime: Runtime::start()?, shared: Arc::new(shared) })
     }
 
@@ -126,12 +129,19 @@ const LEAST_PIECE: usize = 16;
 /// Chunks that go into one call, each with its place among all of its request.
 type Batch = Vec<(usize, String)>;
 
+/// Puts a batch in parts on top of those that wait, the first of them uppermost.
+fn divide(mut batch: Batch, part: usize, waiting: &mut Vec<Batch>) {
+    while let Some(last) = batch.len().checked_sub(1) {
+        waiting.push(batch.split_off(last / part * part));
+    }
+}
+
 impl<P: Protocol> Shared<P> {
     async fn embed(self: Arc<Self>, texts: Vec<String>, purpose: Purpose) -> Result<Embeddings, RemoteError> {
-        let deadline = Deadline::after(match purpose {
-            Purpose::Document => self.options.document_deadline,
-            Purpose::Query => self.options.query_deadline,
-        });
+        let deadline = match purpose {
+            Purpose::Document => Deadline::without_progress(self.options.document_deadline),
+            Purpose::Query => Deadline::after(self.options.query_deadline),
+        };
         let limit = self.options.chunk_tokens.min(self.limits.tokens);
         let cut = |text: &String| -> Vec<String> {
             chunks_of(text, Count::Estimated, limit, self.options.overlap_tokens)
@@ -150,7 +160,7 @@ impl<P: Protocol> Shared<P> {
             while running.len() < self.options.concurrency
                 && let Some(batch) = waiting.pop_front()
             {
-                running.spawn(Arc::clone(&self).run(batch, purpose, deadline));
+                running.spawn(Arc::clone(&self).run(batch, purpose, deadline.clone()));
             }
             let Some(done) = running.join_next().await else { break };
             let done = done.map_err(|error| RemoteError::Failed { attempts: 1, detail: error.to_string() })?;
@@ -195,8 +205,13 @@ impl<P: Protocol> Shared<P> {
         let mut waiting = vec![batch];
         let mut refused = 0;
         while let Some(batch) = waiting.pop() {
+            let at_once = self.pace.texts();
+            if batch.len() > at_once {
+                divide(batch, at_once, &mut waiting);
+                continue;
+            }
             let (places, texts): (Vec<usize>, Vec<String>) = batch.into_iter().unzip();
-            match self.ask(&texts, purpose, deadline).await {
+            match self.ask(&texts, purpose, &deadline).await {
                 Ok(vectors) => {
                     for (place, vector) in places.into_iter().zip(vectors) {
                         match found.last_mut() {
@@ -211,10 +226,13 @@ impl<P: Protocol> Shared<P> {
                     refused += 1;
                     // One of a hundred is found in halves; where many are too long, asking for each alone takes fewer calls.
                     let part = if refused > HALVINGS { 1 } else { texts.len().div_ceil(2) };
-                    let mut before: Batch = places.into_iter().zip(texts).collect();
-                    while let Some(last) = before.len().checked_sub(1) {
-                        waiting.push(before.split_off(last / part * part));
-                    }
+                    divide(places.into_iter().zip(texts).collect(), part, &mut waiting);
+                }
+                Err(error @ RemoteError::TimedOut { .. }) if texts.len() > 1 => {
+                    tracing::debug!(%error, texts = texts.len(), "a call is made in halves");
+                    self.pace.timed_out(texts.len());
+                    let part = texts.len().div_ceil(2);
+                    divide(places.into_iter().zip(texts).collect(), part, &mut waiting);
                 }
                 Err(error @ RemoteError::TooLong { .. }) => {
                     let pieces: Batch = places.into_iter().zip(texts).flat_map(|chunk| self.cut_again(chunk)).collect();
@@ -240,8 +258,14 @@ impl<P: Protocol> Shared<P> {
     }
 
     /// One call, made again as long as that may help; the vectors are checked and of unit length.
-    async fn ask(&self, texts: &[String], purpose: Purpose, deadline: Deadline) -> Result<Vec<Vec<f32>>, RemoteError> {
-        let vectors = with_retries(&self.options, deadline, &self.calls, || self.protocol.call(texts, purpose)).await?;
+    async fn ask(&self, texts: &[String], purpose: Purpose, deadline: &Deadline) -> Result<Vec<Vec<f32>>, RemoteError> {
+        let call = || async {
+            let begun = Instant::now();
+            let answer = self.protocol.call(texts, purpose).await;
+            answer.map(|vectors| (vectors, begun.elapsed()))
+        };
+        let (vectors, took) = with_retries(&self.options, deadline, &self.calls, texts.len() > 1, call).await?;
+        self.pace.answered(texts.len(), took, self.options.call_timeout);
         if vectors.len() != texts.len() {
             let what = format!("{} vectors for {} texts", vectors.len(), texts.len());
             return Err(RemoteError::Malformed { what });

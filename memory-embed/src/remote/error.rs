@@ -71,14 +71,25 @@ pub enum RemoteError {
         /// What happened the last time.
         detail: String,
     },
-    /// The time for the request is over.
-    #[error("not done within {after:?}")]
+    /// An answer took longer than a call may.
+    #[error("no answer within {limit:?}, {attempts} times: allow calls more time, or try later")]
+    TimedOut {
+        /// Calls made.
+        attempts: u32,
+        /// The time that a call has.
+        limit: Duration,
+    },
+    /// The time for the request is over: that of a question, or that in which one of the calls for documents had to succeed.
+    #[error("nothing done within {after:?}: try later")]
     Deadline {
         /// The time there was.
         after: Duration,
     },
     /// A text is too long for the model.
-    #[error("a text is too long for the model: set fewer tokens a chunk ({detail})")]
+    #[error(
+        "a text is too long for the model, even in small pieces: check what the service allows, and say how many tokens \
+         its model reads, as in `?tokens=256` behind the name of one in the style of OpenAI ({detail})"
+    )]
     TooLong {
         /// What the service said.
         detail: String,
@@ -109,13 +120,18 @@ impl RemoteError {
     /// Whether the same call may succeed later.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(self, Self::Throttled { .. } | Self::Failed { .. } | Self::NoAnswer { .. })
+        matches!(
+            self,
+            Self::Throttled { .. } | Self::Failed { .. } | Self::NoAnswer { .. } | Self::TimedOut { .. }
+        )
     }
 
     /// The same after `made` calls.
     pub(super) fn after(mut self, made: u32) -> Self {
-        if let Self::Throttled { attempts, .. } | Self::Failed { attempts, .. } | Self::NoAnswer { attempts, .. } =
-            &mut self
+        if let Self::Throttled { attempts, .. }
+        | Self::Failed { attempts, .. }
+        | Self::NoAnswer { attempts, .. }
+        | Self::TimedOut { attempts, .. } = &mut self
         {
             *attempts = made;
         }

@@ -15,9 +15,10 @@ pub struct RemoteOptions {
     pub first_pause: Duration,
     /// What the longest pause grows to. By default 20 s.
     pub longest_pause: Duration,
-    /// How long one call may take. By default 30 s.
+    /// How long one call may take. One of several texts that takes longer is made in halves, as are those after it until
+    /// calls are fast again: the server may be slow. By default 30 s.
     pub call_timeout: Duration,
-    /// How long a request of documents may take, with all calls and pauses. By default 5 minutes.
+    /// How long a request of documents may go without a call that succeeds, with all pauses. By default 5 minutes.
     pub document_deadline: Duration,
     /// How long a question may take, with all calls and pauses: somebody waits. By default 10 s.
     pub query_deadline: Duration,

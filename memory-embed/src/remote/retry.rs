@@ -1,6 +1,11 @@
 //! When a failed call is made again.
 
-use std::{future::Future, time::Duration};
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use tokio::{
     sync::Semaphore,
@@ -9,49 +14,84 @@ use tokio::{
 
 use super::{Failure, RemoteError, RemoteOptions};
 
-/// Until when a request must be done.
-#[derive(Clone, Copy, Debug)]
+/// Until when a request must be done, or a call of it must have succeeded.
+#[derive(Clone, Debug)]
 pub(super) struct Deadline {
-    at: Instant,
+    at: Arc<Mutex<Instant>>,
     after: Duration,
+    /// Whether what was done gives more time.
+    moves: bool,
 }
 
 impl Deadline {
     /// From now on.
     pub(super) fn after(time: Duration) -> Self {
-        Self { at: Instant::now() + time, after: time }
+        Self { at: Arc::new(Mutex::new(Instant::now() + time)), after: time, moves: false }
+    }
+
+    /// From the last call on that succeeded. Clones move together.
+    pub(super) fn without_progress(time: Duration) -> Self {
+        Self { moves: true, ..Self::after(time) }
+    }
+
+    /// A call has succeeded.
+    pub(super) fn progress(&self) {
+        if self.moves {
+            *self.at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + self.after;
+        }
+    }
+
+    fn at(&self) -> Instant {
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// As an error.
-    pub(super) fn passed(&self) -> RemoteError {
+    fn passed(&self) -> RemoteError {
         RemoteError::Deadline { after: self.after }
+    }
+
+    /// Waits for `work` no longer than that.
+    async fn limit<T>(&self, work: impl Future<Output = T>) -> Result<T, RemoteError> {
+        let mut work = pin!(work);
+        loop {
+            let at = self.at();
+            match timeout_at(at, work.as_mut()).await {
+                Ok(done) => return Ok(done),
+                Err(_) if self.at() <= at => return Err(self.passed()),
+                Err(_) => {}
+            }
+        }
     }
 }
 
 /// Makes calls until one succeeds, fails for good, or attempts or time are used up.
 ///
 /// Each call waits for a permit of `calls`, which is free during the pauses. When the pause would outlast the deadline, the
-/// last failure is the answer at once.
+/// last failure is the answer at once. So is a call that took too long, where it `is_divisible`: the same again would take
+/// as long.
 pub(super) async fn with_retries<T, F>(
     options: &RemoteOptions,
-    deadline: Deadline,
+    deadline: &Deadline,
     calls: &Semaphore,
+    is_divisible: bool,
     mut call: impl FnMut() -> F,
 ) -> Result<T, RemoteError>
 where
     F: Future<Output = Result<T, Failure>>,
 {
+    let limit = options.call_timeout;
     let mut made = 0;
     loop {
-        let Ok(Ok(permit)) = timeout_at(deadline.at, calls.acquire()).await else { return Err(deadline.passed()) };
-        let left = deadline.at.saturating_duration_since(Instant::now());
-        let limit = options.call_timeout.min(left);
+        let Ok(permit) = deadline.limit(calls.acquire()).await? else { return Err(deadline.passed()) };
         made += 1;
-        let failure = match timeout(limit, call()).await {
-            Ok(Ok(answer)) => return Ok(answer),
+        let failure = match deadline.limit(timeout(limit, call())).await? {
+            Ok(Ok(answer)) => {
+                deadline.progress();
+                return Ok(answer);
+            }
             Ok(Err(failure)) => failure,
-            Err(_) if limit == left => return Err(deadline.passed()),
-            Err(_) => RemoteError::NoAnswer { attempts: made, detail: format!("none within {limit:?}") }.into(),
+            Err(_) if is_divisible => return Err(RemoteError::TimedOut { attempts: made, limit }),
+            Err(_) => RemoteError::TimedOut { attempts: made, limit }.into(),
         };
         drop(permit);
         let error = failure.error.after(made);
@@ -60,7 +100,7 @@ where
         }
         let pause = jittered(longest_pause(options, made)).max(failure.retry_after.unwrap_or_default());
         let next = Instant::now() + pause;
-        if next >= deadline.at {
+        if next >= deadline.at() {
             return Err(error);
         }
         tracing::debug!(%error, ?pause, "a call failed and is made again");
@@ -110,7 +150,7 @@ mod tests {
     async fn the_service_may_ask_for_a_longer_pause() {
         let start = Instant::now();
         let mut calls = 0;
-        let answer = with_retries(&options(), Deadline::after(Duration::from_mins(1)), &Semaphore::new(1), || {
+        let answer = with_retries(&options(), &Deadline::after(Duration::from_mins(1)), &Semaphore::new(1), false, || {
             calls += 1;
             let answer = if calls == 1 {
                 Err(Failure { error: throttled(), retry_after: Some(Duration::from_secs(7)) })
@@ -128,7 +168,7 @@ mod tests {
     async fn a_pause_beyond_the_deadline_is_not_begun() {
         let start = Instant::now();
         let deadline = Deadline::after(Duration::from_secs(5));
-        let error = with_retries(&options(), deadline, &Semaphore::new(1), || async {
+        let error = with_retries(&options(), &deadline, &Semaphore::new(1), false, || async {
             Err::<(), _>(Failure { error: throttled(), retry_after: Some(Duration::from_secs(60)) })
         })
         .await;
@@ -140,7 +180,7 @@ mod tests {
     async fn attempts_are_counted_and_then_used_up() {
         let options = options().attempts(4);
         let mut calls = 0;
-        let error = with_retries(&options, Deadline::after(Duration::from_mins(9)), &Semaphore::new(1), || {
+        let error = with_retries(&options, &Deadline::after(Duration::from_mins(9)), &Semaphore::new(1), false, || {
             calls += 1;
             async { Err::<(), Failure>(throttled().into()) }
         })
@@ -155,20 +195,54 @@ mod tests {
         let options = options().call_timeout(Duration::from_secs(2));
         let mut calls = 0;
         let deadline = Deadline::after(Duration::from_secs(3));
-        let error = with_retries(&options, deadline, &Semaphore::new(1), || {
+        let error = with_retries(&options, &deadline, &Semaphore::new(1), false, || {
             calls += 1;
             std::future::pending::<Result<(), Failure>>()
         })
         .await
         .unwrap_err();
-        assert!(matches!(error, RemoteError::Deadline { .. } | RemoteError::NoAnswer { attempts: 1, .. }), "{error}");
+        assert!(matches!(error, RemoteError::Deadline { .. } | RemoteError::TimedOut { attempts: 1, .. }), "{error}");
         assert!(calls <= 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_gets_on_has_more_time() {
+        let second = Duration::from_secs(1);
+        let deadline = Deadline::without_progress(5 * second);
+        let (options, calls) = (options(), Semaphore::new(1));
+        let call = |seconds: u32| {
+            let work = move || async move {
+                tokio::time::sleep(seconds * second).await;
+                Ok::<_, Failure>(seconds)
+            };
+            with_retries(&options, &deadline, &calls, false, work)
+        };
+        for _ in 0..4 {
+            assert_eq!(call(3).await.unwrap(), 3);
+        }
+        // One that waits for another, which succeeds meanwhile.
+        let (first, second) = tokio::join!(call(4), call(4));
+        assert_eq!((first.unwrap(), second.unwrap()), (4, 4));
+        assert!(matches!(call(6).await, Err(RemoteError::Deadline { .. })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_can_be_divided_is_not_made_again_as_it_was() {
+        let mut calls = 0;
+        let deadline = Deadline::after(Duration::from_mins(9));
+        let error = with_retries(&options(), &deadline, &Semaphore::new(1), true, || {
+            calls += 1;
+            std::future::pending::<Result<(), Failure>>()
+        })
+        .await;
+        assert!(matches!(error, Err(RemoteError::TimedOut { attempts: 1, .. })));
+        assert_eq!(calls, 1);
     }
 
     #[tokio::test]
     async fn a_refusal_is_final() {
         let mut calls = 0;
-        let error = with_retries(&options(), Deadline::after(Duration::from_mins(9)), &Semaphore::new(1), || {
+        let error = with_retries(&options(), &Deadline::after(Duration::from_mins(9)), &Semaphore::new(1), false, || {
             calls += 1;
             async { Err::<(), Failure>(RemoteError::Refused { detail: String::new() }.into()) }
         })

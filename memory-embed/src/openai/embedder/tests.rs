@@ -113,7 +113,8 @@ fn a_failing_server_is_asked_again() {
 #[test]
 fn refusals_are_told_apart_and_made_once() {
     type Check = fn(&RemoteError) -> bool;
-    let cases: [(u16, &str, &str, Check); 8] = [
+    let is_too_long: Check = |e| matches!(e, RemoteError::TooLong { .. });
+    let cases: [(u16, &str, &str, Check); 13] = [
         (
             401,
             "invalid_api_key",
@@ -124,7 +125,12 @@ fn refusals_are_told_apart_and_made_once() {
         (404, "model_not_found", "The model does not exist", |e| matches!(e, RemoteError::UnknownModel { .. })),
         (404, "", "page not found", |e| matches!(e, RemoteError::UnknownModel { .. })),
         (429, "insufficient_quota", "You exceeded your current quota", |e| matches!(e, RemoteError::Quota { .. })),
-        (400, "", "This model's maximum context length is 8192 tokens", |e| matches!(e, RemoteError::TooLong { .. })),
+        (400, "", "This model's maximum context length is 8192 tokens", is_too_long),
+        (400, "", "the input length exceeds the context length", is_too_long),
+        (422, "", "Input validation error: `inputs` must have less than 512 tokens. Given: 534", is_too_long),
+        (413, "", "batch size 96 > maximum allowed batch size 32", is_too_long),
+        (500, "", "input (992 tokens) is too large to process. increase the physical batch size", is_too_long),
+        (500, "", "input is larger than the max context size. skipping", is_too_long),
         (400, "", "'input' is of the wrong type", |e| matches!(e, RemoteError::Refused { .. })),
         (307, "", "elsewhere", |e| matches!(e, RemoteError::Refused { .. })),
     ];
@@ -133,6 +139,21 @@ fn refusals_are_told_apart_and_made_once() {
         let error = documents(&embedder("openai:local-model?dimensions=8", &stub), &["Ann"]).unwrap_err();
         assert!(is_right(cause_of(&error)), "{code} {message}: {error:?}");
         assert_eq!(stub.seen().len(), 1, "{code} {message}");
+    }
+}
+
+#[test]
+fn texts_are_cut_by_what_the_model_is_known_to_read() {
+    let stub = Stub::start(|_, seen| backwards(4, seen));
+    let embedder = embedder("openai:short?dimensions=4&tokens=64", &stub);
+    assert_eq!(embedder.model().as_str(), "openai:short?dimensions=4&tokens=64");
+    let text = "A sentence of six short words. ".repeat(40);
+    let chunks = documents(&embedder, &[&text]).unwrap().concat();
+    assert!(chunks.len() > 4, "{}", chunks.len());
+    for seen in stub.seen() {
+        for input in seen.body["input"].as_array().unwrap() {
+            assert!(input.as_str().unwrap().len() <= 64 * 4);
+        }
     }
 }
 

@@ -24,6 +24,8 @@ struct Fake {
     most: AtomicUsize,
     /// Bytes after which it finds a text too long.
     longest: usize,
+    /// Texts of a call after which it never gets done.
+    bearable: usize,
     /// Calls that it will refuse as too many.
     throttles: AtomicUsize,
 }
@@ -36,6 +38,7 @@ impl Fake {
             running: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
             longest: usize::MAX,
+            bearable: usize::MAX,
             throttles: AtomicUsize::new(0),
         }
     }
@@ -56,6 +59,9 @@ impl Protocol for Arc<Fake> {
         self.most.fetch_max(now, Ordering::SeqCst);
         self.calls.lock().unwrap().push(texts.to_vec());
         self.gate.acquire().await.unwrap().forget();
+        if texts.len() > self.bearable {
+            std::future::pending::<()>().await;
+        }
         let fewer = |left: usize| left.checked_sub(1);
         if self.throttles.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer).is_ok() {
             return Err(RemoteError::Throttled { attempts: 1, detail: "slow down".to_owned() }.into());
@@ -242,6 +248,39 @@ fn what_is_no_vector_is_refused() {
     let remote = Remote::start(fake, ModelId::new("fake"), 3, LIMITS, options()).unwrap();
     let error = pollster::block_on(remote.documents(&["a"])).unwrap_err();
     assert!(error.to_string().contains("vectors of 2 dimensions, not 3"), "{error}");
+}
+
+#[test]
+fn a_server_that_is_slow_is_asked_for_less_at_a_time() {
+    let mut fake = Fake::new();
+    fake.bearable = 3;
+    let fake = Arc::new(fake);
+    let options = options().call_timeout(Duration::from_millis(50)).concurrency(1);
+    let remote = start(&fake, Limits { texts: 16, ..LIMITS }, options);
+    let texts: Vec<String> = (1..=40).map(|n| "x".repeat(n)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let found = pollster::block_on(remote.documents(&texts)).unwrap();
+    assert_eq!(found.len(), 40);
+    for (text, chunks) in texts.iter().zip(found) {
+        assert_near(&chunks[0], &unit(f32::from(u8::try_from(text.len()).unwrap())));
+    }
+    let sizes: Vec<usize> = fake.calls.lock().unwrap().iter().map(Vec::len).collect();
+    assert_eq!(sizes[..4], [16, 8, 4, 2], "halves, until it gets done");
+    assert!(sizes.iter().filter(|size| **size > 8).count() == 1, "the next batches begin with fewer: {sizes:?}");
+}
+
+#[test]
+fn a_text_that_is_never_done_is_an_error_after_all_attempts() {
+    let mut fake = Fake::new();
+    fake.bearable = 0;
+    let fake = Arc::new(fake);
+    let at_once = Duration::from_millis(1);
+    let remote =
+        start(&fake, LIMITS, options().call_timeout(Duration::from_millis(5)).pauses(at_once, at_once).attempts(3));
+    let error = pollster::block_on(remote.documents(&["a"])).unwrap_err();
+    assert!(matches!(cause_of(&error), RemoteError::TimedOut { attempts: 3, .. }), "{error}");
+    assert!(matches!(error, EmbedError::Unreachable { .. }));
+    assert_eq!(fake.calls.lock().unwrap().len(), 3);
 }
 
 #[test]
