@@ -34,6 +34,9 @@ pub struct RerankerOptions {
     pub batch_tokens: usize,
     /// Requests that are taken in before callers wait. By default 32.
     pub queue: usize,
+    /// Passages of a long text that are read, at most, for the best score of them. By default 4; with 1, the beginning of
+    /// the text alone.
+    pub passages: usize,
 }
 
 impl Default for RerankerOptions {
@@ -43,6 +46,7 @@ impl Default for RerankerOptions {
             threads_per_worker: 1,
             batch_tokens: 512,
             queue: 32,
+            passages: 4,
         }
     }
 }
@@ -76,8 +80,16 @@ impl RerankerOptions {
         self
     }
 
+    /// Sets [`passages`](Self::passages).
+    #[must_use]
+    pub const fn passages(mut self, passages: usize) -> Self {
+        self.passages = passages;
+        self
+    }
+
     fn check(&self) -> Result<(), ModelError> {
         check_positive([
+            ("passages", self.passages),
             ("workers", self.workers),
             ("threads_per_worker", self.threads_per_worker),
             ("batch_tokens", self.batch_tokens),
@@ -88,9 +100,11 @@ impl RerankerOptions {
 
 /// Scores texts for a question with a cross-encoder in ONNX format, on threads of its own.
 ///
-/// Question and text are read together, as the model's tokenizer pairs them. Where both are too long for the model, the
-/// longer of the two is cut at its end, token by token (`longest_first`); a text is not read in chunks, so a caller that
-/// wants all of a long one read gives its parts. Scores are logits: unbounded, of the one output of the model, or the
+/// Question and text are read together, as the model's tokenizer pairs them. A text that is too long for that is cut into
+/// passages at the ends of sentences, and its score is that of its best one (MaxP: Dai and Callan 2019, [*Deeper Text
+/// Understanding for IR with Contextual Neural Language Modeling*](https://arxiv.org/abs/1905.09217)); where it has more of
+/// them than [`RerankerOptions::passages`], those are read that have most of the question's rare words. They are taken
+/// from the first 256 KiB of a text. Where the question leaves no room for passages, the longer of the two is cut at its end, token by token (`longest_first`). Scores are logits: unbounded, of the one output of the model, or the
 /// difference of the two (relevant less irrelevant). [`MS_MARCO_MINILM_L6_V2`] is the model this is meant for.
 ///
 /// Works under any async runtime or none. Dropping it waits for the batches under way; so let it be dropped before the
@@ -99,6 +113,7 @@ impl RerankerOptions {
 pub struct OnnxReranker {
     model: ModelId,
     pairs: Arc<Pairs>,
+    passages: usize,
     workers: Workers<Pair, f32>,
 }
 
@@ -135,24 +150,26 @@ impl OnnxReranker {
             batch_tokens: options.batch_tokens,
             queue: options.queue,
         };
-        Ok(Self { model, pairs: Arc::new(pairs), workers: Workers::start(parts, Box::new(session))? })
+        let workers = Workers::start(parts, Box::new(session))?;
+        Ok(Self { model, pairs: Arc::new(pairs), passages: options.passages, workers })
     }
 
     async fn scores(&self, query: &str, documents: &[&str]) -> Result<Vec<f32>, RerankError> {
         if documents.is_empty() {
             return Ok(Vec::new());
         }
-        let pairs = Arc::clone(&self.pairs);
+        let (pairs, passages) = (Arc::clone(&self.pairs), self.passages);
         let query = query.to_owned();
         let documents: Vec<String> = documents.iter().map(|document| (*document).to_owned()).collect();
         let count = documents.len();
         let split = move |place: usize| {
             let document = documents.get(place).ok_or("there is no such document")?;
-            Ok(vec![pairs.pair(&query, document)?])
+            pairs.best(&query, document, passages)
         };
         let scores = self.workers.run(count, split, Urgency::Question).await;
         let scores = scores.map_err(|error| RerankError { model: self.model.clone(), source: error.into() })?;
-        Ok(scores.into_iter().flatten().collect())
+        let best = |passages: Vec<f32>| passages.into_iter().reduce(f32::max);
+        Ok(scores.into_iter().filter_map(best).collect())
     }
 }
 

@@ -123,8 +123,13 @@ impl Splitter {
         Ok(plan_chunks(text, &bytes, limit, self.overlap.min(limit / 2)).into_iter().map(chunk).collect())
     }
 
+    /// The tokenizer, without padding and truncation of its own.
+    pub(super) fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
+    }
+
     /// The numbers of the text's tokens, without the enclosing ones, and the bytes that each stands for.
-    fn tokens(&self, text: &str) -> Result<(Vec<u32>, Vec<Range<usize>>), BoxError> {
+    pub(super) fn tokens(&self, text: &str) -> Result<(Vec<u32>, Vec<Range<usize>>), BoxError> {
         let (mut ids, mut bytes) = (Vec::new(), Vec::new());
         for (start, step) in steps(text, self.words) {
             let encoding = self.tokenizer.encode(step, false)?;

@@ -1,13 +1,35 @@
 //! From a question and a text to the one sequence that the model reads.
 
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
 use memory_core::BoxError;
-use tokenizers::{Tokenizer, TruncationDirection, TruncationParams, TruncationStrategy};
+use tokenizers::{
+    TruncationDirection, TruncationParams, TruncationStrategy, utils::truncation::truncate_encodings,
+};
 
-use crate::onnx::workers::Sequence;
+use crate::{
+    chunk::plan_chunks,
+    onnx::{splitter::Splitter, workers::Sequence},
+};
 
-/// Bytes for each token that the model reads, after which a text is not looked at: an encoding takes a hundred times
-/// the memory of its text, and tokens of so many bytes are rare.
+/// Bytes for each token that the model reads, after which a text of a pair is not looked at: an encoding takes a hundred
+/// times the memory of its text, and tokens of so many bytes are rare.
 const BYTES_A_TOKEN: usize = 64;
+
+/// Bytes of a text among which passages are chosen.
+const LOOKED_AT: usize = 256 << 10;
+
+/// The share of what the model reads that a passage has at least.
+const LEAST_SHARE: usize = 4;
+
+/// The share of a passage that is repeated from the one before, so that what belongs together is together in one.
+const OVERLAP_SHARE: usize = 16;
+
+/// Tokens that a passage may have more when it stands beside a question than it had among its text.
+const SLACK: usize = 2;
 
 /// A question and a text as the model reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,9 +49,10 @@ impl Sequence for Pair {
 /// Encodes pairs.
 #[derive(Debug)]
 pub(super) struct Pairs {
-    tokenizer: Tokenizer,
-    pad: u32,
-    longest: usize,
+    splitter: Splitter,
+    max_tokens: usize,
+    /// Tokens around a pair.
+    frame: usize,
 }
 
 impl Pairs {
@@ -37,39 +60,90 @@ impl Pairs {
     ///
     /// Its own padding and truncation are replaced, and text such as `[SEP]` is text.
     pub(super) fn new(json: &[u8], max_tokens: usize) -> Result<Self, BoxError> {
-        let mut tokenizer = Tokenizer::from_bytes(json)?;
-        let pad = tokenizer.get_padding().map_or(0, |padding| padding.pad_id);
-        tokenizer.set_encode_special_tokens(true);
-        tokenizer.with_padding(None).with_truncation(None)?;
-        let frame = tokenizer.encode(("", ""), true)?.len();
+        let splitter = Splitter::unframed(json, max_tokens, 0)?;
+        let frame = splitter.tokenizer().encode(("", ""), true)?.len();
         // A token of each of the two, at least.
         if max_tokens < frame + 2 {
             return Err(format!("{max_tokens} tokens are too few: {frame} stand around a pair").into());
         }
-        tokenizer.with_truncation(Some(TruncationParams {
-            max_length: max_tokens,
-            strategy: TruncationStrategy::LongestFirst,
-            direction: TruncationDirection::Right,
-            stride: 0,
-        }))?;
-        Ok(Self { tokenizer, pad, longest: max_tokens.saturating_mul(BYTES_A_TOKEN) })
+        Ok(Self { splitter, max_tokens, frame })
     }
 
     /// The token that fills up a row of a batch.
     pub(super) fn pad(&self) -> u32 {
-        self.pad
+        self.splitter.pad()
     }
 
-    /// The pair as one sequence, no longer than the model reads.
-    pub(super) fn pair(&self, question: &str, text: &str) -> Result<Pair, BoxError> {
-        let encoding = self.tokenizer.encode((self.begin(question), self.begin(text)), true)?;
-        Ok(Pair { ids: encoding.get_ids().to_vec(), types: encoding.get_type_ids().to_vec() })
+    /// The pairs to be read of a question and a text: one, or up to `most` passages of a text that is too long.
+    pub(super) fn best(&self, question: &str, text: &str, most: usize) -> Result<Vec<Pair>, BoxError> {
+        let (whole, is_cut) = self.pair(question, text)?;
+        if most < 2 || !is_cut {
+            return Ok(vec![whole]);
+        }
+        let (asked, _) = self.splitter.tokens(begin(question, self.longest()))?;
+        let room = self.max_tokens.saturating_sub(self.frame + asked.len() + SLACK);
+        if room < self.max_tokens / LEAST_SHARE {
+            return Ok(vec![whole]);
+        }
+        let text = begin(text, LOOKED_AT);
+        let (tokens, places) = self.splitter.tokens(text)?;
+        let passages = plan_chunks(text, &places, room, room / OVERLAP_SHARE);
+        let passage = |range: &Range<usize>| {
+            let (first, last) = (places.get(range.start)?, places.get(range.end.checked_sub(1)?)?);
+            text.get(first.start..last.end)
+        };
+        let chosen = chosen(&asked, &tokens, &passages, most);
+        chosen.iter().filter_map(passage).map(|passage| Ok(self.pair(question, passage)?.0)).collect()
     }
 
-    /// As much of a text as can matter.
-    fn begin<'a>(&self, text: &'a str) -> &'a str {
-        text.get(..text.floor_char_boundary(self.longest)).unwrap_or(text)
+    /// The pair as one sequence, no longer than the model reads, and whether it was cut for that.
+    fn pair(&self, question: &str, text: &str) -> Result<(Pair, bool), BoxError> {
+        let tokenizer = self.splitter.tokenizer();
+        let [asked, read] = [question, text].map(|text| begin(text, self.longest()));
+        let (asked, mut encoded) = (tokenizer.encode(asked, false)?, tokenizer.encode(read, false)?);
+        let is_cut = asked.len() + encoded.len() + self.frame > self.max_tokens || read.len() < text.len();
+        // As the tokenizer does with the second of two that it is given together.
+        encoded.set_type_ids(vec![1; encoded.len()]);
+        let params = TruncationParams {
+            max_length: self.max_tokens - self.frame,
+            strategy: TruncationStrategy::LongestFirst,
+            direction: TruncationDirection::Right,
+            stride: 0,
+        };
+        let (asked, encoded) = truncate_encodings(asked, Some(encoded), &params)?;
+        let encoding = tokenizer.post_process(asked, encoded, true)?;
+        Ok((Pair { ids: encoding.get_ids().to_vec(), types: encoding.get_type_ids().to_vec() }, is_cut))
     }
+
+    /// Bytes of a text that can matter to one pair.
+    fn longest(&self) -> usize {
+        self.max_tokens.saturating_mul(BYTES_A_TOKEN)
+    }
+}
+
+/// As much of a text as can matter.
+fn begin(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
+}
+
+/// The `most` passages, each a range of `tokens`, with most of the tokens that are asked for; those that few passages have
+/// count more. Of equals, the first.
+fn chosen(asked: &[u32], tokens: &[u32], passages: &[Range<usize>], most: usize) -> Vec<Range<usize>> {
+    let asked: HashSet<u32> = asked.iter().copied().collect();
+    let held = |range: &Range<usize>| -> HashSet<u32> {
+        let tokens = tokens.get(range.clone()).unwrap_or_default();
+        tokens.iter().copied().filter(|token| asked.contains(token)).collect()
+    };
+    let held: Vec<HashSet<u32>> = passages.iter().map(held).collect();
+    let mut holders: HashMap<u32, u32> = HashMap::new();
+    held.iter().flatten().for_each(|token| *holders.entry(*token).or_default() += 1);
+    let all = f64::from(u32::try_from(passages.len()).unwrap_or(u32::MAX));
+    let rarity = |token: &u32| holders.get(token).map_or(0.0, |holders| (1.0 + all / f64::from(*holders)).ln());
+    let mut ranked: Vec<(f64, &Range<usize>)> =
+        held.iter().zip(passages).map(|(held, passage)| (held.iter().map(rarity).sum(), passage)).collect();
+    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    ranked.truncate(most);
+    ranked.into_iter().map(|(_, passage)| passage.clone()).collect()
 }
 
 #[cfg(test)]
@@ -84,7 +158,7 @@ mod tests {
     }
 
     fn pair(max_tokens: usize, question: &str, text: &str) -> (Vec<u32>, Vec<u32>) {
-        let Pair { ids, types } = pairs(max_tokens).pair(question, text).unwrap();
+        let (Pair { ids, types }, _) = pairs(max_tokens).pair(question, text).unwrap();
         (ids, types)
     }
 
@@ -111,6 +185,37 @@ mod tests {
         let (ids, types) = pair(9, "a a a a a a", "b b b b b b");
         assert_eq!(ids, [0, 3, 3, 3, 1, 5, 5, 5, 1]);
         assert_eq!(types, [0, 0, 0, 0, 0, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn the_best_passages_of_a_long_text_are_read() {
+        let ids = |text: &str, most| -> Vec<Vec<u32>> {
+            pairs(16).best("a b", text, most).unwrap().into_iter().map(|pair| pair.ids).collect()
+        };
+        // It fits, to the token.
+        assert_eq!(ids(&"c ".repeat(11), 3).len(), 1);
+        // 16 tokens: 3 around the pair, 2 of the question, 2 for safety, 9 of a passage.
+        let long = format!("{}{}{}", "c ".repeat(9), "b ".repeat(9), "a b c c ");
+        let frame = |passage: &[u32]| [&[0, 3, 5, 1], passage, &[1]].concat();
+        let (first, second, third) = (frame(&[6; 9]), frame(&[5; 9]), frame(&[3, 5, 6, 6]));
+        // That which has the rarest of the question's words comes first.
+        assert_eq!(ids(&long, 3), [third.clone(), second.clone(), first]);
+        assert_eq!(ids(&long, 2), [third, second]);
+        // The beginning, as far as the model reads.
+        assert_eq!(ids(&long, 1), [[frame(&[6; 9])[..13].to_vec(), vec![5, 5, 1]].concat()]);
+        // The question leaves no room for passages.
+        let crowded = pairs(16).best(&"a ".repeat(9), &long, 3).unwrap();
+        assert_eq!((crowded.len(), crowded[0].tokens()), (1, 16));
+    }
+
+    #[test]
+    fn every_passage_is_read_whole_where_there_are_few() {
+        let text: String = (0..60).map(|n| ["a", "b", "c"][n * n % 3].to_owned() + [" ", ". "][n % 7 / 6]).collect();
+        let pairs = pairs(24);
+        let read = pairs.best("c", &text, 100).unwrap();
+        let tokens: usize = read.iter().map(|pair| pair.types.iter().filter(|kind| **kind == 1).count() - 1).sum();
+        assert!(tokens >= pairs.splitter.tokens(&text).unwrap().0.len());
+        assert!(read.iter().all(|pair| pair.tokens() <= 24) && read.len() > 2, "{read:?}");
     }
 
     #[test]

@@ -103,10 +103,20 @@ fn a_score_does_not_depend_on_the_batch() {
 #[test]
 fn what_the_model_does_not_read_does_not_count() {
     let Some((_directory, files)) = files_or_skip(1) else { return };
-    let reranker = OnnxReranker::load(&files, &RerankerOptions::default().workers(1)).unwrap();
+    let reranker = OnnxReranker::load(&files, &RerankerOptions::default().workers(1).passages(1)).unwrap();
     // 24 tokens: 3 around the pair, 2 of the question, 19 of the text.
     let begin = "d ".repeat(18);
     assert_eq!(scores(&reranker, "a b", &[&format!("{begin}a b"), &format!("{begin}d a b")]), [2.0, 1.0]);
+}
+
+#[test]
+fn a_long_text_is_worth_its_best_passage() {
+    let Some((_directory, files)) = files_or_skip(1) else { return };
+    let reranker = OnnxReranker::load(&files, &RerankerOptions::default().workers(2)).unwrap();
+    let at = |place: usize| format!("{}a b{}", "d ".repeat(place), " e".repeat(100 - place));
+    let texts = [at(0), at(50), at(99), "d ".repeat(100), "d".to_owned(), "b d".to_owned()];
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    assert_eq!(scores(&reranker, "a b", &texts), [3.0, 3.0, 3.0, 1.0, 1.0, 2.0]);
 }
 
 #[test]
