@@ -214,7 +214,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     start_log(output);
     let configurations = match configurations(&cli.configure) {
         Ok(configurations) => configurations,
-        Err(error) => return report(output, &error.into()),
+        Err(error) => return report(output, &error.into(), None),
     };
     let globals = Globals {
         output,
@@ -234,11 +234,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().build() {
         Ok(runtime) => runtime,
-        Err(error) => return report(output, &anyhow::Error::new(error).context("cannot start")),
+        Err(error) => return report(output, &anyhow::Error::new(error).context("cannot start"), None),
     };
+    let may_do_without_model = !matches!(cli.command, Command::Model(_));
     match runtime.block_on(dispatch(cli.command, &globals)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => report(output, &error),
+        Err(error) => {
+            let hint = failure::way_round(&error).filter(|_| may_do_without_model);
+            report(output, &error, hint)
+        }
     }
 }
 
@@ -297,7 +301,7 @@ fn start_log(output: Output) {
     });
 }
 
-fn report(output: Output, error: &anyhow::Error) -> ExitCode {
+fn report(output: Output, error: &anyhow::Error, hint: Option<&str>) -> ExitCode {
     if error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is_closed_pipe)) {
         // Whoever read the output has seen enough, as `head` does.
         return ExitCode::SUCCESS;
@@ -305,12 +309,16 @@ fn report(output: Output, error: &anyhow::Error) -> ExitCode {
     let code = failure::code(error);
     let text = failure::describe(error);
     if output.json {
-        let value = json!({"error": text, "exit_code": code as u8});
+        let mut value = json!({"error": text, "exit_code": code as u8});
+        if let (Some(hint), Some(object)) = (hint, value.as_object_mut()) {
+            object.insert("hint".to_owned(), hint.into());
+        }
         drop(writeln!(io::stderr().lock(), "{value}"));
     } else if code == Code::Usage {
         Cli::command().error(ErrorKind::ValueValidation, text).exit();
     } else {
-        drop(writeln!(io::stderr().lock(), "error: {}", harmless(&text)));
+        let hint = hint.map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
+        drop(writeln!(io::stderr().lock(), "error: {}{hint}", harmless(&text)));
     }
     code.into()
 }

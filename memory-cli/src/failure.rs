@@ -100,6 +100,11 @@ fn store_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a StoreError> {
     }
 }
 
+/// What helps where the model that is needed fails, of commands that do without one.
+pub(crate) fn way_round(error: &anyhow::Error) -> Option<&'static str> {
+    error.chain().any(|cause| cause.is::<EmbedError>()).then_some("search by words needs no model: add --words-only")
+}
+
 /// The error and its causes in one line each.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
     let mut lines: Vec<String> = Vec::new();
@@ -109,9 +114,6 @@ pub(crate) fn describe(error: &anyhow::Error) -> String {
         if lines.last() != Some(&line) {
             lines.push(line);
         }
-    }
-    if error.chain().any(|cause| cause.is::<EmbedError>()) {
-        lines.push("search by words needs no model: add --words-only".to_owned());
     }
     lines.join("\n  caused by: ")
 }

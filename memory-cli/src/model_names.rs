@@ -1,8 +1,8 @@
 //! Models that are called by short names and lie under the ids of a hub.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fs};
 
-use memory_embed::{MS_MARCO_MINILM_L6_V2, ModelSource, ModelStore};
+use memory_embed::{MS_MARCO_MINILM_L6_V2, ModelLocation, ModelSource, ModelStore};
 
 /// The cross-encoder that is meant when one is wanted, by its short name.
 pub const DEFAULT_RERANKER: &str = "ms-marco-MiniLM";
@@ -25,6 +25,16 @@ pub(crate) fn source_of(name: &str, models: &ModelStore) -> ModelSource {
     if source.directory(models).is_dir() { source } else { by_id }
 }
 
+/// A name that means the same from any directory: of a model that is a directory, the whole path.
+pub(crate) fn from_anywhere(name: &str) -> Cow<'_, str> {
+    let (model, precision) = ModelSource::split(name);
+    let Ok(source) = model.parse::<ModelSource>();
+    let ModelLocation::Directory(path) = source.location else { return name.into() };
+    let Ok(path) = fs::canonicalize(path) else { return name.into() };
+    let Some(path) = path.to_str() else { return name.into() };
+    precision.map_or_else(|| path.to_owned().into(), |precision| format!("{path}/{}", precision.name()).into())
+}
+
 /// A model's name without the precision that `memory model list` shows behind it.
 pub(crate) fn without_precision(name: &str) -> &str {
     ModelSource::split(name).0
@@ -33,6 +43,17 @@ pub(crate) fn without_precision(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_recorded_whole() {
+        let here = fs::canonicalize(".").unwrap();
+        let src = here.join("src").to_str().unwrap().to_owned();
+        assert_eq!(from_anywhere("./src"), src);
+        assert_eq!(from_anywhere("./src/../src/fp32"), format!("{src}/fp32"));
+        for other in ["all-MiniLM-L6-v2/int8", "org/name", "openai:x?dimensions=4", "./not-there"] {
+            assert_eq!(from_anywhere(other), other);
+        }
+    }
 
     #[test]
     fn a_short_name_keeps_its_precision() {

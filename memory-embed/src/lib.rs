@@ -61,7 +61,7 @@ pub use cache::{CacheKey, CachedEmbedder, EmbeddingCache};
 #[cfg(feature = "onnx")]
 pub use convert::{ConvertError, Precision, convert};
 #[cfg(feature = "onnx")]
-pub use fetch::{FetchError, FetchEvent, FetchOptions, FetchReport, FetchedPackage, fetch};
+pub use fetch::{FetchError, FetchEvent, FetchOptions, FetchReport, FetchedPackage, fetch, fetch_runtime};
 #[cfg(feature = "hub")]
 pub use fetch::{HUB_ENDPOINT_VARIABLE, HubOptions, HubReport, fetch_from_hub};
 #[cfg(feature = "onnx")]

@@ -8,6 +8,8 @@ use std::{
 
 use memory_core::Embedder;
 
+use crate::model_names::from_anywhere;
+
 /// Its name in the store's directory.
 const NAME: &str = "MODEL";
 
@@ -48,8 +50,9 @@ pub enum RecordError {
 }
 
 impl ModelRecord {
+    /// The record of a model that was called `name` just now.
     pub(crate) fn of(name: &str, embedder: &dyn Embedder) -> Self {
-        Self { name: name.to_owned(), id: embedder.model().as_str().to_owned(), dimensions: embedder.dimensions() }
+        Self { name: from_anywhere(name).into_owned(), id: embedder.model().as_str().to_owned(), dimensions: embedder.dimensions() }
     }
 
     /// The record of the store in `store`; `None` if it has none yet.

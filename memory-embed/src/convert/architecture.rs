@@ -61,6 +61,15 @@ const fn buckets() -> usize {
     32
 }
 
+/// How the names of architectures end, in the library `transformers`, whose weights were trained for a head.
+const HEADS: [&str; 5] = [
+    "ForSequenceClassification",
+    "ForTokenClassification",
+    "ForQuestionAnswering",
+    "ForMultipleChoice",
+    "ForNextSentencePrediction",
+];
+
 impl Architecture {
     /// Reads the `json` of the file at `path`.
     pub(super) fn read(path: &Path, json: &[u8]) -> Result<Self, ConvertError> {
@@ -73,10 +82,10 @@ impl Architecture {
             other => return Err(unsupported(format!("a model of type {other} is not converted, only bert and mpnet"))),
         };
         // Its head would be left out, and what is left is no encoder of sentences.
-        if let Some(classifier) =
-            config.architectures.iter().flatten().find(|name| name.ends_with("ForSequenceClassification"))
-        {
-            return Err(unsupported(format!("a {classifier} scores texts and gives no vectors: it is not converted")));
+        let has_head = |name: &&String| HEADS.iter().any(|head| name.ends_with(head));
+        if let Some(classifier) = config.architectures.iter().flatten().find(has_head) {
+            let what = format!("a {classifier} scores texts or words and gives no vectors: it is not converted");
+            return Err(unsupported(what));
         }
         if config.hidden_act != "gelu" {
             return Err(unsupported(format!("the activation {} is not converted, only gelu", config.hidden_act)));
@@ -137,7 +146,9 @@ mod tests {
 
     #[test]
     fn minilm_is_read() {
-        read(&MINILM.replace("\"gelu\"", "\"gelu\", \"architectures\": null")).unwrap();
+        for none in ["null", "[]", "[\"BertModel\"]", "[\"BertForMaskedLM\"]"] {
+            read(&MINILM.replace("\"gelu\"", &format!("\"gelu\", \"architectures\": {none}"))).unwrap();
+        }
         let minilm = read(MINILM).unwrap();
         assert_eq!((minilm.family, minilm.heads, minilm.max_tokens()), (Family::Bert, 12, 512));
     }
@@ -147,6 +158,7 @@ mod tests {
         for (from, to) in [
             ("\"bert\"", "\"t5\""),
             ("\"bert\"", "\"bert\", \"architectures\": [\"BertForSequenceClassification\"]"),
+            ("\"bert\"", "\"bert\", \"architectures\": [\"BertForTokenClassification\"]"),
             ("\"gelu\"", "\"swish\""),
             ("\"layer_norm_eps\"", "\"position_embedding_type\": \"relative_key\", \"layer_norm_eps\""),
             ("\"num_attention_heads\": 12", "\"num_attention_heads\": 7"),

@@ -2,8 +2,8 @@
 
 mod pins;
 
-pub(crate) use pins::ONNX_RUNTIME_LIBRARY;
-use pins::{MINILM, MPNET, ONNX_RUNTIME, POTION};
+use pins::{MINILM, MPNET, POTION};
+pub(crate) use pins::{ONNX_RUNTIME, ONNX_RUNTIME_LIBRARY};
 
 /// A file of a package that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

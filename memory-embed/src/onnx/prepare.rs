@@ -13,6 +13,9 @@ use crate::{
     models::{ConvertedGraph, ConvertedGraphs},
 };
 
+/// What a graph is called from now on that the authors of a model put beside its weights.
+const SHIPPED: &str = "model_shipped.onnx";
+
 /// Why a model's graphs were not made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -51,7 +54,7 @@ pub struct Prepared {
 /// integers, beside them in `onnx/`, and lets the second pass only if its vectors are near enough
 /// ([`check_quantized`]); one that is not is removed.
 ///
-/// Does nothing if both are there, made by this version from these weights and checked on a processor like this one,
+/// A graph that its authors put there stays, as `model_shipped.onnx`. Does nothing if both are there, made by this version from these weights and checked on a processor like this one,
 /// unless `force` asks for it. Writes each file whole or not at all, and their record last.
 ///
 /// # Errors
@@ -79,7 +82,9 @@ pub fn prepare(
     progress(PrepareEvent::Measuring);
     let ranges = measured_ranges(directory, &ModelFiles::unconverted(directory, name, runtime, Precision::Full)?)?;
     progress(PrepareEvent::Converting(Precision::Full));
-    let full = make(&convert(directory)?, "model.onnx")?;
+    let full = convert(directory)?;
+    keep_shipped(directory, &full)?;
+    let full = make(&full, "model.onnx")?;
     let mut record = ConvertedGraphs { converter: CONVERTER, weights_sha256, tokenizer_sha256, full, int8: None };
     write_record(directory, &record)?;
 
@@ -108,6 +113,22 @@ pub fn prepare(
         Err(other) => return Err(other.into()),
     };
     Ok(Prepared { converted: true, int8: report })
+}
+
+/// Puts a graph aside that was not made here: nobody could get it back.
+fn keep_shipped(directory: &Path, made: &[u8]) -> Result<(), PrepareError> {
+    let graphs = ConvertedGraphs::directory(directory);
+    let (there, aside) = (graphs.join("model.onnx"), graphs.join(SHIPPED));
+    if ConvertedGraphs::read(directory)?.is_some() || aside.exists() {
+        return Ok(());
+    }
+    match sha256_hex_of_file(&there) {
+        // Made here, and then it was interrupted.
+        Ok(digest) if digest == sha256_hex(made) => Ok(()),
+        Ok(_) => fs::rename(&there, &aside).map_err(|source| failed(&aside)(source).into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(failed(&there)(source).into()),
+    }
 }
 
 /// The report on the graphs that are there, if nothing is to be done.

@@ -75,7 +75,7 @@ fn run_pinned(model: &PinnedModel, store: &ModelStore, force: bool, output: Outp
 
 #[cfg(feature = "hub")]
 fn run_hub(id: &str, store: &ModelStore, args: &Args, output: Output) -> anyhow::Result<()> {
-    use memory_embed::{HubOptions, fetch_from_hub};
+    use memory_embed::{HubOptions, ModelDirectory, fetch_from_hub, fetch_runtime};
 
     let mut options = HubOptions::default().force(args.force);
     if let Some(endpoint) = args.endpoint.as_ref().filter(|endpoint| !endpoint.is_empty()) {
@@ -86,8 +86,13 @@ fn run_hub(id: &str, store: &ModelStore, args: &Args, output: Output) -> anyhow:
     }
     let report = fetch_from_hub(store, id, &options, &mut |event| say(event, output))?;
     let Ok(source) = id.parse::<ModelSource>();
-    let is_encoder =
-        report.has_weights && memory_embed::ModelDirectory::read(&report.directory)?.backend == Backend::Onnx;
+    // A cross-encoder is none that can be read as an embedder; it needs the runtime as well.
+    let is_static =
+        report.has_weights && ModelDirectory::read(&report.directory)?.backend == Backend::Static;
+    if !is_static && store.runtime().is_err() {
+        fetch_runtime(store, &FetchOptions::default(), &mut |event| say(event, output))?;
+    }
+    let is_encoder = report.has_weights && !is_static;
     let gate = if is_encoder { Some(prepare_loudly(&source, store, args.force, output)?.int8) } else { None };
     if output.json {
         let mut value = json!({

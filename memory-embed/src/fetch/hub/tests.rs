@@ -142,6 +142,14 @@ fn answers_that_no_hub_gives_are_errors() {
 }
 
 #[test]
+fn a_configuration_may_leave_its_fields_empty() {
+    let mut files = repository();
+    files.insert("config.json".to_owned(), br#"{"model_type": "bert", "architectures": null}"#.to_vec());
+    let ((_directory, store), hub) = (store(), Hub::start(files, Trouble::None));
+    assert!(fetch(&store, &hub.options()).unwrap().has_weights);
+}
+
+#[test]
 fn a_cross_encoder_is_fetched_as_a_graph() {
     let mut files = repository();
     let config = br#"{"model_type": "bert", "architectures": ["BertForSequenceClassification"]}"#;

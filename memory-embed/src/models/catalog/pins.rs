@@ -2,7 +2,7 @@
 
 use super::{Package, Piece, Pieces, PinnedFile, Platform, Python};
 
-pub(super) const ONNX_RUNTIME: Package = Package {
+pub(crate) const ONNX_RUNTIME: Package = Package {
     name: "onnxruntime",
     version: "1.31.1",
     sha256: "5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f",
