@@ -7,11 +7,11 @@ mod record;
 mod source;
 mod store;
 
-pub(crate) use catalog::{ONNX_RUNTIME, ONNX_RUNTIME_LIBRARY};
 pub use catalog::{
     ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, Backend, PINNED_MODELS, POTION_BASE_8M, Package, Piece, Pieces, PinnedFile,
     PinnedModel, Platform, Python,
 };
+pub(crate) use catalog::{ONNX_RUNTIME, ONNX_RUNTIME_LIBRARY};
 #[cfg(feature = "onnx")]
 pub(crate) use directory::positions_read;
 pub use directory::{ModelDirectory, Pooling, Prompts};

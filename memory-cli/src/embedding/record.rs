@@ -52,7 +52,11 @@ pub enum RecordError {
 impl ModelRecord {
     /// The record of a model that was called `name` just now.
     pub(crate) fn of(name: &str, embedder: &dyn Embedder) -> Self {
-        Self { name: from_anywhere(name).into_owned(), id: embedder.model().as_str().to_owned(), dimensions: embedder.dimensions() }
+        Self {
+            name: from_anywhere(name).into_owned(),
+            id: embedder.model().as_str().to_owned(),
+            dimensions: embedder.dimensions(),
+        }
     }
 
     /// The record of the store in `store`; `None` if it has none yet.

@@ -1,5 +1,7 @@
 //! Puts a model of a hub into a model store, by its id.
 
+mod download;
+mod metadata;
 mod record;
 mod repository;
 
@@ -202,11 +204,11 @@ fn present(directory: &Path, revision: &str) -> Result<Option<HubRecord>, FetchE
 fn wanted(id: &str, listing: &Listing, config: &Path) -> Result<Vec<String>, FetchError> {
     let json = fs::read(config).map_err(FetchError::io(config))?;
     let config: Config = serde_json::from_slice(&json).map_err(|_| incomplete(id, "a config.json that can be read"))?;
-    let is_cross_encoder = config.architectures.iter().flatten().any(|name| name.ends_with("ForSequenceClassification"));
+    let is_cross_encoder =
+        config.architectures.iter().flatten().any(|name| name.ends_with("ForSequenceClassification"));
     let graph = GRAPHS.into_iter().find(|name| listing.has(name));
     // What is made of weights here; others are run as their authors made them.
-    let is_made =
-        matches!(config.model_type.as_deref(), Some("bert" | "mpnet" | "model2vec")) && !is_cross_encoder;
+    let is_made = matches!(config.model_type.as_deref(), Some("bert" | "mpnet" | "model2vec")) && !is_cross_encoder;
     let weights = Some(WEIGHTS).filter(|name| listing.has(name) && (is_made || graph.is_none()));
     let weights = weights.filter(|_| !is_cross_encoder).or(graph).ok_or_else(|| {
         incomplete(id, if is_cross_encoder { "onnx/model.onnx" } else { "model.safetensors nor onnx/model.onnx" })

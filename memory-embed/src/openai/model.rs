@@ -116,9 +116,12 @@ impl OpenAiModel {
             (None, Some(asked)) if asked == 0 || asked > MOST_DIMENSIONS => {
                 refuse(asked, format!("1 to {MOST_DIMENSIONS}"))
             }
-            (Some((_, default, chooses)), asked) => {
-                Ok(Self { name: name.to_owned(), dimensions: asked.unwrap_or(*default), chooses: *chooses, tokens: None })
-            }
+            (Some((_, default, chooses)), asked) => Ok(Self {
+                name: name.to_owned(),
+                dimensions: asked.unwrap_or(*default),
+                chooses: *chooses,
+                tokens: None,
+            }),
             (None, Some(dimensions)) => Ok(Self { name: name.to_owned(), dimensions, chooses: false, tokens: None }),
         }
     }

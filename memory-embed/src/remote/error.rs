@@ -120,10 +120,7 @@ impl RemoteError {
     /// Whether the same call may succeed later.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(
-            self,
-            Self::Throttled { .. } | Self::Failed { .. } | Self::NoAnswer { .. } | Self::TimedOut { .. }
-        )
+        matches!(self, Self::Throttled { .. } | Self::Failed { .. } | Self::NoAnswer { .. } | Self::TimedOut { .. })
     }
 
     /// The same after `made` calls.

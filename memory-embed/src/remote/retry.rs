@@ -150,16 +150,17 @@ mod tests {
     async fn the_service_may_ask_for_a_longer_pause() {
         let start = Instant::now();
         let mut calls = 0;
-        let answer = with_retries(&options(), &Deadline::after(Duration::from_mins(1)), &Semaphore::new(1), false, || {
-            calls += 1;
-            let answer = if calls == 1 {
-                Err(Failure { error: throttled(), retry_after: Some(Duration::from_secs(7)) })
-            } else {
-                Ok(3)
-            };
-            async { answer }
-        })
-        .await;
+        let answer =
+            with_retries(&options(), &Deadline::after(Duration::from_mins(1)), &Semaphore::new(1), false, || {
+                calls += 1;
+                let answer = if calls == 1 {
+                    Err(Failure { error: throttled(), retry_after: Some(Duration::from_secs(7)) })
+                } else {
+                    Ok(3)
+                };
+                async { answer }
+            })
+            .await;
         assert_eq!(answer.unwrap(), 3);
         assert_eq!(start.elapsed().as_secs(), 7);
     }
@@ -242,11 +243,12 @@ mod tests {
     #[tokio::test]
     async fn a_refusal_is_final() {
         let mut calls = 0;
-        let error = with_retries(&options(), &Deadline::after(Duration::from_mins(9)), &Semaphore::new(1), false, || {
-            calls += 1;
-            async { Err::<(), Failure>(RemoteError::Refused { detail: String::new() }.into()) }
-        })
-        .await;
+        let error =
+            with_retries(&options(), &Deadline::after(Duration::from_mins(9)), &Semaphore::new(1), false, || {
+                calls += 1;
+                async { Err::<(), Failure>(RemoteError::Refused { detail: String::new() }.into()) }
+            })
+            .await;
         assert!(matches!(error, Err(RemoteError::Refused { .. })));
         assert_eq!(calls, 1);
     }

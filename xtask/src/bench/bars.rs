@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::group::Group;
@@ -44,14 +44,27 @@ pub(super) type GroupBars = BTreeMap<String, Bar>;
 pub(super) struct Bars(BTreeMap<String, GroupBars>);
 
 impl Bars {
-    /// The shared file where it is at hand, else the copy in the tree.
+    /// The shared file where it is at hand, else the copy in the tree, and what the tree adds to it.
     pub(super) fn read(workspace: &Workspace) -> Result<Self> {
+        let benches = workspace.root().join("benches");
         let shared = workspace.shared("figures.toml");
-        if shared.is_file() {
-            Self::read_file(&shared)
-        } else {
-            Self::read_file(&workspace.root().join("benches/figures.toml"))
+        let bars = Self::read_file(&if shared.is_file() { shared } else { benches.join("figures.toml") })?;
+        bars.and(Self::read_file(&benches.join("more-figures.toml"))?)
+    }
+
+    /// With the bars of `more`, none of which may be there already.
+    fn and(mut self, more: Self) -> Result<Self> {
+        for (group, bars) in more.0 {
+            let there = self.0.entry(group.clone()).or_default();
+            for (key, bar) in bars {
+                ensure!(
+                    !there.contains_key(&key),
+                    "{group}.{key} has two bars: leave the one in more-figures.toml out"
+                );
+                there.insert(key, bar);
+            }
         }
+        Ok(self)
     }
 
     fn read_file(path: &Path) -> Result<Self> {
@@ -97,6 +110,16 @@ mod tests {
         let log = bars.of(Group::Log);
         assert_eq!(log.get("append_cpu_vs_fjall"), Some(&Bar::AtMost(0.6)));
         assert_eq!(log.get("group_commit_64_vs_1"), Some(&Bar::AtLeast(10.0)));
+    }
+
+    #[test]
+    fn the_tree_adds_bars_and_replaces_none() {
+        let shared = || Bars::parse(include_str!("../../../benches/figures.toml")).unwrap();
+        let all = shared().and(Bars::parse(include_str!("../../../benches/more-figures.toml")).unwrap()).unwrap();
+        let embed = all.of(Group::Embed);
+        assert_eq!(embed.get("fp32_cosine_to_python"), Some(&Bar::AtLeast(0.999)));
+        assert_eq!(embed.len(), shared().of(Group::Embed).len() + 2);
+        assert!(shared().and(Bars::parse("[log]\nreopen_100k_ms = { at_most = 99.0 }").unwrap()).is_err());
     }
 
     #[test]

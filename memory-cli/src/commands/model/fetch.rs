@@ -87,8 +87,7 @@ fn run_hub(id: &str, store: &ModelStore, args: &Args, output: Output) -> anyhow:
     let report = fetch_from_hub(store, id, &options, &mut |event| say(event, output))?;
     let Ok(source) = id.parse::<ModelSource>();
     // A cross-encoder is none that can be read as an embedder; it needs the runtime as well.
-    let is_static =
-        report.has_weights && ModelDirectory::read(&report.directory)?.backend == Backend::Static;
+    let is_static = report.has_weights && ModelDirectory::read(&report.directory)?.backend == Backend::Static;
     if !is_static && store.runtime().is_err() {
         fetch_runtime(store, &FetchOptions::default(), &mut |event| say(event, output))?;
     }

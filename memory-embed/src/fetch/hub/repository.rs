@@ -8,18 +8,19 @@ use std::{
 
 use hf_hub::{
     Cache, Repo, RepoType,
-    api::sync::{ApiBuilder, ApiError, ApiRepo, Metadata},
+    api::sync::{ApiBuilder, ApiError, ApiRepo},
 };
 use memory_core::BoxError;
 use sha1::{Digest, Sha1};
 
+use super::{
+    download::{Broken, download},
+    metadata::{Metadata, NoMetadata, metadata},
+};
 use crate::{
     checksum::{copy_and_hash, hex},
     fetch::FetchError,
 };
-
-/// How often a download that breaks off is taken up again in one call.
-const RETRIES: usize = 3;
 
 /// One revision of a model on a hub.
 pub(super) struct Repository {
@@ -27,6 +28,7 @@ pub(super) struct Repository {
     /// The branch, tag or commit that was asked for.
     revision: String,
     builder: Box<dyn Fn() -> ApiBuilder>,
+    token: Option<String>,
     cache: Cache,
     /// Set by [`list`](Self::list): all files are taken from one commit.
     commit: Option<String>,
@@ -64,18 +66,22 @@ impl Repository {
         token: Option<String>,
     ) -> Self {
         let cache = Cache::new(downloads.to_path_buf());
-        let of_builder = cache.clone();
+        let (of_builder, for_metadata) = (cache.clone(), token.clone());
         let builder = move || {
-            let mut builder = ApiBuilder::from_cache(of_builder.clone())
-                .with_progress(false)
-                .with_retries(RETRIES)
-                .with_token(token.clone());
+            let mut builder = ApiBuilder::from_cache(of_builder.clone()).with_progress(false).with_token(token.clone());
             if let Some(endpoint) = &endpoint {
                 builder = builder.with_endpoint(endpoint.trim_end_matches('/').to_owned());
             }
             builder
         };
-        Self { id: id.to_owned(), revision: revision.to_owned(), builder: Box::new(builder), cache, commit: None }
+        Self {
+            id: id.to_owned(),
+            revision: revision.to_owned(),
+            builder: Box::new(builder),
+            token: for_metadata,
+            cache,
+            commit: None,
+        }
     }
 
     fn api(&self) -> Result<ApiRepo, FetchError> {
@@ -99,20 +105,20 @@ impl Repository {
     pub(super) fn get(&self, name: &str, starting: &mut dyn FnMut(u64)) -> Result<Fetched, FetchError> {
         let api = self.api()?;
         let metadata = self.metadata(&api, name)?;
-        let blob = self.cache.model(self.id.clone()).blob_path(metadata.etag());
+        let blob = self.cache.model(self.id.clone()).blob_path(&metadata.etag);
         // From a fetch that failed later.
         if let Ok(fetched) = self.check(name, &blob, &metadata) {
             return Ok(fetched);
         }
         remove(&blob)?;
-        starting(metadata.size() as u64);
-        let resumed = self.download(&api, name).and_then(|()| self.check(name, &blob, &metadata));
+        starting(metadata.size);
+        let resumed = self.download(&api, name, &blob, metadata.size).and_then(|()| self.check(name, &blob, &metadata));
         match resumed {
             Err(FetchError::Checksum { .. } | FetchError::Size { .. } | FetchError::PartialFile { .. }) => {
                 tracing::warn!(id = self.id, name, "the download is not what it should be and is made anew");
                 remove(&blob)?;
                 remove(&blob.with_extension("part"))?;
-                self.download(&api, name)?;
+                self.download(&api, name, &blob, metadata.size)?;
                 self.check(name, &blob, &metadata).inspect_err(|_| drop(fs::remove_file(&blob)))
             }
             resumed => resumed,
@@ -121,26 +127,31 @@ impl Repository {
 
     /// What the hub says of a file. Its digest is part of a path in the client's cache.
     fn metadata(&self, api: &ApiRepo, name: &str) -> Result<Metadata, FetchError> {
-        let url = api.url(name);
-        let client = (self.builder)().build().map_err(|error| self.failed(name, error))?;
-        let metadata = self.call(name, || client.metadata(&url))?;
-        if !is_hex(metadata.etag(), 64) && !is_hex(metadata.etag(), 40) {
+        // Not the client's own: that one gives the token to whatever host it is redirected to.
+        let metadata = metadata(&api.url(name), self.token.as_deref()).map_err(|error| match error {
+            NoMetadata::Failed(error) => self.failed(name, error),
+            NoMetadata::Refused(why) => self.refused(name, why.into()),
+        })?;
+        if !is_hex(&metadata.etag, 64) && !is_hex(&metadata.etag, 40) {
             return Err(self.refused(name, "it gives no digest of it".into()));
         }
-        if !is_hex(metadata.commit_hash(), 40) {
+        if !is_hex(&metadata.commit, 40) {
             return Err(self.refused(name, "it names no commit of it".into()));
         }
         Ok(metadata)
     }
 
-    fn download(&self, api: &ApiRepo, name: &str) -> Result<(), FetchError> {
-        match self.call(name, || match api.download(name) {
-            Err(ApiError::InvalidResume) => Ok(None),
-            downloaded => downloaded.map(Some),
-        })? {
-            Some(_) => Ok(()),
-            None => Err(FetchError::PartialFile { what: format!("{name} of {}", self.id) }),
-        }
+    /// Downloads a file to `blob`, by way of a file beside it that keeps what came before it broke off.
+    fn download(&self, api: &ApiRepo, name: &str, blob: &Path, size: u64) -> Result<(), FetchError> {
+        let part = blob.with_extension("part");
+        let directory = part.parent().unwrap_or(&part);
+        fs::create_dir_all(directory).map_err(FetchError::io(directory))?;
+        download(&api.url(name), self.token.as_deref(), &part, size, None).map_err(|broken| match broken {
+            Broken::Network(error) => self.failed(name, ApiError::RequestError(error)),
+            Broken::Disk(error) => error,
+            Broken::Unfit => FetchError::PartialFile { what: format!("{name} of {}", self.id) },
+        })?;
+        fs::rename(&part, blob).map_err(FetchError::io(blob))
     }
 
     /// Whether the file at `path` is what the hub says of it.
@@ -148,7 +159,7 @@ impl Repository {
         let what = || format!("{name} of {}", self.id);
         let mut file = fs::File::options().read(true).write(true).open(path).map_err(FetchError::io(path))?;
         let size = file.metadata().map_err(FetchError::io(path))?.len();
-        let expected = metadata.size() as u64;
+        let expected = metadata.size;
         if size != expected {
             return Err(FetchError::Size { what: what(), expected, actual: size });
         }
@@ -156,10 +167,10 @@ impl Repository {
         let mut git = Sha1::new();
         git.update(format!("blob {size}\0"));
         let sha256 = copy_and_hash(&mut file, &mut HashWriter(&mut git)).map_err(FetchError::io(path))?;
-        let etag = metadata.etag();
+        let etag = &metadata.etag;
         let actual = if etag.len() == 64 { sha256.clone() } else { hex(git.finalize().as_slice()) };
         if !actual.eq_ignore_ascii_case(etag) {
-            return Err(FetchError::Checksum { what: what(), expected: etag.to_owned(), actual });
+            return Err(FetchError::Checksum { what: what(), expected: etag.clone(), actual });
         }
         // The client does not.
         file.sync_all().map_err(FetchError::io(path))?;

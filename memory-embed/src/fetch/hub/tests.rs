@@ -142,6 +142,35 @@ fn answers_that_no_hub_gives_are_errors() {
 }
 
 #[test]
+fn nobody_but_the_hub_is_given_the_token() {
+    for (trouble, asked) in [(Trouble::None, 1), (Trouble::Elsewhere, 1), (Trouble::ElsewhereOfKnownSize, 0)] {
+        let ((_directory, store), hub) = (store(), Hub::start(repository(), trouble));
+        let downloads = store.root().join(DOWNLOADS);
+        let endpoint = hub.options().endpoint;
+        let mut repository = Repository::connect(&downloads, ID, "main", endpoint, Some("secret".to_owned()));
+        repository.list().unwrap();
+        repository.get("model.safetensors", &mut |bytes| assert_eq!(bytes, 300_000)).unwrap();
+        let seen = hub.seen();
+        let (large, of_hub): (Vec<_>, Vec<_>) = seen.iter().partition(|seen| seen.path.starts_with("/large/"));
+        assert!(of_hub.iter().all(|seen| seen.token.as_deref() == Some("Bearer secret")), "{trouble:?}: {seen:?}");
+        let is_elsewhere = trouble != Trouble::None;
+        assert!(large.iter().all(|seen| seen.token.is_none() == is_elsewhere), "{trouble:?}: {seen:?}");
+        let metadata = large.iter().filter(|seen| seen.is_metadata).count();
+        assert_eq!((metadata, large.len() - metadata), (asked, 1), "{trouble:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_server_that_stops_sending_is_asked_again() {
+    let (directory, hub) = (tempfile::tempdir().unwrap(), Hub::start(repository(), Trouble::Stalls));
+    let part = directory.path().join("weights.part");
+    let stalled = Some(std::time::Duration::from_millis(100));
+    download::download(&hub.large("model.safetensors"), None, &part, 300_000, stalled).unwrap();
+    assert_eq!(fs::read(&part).unwrap(), repository()["model.safetensors"]);
+    assert_eq!(hub.downloads("/large/model.safetensors"), [0, 150_000]);
+}
+
+#[test]
 fn a_configuration_may_leave_its_fields_empty() {
     let mut files = repository();
     files.insert("config.json".to_owned(), br#"{"model_type": "bert", "architectures": null}"#.to_vec());

@@ -6,9 +6,7 @@ use std::{
 };
 
 use memory_core::BoxError;
-use tokenizers::{
-    TruncationDirection, TruncationParams, TruncationStrategy, utils::truncation::truncate_encodings,
-};
+use tokenizers::{TruncationDirection, TruncationParams, TruncationStrategy, utils::truncation::truncate_encodings};
 
 use crate::{
     chunk::plan_chunks,

@@ -132,7 +132,8 @@ fn whoever_writes_does_not_wait_until_a_vacuumed_log_is_read_again() {
             disk.read_while_locked() - before
         };
         let mut log = 0;
-        let by_vacuum = under_lock(&mut || log = store.vacuum(options, &()).unwrap().bytes_before as usize);
+        let by_vacuum = under_lock(&mut || log = store.vacuum(options, &()).unwrap().bytes_before);
+        let log = usize::try_from(log).unwrap();
         assert!(by_vacuum < log / 50, "{options:?}: {by_vacuum} of {log} bytes were read with the lock held");
         // Another process takes in the checkpoint that fits, and the segments' headers.
         let by_other = under_lock(&mut || fill(&other, &[Request::Append("b", vec![draft(77, 900)])]));

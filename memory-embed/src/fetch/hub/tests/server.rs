@@ -29,12 +29,18 @@ pub(super) enum Trouble {
     BreaksOff,
     /// Every download of the weights ends in the middle.
     AlwaysBreaksOff,
+    /// The first download of the weights ends in the middle, and nothing more comes.
+    Stalls,
     /// The first download of the weights is of other bytes.
     WrongOnce,
     /// Each is.
     Wrong,
     /// A part of the weights is asked for, and all of them come.
     IgnoresRanges,
+    /// No trouble: the weights lie on another host, which is the same machine by another name.
+    Elsewhere,
+    /// The same, and what the hub says of them says their size.
+    ElsewhereOfKnownSize,
     /// A redirect leads nowhere.
     RedirectsNowhere,
     /// A digest that is a path.
@@ -45,10 +51,10 @@ pub(super) enum Trouble {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
-    path: String,
+    pub(super) path: String,
     from: usize,
-    is_metadata: bool,
-    token: Option<String>,
+    pub(super) is_metadata: bool,
+    pub(super) token: Option<String>,
 }
 
 pub(super) struct Hub {
@@ -92,6 +98,11 @@ impl Hub {
             }
         });
         Self { address, seen, over, acceptor: Some(acceptor) }
+    }
+
+    /// Where large files lie.
+    pub(super) fn large(&self, name: &str) -> String {
+        format!("http://{}/large/{name}", self.address)
     }
 
     pub(super) fn options(&self) -> HubOptions {
@@ -169,7 +180,11 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
         let start = if trouble == Trouble::IgnoresRanges { 0 } else { from };
         let mut body = bytes[start..].to_vec();
         let length = body.len();
-        let breaks = matches!(trouble, Trouble::BreaksOff | Trouble::IgnoresRanges) && earlier == 0;
+        let breaks = matches!(trouble, Trouble::BreaksOff | Trouble::IgnoresRanges | Trouble::Stalls) && earlier == 0;
+        if trouble == Trouble::Stalls && earlier == 0 {
+            // Stays open as long as this process does.
+            std::mem::forget(connection.try_clone().unwrap());
+        }
         if breaks || trouble == Trouble::AlwaysBreaksOff {
             body.truncate(length / 2);
         }
@@ -187,7 +202,12 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
         let digest = if trouble == Trouble::DigestIsPath { "../../../escape".to_owned() } else { sha256_hex(bytes) };
         let mut headers = vec![commit, ("x-linked-etag", format!("\"{digest}\""))];
         if trouble != Trouble::RedirectsNowhere {
+            let is_elsewhere = matches!(trouble, Trouble::Elsewhere | Trouble::ElsewhereOfKnownSize);
             let host = header("host").unwrap_or_default();
+            let host = if is_elsewhere { host.replace("127.0.0.1", "localhost") } else { host };
+            if trouble == Trouble::ElsewhereOfKnownSize {
+                headers.push(("x-linked-size", bytes.len().to_string()));
+            }
             headers.push(("location", format!("http://{host}/large/{name}")));
         }
         return reply(302, &headers, b"", 0);
