@@ -4,6 +4,7 @@ mod download;
 mod metadata;
 mod record;
 mod repository;
+mod request;
 
 use std::{
     env, fs,

@@ -2,8 +2,10 @@
 
 use std::{
     fs, io,
-    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::Duration,
 };
 
 use hf_hub::{
@@ -14,8 +16,9 @@ use memory_core::BoxError;
 use sha1::{Digest, Sha1};
 
 use super::{
-    download::{Broken, download},
-    metadata::{Metadata, NoMetadata, metadata},
+    download::download,
+    metadata::{Metadata, metadata},
+    request::{Broken, STALLED_AFTER},
 };
 use crate::{
     checksum::{copy_and_hash, hex},
@@ -29,6 +32,8 @@ pub(super) struct Repository {
     revision: String,
     builder: Box<dyn Fn() -> ApiBuilder>,
     token: Option<String>,
+    /// How long the list of files may take.
+    pub(super) patience: Duration,
     cache: Cache,
     /// Set by [`list`](Self::list): all files are taken from one commit.
     commit: Option<String>,
@@ -79,6 +84,7 @@ impl Repository {
             revision: revision.to_owned(),
             builder: Box::new(builder),
             token: for_metadata,
+            patience: STALLED_AFTER,
             cache,
             commit: None,
         }
@@ -93,7 +99,7 @@ impl Repository {
     /// The files of the revision, and the commit that it is.
     pub(super) fn list(&mut self) -> Result<Listing, FetchError> {
         let api = self.api()?;
-        let info = self.call("the list of its files", || api.info())?;
+        let info = self.call("the list of its files", move || api.info())?;
         if !is_hex(&info.sha, 40) {
             return Err(self.refused("the list of its files", "it names no commit".into()));
         }
@@ -127,11 +133,7 @@ impl Repository {
 
     /// What the hub says of a file. Its digest is part of a path in the client's cache.
     fn metadata(&self, api: &ApiRepo, name: &str) -> Result<Metadata, FetchError> {
-        // Not the client's own: that one gives the token to whatever host it is redirected to.
-        let metadata = metadata(&api.url(name), self.token.as_deref()).map_err(|error| match error {
-            NoMetadata::Failed(error) => self.failed(name, error),
-            NoMetadata::Refused(why) => self.refused(name, why.into()),
-        })?;
+        let metadata = metadata(&api.url(name), self.token.as_deref()).map_err(|broken| self.broken(name, broken))?;
         if !is_hex(&metadata.etag, 64) && !is_hex(&metadata.etag, 40) {
             return Err(self.refused(name, "it gives no digest of it".into()));
         }
@@ -146,11 +148,8 @@ impl Repository {
         let part = blob.with_extension("part");
         let directory = part.parent().unwrap_or(&part);
         fs::create_dir_all(directory).map_err(FetchError::io(directory))?;
-        download(&api.url(name), self.token.as_deref(), &part, size, None).map_err(|broken| match broken {
-            Broken::Network(error) => self.failed(name, ApiError::RequestError(error)),
-            Broken::Disk(error) => error,
-            Broken::Unfit => FetchError::PartialFile { what: format!("{name} of {}", self.id) },
-        })?;
+        download(&api.url(name), self.token.as_deref(), &part, size, STALLED_AFTER)
+            .map_err(|broken| self.broken(name, broken))?;
         fs::rename(&part, blob).map_err(FetchError::io(blob))
     }
 
@@ -185,11 +184,33 @@ impl Repository {
         }
     }
 
-    /// The client panics at some answers that a hub does not give.
-    fn call<T>(&self, what: &str, call: impl FnOnce() -> Result<T, ApiError>) -> Result<T, FetchError> {
-        match catch_unwind(AssertUnwindSafe(call)) {
+    /// The client panics at some answers that a hub does not give, and has no time limit: what it is asked it writes nothing
+    /// for, so that it may be left alone with a hub that is silent.
+    fn call<T: Send + 'static>(
+        &self,
+        what: &str,
+        call: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, FetchError> {
+        let (answer, answered) = mpsc::channel();
+        let worker = move || drop(answer.send(call()));
+        let thread = thread::Builder::new().name("memory-hub".into()).spawn(worker);
+        thread.map_err(|error| self.refused(what, error.into()))?;
+        match answered.recv_timeout(self.patience) {
             Ok(result) => result.map_err(|error| self.failed(what, error)),
-            Err(_) => Err(self.refused(what, "it answers as no hub does".into())),
+            Err(RecvTimeoutError::Disconnected) => Err(self.refused(what, "it answers as no hub does".into())),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(self.refused(what, format!("no answer within {:?}", self.patience).into()))
+            }
+        }
+    }
+
+    fn broken(&self, what: &str, broken: Broken) -> FetchError {
+        match broken {
+            Broken::Network(error) => self.failed(what, ApiError::RequestError(error)),
+            Broken::Disk(error) => error,
+            Broken::Short => self.refused(what, "it breaks off, however often it is asked".into()),
+            Broken::Unfit => FetchError::PartialFile { what: format!("{what} of {}", self.id) },
+            Broken::Refused(why) => self.refused(what, why.into()),
         }
     }
 

@@ -161,10 +161,54 @@ fn nobody_but_the_hub_is_given_the_token() {
 }
 
 #[test]
+fn nor_is_another_port_of_the_hubs_host() {
+    let (_directory, store) = store();
+    let other = Hub::start(repository(), Trouble::None);
+    let hub = Hub::start(repository(), Trouble::OnPort(other.port()));
+    let (downloads, token) = (store.root().join(DOWNLOADS), Some("secret".to_owned()));
+    let mut repository = Repository::connect(&downloads, ID, "main", hub.options().endpoint, token);
+    repository.list().unwrap();
+    repository.get("model.safetensors", &mut |_| {}).unwrap();
+    assert!(hub.seen().iter().all(|seen| seen.token.is_some()));
+    assert!(other.seen().iter().all(|seen| seen.token.is_none()) && other.seen().len() == 2, "{:?}", other.seen());
+}
+
+#[test]
+fn a_hub_that_says_nothing_is_an_error() {
+    let ((_directory, store), hub) = (store(), Hub::start(repository(), Trouble::Silent));
+    let downloads = store.root().join(DOWNLOADS);
+    let mut repository = Repository::connect(&downloads, ID, "main", hub.options().endpoint, None);
+    repository.patience = std::time::Duration::from_millis(50);
+    let error = repository.list().unwrap_err();
+    assert!(matches!(&error, FetchError::Hub { source, .. } if source.to_string().contains("no answer")), "{error:?}");
+}
+
+#[test]
+fn files_come_from_a_server_without_ranges_and_may_be_empty() {
+    let mut files = repository();
+    files.insert("modules.json".to_owned(), Vec::new());
+    for trouble in [Trouble::KnowsNoRanges, Trouble::None] {
+        let ((_directory, store), hub) = (store(), Hub::start(files.clone(), trouble));
+        fetch(&store, &hub.options()).unwrap();
+        assert_eq!(weights(&store), files["model.safetensors"]);
+        assert_eq!(fs::read(store.root().join(ID).join("modules.json")).unwrap(), b"");
+    }
+}
+
+#[test]
+fn no_more_is_taken_than_there_should_be() {
+    let (directory, hub) = (tempfile::tempdir().unwrap(), Hub::start(repository(), Trouble::Endless));
+    let part = directory.path().join("weights.part");
+    let error = download::download(&hub.large("model.safetensors"), None, &part, 300_000, request::STALLED_AFTER);
+    assert!(matches!(error, Err(request::Broken::Unfit)), "{error:?}");
+    assert_eq!(fs::metadata(&part).unwrap().len(), 300_001);
+}
+
+#[test]
 fn a_server_that_stops_sending_is_asked_again() {
     let (directory, hub) = (tempfile::tempdir().unwrap(), Hub::start(repository(), Trouble::Stalls));
     let part = directory.path().join("weights.part");
-    let stalled = Some(std::time::Duration::from_millis(100));
+    let stalled = std::time::Duration::from_millis(100);
     download::download(&hub.large("model.safetensors"), None, &part, 300_000, stalled).unwrap();
     assert_eq!(fs::read(&part).unwrap(), repository()["model.safetensors"]);
     assert_eq!(hub.downloads("/large/model.safetensors"), [0, 150_000]);

@@ -41,6 +41,14 @@ pub(super) enum Trouble {
     Elsewhere,
     /// The same, and what the hub says of them says their size.
     ElsewhereOfKnownSize,
+    /// No trouble: they lie on another port of this host.
+    OnPort(u16),
+    /// Ranges are not known: all of a file comes, whatever is asked for.
+    KnowsNoRanges,
+    /// More comes of the weights than there should be.
+    Endless,
+    /// Nothing is said when the files are to be listed.
+    Silent,
     /// A redirect leads nowhere.
     RedirectsNowhere,
     /// A digest that is a path.
@@ -98,6 +106,10 @@ impl Hub {
             }
         });
         Self { address, seen, over, acceptor: Some(acceptor) }
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.address.port()
     }
 
     /// Where large files lie.
@@ -162,6 +174,10 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
     if let Trouble::Status(status) = trouble {
         return reply(status, &[], b"", 0);
     }
+    if path.starts_with("/api/models/") && trouble == Trouble::Silent {
+        // Stays open as long as this process does.
+        return std::mem::forget(connection.try_clone().unwrap());
+    }
     if path.starts_with("/api/models/") {
         let known =
             path == format!("/api/models/{ID}/revision/main") || path == format!("/api/models/{ID}/revision/v1");
@@ -173,6 +189,9 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
     if let Some(name) = path.strip_prefix("/large/") {
         let bytes = &files[name];
         let size = bytes.len();
+        if trouble == Trouble::KnowsNoRanges {
+            return reply(200, &[], bytes, size);
+        }
         if is_metadata {
             let range = ("content-range", format!("bytes 0-0/{size}"));
             return reply(206, &[range], &bytes[..1], 1);
@@ -191,8 +210,11 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
         if trouble == Trouble::Wrong || (trouble == Trouble::WrongOnce && earlier == 0) {
             body[7] ^= 1;
         }
+        if trouble == Trouble::Endless {
+            body.resize(body.len() + (64 << 20), 0);
+        }
         let range = ("content-range", format!("bytes {start}-{}/{size}", size - 1));
-        return reply(206, &[range], &body, length);
+        return reply(206, &[range], &body, length.max(body.len()));
     }
     let Some(name) = path.strip_prefix(&format!("/{ID}/resolve/{COMMIT}/")) else {
         return reply(404, &[], b"", 0);
@@ -204,7 +226,11 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
         if trouble != Trouble::RedirectsNowhere {
             let is_elsewhere = matches!(trouble, Trouble::Elsewhere | Trouble::ElsewhereOfKnownSize);
             let host = header("host").unwrap_or_default();
-            let host = if is_elsewhere { host.replace("127.0.0.1", "localhost") } else { host };
+            let host = match trouble {
+                _ if is_elsewhere => host.replace("127.0.0.1", "localhost"),
+                Trouble::OnPort(port) => format!("127.0.0.1:{port}"),
+                _ => host,
+            };
             if trouble == Trouble::ElsewhereOfKnownSize {
                 headers.push(("x-linked-size", bytes.len().to_string()));
             }
@@ -216,6 +242,12 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
     git.update(format!("blob {}\0", bytes.len()));
     git.update(bytes);
     let etag = ("etag", format!("\"{}\"", hex(git.finalize().as_slice())));
+    if trouble == Trouble::KnowsNoRanges {
+        return reply(200, &[commit, etag], bytes, bytes.len());
+    }
+    if bytes.is_empty() {
+        return reply(416, &[commit, etag, ("content-range", "bytes */0".to_owned())], b"", 0);
+    }
     let range = ("content-range", format!("bytes 0-0/{}", bytes.len()));
     let body = if is_metadata { &bytes[..1] } else { &bytes[from..] };
     reply(206, &[commit, etag, range], body, body.len());
