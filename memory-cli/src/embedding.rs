@@ -29,7 +29,8 @@ const PREFERRED: [&str; 4] =
 /// A model that is not there is stood in for: recall is by words then, and says so.
 pub(crate) fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embedder>, OpenError> {
     let record = ModelRecord::read(&config.store)?;
-    let asked = config.model.as_deref();
+    let asked = config.model.as_deref().map(from_anywhere);
+    let asked = asked.as_deref();
     let recorded = record.as_ref().map(|record| record.name.as_str());
     let name = asked.map(|asked| named_in_full(asked, recorded)).or(recorded);
     let (name, loaded) = match name {
@@ -102,7 +103,7 @@ fn in_any_precision<T>(name: &str, load: impl Fn(&str) -> Result<T, OpenError>) 
 
 /// The name that is `asked` for or, where the store took that model in 32 bits since it could not be had in 8, the recorded one.
 fn named_in_full<'a>(asked: &'a str, recorded: Option<&'a str>) -> &'a str {
-    recorded.filter(|recorded| without_precision(recorded) == asked).unwrap_or(asked)
+    recorded.filter(|recorded| without_precision(&from_anywhere(recorded)) == asked).unwrap_or(asked)
 }
 
 /// The first of [`PREFERRED`] that can be used; if none can, why the pinned one cannot.

@@ -25,13 +25,19 @@ pub(crate) fn source_of(name: &str, models: &ModelStore) -> ModelSource {
     if source.directory(models).is_dir() { source } else { by_id }
 }
 
-/// A name that means the same from any directory: of a model that is a directory, the whole path.
+/// A name that means the same from any directory: of a model that is a directory, the whole path. A model's id has the last
+/// part of its path, so this is for before it is loaded. Links stay what they are.
 pub(crate) fn from_anywhere(name: &str) -> Cow<'_, str> {
     let (model, precision) = ModelSource::split(name);
     let Ok(source) = model.parse::<ModelSource>();
     let ModelLocation::Directory(path) = source.location else { return name.into() };
-    let Ok(path) = fs::canonicalize(path) else { return name.into() };
-    let Some(path) = path.to_str() else { return name.into() };
+    let whole = std::path::absolute(&path).ok();
+    // `..` at the end is no name of a directory.
+    let whole = match whole.filter(|path| path.file_name().is_some()) {
+        Some(whole) => whole,
+        None => fs::canonicalize(&path).unwrap_or(path),
+    };
+    let Some(path) = whole.to_str() else { return name.into() };
     precision.map_or_else(|| path.to_owned().into(), |precision| format!("{path}/{}", precision.name()).into())
 }
 
@@ -46,11 +52,13 @@ mod tests {
 
     #[test]
     fn a_path_is_recorded_whole() {
-        let here = fs::canonicalize(".").unwrap();
-        let src = here.join("src").to_str().unwrap().to_owned();
+        let here = std::env::current_dir().unwrap();
+        let (here, src) = (here.to_str().unwrap(), format!("{}/src", here.display()));
         assert_eq!(from_anywhere("./src"), src);
-        assert_eq!(from_anywhere("./src/../src/fp32"), format!("{src}/fp32"));
-        for other in ["all-MiniLM-L6-v2/int8", "org/name", "openai:x?dimensions=4", "./not-there"] {
+        assert_eq!(from_anywhere("./src/fp32"), format!("{src}/fp32"));
+        assert_eq!(from_anywhere("."), here);
+        assert_eq!(from_anywhere("./src/.."), fs::canonicalize(here).unwrap().to_str().unwrap());
+        for other in ["all-MiniLM-L6-v2/int8", "org/name", "openai:x?dimensions=4", "/not/there/fp32"] {
             assert_eq!(from_anywhere(other), other);
         }
     }

@@ -14,6 +14,8 @@ use std::{fs, path::Path};
 pub use error::ConvertError;
 
 pub(crate) use self::ranges::Ranges;
+#[cfg(feature = "hub")]
+pub(crate) use self::architecture::HEADS;
 use self::{architecture::Architecture, encoder::Encoder, linear::Numbers, weights::Weights};
 use crate::checksum::sha256_hex;
 

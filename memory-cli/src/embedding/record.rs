@@ -8,8 +8,6 @@ use std::{
 
 use memory_core::Embedder;
 
-use crate::model_names::from_anywhere;
-
 /// Its name in the store's directory.
 const NAME: &str = "MODEL";
 
@@ -50,7 +48,6 @@ pub enum RecordError {
 }
 
 impl ModelRecord {
-    /// The record of a model that was called `name` just now.
     pub(crate) fn of(name: &str, embedder: &dyn Embedder) -> Self {
         Self {
             name: from_anywhere(name).into_owned(),

@@ -62,7 +62,7 @@ const fn buckets() -> usize {
 }
 
 /// How the names of architectures end, in the library `transformers`, whose weights were trained for a head.
-const HEADS: [&str; 5] = [
+pub(crate) const HEADS: [&str; 5] = [
     "ForSequenceClassification",
     "ForTokenClassification",
     "ForQuestionAnswering",

@@ -94,6 +94,14 @@ pub enum FetchError {
         /// The model.
         id: String,
     },
+    /// The model was trained for something else than vectors or scores of texts.
+    #[error("{id} is a {architecture}: it gives no vectors of texts, and no scores of pairs")]
+    OtherPurpose {
+        /// The model.
+        id: String,
+        /// What it is, in the words of `transformers`.
+        architecture: String,
+    },
     /// The hub's repository does not hold what a model is made of.
     #[error("{id} has no {missing}: it cannot be used as it is; convert it with its own tools and name the directory")]
     Incomplete {

@@ -18,7 +18,7 @@ use self::{
     repository::{Fetched, Listing, Repository},
 };
 use super::{FetchError, FetchEvent, lock, remove_partial, wheel::move_into_place};
-use crate::{checksum::sha256_hex_of_file, models::ModelStore};
+use crate::{checksum::sha256_hex_of_file, convert::HEADS, models::ModelStore};
 
 /// The environment variable that names another hub, or a mirror, as for other programs that use one.
 pub const HUB_ENDPOINT_VARIABLE: &str = "HF_ENDPOINT";
@@ -207,6 +207,10 @@ fn wanted(id: &str, listing: &Listing, config: &Path) -> Result<Vec<String>, Fet
     let config: Config = serde_json::from_slice(&json).map_err(|_| incomplete(id, "a config.json that can be read"))?;
     let is_cross_encoder =
         config.architectures.iter().flatten().any(|name| name.ends_with("ForSequenceClassification"));
+    let has_head = |name: &&String| HEADS.iter().any(|head| name.ends_with(head));
+    if !is_cross_encoder && let Some(architecture) = config.architectures.iter().flatten().find(has_head) {
+        return Err(FetchError::OtherPurpose { id: id.to_owned(), architecture: architecture.clone() });
+    }
     let graph = GRAPHS.into_iter().find(|name| listing.has(name));
     // What is made of weights here; others are run as their authors made them.
     let is_made = matches!(config.model_type.as_deref(), Some("bert" | "mpnet" | "model2vec")) && !is_cross_encoder;

@@ -13,9 +13,6 @@ use crate::{
     models::{ConvertedGraph, ConvertedGraphs},
 };
 
-/// What a graph is called from now on that the authors of a model put beside its weights.
-const SHIPPED: &str = "model_shipped.onnx";
-
 /// Why a model's graphs were not made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -54,7 +51,7 @@ pub struct Prepared {
 /// integers, beside them in `onnx/`, and lets the second pass only if its vectors are near enough
 /// ([`check_quantized`]); one that is not is removed.
 ///
-/// A graph that its authors put there stays, as `model_shipped.onnx`. Does nothing if both are there, made by this version from these weights and checked on a processor like this one,
+/// Graphs that its authors put there stay, as `model_shipped.onnx` and `model_int8_shipped.onnx`. Does nothing if both are there, made by this version from these weights and checked on a processor like this one,
 /// unless `force` asks for it. Writes each file whole or not at all, and their record last.
 ///
 /// # Errors
@@ -83,14 +80,20 @@ pub fn prepare(
     let ranges = measured_ranges(directory, &ModelFiles::unconverted(directory, name, runtime, Precision::Full)?)?;
     progress(PrepareEvent::Converting(Precision::Full));
     let full = convert(directory)?;
-    keep_shipped(directory, &full)?;
+    let is_new = ConvertedGraphs::read(directory)?.is_none();
+    let keep = |file: &str, kept: &str, made: &[u8]| {
+        if is_new { keep_shipped(&graphs.join(file), &graphs.join(kept), made) } else { Ok(()) }
+    };
+    keep("model.onnx", "model_shipped.onnx", &full)?;
     let full = make(&full, "model.onnx")?;
     let mut record = ConvertedGraphs { converter: CONVERTER, weights_sha256, tokenizer_sha256, full, int8: None };
     write_record(directory, &record)?;
 
     let full = ModelFiles::in_directory(directory, name, runtime, Precision::Full)?;
     progress(PrepareEvent::Converting(Precision::Int8));
-    let mut int8 = make(&convert_quantized(directory, &ranges)?, "model_int8.onnx")?;
+    let int8 = convert_quantized(directory, &ranges)?;
+    keep("model_int8.onnx", "model_int8_shipped.onnx", &int8)?;
+    let mut int8 = make(&int8, "model_int8.onnx")?;
 
     progress(PrepareEvent::Checking);
     let quantized = ModelFiles {
@@ -115,19 +118,20 @@ pub fn prepare(
     Ok(Prepared { converted: true, int8: report })
 }
 
-/// Puts a graph aside that was not made here: nobody could get it back.
-fn keep_shipped(directory: &Path, made: &[u8]) -> Result<(), PrepareError> {
-    let graphs = ConvertedGraphs::directory(directory);
-    let (there, aside) = (graphs.join("model.onnx"), graphs.join(SHIPPED));
-    if ConvertedGraphs::read(directory)?.is_some() || aside.exists() {
+/// Gives the graph in `there` another name, too, if it was not made here: nobody could get it back.
+fn keep_shipped(there: &Path, aside: &Path, made: &[u8]) -> Result<(), PrepareError> {
+    if aside.exists() {
         return Ok(());
     }
-    match sha256_hex_of_file(&there) {
+    match sha256_hex_of_file(there) {
         // Made here, and then it was interrupted.
         Ok(digest) if digest == sha256_hex(made) => Ok(()),
-        Ok(_) => fs::rename(&there, &aside).map_err(|source| failed(&aside)(source).into()),
+        // It keeps its own name until it is replaced. Not every file system gives a file two.
+        Ok(_) => fs::hard_link(there, aside)
+            .or_else(|_| fs::copy(there, aside).map(drop))
+            .map_err(|source| failed(aside)(source).into()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(failed(&there)(source).into()),
+        Err(source) => Err(failed(there)(source).into()),
     }
 }
 

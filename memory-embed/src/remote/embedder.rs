@@ -204,11 +204,11 @@ impl<P: Protocol> Shared<P> {
         let mut found: Vec<(usize, Vec<Vec<f32>>)> = Vec::with_capacity(batch.len());
         let mut waiting = vec![batch];
         let mut refused = 0;
-        while let Some(batch) = waiting.pop() {
+        while let Some(mut batch) = waiting.pop() {
+            // The rest stays whole: the pace may be another by then.
             let at_once = self.pace.texts();
             if batch.len() > at_once {
-                divide(batch, at_once, &mut waiting);
-                continue;
+                waiting.push(batch.split_off(at_once));
             }
             let (places, texts): (Vec<usize>, Vec<String>) = batch.into_iter().unzip();
             match self.ask(&texts, purpose, &deadline).await {

@@ -68,7 +68,7 @@ impl Deadline {
 ///
 /// Each call waits for a permit of `calls`, which is free during the pauses. When the pause would outlast the deadline, the
 /// last failure is the answer at once. So is a call that took too long, where it `is_divisible`: the same again would take
-/// as long.
+/// as long. One that is not is made again with no other beside it, since the service may have been busy with those.
 pub(super) async fn with_retries<T, F>(
     options: &RemoteOptions,
     deadline: &Deadline,
@@ -80,9 +80,10 @@ where
     F: Future<Output = Result<T, Failure>>,
 {
     let limit = options.call_timeout;
-    let mut made = 0;
+    let all = u32::try_from(options.concurrency).unwrap_or(u32::MAX);
+    let (mut made, mut permits) = (0, 1);
     loop {
-        let Ok(permit) = deadline.limit(calls.acquire()).await? else { return Err(deadline.passed()) };
+        let Ok(permit) = deadline.limit(calls.acquire_many(permits)).await? else { return Err(deadline.passed()) };
         made += 1;
         let failure = match deadline.limit(timeout(limit, call())).await? {
             Ok(Ok(answer)) => {
@@ -91,7 +92,10 @@ where
             }
             Ok(Err(failure)) => failure,
             Err(_) if is_divisible => return Err(RemoteError::TimedOut { attempts: made, limit }),
-            Err(_) => RemoteError::TimedOut { attempts: made, limit }.into(),
+            Err(_) => {
+                permits = all;
+                RemoteError::TimedOut { attempts: made, limit }.into()
+            }
         };
         drop(permit);
         let error = failure.error.after(made);
@@ -124,7 +128,7 @@ mod tests {
     use super::*;
 
     fn options() -> RemoteOptions {
-        RemoteOptions::default().pauses(Duration::from_millis(500), Duration::from_secs(20))
+        RemoteOptions::default().concurrency(1).pauses(Duration::from_millis(500), Duration::from_secs(20))
     }
 
     #[test]
@@ -225,6 +229,22 @@ mod tests {
         let (first, second) = tokio::join!(call(4), call(4));
         assert_eq!((first.unwrap(), second.unwrap()), (4, 4));
         assert!(matches!(call(6).await, Err(RemoteError::Deadline { .. })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_service_that_does_one_thing_at_a_time_gets_done() {
+        let options = options().concurrency(4).attempts(2);
+        let (deadline, calls, server) =
+            (Deadline::without_progress(Duration::from_mins(5)), Semaphore::new(4), Semaphore::new(1));
+        let call = || async {
+            // Of two at a time, the second takes longer than it may.
+            let _turn = server.acquire().await.unwrap();
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            Ok::<_, Failure>(())
+        };
+        let ask = || with_retries(&options, &deadline, &calls, false, call);
+        let (a, b, c, d) = tokio::join!(ask(), ask(), ask(), ask());
+        assert!([a, b, c, d].iter().all(Result::is_ok));
     }
 
     #[tokio::test(start_paused = true)]

@@ -89,7 +89,13 @@ fn run_hub(id: &str, store: &ModelStore, args: &Args, output: Output) -> anyhow:
     // A cross-encoder is none that can be read as an embedder; it needs the runtime as well.
     let is_static = report.has_weights && ModelDirectory::read(&report.directory)?.backend == Backend::Static;
     if !is_static && store.runtime().is_err() {
-        fetch_runtime(store, &FetchOptions::default(), &mut |event| say(event, output))?;
+        match fetch_runtime(store, &FetchOptions::default(), &mut |event| say(event, output)) {
+            // The model is whole, and nothing is made of it now.
+            Err(error) if !report.has_weights => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the model is here, and ONNX Runtime is not");
+            }
+            fetched => drop(fetched?),
+        }
     }
     let is_encoder = report.has_weights && !is_static;
     let gate = if is_encoder { Some(prepare_loudly(&source, store, args.force, output)?.int8) } else { None };

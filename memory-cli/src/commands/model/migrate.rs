@@ -12,6 +12,7 @@ use crate::{
     Access,
     cli::Globals,
     embedding::{self, ModelRecord},
+    model_names::from_anywhere,
     output::grouped,
     runtime::{assemble, open_log},
 };
@@ -31,8 +32,9 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if !store.may_write() {
         bail!("the store can only be read");
     }
-    let embedder = embedding::load(&config, &args.model)?;
-    let new = ModelRecord::of(&args.model, &*embedder);
+    let name = from_anywhere(&args.model);
+    let embedder = embedding::load(&config, &name)?;
+    let new = ModelRecord::of(&name, &*embedder);
     let _lease = Store::lease(&*store).await?;
 
     let runtime = assemble(&config, Arc::clone(&store), Some(Arc::clone(&embedder)))?;

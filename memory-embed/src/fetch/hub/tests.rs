@@ -223,6 +223,17 @@ fn a_configuration_may_leave_its_fields_empty() {
 }
 
 #[test]
+fn a_model_for_something_else_is_refused_before_it_is_downloaded() {
+    let mut files = repository();
+    let config = br#"{"model_type": "bert", "architectures": ["BertForTokenClassification"]}"#;
+    files.insert("config.json".to_owned(), config.to_vec());
+    let ((_directory, store), hub) = (store(), Hub::start(files, Trouble::None));
+    let error = fetch(&store, &hub.options()).unwrap_err();
+    assert!(error.to_string().contains("BertForTokenClassification"), "{error}");
+    assert!(hub.downloads("/large/model.safetensors").is_empty());
+}
+
+#[test]
 fn a_cross_encoder_is_fetched_as_a_graph() {
     let mut files = repository();
     let config = br#"{"model_type": "bert", "architectures": ["BertForSequenceClassification"]}"#;

@@ -1,7 +1,7 @@
 //! From a question and a text to the one sequence that the model reads.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     ops::Range,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 const BYTES_A_TOKEN: usize = 64;
 
 /// Bytes of a text among which passages are chosen.
-const LOOKED_AT: usize = 256 << 10;
+const LOOKED_AT: usize = 64 << 10;
 
 /// The share of what the model reads that a passage has at least.
 const LEAST_SHARE: usize = 4;
@@ -91,7 +91,10 @@ impl Pairs {
             text.get(first.start..last.end)
         };
         let chosen = chosen(&asked, &tokens, &passages, most);
-        chosen.iter().filter_map(passage).map(|passage| Ok(self.pair(question, passage)?.0)).collect()
+        let pairs = chosen.iter().filter_map(passage).map(|passage| Ok(self.pair(question, passage)?.0));
+        let pairs: Vec<Pair> = pairs.collect::<Result<_, BoxError>>()?;
+        // Blanks alone make a text that is long and has no passages.
+        Ok(if pairs.is_empty() { vec![whole] } else { pairs })
     }
 
     /// The pair as one sequence, no longer than the model reads, and whether it was cut for that.
@@ -128,11 +131,12 @@ fn begin(text: &str, bytes: usize) -> &str {
 /// count more. Of equals, the first.
 fn chosen(asked: &[u32], tokens: &[u32], passages: &[Range<usize>], most: usize) -> Vec<Range<usize>> {
     let asked: HashSet<u32> = asked.iter().copied().collect();
-    let held = |range: &Range<usize>| -> HashSet<u32> {
+    // In order, so that equal sets have equal sums.
+    let held = |range: &Range<usize>| -> BTreeSet<u32> {
         let tokens = tokens.get(range.clone()).unwrap_or_default();
         tokens.iter().copied().filter(|token| asked.contains(token)).collect()
     };
-    let held: Vec<HashSet<u32>> = passages.iter().map(held).collect();
+    let held: Vec<BTreeSet<u32>> = passages.iter().map(held).collect();
     let mut holders: HashMap<u32, u32> = HashMap::new();
     held.iter().flatten().for_each(|token| *holders.entry(*token).or_default() += 1);
     let all = f64::from(u32::try_from(passages.len()).unwrap_or(u32::MAX));
@@ -201,6 +205,8 @@ mod tests {
         assert_eq!(ids(&long, 2), [third, second]);
         // The beginning, as far as the model reads.
         assert_eq!(ids(&long, 1), [[frame(&[6; 9])[..13].to_vec(), vec![5, 5, 1]].concat()]);
+        // A text that says nothing.
+        assert_eq!(ids(&" ".repeat(2_000), 3), [[0, 3, 5, 1, 1]]);
         // The question leaves no room for passages.
         let crowded = pairs(16).best(&"a ".repeat(9), &long, 3).unwrap();
         assert_eq!((crowded.len(), crowded[0].tokens()), (1, 16));
