@@ -206,8 +206,14 @@ impl Globals {
 /// Exit codes: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 anything else.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
+        // Help and version are asked for, and are no errors.
+        Err(error) if error.use_stderr() && args.iter().any(|arg| arg == "--json") => {
+            let text = error.render().to_string();
+            return report(Output { json: true }, &failure::Usage(text.trim_end().to_owned()).into(), None);
+        }
         Err(error) => error.exit(),
     };
     let output = Output { json: cli.json };

@@ -14,7 +14,7 @@ pub use self::record::RecordError;
 pub(crate) use self::{cache::cached, record::ModelRecord};
 use crate::{
     Config,
-    model_names::{source_of, without_precision},
+    model_names::{from_anywhere, source_of, without_precision},
     remote_model,
     runtime::OpenError,
 };
@@ -164,9 +164,11 @@ mod tests {
         assert_eq!(in_any_precision("./clone", shipped).0, "./clone/fp32");
         assert!(in_any_precision("./clone/int8", shipped).1.is_err());
         // The next command asks for it by the same name.
-        assert_eq!(named_in_full("./clone", Some("./clone/fp32")), "./clone/fp32");
-        assert_eq!(named_in_full("./clone/int8", Some("./clone/fp32")), "./clone/int8");
-        assert_eq!(named_in_full("./other", Some("./clone/fp32")), "./other");
-        assert_eq!(named_in_full("./clone", None), "./clone");
+        assert_eq!(named_in_full("/clone", Some("/clone/fp32")), "/clone/fp32");
+        assert_eq!(named_in_full("/clone/int8", Some("/clone/fp32")), "/clone/int8");
+        assert_eq!(named_in_full("/other", Some("/clone/fp32")), "/other");
+        assert_eq!(named_in_full("/clone", None), "/clone");
+        // Recorded by an earlier version, as it was typed.
+        assert_eq!(named_in_full(&from_anywhere("./clone"), Some("./clone/fp32")), "./clone/fp32");
     }
 }

@@ -49,11 +49,7 @@ pub enum RecordError {
 
 impl ModelRecord {
     pub(crate) fn of(name: &str, embedder: &dyn Embedder) -> Self {
-        Self {
-            name: from_anywhere(name).into_owned(),
-            id: embedder.model().as_str().to_owned(),
-            dimensions: embedder.dimensions(),
-        }
+        Self { name: name.to_owned(), id: embedder.model().as_str().to_owned(), dimensions: embedder.dimensions() }
     }
 
     /// The record of the store in `store`; `None` if it has none yet.

@@ -338,6 +338,19 @@ fn what_was_imported_without_embedding_is_indexed_later() {
 }
 
 #[test]
+fn mistakes_in_the_command_are_json_too_for_programs() {
+    let store = Store::new();
+    for args in [&["--json", "nosuch"][..], &["search", "--json"], &["--json", "browse", "--level", "99"]] {
+        let said = store.fail(args, 2);
+        let error: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{args:?}: {said}"));
+        assert_eq!(error["exit_code"], 2);
+        assert!(error["error"].as_str().unwrap().starts_with("error: "), "{said}");
+    }
+    assert!(store.fail(&["nosuch"], 2).contains("Usage"));
+    assert!(store.succeed(&["--json", "--help"]).contains("Usage"));
+}
+
+#[test]
 fn stats_say_what_prompts_cost_and_what_they_would_cost_otherwise() {
     let store = Store::new();
     let file = store.file("trip.jsonl", &support::messages(400));

@@ -60,6 +60,25 @@ fn the_model_is_fixed_and_another_is_refused_with_the_way_out() {
 }
 
 #[test]
+fn a_model_named_by_a_relative_path_is_found_from_anywhere() {
+    for (directory, name) in [("first", "."), ("", "./first"), ("first/inner", "..")] {
+        let store = Store::new();
+        fs::create_dir(Path::new(&first(&store)).join("inner")).unwrap();
+        let file = store.file("talk.jsonl", &support::messages(12));
+        let from = store.path(directory);
+        let import = ["--embedding-model", name, "import", "--format", "jsonl", &file];
+        success(store.hybrid(&import).current_dir(&from));
+        // By itself, from elsewhere, and by the same name again.
+        let search = ["--json", "search", "the ferry"];
+        let named = [&["--embedding-model", name], &search[..]].concat();
+        for (args, from) in [(&search[..], "/"), (&named[..], from.as_str())] {
+            let found = success(store.hybrid(args).current_dir(from));
+            assert!(!found.contains("by words only"), "{name}: {found}");
+        }
+    }
+}
+
+#[test]
 fn a_migration_embeds_everything_again_and_drops_the_old_vectors_last() {
     let store = Store::new();
     let (first, second) = (first(&store), second(&store));

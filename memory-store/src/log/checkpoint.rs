@@ -4,14 +4,14 @@
 
 mod body;
 
-use std::{path::Path, sync::Arc};
+use std::{io, path::Path, sync::Arc};
 
 use self::body::KeyRanges;
 use super::{
     directory::Directory,
     frame::{FRAME_HEADER, FrameHeader, StoreId},
     keys::{self, Kept},
-    media::{Access, Media, read_from},
+    media::{Access, Media},
     recovery::open_segment,
     segment::{SEGMENT_HEADER, Segment},
     shared::Shared,
@@ -22,7 +22,10 @@ use crate::{
     wire::{In, Out},
 };
 
-const FILE: &str = "checkpoint";
+/// Its name in the directory of caches.
+pub(crate) const FILE: &str = "checkpoint";
+/// One that fits as soon as segments are replaced.
+const AHEAD: &str = "checkpoint.next";
 const MAGIC: [u8; 8] = *b"MEMCKPT\n";
 const FORMAT: u32 = 3;
 
@@ -39,13 +42,8 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
-    /// Reads the checkpoint in a store's directory of caches.
-    pub(crate) fn read(media: &dyn Media, cache: &Path) -> Option<Self> {
-        let file = media.open(&cache.join(FILE), Access::Read).ok()?;
-        let kept: Kept = match file.map().ok()? {
-            Some(map) => Arc::new(map),
-            None => Arc::new(read_from(&*file, 0).ok()?),
-        };
+    /// A checkpoint, if that is what the bytes of a file are.
+    pub(crate) fn of(kept: Kept) -> Option<Self> {
         let mut fields = In((*kept).as_ref().split_last_chunk::<4>()?.0);
         if fields.array()? != MAGIC || u32::from_le_bytes(fields.array()?) != FORMAT {
             return None;
@@ -187,13 +185,34 @@ pub(crate) fn write_now(shared: &Shared) {
     }
 }
 
-/// Writes the checkpoint of a log of which segments are about to be replaced: it fits as soon as they are, so that
-/// nobody who reads them anew has to read all of the log.
+/// Writes the checkpoint of a log of which segments are about to be replaced, beside the one that fits until then.
 pub(crate) fn write_ahead(shared: &Shared, state: &State) {
-    let dir = shared.directory.cache();
+    let (media, dir) = (&*shared.media, shared.directory.cache());
     let Some((bytes, _)) = encode(state) else { return };
-    if let Err(error) = Checkpointer::new(0, Location::default(), 0).put(&*shared.media, &dir, &bytes) {
-        tracing::debug!(path = %dir.join(FILE).display(), %error, "no checkpoint was written ahead");
+    let path = dir.join(AHEAD);
+    let written = media.create_dir_all(&dir).and_then(|()| media.open(&path, Access::Create)?.write_at(&bytes, 0));
+    if let Err(error) = written {
+        tracing::debug!(path = %path.display(), %error, "no checkpoint was written ahead");
+        drop(media.remove(&path));
+    }
+}
+
+/// Puts that in place, now that it fits: nobody who reads the segments anew has to read all of the log.
+pub(crate) fn put_ahead(shared: &Shared) {
+    let dir = shared.directory.cache();
+    if let Err(error) = shared.media.rename(&dir.join(AHEAD), &dir.join(FILE)) {
+        tracing::debug!(path = %dir.display(), %error, "no checkpoint was written ahead");
+    }
+}
+
+/// Removes what was written ahead of segments that were not replaced.
+pub(crate) fn remove_ahead(shared: &Shared) {
+    let path = shared.directory.cache().join(AHEAD);
+    match shared.media.remove(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::debug!(path = %path.display(), %error, "what was written ahead stays");
+        }
+        _ => {}
     }
 }
 

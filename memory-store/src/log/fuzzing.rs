@@ -20,13 +20,14 @@ use memory_core::{ConversationState, Event, Node, NodeId, NodeRange, Store, View
 
 pub(crate) use self::ram::Ram;
 use super::{
+    checkpoint::Saved,
     codec::{self, EventRecord, Record, StoredMessage},
     directory::{Directory, FORMAT_FILE, format_text},
     doctor::examine_on,
     frame::{RECORD_HEADER, StoreId, finish_record, parse_record},
     horizon::{Durable, HORIZON_FILE, Horizon},
     media::Access,
-    recovery::{Mode, Recovered, recover},
+    recovery::{Mode, Recovered, recover, saved},
     segment::segment_path,
     squeezed::Squeezed,
     store::LogStore,
@@ -143,7 +144,9 @@ fn open_for_writing(ram: &Ram) -> Option<Recovered> {
     let directory = Directory::open(ram, root()).ok()?;
     let horizon = Horizon::open(ram, root(), directory.id, Access::Write).ok()?;
     let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
-    recover(ram, &directory, Mode::Write, durable).ok()
+    let saved = saved(ram, &directory);
+    let known = saved.as_ref().map(Saved::end);
+    recover(ram, &directory, Mode::Write, durable, saved.as_ref(), known).ok()
 }
 
 /// What a store opened for writing holds: conversations with their nodes, and how much is damaged.

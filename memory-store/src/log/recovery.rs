@@ -1,14 +1,18 @@
 //! Opening a log: every segment is read, its frames are checked and taken in, and a torn tail is cut.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use memory_core::{ConversationId, NodeRange, StoreError};
 
 use super::{
-    checkpoint,
+    checkpoint::{self, Saved},
     directory::Directory,
     failure::io_error,
-    media::{Access, Media},
+    keys::Kept,
+    media::{Access, Media, read_from},
     replay::Read,
     scan::used,
     segment::{Segment, SegmentHeader, segment_number, segment_path},
@@ -74,17 +78,28 @@ pub(crate) enum Mode {
     Write,
 }
 
-/// Reads the log of `directory`, from its checkpoint on if there is one that fits. `durable` is what the horizon knows
-/// to be on disk; where that is lost, the checkpoint knows as well.
+/// The checkpoint of a store, to be read before its horizon: what it knows to be on disk, the horizon then knows too,
+/// unless the end of the log is lost, or nobody remembers it.
+pub(crate) fn saved(media: &dyn Media, directory: &Directory) -> Option<Saved> {
+    let file = media.open(&directory.cache().join(checkpoint::FILE), Access::Read).ok()?;
+    let kept: Kept = match file.map().ok()? {
+        Some(map) => Arc::new(map),
+        None => Arc::new(read_from(&*file, 0).ok()?),
+    };
+    Saved::of(kept).filter(|saved| saved.store == directory.id)
+}
+
+/// Reads the log of `directory`, from its checkpoint on if that fits. `durable` is what the horizon knows to be on disk,
+/// and `known` what something else does that was looked at before.
 pub(crate) fn recover(
     media: &dyn Media,
     directory: &Directory,
     mode: Mode,
     durable: Option<Location>,
+    saved: Option<&Saved>,
+    known: Option<Location>,
 ) -> Result<Recovered, StoreError> {
     let log = directory.log();
-    // Before the segments are looked at, so that what it knows to be there is not what came after.
-    let saved = checkpoint::Saved::read(media, &directory.cache()).filter(|saved| saved.store == directory.id);
     let mut numbers = Vec::new();
     for name in media.list(&log).map_err(io_error("list", &log))? {
         match segment_number(&name) {
@@ -106,21 +121,20 @@ pub(crate) fn recover(
         return Err(StoreError::Damaged { path, offset: 0, why: "the segment is missing".into() });
     };
     // The segment that it ends in may have got shorter since it was sealed: it was rewritten.
-    let known = saved.as_ref().map(checkpoint::Saved::end).filter(|end| limit.is_none() && end.segment >= last);
-    let durable = durable.max(known);
+    let proven = durable.max(known.filter(|known| known.segment >= last));
     let state = saved.and_then(|saved| saved.state(media, directory, &numbers));
     let mut state = state.unwrap_or_else(|| State::new(directory.id));
     let checkpoint = state.cursor.end;
     let mut torn = None;
     for number in numbers.into_iter().filter(|number| *number >= checkpoint.segment) {
         let sealed = number != last;
-        let proven = durable.filter(|durable| durable.segment == number).map(|durable| durable.offset);
+        let proven = proven.filter(|proven| proven.segment == number).map(|proven| proven.offset);
         let limit = limit.filter(|limit| limit.segment == number).map(|limit| limit.offset);
         let read = read_segment(&mut state, media, &log, number, Part { sealed, proven, limit, mode })?;
         torn = read.torn.or(torn);
     }
-    if let Some(durable) = durable.filter(|durable| durable.segment > last) {
-        let path = segment_path(&log, durable.segment);
+    if let Some(proven) = proven.filter(|proven| proven.segment > last) {
+        let path = segment_path(&log, proven.segment);
         state.damaged(&path, 0, 0, "the segment is missing", None);
     }
     for damage in &state.damage {
@@ -170,6 +184,10 @@ fn read_segment(
     let complete = sealed || limit.is_some() || segment.is_squeezed();
     let mut proven = proven.unwrap_or_default();
     let header = SegmentHeader::parse(&bytes);
+    if begun.is_none() && header.is_ok_and(|header| header.end.is_some()) {
+        // Sealed and rewritten after all, in the moment since its name was read: what was known was of what it was before.
+        proven = 0;
+    }
     if begun.is_none() && !header.is_ok_and(|header| header.store == state.store && header.number == number) {
         // Whose bytes these are is not known: damage perhaps, but no tail to be cut.
         proven = proven.max(u32::try_from(used(&bytes)).unwrap_or(u32::MAX));

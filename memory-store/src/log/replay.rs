@@ -12,6 +12,10 @@ use super::{
     state::{Applied, Damage, Location, State},
 };
 
+/// HORIZON or the checkpoint knows more. They are of no use to a log that was put back on purpose.
+const ENDS_EARLY: &str = "it ends before what is known to have been on disk (if an earlier log was put back on purpose, \
+                          remove HORIZON and cache/checkpoint while nobody has the store open)";
+
 /// Called with each frame that was taken in: its header, where it stands, and its payload.
 pub(crate) type OnFrame<'f> = dyn FnMut(&FrameHeader, Location, &[u8]) + 'f;
 
@@ -78,7 +82,7 @@ impl State {
         }
         let (durable, end) = (scan.durable(), scan.end());
         if end < durable {
-            self.damaged(segment.path(), end, durable - end, "it ends before what is known to have been on disk", None);
+            self.damaged(segment.path(), end, durable - end, ENDS_EARLY, None);
         }
         self.cursor.end = Location { segment: number, offset: end };
         Read { durable, end, torn }

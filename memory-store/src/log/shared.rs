@@ -17,7 +17,7 @@ use super::{
     media::{Access, Media},
     prepared::Buffers,
     queue::Queue,
-    recovery::{Mode, Recovered, open_segment, recover, renew_tail},
+    recovery::{Mode, Recovered, open_segment, recover, renew_tail, saved},
     segment::{SEGMENT_HEADER, Segment, segment_path},
     state::{Location, State},
     summary_cache::SummaryCache,
@@ -221,7 +221,10 @@ impl Shared {
 
     /// Reads everything anew, since segments were replaced.
     pub(crate) fn reload(&self, durable: Durable) -> Result<(), StoreError> {
-        let Recovered { state, .. } = recover(&*self.media, &self.directory, Mode::ReadOnly, Some(durable.end))?;
+        let (media, directory) = (&*self.media, &self.directory);
+        let saved = saved(media, directory);
+        let Recovered { state, .. } =
+            recover(media, directory, Mode::ReadOnly, Some(durable.end), saved.as_ref(), None)?;
         self.renew(state, durable);
         Ok(())
     }

@@ -16,6 +16,7 @@ use memory_core::{
 
 use super::{
     batch::invalid,
+    checkpoint::Saved,
     conversation::Conversation,
     directory::{Directory, Owned},
     failure::fill_random,
@@ -26,7 +27,7 @@ use super::{
     options::LogOptions,
     prepared::{Buffers, Prepared},
     reader::Reader,
-    recovery::{Mode, OpenReport, Recovered, recover},
+    recovery::{Mode, OpenReport, Recovered, recover, saved},
     segment::Segment,
     shared::Shared,
     state::{Location, Snapshot},
@@ -93,8 +94,10 @@ impl LogStore {
         // Segments may be replaced while they are opened one after the other: what was read then is of no use.
         let (recovered, generation) = loop {
             let before = horizon.as_ref().map_or(0, |horizon| horizon.glance().0);
+            let saved = saved(&*media, &directory);
             let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
-            let recovered = recover(&*media, &directory, Mode::ReadOnly, durable)?;
+            let known = saved.as_ref().map(Saved::end);
+            let recovered = recover(&*media, &directory, Mode::ReadOnly, durable, saved.as_ref(), known)?;
             let is_known = |horizon: &Horizon| durable.is_some() || horizon.durable().is_none();
             let (after, same) = horizon.as_ref().map_or((0, true), |horizon| (horizon.glance().0, is_known(horizon)));
             if before == after && same {
@@ -122,7 +125,9 @@ impl LogStore {
             directory.sync(&*media)?;
         }
         let durable = told.map(|told| told.end);
-        let recovered = recover(&*media, &directory, Mode::Write, durable)?;
+        let saved = saved(&*media, &directory);
+        let known = saved.as_ref().map(Saved::end);
+        let recovered = recover(&*media, &directory, Mode::Write, durable, saved.as_ref(), known)?;
         let report = report(&recovered, created);
         let checkpoint = recovered.checkpoint;
         let shared = Arc::new(Shared::new(directory, media, queue_bytes, horizon, recovered, generation));

@@ -188,7 +188,7 @@ fn vacuum(shared: &Shared, options: VacuumOptions, progress: &dyn Progress) -> R
         let state = renewed(shared, &segments, end, &replacements)?;
         checkpoint::write_ahead(shared, &state);
         replace(shared, &replacements, state)?;
-        // The writer may have written one of what was there before meanwhile.
+        // A writer may have been about to write one of what was there before.
         checkpoint::write_now(shared);
     }
     progress.report(total, total);
@@ -215,6 +215,7 @@ fn write(media: &dyn Media, path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// What a vacuum left that was interrupted. The lease is held, so that none is under way.
 fn remove_leftovers(shared: &Shared) -> Result<(), StoreError> {
+    checkpoint::remove_ahead(shared);
     let log = shared.directory.log();
     for name in shared.media.list(&log).map_err(io_error("list", &log))? {
         if name.ends_with(NEW) {
@@ -237,6 +238,10 @@ fn replace(shared: &Shared, replacements: &[Replacement], mut state: State) -> R
     let _held = shared.hold_following();
     let before = shared.catch_up_locked()?;
     read_to(&mut state, &*shared.media, &shared.directory, before.end)?;
+    let damage = shared.state().damage.first().or(state.damage.first()).cloned();
+    if let Some(damage) = damage {
+        return Err(damage.into());
+    }
     // Odd while files are being replaced: should this process die here, the next writer makes it even again.
     let during = Durable { generation: before.generation.wrapping_add(1), ..before };
     shared.tell(during);
@@ -247,7 +252,10 @@ fn replace(shared: &Shared, replacements: &[Replacement], mut state: State) -> R
     let synced = shared.media.sync_dir(&log).map_err(io_error("sync", &log));
     let after = Durable { generation: during.generation.wrapping_add(1), ..before };
     match &renamed {
-        Ok(()) => shared.renew(state, after),
+        Ok(()) => {
+            checkpoint::put_ahead(shared);
+            shared.renew(state, after);
+        }
         // Whatever was replaced, what is there now counts.
         Err(_) => shared.reload(after)?,
     }

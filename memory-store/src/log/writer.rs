@@ -266,6 +266,10 @@ impl Writer {
         if let Some(why) = &self.poisoned {
             return Err(self.shared.poisoned(why));
         }
+        // The next segment would say that this one ends here, and what is missing would be forgotten.
+        if let Some(damage) = self.shared.state().damage.first() {
+            return Err(damage.clone().into());
+        }
         let committed = self.settle();
         let is_empty = self.tail.end <= SEGMENT_HEADER;
         let sealed = committed.and_then(|()| if is_empty { Ok(()) } else { self.roll() });

@@ -25,7 +25,8 @@ pub(super) fn metadata(url: &str, token: Option<&str>) -> Result<Metadata, Broke
         let size = match answer {
             Answer::Told(size) => Some(size),
             Answer::Body(answer) => {
-                let range = header(&answer, "content-range").and_then(|range| range.split('/').next_back()?.parse().ok());
+                let range =
+                    header(&answer, "content-range").and_then(|range| range.split('/').next_back()?.parse().ok());
                 // A server that knows no ranges sends all of it.
                 let whole = || header(&answer, "content-length")?.parse().ok();
                 range.or_else(|| whole().filter(|_| answer.status().as_u16() == 200))

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use memory_core::StoreError;
@@ -15,7 +16,7 @@ use crate::log::{
     failure::io_error,
     frame::StoreId,
     horizon::Horizon,
-    media::{Access, Media},
+    media::{Access, Media, read_from},
     rescue::RescueError,
     segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_number},
     state::Location,
@@ -61,8 +62,11 @@ impl Source {
     /// Where `FORMAT` is lost or damaged, the store's name is that which most of its segments have.
     pub(crate) fn find(media: &dyn Media, path: &Path) -> Result<Self, RescueError> {
         let log = path.join("log");
-        // Before the segments, so that what it knows to be there is not what came after.
-        let checkpoint = checkpoint::Saved::read(media, &path.join("cache"));
+        // Before the horizon and the segments, so that what it knows to be there is not what came after. Not mapped: the disk
+        // may fail to give back a part of it.
+        let checkpoint = media.open(&path.join("cache").join(checkpoint::FILE), Access::Read);
+        let checkpoint = checkpoint.and_then(|file| read_from(&*file, 0)).ok();
+        let checkpoint = checkpoint.and_then(|bytes| checkpoint::Saved::of(Arc::new(bytes)));
         let format = Directory::open(media, path);
         if let Err(error @ (StoreError::NewerFormat { .. } | StoreError::Io { .. })) = format {
             return Err(error.into());

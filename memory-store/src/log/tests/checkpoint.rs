@@ -16,7 +16,6 @@ use super::{
 use crate::{
     LogOptions, LogStore, VacuumOptions,
     log::{
-        checkpoint,
         directory::Directory,
         media::{
             Disk, Media,
@@ -75,7 +74,7 @@ fn checkpointed(media: &dyn Media, path: &Path) -> Option<u64> {
     let names = media.list(&directory.log()).unwrap();
     let mut numbers: Vec<_> = names.iter().filter_map(|name| crate::log::segment::segment_number(name)).collect();
     numbers.sort_unstable();
-    let state = checkpoint::Saved::read(media, &directory.cache())?.state(media, &directory, &numbers)?;
+    let state = crate::log::recovery::saved(media, &directory)?.state(media, &directory, &numbers)?;
     Some(state.conversations().map(|conversation| conversation.nodes()).sum())
 }
 
@@ -163,34 +162,51 @@ fn a_checkpoint_from_before_its_last_segment_was_rewritten_is_not_believed() {
 
 #[test]
 fn an_end_that_the_checkpoint_knows_of_is_missed_after_the_machine_was_started_anew() {
-    type Wreck = fn(&mut Vec<u8>);
-    let wrecks: [(&str, Wreck); 3] = [
-        ("cut", |bytes| bytes.truncate(bytes.len() - 40)),
-        ("zeros", |bytes| bytes[64..].fill(0)),
-        ("nothing but the header is left", |bytes| bytes.truncate(64)),
+    type Wreck = fn(&Path);
+    let wrecks: [(&str, Wreck); 4] = [
+        ("cut", |last| {
+            let bytes = fs::read(last).unwrap();
+            fs::write(last, &bytes[..bytes.len() - 40]).unwrap();
+        }),
+        ("zeros", |last| {
+            let mut bytes = fs::read(last).unwrap();
+            bytes[64..].fill(0);
+            fs::write(last, bytes).unwrap();
+        }),
+        ("nothing but the header is left", |last| fs::write(last, &fs::read(last).unwrap()[..64]).unwrap()),
+        ("the whole segment", |last| fs::remove_file(last).unwrap()),
     ];
     for (what, wreck) in wrecks {
         let dir = copy_of_sample();
-        fs::remove_file(dir.path().join("HORIZON")).unwrap();
-        let log = dir.path().join("log");
-        let last = fs::read_dir(&log).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
-        let mut bytes = fs::read(&last).unwrap();
-        wreck(&mut bytes);
-        fs::write(&last, bytes).unwrap();
+        let forget = || drop(fs::remove_file(dir.path().join("HORIZON")));
+        let is_missed = |store: &LogStore| {
+            assert!(store.report().torn.is_none(), "{what}: {:?}", store.report());
+            assert!(!store.report().damage.is_empty(), "{what}");
+            assert!(!pollster::block_on(store.verify(None)).unwrap().is_whole(), "{what}");
+        };
+        let last = fs::read_dir(dir.path().join("log")).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
+        forget();
+        wreck(&last);
         let report = crate::examine(dir.path(), &()).unwrap();
         assert!(!report.is_whole() && report.torn.is_none(), "{what}: {report:?}");
-        for open in [LogStore::open_read_only, LogStore::open] {
-            let store = open(dir.path()).unwrap();
-            assert!(!store.report().damage.is_empty() && store.report().torn.is_none(), "{what}: {:?}", store.report());
-            assert!(!pollster::block_on(store.verify(None)).unwrap().is_whole(), "{what}");
+        for _ in 0..2 {
+            is_missed(&LogStore::open_read_only(dir.path()).unwrap());
+            let store = LogStore::open(dir.path()).unwrap();
+            is_missed(&store);
+            // Others see it while HORIZON is believed, and nothing is written over it.
+            is_missed(&LogStore::open_read_only(dir.path()).unwrap());
+            assert!(pollster::block_on(store.seal()).unwrap_err().is_damage(), "{what}");
+            assert!(store.vacuum(VacuumOptions::default(), &()).unwrap_err().is_damage(), "{what}");
             drop(store);
-            // Nor is it forgotten by whoever comes next.
-            assert!(!LogStore::open_read_only(dir.path()).unwrap().report().damage.is_empty(), "{what}");
+            forget();
         }
-        // Without the checkpoint nothing tells, and the tail is one that was never acknowledged.
+        // Whoever put an earlier log back on purpose says so by removing what knows of the later one.
+        drop(LogStore::open(dir.path()).unwrap());
+        forget();
         fs::remove_dir_all(dir.path().join("cache")).unwrap();
-        fs::remove_file(dir.path().join("HORIZON")).unwrap();
-        assert!(LogStore::open_read_only(dir.path()).unwrap().report().damage.is_empty(), "{what}");
+        for open in [LogStore::open, LogStore::open_read_only] {
+            assert_eq!(open(dir.path()).unwrap().report().damage, [], "{what}");
+        }
     }
 }
 

@@ -192,7 +192,9 @@ fn ten_thousand_forks_cost_no_ten_thousand_copies() {
     let media = crate::log::media::Disk;
     let directory = crate::log::directory::Directory::open(&media, dir.path()).unwrap();
     let mut state =
-        crate::log::recovery::recover(&media, &directory, crate::log::recovery::Mode::ReadOnly, None).unwrap().state;
+        crate::log::recovery::recover(&media, &directory, crate::log::recovery::Mode::ReadOnly, None, None, None)
+            .unwrap()
+            .state;
     for number in 0..10_000u64 {
         let opening = crate::log::codec::Opening {
             name: id(&format!("fork-{number}")),

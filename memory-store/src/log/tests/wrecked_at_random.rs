@@ -79,8 +79,11 @@ impl Whole {
     /// The record that replaced another one may be lost with the end of the log, and HORIZON or the checkpoint alone may
     /// tell that there was more. Where all are damaged, a vacuum has left nothing of what was replaced, and nothing says so.
     fn has_shown(&self, now: &Shown, wrecked: &Files) -> bool {
-        let horizon = root().join("HORIZON");
-        let may_lack_marks = self.is_vacuumed && wrecked.get(&horizon) != self.files.get(&horizon);
+        let is_changed = |name: &str| {
+            let path = root().join(name);
+            wrecked.get(&path) != self.files.get(&path)
+        };
+        let may_lack_marks = self.is_vacuumed && is_changed("HORIZON") && is_changed("cache/checkpoint");
         self.history.iter().any(|then| now == then || may_lack_marks && lacks_only_marks(now, then))
     }
 }

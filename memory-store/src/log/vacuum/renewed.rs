@@ -39,8 +39,12 @@ pub(super) fn renewed(
         let bytes = segment.image_part(0, most).map_err(io_error("read", file))?;
         state.replay_segment(&segment, &bytes, true, proven, &mut |_, _, _| ());
         if let Some(damage) = state.damage.first() {
+            // Where it stands now: the next segment may tell of the end of the one before.
             let mut damage = damage.clone();
-            file.clone_into(&mut damage.path);
+            let of = segments.iter().find(|segment| segment.path() == damage.path).map(Segment::number);
+            if let Some(new) = replacements.iter().find(|new| Some(new.number) == of) {
+                new.file.clone_into(&mut damage.path);
+            }
             return Err(damage.into());
         }
     }
