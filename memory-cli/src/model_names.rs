@@ -31,11 +31,11 @@ pub(crate) fn from_anywhere(name: &str) -> Cow<'_, str> {
     let (model, precision) = ModelSource::split(name);
     let Ok(source) = model.parse::<ModelSource>();
     let ModelLocation::Directory(path) = source.location else { return name.into() };
-    let whole = std::path::absolute(&path).ok();
-    // `..` at the end is no name of a directory.
-    let whole = match whole.filter(|path| path.file_name().is_some()) {
-        Some(whole) => whole,
-        None => fs::canonicalize(&path).unwrap_or(path),
+    let whole = std::path::absolute(&path).unwrap_or(path);
+    let whole = match (whole.parent(), whole.file_name()) {
+        (Some(parent), Some(name)) => fs::canonicalize(parent).unwrap_or_else(|_| parent.to_owned()).join(name),
+        // `..` at the end is no name of a directory.
+        _ => fs::canonicalize(&whole).unwrap_or(whole),
     };
     let Some(path) = whole.to_str() else { return name.into() };
     precision.map_or_else(|| path.to_owned().into(), |precision| format!("{path}/{}", precision.name()).into())
@@ -52,10 +52,12 @@ mod tests {
 
     #[test]
     fn a_path_is_recorded_whole() {
-        let here = std::env::current_dir().unwrap();
+        let here = fs::canonicalize(".").unwrap();
         let (here, src) = (here.to_str().unwrap(), format!("{}/src", here.display()));
         assert_eq!(from_anywhere("./src"), src);
-        assert_eq!(from_anywhere("./src/fp32"), format!("{src}/fp32"));
+        for same in ["./src/fp32", "./src//fp32", "./src/../src/fp32"] {
+            assert_eq!(from_anywhere(same), format!("{src}/fp32"), "{same}");
+        }
         assert_eq!(from_anywhere("."), here);
         assert_eq!(from_anywhere("./src/.."), fs::canonicalize(here).unwrap().to_str().unwrap());
         for other in ["all-MiniLM-L6-v2/int8", "org/name", "openai:x?dimensions=4", "/not/there/fp32"] {

@@ -14,7 +14,7 @@ use std::{fs, path::Path};
 pub use error::ConvertError;
 
 #[cfg(feature = "hub")]
-pub(crate) use self::architecture::HEADS;
+pub(crate) use self::architecture::with_head;
 pub(crate) use self::ranges::Ranges;
 use self::{architecture::Architecture, encoder::Encoder, linear::Numbers, weights::Weights};
 use crate::checksum::sha256_hex;

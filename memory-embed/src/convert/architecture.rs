@@ -62,13 +62,19 @@ const fn buckets() -> usize {
 }
 
 /// How the names of architectures end, in the library `transformers`, whose weights were trained for a head.
-pub(crate) const HEADS: [&str; 5] = [
+const HEADS: [&str; 5] = [
     "ForSequenceClassification",
     "ForTokenClassification",
     "ForQuestionAnswering",
     "ForMultipleChoice",
     "ForNextSentencePrediction",
 ];
+
+/// What a model is that is nothing but models with a head.
+pub(crate) fn with_head(architectures: &[String]) -> Option<&String> {
+    let has_head = |name: &&String| HEADS.iter().any(|head| name.ends_with(head));
+    architectures.first().filter(|_| architectures.iter().all(|name| has_head(&name)))
+}
 
 impl Architecture {
     /// Reads the `json` of the file at `path`.
@@ -82,8 +88,7 @@ impl Architecture {
             other => return Err(unsupported(format!("a model of type {other} is not converted, only bert and mpnet"))),
         };
         // Its head would be left out, and what is left is no encoder of sentences.
-        let has_head = |name: &&String| HEADS.iter().any(|head| name.ends_with(head));
-        if let Some(classifier) = config.architectures.iter().flatten().find(has_head) {
+        if let Some(classifier) = with_head(config.architectures.as_deref().unwrap_or_default()) {
             let what = format!("a {classifier} scores texts or words and gives no vectors: it is not converted");
             return Err(unsupported(what));
         }
@@ -146,7 +151,7 @@ mod tests {
 
     #[test]
     fn minilm_is_read() {
-        for none in ["null", "[]", "[\"BertModel\"]", "[\"BertForMaskedLM\"]"] {
+        for none in ["null", "[]", "[\"BertModel\"]", "[\"BertForMaskedLM\"]", "[\"A\", \"AForTokenClassification\"]"] {
             read(&MINILM.replace("\"gelu\"", &format!("\"gelu\", \"architectures\": {none}"))).unwrap();
         }
         let minilm = read(MINILM).unwrap();

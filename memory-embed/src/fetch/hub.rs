@@ -18,7 +18,7 @@ use self::{
     repository::{Fetched, Listing, Repository},
 };
 use super::{FetchError, FetchEvent, lock, remove_partial, wheel::move_into_place};
-use crate::{checksum::sha256_hex_of_file, convert::HEADS, models::ModelStore};
+use crate::{checksum::sha256_hex_of_file, convert::with_head, models::ModelStore};
 
 /// The environment variable that names another hub, or a mirror, as for other programs that use one.
 pub const HUB_ENDPOINT_VARIABLE: &str = "HF_ENDPOINT";
@@ -207,8 +207,11 @@ fn wanted(id: &str, listing: &Listing, config: &Path) -> Result<Vec<String>, Fet
     let config: Config = serde_json::from_slice(&json).map_err(|_| incomplete(id, "a config.json that can be read"))?;
     let is_cross_encoder =
         config.architectures.iter().flatten().any(|name| name.ends_with("ForSequenceClassification"));
-    let has_head = |name: &&String| HEADS.iter().any(|head| name.ends_with(head));
-    if !is_cross_encoder && let Some(architecture) = config.architectures.iter().flatten().find(has_head) {
+    // Some encoders name what they were trained as, too.
+    let says_encoder = |name: &String| name == "modules.json" || name == "config_sentence_transformers.json";
+    let is_encoder = listing.names.iter().any(|name| says_encoder(name) || is_module(name));
+    let architecture = with_head(config.architectures.as_deref().unwrap_or_default());
+    if let Some(architecture) = architecture.filter(|_| !is_cross_encoder && !is_encoder) {
         return Err(FetchError::OtherPurpose { id: id.to_owned(), architecture: architecture.clone() });
     }
     let graph = GRAPHS.into_iter().find(|name| listing.has(name));

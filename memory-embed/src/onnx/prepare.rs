@@ -80,20 +80,18 @@ pub fn prepare(
     let ranges = measured_ranges(directory, &ModelFiles::unconverted(directory, name, runtime, Precision::Full)?)?;
     progress(PrepareEvent::Converting(Precision::Full));
     let full = convert(directory)?;
-    let is_new = ConvertedGraphs::read(directory)?.is_none();
-    let keep = |file: &str, kept: &str, made: &[u8]| {
-        if is_new { keep_shipped(&graphs.join(file), &graphs.join(kept), made) } else { Ok(()) }
-    };
-    keep("model.onnx", "model_shipped.onnx", &full)?;
+    if ConvertedGraphs::read(directory)?.is_none() {
+        keep_shipped(&graphs.join("model.onnx"), &graphs.join("model_shipped.onnx"), &full)?;
+        // None was made here yet: the record comes before.
+        keep_shipped(&graphs.join("model_int8.onnx"), &graphs.join("model_int8_shipped.onnx"), &[])?;
+    }
     let full = make(&full, "model.onnx")?;
     let mut record = ConvertedGraphs { converter: CONVERTER, weights_sha256, tokenizer_sha256, full, int8: None };
     write_record(directory, &record)?;
 
     let full = ModelFiles::in_directory(directory, name, runtime, Precision::Full)?;
     progress(PrepareEvent::Converting(Precision::Int8));
-    let int8 = convert_quantized(directory, &ranges)?;
-    keep("model_int8.onnx", "model_int8_shipped.onnx", &int8)?;
-    let mut int8 = make(&int8, "model_int8.onnx")?;
+    let mut int8 = make(&convert_quantized(directory, &ranges)?, "model_int8.onnx")?;
 
     progress(PrepareEvent::Checking);
     let quantized = ModelFiles {
@@ -127,9 +125,8 @@ fn keep_shipped(there: &Path, aside: &Path, made: &[u8]) -> Result<(), PrepareEr
         // Made here, and then it was interrupted.
         Ok(digest) if digest == sha256_hex(made) => Ok(()),
         // It keeps its own name until it is replaced. Not every file system gives a file two.
-        Ok(_) => fs::hard_link(there, aside)
-            .or_else(|_| fs::copy(there, aside).map(drop))
-            .map_err(|source| failed(aside)(source).into()),
+        Ok(_) if fs::hard_link(there, aside).is_ok() => Ok(()),
+        Ok(_) => Ok(write(aside, &fs::read(there).map_err(failed(there))?)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(source) => Err(failed(there)(source).into()),
     }

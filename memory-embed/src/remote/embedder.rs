@@ -3,13 +3,13 @@
 use std::{collections::VecDeque, fmt, future::Future, sync::Arc, time::Instant};
 
 use memory_core::{EmbedError, ModelId};
-use tokio::{sync::Semaphore, task::JoinSet};
+use tokio::task::JoinSet;
 
 use super::{
     Failure, RemoteError, RemoteOptions,
     pace::Pace,
     pieces::{Count, chunks_of, estimated_tokens},
-    retry::{Deadline, with_retries},
+    retry::{Deadline, Permits, with_retries},
     runtime::Runtime,
 };
 use crate::unit::unit_sum;
@@ -52,7 +52,7 @@ struct Shared<P> {
     dimensions: usize,
     limits: Limits,
     options: RemoteOptions,
-    calls: Semaphore,
+    permits: Permits,
     pace: Pace,
 }
 
@@ -69,9 +69,9 @@ impl<P: Protocol> Remote<P> {
         options: RemoteOptions,
     ) -> Result<Self, RemoteError> {
         options.check()?;
-        let calls = Semaphore::new(options.concurrency);
+        let permits = Permits::new(options.concurrency);
         let pace = Pace::new(limits.texts);
-        let shared = Shared { protocol, model, dimensions, limits, options, calls, pace };
+        let shared = Shared { protocol, model, dimensions, limits, options, permits, pace };
         Ok(Self { runtime: Runtime::start()?, shared: Arc::new(shared) })
     }
 
@@ -264,7 +264,8 @@ impl<P: Protocol> Shared<P> {
             let answer = self.protocol.call(texts, purpose).await;
             answer.map(|vectors| (vectors, begun.elapsed()))
         };
-        let (vectors, took) = with_retries(&self.options, deadline, &self.calls, texts.len() > 1, call).await?;
+        let (vectors, took) =
+            with_retries(&self.options, deadline, &self.permits, (purpose, texts.len() > 1), call).await?;
         self.pace.answered(texts.len(), took, self.options.call_timeout);
         if vectors.len() != texts.len() {
             let what = format!("{} vectors for {} texts", vectors.len(), texts.len());

@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout, timeout_at},
 };
 
-use super::{Failure, RemoteError, RemoteOptions};
+use super::{Failure, RemoteError, RemoteOptions, embedder::Purpose};
 
 /// Until when a request must be done, or a call of it must have succeeded.
 #[derive(Clone, Debug)]
@@ -64,16 +64,31 @@ impl Deadline {
     }
 }
 
+/// Bounds the calls under way.
+#[derive(Debug)]
+pub(super) struct Permits {
+    calls: Semaphore,
+    /// Held by calls for documents as well: some of them have to be alone, and questions do not wait for that.
+    documents: Semaphore,
+}
+
+impl Permits {
+    pub(super) fn new(calls: usize) -> Self {
+        Self { calls: Semaphore::new(calls), documents: Semaphore::new(calls) }
+    }
+}
+
 /// Makes calls until one succeeds, fails for good, or attempts or time are used up.
 ///
-/// Each call waits for a permit of `calls`, which is free during the pauses. When the pause would outlast the deadline, the
-/// last failure is the answer at once. So is a call that took too long, where it `is_divisible`: the same again would take
-/// as long. One that is not is made again with no other beside it, since the service may have been busy with those.
+/// Each call waits for a permit, which is free during the pauses. When the pause would outlast the deadline, the last
+/// failure is the answer at once. So is a call that took too long, where it `is_divisible`: the same again would take as
+/// long. One for documents that is not is made again with no other for documents beside it, since the service may have been
+/// busy with those.
 pub(super) async fn with_retries<T, F>(
     options: &RemoteOptions,
     deadline: &Deadline,
-    calls: &Semaphore,
-    is_divisible: bool,
+    permits: &Permits,
+    (purpose, is_divisible): (Purpose, bool),
     mut call: impl FnMut() -> F,
 ) -> Result<T, RemoteError>
 where
@@ -81,9 +96,10 @@ where
 {
     let limit = options.call_timeout;
     let all = u32::try_from(options.concurrency).unwrap_or(u32::MAX);
-    let (mut made, mut permits) = (0, 1);
+    let (mut made, mut turns) = (0, u32::from(purpose == Purpose::Document));
     loop {
-        let Ok(permit) = deadline.limit(calls.acquire_many(permits)).await? else { return Err(deadline.passed()) };
+        let granted = async { (permits.documents.acquire_many(turns).await, permits.calls.acquire().await) };
+        let (Ok(turn), Ok(permit)) = deadline.limit(granted).await? else { return Err(deadline.passed()) };
         made += 1;
         let failure = match deadline.limit(timeout(limit, call())).await? {
             Ok(Ok(answer)) => {
@@ -93,11 +109,11 @@ where
             Ok(Err(failure)) => failure,
             Err(_) if is_divisible => return Err(RemoteError::TimedOut { attempts: made, limit }),
             Err(_) => {
-                permits = all;
+                turns = turns.min(1) * all;
                 RemoteError::TimedOut { attempts: made, limit }.into()
             }
         };
-        drop(permit);
+        drop((turn, permit));
         let error = failure.error.after(made);
         if !error.is_retryable() || made >= options.attempts {
             return Err(error);
@@ -127,6 +143,8 @@ fn jittered(longest: Duration) -> Duration {
 mod tests {
     use super::*;
 
+    const DOCUMENT: (Purpose, bool) = (Purpose::Document, false);
+
     fn options() -> RemoteOptions {
         RemoteOptions::default().concurrency(1).pauses(Duration::from_millis(500), Duration::from_secs(20))
     }
@@ -155,7 +173,7 @@ mod tests {
         let start = Instant::now();
         let mut calls = 0;
         let answer =
-            with_retries(&options(), &Deadline::after(Duration::from_mins(1)), &Semaphore::new(1), false, || {
+            with_retries(&options(), &Deadline::after(Duration::from_mins(1)), &Permits::new(1), DOCUMENT, || {
                 calls += 1;
                 let answer = if calls == 1 {
                     Err(Failure { error: throttled(), retry_after: Some(Duration::from_secs(7)) })
@@ -173,7 +191,7 @@ mod tests {
     async fn a_pause_beyond_the_deadline_is_not_begun() {
         let start = Instant::now();
         let deadline = Deadline::after(Duration::from_secs(5));
-        let error = with_retries(&options(), &deadline, &Semaphore::new(1), false, || async {
+        let error = with_retries(&options(), &deadline, &Permits::new(1), DOCUMENT, || async {
             Err::<(), _>(Failure { error: throttled(), retry_after: Some(Duration::from_secs(60)) })
         })
         .await;
@@ -185,12 +203,13 @@ mod tests {
     async fn attempts_are_counted_and_then_used_up() {
         let options = options().attempts(4);
         let mut calls = 0;
-        let error = with_retries(&options, &Deadline::after(Duration::from_mins(9)), &Semaphore::new(1), false, || {
-            calls += 1;
-            async { Err::<(), Failure>(throttled().into()) }
-        })
-        .await
-        .unwrap_err();
+        let error =
+            with_retries(&options, &Deadline::after(Duration::from_mins(9)), &Permits::new(1), DOCUMENT, || {
+                calls += 1;
+                async { Err::<(), Failure>(throttled().into()) }
+            })
+            .await
+            .unwrap_err();
         assert!(matches!(error, RemoteError::Throttled { attempts: 4, .. }), "{error}");
         assert_eq!(calls, 4);
     }
@@ -200,7 +219,7 @@ mod tests {
         let options = options().call_timeout(Duration::from_secs(2));
         let mut calls = 0;
         let deadline = Deadline::after(Duration::from_secs(3));
-        let error = with_retries(&options, &deadline, &Semaphore::new(1), false, || {
+        let error = with_retries(&options, &deadline, &Permits::new(1), DOCUMENT, || {
             calls += 1;
             std::future::pending::<Result<(), Failure>>()
         })
@@ -214,13 +233,13 @@ mod tests {
     async fn a_request_that_gets_on_has_more_time() {
         let second = Duration::from_secs(1);
         let deadline = Deadline::without_progress(5 * second);
-        let (options, calls) = (options(), Semaphore::new(1));
+        let (options, calls) = (options(), Permits::new(1));
         let call = |seconds: u32| {
             let work = move || async move {
                 tokio::time::sleep(seconds * second).await;
                 Ok::<_, Failure>(seconds)
             };
-            with_retries(&options, &deadline, &calls, false, work)
+            with_retries(&options, &deadline, &calls, DOCUMENT, work)
         };
         for _ in 0..4 {
             assert_eq!(call(3).await.unwrap(), 3);
@@ -235,23 +254,43 @@ mod tests {
     async fn a_service_that_does_one_thing_at_a_time_gets_done() {
         let options = options().concurrency(4).attempts(2);
         let (deadline, calls, server) =
-            (Deadline::without_progress(Duration::from_mins(5)), Semaphore::new(4), Semaphore::new(1));
+            (Deadline::without_progress(Duration::from_mins(5)), Permits::new(4), Semaphore::new(1));
         let call = || async {
             // Of two at a time, the second takes longer than it may.
             let _turn = server.acquire().await.unwrap();
             tokio::time::sleep(Duration::from_secs(20)).await;
             Ok::<_, Failure>(())
         };
-        let ask = || with_retries(&options, &deadline, &calls, false, call);
+        let ask = || with_retries(&options, &deadline, &calls, DOCUMENT, call);
         let (a, b, c, d) = tokio::join!(ask(), ask(), ask(), ask());
         assert!([a, b, c, d].iter().all(Result::is_ok));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_question_does_not_wait_for_a_text_that_hangs() {
+        let (options, permits) = (options().concurrency(4).attempts(3), Permits::new(4));
+        let deadline = Deadline::without_progress(Duration::from_mins(5));
+        let hang = || std::future::pending::<Result<(), Failure>>();
+        let text = || with_retries(&options, &deadline, &permits, DOCUMENT, hang);
+        let questions = async {
+            for _ in 0..100 {
+                let soon = Deadline::after(Duration::from_secs(10));
+                let call = || async { Ok::<_, Failure>(()) };
+                with_retries(&options, &soon, &permits, (Purpose::Query, false), call).await?;
+                tokio::time::sleep(Duration::from_secs(2)).await;
+            }
+            Ok::<_, RemoteError>(())
+        };
+        let (one, other, asked) = tokio::join!(text(), text(), questions);
+        assert!(one.is_err() && other.is_err());
+        asked.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_call_that_can_be_divided_is_not_made_again_as_it_was() {
         let mut calls = 0;
         let deadline = Deadline::after(Duration::from_mins(9));
-        let error = with_retries(&options(), &deadline, &Semaphore::new(1), true, || {
+        let error = with_retries(&options(), &deadline, &Permits::new(1), (Purpose::Document, true), || {
             calls += 1;
             std::future::pending::<Result<(), Failure>>()
         })
@@ -264,7 +303,7 @@ mod tests {
     async fn a_refusal_is_final() {
         let mut calls = 0;
         let error =
-            with_retries(&options(), &Deadline::after(Duration::from_mins(9)), &Semaphore::new(1), false, || {
+            with_retries(&options(), &Deadline::after(Duration::from_mins(9)), &Permits::new(1), DOCUMENT, || {
                 calls += 1;
                 async { Err::<(), Failure>(RemoteError::Refused { detail: String::new() }.into()) }
             })

@@ -10,6 +10,7 @@ use self::body::KeyRanges;
 use super::{
     directory::Directory,
     frame::{FRAME_HEADER, FrameHeader, StoreId},
+    horizon::Horizon,
     keys::{self, Kept},
     media::{Access, Media},
     recovery::open_segment,
@@ -274,6 +275,11 @@ impl Checkpointer {
             let state = shared.state();
             (encode(&state), state.cursor.end)
         };
+        // The writer may not have told yet what it has just written: whoever reads this is to find that told.
+        let is_told = |horizon: &Horizon| horizon.durable().is_none_or(|durable| end <= durable.end);
+        if !shared.horizon().is_none_or(is_told) {
+            return;
+        }
         self.last = end;
         let Some((bytes, ranges)) = encoded else { return };
         self.bytes = bytes.len() as u64;

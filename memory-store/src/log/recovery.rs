@@ -64,8 +64,10 @@ pub(crate) struct Recovered {
     pub(crate) torn: Option<TornTail>,
     /// Where the checkpoint that was read ends; the beginning of the log when there was none.
     pub(crate) checkpoint: Location,
-    /// What was known to be on disk.
+    /// What the horizon knew to be on disk.
     pub(crate) durable: Option<Location>,
+    /// What something else knew.
+    pub(crate) known: Option<Location>,
 }
 
 /// Whether the log may be changed.
@@ -143,7 +145,7 @@ pub(crate) fn recover(
     if let Some(TornTail { path, offset, bytes }) = &torn {
         tracing::warn!(path = %path.display(), offset, bytes, "the log ended in a write that was cut short");
     }
-    Ok(Recovered { state, torn, checkpoint, durable })
+    Ok(Recovered { state, torn, checkpoint, durable, known })
 }
 
 /// How a segment is read.

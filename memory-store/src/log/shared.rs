@@ -39,6 +39,8 @@ pub(crate) struct Shared {
     /// The generation that `state` is of, and how far it reaches; to be compared with the horizon at a glance.
     generation: AtomicU64,
     position: AtomicU64,
+    /// How far the checkpoint knew the log to be when the store was opened. The horizon may never have known it.
+    known: Option<Location>,
 }
 
 impl fmt::Debug for Shared {
@@ -56,7 +58,7 @@ impl Shared {
         recovered: Recovered,
         generation: u64,
     ) -> Self {
-        let Recovered { state, durable, .. } = recovered;
+        let Recovered { state, durable, known, .. } = recovered;
         // What is missing of what was on disk is damage, and need not be looked for again.
         let seen = state.cursor.end.max(durable.unwrap_or_default());
         let position = AtomicU64::new(Durable::position(seen));
@@ -71,6 +73,7 @@ impl Shared {
             following: Mutex::default(),
             generation: AtomicU64::new(generation),
             position,
+            known,
         }
     }
 
@@ -224,7 +227,7 @@ impl Shared {
         let (media, directory) = (&*self.media, &self.directory);
         let saved = saved(media, directory);
         let Recovered { state, .. } =
-            recover(media, directory, Mode::ReadOnly, Some(durable.end), saved.as_ref(), None)?;
+            recover(media, directory, Mode::ReadOnly, Some(durable.end), saved.as_ref(), self.known)?;
         self.renew(state, durable);
         Ok(())
     }

@@ -18,7 +18,7 @@ use sha1::{Digest, Sha1};
 use super::{
     download::download,
     metadata::{Metadata, metadata},
-    request::{Broken, STALLED_AFTER},
+    request::{Broken, STALLED_AFTER, retried},
 };
 use crate::{
     checksum::{copy_and_hash, hex},
@@ -90,18 +90,22 @@ impl Repository {
         }
     }
 
-    fn api(&self) -> Result<ApiRepo, FetchError> {
+    fn api(&self) -> Result<ApiRepo, ApiError> {
         let revision = self.commit.as_ref().unwrap_or(&self.revision).clone();
-        let api = (self.builder)().build().map_err(|error| self.failed("its client", error))?;
+        let api = (self.builder)().build()?;
         Ok(api.repo(Repo::with_revision(self.id.clone(), RepoType::Model, revision)))
     }
 
     /// The files of the revision, and the commit that it is.
     pub(super) fn list(&mut self) -> Result<Listing, FetchError> {
-        let api = self.api()?;
-        let info = self.call("the list of its files", move || api.info())?;
+        const WHAT: &str = "the list of its files";
+        let asked = retried(|| {
+            let api = self.api()?;
+            self.call(move || api.info())
+        });
+        let info = asked.map_err(|broken| self.broken(WHAT, broken))?;
         if !is_hex(&info.sha, 40) {
-            return Err(self.refused("the list of its files", "it names no commit".into()));
+            return Err(self.refused(WHAT, "it names no commit".into()));
         }
         self.commit = Some(info.sha.clone());
         Ok(Listing { commit: info.sha, names: info.siblings.into_iter().map(|file| file.rfilename).collect() })
@@ -109,7 +113,7 @@ impl Repository {
 
     /// Downloads a file and checks it; a file that is not what the hub says is downloaded anew, once.
     pub(super) fn get(&self, name: &str, starting: &mut dyn FnMut(u64)) -> Result<Fetched, FetchError> {
-        let api = self.api()?;
+        let api = self.api().map_err(|error| self.failed("its client", error))?;
         let metadata = self.metadata(&api, name)?;
         let blob = self.cache.model(self.id.clone()).blob_path(&metadata.etag);
         // From a fetch that failed later.
@@ -188,19 +192,15 @@ impl Repository {
     /// for, so that it may be left alone with a hub that is silent.
     fn call<T: Send + 'static>(
         &self,
-        what: &str,
         call: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
-    ) -> Result<T, FetchError> {
+    ) -> Result<T, Broken> {
         let (answer, answered) = mpsc::channel();
         let worker = move || drop(answer.send(call()));
-        let thread = thread::Builder::new().name("memory-hub".into()).spawn(worker);
-        thread.map_err(|error| self.refused(what, error.into()))?;
+        thread::Builder::new().name("memory-hub".into()).spawn(worker).map_err(ApiError::from)?;
         match answered.recv_timeout(self.patience) {
-            Ok(result) => result.map_err(|error| self.failed(what, error)),
-            Err(RecvTimeoutError::Disconnected) => Err(self.refused(what, "it answers as no hub does".into())),
-            Err(RecvTimeoutError::Timeout) => {
-                Err(self.refused(what, format!("no answer within {:?}", self.patience).into()))
-            }
+            Ok(result) => Ok(result?),
+            Err(RecvTimeoutError::Disconnected) => Err(Broken::Refused("it answers as no hub does")),
+            Err(RecvTimeoutError::Timeout) => Err(Broken::Refused("no answer came in time: try again later")),
         }
     }
 
@@ -211,6 +211,7 @@ impl Repository {
             Broken::Short => self.refused(what, "it breaks off, however often it is asked".into()),
             Broken::Unfit => FetchError::PartialFile { what: format!("{what} of {}", self.id) },
             Broken::Refused(why) => self.refused(what, why.into()),
+            Broken::Client(error) => self.failed(what, *error),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::{thread, time::Duration};
 
+use hf_hub::api::sync::ApiError;
 use ureq::{
     Agent, Body,
     http::{Response, Uri},
@@ -39,11 +40,22 @@ pub(super) enum Broken {
     Unfit,
     /// The hub answers as no hub does.
     Refused(&'static str),
+    /// The client `hf-hub` makes nothing of it.
+    Client(Box<ApiError>),
 }
 
 impl From<ureq::Error> for Broken {
     fn from(error: ureq::Error) -> Self {
         Self::Network(Box::new(error))
+    }
+}
+
+impl From<ApiError> for Broken {
+    fn from(error: ApiError) -> Self {
+        match error {
+            ApiError::RequestError(error) => Self::Network(error),
+            other => Self::Client(Box::new(other)),
+        }
     }
 }
 
@@ -56,7 +68,7 @@ impl Broken {
                 _ => true,
             },
             Self::Short => true,
-            Self::Disk(_) | Self::Unfit | Self::Refused(_) => false,
+            Self::Disk(_) | Self::Unfit | Self::Refused(_) | Self::Client(_) => false,
         }
     }
 }

@@ -227,6 +227,10 @@ fn a_model_for_something_else_is_refused_before_it_is_downloaded() {
     let mut files = repository();
     let config = br#"{"model_type": "bert", "architectures": ["BertForTokenClassification"]}"#;
     files.insert("config.json".to_owned(), config.to_vec());
+    // It says that it is an encoder, whatever it was trained as.
+    let ((_directory, encoders), hub) = (store(), Hub::start(files.clone(), Trouble::None));
+    assert!(fetch(&encoders, &hub.options()).unwrap().has_weights);
+    files.retain(|name, _| !name.contains("modules") && !name.contains("Pooling"));
     let ((_directory, store), hub) = (store(), Hub::start(files, Trouble::None));
     let error = fetch(&store, &hub.options()).unwrap_err();
     assert!(error.to_string().contains("BertForTokenClassification"), "{error}");

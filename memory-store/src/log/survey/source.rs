@@ -71,6 +71,11 @@ impl Source {
         if let Err(error @ (StoreError::NewerFormat { .. } | StoreError::Io { .. })) = format {
             return Err(error.into());
         }
+        let known_by_horizon = |id| {
+            let horizon = Horizon::open(media, path, id, Access::Read).ok().flatten();
+            horizon.and_then(|horizon| horizon.durable()).map(|durable| durable.end)
+        };
+        let told = format.as_ref().ok().and_then(|directory| known_by_horizon(directory.id));
         let names = match media.list(&log) {
             Ok(names) => names,
             // Without a log, what is wrong with `FORMAT` says more.
@@ -92,18 +97,16 @@ impl Source {
             files.push((file, header.unwrap_or_default()));
         }
         let mut spots = Vec::new();
-        let id = match format {
-            Ok(directory) => directory.id,
+        let (id, durable) = match format {
+            Ok(directory) => (directory.id, told),
             Err(error) => {
                 let Some(id) = named_most(files.iter().filter_map(|(_, header)| Some(header.as_ref()?.store))) else {
                     return Err(error.into());
                 };
                 spots.push(spot(&path.join("FORMAT"), 0, format!("{error}; the segments tell whose they are")));
-                id
+                (id, known_by_horizon(id))
             }
         };
-        let horizon = Horizon::open(media, path, id, Access::Read).ok().flatten();
-        let durable = horizon.and_then(|horizon| horizon.durable()).map(|durable| durable.end);
         let checkpoint = checkpoint.filter(|checkpoint| checkpoint.store == id);
         let durable = durable.max(checkpoint.map(|checkpoint| checkpoint.end()));
         let mut source = Self { path: path.to_owned(), id, durable, segments: Vec::new(), spots, leftovers };
