@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fs};
 
-use memory_embed::{MS_MARCO_MINILM_L6_V2, ModelLocation, ModelSource, ModelStore};
+use memory_embed::{MS_MARCO_MINILM_L6_V2, ModelLocation, ModelSource, ModelStore, Precision};
 
 /// The cross-encoder that is meant when one is wanted, by its short name.
 pub const DEFAULT_RERANKER: &str = "ms-marco-MiniLM";
@@ -15,7 +15,7 @@ pub(crate) const SHORT_NAMES: [(&str, &str); 2] =
 pub(crate) fn full_name(name: &str) -> Cow<'_, str> {
     let (model, precision) = ModelSource::split(name);
     let Some((_, id)) = SHORT_NAMES.iter().find(|(short, _)| *short == model) else { return name.into() };
-    precision.map_or((*id).into(), |precision| format!("{id}/{}", precision.name()).into())
+    with_precision(id, precision).into()
 }
 
 /// Where the model called `name` lies: under that name, or else under its id.
@@ -38,7 +38,12 @@ pub(crate) fn from_anywhere(name: &str) -> Cow<'_, str> {
         _ => fs::canonicalize(&whole).unwrap_or(whole),
     };
     let Some(path) = whole.to_str() else { return name.into() };
-    precision.map_or_else(|| path.to_owned().into(), |precision| format!("{path}/{}", precision.name()).into())
+    with_precision(path, precision).into()
+}
+
+/// The reverse of [`ModelSource::split`].
+fn with_precision(model: &str, precision: Option<Precision>) -> String {
+    precision.map_or_else(|| model.to_owned(), |precision| format!("{model}/{}", precision.name()))
 }
 
 /// A model's name without the precision that `memory model list` shows behind it.

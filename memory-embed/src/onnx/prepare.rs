@@ -51,8 +51,9 @@ pub struct Prepared {
 /// integers, beside them in `onnx/`, and lets the second pass only if its vectors are near enough
 /// ([`check_quantized`]); one that is not is removed.
 ///
-/// Graphs that its authors put there stay, as `model_shipped.onnx` and `model_int8_shipped.onnx`. Does nothing if both are there, made by this version from these weights and checked on a processor like this one,
-/// unless `force` asks for it. Writes each file whole or not at all, and their record last.
+/// Graphs that its authors put there stay, as `model_shipped.onnx` and `model_int8_shipped.onnx`. Does nothing if both are
+/// there, made by this version from these weights and checked on a processor like this one, unless `force` asks for it.
+/// Writes each file whole or not at all, and their record last.
 ///
 /// # Errors
 /// [`PrepareError`]. A quantized graph that does not pass is no error: it is told in [`Prepared::int8`].

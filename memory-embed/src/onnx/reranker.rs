@@ -104,8 +104,9 @@ impl RerankerOptions {
 /// passages at the ends of sentences, and its score is that of its best one (MaxP: Dai and Callan 2019, [*Deeper Text
 /// Understanding for IR with Contextual Neural Language Modeling*](https://arxiv.org/abs/1905.09217)); where it has more of
 /// them than [`RerankerOptions::passages`], those are read that have most of the question's rare words. They are taken
-/// from the first 64 KiB of a text. Where the question leaves no room for passages, the longer of the two is cut at its end, token by token (`longest_first`). Scores are logits: unbounded, of the one output of the model, or the
-/// difference of the two (relevant less irrelevant). [`MS_MARCO_MINILM_L6_V2`] is the model this is meant for.
+/// from the first 64 KiB of a text. Where the question leaves no room for passages, the longer of the two is cut at its
+/// end, token by token (`longest_first`). Scores are logits: unbounded, of the one output of the model, or the difference
+/// of the two (relevant less irrelevant). [`MS_MARCO_MINILM_L6_V2`] is the model this is meant for.
 ///
 /// Works under any async runtime or none. Dropping it waits for the batches under way; so let it be dropped before the
 /// process ends.

@@ -109,7 +109,9 @@ where
             Ok(Err(failure)) => failure,
             Err(_) if is_divisible => return Err(RemoteError::TimedOut { attempts: made, limit }),
             Err(_) => {
-                turns = turns.min(1) * all;
+                if purpose == Purpose::Document {
+                    turns = all;
+                }
                 RemoteError::TimedOut { attempts: made, limit }.into()
             }
         };

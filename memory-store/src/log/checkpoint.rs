@@ -45,7 +45,11 @@ pub(crate) struct Saved {
 impl Saved {
     /// A checkpoint, if that is what the bytes of a file are.
     pub(crate) fn of(kept: Kept) -> Option<Self> {
-        let mut fields = In((*kept).as_ref().split_last_chunk::<4>()?.0);
+        let (content, crc) = (*kept).as_ref().split_last_chunk::<4>()?;
+        if checksum::crc32c(content) != u32::from_le_bytes(*crc) {
+            return None;
+        }
+        let mut fields = In(content);
         if fields.array()? != MAGIC || u32::from_le_bytes(fields.array()?) != FORMAT {
             return None;
         }
@@ -53,8 +57,7 @@ impl Saved {
         let body = u32::from_le_bytes(fields.array()?) as usize;
         let mut fields = In(fields.take(body)?);
         let end = Location { segment: fields.u32()?, offset: fields.u32()? };
-        let (content, crc) = (*kept).as_ref().split_last_chunk::<4>()?;
-        (checksum::crc32c(content) == u32::from_le_bytes(*crc)).then_some(Self { file: kept, store, body, end })
+        Some(Self { file: kept, store, body, end })
     }
 
     /// Where the log ended when it was written. All before that was on disk: a log that ends sooner has lost its end, whether

@@ -203,12 +203,13 @@ impl Survey<'_> {
         // What a good frame names as durable was on disk once; above that the last segment may be torn.
         let durable = if is_last { pieces().map(|piece| piece.durable()).max() } else { None };
         let known = self.source.durable.filter(|known| is_last && known.segment == segment.number);
+        let header = SegmentHeader::parse(bytes);
         // One that was rewritten since its name was read is sealed: what was known was of what it was before.
-        let is_rewritten = SegmentHeader::parse(bytes).is_ok_and(|header| header.end.is_some());
+        let is_rewritten = header.is_ok_and(|header| header.end.is_some());
         let known = known.filter(|_| !is_rewritten).map_or(0, |known| known.offset);
         // Nothing is a tail where the header does not tell whose bytes these are.
         let is_ours = |header: SegmentHeader| header.store == self.source.id && header.number == segment.number;
-        let nobodys = if SegmentHeader::parse(bytes).is_ok_and(is_ours) { 0 } else { used(bytes) };
+        let nobodys = if header.is_ok_and(is_ours) { 0 } else { used(bytes) };
         let durable = durable.unwrap_or(0).max(known).max(u32::try_from(nobodys).unwrap_or(u32::MAX));
         let mut torn = false;
         let mut end = SEGMENT_HEADER;

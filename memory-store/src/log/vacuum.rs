@@ -188,7 +188,7 @@ fn vacuum(shared: &Shared, options: VacuumOptions, progress: &dyn Progress) -> R
         let state = renewed(shared, &segments, end, &replacements)?;
         checkpoint::write_ahead(shared, &state);
         replace(shared, &replacements, state)?;
-        // A writer may have been about to write one of what was there before.
+        // A writer may have been about to write one of what was there before; and what a checkpoint holds, memory need not.
         checkpoint::write_now(shared);
     }
     progress.report(total, total);

@@ -4,6 +4,7 @@ use std::{
     convert::Infallible,
     fs::File,
     io::{Read, Seek, SeekFrom, Write},
+    ops::Range,
     path::Path,
     time::Duration,
 };
@@ -38,7 +39,7 @@ pub(super) fn download(
 }
 
 /// One answer, from the start of `rest` on.
-fn append(asker: &Asker<'_>, file: &mut File, path: &Path, rest: std::ops::Range<u64>) -> Result<(), Broken> {
+fn append(asker: &Asker<'_>, file: &mut File, path: &Path, rest: Range<u64>) -> Result<(), Broken> {
     let disk = |error| Broken::Disk(FetchError::io(path)(error));
     let answer = match asker.ask(&format!("bytes={}-", rest.start), |_| None::<Infallible>)? {
         Answer::Body(answer) => answer,

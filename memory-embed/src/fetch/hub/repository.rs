@@ -30,7 +30,7 @@ pub(super) struct Repository {
     id: String,
     /// The branch, tag or commit that was asked for.
     revision: String,
-    builder: Box<dyn Fn() -> ApiBuilder>,
+    endpoint: Option<String>,
     token: Option<String>,
     /// How long the list of files may take.
     pub(super) patience: Duration,
@@ -70,30 +70,25 @@ impl Repository {
         endpoint: Option<String>,
         token: Option<String>,
     ) -> Self {
-        let cache = Cache::new(downloads.to_path_buf());
-        let (of_builder, for_metadata) = (cache.clone(), token.clone());
-        let builder = move || {
-            let mut builder = ApiBuilder::from_cache(of_builder.clone()).with_progress(false).with_token(token.clone());
-            if let Some(endpoint) = &endpoint {
-                builder = builder.with_endpoint(endpoint.trim_end_matches('/').to_owned());
-            }
-            builder
-        };
         Self {
             id: id.to_owned(),
             revision: revision.to_owned(),
-            builder: Box::new(builder),
-            token: for_metadata,
+            endpoint,
+            token,
             patience: STALLED_AFTER,
-            cache,
+            cache: Cache::new(downloads.to_path_buf()),
             commit: None,
         }
     }
 
     fn api(&self) -> Result<ApiRepo, ApiError> {
         let revision = self.commit.as_ref().unwrap_or(&self.revision).clone();
-        let api = (self.builder)().build()?;
-        Ok(api.repo(Repo::with_revision(self.id.clone(), RepoType::Model, revision)))
+        let builder = ApiBuilder::from_cache(self.cache.clone()).with_progress(false).with_token(self.token.clone());
+        let builder = match &self.endpoint {
+            Some(endpoint) => builder.with_endpoint(endpoint.trim_end_matches('/').to_owned()),
+            None => builder,
+        };
+        Ok(builder.build()?.repo(Repo::with_revision(self.id.clone(), RepoType::Model, revision)))
     }
 
     /// The files of the revision, and the commit that it is.

@@ -14,7 +14,7 @@ use ureq::{
 use crate::fetch::FetchError;
 
 /// How often a request is made again, where that may help.
-pub(super) const RETRIES: u32 = 3;
+const RETRIES: u32 = 3;
 
 /// The pause before the first of them; each is twice as long as the one before.
 const PAUSE: Duration = Duration::from_millis(300);
