@@ -67,7 +67,7 @@ pub use port::{
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
 pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline, WrittenBy};
-pub use time::{InvalidTimestamp, Timestamp};
+pub use time::{Civil, InvalidTimestamp, Timestamp, utc_offset};
 pub use time_range::{EmptyTimeRange, TimeRange};
 pub use time_words::{NoTimeWords, TimeWords};
 pub use view::{Shown, ShownRun, View, ViewDraft, check_view, run_check, text_hash};

@@ -23,6 +23,77 @@ impl Timestamp {
     pub const fn as_millis(self) -> i64 {
         self.0
     }
+
+    /// Whether it is a time at all: the epoch itself, which is the default, stands for a time that is not known.
+    #[must_use]
+    pub const fn is_known(self) -> bool {
+        self.0 != 0
+    }
+
+    /// What a calendar and a clock show at that time, `offset` seconds east of UTC; `None` for a time that is not known or
+    /// lies outside the calendar.
+    #[must_use]
+    pub fn civil(self, offset: i32) -> Option<Civil> {
+        let time = jiff::Timestamp::from_millisecond(self.0).ok().filter(|_| self.is_known())?;
+        let there = jiff::tz::Offset::from_seconds(offset).ok()?.to_datetime(time);
+        // What is known by its day alone is read as its first moment, in UTC.
+        let has_time = self.0 % 86_400_000 != 0;
+        Some(Civil { date: there.date(), time: has_time.then(|| there.time()) })
+    }
+}
+
+/// A day, and the time of day where one is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Civil {
+    date: jiff::civil::Date,
+    time: Option<jiff::civil::Time>,
+}
+
+impl Civil {
+    /// The day in ISO 8601, as in `2023-05-21`.
+    #[must_use]
+    pub fn date(&self) -> String {
+        self.date.to_string()
+    }
+
+    /// Whether both are of one day.
+    #[must_use]
+    pub fn is_same_day(&self, other: &Self) -> bool {
+        self.date == other.date
+    }
+}
+
+impl fmt::Display for Civil {
+    /// `Sunday 2023-05-21, 19:48`; without the time of day where none is known.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use jiff::civil::Weekday;
+        let weekday = match self.date.weekday() {
+            Weekday::Monday => "Monday",
+            Weekday::Tuesday => "Tuesday",
+            Weekday::Wednesday => "Wednesday",
+            Weekday::Thursday => "Thursday",
+            Weekday::Friday => "Friday",
+            Weekday::Saturday => "Saturday",
+            Weekday::Sunday => "Sunday",
+        };
+        write!(f, "{weekday} {}", self.date)?;
+        match self.time {
+            Some(time) => write!(f, ", {:02}:{:02}", time.hour(), time.minute()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Seconds east of UTC of a time in RFC 3339; `None` where it says none, or says UTC.
+#[must_use]
+pub fn utc_offset(text: &str) -> Option<i32> {
+    let (_, time) = text.split_once(['T', 't', ' '])?;
+    let at = time.rfind(['+', '-'])?;
+    let (sign, zone) = time.get(at..)?.split_at_checked(1)?;
+    let (hours, minutes) = zone.split_once(':')?;
+    let seconds = hours.parse::<i32>().ok()?.checked_mul(3_600)? + minutes.parse::<i32>().ok()?.checked_mul(60)?;
+    let seconds = if sign == "-" { -seconds } else { seconds };
+    Some(seconds).filter(|seconds| *seconds != 0 && seconds.abs() < 86_400)
 }
 
 impl fmt::Display for Timestamp {
@@ -61,6 +132,29 @@ mod tests {
         check("1970-01-02", 86_400_000);
         check("1970-01-01T00:01:00", 60_000);
         assert!("yesterday".parse::<Timestamp>().is_err());
+    }
+
+    #[test]
+    fn a_calendar_shows_the_day_and_the_time_that_is_known() {
+        let check = |text: &str, offset: i32, expected: Option<&str>| {
+            let shown = text.parse::<Timestamp>().unwrap().civil(offset).map(|civil| civil.to_string());
+            assert_eq!(shown.as_deref(), expected, "{text}");
+        };
+        check("2023-05-21T19:48:00Z", 0, Some("Sunday 2023-05-21, 19:48"));
+        check("2023-05-21T23:48:00Z", 7_200, Some("Monday 2023-05-22, 01:48"));
+        check("2024-03-15", 0, Some("Friday 2024-03-15"));
+        check("1970-01-01T00:00:00Z", 0, None);
+    }
+
+    #[test]
+    fn an_offset_is_read_where_a_time_says_one() {
+        let check = |text: &str, expected: Option<i32>| assert_eq!(utc_offset(text), expected, "{text}");
+        check("2023-05-21T19:48:00+02:00", Some(7_200));
+        check("2023-05-21 19:48:00-03:30", Some(-12_600));
+        check("2023-05-21T19:48:00Z", None);
+        check("2023-05-21T19:48:00+00:00", None);
+        check("2023-05-21", None);
+        check("2023-05-21T19:48:00+99:00", None);
     }
 
     #[test]

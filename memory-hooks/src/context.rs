@@ -1,18 +1,19 @@
 //! What a model is shown for a question: a view of the whole history, and the exact words that bear on it.
 
 mod assembly;
+mod end;
 mod overflow;
 mod past;
 mod recorded;
 
-use memory_core::{Filter, Level, NodeRange, SummaryId, ViewId};
+use memory_core::{Filter, Level, Message, NodeRange, Role, SummaryId, Timestamp, ViewId, plan::Tree};
 
 pub(crate) use assembly::{Request, assemble};
 pub(crate) use overflow::reduce;
 pub(crate) use past::rebuild;
 pub(crate) use recorded::record;
 
-use crate::render;
+use crate::render::Part;
 
 /// How a context is put together.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +32,8 @@ pub struct ContextOptions {
     pub least_share: f32,
     /// Which messages may be recalled. The history is not filtered: it covers everything.
     pub filter: Filter,
+    /// When the question is asked, as the model is told; by default as late as the last message.
+    pub now: Option<Timestamp>,
     /// Whether what is shown is recorded, so that it can be shown again later. What a store cannot keep, as one that takes
     /// no writes, is shown all the same.
     pub record: bool,
@@ -45,6 +48,7 @@ impl Default for ContextOptions {
             radius: 0,
             least_share: 1.0,
             filter: Filter::default(),
+            now: None,
             record: true,
         }
     }
@@ -57,22 +61,32 @@ impl ContextOptions {
         Self { budget, ..Self::default() }
     }
 
-    /// The most tokens of the history where it stands word for word, and where it is summarized, beside a question of
-    /// so many tokens.
+    /// The most tokens of a history that is not shown word for word, beside a question of so many tokens: its share of the
+    /// budget, or what the end of the conversation takes and a tenth for what is older.
     ///
-    /// They depend on the question only by steps: an eighth of the budget is set aside for it, twice as much for one that
-    /// is longer, and so on. So the history's part of a prompt stays the same from question to question.
-    pub(crate) fn history_limits(&self, question: u32, recalls: bool) -> [u32; 2] {
-        let mut reserve = self.budget.div_ceil(8);
+    /// It depends on the question only by steps: a thirty-second of the budget, and 64 tokens at least, is set aside for
+    /// it, twice as much for one that is longer, and so on. So the history's part of a prompt stays the same from question
+    /// to question.
+    pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool) -> u32 {
+        let mut reserve = self.budget.div_ceil(32).max(64);
         while reserve < question && reserve < self.budget {
             reserve = reserve.saturating_mul(2);
         }
         let ceiling = self.budget.saturating_sub(reserve);
         let share = if recalls { self.history_share.clamp(0.0, 1.0) } else { 1.0 };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
-        let share = (f64::from(self.budget) * f64::from(share)) as u32;
-        [ceiling, share.min(ceiling)]
+        let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER));
+        share_of(self.budget, share).max(end).min(ceiling)
     }
+}
+
+/// The share of the budget that what is older has beside the end of a conversation, where the two take more than the
+/// history's own share.
+const OLDER: f32 = 0.1;
+
+/// A share of a budget.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
+pub(crate) fn share_of(budget: u32, share: f32) -> u32 {
+    (f64::from(budget) * f64::from(share)) as u32
 }
 
 /// How a context was made smaller after the window of a model had overflowed.
@@ -124,6 +138,46 @@ impl PieceKind {
     }
 }
 
+/// Where words come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Source {
+    /// Another program's file, through an importer.
+    Import,
+    /// A tool's answer.
+    Tool,
+    /// The model.
+    Model,
+    /// A person, or the application that speaks for one.
+    User,
+}
+
+impl Source {
+    /// Where a message comes from. Importers say so in its metadata, as `imported`.
+    #[must_use]
+    pub fn of(message: &Message) -> Self {
+        let is_imported = message.metadata.get("imported").is_some_and(|flag| flag.as_str() == "true");
+        match message.role {
+            _ if is_imported => Self::Import,
+            Role::Assistant => Self::Model,
+            Role::Tool => Self::Tool,
+            Role::User | Role::System if message.tool_results().next().is_some() => Self::Tool,
+            Role::User | Role::System => Self::User,
+        }
+    }
+
+    /// `import`, `tool`, `model` or `user`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Import => "import",
+            Self::Tool => "tool",
+            Self::Model => "model",
+            Self::User => "user",
+        }
+    }
+}
+
 /// One piece of a context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
@@ -133,12 +187,24 @@ pub struct Piece {
     pub nodes: Option<NodeRange>,
     /// The summary's number, where it is one.
     pub summary: Option<SummaryId>,
+    /// Where its words come from; of a summary the least trusted of what it covers, `None` for the question and for what is
+    /// lost.
+    pub source: Option<Source>,
     /// Tokens of its text.
     pub tokens: u32,
     /// Why it is there.
     pub why: String,
-    /// The text, as it stands in the context.
+    /// Exactly the slice of the context's text that is the piece's own: its line or lines, with the day that stands above
+    /// them for its sake.
     pub text: String,
+}
+
+impl Piece {
+    /// The question, as it is written out.
+    pub(crate) fn question(text: String, count: &dyn Fn(&str) -> u32) -> Self {
+        let (tokens, why) = (count(&text), "the question".to_owned());
+        Self { kind: PieceKind::Question, nodes: None, summary: None, source: None, tokens, why, text }
+    }
 }
 
 /// What a model is shown for a question.
@@ -160,8 +226,13 @@ pub struct Context {
     pub reductions: Vec<Reduction>,
     /// The number under which it is recorded, if it is.
     pub view: Option<ViewId>,
-    /// Most tokens of a tool result; a longer one is shown by its head and tail.
+    /// Most tokens of a tool result, and of a text of the last turn; a longer one is shown by its head and tail.
     longest_result: Option<u32>,
+    /// What the pieces were written out from.
+    parts: Vec<Part>,
+    question: String,
+    /// When it was asked, where the caller said so.
+    now: Option<Timestamp>,
     text: String,
 }
 
@@ -175,8 +246,7 @@ impl Context {
     /// The question, as it was asked.
     #[must_use]
     pub fn question(&self) -> &str {
-        let line = self.pieces.iter().rfind(|piece| piece.kind == PieceKind::Question).map(|piece| piece.text.as_str());
-        line.and_then(|line| line.strip_prefix(render::QUESTION)).unwrap_or_default()
+        &self.question
     }
 
     /// Tokens of the history's pieces.

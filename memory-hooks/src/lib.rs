@@ -52,7 +52,7 @@ mod uses;
 mod view_error;
 
 pub use clock::SystemClock;
-pub use context::{Context, ContextOptions, Piece, PieceKind, Reduction};
+pub use context::{Context, ContextOptions, Piece, PieceKind, Reduction, Source};
 pub use conversation::{Added, Conversation};
 pub use error::{BuildError, MemoryError};
 pub use events::{Compacted, CompactionFailed, HookEvent, MessageAdded, RecallUsed};

@@ -1,29 +1,38 @@
-//! Oversized tool results by their heads and tails.
+//! Oversized messages by their heads and tails.
 
 use memory_core::{ContentBlock, Message, Node, NodeId, TokenCounter};
 
-use crate::render;
-
-/// A message's line, with tool results of more than `longest` tokens by their heads and tails.
-pub(crate) fn message_line(node: &Node, longest: Option<u32>, counter: &dyn TokenCounter) -> String {
-    match longest.and_then(|most| results(node, most, counter)) {
-        Some(message) => render::message_line(&Node { message, ..node.clone() }),
-        None => render::message_line(node),
+/// A message with every tool result of more than `longest` tokens shown by its head and its tail, at most `longest` tokens
+/// but for the line between them; and every text too, where it is of the last turn.
+pub(crate) fn shortened(node: Node, longest: Option<u32>, is_last_turn: bool, counter: &dyn TokenCounter) -> Node {
+    match longest.and_then(|most| shorter(&node, most, is_last_turn, counter)) {
+        Some(message) => Node { message, ..node },
+        None => node,
     }
 }
 
-/// The message with every tool result of more than `most` tokens shown by its head and its tail, at most `most` tokens
-/// but for the line between them; `None` when none is that long.
-fn results(node: &Node, most: u32, counter: &dyn TokenCounter) -> Option<Message> {
+/// `None` when nothing is that long.
+fn shorter(node: &Node, most: u32, is_last_turn: bool, counter: &dyn TokenCounter) -> Option<Message> {
     let mut message = node.message.clone();
     let mut is_shortened = false;
     for block in &mut message.content {
         let text = block.text().into_owned();
-        let ContentBlock::ToolResult { content, is_error, .. } = block else { continue };
-        let said = if *is_error { text.strip_prefix("error:").unwrap_or(&text) } else { &text };
-        if let Some(shorter) = head_and_tail(said, node.id, most, counter) {
-            *content = vec![ContentBlock::Text(shorter)];
-            is_shortened = true;
+        match block {
+            ContentBlock::ToolResult { content, is_error, .. } => {
+                let said = if *is_error { text.strip_prefix("error:").unwrap_or(&text) } else { &text };
+                if let Some(shorter) = head_and_tail(said, node.id, most, counter) {
+                    *content = vec![ContentBlock::Text(shorter)];
+                    is_shortened = true;
+                }
+            }
+            ContentBlock::Text(text) if is_last_turn => {
+                let shorter = head_and_tail(text, node.id, most, counter);
+                if let Some(shorter) = shorter.filter(|shorter| counter.count(shorter) < counter.count(text)) {
+                    *text = shorter;
+                    is_shortened = true;
+                }
+            }
+            _ => {}
         }
     }
     is_shortened.then_some(message)
@@ -81,11 +90,14 @@ mod tests {
     fn a_long_result_keeps_its_head_and_its_tail_and_a_short_one_everything() {
         let words: Vec<_> = (0..1_000).map(|n| format!("word{n}")).collect();
         let node = node(&["all is well", &words.join(" ")]);
-        let short = results(&node, 60, &WordCounter).unwrap().text();
+        let short = shorter(&node, 60, false, &WordCounter).unwrap().text();
         assert!(short.starts_with("all is well\nword0 word1 "), "{short}");
         assert!(short.ends_with(" word998 word999") && short.contains("expand_node(7)"), "{short}");
         assert!(WordCounter.count(&short) < 90, "{short}");
-        assert!(results(&node, 5_000, &WordCounter).is_none());
+        assert!(shorter(&node, 5_000, false, &WordCounter).is_none());
+        let said = Node { message: Message::user(words.join(" ")), ..node };
+        assert!(shorter(&said, 60, false, &WordCounter).is_none(), "what is said stays, but for the end's sake");
+        assert!(shorter(&said, 60, true, &WordCounter).unwrap().text().contains("expand_node(7)"));
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use std::io;
 
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, NodeId, Timestamp, ViewId};
-use memory_hooks::{AsOf, Context, ContextOptions, Piece};
+use memory_hooks::{AsOf, Context, ContextOptions, Piece, Source};
 use serde_json::{Value, json};
 
 use super::{filter::FilterArgs, resolve};
@@ -35,6 +35,9 @@ pub(crate) struct Args {
     least_share: f32,
     #[command(flatten)]
     filter: FilterArgs,
+    /// When the question is asked, as the model is told; by default as late as the last message
+    #[arg(long, value_name = "TIME", conflicts_with = "as_of")]
+    now: Option<Timestamp>,
     /// Also say why each piece is there
     #[arg(long)]
     explain: bool,
@@ -89,6 +92,7 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
         radius: args.radius,
         least_share: args.least_share,
         filter: args.filter.filter()?,
+        now: args.now,
         record: !args.no_record,
         ..ContextOptions::tokens(args.budget)
     };
@@ -166,6 +170,7 @@ fn to_json(id: &ConversationId, question: &str, context: &Context, vectors: Opti
             "nodes": nodes,
             "tokens": piece.tokens,
             "why": piece.why,
+            "source": piece.source.map(Source::as_str),
             "text": piece.text,
         })
     };

@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args as ClapArgs, ValueEnum};
 use memory_core::{ConversationId, Message, Progress, Timestamp};
-use memory_hooks::{ConversationStats, Memory, SystemClock};
+use memory_hooks::{ConversationStats, Memory};
 use memory_store::ExportFile;
 use serde_json::json;
 
@@ -176,10 +176,10 @@ pub(super) async fn import(
     Ok(Imported { id, read, new, stats, append, compact, index, notices })
 }
 
-/// Messages without a time of their own were said when the one before them was; before the first such time,
-/// now.
+/// Messages without a time of their own were said when the one before them was; before the first such time, at a time
+/// that is not known: none is invented.
 fn with_times(messages: Vec<(Message, Option<Timestamp>)>) -> Vec<(Message, Timestamp)> {
-    let mut last = memory_core::Clock::now(&SystemClock);
+    let mut last = Timestamp::default();
     let time = |(message, at): (Message, Option<Timestamp>)| {
         last = at.unwrap_or(last);
         (message, last)

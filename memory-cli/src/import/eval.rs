@@ -64,6 +64,7 @@ fn message(turn: Turn) -> Result<(Message, Option<Timestamp>), String> {
     let at = at.map_err(|error: memory_core::InvalidTimestamp| fault(error.to_string()))?;
     let mut message = Message::text_of(role, turn.text).with_key(key);
     message.speaker = turn.speaker;
+    message.metadata.insert("imported".to_owned(), Json::from_value(&true.into()));
     if let Some(session) = turn.session {
         message.metadata.insert("session".to_owned(), Json::from_value(&session.into()));
     }

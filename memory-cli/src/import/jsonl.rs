@@ -87,13 +87,23 @@ fn message(mut value: Value) -> Result<(Message, Option<Timestamp>), String> {
     }
     let at = match at {
         None | Some(Value::Null) => None,
-        Some(Value::String(text)) => Some(text.parse::<Timestamp>().map_err(|error| format!("at: {error}"))?),
+        Some(Value::String(text)) => {
+            let at = text.parse::<Timestamp>().map_err(|error| format!("at: {error}"))?;
+            if let Some(offset) = memory_core::utc_offset(&text) {
+                message
+                    .metadata
+                    .entry("utc_offset".to_owned())
+                    .or_insert(memory_core::Json::from_value(&offset.into()));
+            }
+            Some(at)
+        }
         Some(Value::Number(millis)) => {
             let millis = millis.as_i64().ok_or("at: expected whole milliseconds since 1970")?;
             Some(Timestamp::from_millis(millis))
         }
         Some(_) => return Err("at: expected a time as text or milliseconds since 1970".to_owned()),
     };
+    message.metadata.entry("imported".to_owned()).or_insert(memory_core::Json::from_value(&true.into()));
     Ok((message, at))
 }
 

@@ -121,25 +121,33 @@ pub fn plan_compaction(tree: &Tree, thresholds: &Thresholds) -> Compaction {
 ///
 /// The steps, each only when the one before has nothing left: the oldest SUMMARYs into a META of at least
 /// [`Thresholds::meta_min`] nodes, the oldest neighbours of equal height into an ARCHIVE, the older half of
-/// the FULL nodes into SUMMARYs (the newest turn last), SUMMARYs into a smaller META, and at last the two
-/// newest neighbours into an ARCHIVE. Merging equals first keeps the tree's height logarithmic: were
-/// everything merged with whatever came last, each turn would wrap the whole history once more.
+/// the FULL nodes into SUMMARYs, SUMMARYs into a smaller META. First they are taken for what is older than the last
+/// [`ViewPolicy::recent`](super::ViewPolicy::recent) nodes, then for what is older than the last user's message, then for
+/// everything; at last the two newest neighbours become an ARCHIVE. Merging equals first keeps the tree's height
+/// logarithmic: were everything merged with whatever came last, each turn would wrap the whole history once more.
 #[must_use]
 pub fn plan_shrink(tree: &Tree, thresholds: &Thresholds) -> Compaction {
-    let roots: Vec<_> = tree.roots().collect();
     let meta_min = usize::try_from(thresholds.meta_min).unwrap_or(usize::MAX).max(2);
-    let merged = oldest_meta(&roots, meta_min, thresholds).or_else(|| oldest_equals(tree, &roots, thresholds));
-    if let Some(merge) = merged {
-        return Compaction { merge: vec![merge], ..Compaction::default() };
+    let recent = tree.recent_turns().last();
+    let end = NodeId::new(tree.total()).and_then(|last| tree.last_turn_within(last));
+    for spared in [recent, end, None] {
+        let is_older = |run: NodeRange| spared.is_none_or(|spared| run.last() < spared.first());
+        let roots: Vec<_> = tree.roots().take_while(|root| is_older(root.span)).collect();
+        let merged = oldest_meta(&roots, meta_min, thresholds).or_else(|| oldest_equals(tree, &roots, thresholds));
+        if let Some(merge) = merged {
+            return Compaction { merge: vec![merge], ..Compaction::default() };
+        }
+        let summarize = older_half(tree, is_older);
+        if !summarize.is_empty() {
+            return Compaction { summarize, ..Compaction::default() };
+        }
+        if let Some(merge) = oldest_meta(&roots, 2, thresholds) {
+            return Compaction { merge: vec![merge], ..Compaction::default() };
+        }
     }
-    let summarize = older_half(tree);
-    if !summarize.is_empty() {
-        return Compaction { summarize, ..Compaction::default() };
-    }
-    let merged = oldest_meta(&roots, 2, thresholds).or_else(|| {
-        let newest = runs_of(&roots, |_| true).into_iter().rfind(|run| run.len() > 1)?;
-        merge(Level::Archive, newest.get(newest.len() - 2..)?)
-    });
+    let roots: Vec<_> = tree.roots().collect();
+    let newest = runs_of(&roots, |_| true).into_iter().rfind(|run| run.len() > 1);
+    let merged = newest.and_then(|newest| merge(Level::Archive, newest.get(newest.len() - 2..)?));
     Compaction { merge: merged.into_iter().collect(), ..Compaction::default() }
 }
 
@@ -159,16 +167,24 @@ fn oldest_equals(tree: &Tree, roots: &[&SummaryOutline], thresholds: &Thresholds
     merge_oldest(oldest, thresholds.archive_fan_out.max(2))
 }
 
-/// The older half of the FULL nodes; a turn that is more than half of them goes whole.
-fn older_half(tree: &Tree) -> Vec<NodeId> {
-    let half = oldest_full(tree, tree.full_count().div_ceil(2));
-    if half.is_empty() { full_turns(tree).next().unwrap_or_default() } else { half }
+/// The older half of the FULL nodes of such turns; a turn that is more than half of them goes whole.
+fn older_half(tree: &Tree, is_meant: impl Fn(NodeRange) -> bool) -> Vec<NodeId> {
+    let meant = |full: &Vec<NodeId>| full.last().is_some_and(|last| tree.turn_of(*last).is_none_or(&is_meant));
+    let turns: Vec<_> = full_turns(tree).take_while(meant).collect();
+    let count = turns.iter().map(Vec::len).sum::<usize>() as u64;
+    let half = oldest(turns.iter().cloned(), count.div_ceil(2));
+    if half.is_empty() { turns.into_iter().next().unwrap_or_default() } else { half }
 }
 
 /// The oldest FULL nodes, at most `count`, whole turns only.
 fn oldest_full(tree: &Tree, count: u64) -> Vec<NodeId> {
+    oldest(full_turns(tree), count)
+}
+
+/// The first of these turns, at most `count` nodes.
+fn oldest(turns: impl Iterator<Item = Vec<NodeId>>, count: u64) -> Vec<NodeId> {
     let mut chosen: Vec<NodeId> = Vec::new();
-    for full in full_turns(tree) {
+    for full in turns {
         if (chosen.len() + full.len()) as u64 > count {
             break;
         }

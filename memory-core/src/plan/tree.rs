@@ -8,7 +8,10 @@ use std::{
 };
 
 use super::{ViewPolicy, chunks::Chunks, profile::Profile, runs::Runs, turns::Turns};
-use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline};
+use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline, Timestamp};
+
+/// Most nodes of unknown time that are passed over in search of one that has a time.
+const UNTIMED: usize = 1_000;
 
 /// A conversation's nodes and the summaries over them, with who covers whom.
 ///
@@ -41,7 +44,7 @@ struct Tokens {
     nodes: u64,
     /// Of nodes that no summary covers.
     full: u64,
-    /// Of the roots.
+    /// What the roots cost.
     roots: u64,
 }
 
@@ -182,6 +185,36 @@ impl Tree {
         self.turns.from(node)
     }
 
+    /// The last user's message up to `last`, with what follows up to there: all of it where there is none.
+    #[must_use]
+    pub fn last_turn_within(&self, last: NodeId) -> Option<NodeRange> {
+        let end = last.index().min(self.nodes.len().checked_sub(1)?);
+        let begins = |index: &usize| self.nodes.get(*index).is_some_and(NodeOutline::begins_prompt);
+        let first = (0..=end).rev().find(begins).unwrap_or(0);
+        NodeRange::new(NodeId::from_index(first), NodeId::from_index(end))
+    }
+
+    /// The turns, as by [`turns`](super::turns), that hold the last [`ViewPolicy::recent`] nodes, the newest first.
+    pub fn recent_turns(&self) -> impl Iterator<Item = NodeRange> {
+        let first = self.total().saturating_sub(self.policy.recent).saturating_add(1);
+        let turns: Vec<_> = NodeId::new(first).into_iter().flat_map(|first| self.turns_from(first)).collect();
+        turns.into_iter().rev()
+    }
+
+    /// When the last node was said that has a known time.
+    #[must_use]
+    pub fn last_time(&self) -> Timestamp {
+        self.last_time_within(self.total())
+    }
+
+    /// When the last of the first `nodes` nodes was said that has a known time.
+    #[must_use]
+    pub fn last_time_within(&self, nodes: u64) -> Timestamp {
+        let end = usize::try_from(nodes).unwrap_or(usize::MAX).min(self.nodes.len());
+        let times = (0..end).rev().filter_map(|index| self.nodes.get(index)).map(|node| node.at);
+        times.take(UNTIMED).find(|at| at.is_known()).unwrap_or_default()
+    }
+
     /// The turn that a node belongs to.
     #[must_use]
     pub fn turn_of(&self, node: NodeId) -> Option<NodeRange> {
@@ -240,16 +273,30 @@ impl Tree {
         outlines.map(|outline| u64::from(outline.tokens) + u64::from(self.policy.per_message)).sum()
     }
 
-    /// What a summary costs in a view.
+    /// What a summary costs in a view: of a short message as much as the message, which is shown in its place.
     pub(super) fn summary_cost(&self, id: SummaryId) -> u64 {
-        let tokens = self.summary(id).map_or(0, |summary| summary.tokens);
-        u64::from(tokens) + u64::from(self.policy.per_summary)
+        self.summary(id).map_or(0, |summary| self.cost_of(summary))
+    }
+
+    pub(super) fn cost_of(&self, summary: &SummaryOutline) -> u64 {
+        if self.is_short(summary) {
+            self.words_of(summary.span)
+        } else {
+            u64::from(summary.tokens) + u64::from(self.policy.per_summary)
+        }
+    }
+
+    /// Whether a summary stands for one message that is too short to be summarized.
+    fn is_short(&self, summary: &SummaryOutline) -> bool {
+        let is_short = |node: &NodeOutline| node.tokens < self.policy.short && !node.keep_out_of_summaries;
+        summary.level == Level::Summary
+            && summary.span.count() == 1
+            && self.node(summary.span.first()).is_some_and(is_short)
     }
 
     /// What a view costs that shows every root, and word for word what no summary covers.
     pub(super) fn top(&self) -> u64 {
-        let roots = self.tokens.roots + self.roots.len() as u64 * u64::from(self.policy.per_summary);
-        roots + self.tokens.full + self.full.count() * u64::from(self.policy.per_message)
+        self.tokens.roots + self.tokens.full + self.full.count() * u64::from(self.policy.per_message)
     }
 
     /// Importance of a run of nodes, each node's halved with every half-life between it and the last one.

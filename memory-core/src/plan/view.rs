@@ -26,11 +26,23 @@ pub struct ViewPolicy {
     /// What a view must gain for each token from its first change on, as the model has to read them anew: a share of what
     /// a message of importance 1 that was just said is worth, word for word.
     pub stickiness: f32,
+    /// Messages of fewer tokens are shown as they are, not by SUMMARYs of their own.
+    pub short: u32,
+    /// So many of the last messages are shown word for word before anything older is refined, as far as they fit.
+    pub recent: u64,
 }
 
 impl Default for ViewPolicy {
     fn default() -> Self {
-        Self { per_message: 8, per_summary: 8, half_life: 200.0, fidelity: [1.0, 0.5, 0.2, 0.1], stickiness: 0.02 }
+        Self {
+            per_message: 5,
+            per_summary: 8,
+            half_life: 200.0,
+            fidelity: [1.0, 0.5, 0.2, 0.1],
+            stickiness: 0.02,
+            short: 40,
+            recent: 10,
+        }
     }
 }
 
@@ -141,6 +153,7 @@ pub fn plan_view(tree: &Tree, budget: u32) -> Result<Cut, PlanError> {
 /// The best cut of at most `budget` tokens that shows word for word what `coarse`, a coarsest cut, does, and what is
 /// pinned; `behind` more tokens follow it.
 fn finest(tree: &Tree, mut coarse: Refinement<'_>, budget: u32, shown: Option<&Cut>, behind: u32) -> Cut {
+    coarse.restore_end(u64::from(budget));
     coarse.restore_pinned(u64::from(budget));
     let forced = coarse.verbatim();
     let spent: u64 = forced.iter().map(|turn| tree.words_of(*turn)).sum();

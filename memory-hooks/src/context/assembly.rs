@@ -5,12 +5,20 @@ mod recalled;
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, Losses, Node, NodeRange, Summary, SummaryId,
+    ConversationId, Losses, Node, NodeOutline, NodeRange, Role, Summary, SummaryId,
     plan::{Cut, CutPiece, PlanError, coarsest},
 };
 
-use super::{Context, ContextOptions, Piece, PieceKind};
-use crate::{MemoryError, RecallUsed, followed::Snapshot, manager::hierarchical, memory::Parts, render, shorten};
+use super::{Context, ContextOptions, PieceKind, Source, end};
+use crate::{
+    MemoryError, RecallUsed,
+    followed::Snapshot,
+    kept_out::Redactor,
+    manager::hierarchical,
+    memory::Parts,
+    render::{self, Body, Layout, Part, Tail},
+    shorten,
+};
 
 /// What joining two texts may cost beyond the sum of their tokens.
 const SEAM: u32 = 4;
@@ -20,7 +28,7 @@ const SEAM: u32 = 4;
 pub(crate) struct Request<'a> {
     pub(crate) question: &'a str,
     pub(crate) options: ContextOptions,
-    /// Most tokens of a tool result; a longer one is shown by its head and tail.
+    /// Most tokens of a tool result, and of a text of the last turn; a longer one is shown by its head and tail.
     pub(crate) longest_result: Option<u32>,
 }
 
@@ -48,28 +56,26 @@ pub(crate) async fn assemble(
             Err(error) => (Snapshot::read(parts, conversation).await?, vec![failed(&error)]),
         }
     };
-    let question = Question::new(question, parts);
-    let mut assembly = Assembly { parts, conversation, question, options, longest_result, snapshot, notices };
+    let now = options.now.unwrap_or_else(|| snapshot.tree.last_time());
+    let tail = Tail { question, now };
+    let question_tokens = parts.counter.count(&format!("\n\n{}", render::question_lines(&tail))).saturating_add(SEAM);
+    let full_tokens = snapshot.tree.tokens();
+    let mut assembly = Assembly {
+        parts,
+        conversation,
+        tail,
+        question_tokens,
+        options,
+        longest_result,
+        snapshot,
+        full_tokens,
+        hidden: 0,
+        notices,
+    };
     let history = assembly.history().await?;
     let context = assembly.recall_beside(&history).await?;
     assembly.announce(&context).await?;
     Ok(context)
-}
-
-/// The question, as it is asked and as it is shown.
-struct Question {
-    asked: String,
-    line: String,
-    /// What it adds to a context, with a little to spare for what joining texts may cost.
-    tokens: u32,
-}
-
-impl Question {
-    fn new(asked: &str, parts: &Parts) -> Self {
-        let line = format!("{}{asked}", render::QUESTION);
-        let tokens = parts.counter.count(&format!("\n\n{line}")).saturating_add(SEAM);
-        Self { asked: asked.to_owned(), line, tokens }
-    }
 }
 
 /// The history's part of a context.
@@ -77,8 +83,8 @@ impl Question {
 struct HistoryPart {
     /// What is shown word for word.
     verbatim: Vec<NodeRange>,
-    pieces: Vec<Piece>,
-    /// Tokens of the lead line and the pieces, a line each.
+    shown: Vec<Part>,
+    /// Tokens of the lead line and the pieces.
     tokens: u32,
     /// What of it cannot be read.
     losses: Losses,
@@ -87,10 +93,17 @@ struct HistoryPart {
 struct Assembly<'a> {
     parts: &'a Parts,
     conversation: &'a ConversationId,
-    question: Question,
+    tail: Tail<'a>,
+    /// What the question adds to a context, with a little to spare for what joining texts may cost.
+    question_tokens: u32,
     options: ContextOptions,
     longest_result: Option<u32>,
+    /// The conversation, its last turn as short as it is shown.
     snapshot: Snapshot,
+    /// Tokens of all messages.
+    full_tokens: u64,
+    /// Tokens of the last turn that are not shown.
+    hidden: u32,
     notices: Vec<String>,
 }
 
@@ -102,20 +115,22 @@ impl Assembly<'_> {
     /// The history within its share of the budget; the coarsest one that there can be where that needs more.
     async fn history(&mut self) -> Result<HistoryPart, MemoryError> {
         let recalls = self.parts.retriever.is_some();
-        let [ceiling, share] = self.options.history_limits(self.question.tokens, recalls);
-        if let Some(whole) = self.everything(ceiling).await? {
+        if let Some(whole) = self.everything(self.options.budget.saturating_sub(self.question_tokens)).await? {
             return Ok(whole);
         }
+        self.shorten_last_turn();
+        let limit = self.options.history_limit(&self.snapshot.tree, self.question_tokens, recalls);
         // Where not even the question fits, shrinking the history would be in vain.
-        let mut may_shrink = self.question.tokens < self.options.budget;
+        let mut may_shrink = self.question_tokens < self.options.budget;
         let mut trouble = None;
         loop {
-            let target = match self.history_within(share).await? {
+            let target = match self.history_within(limit).await? {
                 Ok(history) => return Ok(history),
                 Err(_) if !may_shrink => return self.coarsest_history(trouble).await,
                 Err(target) => target,
             };
             let before = self.snapshot.tree.summaries();
+            let target = target.saturating_add(self.hidden);
             match hierarchical::shrink(self.parts, self.conversation, target).await {
                 Ok((_, snapshot)) => self.snapshot = snapshot,
                 Err(error) => {
@@ -124,15 +139,39 @@ impl Assembly<'_> {
                 }
             }
             may_shrink = trouble.is_none() && self.snapshot.tree.summaries() > before;
+            self.shorten_last_turn();
         }
     }
 
-    /// The coarsest history, if it fits beside the question; else `trouble`, the reason why there is no
-    /// coarser one, or the tokens needed.
+    /// Shows the last turn by heads and tails where it would take more than its share of the budget.
+    fn shorten_last_turn(&mut self) {
+        self.hidden = 0;
+        if let Some(longest) = end::longest(&self.snapshot.tree, self.options.budget) {
+            self.shorten_last_turn_to(longest);
+        }
+    }
+
+    fn shorten_last_turn_to(&mut self, longest: u32) {
+        let longest = self.longest_result.map_or(longest, |most| most.min(longest));
+        self.longest_result = Some(longest);
+        if let Some(turn) = end::last_turn(&self.snapshot.tree) {
+            self.hidden = self.hidden.saturating_add(self.snapshot.tree.shorten(turn, longest));
+        }
+    }
+
+    /// The coarsest history, if it fits beside the question, the last turn as short as it has to be; else `trouble`, the
+    /// reason why there is no coarser one, or the tokens needed.
     async fn coarsest_history(&mut self, trouble: Option<MemoryError>) -> Result<HistoryPart, MemoryError> {
-        let cut = self.plan(coarsest(&self.snapshot.tree), None)?;
-        let history = self.render(&cut).await?;
-        let needed = self.close(&history, Vec::new()).tokens;
+        let (history, needed) = loop {
+            let cut = self.plan(coarsest(&self.snapshot.tree), None)?;
+            let history = self.render(&cut).await?;
+            let needed = self.close(&history, Vec::new()).tokens;
+            let excess = needed.saturating_sub(self.options.budget);
+            match end::shorter(&self.snapshot.tree, self.longest_result, excess) {
+                Some(shorter) if excess > 0 => self.shorten_last_turn_to(shorter),
+                _ => break (history, needed),
+            }
+        };
         match trouble {
             _ if needed <= self.options.budget => {
                 self.notices.extend(trouble.map(|error| failed(&error)));
@@ -156,7 +195,8 @@ impl Assembly<'_> {
     /// A history of at most `limit` tokens as it is really written out; else what the coarsest view ought to
     /// cost by the plan's estimate for there to be one.
     async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
-        let mut estimate = limit.saturating_sub(self.count(render::HISTORY_LEAD));
+        let lead: u32 = render::history_lines(&[]).iter().map(|line| self.count(line)).sum();
+        let mut estimate = limit.saturating_sub(lead);
         let shown = self.parts.followed.shown(self.conversation, limit);
         loop {
             let cut = match self.plan(estimate, shown.as_deref()) {
@@ -183,7 +223,7 @@ impl Assembly<'_> {
 
     async fn render(&self, cut: &Cut) -> Result<HistoryPart, MemoryError> {
         let tree = &self.snapshot.tree;
-        let summaries = self.summaries(cut).await?;
+        let mut summaries = self.summaries(cut).await?;
         let verbatim = cut.verbatim();
         let (mut words, mut losses) = (HashMap::new(), Losses::default());
         for run in &verbatim {
@@ -191,37 +231,31 @@ impl Assembly<'_> {
             words.extend(read.nodes.into_iter().map(|node| (node.id, node)));
             losses.extend(&read.losses);
         }
-        let mut pieces = Vec::new();
+        let mut shown = Vec::new();
         for piece in &cut.pieces {
             match *piece {
                 CutPiece::Summary { id, span } => {
-                    let Some(summary) = summaries.get(&id) else {
-                        let why = "its summary cannot be read any more".to_owned();
-                        pieces.push(self.piece(PieceKind::Lost, Some(span), render::lost_line(span), why));
+                    let Some(summary) = summaries.remove(&id) else {
+                        shown.push(Part::lost(span, "its summary cannot be read any more"));
                         continue;
                     };
-                    let text = render::summary_line(summary, &self.snapshot.redactor);
-                    let kind = PieceKind::Summary(summary.body.level);
-                    let piece = self.piece(kind, Some(span), text, summary_reason(summary));
-                    pieces.push(Piece { summary: Some(id), ..piece });
+                    shown.push(summary_part(&self.snapshot, &self.snapshot.redactor, summary, summary_reason));
                 }
                 CutPiece::Verbatim(run) => {
                     let whole = losses.rest_of(run);
-                    for node in whole.iter().flat_map(|run| run.iter()).filter_map(|id| words.get(&id)) {
-                        let why = message_reason(node, tree.leaf(node.id).is_none());
-                        let nodes = Some(NodeRange::single(node.id));
-                        pieces.push(self.piece(PieceKind::Message, nodes, self.message_line(node), why));
+                    for id in whole.iter().flat_map(|run| run.iter()) {
+                        let Some(node) = words.remove(&id) else { continue };
+                        let why = message_reason(&node, tree.leaf(id).is_none());
+                        shown.push(Part::message(PieceKind::Message, self.shortened(node), why));
                     }
-                    for lost in losses.within(run) {
-                        let why = "it cannot be read any more".to_owned();
-                        pieces.push(self.piece(PieceKind::Lost, Some(lost), render::lost_line(lost), why));
-                    }
+                    let why = "it cannot be read any more";
+                    shown.extend(losses.within(run).into_iter().map(|lost| Part::lost(lost, why)));
                 }
             }
         }
-        pieces.sort_by_key(|piece| piece.nodes);
-        let tokens = self.parts.counts.count_parts(&compose(&pieces), self.parts.counter.as_ref());
-        Ok(HistoryPart { verbatim, pieces, tokens, losses })
+        shown.sort_by_key(|part| part.nodes);
+        let tokens = self.parts.counts.count_parts(&render::history_lines(&shown), self.parts.counter.as_ref());
+        Ok(HistoryPart { verbatim, shown, tokens, losses })
     }
 
     /// The summaries that a cut shows, as far as they can be read.
@@ -239,34 +273,31 @@ impl Assembly<'_> {
         Ok(summaries)
     }
 
-    fn message_line(&self, node: &Node) -> String {
-        shorten::message_line(node, self.longest_result, self.parts.counter.as_ref())
-    }
-
-    fn piece(&self, kind: PieceKind, nodes: Option<NodeRange>, text: String, why: String) -> Piece {
-        Piece { kind, nodes, summary: None, tokens: self.count(&text), why, text }
+    fn shortened(&self, node: Node) -> Node {
+        let is_last_turn = end::last_turn(&self.snapshot.tree).is_some_and(|turn| turn.contains(node.id));
+        shorten::shortened(node, self.longest_result, is_last_turn, self.parts.counter.as_ref())
     }
 
     /// Writes the whole out: the history, what was recalled, the question.
-    fn close(&self, history: &HistoryPart, recalled: Vec<Piece>) -> Context {
-        let mut pieces = history.pieces.clone();
-        pieces.extend(recalled);
-        pieces.push(self.piece(PieceKind::Question, None, self.question.line.clone(), "the question".to_owned()));
-        let text = compose(&pieces);
-        let tokens = self.parts.counts.count_parts(&text, self.parts.counter.as_ref());
-        let (nodes, full_tokens) = (self.snapshot.tree.total(), self.snapshot.tree.tokens());
-        let text = text.concat();
+    fn close(&self, history: &HistoryPart, recalled: Vec<Part>) -> Context {
+        let mut shown = history.shown.clone();
+        shown.extend(recalled);
+        let written = Layout::for_question(self.options.now).write(&shown, &self.tail, &|text| self.count(text));
+        let tokens = self.parts.counts.count_parts(&written.lines, self.parts.counter.as_ref());
         Context {
-            pieces,
+            pieces: written.pieces,
             tokens,
             budget: self.options.budget,
-            nodes,
-            full_tokens,
+            nodes: self.snapshot.tree.total(),
+            full_tokens: self.full_tokens,
             notices: self.notices.clone(),
             reductions: Vec::new(),
             view: None,
             longest_result: self.longest_result,
-            text,
+            parts: shown,
+            question: self.tail.question.to_owned(),
+            now: self.options.now,
+            text: written.lines.concat(),
         }
     }
 
@@ -281,40 +312,29 @@ impl Assembly<'_> {
     }
 }
 
-/// Writes pieces out: the history, what was recalled in its fence, the question. A part a piece, each with the line ends
-/// behind it, so that their tokens add up.
-pub(super) fn compose(pieces: &[Piece]) -> Vec<String> {
-    let mut parts = vec![String::from(render::HISTORY_LEAD)];
-    let of = |kind: fn(PieceKind) -> bool| pieces.iter().filter(move |piece| kind(piece.kind));
-    parts.extend(of(PieceKind::is_history).map(|piece| piece.text.clone()));
-    let mut before: Option<NodeRange> = None;
-    for piece in of(|kind| kind == PieceKind::Recalled) {
-        match before.zip(piece.nodes).map(|(before, here)| render::gap_line(before, here)) {
-            None => {
-                end_line(&mut parts);
-                parts.extend([render::RECALL_LEAD, render::FENCE_OPEN].map(str::to_owned));
-            }
-            Some(gap) => parts.extend(gap),
-        }
-        before = piece.nodes;
-        parts.push(piece.text.clone());
-    }
-    if before.is_some() {
-        parts.push(render::FENCE_CLOSE.to_owned());
-    }
-    for question in of(|kind| kind == PieceKind::Question) {
-        end_line(&mut parts);
-        parts.push(question.text.clone());
-    }
-    if let Some((_, before)) = parts.split_last_mut() {
-        before.iter_mut().for_each(|part| part.push('\n'));
-    }
-    parts
-}
-
-/// Leaves a line empty.
-fn end_line(parts: &mut [String]) {
-    parts.iter_mut().next_back().into_iter().for_each(|last| last.push('\n'));
+/// A summary as it is shown: a message may have been marked after it, or one that repeats it, was summarized, so it is
+/// struck out here too.
+pub(super) fn summary_part(
+    snapshot: &Snapshot,
+    redactor: &Redactor,
+    mut summary: Summary,
+    why: impl Fn(&Summary) -> String,
+) -> Part {
+    let span = summary.body.span;
+    let why = why(&summary);
+    summary.body.text = redactor.redact(&summary.body.text);
+    let outlines = || span.iter().filter_map(|node| snapshot.tree.node(node));
+    // The least trusted first.
+    let source = |outline: &NodeOutline| match outline.role {
+        Role::Assistant => Source::Model,
+        Role::User | Role::System if outline.answers == 0 => Source::User,
+        Role::User | Role::System | Role::Tool => Source::Tool,
+    };
+    let known = || outlines().map(|outline| outline.at).filter(|at| at.is_known());
+    let [from, to] = [known().min(), known().max()].map(Option::unwrap_or_default);
+    let source = outlines().map(source).min();
+    let kind = PieceKind::Summary(summary.body.level);
+    Part { kind, nodes: span, source, why, body: Body::Summary { summary: Box::new(summary), from, to } }
 }
 
 fn failed(error: &MemoryError) -> String {

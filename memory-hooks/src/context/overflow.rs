@@ -1,12 +1,19 @@
 //! A smaller context, after the window of a model had overflowed.
 
-use memory_core::{ConversationId, plan::PlanError};
+use memory_core::{ConversationId, NodeId, plan::PlanError};
 
 use super::{
-    Context, ContextOptions, PieceKind, Reduction,
-    assembly::{Request, assemble, compose},
+    Context, ContextOptions, Reduction,
+    assembly::{Request, assemble},
 };
-use crate::{MemoryError, manager::hierarchical, memory::Parts, shorten};
+use crate::{
+    MemoryError,
+    followed::Snapshot,
+    manager::hierarchical,
+    memory::Parts,
+    render::{Body, Layout, Tail},
+    shorten,
+};
 
 /// Reductions after which only the coarsest view is left to be tried.
 const HALVINGS: usize = 4;
@@ -81,23 +88,29 @@ async fn shorten_results(
     context: &Context,
     longest: u32,
 ) -> Result<Option<Context>, MemoryError> {
+    let snapshot = Snapshot::read(parts, conversation).await?;
+    let last_turn = NodeId::new(context.nodes).and_then(|last| snapshot.tree.last_turn_within(last));
+    let longest = context.longest_result.map_or(longest, |most| most.min(longest));
     let mut shorter = context.clone();
-    for piece in &mut shorter.pieces {
-        let (PieceKind::Message | PieceKind::Recalled, Some(run)) = (piece.kind, piece.nodes) else { continue };
-        // Whatever a line costs: what counts is its results, as when the view is shown again.
-        let node = parts.store.node(conversation, run.first()).await?;
-        let text = shorten::message_line(&node, Some(longest), parts.counter.as_ref());
-        if text != piece.text {
-            piece.tokens = parts.count(&text);
-            piece.text = text;
-            piece.why.push_str("; its results shortened");
+    for part in &mut shorter.parts {
+        let Body::Message(node) = &mut part.body else { continue };
+        // From the whole message: what was cut once is not cut again.
+        let whole = parts.store.node(conversation, node.id).await?;
+        let is_last_turn = last_turn.is_some_and(|turn| turn.contains(node.id));
+        let cut = shorten::shortened(whole, Some(longest), is_last_turn, parts.counter.as_ref());
+        if cut.message != node.message {
+            **node = cut;
+            part.why.push_str("; shortened");
         }
     }
+    let now = context.now.unwrap_or_else(|| snapshot.tree.last_time_within(context.nodes));
+    let tail = Tail { question: context.question(), now };
+    let written = Layout::for_question(context.now).write(&shorter.parts, &tail, &|text| parts.count(text));
     shorter.longest_result = Some(longest);
     shorter.view = None;
-    let text = compose(&shorter.pieces);
-    shorter.tokens = parts.counts.count_parts(&text, parts.counter.as_ref());
-    shorter.text = text.concat();
+    shorter.tokens = parts.counts.count_parts(&written.lines, parts.counter.as_ref());
+    shorter.text = written.lines.concat();
+    shorter.pieces = written.pieces;
     shorter.reductions.push(Reduction::ResultsShortened);
     Ok(Some(shorter).filter(|shorter| shorter.tokens < context.tokens))
 }

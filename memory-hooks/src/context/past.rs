@@ -3,12 +3,18 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, Losses, NodeRange, Shown, ShownRun, Summary, SummaryId, View, ViewDraft, run_check, text_hash,
+    ConversationId, Losses, Node, NodeId, NodeRange, Shown, ShownRun, Summary, SummaryId, View, ViewDraft, run_check,
+    text_hash,
 };
 
-use super::{Context, Piece, PieceKind, assembly::compose};
+use super::{Context, Piece, PieceKind, assembly::summary_part};
 use crate::{
-    Difference, MemoryError, ViewError, followed::Snapshot, kept_out::Redactor, memory::Parts, render, shorten,
+    Difference, MemoryError, ViewError,
+    followed::Snapshot,
+    kept_out::Redactor,
+    memory::Parts,
+    render::{Layout, Part, Tail},
+    shorten,
 };
 
 /// The context that a view recorded, byte for byte.
@@ -17,34 +23,51 @@ use crate::{
 /// [`ViewError`] when it cannot be, with everything that differs from what was shown.
 pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: View) -> Result<Context, MemoryError> {
     let View { id, body } = view;
-    if body.layout != render::VERSION {
-        let (layout, known) = (body.layout, render::VERSION);
+    let Some(layout) = Layout::of_version(body.layout) else {
+        let (layout, known) = (body.layout, Layout::NEWEST.version());
         return Err(ViewError::OtherLayout { conversation: conversation.clone(), view: id, layout, known }.into());
-    }
+    };
     if body.longest_result.is_some() && body.counter != parts.counter.name() {
         let (counter, ours) = (body.counter, parts.counter.name().to_owned());
         return Err(ViewError::OtherCounter { conversation: conversation.clone(), view: id, counter, ours }.into());
     }
     let snapshot = Snapshot::read(parts, conversation).await?;
     let redactor = snapshot.redactor_of(parts, conversation, body.nodes).await?;
-    let mut past = Past { parts, conversation, body: &body, redactor: &redactor, differences: Vec::new() };
+    // Layout 1 shortened tool results alone.
+    let last = NodeId::new(body.nodes).filter(|_| layout != Layout::One);
+    let last_turn = last.and_then(|last| snapshot.tree.last_turn_within(last));
     let shown = body.history.iter().map(|run| run.shown.pieces()).fold(0, u64::saturating_add);
+    let mut past = Past {
+        parts,
+        conversation,
+        body: &body,
+        snapshot: &snapshot,
+        redactor: &redactor,
+        last_turn,
+        differences: Vec::new(),
+    };
     if shown > body.nodes || body.nodes > snapshot.tree.total() {
         // No more is read for a record than its conversation can hold.
         past.differences.push(Difference::Conversation { nodes: snapshot.tree.total(), then: body.nodes });
     } else {
-        let mut pieces = past.pieces(&body.history, PieceKind::Message).await?;
-        pieces.extend(past.pieces(&body.recalled, PieceKind::Recalled).await?);
-        let line = format!("{}{}", render::QUESTION, body.question);
-        pieces.push(past.piece(PieceKind::Question, None, line));
-        let text = compose(&pieces).concat();
+        let mut runs = past.runs(&body.history, PieceKind::Message).await?;
+        runs.extend(past.runs(&body.recalled, PieceKind::Recalled).await?);
+        let asked_at = (layout == Layout::TwoAsked).then_some(body.at);
+        let now = asked_at.unwrap_or_else(|| snapshot.tree.last_time_within(body.nodes));
+        let tail = Tail { question: &body.question, now };
+        let shown: Vec<_> = runs.iter().flat_map(|(_, parts)| parts.iter().cloned()).collect();
+        let written = layout.write(&shown, &tail, &|text| parts.count(text));
+        let text = written.lines.concat();
+        if past.differences.is_empty() {
+            past.compare(&runs, &written.pieces);
+        }
         if past.differences.is_empty() && text_hash(&body.salt, &text) != body.hash {
             past.differences.push(Difference::Question);
         }
         if past.differences.is_empty() {
             let then = usize::try_from(body.nodes).unwrap_or(usize::MAX);
             return Ok(Context {
-                pieces,
+                pieces: written.pieces,
                 tokens: body.tokens,
                 budget: body.budget,
                 nodes: body.nodes,
@@ -53,6 +76,9 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
                 reductions: Vec::new(),
                 view: Some(id),
                 longest_result: body.longest_result,
+                parts: shown,
+                question: body.question.clone(),
+                now: asked_at,
                 text,
             });
         }
@@ -65,43 +91,59 @@ struct Past<'a> {
     parts: &'a Parts,
     conversation: &'a ConversationId,
     body: &'a ViewDraft,
+    snapshot: &'a Snapshot,
     /// What struck out kept-out content then.
     redactor: &'a Redactor,
+    /// The last turn then, whose texts were shortened, too.
+    last_turn: Option<NodeRange>,
     /// What is not as it was shown.
     differences: Vec<Difference>,
 }
 
-impl Past<'_> {
-    fn piece(&self, kind: PieceKind, nodes: Option<NodeRange>, text: String) -> Piece {
-        let tokens = self.parts.count(&text);
-        Piece { kind, nodes, summary: None, tokens, why: "shown then".to_owned(), text }
-    }
+const WHY: &str = "shown then";
 
-    /// The pieces of these runs, messages as pieces of this kind.
-    async fn pieces(&mut self, runs: &[ShownRun], kind: PieceKind) -> Result<Vec<Piece>, MemoryError> {
-        let mut pieces = Vec::new();
+impl Past<'_> {
+    /// What these runs show, messages as pieces of this kind.
+    async fn runs<'r>(
+        &mut self,
+        runs: &'r [ShownRun],
+        kind: PieceKind,
+    ) -> Result<Vec<(&'r ShownRun, Vec<Part>)>, MemoryError> {
+        let mut all = Vec::with_capacity(runs.len());
         for run in runs {
-            let known = self.differences.len();
             let of_run = match run.shown {
                 Shown::Messages(nodes) => self.messages(nodes, kind).await?,
                 Shown::Summaries { first, count } => self.summaries(first, count).await?,
-                Shown::Lost(nodes) => vec![self.piece(PieceKind::Lost, Some(nodes), render::lost_line(nodes))],
+                Shown::Lost(nodes) => vec![Part::lost(nodes, WHY)],
             };
-            let check = run_check(&self.body.salt, of_run.iter().map(|piece| piece.text.as_str()));
-            if known == self.differences.len() && check != run.check {
-                self.differences.push(Difference::Text(run.shown));
-            }
-            pieces.extend(of_run);
+            all.push((run, of_run));
         }
-        Ok(pieces)
+        Ok(all)
     }
 
-    async fn messages(&mut self, run: NodeRange, kind: PieceKind) -> Result<Vec<Piece>, MemoryError> {
+    /// Names the runs whose text is not what it was.
+    fn compare(&mut self, runs: &[(&ShownRun, Vec<Part>)], pieces: &[Piece]) {
+        let mut rest = pieces;
+        for (run, parts) in runs {
+            let Some((of_run, behind)) = rest.split_at_checked(parts.len()) else { break };
+            rest = behind;
+            let check = run_check(&self.body.salt, of_run.iter().map(|piece| piece.text.as_str()));
+            if check != run.check {
+                self.differences.push(Difference::Text(run.shown));
+            }
+        }
+    }
+
+    fn shortened(&self, node: Node) -> Node {
+        let is_last_turn = self.last_turn.is_some_and(|turn| turn.contains(node.id));
+        shorten::shortened(node, self.body.longest_result, is_last_turn, self.parts.counter.as_ref())
+    }
+
+    async fn messages(&mut self, run: NodeRange, kind: PieceKind) -> Result<Vec<Part>, MemoryError> {
         let read = self.parts.store.readable_nodes(self.conversation, run).await?;
         self.note_lost(&read.losses);
-        let (longest, counter) = (self.body.longest_result, self.parts.counter.as_ref());
-        let line = |node| shorten::message_line(node, longest, counter);
-        Ok(read.nodes.iter().map(|node| self.piece(kind, Some(NodeRange::single(node.id)), line(node))).collect())
+        let part = |node| Part::message(kind, self.shortened(node), WHY.to_owned());
+        Ok(read.nodes.into_iter().map(part).collect())
     }
 
     fn note_lost(&mut self, losses: &Losses) {
@@ -109,22 +151,18 @@ impl Past<'_> {
         self.differences.extend(losses.runs().iter().map(|run| Difference::Lost { nodes: *run, why: why.clone() }));
     }
 
-    async fn summaries(&mut self, first: SummaryId, count: u64) -> Result<Vec<Piece>, MemoryError> {
+    async fn summaries(&mut self, first: SummaryId, count: u64) -> Result<Vec<Part>, MemoryError> {
         let ids = (first.get()..).take(usize::try_from(count).unwrap_or(usize::MAX)).filter_map(SummaryId::new);
         let ids: Vec<_> = ids.collect();
         let read = self.parts.store.summaries_of(self.conversation, &ids).await?;
-        let read: HashMap<SummaryId, Summary> = read.into_iter().map(|summary| (summary.id, summary)).collect();
-        let mut pieces = Vec::with_capacity(ids.len());
+        let mut read: HashMap<SummaryId, Summary> = read.into_iter().map(|summary| (summary.id, summary)).collect();
+        let mut parts = Vec::with_capacity(ids.len());
         for id in ids {
-            let Some(summary) = read.get(&id) else {
-                self.differences.push(Difference::LostSummary(id));
-                continue;
-            };
-            let kind = PieceKind::Summary(summary.body.level);
-            let text = render::summary_line(summary, self.redactor);
-            let piece = self.piece(kind, Some(summary.body.span), text);
-            pieces.push(Piece { summary: Some(id), ..piece });
+            match read.remove(&id) {
+                Some(summary) => parts.push(summary_part(self.snapshot, self.redactor, summary, |_| WHY.to_owned())),
+                None => self.differences.push(Difference::LostSummary(id)),
+            }
         }
-        Ok(pieces)
+        Ok(parts)
     }
 }

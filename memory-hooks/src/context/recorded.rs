@@ -8,7 +8,7 @@ use memory_core::{
 };
 
 use super::{Context, Piece, PieceKind};
-use crate::{memory::Parts, render};
+use crate::{memory::Parts, render::Layout};
 
 /// Records what a context shows, unless it is what was recorded last. A view that cannot be recorded is shown all the
 /// same.
@@ -58,9 +58,9 @@ fn draft(parts: &Parts, context: &Context, at: Timestamp, salt: Salt) -> ViewDra
     let history = context.pieces.iter().filter(|piece| piece.kind.is_history());
     let recalled = context.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
     ViewDraft {
-        at,
+        at: context.now.unwrap_or(at),
         nodes: context.nodes,
-        layout: render::VERSION,
+        layout: Layout::for_question(context.now).version(),
         budget: context.budget,
         tokens: context.tokens,
         counter: parts.counter.name().to_owned(),

@@ -10,6 +10,9 @@ use memory_core::{
 use super::{Alternatives, Spending};
 use crate::{ContextOptions, manager::writing::most_tokens, memory::Parts, render};
 
+/// Tokens of a question, about, with what stands before it.
+const QUESTION: u32 = 32;
+
 /// A conversation as far as it was taken again.
 pub(super) struct Replay<'a> {
     parts: &'a Parts,
@@ -18,8 +21,7 @@ pub(super) struct Replay<'a> {
     recorded: HashMap<(Level, NodeRange), u32>,
     /// Tokens of the line above the history.
     lead: u64,
-    /// The most tokens of a history word for word, and of one that is summarized.
-    limits: [u32; 2],
+    options: ContextOptions,
     shown: Cut,
     others: Alternatives,
     spending: Spending,
@@ -33,8 +35,8 @@ impl<'a> Replay<'a> {
             parts,
             tree: Tree::new(*known.policy()),
             recorded: summaries.map(|summary| ((summary.level, summary.span), summary.tokens)).collect(),
-            lead: u64::from(parts.count(render::HISTORY_LEAD)),
-            limits: options.history_limits(0, parts.retriever.is_some()),
+            lead: render::history_lines(&[]).iter().map(|line| u64::from(parts.count(line))).sum(),
+            options: options.clone(),
             shown: Cut::default(),
             others: Alternatives::new(options.budget),
             spending: Spending { budget: options.budget, ..Spending::default() },
@@ -66,12 +68,14 @@ impl<'a> Replay<'a> {
             }
             self.perform(&due);
         }
-        let [limit, share] = self.limits;
-        let whole = self.whole(limit);
+        let whole = self.whole(self.options.budget.saturating_sub(QUESTION));
         let recalls = whole.is_none() && self.parts.retriever.is_some();
         let cut = match whole {
             Some(cut) => cut,
-            None => self.plan(share.saturating_sub(u32::try_from(self.lead).unwrap_or(u32::MAX)))?,
+            None => {
+                let limit = self.options.history_limit(&self.tree, QUESTION, self.parts.retriever.is_some());
+                self.plan(limit.saturating_sub(u32::try_from(self.lead).unwrap_or(u32::MAX)))?
+            }
         };
         let history = u64::from(cut.tokens) + self.lead;
         let cached = if self.spending.prompts == 0 { 0 } else { self.shared(&cut) + self.lead };

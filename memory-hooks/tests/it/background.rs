@@ -12,6 +12,7 @@ use std::{
 
 use memory_core::{
     BoxFuture, FirstWords, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary,
+    plan::ViewPolicy,
     testing::{MemoryStore, WordCounter},
 };
 use memory_hooks::{ContextOptions, Memory};
@@ -52,10 +53,21 @@ impl Summarizer for Gate {
     }
 }
 
+/// Messages of a test are short, and what it is about are their SUMMARYs.
+fn policy() -> ViewPolicy {
+    ViewPolicy { short: 0, ..ViewPolicy::default() }
+}
+
 fn memory(store: &Arc<MemoryStore>, gate: &Arc<Gate>) -> Memory {
     let store = Arc::<MemoryStore>::clone(store);
     let gate = Arc::<Gate>::clone(gate);
-    Memory::builder().store(store).token_counter(Arc::new(WordCounter)).summarizer(gate).build().unwrap()
+    Memory::builder()
+        .store(store)
+        .token_counter(Arc::new(WordCounter))
+        .summarizer(gate)
+        .view_policy(policy())
+        .build()
+        .unwrap()
 }
 
 /// Drives it as far as it gets by itself.

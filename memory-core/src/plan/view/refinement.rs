@@ -167,24 +167,41 @@ impl<'t> Refinement<'t> {
         self.children(id).iter().for_each(|child| self.show(*child));
     }
 
+    /// Brings the last turns back word for word, newest first, as long as they fit: none is passed over for an older one.
+    pub(super) fn restore_end(&mut self, budget: u64) {
+        for turn in self.tree.recent_turns() {
+            if !self.restore(turn, budget) {
+                return;
+            }
+        }
+    }
+
     /// Brings pinned turns back word for word, newest first, as long as they fit.
     pub(super) fn restore_pinned(&mut self, budget: u64) {
         for node in self.tree.pinned().rev() {
-            let Some(turn) = self.tree.turn_of(node).filter(|turn| !self.is_verbatim(*turn)) else { continue };
-            let leaves = self.leaves(turn);
-            if leaves.is_empty() || turn.iter().any(|node| self.tree.leaf(node).is_none()) {
-                // It is not for this view to show.
-                continue;
-            }
-            let before = (self.shown.clone(), self.tokens);
-            leaves.into_iter().for_each(|leaf| self.open_path_to(leaf));
-            let after = self.tokens.saturating_add_signed(self.verbatim_cost(turn));
-            if self.may_be_verbatim(turn) && after <= budget {
-                self.set_verbatim(turn);
-            } else {
-                (self.shown, self.tokens) = before;
+            if let Some(turn) = self.tree.turn_of(node) {
+                self.restore(turn, budget);
             }
         }
+    }
+
+    /// Brings a turn back word for word if that fits; `false` where it does not.
+    fn restore(&mut self, turn: NodeRange, budget: u64) -> bool {
+        let leaves = self.leaves(turn);
+        if self.is_verbatim(turn) || leaves.is_empty() || turn.iter().any(|node| self.tree.leaf(node).is_none()) {
+            // It is shown, or it is not for this view to show.
+            return true;
+        }
+        let before = (self.shown.clone(), self.tokens);
+        leaves.into_iter().for_each(|leaf| self.open_path_to(leaf));
+        let after = self.tokens.saturating_add_signed(self.verbatim_cost(turn));
+        let fits = self.may_be_verbatim(turn) && after <= budget;
+        if fits {
+            self.set_verbatim(turn);
+        } else {
+            (self.shown, self.tokens) = before;
+        }
+        fits
     }
 
     /// Opens whatever shown summary stands above `leaf`, down to it.

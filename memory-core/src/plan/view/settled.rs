@@ -78,12 +78,14 @@ fn kept(tree: &Tree, older: NodeId, left: u32, shown: &Cut) -> Option<Cut> {
     let cut = Cut { pieces, tokens: tokens(cost), settled: Some(older) };
     let verbatim = cut.verbatim();
     let is_shown = |node: NodeId| older < node || verbatim.iter().any(|run| run.contains(node));
-    (is_whole && tree.pinned().all(is_shown)).then_some(cut)
+    let ends_in_words = tree.recent_turns().all(|turn| is_shown(turn.first()));
+    (is_whole && ends_in_words && tree.pinned().all(is_shown)).then_some(cut)
 }
 
 /// What the coarsest view of what is summarized costs, with as many pinned messages as fit into `budget`.
 fn coarsest(tree: &Tree, words: u64, budget: u32) -> u32 {
     let mut view = Refinement::of_roots(tree);
+    view.restore_end(u64::from(budget));
     view.restore_pinned(u64::from(budget));
     tokens(view.tokens().min(words))
 }

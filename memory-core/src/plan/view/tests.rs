@@ -111,7 +111,7 @@ fn a_result_that_comes_after_its_call_was_merged_brings_the_call_back() {
     let view = HierarchicalView::default();
     let cut = view.plan(&tree(&nodes, &summaries), needed(&nodes, &summaries), None).unwrap();
     let spans: Vec<_> = cut.pieces.iter().map(|piece| piece.span().to_string()).collect();
-    assert_eq!(spans, ["1", "2", "3", "4", "5-6", "7"]);
+    assert_eq!(spans, ["1-2", "3", "4", "5-6", "7"]);
     let turn = NodeRange::single(NodeId::from_index(4)).hull(NodeRange::single(NodeId::from_index(5)));
     assert!(cut.pieces.contains(&CutPiece::Verbatim(turn)));
 }

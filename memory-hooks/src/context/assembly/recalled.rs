@@ -5,8 +5,8 @@ use memory_core::{Excerpt, Hit, Losses, NodeId, NodeRange, Recall, RecallRequest
 use super::{Assembly, HistoryPart};
 use crate::{
     MemoryError,
-    context::{Context, Piece, PieceKind},
-    render,
+    context::{Context, PieceKind},
+    render::{self, Part},
 };
 
 /// Reasons that are named for a hit, those that count most.
@@ -15,16 +15,15 @@ const MOST_SIGNALS: usize = 3;
 impl Assembly<'_> {
     /// The whole context: the history as it is, and as much recalled beside it as the budget leaves room for.
     pub(super) async fn recall_beside(&self, history: &HistoryPart) -> Result<Context, MemoryError> {
-        let frame = [render::RECALL_LEAD, render::FENCE_OPEN, render::FENCE_CLOSE];
-        let frame: u32 = frame.iter().map(|line| self.count(line) + 1).sum();
-        let taken = history.tokens.saturating_add(self.question.tokens).saturating_add(frame);
+        let frame = self.count(&render::recall_frame());
+        let taken = history.tokens.saturating_add(self.question_tokens).saturating_add(frame);
         let mut room = self.options.budget.saturating_sub(taken);
         // What pieces cost joined, with the lines that mark gaps, differs from the sum of their parts: what is worth least
         // makes room. Only where one excerpt is left to give up, the room shrinks and everything is looked for again.
         loop {
             let mut losses = history.losses.clone();
             let (pinned, spent) = self.pinned_within(room, &history.verbatim, &mut losses).await?;
-            let shown = pinned.iter().filter_map(|piece| piece.nodes).chain(history.verbatim.iter().copied());
+            let shown = pinned.iter().map(|part| part.nodes).chain(history.verbatim.iter().copied());
             let shown = NodeRange::merge(shown.collect());
             let mut recall = self.recall(&shown, room - spent).await?;
             losses.extend(&recall.losses);
@@ -33,7 +32,7 @@ impl Assembly<'_> {
             while context.tokens > self.options.budget
                 && let Some(least) = take_least(&mut recall.excerpts)
             {
-                recalled.retain(|piece| piece.nodes.is_none_or(|nodes| !least.nodes.covers(nodes)));
+                recalled.retain(|part| !least.nodes.covers(part.nodes));
                 context = self.close(history, in_order(&recalled, &pinned));
             }
             if context.tokens <= self.options.budget {
@@ -57,7 +56,7 @@ impl Assembly<'_> {
         room: u32,
         shown: &[NodeRange],
         losses: &mut Losses,
-    ) -> Result<(Vec<Piece>, u32), MemoryError> {
+    ) -> Result<(Vec<Part>, u32), MemoryError> {
         let mut pieces = Vec::new();
         let mut left = room;
         let tree = &self.snapshot.tree;
@@ -71,10 +70,9 @@ impl Assembly<'_> {
             let read = self.parts.store.readable_nodes(self.conversation, turn).await?;
             losses.extend(&read.losses);
             left -= if read.nodes.is_empty() { 0 } else { cost };
-            for node in &read.nodes {
+            for node in read.nodes {
                 let why = if node.pinned { "pinned" } else { "beside what is pinned" };
-                let here = Some(NodeRange::single(node.id));
-                pieces.push(self.piece(PieceKind::Recalled, here, self.message_line(node), why.to_owned()));
+                pieces.push(Part::message(PieceKind::Recalled, self.shortened(node), why.to_owned()));
             }
         }
         Ok((pieces, room - left))
@@ -92,7 +90,7 @@ impl Assembly<'_> {
             limit: self.options.recall_limit,
             radius: self.options.radius,
             shown: shown.to_vec(),
-            ..RecallRequest::new(&self.question.asked, self.conversation, room)
+            ..RecallRequest::new(self.tail.question, self.conversation, room)
         };
         Ok(retriever.recall(&request).await?)
     }
@@ -103,24 +101,23 @@ impl Assembly<'_> {
         shown: &[NodeRange],
         recall: &Recall,
         losses: &mut Losses,
-    ) -> Result<Vec<Piece>, MemoryError> {
+    ) -> Result<Vec<Part>, MemoryError> {
         let mut pieces = Vec::new();
         for excerpt in &recall.excerpts {
             let read = self.parts.store.readable_nodes(self.conversation, excerpt.nodes).await?;
             losses.extend(&read.losses);
-            for node in read.nodes.iter().filter(|node| !shown.iter().any(|run| run.contains(node.id))) {
+            for node in read.nodes.into_iter().filter(|node| !shown.iter().any(|run| run.contains(node.id))) {
                 let why = recall_reason(node.id, excerpt, recall);
-                let nodes = Some(NodeRange::single(node.id));
-                pieces.push(self.piece(PieceKind::Recalled, nodes, self.message_line(node), why));
+                pieces.push(Part::message(PieceKind::Recalled, self.shortened(node), why));
             }
         }
         Ok(pieces)
     }
 }
 
-fn in_order(recalled: &[Piece], pinned: &[Piece]) -> Vec<Piece> {
+fn in_order(recalled: &[Part], pinned: &[Part]) -> Vec<Part> {
     let mut pieces = [recalled, pinned].concat();
-    pieces.sort_by_key(|piece| piece.nodes);
+    pieces.sort_by_key(|part| part.nodes);
     pieces
 }
 

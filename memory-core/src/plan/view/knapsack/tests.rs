@@ -12,7 +12,7 @@ use crate::{
 };
 
 fn policy() -> ViewPolicy {
-    ViewPolicy { half_life: 5.0, per_message: 3, per_summary: 4, stickiness: 0.01, ..ViewPolicy::default() }
+    ViewPolicy { half_life: 5.0, per_message: 3, per_summary: 4, stickiness: 0.01, short: 0, ..ViewPolicy::default() }
 }
 
 prop_compose! {

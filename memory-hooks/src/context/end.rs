@@ -1,0 +1,66 @@
+//! The end of a conversation, which is shown word for word before anything older is.
+
+use memory_core::{NodeId, NodeRange, plan::Tree};
+
+use super::share_of;
+
+/// The share of the budget up to which the last turn is shown whole.
+const WHOLE: f32 = 0.6;
+/// The share of the budget that the last messages may take.
+const RECENT: f32 = 0.5;
+/// The fewest tokens that are left of a text of the last turn.
+pub(super) const SHORTEST: u32 = 32;
+/// What a line in the place of a middle costs, about.
+const MARK: u64 = 24;
+
+/// The last user's message and what follows; `None` in an empty conversation.
+pub(super) fn last_turn(tree: &Tree) -> Option<NodeRange> {
+    tree.last_turn_within(NodeId::new(tree.total())?)
+}
+
+/// The most tokens of a text of the last turn for all of it to take no more than its share of the budget; `None` where it
+/// does so as it is.
+pub(super) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
+    let turn = last_turn(tree)?;
+    let share = u64::from(share_of(budget, WHOLE));
+    if tree.words_of(turn) <= share {
+        return None;
+    }
+    let mut lengths: Vec<u64> =
+        turn.iter().filter_map(|node| tree.node(node)).map(|node| u64::from(node.tokens)).collect();
+    lengths.sort_unstable();
+    let labels = lengths.len() as u64 * u64::from(tree.policy().per_message);
+    let mut left = share.saturating_sub(labels);
+    let mut longest = 0;
+    // The shorter ones stay whole; what they leave is shared alike among the longer ones.
+    for (index, length) in lengths.iter().enumerate() {
+        let others = (lengths.len() - index) as u64;
+        longest = (left / others).saturating_sub(MARK);
+        if *length > longest {
+            break;
+        }
+        left -= length;
+    }
+    Some(u32::try_from(longest).unwrap_or(u32::MAX).max(SHORTEST))
+}
+
+/// The next smaller bound on the texts of the last turn, where the whole costs `excess` tokens too many; `None` where they
+/// are as short as can be.
+pub(super) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<u32> {
+    let turn = last_turn(tree)?;
+    let there = turn.iter().filter_map(|node| tree.node(node)).map(|node| node.tokens).max().unwrap_or_default();
+    let longest = longest.map_or(there, |longest| longest.min(there));
+    (longest > SHORTEST).then(|| longest.saturating_sub(excess).max(SHORTEST))
+}
+
+/// What the last turn costs, and as many of the last messages as their share of the budget takes.
+pub(super) fn tokens(tree: &Tree, budget: u32) -> u32 {
+    let share = u64::from(share_of(budget, RECENT));
+    let last = last_turn(tree).map_or(0, |turn| tree.words_of(turn));
+    let recent = tree.recent_turns().scan(0, |sum, turn| {
+        *sum += tree.words_of(turn);
+        Some(*sum)
+    });
+    let recent = recent.take_while(|sum| *sum <= share).last().unwrap_or_default();
+    u32::try_from(recent.max(last)).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,312 @@
+//! Layout 2: dates where the day or the session changes, speakers on every message, numbers shared by runs.
+
+use std::{fmt::Write as _, sync::LazyLock};
+
+use memory_core::{Civil, Json, Level, Message, Node, NodeId, NodeRange, Role, Timestamp};
+use regex::Regex;
+
+use super::{Body, FENCE_CLOSE, FENCE_OPEN, Part, QUESTION, RECALL_LEAD, Tail, Written, end_line, is_line_break};
+use crate::{Piece, PieceKind};
+
+const VERBATIM_LEAD: &str = "Conversation so far, oldest first, word for word. A message without a number follows the one \
+                             before it.";
+const SUMMARIZED_LEAD: &str = "Conversation so far, oldest first. \"Messages 3-40: …\" stands for those messages by parts of \
+                               them, … for what is left out; expand_node(N) gives message N word for word. A message \
+                               without a number follows the one before it.";
+
+/// Longest speaker's name that is written out, in characters.
+const LONGEST_NAME: usize = 64;
+/// Every message with such a number has it written out, so that nobody has to count far.
+const NUMBERED: u64 = 5;
+/// A pause from which the time of day is written out again, in milliseconds.
+const PAUSE: u64 = 30 * 60 * 1_000;
+/// Most SUMMARYs in one line, and the longest that are joined, in characters.
+const JOINED: usize = 8;
+const SHORT: usize = 160;
+/// Weight from which a SUMMARY is marked.
+const IMPORTANT: f32 = 0.8;
+/// Most speakers that are told apart by their roles.
+const SPEAKERS: usize = 12;
+
+/// Writes a context out.
+pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
+    let recalled = parts.iter().position(|part| part.kind == PieceKind::Recalled).unwrap_or(parts.len());
+    let (history, recalled) = parts.split_at(recalled);
+    let offset = offset(parts);
+    let mut writer = Writer::new(offset, count);
+    writer.lines.push(lead(history));
+    writer.write(history);
+    if !recalled.is_empty() {
+        end_line(&mut writer.lines);
+        writer.lines.push(format!("{RECALL_LEAD}\n{FENCE_OPEN}\n"));
+        writer.begin();
+        writer.write(recalled);
+        writer.lines.push(format!("{FENCE_CLOSE}\n"));
+    }
+    end_line(&mut writer.lines);
+    let question = question(tail, Some((parts, offset)));
+    writer.lines.push(question.clone());
+    writer.pieces.push(Piece::question(question, count));
+    Written { pieces: writer.pieces, lines: writer.lines }
+}
+
+/// The lines of a history alone.
+pub(super) fn history(parts: &[Part]) -> Vec<String> {
+    let mut writer = Writer::new(offset(parts), &|_| 0);
+    writer.lines.push(lead(parts));
+    writer.write(parts);
+    writer.lines
+}
+
+fn lead(history: &[Part]) -> String {
+    let is_summarized = history.iter().any(|part| matches!(part.body, Body::Summary { .. }));
+    format!("{}\n", if is_summarized { SUMMARIZED_LEAD } else { VERBATIM_LEAD })
+}
+
+/// The question; before it who speaks for whom, and when it is.
+pub(super) fn question(tail: &Tail<'_>, shown: Option<(&[Part], i32)>) -> String {
+    let mut out = String::new();
+    let (parts, offset) = shown.unwrap_or_default();
+    if let Some(speakers) = speakers(parts) {
+        let _ = writeln!(out, "[Speakers: {speakers}]");
+    }
+    if let Some(now) = tail.now.civil(offset) {
+        let _ = writeln!(out, "[Now: {now}]");
+    }
+    let _ = write!(out, "{QUESTION}{}", tail.question);
+    out
+}
+
+/// `Anna (user), Ben (assistant)`, where names do not say whom they speak for.
+fn speakers(parts: &[Part]) -> Option<String> {
+    let mut cast: Vec<(String, Role)> = Vec::new();
+    for part in parts {
+        let Body::Message(node) = &part.body else { continue };
+        let (Some(_), role) = (&node.message.speaker, node.message.role) else { continue };
+        let entry = (label(&node.message), role);
+        if !cast.contains(&entry) && entry.0 != role.as_str() {
+            cast.push(entry);
+        }
+    }
+    let (_, first) = cast.first()?;
+    let is_telling = cast.len() <= SPEAKERS && cast.iter().any(|(_, role)| role != first);
+    let names = cast.iter().map(|(name, role)| format!("{name} ({role})"));
+    is_telling.then(|| names.collect::<Vec<_>>().join(", "))
+}
+
+/// The first offset that a message was said at, for what says none itself.
+fn offset(parts: &[Part]) -> i32 {
+    let own = |part: &Part| match &part.body {
+        Body::Message(node) => own_offset(&node.message),
+        Body::Summary { .. } | Body::Lost => None,
+    };
+    parts.iter().find_map(own).unwrap_or_default()
+}
+
+/// Seconds east of UTC that a message's time was said in.
+fn own_offset(message: &Message) -> Option<i32> {
+    let seconds = message.metadata.get("utc_offset")?.as_str().parse::<i32>().ok()?;
+    Some(seconds).filter(|seconds| seconds.abs() < 86_400)
+}
+
+struct Writer<'a> {
+    offset: i32,
+    count: &'a dyn Fn(&str) -> u32,
+    pieces: Vec<Piece>,
+    lines: Vec<String>,
+    /// What was written last.
+    last: Option<NodeId>,
+    dated: Option<Dated>,
+}
+
+/// The day and session that stand above.
+#[derive(Clone, Debug)]
+struct Dated {
+    day: Civil,
+    at: Timestamp,
+    session: Option<Json>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(offset: i32, count: &'a dyn Fn(&str) -> u32) -> Self {
+        Self { offset, count, pieces: Vec::new(), lines: Vec::new(), last: None, dated: None }
+    }
+
+    /// Forgets what stands above.
+    fn begin(&mut self) {
+        (self.last, self.dated) = (None, None);
+    }
+
+    fn write(&mut self, parts: &[Part]) {
+        let mut rest = parts;
+        while let Some((part, behind)) = rest.split_first() {
+            rest = behind;
+            match &part.body {
+                Body::Message(node) => self.message(part, node),
+                Body::Summary { summary, .. } if summary.body.level == Level::Summary => {
+                    let joined = behind.iter().zip(std::iter::once(part).chain(behind));
+                    let joined = joined.take_while(|(next, before)| self.joins(before, next)).take(JOINED - 1).count();
+                    let (more, behind) = behind.split_at(joined);
+                    rest = behind;
+                    self.summaries(part, more);
+                }
+                Body::Summary { from, to, .. } => self.merged(part, *from, *to),
+                Body::Lost => {
+                    self.last = None;
+                    self.line(part, format!("[{}: lost]\n", capitalized(part.nodes)));
+                }
+            }
+        }
+    }
+
+    fn line(&mut self, part: &Part, text: String) {
+        self.pieces.push(part.piece(text.clone(), self.count));
+        self.lines.push(text);
+    }
+
+    fn message(&mut self, part: &Part, node: &Node) {
+        let session = node.message.metadata.get("session").cloned();
+        let mut text = self.heading(node.at, own_offset(&node.message), session);
+        let follows = text.is_empty() && self.last.is_some_and(|last| last.next() == node.id);
+        let name = label(&node.message);
+        if !follows || node.id.get() % NUMBERED == 0 {
+            let _ = write!(text, "[Message {}, {name}]: ", node.id);
+        } else {
+            let _ = write!(text, "[{name}]: ");
+        }
+        text.push_str(&escape(&node.message.text()));
+        text.push('\n');
+        self.last = Some(node.id);
+        self.line(part, text);
+    }
+
+    /// A line for the day, and the time of day, where they are not those that stand above.
+    fn heading(&mut self, at: Timestamp, offset: Option<i32>, session: Option<Json>) -> String {
+        let Some(day) = at.civil(offset.unwrap_or(self.offset)) else { return String::new() };
+        let is_same = self.dated.as_ref().is_some_and(|above| {
+            let pause = above.at.as_millis().abs_diff(at.as_millis());
+            above.day.is_same_day(&day) && pause < PAUSE && above.session == session
+        });
+        self.dated = Some(Dated { day, at, session });
+        if is_same { String::new() } else { format!("[{day}]\n") }
+    }
+
+    /// Whether the SUMMARY of a message goes on the line of the one before it.
+    fn joins(&self, before: &Part, next: &Part) -> bool {
+        let (Body::Summary { summary: a, from: earlier, .. }, Body::Summary { summary: b, from: later, .. }) =
+            (&before.body, &next.body)
+        else {
+            return false;
+        };
+        let [a_day, b_day] = [earlier, later].map(|at| at.civil(self.offset));
+        let is_short = |text: &str| text.chars().nth(SHORT).is_none();
+        let is_same_day = match (a_day, b_day) {
+            (Some(a), Some(b)) => a.is_same_day(&b),
+            (None, None) => true,
+            _ => false,
+        };
+        let are_short = [a, b].iter().all(|summary| is_short(&summary.body.text));
+        next.level() == Some(Level::Summary) && before.nodes.is_followed_by(next.nodes) && is_same_day && are_short
+    }
+
+    /// `Messages 3-4: … | … (62 lines)`.
+    fn summaries(&mut self, first: &Part, more: &[Part]) {
+        let all = || std::iter::once(first).chain(more);
+        let mut text = match &first.body {
+            Body::Summary { from, .. } => self.heading(*from, None, None),
+            Body::Message(_) | Body::Lost => String::new(),
+        };
+        let nodes = more.last().map_or(first.nodes, |last| first.nodes.hull(last.nodes));
+        let lines = |part: &Part| match &part.body {
+            Body::Summary { summary, .. } => summary.body.metadata.line_count,
+            Body::Message(_) | Body::Lost => 0,
+        };
+        let lines: u64 = all().map(lines).sum();
+        let _ = write!(text, "{}: ", capitalized(nodes));
+        let mut line = String::new();
+        let count = more.len();
+        for (index, part) in all().enumerate() {
+            if let Body::Summary { summary, .. } = &part.body {
+                if summary.body.metadata.importance >= IMPORTANT {
+                    text.push_str("[IMPORTANT] ");
+                }
+                text.push_str(&escape(&summary.body.text));
+            }
+            text.push_str(&if index < count { " | ".to_owned() } else { format!(" ({})\n", counted(lines)) });
+            line.push_str(&text);
+            self.pieces.push(part.piece(std::mem::take(&mut text), self.count));
+        }
+        self.lines.push(line);
+        self.last = Some(nodes.last());
+    }
+
+    /// `Messages 7-40 (2023-05-21 to 2023-06-02, 128 lines): …`.
+    fn merged(&mut self, part: &Part, from: Timestamp, to: Timestamp) {
+        let Body::Summary { summary, .. } = &part.body else { return };
+        let days = [from, to].map(|at| at.civil(self.offset));
+        let days = match days {
+            [Some(from), Some(to)] if !from.is_same_day(&to) => format!("{} to {}, ", from.date(), to.date()),
+            [Some(day), _] | [_, Some(day)] => format!("{}, ", day.date()),
+            [None, None] => String::new(),
+        };
+        let lines = counted(summary.body.metadata.line_count);
+        let text = format!("{} ({days}{lines}): {}\n", capitalized(part.nodes), escape(&summary.body.text));
+        self.begin();
+        self.line(part, text);
+    }
+}
+
+fn counted(lines: u64) -> String {
+    format!("{lines} {}", if lines == 1 { "line" } else { "lines" })
+}
+
+/// `Message 7`, `Messages 7-12`.
+fn capitalized(nodes: NodeRange) -> String {
+    format!("{} {nodes}", if nodes.count() == 1 { "Message" } else { "Messages" })
+}
+
+/// A name on one line that cannot end its bracket. The system's voice is the application's alone: what is shown of earlier
+/// instructions is data, and a name that is another's role is said to be a name.
+fn label(message: &Message) -> String {
+    let plain = |c: char| if c.is_control() || is_line_break(c) || matches!(c, '[' | ']') { ' ' } else { c };
+    let role = match message.role {
+        Role::System => "earlier instructions",
+        role => role.as_str(),
+    };
+    let Some(speaker) = &message.speaker else { return role.to_owned() };
+    let mut name: String = speaker.chars().take(LONGEST_NAME).map(plain).collect();
+    if speaker.chars().nth(LONGEST_NAME).is_some() {
+        name.push('…');
+    }
+    let name = name.trim();
+    let roles = [Role::User, Role::Assistant, Role::System, Role::Tool].map(Role::as_str);
+    let is_role = roles.iter().any(|other| name.eq_ignore_ascii_case(other));
+    match name {
+        "" => role.to_owned(),
+        name if is_role && name != message.role.as_str() => format!("{role} named {name}"),
+        name => name.to_owned(),
+    }
+}
+
+/// Text of the conversation is data: whatever could be taken for the layout's own gets a backslash in front.
+/// That is a fence anywhere, and any other of its lines at the beginning of a line.
+fn escape(text: &str) -> String {
+    LAYOUT.replace_all(text, r"${before}\${mark}${anywhere}").into_owned()
+}
+
+/// What the layout's own lines look like, to a reader who does not mind case, spaces or invisible characters.
+#[expect(clippy::expect_used, reason = "a constant pattern, compiled by a test")]
+static LAYOUT: LazyLock<Regex> = LazyLock::new(|| {
+    let line_breaks = r"\n\x0b\x0c\r\x{85}\x{2028}\x{2029}";
+    let label = r"\[[^\]\n]{1,160}\]\s*:|\[\s*(?:messages?\s+\d|now\s*:|speakers\s*:|(?:mon|tues|wednes|thurs|fri|satur|sun)day\s+\d)";
+    let line = r"current\s+question\s*:|messages?\s+\d[\d\s-]*(?:\([^)\n]{0,80}\)\s*)?:";
+    let lead = r"earlier\s+messages\s+that\s+bear\s+on|conversation\s+so\s+far,";
+    let fence = r"-{2,}\s*(?:end\s*)?previous\s+context";
+    let pattern = format!(
+        r"(?i)(?P<before>(?:^|[{line_breaks}])[\s\p{{C}}]*)(?P<mark>{label}|{line}|{lead}|{fence})|(?P<anywhere>{fence})"
+    );
+    Regex::new(&pattern).expect("the pattern is valid")
+});
+
+#[cfg(test)]
+mod tests;
