@@ -10,6 +10,8 @@ use super::Fault;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
     Core,
+    /// A leaf that every library may use.
+    Files,
     Library,
     PluginHost,
     PluginAbi,
@@ -56,6 +58,7 @@ fn layer_of(root: &Path, manifest: &Path) -> Layer {
     let parts: Vec<_> = directory.iter().filter_map(|part| part.to_str()).collect();
     match parts.as_slice() {
         ["memory-core"] => Layer::Core,
+        ["memory-files"] => Layer::Files,
         ["memory-plugins"] => Layer::PluginHost,
         ["memory-plugins", "abi"] => Layer::PluginAbi,
         ["memory-plugins", "strategies"] => Layer::Strategies,
@@ -93,12 +96,13 @@ fn allowed(packages: &[Package], from: &Package, dependency: &Dependency) -> boo
 
 fn may_depend(from: Layer, on: Layer, dev: bool) -> bool {
     match from {
-        Layer::Core | Layer::PluginAbi | Layer::Xtask => false,
-        Layer::Library | Layer::Strategies => on == Layer::Core,
+        Layer::Core | Layer::Files | Layer::PluginAbi | Layer::Xtask => false,
+        Layer::Library => matches!(on, Layer::Core | Layer::Files),
+        Layer::Strategies => on == Layer::Core,
         Layer::Plugin => matches!(on, Layer::Core | Layer::PluginAbi | Layer::Strategies),
         // The host loads plugins at run time; only its tests may name them, to have them built.
         Layer::PluginHost => match on {
-            Layer::Core | Layer::PluginAbi | Layer::Strategies => true,
+            Layer::Core | Layer::Files | Layer::PluginAbi | Layer::Strategies => true,
             Layer::Plugin => dev,
             Layer::Library | Layer::PluginHost | Layer::Application | Layer::Benches | Layer::Xtask => false,
         },
@@ -115,9 +119,10 @@ fn forbidden(from: &Package, dependency: &Dependency) -> Fault {
 fn rule(layer: Layer) -> &'static str {
     match layer {
         Layer::Core => "memory-core depends on none of ours",
-        Layer::Library => "a library depends on memory-core and on no sibling",
+        Layer::Files => "memory-files depends on none of ours",
+        Layer::Library => "a library depends on memory-core, on memory-files and on no sibling",
         Layer::PluginHost => {
-            "memory-plugins depends on memory-core and its nested packages, on plugins for tests alone"
+            "memory-plugins depends on memory-core, memory-files and its nested packages, on plugins for tests alone"
         }
         Layer::PluginAbi => "memory-plugin-abi depends on abi_stable alone",
         Layer::Strategies => "memory-strategies depends on memory-core alone",
@@ -134,6 +139,7 @@ mod tests {
 
     const STAR: &[(&str, Layer)] = &[
         ("memory-core", Layer::Core),
+        ("memory-files", Layer::Files),
         ("memory-store", Layer::Library),
         ("memory-search", Layer::Library),
         ("memory-plugins", Layer::PluginHost),
@@ -164,6 +170,11 @@ mod tests {
             ("memory-core", "memory-store", false),
             ("memory-core", "memory-store", true),
             ("memory-core", "memory-core", false),
+            ("memory-core", "memory-files", false),
+            ("memory-files", "memory-core", false),
+            ("memory-files", "memory-store", true),
+            ("memory-strategies", "memory-files", false),
+            ("memory-plugin-extractive", "memory-files", false),
             ("memory-store", "memory-search", false),
             ("memory-store", "memory-search", true),
             ("memory-store", "memory-strategies", false),
@@ -191,6 +202,9 @@ mod tests {
             ("memory-core", "serde", false),
             ("memory-store", "memory-core", false),
             ("memory-store", "memory-core", true),
+            ("memory-store", "memory-files", false),
+            ("memory-plugins", "memory-files", false),
+            ("memory-cli", "memory-files", false),
             ("memory-plugins", "memory-plugin-abi", false),
             ("memory-plugins", "memory-strategies", false),
             ("memory-plugins", "memory-plugin-extractive", true),
@@ -211,7 +225,7 @@ mod tests {
         assert_eq!(
             faults("memory-store", "memory-search", true),
             ["memory-store -> memory-search: forbidden dev-dependency: \
-                a library depends on memory-core and on no sibling"]
+                a library depends on memory-core, on memory-files and on no sibling"]
         );
     }
 
@@ -222,6 +236,7 @@ mod tests {
             layer_of(root, &root.join(directory).join("Cargo.toml"))
         };
         assert_eq!(layer("memory-core"), Layer::Core);
+        assert_eq!(layer("memory-files"), Layer::Files);
         assert_eq!(layer("memory-store"), Layer::Library);
         assert_eq!(layer("memory-plugins"), Layer::PluginHost);
         assert_eq!(layer("memory-plugins/abi"), Layer::PluginAbi);
