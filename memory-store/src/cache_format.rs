@@ -1,13 +1,43 @@
 //! What the cache files beside a log begin with: what they are, and of which store.
 
-use std::io;
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    path::Path,
+};
 
 use memory_core::{ConversationId, Hash, ModelId};
+use memory_files::{Links, or_missing};
 
 use crate::{checksum, log::StoreId};
 
 /// Bytes at the beginning of a cache file that say what it is and of which store.
 pub(crate) const NAMED_BY: usize = 8 + 4 + 16;
+
+/// No cache file that is read as a whole is longer.
+const LONGEST: u64 = 4 << 30;
+
+/// All of a cache file. What is no regular file is missing: it is made again.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    memory_files::read(path, Links::Refuse, LONGEST).or_else(or_missing)
+}
+
+/// Opens a cache file for reading, as [`read`] does.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    memory_files::open(path, Links::Refuse).or_else(or_missing)
+}
+
+/// Opens a cache file for writing, as [`read`] does.
+pub(crate) fn open_written(path: &Path) -> io::Result<File> {
+    memory_files::open_with(OpenOptions::new().read(true).write(true), path, Links::Refuse).or_else(or_missing)
+}
+
+/// Makes a cache file, empty, in place of whatever stands there. The caller has the [turn](crate::turn::Turn).
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    memory_files::make_way(path)?;
+    let mut options = memory_files::options();
+    memory_files::open_with(options.read(true).write(true).create(true).truncate(true), path, Links::Refuse)
+}
 
 /// A kind of cache file. Its version is a number of its own, apart from that of the store's format.
 #[derive(Clone, Copy, Debug)]

@@ -47,7 +47,7 @@ pub use log::fuzzing;
 pub use log::{
     BackupCheck, BackupReport, Checkup, ConversationLabel, Damage, Diagnosis, Finding, LogOptions, LogStore,
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
-    Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, examine, restore, salvage, squeeze,
+    Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, enclosing_store, examine, restore, salvage, squeeze,
 };
 pub use other_models::forget_other_models;
 pub use tokens::{QuantizedTokens, TokenBits};

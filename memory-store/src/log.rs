@@ -7,6 +7,7 @@ mod codec;
 mod conversation;
 mod directory;
 mod doctor;
+mod enclosing;
 mod failure;
 mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -48,6 +49,7 @@ mod writer;
 
 pub use backup::{BackupCheck, BackupReport, RestoreReport, check_backup, restore};
 pub use doctor::{Checkup, ConversationLabel, Diagnosis, Finding, examine};
+pub use enclosing::enclosing_store;
 pub(crate) use frame::StoreId;
 pub(crate) use leaves::Leaves;
 pub use options::LogOptions;

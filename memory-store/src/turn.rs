@@ -1,12 +1,14 @@
 //! Processes that write cache files of one directory take turns.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{File, TryLockError},
     io,
     path::Path,
     thread,
     time::{Duration, Instant},
 };
+
+use memory_files::{Links, open_dir};
 
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -21,9 +23,9 @@ impl Turn {
     /// Waits for the right to write to the files of `dir`, which is made where it is missing; `None` when another
     /// process keeps it.
     pub(crate) fn wait(dir: &Path) -> io::Result<Option<Self>> {
-        fs::create_dir_all(dir)?;
+        memory_files::create_dir_all(dir)?;
         // The directory, since files are replaced now and then.
-        let dir = File::open(dir)?;
+        let dir = open_dir(dir, Links::Refuse)?;
         let start = Instant::now();
         loop {
             match dir.try_lock() {

@@ -1,7 +1,6 @@
 //! One file of blocks, as `docs/format.md` describes it.
 
 use std::{
-    fs::{self, OpenOptions},
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
@@ -9,7 +8,12 @@ use std::{
 
 use memory_core::{Block, BlockKey, ConversationId, Hash, NodeId, NodeRange};
 
-use crate::{cache_format::CacheFormat, checksum, log::Leaves, turn::Turn};
+use crate::{
+    cache_format::{self, CacheFormat},
+    checksum,
+    log::Leaves,
+    turn::Turn,
+};
 
 pub(crate) const FORMAT: CacheFormat = CacheFormat { magic: *b"MEMBLK\r\n", version: 1 };
 const BLOCK_MAGIC: [u8; 4] = *b"blok";
@@ -45,7 +49,7 @@ impl<'a> BlockFile<'a> {
 
     /// The blocks up to the first that is not good.
     pub(super) fn read(&self) -> Vec<Block> {
-        let bytes = match fs::read(&self.path) {
+        let bytes = match cache_format::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
             Err(error) => {
@@ -68,7 +72,7 @@ impl<'a> BlockFile<'a> {
     pub(super) fn write(&self, block: &Block) -> io::Result<bool> {
         let Some(leaf) = self.leaves.get(self.conversation, block.nodes.last()) else { return Ok(false) };
         let Some(_turn) = Turn::wait(self.path.parent().unwrap_or(Path::new(".")))? else { return Ok(false) };
-        let there = match fs::read(&self.path) {
+        let there = match cache_format::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(error),
@@ -80,7 +84,10 @@ impl<'a> BlockFile<'a> {
             Some(before) => good.iter().find(|found| found.nodes.last() == before).map(|found| found.end),
         };
         let Some(keep) = keep.filter(|_| reached < Some(block.nodes.last())) else { return Ok(false) };
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
+        let file = match cache_format::open_written(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => cache_format::create(&self.path)?,
+            opened => opened?,
+        };
         // Cut first: nobody is to take what is behind for a part of what is written now.
         file.set_len(keep as u64)?;
         if good.is_empty() {

@@ -15,10 +15,10 @@ use memory_core::{Hash, Progress, StoreError, Timestamp};
 
 use super::{
     directory::{FORMAT_FILE, format_text, make_dir, sync_dir},
+    enclosing::check_outside,
     failure::io_error,
     media::{Access, DirLock, Disk, Media, MediaFile, read_from},
     rescue::{RescueError, make_file, write_file},
-    salvage::check_outside,
     scan::{Found, Scan},
     segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name},
     shared::Shared,
@@ -68,7 +68,7 @@ impl LogStore {
     /// [`RescueError::OtherStore`], [`RescueError::Inside`],
     /// [`RescueError::Busy`], or what the file system says.
     pub fn backup(&self, target: impl AsRef<Path>, progress: &dyn Progress) -> Result<BackupReport, RescueError> {
-        check_outside(self.path(), target.as_ref())?;
+        check_outside(Some(self.path()), target.as_ref())?;
         backup_on(&Disk, &self.shared, target.as_ref(), progress)
     }
 }
@@ -107,6 +107,7 @@ pub(crate) fn backup_on(
     check_target(media, target)?;
     let dir = target.join(FILES);
     make_dir(media, &dir)?;
+    media.tighten(target);
     let _lock = lock(media, target)?;
     // Under the lock, so that no backup is replaced by one of an earlier moment.
     let Snapshot { segments, end, damage } = snapshot(shared)?;

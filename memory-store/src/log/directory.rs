@@ -13,7 +13,7 @@ use super::{
     frame::StoreId,
     horizon::{HORIZON_FILE, Horizon},
     lock::{LEASE_FILE, LOCK_FILE, Lock},
-    media::{Access, Media, read_from},
+    media::{Access, Media, read_from, read_part},
     segment::{SEGMENT_HEADER, SegmentHeader, segment_name},
     tail::create_segment,
 };
@@ -23,9 +23,15 @@ use crate::checksum;
 const FORMAT: u32 = 1;
 const MAGIC: &str = "memory-store";
 pub(crate) const FORMAT_FILE: &str = "FORMAT";
+/// More than any version's `FORMAT` has.
+pub(super) const FORMAT_BYTES: u64 = 1 << 16;
 const FORMAT_TEMPORARY: &str = "FORMAT.tmp";
 const LOG: &str = "log";
 const CACHE: &str = "cache";
+/// Files beside the log, and all directories: whatever else stands under their names is refused.
+const FILES: [&str; 4] = [FORMAT_FILE, HORIZON_FILE, LOCK_FILE, LEASE_FILE];
+const DIRECTORIES: [&str; 7] =
+    [LOG, CACHE, "cache/vectors", "cache/vectors/graphs", "cache/tokens", "cache/words", "cache/embeddings"];
 
 /// A store's directory and the name in its `FORMAT`.
 #[derive(Clone, Debug)]
@@ -60,6 +66,7 @@ impl Directory {
 
     /// Opens a store for reading alone.
     pub(crate) fn open(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
+        check(media, path)?;
         let id = read_format(media, path)?.ok_or_else(|| not_a_store(path, "it holds no file FORMAT"))?;
         Ok(Self { path: path.to_owned(), id })
     }
@@ -85,6 +92,7 @@ impl Owned {
             }
             Err(error) => return Err(io_error("list", path)(error)),
         }
+        check(media, path)?;
         let log = path.join(LOG);
         if !is_there(media, path)? {
             for dir in [log.clone(), path.join(CACHE)] {
@@ -105,8 +113,15 @@ impl Owned {
                 (create(media, path)?, true)
             }
         };
+        media.tighten(path);
         Ok(Self { directory: Directory { path: path.to_owned(), id }, lock, created })
     }
+}
+
+/// Refuses a store in which a link, a device or a FIFO stands where a file or a directory of ours is expected. The store's
+/// own path may be a link: the user names it.
+fn check(media: &dyn Media, path: &Path) -> Result<(), StoreError> {
+    media.check(path, &FILES, &DIRECTORIES).map_err(|(path, error)| io_error("open", &path)(error))
 }
 
 /// Makes a directory with those above it, and syncs every name that it takes.
@@ -142,7 +157,7 @@ fn not_a_store(path: &Path, why: &str) -> StoreError {
 fn read_format(media: &dyn Media, path: &Path) -> Result<Option<StoreId>, StoreError> {
     let file = path.join(FORMAT_FILE);
     let bytes = match media.open(&file, Access::Read) {
-        Ok(open) => read_from(&*open, 0).map_err(io_error("read", &file))?,
+        Ok(open) => read_part(&*open, 0, FORMAT_BYTES).map_err(io_error("read", &file))?,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
@@ -167,6 +182,11 @@ fn read_format(media: &dyn Media, path: &Path) -> Result<Option<StoreId>, StoreE
         }
         _ => Err(damaged("it names no format")),
     }
+}
+
+/// Whether this is the text of a `FORMAT` of ours, of whatever version.
+pub(super) fn is_format(text: &[u8]) -> bool {
+    text.strip_prefix(MAGIC.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
 }
 
 /// What `FORMAT` says of a store of this name.

@@ -11,7 +11,7 @@ use memory_core::{StoreError, Timestamp};
 
 use super::{
     failure::io_error,
-    media::{Access, DirLock, Media, read_from},
+    media::{Access, DirLock, Media, read_part},
 };
 
 /// What says who holds the write lock.
@@ -123,7 +123,8 @@ impl Lock {
 
     /// The error that names the holder.
     pub(crate) fn held(&self, media: &dyn Media) -> StoreError {
-        let bytes = media.open(&self.file, Access::Read).and_then(|open| read_from(&*open, 0)).unwrap_or_default();
+        let bytes = media.open(&self.file, Access::Read).and_then(|open| read_part(&*open, 0, SIGNATURE_BYTES as u64));
+        let bytes = bytes.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         StoreError::Locked {

@@ -7,7 +7,11 @@ mod shared;
 pub(crate) mod sim;
 mod zeros;
 
-use std::{fmt, io, ops::Range, path::Path};
+use std::{
+    fmt, io,
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 pub(crate) use disk::Disk;
 pub(crate) use map::{Map, prefetch};
@@ -33,6 +37,13 @@ pub(crate) trait Media: fmt::Debug + Send + Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Refuses what is no regular file, or no directory, under one of these names in a store. Names that are missing are
+    /// no fault.
+    fn check(&self, _store: &Path, _files: &[&str], _dirs: &[&str]) -> Result<(), (PathBuf, io::Error)> {
+        Ok(())
+    }
+    /// Takes from everybody but the owner the rights to a store, as far as that can be done.
+    fn tighten(&self, _store: &Path) {}
     /// A lock on a directory, not taken yet.
     fn dir_lock(&self, dir: &Path) -> io::Result<Box<dyn DirLock>>;
     /// The words of a small file, shared with everybody who has opened them. With [`Access::Write`] it is made if

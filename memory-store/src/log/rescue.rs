@@ -28,8 +28,8 @@ pub enum RescueError {
         /// What is in it.
         entry: String,
     },
-    /// The directory lies inside of the store, or is the store.
-    #[error("{path} lies inside of the store: give a directory outside of it")]
+    /// The directory lies inside of a store, or is one.
+    #[error("{path} lies inside of a store: give a place outside of it")]
     Inside {
         /// The directory.
         path: PathBuf,
@@ -102,7 +102,10 @@ pub(crate) fn make_empty_dir(media: &dyn Media, path: &Path) -> Result<(), Rescu
     match media.list(path) {
         Ok(names) => match names.into_iter().next() {
             Some(entry) => Err(RescueError::NotEmpty { path: path.to_owned(), entry }),
-            None => Ok(()),
+            None => {
+                media.tighten(path);
+                Ok(())
+            }
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(make_dir(media, path)?),
         Err(error) => Err(io_error("list", path)(error).into()),

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -12,7 +11,8 @@ use super::{
     codec::{CodecError, Past, encode_lost, encode_opened},
     directory::{FORMAT_FILE, format_text, make_dir, sync_dir},
     doctor::{ConversationLabel, Diagnosis, examine_on},
-    failure::{fill_random, io_error},
+    enclosing::check_outside,
+    failure::fill_random,
     frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, Place, StoreId},
     media::{Disk, Media},
     recovery::TornTail,
@@ -54,22 +54,8 @@ pub fn salvage(
     target: impl AsRef<Path>,
     progress: &dyn Progress,
 ) -> Result<SalvageReport, RescueError> {
-    check_outside(source.as_ref(), target.as_ref())?;
+    check_outside(Some(source.as_ref()), target.as_ref())?;
     salvage_on(&Disk, source.as_ref(), target.as_ref(), SEGMENT_BYTES, progress)
-}
-
-/// Checks that a directory to be made lies outside of a store.
-pub(crate) fn check_outside(store: &Path, target: &Path) -> Result<(), RescueError> {
-    let absolute = |path: &Path| {
-        let path = std::path::absolute(path)?;
-        let there = path.ancestors().find_map(|dir| Some((fs::canonicalize(dir).ok()?, path.strip_prefix(dir).ok()?)));
-        io::Result::Ok(there.map_or_else(|| path.clone(), |(dir, rest)| dir.join(rest)))
-    };
-    let store = absolute(store).map_err(io_error("find", store))?;
-    if absolute(target).map_err(io_error("find", target))?.starts_with(store) {
-        return Err(RescueError::Inside { path: target.to_owned() });
-    }
-    Ok(())
 }
 
 pub(crate) fn salvage_on(

@@ -1,7 +1,7 @@
 //! The cache file of a conversation's tokens: blocks that are appended.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
@@ -17,7 +17,7 @@ use super::{
     kept::{Kept, MappedRows, OnDisk},
 };
 use crate::{
-    cache_format::{CacheFormat, file_name, is_damage},
+    cache_format::{self, CacheFormat, file_name, is_damage},
     checksum,
     log::Leaves,
     turn::Turn,
@@ -127,7 +127,7 @@ impl TokenFile {
 
     fn read_good(&mut self) -> io::Result<Kept> {
         let mut kept = Kept::default();
-        let opened = match File::open(&self.path) {
+        let opened = match cache_format::open(&self.path) {
             Ok(opened) => opened,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(kept),
             Err(error) => return Err(error),
@@ -289,7 +289,7 @@ impl TokenFile {
 
     /// Whether nobody else has written to the file since it was read or written here.
     fn is_as_it_was(&self) -> io::Result<bool> {
-        let file = match File::open(&self.path) {
+        let file = match cache_format::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(self.blocks.is_empty() && !self.is_unread);
@@ -315,7 +315,7 @@ impl TokenFile {
     /// Writes the nodes behind those that are there.
     fn append(&mut self, kept: &mut Kept, end: u64) -> io::Result<()> {
         let is_new = self.blocks.is_empty();
-        let file = OpenOptions::new().create(is_new).truncate(is_new).read(true).write(true).open(&self.path)?;
+        let file = if is_new { cache_format::create(&self.path) } else { cache_format::open_written(&self.path) }?;
         self.write(&file, kept, end)?;
         file.sync_data()?;
         kept.rebase(self.on_disk(&file)?, self.row_bytes);
@@ -327,7 +327,7 @@ impl TokenFile {
         let mut all = Kept::default();
         all.take_behind(kept, self.row_bytes);
         let temporary = self.path.with_extension("tok.tmp");
-        let file = OpenOptions::new().create(true).truncate(true).read(true).write(true).open(&temporary)?;
+        let file = cache_format::create(&temporary)?;
         let before = std::mem::take(&mut self.blocks);
         let written = self.write(&file, &all, end.min(all.through())).and_then(|()| file.sync_all());
         if let Err(error) = written.and_then(|()| fs::rename(&temporary, &self.path)) {

@@ -6,7 +6,7 @@ mod contents;
 mod reading;
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
@@ -23,7 +23,7 @@ use super::{
     rows::{Codes, DamagedRow, Rows},
 };
 use crate::{
-    cache_format::{CacheFormat, file_name},
+    cache_format::{self, CacheFormat, file_name},
     log::Leaves,
     turn::Turn,
 };
@@ -207,7 +207,7 @@ impl VectorFile {
 
     /// Whether nobody else has written to the files since they were read or written here.
     fn is_as_it_was(&self) -> io::Result<bool> {
-        let file = match File::open(&self.path) {
+        let file = match cache_format::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(self.good.bytes == 0 && !self.is_unread);
@@ -223,9 +223,9 @@ impl VectorFile {
     /// Writes rows behind those that are there, and then the blocks that name them.
     fn append(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
         let [codes, components] =
-            ["i8", "f32"].map(|extension| OpenOptions::new().write(true).open(self.path.with_extension(extension)));
+            ["i8", "f32"].map(|extension| cache_format::open_written(&self.path.with_extension(extension)));
         let (codes, components) = (codes?, components?);
-        let blocks = OpenOptions::new().write(true).open(&self.path)?;
+        let blocks = cache_format::open_written(&self.path)?;
         let at = self.good.bytes;
         let written = self.write_rows(rows, self.good, end, &codes, &components)?;
         components.sync_data()?;
@@ -239,7 +239,8 @@ impl VectorFile {
         // Rows keep their numbers until the disk has the new ones: whoever fails before that owes what he owed.
         let compacted = if rows.wants_rebuilding() { Some(rows.without_removed()?) } else { None };
         let temporary = |extension: &str| self.path.with_extension(format!("{extension}.tmp"));
-        let [codes, components, blocks] = ["i8", "f32", "vec"].map(|extension| File::create(temporary(extension)));
+        let [codes, components, blocks] =
+            ["i8", "f32", "vec"].map(|extension| cache_format::create(&temporary(extension)));
         let (codes, components, blocks) = (codes?, components?, blocks?);
         codes.write_all_at(&self.rows_header("i8"), 0)?;
         components.write_all_at(&self.rows_header("f32"), 0)?;

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::log::{
     directory::{FORMAT_FILE, make_dir, sync_dir},
+    enclosing::check_outside,
     failure::io_error,
     media::{Access, Disk, Media},
     rescue::{RescueError, make_empty_dir, make_file},
@@ -59,14 +60,19 @@ pub fn check_backup(backup: impl AsRef<Path>, progress: &dyn Progress) -> Result
 /// Interrupted, it leaves a directory that is no store.
 ///
 /// # Errors
-/// [`RescueError::NotABackup`], [`RescueError::DamagedBackup`], [`RescueError::NotEmpty`], or what the file system
+/// [`RescueError::NotABackup`], [`RescueError::DamagedBackup`], [`RescueError::NotEmpty`], [`RescueError::Inside`], or what the file system
 /// says.
 pub fn restore(
     backup: impl AsRef<Path>,
     target: impl AsRef<Path>,
     progress: &dyn Progress,
 ) -> Result<RestoreReport, RescueError> {
-    restore_on(&Disk, backup.as_ref(), target.as_ref(), progress)
+    let target = target.as_ref();
+    // A store in the target itself is told by its files.
+    if let Some(parent) = std::path::absolute(target).map_err(io_error("find", target))?.parent() {
+        check_outside(None, parent)?;
+    }
+    restore_on(&Disk, backup.as_ref(), target, progress)
 }
 
 pub(crate) fn restore_on(

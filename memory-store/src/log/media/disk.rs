@@ -1,12 +1,14 @@
 //! The real file system.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io,
     ops::Range,
     os::unix::fs::FileExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
+
+use memory_files::{Links, is_not_regular, open_dir};
 
 use super::{Access, DirLock, Map, Media, MediaFile, Words, shared::SharedWords, zeros};
 
@@ -20,16 +22,17 @@ impl Media for Disk {
     }
 
     fn create_dir_all(&self, dir: &Path) -> io::Result<()> {
-        fs::create_dir_all(dir)
+        memory_files::create_dir_all(dir)
     }
 
     fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn MediaFile>> {
-        let file = match access {
-            Access::Read => File::open(path),
-            Access::Write => OpenOptions::new().read(true).write(true).open(path),
-            Access::Create => OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path),
+        let mut options = memory_files::options();
+        match access {
+            Access::Read => options.read(true),
+            Access::Write => options.read(true).write(true),
+            Access::Create => options.read(true).write(true).create(true).truncate(true),
         };
-        Ok(Box::new(file?))
+        Ok(Box::new(memory_files::open_with(&options, path, Links::Refuse)?))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -41,11 +44,29 @@ impl Media for Disk {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        File::open(dir)?.sync_all()
+        // It may be the one that a store is made in, which the user may name by a link.
+        open_dir(dir, Links::Follow)?.sync_all()
     }
 
     fn dir_lock(&self, dir: &Path) -> io::Result<Box<dyn DirLock>> {
-        Ok(Box::new(File::open(dir)?))
+        Ok(Box::new(open_dir(dir, Links::Follow)?))
+    }
+
+    fn check(&self, store: &Path, files: &[&str], dirs: &[&str]) -> Result<(), (PathBuf, io::Error)> {
+        let check = |path: PathBuf, checked: io::Result<File>| match checked {
+            Err(error) if is_not_regular(&error) => Err((path, error)),
+            // What is not there, or cannot be read, whoever needs it says.
+            _ => Ok(()),
+        };
+        let at = |name: &&str| store.join(name);
+        files.iter().map(at).try_for_each(|path| check(path.clone(), memory_files::open(&path, Links::Refuse)))?;
+        dirs.iter().map(at).try_for_each(|path| check(path.clone(), open_dir(&path, Links::Refuse)))
+    }
+
+    fn tighten(&self, store: &Path) {
+        for (path, error) in memory_files::tighten(store) {
+            tracing::warn!(path = %path.display(), %error, "it may be readable by others still: take their rights from it");
+        }
     }
 
     fn words(&self, path: &Path, access: Access) -> io::Result<Box<dyn Words>> {

@@ -1,7 +1,7 @@
 //! Words of memory that processes share, in a mapped file.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     io::{self, Write},
     os::unix::fs::MetadataExt,
     path::Path,
@@ -10,6 +10,7 @@ use std::{
 
 use memmap2::{MmapOptions, MmapRaw};
 use memory_core::Hash;
+use memory_files::{Links, open_with};
 
 use super::{Media, WORDS, Words};
 
@@ -29,11 +30,8 @@ pub(super) struct SharedWords {
 
 impl SharedWords {
     pub(super) fn open(path: &Path, writable: bool) -> io::Result<Self> {
-        let file = if writable {
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?
-        } else {
-            File::open(path)?
-        };
+        let mut options = memory_files::options();
+        let file = open_with(options.read(true).write(writable).create(writable).truncate(false), path, Links::Refuse)?;
         let metadata = file.metadata()?;
         if metadata.len() < BYTES as u64 {
             if !writable {
@@ -43,7 +41,7 @@ impl SharedWords {
             // map. And appended, so that nothing is written over that another process has put there meanwhile; what both
             // append does no harm.
             let missing = vec![0; BYTES - usize::try_from(metadata.len()).unwrap_or(0)];
-            OpenOptions::new().append(true).open(path)?.write_all(&missing)?;
+            open_with(OpenOptions::new().append(true), path, Links::Refuse)?.write_all(&missing)?;
             if file.metadata()?.len() < BYTES as u64 {
                 return Err(io::Error::other("the file was replaced while it was opened"));
             }

@@ -2,8 +2,8 @@
 
 use std::{
     collections::HashMap,
-    fs::{self, File},
-    io,
+    fs,
+    io::{self, Write as _},
     num::NonZero,
     path::{Path, PathBuf},
     sync::{
@@ -22,7 +22,7 @@ use super::super::{
     map::FileMap,
     rows::Rows,
 };
-use crate::cache_format::file_name;
+use crate::cache_format::{self, file_name};
 
 /// Vectors that are linked while the conversation is locked against inserts: a few hundredths of a second.
 const STEP: usize = 512;
@@ -207,7 +207,7 @@ impl Graphs {
     /// The graph on disk, where it is of these rows or the first of them.
     fn load(&self, exact: &ExactIndex, conversation: &ConversationId, rows: &Rows) -> Option<Graph> {
         let path = Self::path(exact, conversation)?;
-        let image = Arc::new(File::open(&path).and_then(|file| FileMap::of(&file)).ok()?);
+        let image = Arc::new(cache_format::open(&path).and_then(|file| FileMap::of(&file)).ok()?);
         let through = GraphBinding::of_file((*image).as_ref())?.through;
         let binding = Self::binding(exact, conversation, rows, through.min(rows.through()))?;
         match Graph::decode(image, &binding, self.options) {
@@ -272,7 +272,7 @@ fn build_while_there(graphs: &Weak<Graphs>, conversation: &ConversationId) {
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("hnsw.tmp");
-    path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    fs::write(&temporary, bytes)?;
+    path.parent().map_or(Ok(()), memory_files::create_dir_all)?;
+    cache_format::create(&temporary)?.write_all(bytes)?;
     fs::rename(&temporary, path)
 }

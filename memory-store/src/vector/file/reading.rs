@@ -1,10 +1,6 @@
 //! Reading the cache files of vectors: what of them is good.
 
-use std::{
-    fs::{self, File},
-    io,
-    os::unix::fs::FileExt,
-};
+use std::{fs, io, os::unix::fs::FileExt};
 
 use super::{
     super::{
@@ -17,7 +13,7 @@ use super::{
     contents::Contents,
 };
 use crate::{
-    cache_format::{NAMED_BY, is_damage},
+    cache_format::{self, NAMED_BY, is_damage},
     checksum,
 };
 
@@ -46,7 +42,7 @@ impl VectorFile {
 
     fn read_good(&mut self) -> io::Result<Rows> {
         let mut contents = Contents::default();
-        match fs::read(&self.path) {
+        match cache_format::read(&self.path) {
             Ok(bytes) => {
                 self.read_blocks(&bytes, &mut contents);
                 let (path, good, of) = (self.path.display(), self.good.bytes, bytes.len());
@@ -140,7 +136,7 @@ impl VectorFile {
 
     /// The good rows of a file.
     pub(super) fn map(&self, extension: &str, row: usize) -> io::Result<RowMap> {
-        let file = File::open(self.path.with_extension(extension))?;
+        let file = cache_format::open(&self.path.with_extension(extension))?;
         let mut begin = [0; ROWS_AT];
         file.read_exact_at(&mut begin, 0)?;
         if begin != self.rows_header(extension) {
