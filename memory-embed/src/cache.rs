@@ -5,13 +5,14 @@ mod generation;
 
 use std::{
     fmt,
-    fs::{self, File, TryLockError},
+    fs::{self, TryLockError},
     io,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use memory_core::ModelId;
+use memory_files::{Links, open_with};
 
 pub use self::embedder::CachedEmbedder;
 use self::generation::{Generation, size_of};
@@ -199,8 +200,10 @@ impl EmbeddingCache {
     }
 
     fn try_write(&self, files: &mut Files, records: &[(Digest, Vectors)], bytes: u64) -> io::Result<()> {
-        fs::create_dir_all(&self.directory)?;
-        let lock = File::options().create(true).truncate(false).write(true).open(self.path(LOCK))?;
+        memory_files::create_dir_all(&self.directory)?;
+        memory_files::make_way(&self.path(LOCK))?;
+        let mut options = memory_files::options();
+        let lock = open_with(options.create(true).truncate(false).write(true), &self.path(LOCK), Links::Refuse)?;
         match lock.try_lock() {
             Ok(()) => {}
             // Another process writes at this moment: what is lost is a little work.

@@ -1,12 +1,13 @@
 //! SHA-256 of files, as the hexadecimal text that pins are written in.
 
 use std::{
-    fs::File,
     io::{self, Read, Write},
     path::Path,
 };
 
 use sha2::{Digest, Sha256};
+
+use crate::files;
 
 /// The digest of `bytes` in lower-case hexadecimal.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
@@ -15,7 +16,7 @@ pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
 
 /// The digest of the file at `path` in lower-case hexadecimal.
 pub(crate) fn sha256_hex_of_file(path: &Path) -> io::Result<String> {
-    copy_and_hash(&mut File::open(path)?, &mut io::sink())
+    copy_and_hash(&mut files::open(path)?, &mut io::sink())
 }
 
 /// Copies everything and returns its digest in lower-case hexadecimal.

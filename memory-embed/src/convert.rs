@@ -9,7 +9,7 @@ mod proto;
 mod ranges;
 pub(crate) mod weights;
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 pub use error::ConvertError;
 
@@ -17,7 +17,7 @@ pub use error::ConvertError;
 pub(crate) use self::architecture::with_head;
 pub(crate) use self::ranges::Ranges;
 use self::{architecture::Architecture, encoder::Encoder, linear::Numbers, weights::Weights};
-use crate::checksum::sha256_hex;
+use crate::{checksum::sha256_hex, files};
 
 /// The most that an ONNX file holds: what a protocol buffer does.
 const MAX_BYTES: usize = i32::MAX as usize;
@@ -76,7 +76,9 @@ pub(crate) fn convert_quantized(directory: &Path, ranges: &Ranges) -> Result<Vec
 fn graph_of(directory: &Path, numbers: Numbers<'_>) -> Result<Vec<u8>, ConvertError> {
     let read = |name: &str| {
         let path = directory.join(name);
-        fs::read(&path).map_err(|source| ConvertError::Io { path: path.clone(), source }).map(|bytes| (path, bytes))
+        files::read_weights(&path)
+            .map_err(|source| ConvertError::Io { path: path.clone(), source })
+            .map(|bytes| (path, bytes))
     };
     let (config_path, config) = read("config.json")?;
     let architecture = Architecture::read(&config_path, &config)?;

@@ -16,6 +16,8 @@ pub use error::FetchError;
 #[cfg(feature = "hub")]
 pub use hub::{HUB_ENDPOINT_VARIABLE, HubOptions, HubReport, fetch_from_hub};
 
+use memory_files::Links;
+
 use crate::models::{ModelStore, ONNX_RUNTIME, Package, PinnedModel, Python};
 use pip::Pip;
 
@@ -233,7 +235,8 @@ fn install(
 /// Waits until no other process fetches into the store; the lock goes with the file, even if this process is killed.
 fn lock(root: &Path, progress: &mut dyn FnMut(FetchEvent<'_>)) -> Result<File, FetchError> {
     let path = root.join(".fetch.lock");
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(FetchError::io(&path))?;
+    let options = File::options().create(true).truncate(false).write(true).clone();
+    let file = memory_files::open_with(&options, &path, Links::Refuse).map_err(FetchError::io(&path))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {

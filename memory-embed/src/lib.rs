@@ -38,6 +38,8 @@ mod convert;
 #[cfg(feature = "onnx")]
 mod fetch;
 #[cfg(feature = "onnx")]
+mod files;
+#[cfg(feature = "onnx")]
 mod model_id;
 #[cfg(feature = "onnx")]
 mod models;

@@ -1,6 +1,6 @@
 //! Embeddings without a network: the mean of the vectors of a text's tokens.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use memory_core::{BoxError, BoxFuture, EmbedError, Embedder, ModelId};
 use safetensors::SafeTensors;
@@ -9,7 +9,7 @@ use crate::{
     ModelDirectory, ModelError,
     checksum::sha256_hex,
     convert::weights::floats,
-    model_id,
+    files, model_id,
     onnx::{Splitter, Urgency},
     unit::unit_sum,
 };
@@ -47,7 +47,9 @@ impl StaticEmbedder {
     pub fn load(directory: &Path, name: &str) -> Result<Self, ModelError> {
         let described = ModelDirectory::read(directory)?;
         let (weights, tokenizer) = (directory.join("model.safetensors"), directory.join("tokenizer.json"));
-        let read = |what: &str, path: &Path| fs::read(path).map_err(|source| ModelError::reading(what, path, source));
+        let read = |what: &str, path: &Path| {
+            files::read_weights(path).map_err(|source| ModelError::reading(what, path, source))
+        };
         let bytes = read("the table of vectors", &weights)?;
         let (table, dimensions) =
             table(&bytes).map_err(|source| ModelError::Graph { path: weights.clone(), source })?;

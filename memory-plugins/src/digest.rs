@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, fs, io, path::Path, str::FromStr};
 
+use memory_files::Links;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::LoadError;
@@ -83,13 +84,12 @@ impl Manifest {
         let unreadable = |source| LoadError::Unreadable { path: path.clone(), source };
         match fs::metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(unreadable(error)),
             Ok(metadata) if metadata.len() > Self::LARGEST => {
                 return Err(LoadError::TooLarge { path, size: metadata.len(), most: Self::LARGEST });
             }
-            Ok(_) => {}
+            _ => {}
         }
-        let text = fs::read_to_string(&path).map_err(unreadable)?;
+        let text = memory_files::read_to_string(&path, Links::Follow, Self::LARGEST).map_err(unreadable)?;
         let mut digests = BTreeMap::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             // A star before the name says that the file was read as bytes.

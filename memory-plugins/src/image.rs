@@ -13,6 +13,8 @@ mod ranges;
 
 use std::{fs, path::Path};
 
+use memory_files::Links;
+
 use crate::{digest::Digest, error::LoadError};
 
 #[cfg(not(any(windows, target_vendor = "apple")))]
@@ -39,7 +41,8 @@ pub(crate) fn check(path: &Path, largest: u64) -> Result<Digest, LoadError> {
     if size == 0 {
         return Err(not_a_library("it is empty"));
     }
-    let image = fs::read(path).map_err(unreadable)?;
+    // It may be exchanged between two looks.
+    let image = memory_files::read(path, Links::Follow, largest).map_err(unreadable)?;
     match check_format(&image) {
         Ok(()) => Ok(Digest::of(&image)),
         Err(Fault::Foreign(why)) => Err(not_a_library(why)),

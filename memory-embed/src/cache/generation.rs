@@ -7,6 +7,8 @@ use std::{
     path::Path,
 };
 
+use memory_files::{Links, open_with, or_missing};
+
 use super::{Digest, Vectors};
 
 const MAGIC: [u8; 8] = *b"MEMEMBED";
@@ -157,9 +159,10 @@ impl Generation {
 
 fn open(path: &Path, check: &Digest) -> io::Result<Option<(File, Name)>> {
     // Written to by whoever holds the lock; a file that can only be read is of use too.
-    let opened = File::options().read(true).write(true).open(path).or_else(|error| match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => File::open(path),
-        _ => Err(error),
+    let writable = open_with(File::options().read(true).write(true), path, Links::Refuse);
+    let opened = writable.or_else(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => memory_files::open(path, Links::Refuse),
+        _ => or_missing(error),
     });
     let mut file = match opened {
         Ok(file) => file,

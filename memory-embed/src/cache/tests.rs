@@ -1,7 +1,7 @@
 //! What a cache of embeddings keeps, forgets and survives.
 
 use std::{
-    fs::OpenOptions,
+    fs::{File, OpenOptions},
     io::Write,
     sync::{
         Arc,

@@ -18,7 +18,7 @@ use self::{
     repository::{Fetched, Listing, Repository},
 };
 use super::{FetchError, FetchEvent, lock, remove_partial, wheel::move_into_place};
-use crate::{checksum::sha256_hex_of_file, convert::with_head, models::ModelStore};
+use crate::{checksum::sha256_hex_of_file, convert::with_head, files, models::ModelStore};
 
 /// The environment variable that names another hub, or a mirror, as for other programs that use one.
 pub const HUB_ENDPOINT_VARIABLE: &str = "HF_ENDPOINT";
@@ -203,7 +203,7 @@ fn present(directory: &Path, revision: &str) -> Result<Option<HubRecord>, FetchE
 
 /// Which files make the model.
 fn wanted(id: &str, listing: &Listing, config: &Path) -> Result<Vec<String>, FetchError> {
-    let json = fs::read(config).map_err(FetchError::io(config))?;
+    let json = files::read_text(config).map_err(FetchError::io(config))?;
     let config: Config = serde_json::from_slice(&json).map_err(|_| incomplete(id, "a config.json that can be read"))?;
     let is_cross_encoder =
         config.architectures.iter().flatten().any(|name| name.ends_with("ForSequenceClassification"));

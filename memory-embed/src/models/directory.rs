@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -10,6 +10,7 @@ use memory_core::BoxError;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{Backend, ModelError};
+use crate::files;
 
 /// Tokens that a model reads at once when none of its files says how many: what BERT was trained with.
 const USUAL_MAX_TOKENS: usize = 512;
@@ -217,7 +218,7 @@ impl Files<'_> {
     /// `None` if it is not there.
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ModelError> {
         let path = self.path(name);
-        match fs::read(&path) {
+        match files::read_text(&path) {
             Ok(json) => serde_json::from_slice(&json).map(Some).map_err(|error| self.wrong(name, error)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(ModelError::Io { path, source }),

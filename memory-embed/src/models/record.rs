@@ -1,14 +1,14 @@
 //! What was converted from a model's weights, kept beside the graphs.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
 use super::ModelError;
-use crate::{Precision, checksum::sha256_hex};
+use crate::{Precision, checksum::sha256_hex, files};
 
 /// The name of the file, in a model's `onnx` directory.
 const NAME: &str = "converted.json";
@@ -93,7 +93,7 @@ impl ConvertedGraphs {
     /// written anew.
     pub(crate) fn read(model: &Path) -> Result<Option<Self>, ModelError> {
         let path = Self::path(model);
-        match fs::read(&path) {
+        match files::read_text(&path) {
             Ok(json) => Ok(serde_json::from_slice(&json).ok()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(ModelError::Io { path, source }),

@@ -1,6 +1,6 @@
 //! The embedder that runs an ONNX model in this process.
 
-use std::{fs, path::Path, sync::Arc, thread};
+use std::{path::Path, sync::Arc, thread};
 
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenEmbedder, TokenEmbedding, TokenVectors};
 
@@ -10,7 +10,7 @@ use super::{
     splitter::Splitter,
     workers::{Parts, Urgency, Workers},
 };
-use crate::{ModelError, ModelFiles, Pooling, checksum::sha256_hex, model_id, unit::unit_sum};
+use crate::{ModelError, ModelFiles, Pooling, checksum::sha256_hex, files, model_id, unit::unit_sum};
 
 /// A graph of so many bytes is run in batches of [`SMALL_BATCH`] tokens, a larger one of [`LARGE_BATCH`].
 const SMALL_GRAPH: usize = 64 << 20;
@@ -318,7 +318,7 @@ pub(super) struct Checked {
 
 /// Reads a file whose digest must be `expected`.
 pub(super) fn read(what: &str, path: &Path, expected: Option<&str>) -> Result<Checked, ModelError> {
-    let bytes = fs::read(path).map_err(|source| ModelError::reading(what, path, source))?;
+    let bytes = files::read_weights(path).map_err(|source| ModelError::reading(what, path, source))?;
     let sha256 = sha256_hex(&bytes);
     match expected {
         Some(expected) if expected != sha256 => {
@@ -330,6 +330,8 @@ pub(super) fn read(what: &str, path: &Path, expected: Option<&str>) -> Result<Ch
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::Prompts;
 

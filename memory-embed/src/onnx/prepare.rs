@@ -10,6 +10,7 @@ use crate::{
     ConvertError, GateReport, ModelError, ModelFiles, Precision, check_quantized,
     checksum::{sha256_hex, sha256_hex_of_file},
     convert::{CONVERTER, convert, convert_quantized},
+    files,
     models::{ConvertedGraph, ConvertedGraphs},
 };
 
@@ -127,7 +128,7 @@ fn keep_shipped(there: &Path, aside: &Path, made: &[u8]) -> Result<(), PrepareEr
         Ok(digest) if digest == sha256_hex(made) => Ok(()),
         // It keeps its own name until it is replaced. Not every file system gives a file two.
         Ok(_) if fs::hard_link(there, aside).is_ok() => Ok(()),
-        Ok(_) => Ok(write(aside, &fs::read(there).map_err(failed(there))?)?),
+        Ok(_) => Ok(write(aside, &files::read_weights(there).map_err(failed(there))?)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(source) => Err(failed(there)(source).into()),
     }

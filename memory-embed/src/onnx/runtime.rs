@@ -7,7 +7,7 @@ use std::{
 
 use ort::environment::Environment;
 
-use crate::ModelError;
+use crate::{ModelError, files};
 
 struct Loaded {
     path: PathBuf,
@@ -31,6 +31,8 @@ pub(super) fn environment(path: &Path) -> Result<Environment, ModelError> {
         };
     }
     let failed = |source| ModelError::Runtime { path: path.clone(), source };
+    // The loader would wait for a FIFO.
+    files::open(&path).map_err(|source| ModelError::reading("ONNX Runtime", &path, source))?;
     let environment = ort::init_from(&path)
         .map_err(|error| failed(error.into()))?
         .with_name("memory")

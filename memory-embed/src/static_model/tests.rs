@@ -1,5 +1,7 @@
 //! Tests with a table of a few words.
 
+use std::fs;
+
 use pollster::block_on;
 use safetensors::{Dtype, tensor::TensorView};
 use tempfile::TempDir;

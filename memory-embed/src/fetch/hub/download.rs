@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use memory_files::Links;
+
 use super::request::{Answer, Asker, Broken, header, retried};
 use crate::fetch::FetchError;
 
@@ -24,7 +26,8 @@ pub(super) fn download(
 ) -> Result<(), Broken> {
     let asker = Asker::new(url, token, stalled_after)?;
     let disk = |error| Broken::Disk(FetchError::io(path)(error));
-    let mut file = File::options().create(true).write(true).truncate(false).open(path).map_err(disk)?;
+    let options = File::options().create(true).write(true).truncate(false).clone();
+    let mut file = memory_files::open_with(&options, path, Links::Refuse).map_err(disk)?;
     retried(|| {
         let start = file.seek(SeekFrom::End(0)).map_err(disk)?;
         if start < size {

@@ -8,7 +8,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::fetch::{FetchError, wheel::move_into_place};
+use crate::{
+    fetch::{FetchError, wheel::move_into_place},
+    files,
+};
 
 /// The name of the file in the model's directory.
 const NAME: &str = "hub.json";
@@ -35,7 +38,7 @@ impl HubRecord {
     /// `None` without one that can be read: then all is fetched anew.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, FetchError> {
         let path = directory.join(NAME);
-        match fs::read(&path) {
+        match files::read_text(&path) {
             Ok(json) => Ok(serde_json::from_slice(&json).ok()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(FetchError::io(&path)(error)),
@@ -45,6 +48,7 @@ impl HubRecord {
     pub(super) fn write(&self, directory: &Path) -> Result<(), FetchError> {
         let partial = directory.join(".hub.json.partial");
         let written = || -> io::Result<()> {
+            memory_files::make_way(&partial)?;
             let mut file = fs::File::create(&partial)?;
             file.write_all(&serde_json::to_vec_pretty(self)?)?;
             file.sync_all()

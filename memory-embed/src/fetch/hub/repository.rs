@@ -13,6 +13,7 @@ use hf_hub::{
     api::sync::{ApiBuilder, ApiError, ApiRepo},
 };
 use memory_core::BoxError;
+use memory_files::Links;
 use sha1::{Digest, Sha1};
 
 use super::{
@@ -155,7 +156,8 @@ impl Repository {
     /// Whether the file at `path` is what the hub says of it.
     fn check(&self, name: &str, path: &Path, metadata: &Metadata) -> Result<Fetched, FetchError> {
         let what = || format!("{name} of {}", self.id);
-        let mut file = fs::File::options().read(true).write(true).open(path).map_err(FetchError::io(path))?;
+        let options = fs::File::options().read(true).write(true).clone();
+        let mut file = memory_files::open_with(&options, path, Links::Follow).map_err(FetchError::io(path))?;
         let size = file.metadata().map_err(FetchError::io(path))?.len();
         let expected = metadata.size;
         if size != expected {

@@ -1,5 +1,7 @@
 //! Tests of reading configurations, as sentence-transformers writes them.
 
+use std::fs;
+
 use tempfile::TempDir;
 
 use super::*;

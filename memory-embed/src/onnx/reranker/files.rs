@@ -1,13 +1,10 @@
 //! Where the files of a cross-encoder lie.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{ModelError, models::positions_read};
+use crate::{ModelError, files, models::positions_read};
 
 /// The cross-encoder that this is meant for, by its id on the hub: 6 layers, 512 tokens, English, Apache-2.0.
 ///
@@ -65,7 +62,7 @@ impl RerankerFiles {
             return Err(missing("the reranker's tokenizer", tokenizer));
         }
         let config = directory.join("config.json");
-        let max_tokens = match fs::read(&config) {
+        let max_tokens = match files::read_text(&config) {
             Ok(json) => {
                 let config: Config = serde_json::from_slice(&json)
                     .map_err(|source| ModelError::Io { path: config.clone(), source: source.into() })?;
@@ -89,6 +86,8 @@ impl RerankerFiles {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
