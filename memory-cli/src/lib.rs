@@ -16,6 +16,7 @@ mod output;
 mod remote_model;
 mod reranking;
 mod runtime;
+mod target;
 mod watched_index;
 
 pub use cli::run;

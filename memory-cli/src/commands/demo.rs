@@ -15,6 +15,7 @@ use crate::{
     import::{ImportedConversation, jsonl},
     open,
     output::{grouped, shorten},
+    target::Target,
 };
 
 const SAMPLE: &str = include_str!("../../assets/demo.jsonl");
@@ -34,6 +35,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let temporary = tempfile::tempdir().context("cannot make a temporary directory")?;
     let directory = args.keep.clone().unwrap_or_else(|| temporary.path().join("store"));
+    if let Some(kept) = &args.keep {
+        Target::outside_of_stores(kept)?;
+    }
     let output = globals.output;
     let runtime = open(&globals.config_at(directory.clone(), Access::Write))?;
     let id = ConversationId::new("tally")?;

@@ -1,9 +1,8 @@
 //! `memory export`: conversations into files that `memory import` brings back to the same root.
 
 use std::{
-    fs::File,
     io::{self, BufWriter, IsTerminal, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use anyhow::Context as _;
@@ -11,7 +10,6 @@ use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Store};
 use memory_store::Exported;
 use serde_json::json;
-use tempfile::NamedTempFile;
 
 use super::resolve;
 use crate::{
@@ -20,6 +18,7 @@ use crate::{
     failure::{self, Usage},
     open,
     output::{Output, grouped},
+    target::{Existing, Target},
 };
 
 /// Conversations into files that `memory import` brings back to the same root.
@@ -33,6 +32,9 @@ pub(crate) struct Args {
     /// The file to write, or with --all the directory [default: standard output]
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
+    /// Overwrite files that are there
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -43,6 +45,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let store = &*runtime.store;
+    let existing = Existing::of(args.force);
     let (mut exported, mut damaged) = (Vec::new(), Vec::new());
     match &args.output {
         None => {
@@ -53,10 +56,18 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             return Ok(());
         }
         Some(directory) if args.all => {
-            std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+            let mut targets = Vec::new();
+            // All of them first: nothing is written where one is refused.
             for id in resolve::all(store).await? {
                 let path = directory.join(format!("{id}.jsonl"));
-                match to_file(store, &id, &path, output).await {
+                targets.push((id, Target::of(&path, existing)?, path));
+            }
+            if !directory.is_dir() {
+                memory_files::create_dir_all(directory)
+                    .with_context(|| format!("cannot make {}", directory.display()))?;
+            }
+            for (id, target, path) in targets {
+                match to_file(store, &id, target, output).await {
                     Ok(done) => exported.push((done, path)),
                     // The others are exported all the same.
                     Err(error) if failure::code(&error) == failure::Code::Damaged => damaged.push(error),
@@ -66,7 +77,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
         Some(path) => {
             let id = args.conversation.id(store).await?;
-            exported.push((to_file(store, &id, path, output).await?, path.clone()));
+            let target = Target::of(path, existing)?;
+            let among_the_output = target.is_standard_output();
+            let done = to_file(store, &id, target, output).await?;
+            if among_the_output {
+                output.note(&words(&done));
+                return Ok(());
+            }
+            exported.push((done, path.clone()));
         }
     }
     if output.json {
@@ -81,20 +99,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Err(last)
 }
 
-/// Writes beside the file and renames, so that a whole export stands under the name or none.
-async fn to_file(store: &dyn Store, id: &ConversationId, path: &Path, output: Output) -> anyhow::Result<Exported> {
-    let cannot_write = || format!("cannot write {}", path.display());
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut file = NamedTempFile::new_in(directory).with_context(cannot_write)?;
+/// A whole export stands under the name of a regular file, or what was there before.
+async fn to_file(store: &dyn Store, id: &ConversationId, target: Target, output: Output) -> anyhow::Result<Exported> {
+    let mut file = target.begin()?;
     let bar = output.bar("exporting");
-    let exported = memory_store::export(store, id, &mut BufWriter::new(&mut file), &bar).await?;
+    let mut buffered = BufWriter::new(&mut file);
+    let exported = memory_store::export(store, id, &mut buffered, &bar).await?;
+    drop(buffered);
     bar.finish();
-    file.as_file().sync_all().with_context(cannot_write)?;
-    file.persist(path).with_context(cannot_write)?;
-    File::open(directory).and_then(|directory| directory.sync_all()).with_context(cannot_write)?;
+    file.finish()?;
     Ok(exported)
 }
 

@@ -1,7 +1,6 @@
 //! The cache of embeddings of a store, and the key that its texts are hashed with.
 
 use std::{
-    fs,
     io::{self, Write},
     path::Path,
     sync::Arc,
@@ -9,6 +8,7 @@ use std::{
 
 use memory_core::Embedder;
 use memory_embed::{CacheKey, CachedEmbedder, EmbeddingCache};
+use memory_files::Links;
 
 use crate::Config;
 
@@ -16,6 +16,8 @@ use crate::Config;
 const KEY: &str = "KEY";
 
 const FIRST_LINE: &str = "memory-key 1";
+/// More than a key has.
+const LARGEST: u64 = 4096;
 
 /// `embedder` behind the cache of the store that `config` names, unless that is turned off.
 ///
@@ -28,7 +30,7 @@ pub(crate) fn cached(config: &Config, embedder: Arc<dyn Embedder>, may_write: bo
         Ok(Some(key)) => key,
         Ok(None) => return embedder,
         Err(error) => {
-            tracing::warn!(store = %config.store.display(), %error, "the store has no key: embeddings are not kept");
+            tracing::warn!(path = %config.store.join(KEY).display(), %error, "the store has no key: embeddings are not kept");
             return embedder;
         }
     };
@@ -42,7 +44,7 @@ pub(crate) fn cached(config: &Config, embedder: Arc<dyn Embedder>, may_write: bo
 /// was kept under the old one is lost, and it is only a cache.
 fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
     let path = store.join(KEY);
-    let is_damaged = match fs::read(&path) {
+    let is_damaged = match memory_files::read(&path, Links::Refuse, LARGEST) {
         Ok(bytes) => match decode(&bytes) {
             Some(key) => return Ok(Some(key)),
             None => true,
@@ -66,7 +68,9 @@ fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
     match file.persist_noclobber(&path) {
         Ok(_) => Ok(Some(key)),
         // Another process was faster.
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(decode(&fs::read(&path)?)),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+            Ok(decode(&memory_files::read(&path, Links::Refuse, LARGEST)?))
+        }
         Err(error) => Err(error.error),
     }
 }
@@ -91,6 +95,8 @@ fn decode(bytes: &[u8]) -> Option<[u8; 32]> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

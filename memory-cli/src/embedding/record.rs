@@ -7,11 +7,14 @@ use std::{
 };
 
 use memory_core::Embedder;
+use memory_files::Links;
 
 /// Its name in the store's directory.
 const NAME: &str = "MODEL";
 
 const FIRST_LINE: &str = "memory-model 1";
+/// More than a record has: the name of a model is a path at most.
+const LARGEST: u64 = 1 << 20;
 
 /// What the file says. Its bytes are in `docs/format.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +58,7 @@ impl ModelRecord {
     /// The record of the store in `store`; `None` if it has none yet.
     pub(crate) fn read(store: &Path) -> Result<Option<Self>, RecordError> {
         let path = store.join(NAME);
-        match fs::read(&path) {
+        match memory_files::read(&path, Links::Refuse, LARGEST) {
             Ok(bytes) => Self::decode(&bytes).map(Some).ok_or(RecordError::Damaged { path }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(RecordError::Io { path, source }),

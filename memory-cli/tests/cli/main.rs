@@ -3,6 +3,7 @@
 mod browse;
 mod eval_data;
 mod exchange;
+mod files;
 mod forks;
 mod large;
 mod lost;
