@@ -11,7 +11,8 @@ use super::{
     stop_words::is_stop_word,
 };
 
-/// Longest term in bytes; what is longer is cut to it, and has no parts.
+/// Longest term in bytes; what is longer is cut to it, has no parts and is not stemmed. The stemmer takes time with the
+/// square of a word's length, and no word that has a stem is as long.
 const MAX_TERM_BYTES: usize = 128;
 
 /// Splits text into terms: words (Unicode Standard Annex 29) in lower case, without accents, stemmed as English.
@@ -22,6 +23,9 @@ const MAX_TERM_BYTES: usize = 128;
 /// - In scripts that put no spaces between words, each character and each pair of neighbours is a term.
 pub(crate) struct Analyzer {
     stemmer: Stemmer,
+    /// Bytes of the longest word that the stemmer was given.
+    #[cfg(test)]
+    longest_stemmed: std::sync::atomic::AtomicUsize,
 }
 
 /// A term of a text.
@@ -49,7 +53,11 @@ enum Purpose {
 
 impl Default for Analyzer {
     fn default() -> Self {
-        Self { stemmer: Stemmer::create(Algorithm::English) }
+        Self {
+            stemmer: Stemmer::create(Algorithm::English),
+            #[cfg(test)]
+            longest_stemmed: std::sync::atomic::AtomicUsize::default(),
+        }
     }
 }
 
@@ -158,15 +166,21 @@ impl Analyzer {
     fn emit_word(&self, word: &str, emit: &mut dyn FnMut(Term<'_>)) {
         let lower = word.to_lowercase();
         let is_stop_word = is_stop_word(&lower);
-        let stemmed = if is_stop_word || lower.contains(char::is_numeric) {
+        let stemmed = if is_stop_word || lower.len() > MAX_TERM_BYTES || lower.contains(char::is_numeric) {
             Cow::Borrowed(lower.as_str())
         } else {
-            self.stemmer.stem(&lower)
+            self.stem(&lower)
         };
         let text = cut(&stemmed);
         if !text.is_empty() {
             emit(Term { text: Cow::Borrowed(text), is_stop_word });
         }
+    }
+
+    fn stem<'a>(&self, word: &'a str) -> Cow<'a, str> {
+        #[cfg(test)]
+        self.longest_stemmed.fetch_max(word.len(), std::sync::atomic::Ordering::Relaxed);
+        self.stemmer.stem(word)
     }
 }
 

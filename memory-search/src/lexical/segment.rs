@@ -13,7 +13,7 @@ use super::{
 
 /// The version of the bytes, of the analyzer that made the terms, and of what is told of nodes: raised whenever one of
 /// them changes, so that what older ones made is made anew.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// The terms of a run of nodes, sorted, and where they occur.
 #[derive(Clone, Debug)]

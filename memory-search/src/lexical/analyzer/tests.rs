@@ -89,6 +89,28 @@ fn a_term_has_an_end() {
     assert!(finds(&long, &long));
 }
 
+/// The stemmer takes minutes for such a word: that the test ends shows it as well.
+#[test]
+fn no_long_word_is_stemmed() {
+    let of = |word: String| [word.clone(), format!("{word}s"), format!("she said {word}.")];
+    for long in ["y", "aeiou", "é", "ing"].map(|part| part.repeat((2 << 20) / part.len())) {
+        let analyzer = Analyzer::default();
+        for text in of(long.clone()) {
+            let terms = analyzer.document(&text);
+            let asked = analyzer.question(&text);
+            assert!(asked.iter().all(|asked| terms.counts.iter().any(|(term, _)| term == asked)));
+            // The plural of a word so long is the same term.
+            assert!(asked.iter().any(|term| analyzer.question(&long).contains(term)));
+        }
+        let longest = analyzer.longest_stemmed.into_inner();
+        assert!(longest <= MAX_TERM_BYTES, "{longest}");
+    }
+    let analyzer = Analyzer::default();
+    let longest = "pneumonoultramicroscopicsilicovolcanoconiosis";
+    assert_eq!(analyzer.question(longest), [Box::from("pneumonoultramicroscopicsilicovolcanoconiosi")]);
+    assert_eq!(analyzer.longest_stemmed.into_inner(), longest.len());
+}
+
 #[test]
 fn who_speaks_and_what_a_tool_said_are_indexed() {
     let result = ContentBlock::ToolResult {
