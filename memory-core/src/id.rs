@@ -2,51 +2,112 @@
 
 use std::{fmt, num::NonZeroU64, str::FromStr, sync::Arc};
 
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 use uuid::Builder;
 
-use crate::Timestamp;
+use crate::{Timestamp, is_hidden, one_line};
 
 /// The name of a conversation: 1 to 200 bytes, without white space, control characters, `/` or `\`.
+///
+/// That much holds of every name that a store may have. What a *new* conversation may be named is less
+/// ([`Self::check_new`]), and a store checks it when it begins one.
 ///
 /// Names that the software makes itself are UUIDv7 ([RFC 9562](https://www.rfc-editor.org/rfc/rfc9562)),
 /// so that they sort by the time of their making.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConversationId(Arc<str>);
 
-/// Why a text cannot name a conversation.
+/// Why a text cannot name a conversation, or a new one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` cannot name a conversation: {why}")]
+#[error("`{}` cannot name a conversation: {why}", one_line(name))]
 pub struct InvalidConversationId {
     /// The refused text, shortened.
     pub name: String,
     /// What is wrong with it.
-    pub why: &'static str,
+    pub why: UnfitName,
+}
+
+/// What is wrong with a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnfitName {
+    /// It has no character.
+    #[error("it is empty")]
+    Empty,
+    /// It has more than [`ConversationId::MAX_BYTES`].
+    #[error("it is longer than {} bytes", ConversationId::MAX_BYTES)]
+    TooLong,
+    /// White space, a control character, `/` or `\`.
+    #[error("white space, control characters, `/` and `\\` are not allowed, as {} at byte {at}", escaped(*character))]
+    Forbidden {
+        /// The first such character.
+        character: char,
+        /// Its first byte in the name.
+        at: usize,
+    },
+    /// A character that nobody sees, so that two names would look like one.
+    #[error("a new one has no characters that cannot be seen, as {} at byte {at}", escaped(*character))]
+    Hidden {
+        /// The first such character.
+        character: char,
+        /// Its first byte in the name.
+        at: usize,
+    },
+    /// The same text can be written in other bytes, so that two names would look like one.
+    #[error("a new one is written in normalization form C (NFC), and this is not from byte {at} on: write `{composed}`")]
+    NotComposed {
+        /// The first byte that is another one in normalization form C.
+        at: usize,
+        /// The name as it should be written.
+        composed: String,
+    },
+}
+
+fn escaped(character: char) -> impl fmt::Display {
+    character.escape_unicode()
 }
 
 impl ConversationId {
     /// Longest name, in bytes.
     pub const MAX_BYTES: usize = 200;
 
-    /// Checks `name`.
+    /// A name that a conversation may have which is there.
     ///
     /// # Errors
     /// When it is empty, longer than [`Self::MAX_BYTES`], or holds white space, control characters, `/` or `\`.
     pub fn new(name: &str) -> Result<Self, InvalidConversationId> {
-        let refuse = |why| {
-            let name = name.chars().take(40).collect();
-            Err(InvalidConversationId { name, why })
-        };
         if name.is_empty() {
-            return refuse("it is empty");
+            return Err(unfit(name, UnfitName::Empty));
         }
         if name.len() > Self::MAX_BYTES {
-            return refuse("it is longer than 200 bytes");
+            return Err(unfit(name, UnfitName::TooLong));
         }
         let bad = |c: char| c.is_whitespace() || c.is_control() || c == '/' || c == '\\';
-        if name.chars().any(bad) {
-            return refuse("white space, control characters, `/` and `\\` are not allowed");
+        match name.char_indices().find(|(_, c)| bad(*c)) {
+            Some((at, character)) => Err(unfit(name, UnfitName::Forbidden { character, at })),
+            None => Ok(Self(name.into())),
         }
-        Ok(Self(name.into()))
+    }
+
+    /// Whether a new conversation may have this name: one that is seen as what it is. A store asks this when it begins a
+    /// conversation or a fork, and never of one that is there.
+    ///
+    /// # Errors
+    /// When it holds characters that cannot be seen ([`is_hidden`], and the blank of Braille), or is not in normalization
+    /// form C ([UAX 15](https://www.unicode.org/reports/tr15/)).
+    pub fn check_new(&self) -> Result<(), InvalidConversationId> {
+        let name = self.as_str();
+        if let Some((at, character)) = name.char_indices().find(|(_, c)| is_hidden(*c) || *c == '\u{2800}') {
+            return Err(unfit(name, UnfitName::Hidden { character, at }));
+        }
+        if is_nfc(name) {
+            return Ok(());
+        }
+        let composed: String = name.nfc().collect();
+        let same = |((_, a), b): &((usize, char), char)| a == b;
+        let at = name.char_indices().zip(composed.chars()).take_while(same).last();
+        let at = at.map_or(0, |((at, c), _)| at + c.len_utf8());
+        Err(unfit(name, UnfitName::NotComposed { at, composed }))
     }
 
     /// A new UUIDv7 name from the time and 10 random bytes.
@@ -62,6 +123,10 @@ impl ConversationId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+fn unfit(name: &str, why: UnfitName) -> InvalidConversationId {
+    InvalidConversationId { name: name.chars().take(40).collect(), why }
 }
 
 impl fmt::Display for ConversationId {
@@ -233,6 +298,35 @@ mod tests {
         }
         for good in ["a", "locomo-43", "qmsum-test-Bed003", "日本", &"x".repeat(200)] {
             assert_eq!(ConversationId::new(good).unwrap().as_str(), good);
+        }
+    }
+
+    #[test]
+    fn a_new_name_is_seen_as_what_it_is() {
+        let refused = |name: &str| ConversationId::new(name).unwrap().check_new().unwrap_err();
+        for (name, character, at) in [
+            ("a\u{202e}b", '\u{202e}', 1),
+            ("日\u{200b}", '\u{200b}', 3),
+            ("\u{2066}", '\u{2066}', 0),
+            ("talk\u{feff}", '\u{feff}', 4),
+            ("talk\u{e0041}", '\u{e0041}', 4),
+            ("talk\u{2065}", '\u{2065}', 4),
+            ("می\u{200c}خواهم", '\u{200c}', 4),
+            ("talk\u{2800}", '\u{2800}', 4),
+        ] {
+            let error = refused(name);
+            assert_eq!(error.why, UnfitName::Hidden { character, at }, "{name:?}");
+            let text = error.to_string();
+            assert!(text.contains(&format!("\\u{{{:x}}} at byte {at}", u32::from(character))), "{text}");
+            assert!(!text.chars().any(|c| is_hidden(c) && c != '\u{200c}'), "{text:?}");
+        }
+        let error = refused("le-cafe\u{301}");
+        assert_eq!(error.why, UnfitName::NotComposed { at: 6, composed: "le-caf\u{e9}".into() });
+        assert!(error.to_string().contains("write `le-caf\u{e9}`"), "{error}");
+        // One character may be another in the composed form, too.
+        assert!(matches!(refused("5\u{212a}").why, UnfitName::NotComposed { at: 1, .. }));
+        for good in ["talk", "caf\u{e9}", "日本", "locomo-43", "q\u{323}\u{307}", "🏔"] {
+            ConversationId::new(good).unwrap().check_new().unwrap();
         }
     }
 

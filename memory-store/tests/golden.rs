@@ -5,10 +5,10 @@ use std::{env, fs, path::Path, sync::Arc};
 
 use memory_core::{
     ContentBlock, ConversationId, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId,
-    NodeRange, Relation, RelationKind, Role, Shown, ShownRun, Store, Summary, SummaryDraft, SummaryId, SummaryMetadata,
+    NodeRange, Relation, RelationKind, Role, Shown, ShownRun, Store, StoreError, Summary, SummaryDraft, SummaryId, SummaryMetadata,
     Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, text_hash,
 };
-use memory_store::LogStore;
+use memory_store::{ExchangeError, ExportFile, LogStore, export, import};
 
 /// The root of conversation `talk` in `golden/format-1`.
 const FORMAT_1_ROOT: &str = include_str!("golden/format-1/talk.root");
@@ -225,6 +225,39 @@ fn a_store_of_format_1_with_forks_opens_for_ever() {
         assert!(store.report().damage.is_empty() && store.report().torn.is_none(), "{:?}", store.report());
         pollster::block_on(check_forks(&store));
     }
+}
+
+/// Its names were given before names were checked: hidden characters, and twins in two normalization forms. No version
+/// writes it again.
+#[test]
+fn a_store_with_names_that_no_new_conversation_gets_opens_for_ever() {
+    const NAMES: [&str; 3] = ["cafe\u{301}", "caf\u{e9}", "\u{202e}\u{200b}\u{2066}\u{feff}\u{e0041}hidden"];
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1-names");
+    let dir = tempfile::tempdir().unwrap();
+    copy(&golden, dir.path());
+    pollster::block_on(async {
+        let store = LogStore::open(dir.path()).unwrap();
+        let there: Vec<_> = store.conversations().await.unwrap().into_iter().map(|state| state.id).collect();
+        assert_eq!(there.iter().map(ConversationId::as_str).collect::<Vec<_>>(), NAMES);
+        assert!(store.verify(None).await.unwrap().is_whole());
+        for id in &there {
+            let nodes = store.conversation(id).await.unwrap().nodes;
+            store.append(id, drafts()[1..2].to_vec()).await.unwrap();
+            assert_eq!(store.conversation(id).await.unwrap().nodes, nodes + 1, "what is there goes on");
+            let fork = ConversationId::new(&format!("{id}-2")).unwrap();
+            assert_eq!(store.fork(id, node(2), &fork).await.is_ok(), fork.as_str() == "caf\u{e9}-2", "{fork:?}");
+            // It comes back under another name, and under its own only where it could begin.
+            let mut bytes = Vec::new();
+            export(&store, id, &mut bytes, &()).await.unwrap();
+            let mut file = ExportFile::spool("a pipe", &mut bytes.as_slice()).unwrap();
+            let other = tempfile::tempdir().unwrap();
+            let other = LogStore::open(other.path()).unwrap();
+            let refused = import(&other, &mut file, None, &()).await;
+            let is_unfit = matches!(&refused, Err(ExchangeError::Store(StoreError::UnfitName(_))));
+            assert_eq!(is_unfit, id.as_str() != "caf\u{e9}", "{refused:?}");
+            import(&other, &mut file, Some(&talk()), &()).await.unwrap();
+        }
+    });
 }
 
 /// With `MEMORY_GOLDEN=DIR` it leaves the store there, as the golden store of a new format.

@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf};
 
 use super::{BoxError, BoxFuture, Changes, ReadNodes, Revision};
 use crate::{
-    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Salt, Summary, SummaryDraft,
+    ConversationId, Hash, InvalidConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Salt, Summary, SummaryDraft,
     SummaryId, SummaryOutline, Timestamp, View, ViewDraft, ViewId, WrittenBy,
 };
 
@@ -223,8 +223,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// tags. Forks may be forked.
     ///
     /// # Errors
-    /// [`StoreError::UnknownConversation`] and [`StoreError::UnknownNode`] of the parent, [`StoreError::NameTaken`] of
-    /// the child.
+    /// [`StoreError::UnknownConversation`] and [`StoreError::UnknownNode`] of the parent, [`StoreError::NameTaken`] and
+    /// [`StoreError::UnfitName`] of the child.
     fn fork<'a>(
         &'a self,
         parent: &'a ConversationId,
@@ -384,6 +384,9 @@ pub enum StoreError {
         /// The name.
         id: ConversationId,
     },
+    /// A new conversation cannot have that name.
+    #[error(transparent)]
+    UnfitName(#[from] InvalidConversationId),
     /// The key names another message already.
     #[error("message key `{key}` of `{conversation}` already names a different message, node {node}")]
     KeyConflict {

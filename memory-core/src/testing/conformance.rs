@@ -102,6 +102,7 @@ pub async fn store_conformance(store: &dyn Store) {
     numbers_are_dense_and_conversations_apart(store).await;
     keys_make_appending_idempotent(store).await;
     a_refused_batch_writes_nothing(store).await;
+    a_conversation_begins_under_a_name_that_is_seen(store).await;
     events_are_projected(store).await;
     summaries_are_checked_and_idempotent(store).await;
     roots_are_those_of_the_leaves(store).await;
@@ -201,6 +202,14 @@ async fn a_refused_batch_writes_nothing(store: &dyn Store) {
     assert!(store.record(&keys, bad).await.is_err());
     let state = store.conversation(&keys).await.unwrap();
     assert_eq!((state.nodes, state.title), (3, None));
+}
+
+async fn a_conversation_begins_under_a_name_that_is_seen(store: &dyn Store) {
+    for unfit in [id("\u{202e}\u{200b}"), id("seen\u{feff}"), id("cafe\u{301}")] {
+        let refused = store.append(&unfit, vec![draft("one", 1)]).await.unwrap_err();
+        assert!(matches!(refused, StoreError::UnfitName(_)), "{refused}");
+        assert!(store.conversation(&unfit).await.unwrap_err().is_not_found(), "nothing was begun");
+    }
 }
 
 async fn events_are_projected(store: &dyn Store) {

@@ -295,6 +295,9 @@ impl Store for MemoryStore {
             let mut trial = Conversation::default();
             let there = all.get_mut(conversation);
             let is_new = there.is_none();
+            if is_new {
+                conversation.check_new()?;
+            }
             let appended = there.unwrap_or(&mut trial).append(conversation, batch)?;
             if is_new {
                 all.insert(conversation.clone(), trial);
@@ -326,6 +329,7 @@ impl Store for MemoryStore {
             if all.contains_key(child) {
                 return Err(StoreError::NameTaken { id: child.clone() });
             }
+            child.check_new()?;
             let fork = there.fork(parent, node);
             let state = fork.state(child);
             all.insert(child.clone(), fork);

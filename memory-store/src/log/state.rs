@@ -362,6 +362,7 @@ impl State {
 
     /// Whether a conversation of this name may be begun.
     pub(crate) fn check_may_open(&self, id: &ConversationId) -> Result<(), StoreError> {
+        id.check_new()?;
         let Some(damage) = self.lost_opening.clone() else { return Ok(()) };
         let why =
             format!("{}; `{id}` may be a conversation that was opened there, so it is not begun anew", damage.why);

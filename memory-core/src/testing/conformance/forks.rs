@@ -189,6 +189,11 @@ pub(super) async fn a_fork_that_cannot_be_is_refused(store: &dyn Store) {
         let refused = store.fork(&parent, node(1), taken).await.unwrap_err();
         assert!(matches!(&refused, StoreError::NameTaken { id } if id == taken), "{refused}");
     }
+    for unfit in [id("new\u{202e}"), id("cafe\u{301}")] {
+        let refused = store.fork(&parent, node(1), &unfit).await.unwrap_err();
+        assert!(matches!(refused, StoreError::UnfitName(_)), "{refused}");
+        assert!(store.conversation(&unfit).await.unwrap_err().is_not_found(), "nothing was begun");
+    }
     assert!(store.conversation(&id("new")).await.unwrap_err().is_not_found(), "nothing was begun");
     assert_eq!(store.conversation(&other).await.unwrap().nodes, 2);
 }
