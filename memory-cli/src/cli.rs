@@ -3,15 +3,14 @@
 mod vectors;
 
 use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io::{self, Write},
-    path::PathBuf,
-    process::ExitCode,
-    time::Duration,
+    collections::BTreeMap, error::Error as _, ffi::OsString, io, path::PathBuf, process::ExitCode, time::Duration,
 };
 
-use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
+use clap::{
+    CommandFactory, Parser, Subcommand,
+    error::{ContextValue, ErrorKind},
+};
+use memory_core::one_line;
 use memory_plugins::PluginOptions;
 use serde_json::json;
 
@@ -24,15 +23,17 @@ use crate::{
     },
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},
-    output::{Output, harmless},
+    output::Output,
+    terminal::{Log, To, catch_panics},
 };
 
 /// An agent's memory: every message kept exactly, a small view of all of them, and what matters found again.
 #[derive(Debug, Parser)]
-#[command(name = "memory", version, arg_required_else_help = true)]
+#[command(name = "memory", bin_name = "memory", version, arg_required_else_help = true)]
 struct Cli {
     /// The store's directory [default: this user's data directory]
     #[arg(long, global = true, env = STORE_VARIABLE, value_name = "DIR|URL")]
+    #[arg(hide_env_values = true)]
     store: Option<String>,
     /// Print one JSON value instead of tables and text
     #[arg(long, global = true)]
@@ -43,29 +44,72 @@ struct Cli {
     /// The embedding model; also bedrock:ID and openai:NAME, with ?dimensions=N where there is a choice [default: the
     /// store's own]
     #[arg(long, global = true, value_name = "NAME|DIR", env = "MEMORY_EMBEDDING_MODEL")]
+    #[arg(hide_env_values = true)]
     embedding_model: Option<String>,
     /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
     #[arg(long, global = true, value_name = "REGION")]
     region: Option<String>,
     /// A cross-encoder that reads question and candidates together: ms-marco-MiniLM, an id of a hub, a directory, or none
-    #[arg(long, global = true, value_name = "NAME|DIR", env = "MEMORY_RERANKER", default_value = "none")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME|DIR",
+        env = "MEMORY_RERANKER",
+        hide_env_values = true,
+        default_value = "none"
+    )]
     reranker: String,
     /// The least score on the cross-encoder's scale, a logit, of a message that it is to leave among the hits [default:
     /// none]
-    #[arg(long, global = true, value_name = "SCORE", env = "MEMORY_MIN_SCORE", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "SCORE",
+        env = "MEMORY_MIN_SCORE",
+        hide_env_values = true,
+        allow_negative_numbers = true
+    )]
     #[arg(value_parser = finite)]
     min_score: Option<f32>,
     /// Megabytes of vectors to keep of texts that were embedded before; 0 for none
-    #[arg(long, global = true, value_name = "MB", env = "MEMORY_EMBEDDING_CACHE_MB", default_value_t = 256)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "MB",
+        env = "MEMORY_EMBEDDING_CACHE_MB",
+        hide_env_values = true,
+        default_value_t = 256
+    )]
     embedding_cache_mb: u32,
     /// How vectors are compared
-    #[arg(long, global = true, value_name = "HOW", env = "MEMORY_VECTORS", default_value = "fastest")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "HOW",
+        env = "MEMORY_VECTORS",
+        hide_env_values = true,
+        default_value = "fastest"
+    )]
     vectors: Vectors,
     /// What writes summaries: a built-in strategy or a plugin
-    #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SUMMARIZER", default_value = "extractive")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = "MEMORY_SUMMARIZER",
+        hide_env_values = true,
+        default_value = "extractive"
+    )]
     summarizer: String,
     /// What scores messages: a built-in strategy or a plugin
-    #[arg(long, global = true, value_name = "NAME", env = "MEMORY_SCORER", default_value = "rules")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = "MEMORY_SCORER",
+        hide_env_values = true,
+        default_value = "rules"
+    )]
     scorer: String,
     /// The configuration of a strategy, as JSON; may be repeated
     #[arg(long, global = true, value_name = "NAME=JSON")]
@@ -74,7 +118,14 @@ struct Cli {
     #[arg(long, global = true, value_name = "DIR")]
     plugins: Vec<PathBuf>,
     /// How long to wait for another process that is writing to the store
-    #[arg(long, global = true, value_name = "SECONDS", env = "MEMORY_LOCK_TIMEOUT", default_value_t = 10)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "SECONDS",
+        env = "MEMORY_LOCK_TIMEOUT",
+        hide_env_values = true,
+        default_value_t = 10
+    )]
     lock_timeout: u32,
     #[command(subcommand)]
     command: Command,
@@ -206,6 +257,7 @@ impl Globals {
 /// Exit codes: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 anything else.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    catch_panics();
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
@@ -214,7 +266,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             let text = error.render().to_string();
             return report(Output { json: true }, &failure::Usage(text.trim_end().to_owned()).into(), None);
         }
-        Err(error) => error.exit(),
+        Err(error) => return say(error),
     };
     let output = Output { json: cli.json };
     start_log(output);
@@ -298,7 +350,8 @@ fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
 fn start_log(output: Output) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("MEMORY_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,ort=error"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Log { json: output.json });
+    let log = log.with_ansi(false).without_time();
     // A second start in one process (a test) keeps the first log.
     drop(if output.json {
         log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
@@ -315,18 +368,43 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>) -> ExitCode
     let code = failure::code(error);
     let text = failure::describe(error);
     if output.json {
-        let mut value = json!({"error": text, "exit_code": code as u8});
+        let mut value = json!({"error": failure::exactly(error), "exit_code": code as u8});
         if let (Some(hint), Some(object)) = (hint, value.as_object_mut()) {
             object.insert("hint".to_owned(), hint.into());
         }
-        drop(writeln!(io::stderr().lock(), "{value}"));
+        drop(To::Errors.json_line(&value));
     } else if code == Code::Usage {
-        Cli::command().error(ErrorKind::ValueValidation, text).exit();
+        return say(Cli::command().error(ErrorKind::ValueValidation, text));
     } else {
         let hint = hint.map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
-        drop(writeln!(io::stderr().lock(), "error: {}{hint}", harmless(&text)));
+        drop(To::Errors.lines(&format!("error: {text}{hint}")));
     }
     code.into()
+}
+
+/// Prints what clap says: help, the version, or what is wrong with the command line, of which it repeats parts.
+fn say(mut error: clap::Error) -> ExitCode {
+    let repeated = error.context().filter_map(|(kind, value)| {
+        let value = match value {
+            ContextValue::String(text) => ContextValue::String(one_line(text).into_owned()),
+            ContextValue::Strings(texts) => {
+                ContextValue::Strings(texts.iter().map(|text| one_line(text).into_owned()).collect())
+            }
+            _ => return None,
+        };
+        Some((kind, value))
+    });
+    for (kind, value) in repeated.collect::<Vec<_>>() {
+        error.insert(kind, value);
+    }
+    let mut text = error.render().to_string();
+    // What the parser of a value said of it, which may repeat it too.
+    if let Some(why) = error.source().map(ToString::to_string) {
+        text = text.replace(&why, &one_line(&why));
+    }
+    let to = if error.use_stderr() { To::Errors } else { To::Output };
+    drop(to.lines(text.trim_end()));
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 fn is_closed_pipe(error: &io::Error) -> bool {
@@ -340,5 +418,16 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_repeats_nothing_of_the_environment() {
+        fn check(command: &clap::Command) {
+            for argument in command.get_arguments().filter(|argument| argument.get_env().is_some()) {
+                assert!(argument.is_hide_env_values_set(), "{}: hide_env_values is missing", argument.get_id());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{error::Error, process::ExitCode};
 
-use memory_core::{EmbedError, RetrieveError, StoreError};
+use memory_core::{EmbedError, RetrieveError, StoreError, one_line};
 use memory_hooks::MemoryError;
 use memory_search::FindError;
 use memory_store::{ExchangeError, RescueError};
@@ -13,6 +13,11 @@ use crate::runtime::OpenError;
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Usage(pub(crate) String);
+
+/// A mistake in the words of the command that is shown over several lines, with a mark below it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Picture(pub(crate) String);
 
 /// Something that was asked for and is not there.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +52,10 @@ pub(crate) fn code(error: &anyhow::Error) -> Code {
 
 fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
     let open = cause.downcast_ref::<OpenError>();
-    if cause.is::<Usage>() || matches!(open, Some(OpenError::Strategy(_) | OpenError::RemoteModel(_))) {
+    if cause.is::<Usage>()
+        || cause.is::<Picture>()
+        || matches!(open, Some(OpenError::Strategy(_) | OpenError::RemoteModel(_)))
+    {
         return Some(Code::Usage);
     }
     if cause.is::<NotFound>() {
@@ -60,7 +68,7 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
     if store.is_some_and(StoreError::is_not_found) {
         return Some(Code::NotFound);
     }
-    if matches!(store, Some(StoreError::NameTaken { .. })) {
+    if matches!(store, Some(StoreError::NameTaken { .. } | StoreError::UnfitName(_))) {
         return Some(Code::Usage);
     }
     let memory = cause.downcast_ref::<MemoryError>();
@@ -105,15 +113,29 @@ pub(crate) fn way_round(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().any(|cause| cause.is::<EmbedError>()).then_some("search by words needs no model: add --words-only")
 }
 
-/// The error and its causes in one line each.
+/// What the error and its causes say, exactly.
+pub(crate) fn exactly(error: &anyhow::Error) -> String {
+    causes(error).into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(BETWEEN_CAUSES)
+}
+
+/// The error and its causes in one line each, whatever they repeat of what was read.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
-    let mut lines: Vec<String> = Vec::new();
+    let line = |(cause, text): (&(dyn Error + 'static), String)| {
+        if cause.is::<Picture>() { text } else { one_line(&text).into_owned() }
+    };
+    causes(error).into_iter().map(line).collect::<Vec<_>>().join(BETWEEN_CAUSES)
+}
+
+const BETWEEN_CAUSES: &str = "\n  caused by: ";
+
+fn causes(error: &anyhow::Error) -> Vec<(&(dyn Error + 'static), String)> {
+    let mut causes = Vec::new();
     for cause in error.chain() {
-        let line = cause.to_string();
+        let text = cause.to_string();
         // A transparent error repeats its source.
-        if lines.last() != Some(&line) {
-            lines.push(line);
+        if causes.last().is_none_or(|(_, last)| *last != text) {
+            causes.push((cause, text));
         }
     }
-    lines.join("\n  caused by: ")
+    causes
 }

@@ -17,6 +17,7 @@ mod remote_model;
 mod reranking;
 mod runtime;
 mod target;
+mod terminal;
 mod watched_index;
 
 pub use cli::run;

@@ -1,15 +1,16 @@
 //! Tables for people, JSON for programs, bars on long work.
 
-use std::{
-    borrow::Cow,
-    io::{self, IsTerminal, Write},
-    time::Duration,
-};
+use std::{io, time::Duration};
 
 use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use memory_core::Progress;
+use memory_core::{Progress, one_line};
 use serde_json::Value;
+
+use crate::{
+    failure::Usage,
+    terminal::{self, To},
+};
 
 /// Where a command's words go.
 #[derive(Clone, Copy, Debug)]
@@ -19,39 +20,69 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Prints a line on standard output.
+    /// Prints a line on standard output: one, whatever is in the text.
     ///
     /// # Errors
     /// When standard output is closed or full.
     pub(crate) fn line(self, text: &str) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        // What was said in a conversation must not steer the terminal that shows it. A pipe gets the bytes.
-        if out.is_terminal() { writeln!(out, "{}", harmless(text)) } else { writeln!(out, "{text}") }
+        To::Output.line(text)
     }
 
-    /// Prints a JSON value on standard output.
+    /// Prints a text that has lines of its own, such as what was said.
+    pub(crate) fn text(self, text: &str) -> io::Result<()> {
+        To::Output.lines(text)
+    }
+
+    /// Prints a table. No field of it makes a row.
+    pub(crate) fn table<const N: usize, F: Into<Field>>(
+        self,
+        header: [&str; N],
+        rows: impl IntoIterator<Item = [F; N]>,
+    ) -> io::Result<()> {
+        let mut table = Table::new();
+        table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
+        if !To::Output.is_terminal() {
+            table.set_width(140);
+        }
+        table.add_rows(rows.into_iter().map(|row| row.map(|field| field.into().0)));
+        To::Output.lines(&table.to_string())
+    }
+
+    /// Prints exactly the text and nothing behind it, for programs.
+    pub(crate) fn exactly(self, text: &str) -> anyhow::Result<()> {
+        if self.json {
+            return Err(Usage("--json gives the exact text already: leave --raw out".to_owned()).into());
+        }
+        if To::Output.is_terminal() {
+            let why = "--raw is for pipes and files: a terminal would obey what is in the text, so leave --raw out";
+            return Err(Usage(why.to_owned()).into());
+        }
+        Ok(terminal::exactly(text.as_bytes())?)
+    }
+
+    /// Prints a JSON value on standard output, its strings exact by escapes.
     pub(crate) fn value(self, value: &Value) -> io::Result<()> {
-        writeln!(io::stdout().lock(), "{value:#}")
+        To::Output.json(value)
     }
 
-    /// Says something beside the result, on standard error.
+    /// Says something beside the result, on a line of standard error.
     pub(crate) fn note(self, text: &str) {
         if !self.json {
             // A closed standard error is no reason to fail.
-            drop(writeln!(io::stderr().lock(), "{text}"));
+            drop(To::Errors.line(text));
         }
     }
 
     /// A bar for long work; silent where nobody looks.
-    pub(crate) fn bar(self, what: &str) -> Bar {
-        let looked_at = io::stderr().is_terminal() && !self.json;
+    pub(crate) fn bar(self, what: &'static str) -> Bar {
+        let looked_at = To::Errors.is_terminal() && !self.json;
         let target = if looked_at { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{msg:12} {bar:32} {pos}/{len} {per_sec} {eta}");
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        bar.set_message(what.to_owned());
+        bar.set_message(what);
         bar.enable_steady_tick(Duration::from_millis(200));
         Bar(bar)
     }
@@ -73,30 +104,29 @@ impl Progress for Bar {
     }
 }
 
-/// A table with a header.
-pub(crate) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
-    if !io::stdout().is_terminal() {
-        table.set_width(140);
+/// A field of a table.
+#[derive(Debug)]
+pub(crate) struct Field(String);
+
+impl Field {
+    /// One that is several lines high.
+    pub(crate) fn high<const N: usize>(lines: [&str; N]) -> Self {
+        Self(lines.map(one_line).join("\n"))
     }
-    table.add_rows(rows);
-    table
 }
 
-/// A text without control characters but for new lines and tabs.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
-    if text.contains(harmful) { Cow::Owned(text.replace(harmful, "\u{fffd}")) } else { Cow::Borrowed(text) }
+impl From<String> for Field {
+    fn from(text: String) -> Self {
+        Self(one_line(&text).into_owned())
+    }
 }
 
 /// The first `most` characters of a text on one line.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = harmless(&line);
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line.into_owned(),
+        None => line,
     }
 }
 
@@ -137,6 +167,12 @@ mod tests {
     fn a_shortened_text_is_one_line() {
         assert_eq!(shorten("a\n b  c", 10), "a b c");
         assert_eq!(shorten("日本語です", 2), "日本…");
-        assert_eq!(shorten("\u{1b}[31mred\u{7}", 20), "\u{fffd}[31mred\u{fffd}");
+        assert_eq!(shorten("a\u{2028}\u{85}b\u{b}c", 20), "a b c");
+    }
+
+    #[test]
+    fn no_field_makes_a_row() {
+        assert_eq!(Field::from("a\nb\u{202e}".to_owned()).0, r"a\nb\u{202e}");
+        assert_eq!(Field::high(["a\nb", "c"]).0, "a\\nb\nc");
     }
 }

@@ -54,7 +54,9 @@ pub enum UnfitName {
         at: usize,
     },
     /// The same text can be written in other bytes, so that two names would look like one.
-    #[error("a new one is written in normalization form C (NFC), and this is not from byte {at} on: write `{composed}`")]
+    #[error(
+        "a new one is written in normalization form C (NFC), and this is not from byte {at} on: write `{composed}`"
+    )]
     NotComposed {
         /// The first byte that is another one in normalization form C.
         at: usize,

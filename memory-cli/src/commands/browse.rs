@@ -10,13 +10,7 @@ use memory_core::{
 use serde_json::json;
 
 use super::resolve;
-use crate::{
-    Access,
-    cli::Globals,
-    failure::NotFound,
-    open,
-    output::{shorten, table},
-};
+use crate::{Access, cli::Globals, failure::NotFound, open, output::shorten};
 
 /// A conversation level by level.
 #[derive(Debug, ClapArgs)]
@@ -123,7 +117,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let text = shorten(&e.text, 160);
         [e.level.to_string(), e.nodes.to_string(), e.lines.to_string(), e.tokens.to_string(), text]
     });
-    output.line(&table(["level", "nodes", "lines", "tokens", "text"], rows).to_string())?;
+    output.table(["level", "nodes", "lines", "tokens", "text"], rows)?;
     notice.iter().for_each(|notice| output.note(&format!("note: {notice}")));
     if let Some(next) = next {
         output.note(&format!("more from node {next}: --from {next}"));

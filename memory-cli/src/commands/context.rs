@@ -12,7 +12,7 @@ use crate::{
     Access, WatchedIndex,
     cli::Globals,
     open,
-    output::{Output, grouped, table},
+    output::{Output, grouped},
 };
 
 /// What a model would be shown for a question.
@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Also say why each piece is there
     #[arg(long)]
     explain: bool,
+    /// Print the context exactly, for a program: without this, what would steer a terminal is escaped
+    #[arg(long, conflicts_with = "explain")]
+    raw: bool,
     /// Do not record what is shown; without this, --as-of shows it again later
     #[arg(long)]
     no_record: bool,
@@ -61,7 +64,7 @@ async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Resu
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let id = args.conversation.id(&runtime.store).await?;
     let context = runtime.memory.conversation(id.clone()).as_of(as_of).await?;
-    print_past(globals.output, &id, &context, args.explain)
+    print_past(globals.output, &id, &context, args.raw, args.explain)
 }
 
 /// Prints a past view as one of the present is printed.
@@ -69,12 +72,13 @@ pub(super) fn print_past(
     output: Output,
     id: &ConversationId,
     context: &Context,
+    raw: bool,
     with_pieces: bool,
 ) -> anyhow::Result<()> {
-    if output.json {
+    if output.json && !raw {
         return Ok(output.value(&to_json(id, context.question(), context, None))?);
     }
-    print(output, context)?;
+    print(output, context, raw)?;
     if with_pieces {
         explain(output, context, None)?;
     }
@@ -100,10 +104,10 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     globals.keep_news(&mut context.notices);
     let vectors = runtime.vectors.as_deref();
     let output = globals.output;
-    if output.json {
+    if output.json && !args.raw {
         return Ok(output.value(&to_json(&id, question, &context, vectors))?);
     }
-    print(output, &context)?;
+    print(output, &context, args.raw)?;
     if args.explain {
         explain(output, &context, vectors)?;
     }
@@ -133,8 +137,12 @@ pub(super) fn view(text: &str) -> Result<ViewId, String> {
     ViewId::new(number).ok_or_else(|| "views are numbered from 1".to_owned())
 }
 
-fn print(output: Output, context: &Context) -> io::Result<()> {
-    output.line(context.text())?;
+fn print(output: Output, context: &Context, raw: bool) -> anyhow::Result<()> {
+    if raw {
+        output.exactly(context.text())?;
+    } else {
+        output.text(context.text())?;
+    }
     context.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
     output.note(&summary(context));
     Ok(())
@@ -145,7 +153,7 @@ fn explain(output: Output, context: &Context, vectors: Option<&WatchedIndex>) ->
         let nodes = piece.nodes.map(|nodes| nodes.to_string()).unwrap_or_default();
         [piece.kind.as_str().to_owned(), nodes, piece.tokens.to_string(), piece.why.clone()]
     });
-    output.line(&table(["piece", "nodes", "tokens", "why"], rows).to_string())?;
+    output.table(["piece", "nodes", "tokens", "why"], rows)?;
     vectors.and_then(WatchedIndex::explain).map_or(Ok(()), |how| output.line(&how))
 }
 

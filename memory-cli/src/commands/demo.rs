@@ -61,7 +61,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
     let conversation = runtime.memory.conversation(id.clone());
     let asked = conversation.context(QUESTION, &ContextOptions::default()).await?;
-    output.line(&format!("\n2. What a model is shown for \"{QUESTION}\""))?;
+    output.line("")?;
+    output.line(&format!("2. What a model is shown for \"{QUESTION}\""))?;
     output.line(&format!("   {}", context::summary(&asked)))?;
     let pieces: Vec<_> = asked.pieces.iter().filter(|piece| piece.kind != PieceKind::Recalled).take(4).collect();
     pieces.iter().try_for_each(|piece| output.line(&format!("   | {}", shorten(&piece.text, 110))))?;
@@ -74,8 +75,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     );
     let found = asked.pieces.iter().find(|piece| piece.text.contains(&secret.number));
     let found = found.context("the number that was said early on is not in the context")?;
+    output.line("")?;
     output.line(&format!(
-        "\n3. The number was said once, in message {}, and kept out of all {} summaries.",
+        "3. The number was said once, in message {}, and kept out of all {} summaries.",
         secret.node,
         summaries.len()
     ))?;
@@ -83,12 +85,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     output.line(&format!("   | {}", shorten(&found.text, 110)))?;
 
     let node = conversation.expand(secret.node).await?;
-    output.line(&format!("\n4. expand_node({}) gives the message exactly:", secret.node))?;
+    output.line("")?;
+    output.line(&format!("4. expand_node({}) gives the message exactly:", secret.node))?;
     let options = textwrap::Options::new(116).initial_indent("   | ").subsequent_indent("   | ");
     textwrap::wrap(&node.message.text(), options).iter().try_for_each(|line| output.line(line))?;
 
     let verification = runtime.store.verify(Some(&id)).await?;
-    output.line("\n5. Everything is read back from disk and hashed again:")?;
+    output.line("")?;
+    output.line("5. Everything is read back from disk and hashed again:")?;
     if args.keep.is_some() {
         output.note(&format!("the store stays in {}", directory.display()));
     }

@@ -10,7 +10,7 @@ use crate::{
     Access,
     cli::Globals,
     failure::Damage,
-    output::{Output, grouped, table},
+    output::{Output, grouped},
 };
 
 /// What is damaged, what is whole, and what to do.
@@ -110,7 +110,7 @@ fn conversations(output: Output, diagnosis: &Diagnosis) -> io::Result<()> {
         let nodes = format!("{} of {}", grouped(checkup.verified), grouped(checkup.nodes));
         [name(&checkup.label), nodes, lost, grouped(checkup.summaries), remarks(checkup)]
     });
-    output.line(&table(["conversation", "nodes", "lost", "summaries", ""], rows).to_string())
+    output.table(["conversation", "nodes", "lost", "summaries", ""], rows)
 }
 
 fn name(label: &ConversationLabel) -> String {

@@ -18,6 +18,9 @@ pub(crate) struct Args {
     /// Print a proof that it is the message that was said, for `verify-proof`
     #[arg(long)]
     proof: bool,
+    /// Print the text exactly, for a program: without this, what would steer a terminal is escaped
+    #[arg(long, conflicts_with = "proof")]
+    raw: bool,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -30,11 +33,12 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             .map_err(|error| Damage(format!("node {} is not what was hashed when it was said: {error}", node.id)))?;
         return prove::print(globals.output, &proof.into());
     }
-    if globals.output.json {
+    if globals.output.json && !args.raw {
         return Ok(globals.output.value(&to_json(&id, &node))?);
     }
     globals.output.note(&format!("{id}, node {}: {}, {}", node.id, node.message.speaker_or_role(), node.at));
-    Ok(globals.output.line(&node.message.text())?)
+    let text = node.message.text();
+    if args.raw { globals.output.exactly(&text) } else { Ok(globals.output.text(&text)?) }
 }
 
 fn to_json(id: &ConversationId, node: &Node) -> Value {

@@ -1,7 +1,7 @@
 //! `memory export`: conversations into files that `memory import` brings back to the same root.
 
 use std::{
-    io::{self, BufWriter, IsTerminal, Write},
+    io::{BufWriter, Write},
     path::PathBuf,
 };
 
@@ -19,6 +19,7 @@ use crate::{
     open,
     output::{Output, grouped},
     target::{Existing, Target},
+    terminal,
 };
 
 /// Conversations into files that `memory import` brings back to the same root.
@@ -50,7 +51,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     match &args.output {
         None => {
             let id = args.conversation.id(store).await?;
-            let mut out = standard_output(output);
+            let mut out = terminal::json_lines();
             let done = memory_store::export(store, &id, &mut out, &output.bar("exporting")).await?;
             output.note(&words(&done));
             return Ok(());
@@ -95,7 +96,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
     }
     let Some(last) = damaged.pop() else { return Ok(()) };
-    damaged.iter().for_each(|error| output.note(&failure::describe(error)));
+    damaged.iter().for_each(|error| output.note(&failure::exactly(error)));
     Err(last)
 }
 
@@ -124,34 +125,4 @@ fn to_json((exported, path): &(Exported, PathBuf)) -> serde_json::Value {
         "root": exported.root.to_string(),
         "file": path.display().to_string(),
     })
-}
-
-/// A terminal is shown the lines as it is shown anything that was said; a pipe gets the bytes.
-fn standard_output(output: Output) -> Box<dyn Write> {
-    let out = io::stdout();
-    if out.is_terminal() { Box::new(Shown { output, line: Vec::new() }) } else { Box::new(BufWriter::new(out)) }
-}
-
-struct Shown {
-    output: Output,
-    line: Vec<u8>,
-}
-
-impl Write for Shown {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let (line, rest) = match bytes.iter().position(|byte| *byte == b'\n') {
-            Some(end) => bytes.split_at(end + 1),
-            None => (bytes, [].as_slice()),
-        };
-        self.line.extend_from_slice(line);
-        if let Some(line) = self.line.strip_suffix(b"\n") {
-            self.output.line(&String::from_utf8_lossy(line))?;
-            self.line.clear();
-        }
-        Ok(bytes.len() - rest.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        io::stdout().flush()
-    }
 }

@@ -8,7 +8,12 @@ use memory_search::{FindRequest, LeftOut, find};
 use serde_json::json;
 
 use super::resolve;
-use crate::{Access, cli::Globals, failure::Usage, open};
+use crate::{
+    Access,
+    cli::Globals,
+    failure::{Picture, Usage},
+    open,
+};
 
 /// Text by a regular expression.
 #[derive(Debug, ClapArgs)]
@@ -51,7 +56,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         max_time: Some(Duration::from_secs(args.max_seconds)),
     };
     let found = find(store, &request).await.map_err(|error| match error {
-        memory_search::FindError::Pattern { .. } => anyhow::Error::new(Usage(error.to_string())),
+        memory_search::FindError::Pattern { .. } => anyhow::Error::new(Picture(error.to_string())),
         other => anyhow::Error::new(other),
     })?;
     let output = globals.output;

@@ -9,9 +9,9 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{Args as ClapArgs, ValueEnum};
-use memory_core::{ConversationId, Message, Progress, Timestamp};
+use memory_core::{ConversationId, Message, Progress, Store, StoreError, Timestamp};
 use memory_hooks::{ConversationStats, Memory};
-use memory_store::ExportFile;
+use memory_store::{ExportFile, LogStore};
 use serde_json::json;
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     failure::Usage,
     import::{ImportedConversation, eval, jsonl},
     open,
-    output::{Output, grouped, table},
+    output::{Output, grouped},
 };
 use exported::Restored;
 
@@ -82,6 +82,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Write)?;
     let config = if args.no_embed { config.without_model() } else { config };
     let runtime = open(&config)?;
+    let named = exports.iter().map(|file| args.conversation.as_ref().unwrap_or(file.conversation()));
+    for id in conversations.iter().map(|conversation| &conversation.id).chain(named) {
+        check_name(&runtime.store, id).await?;
+    }
     let mut all = Vec::with_capacity(conversations.len());
     for conversation in conversations {
         all.push(import(&runtime.memory, conversation, !args.no_embed, globals.output).await?);
@@ -92,6 +96,16 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         restored.push(exported::import(&runtime, &mut file, name, !args.no_embed, globals.output).await?);
     }
     print(globals.output, &all, &restored)
+}
+
+/// A name that no new conversation gets is refused before anything is appended to the others.
+async fn check_name(store: &LogStore, id: &ConversationId) -> anyhow::Result<()> {
+    match store.conversation(id).await {
+        Err(StoreError::UnknownConversation { .. }) => Ok(id
+            .check_new()
+            .map_err(|error| Usage(format!("{error}; --conversation names it, for one file alone")))?),
+        _ => Ok(()),
+    }
 }
 
 /// What a file holds, if it is not said: an export is known by its first bytes.
@@ -223,7 +237,7 @@ fn print(output: Output, all: &[Imported], restored: &[Restored]) -> anyhow::Res
         ]
     });
     let header = ["conversation", "read", "new", "tokens", "view", "append s", "compact s", "embed s"];
-    output.line(&table(header, rows).to_string())?;
+    output.table(header, rows)?;
     let read: usize = all.iter().map(|i| i.read).sum();
     let without: Duration = all.iter().map(|i| i.append + i.compact).sum();
     let with: Duration = without + all.iter().map(|i| i.index).sum::<Duration>();

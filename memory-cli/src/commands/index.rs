@@ -5,12 +5,7 @@ use memory_core::Store;
 use serde_json::json;
 
 use super::resolve;
-use crate::{
-    Access,
-    cli::Globals,
-    open,
-    output::{grouped, table},
-};
+use crate::{Access, cli::Globals, open, output::grouped};
 
 /// What recall has cached, up to the last message.
 #[derive(Debug, ClapArgs)]
@@ -41,5 +36,5 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
     let rows = all.iter().map(|(id, report)| [id.to_string(), grouped(report.embedded)]);
-    Ok(output.line(&table(["conversation", "messages embedded"], rows).to_string())?)
+    Ok(output.table(["conversation", "messages embedded"], rows)?)
 }

@@ -61,7 +61,7 @@ pub(super) async fn proofs(store: &LogStore, id: &ConversationId) -> anyhow::Res
 
 /// Prints the document, with `--json` and without.
 pub(super) fn print(output: Output, proof: &Proof) -> anyhow::Result<()> {
-    let document = format!("{:#}", proof.to_json());
-    Proof::parse(document.as_bytes()).context("`verify-proof` could not read this proof")?;
-    Ok(output.line(&document)?)
+    let document = proof.to_json();
+    Proof::parse(document.to_string().as_bytes()).context("`verify-proof` could not read this proof")?;
+    Ok(output.value(&document)?)
 }

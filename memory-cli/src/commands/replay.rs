@@ -11,7 +11,7 @@ use crate::{
     cli::Globals,
     failure::Damage,
     open,
-    output::{grouped, shorten, table},
+    output::{grouped, shorten},
 };
 
 /// Views that are read at once.
@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Also list the pieces of the view
     #[arg(long, requires = "view")]
     explain: bool,
+    /// Print the view exactly, for a program: without this, what would steer a terminal is escaped
+    #[arg(long, requires = "view", conflicts_with = "explain")]
+    raw: bool,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -46,7 +49,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let conversation = runtime.memory.conversation(id.clone());
     if let Some(view) = args.view {
         let shown = conversation.as_of(AsOf::View(view)).await?;
-        return context::print_past(globals.output, &id, &shown, args.explain);
+        return context::print_past(globals.output, &id, &shown, args.raw, args.explain);
     }
     let last = conversation.last_view().await?.map_or(0, ViewId::get);
     if args.check {
@@ -84,7 +87,7 @@ fn list(id: &ConversationId, views: &[View], globals: &Globals) -> anyhow::Resul
         ]
     });
     let header = ["view", "shown", "messages", "tokens", "summaries", "verbatim", "recalled", "question"];
-    output.line(&table(header, rows).to_string())?;
+    output.table(header, rows)?;
     Ok(())
 }
 
@@ -162,6 +165,6 @@ async fn check(id: &ConversationId, conversation: &Conversation, views: u64, glo
     }
     match wrong.is_empty() {
         true => Ok(()),
-        false => Err(Damage(wrong.join("\n")).into()),
+        false => Err(Damage(wrong.join("; ")).into()),
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     Access, WatchedIndex,
     cli::Globals,
     open,
-    output::{shorten, table},
+    output::{Field, shorten},
 };
 
 /// The messages that answer a question best.
@@ -67,10 +67,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     let rows = hits.iter().map(|(hit, node)| {
         let text = format!("{}: {}", node.message.speaker_or_role(), shorten(&node.message.text(), 120));
-        let text = if args.explain { format!("{text}\n{}", why(&hit.signals)) } else { text };
-        [hit.conversation.to_string(), hit.node.to_string(), format!("{:.3}", hit.score.value), text]
+        let text = if args.explain { Field::high([&text, &why(&hit.signals)]) } else { text.into() };
+        [
+            hit.conversation.to_string().into(),
+            hit.node.to_string().into(),
+            format!("{:.3}", hit.score.value).into(),
+            text,
+        ]
     });
-    output.line(&table(["conversation", "node", "score", "message"], rows).to_string())?;
+    output.table(["conversation", "node", "score", "message"], rows)?;
     if args.explain {
         let step = |step: &SearchStep| {
             format!("{} {:.1} ms ({})", step.name, step.took.as_secs_f64() * 1_000.0, step.candidates)

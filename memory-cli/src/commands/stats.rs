@@ -9,12 +9,7 @@ use serde_json::{Value, json};
 
 use self::costs::CostArgs;
 use super::resolve;
-use crate::{
-    Access,
-    cli::Globals,
-    open,
-    output::{grouped, table},
-};
+use crate::{Access, cli::Globals, open, output::grouped};
 
 /// What is stored, what compression saves and what prompts cost.
 ///
@@ -82,16 +77,17 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             format!("{:.1}", stats.days),
         ]
     });
-    output.line(&table(header, rows).to_string())?;
+    output.table(header, rows)?;
     if !costs.is_empty() {
+        output.line("")?;
         output.line(&format!(
-            "\nprompts of {} tokens, at {} a million tokens read, {} cached, {} written",
+            "prompts of {} tokens, at {} a million tokens read, {} cached, {} written",
             grouped(u64::from(args.costs.budget)),
             prices.read,
             prices.cached,
             prices.written
         ))?;
-        output.line(&costs::to_text(&costs, prices))?;
+        costs::print(output, &costs, prices)?;
     }
     Ok(())
 }

@@ -71,7 +71,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 fn damaged(store: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
     let store = store.display();
     Damage(format!(
-        "nothing was rewritten, for the store is damaged: {why}\n  `memory --store {store} doctor` says what is whole \
+        "nothing was rewritten, for the store is damaged: {why}; `memory --store {store} doctor` says what is whole \
          and what to do"
     ))
     .into()

@@ -91,7 +91,7 @@ fn print_message(output: Output, proof: &MessageProof, trusted: bool) -> io::Res
     output.line(&format!("the proof holds: node {node} of the {} of `{conversation}`, under the root", tree.nodes))?;
     output.line(&format!("  {}", tree.root))?;
     output.line(&format!("is what {} said at {at}:", message.speaker_or_role()))?;
-    output.line(&message.text())
+    output.text(&message.text())
 }
 
 fn print_history(output: Output, proof: &HistoryProof, trusted: bool) -> io::Result<()> {

@@ -5,6 +5,7 @@ mod eval_data;
 mod exchange;
 mod files;
 mod forks;
+mod hostile;
 mod large;
 mod lost;
 mod models;

@@ -4,8 +4,8 @@ use std::{fmt, path::PathBuf};
 
 use super::{BoxError, BoxFuture, Changes, ReadNodes, Revision};
 use crate::{
-    ConversationId, Hash, InvalidConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Salt, Summary, SummaryDraft,
-    SummaryId, SummaryOutline, Timestamp, View, ViewDraft, ViewId, WrittenBy,
+    ConversationId, Hash, InvalidConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Salt,
+    Summary, SummaryDraft, SummaryId, SummaryOutline, Timestamp, View, ViewDraft, ViewId, WrittenBy,
 };
 
 /// What became of an appended message.

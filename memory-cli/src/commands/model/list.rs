@@ -12,11 +12,7 @@ use memory_embed::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    cli::Globals,
-    model_names::SHORT_NAMES,
-    output::{megabytes, table},
-};
+use crate::{cli::Globals, model_names::SHORT_NAMES, output::megabytes};
 
 /// Which models there are, what they cost, and which are here.
 #[derive(Debug, ClapArgs)]
@@ -89,7 +85,7 @@ pub(super) fn run(_: &Args, globals: &Globals) -> anyhow::Result<()> {
         ]
     });
     let header = ["model", "dimensions", "tokens", "download", "on disk", "messages", "licence", "state"];
-    output.line(&table(header, lines).to_string())?;
+    output.table(header, lines)?;
     output.line("messages: about so many a second on two cores; `memory model test NAME` measures it here")?;
     output.line("over a network: bedrock:ID and openai:NAME, as docs/remote-models.md lists them")?;
     Ok(output.line(&format!("models are kept in {}", store.root().display()))?)

@@ -13,7 +13,7 @@ use clap::Args as ClapArgs;
 use memory_plugins::conformance::{Check, CheckOptions, Verdict, check};
 use serde_json::{Value, json};
 
-use crate::{cli::Globals, output::table};
+use crate::{cli::Globals, terminal::To};
 
 /// Run a plugin's file against the contract of its kind, in a process of its own.
 #[derive(Debug, ClapArgs)]
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     } else {
         let row =
             |finding: &Value| ["check", "verdict", "why"].map(|key| finding[key].as_str().unwrap_or("").to_owned());
-        globals.output.line(&table(["check", "verdict", "why"], findings.iter().map(row)).to_string())?;
+        globals.output.table(["check", "verdict", "why"], findings.iter().map(row))?;
     }
     let broken: Vec<_> =
         findings.iter().filter(|finding| finding["verdict"] == "broken").filter_map(|f| f["check"].as_str()).collect();
@@ -56,14 +56,14 @@ fn run_here(args: &Args) -> anyhow::Result<()> {
     options.deadline = Duration::from_secs(args.deadline.max(1).into());
     options.configuration.clone_from(&args.configuration);
     // One line at once, so that whoever reads knows what had begun when the process ended.
-    let mut begin = |check: Check| println!("{}", json!({"begin": check.name()}));
+    let mut begin = |check: Check| drop(To::Output.json_line(&json!({"begin": check.name()})));
     let mut end = |check: Check, verdict: &Verdict| {
         let (verdict, why) = match verdict {
             Verdict::Kept => ("kept", ""),
             Verdict::Skipped(why) => ("skipped", *why),
             Verdict::Broken(why) => ("broken", why.as_str()),
         };
-        println!("{}", json!({"check": check.name(), "verdict": verdict, "why": why}));
+        drop(To::Output.json_line(&json!({"check": check.name(), "verdict": verdict, "why": why})));
     };
     check(&args.file, &options, &mut begin, &mut end)?;
     Ok(())

@@ -5,7 +5,7 @@ use memory_plugins::PluginInfo;
 use serde_json::{Value, json};
 
 use super::registry;
-use crate::{cli::Globals, output::table};
+use crate::cli::Globals;
 
 /// Show all strategies with their versions, and the files that could not be loaded.
 #[derive(Debug, ClapArgs)]
@@ -29,7 +29,7 @@ pub(crate) fn run(_args: &Args, globals: &Globals) -> anyhow::Result<()> {
         ]
     };
     let header = ["name", "kind", "version", "from", "what it does"];
-    globals.output.line(&table(header, registry.list().map(row)).to_string())?;
+    globals.output.table(header, registry.list().map(row))?;
     for refused in refused {
         globals.output.note(&format!("passed over: {refused}"));
     }

@@ -1,11 +1,13 @@
 //! What the prompts of a conversation cost, and what they would cost otherwise.
 
+use std::io;
+
 use clap::Args as ClapArgs;
 use memory_core::ConversationId;
 use memory_hooks::{ContextOptions, Prices, Prompts, Spending};
 use serde_json::{Value, json};
 
-use crate::output::{grouped, table};
+use crate::output::{Output, grouped};
 
 /// What prompts are made of and what they cost.
 #[derive(Debug, ClapArgs)]
@@ -30,7 +32,7 @@ fn prices(text: &str) -> Result<Prices, String> {
     }
 }
 
-pub(super) fn to_text(all: &[(ConversationId, Spending)], prices: &Prices) -> String {
+pub(super) fn print(output: Output, all: &[(ConversationId, Spending)], prices: &Prices) -> io::Result<()> {
     let header = [
         "conversation",
         "prompts",
@@ -56,7 +58,7 @@ pub(super) fn to_text(all: &[(ConversationId, Spending)], prices: &Prices) -> St
             summary,
         ]
     });
-    table(header, rows).to_string()
+    output.table(header, rows)
 }
 
 pub(super) fn to_json(spending: &Spending, prices: &Prices) -> Value {

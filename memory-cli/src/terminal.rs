@@ -1,0 +1,180 @@
+//! The one way to standard output and standard error: what goes there is made harmless on the way.
+//!
+//! Nobody else in this crate may print; `clippy.toml` says so. Whoever prints says of a text whether it is a field, which
+//! never makes a line, or has lines; and JSON keeps every string exact, by escapes.
+#![expect(clippy::disallowed_methods, reason = "the place where what is printed is made harmless")]
+
+use std::{
+    backtrace::{Backtrace, BacktraceStatus},
+    borrow::Cow,
+    fmt::Write as _,
+    io::{self, BufWriter, IsTerminal, Write},
+    panic, thread,
+};
+
+use memory_core::{is_hidden, lines, one_line};
+use serde_json::Value;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Where to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum To {
+    Output,
+    Errors,
+}
+
+impl To {
+    fn write(self, text: &str) -> io::Result<()> {
+        match self {
+            Self::Output => writeln!(io::stdout().lock(), "{text}"),
+            Self::Errors => writeln!(io::stderr().lock(), "{text}"),
+        }
+    }
+
+    /// One line, whatever is in it.
+    pub(crate) fn line(self, text: &str) -> io::Result<()> {
+        self.write(&one_line(text))
+    }
+
+    /// A text that may have lines. What a part of it may not have was to be taken out before.
+    pub(crate) fn lines(self, text: &str) -> io::Result<()> {
+        self.write(&lines(text))
+    }
+
+    /// A JSON value over several lines.
+    pub(crate) fn json(self, value: &Value) -> io::Result<()> {
+        self.write(&harmless_json(&format!("{value:#}")))
+    }
+
+    /// A JSON value on one line.
+    pub(crate) fn json_line(self, value: &Value) -> io::Result<()> {
+        self.write(&harmless_json(&value.to_string()))
+    }
+
+    pub(crate) fn is_terminal(self) -> bool {
+        match self {
+            Self::Output => io::stdout().is_terminal(),
+            Self::Errors => io::stderr().is_terminal(),
+        }
+    }
+}
+
+/// Exactly these bytes on standard output, which must be no terminal.
+pub(crate) fn exactly(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if out.is_terminal() {
+        return Err(io::Error::other("a terminal is given nothing that could steer it"));
+    }
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+/// Takes lines of JSON to standard output: exactly as they are, but on a terminal by escapes, which read back the same.
+pub(crate) fn json_lines() -> Box<dyn Write> {
+    let out = io::stdout();
+    if out.is_terminal() { Box::new(Shown(Vec::new())) } else { Box::new(BufWriter::new(out)) }
+}
+
+struct Shown(Vec<u8>);
+
+impl Write for Shown {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let (line, rest) = match bytes.iter().position(|byte| *byte == b'\n') {
+            Some(end) => bytes.split_at(end + 1),
+            None => (bytes, [].as_slice()),
+        };
+        self.0.extend_from_slice(line);
+        if let Some(line) = self.0.strip_suffix(b"\n") {
+            To::Output.write(&harmless_json(&String::from_utf8_lossy(line)))?;
+            self.0.clear();
+        }
+        Ok(bytes.len() - rest.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush()
+    }
+}
+
+/// JSON text that says the same and holds nothing hidden but new lines. Outside of strings JSON has no such characters.
+fn harmless_json(text: &str) -> Cow<'_, str> {
+    let harmful = |c: char| c != '\n' && is_hidden(c);
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if harmful(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing into a text cannot fail.
+                drop(write!(out, "\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Where the log goes: an event a line on standard error.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Log {
+    pub(crate) json: bool,
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        *self
+    }
+}
+
+impl Write for Log {
+    /// The subscriber writes each event by one call.
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        To::Errors.write(&if self.json { harmless_json(text) } else { one_line(text) })?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// Has panics of this program say what they say by this module.
+pub(crate) fn catch_panics() {
+    panic::set_hook(Box::new(|panic| {
+        let thread = thread::current();
+        let said = panic.payload_as_str().unwrap_or("no words");
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let name = thread.name().unwrap_or("<unnamed>");
+        // A closed standard error is no reason to panic again.
+        drop(To::Errors.line(&format!("thread '{name}' panicked at {place}: {said}")));
+        let trace = Backtrace::capture();
+        if trace.status() == BacktraceStatus::Captured {
+            drop(To::Errors.lines(&trace.to_string()));
+        }
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_reads_back_as_it_was_and_holds_nothing_hidden() {
+        let every: String =
+            ('\0'..=char::MAX).filter(|c| is_hidden(*c)).chain("\"\\é日🏔👩\u{200d}👧".chars()).collect();
+        let value = serde_json::json!({every.as_str(): [every.as_str(), 1.5, null], "plain": "text"});
+        for text in [value.to_string(), format!("{value:#}")] {
+            let shown = harmless_json(&text);
+            assert!(!shown.chars().any(|c| c != '\n' && is_hidden(c)));
+            assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
+        }
+        assert_eq!(harmless_json("{\"a\": \"\u{202e}\u{e0041}\u{9b}\"}"), r#"{"a": "\u202e\udb40\udc41\u009b"}"#);
+        assert!(matches!(harmless_json("{\n \"a\": 1}"), Cow::Borrowed(_)));
+    }
+}

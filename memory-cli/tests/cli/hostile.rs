@@ -1,0 +1,481 @@
+//! Hostile text, printed through every command: nothing of it reaches a terminal raw, and no field makes a line.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "whatever fails here fails a test")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{Read, Write},
+    net::TcpListener,
+    path::Path,
+    process::{Command, Output},
+    thread,
+};
+
+use serde_json::Value;
+
+use crate::support::{Store, memory, messages};
+
+/// What a terminal obeys and what nobody sees. The golden store below has it, and a zero, in all that a store holds.
+const H: &str =
+    "\u{1b}[31m\u{7}\u{9b}2J\u{7f}\u{202e}\u{2066}\u{200b}\u{200d}\u{feff}\u{ad}\u{2028}\u{2029}\u{e0041}\r\nFORGED";
+const HIDDEN_NAME: &str = "\u{202e}\u{200b}\u{2066}\u{feff}\u{e0041}hidden";
+
+/// A table of its own, apart from the one that is tested.
+fn is_raw(c: char) -> bool {
+    let hidden = matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{e0000}'..='\u{e0fff}'
+    );
+    hidden || (c.is_control() && c != '\n' && c != '\t')
+}
+
+/// The golden store whose names, messages, summaries, topics, titles and tags are hostile.
+fn hostile_store() -> Store {
+    let store = Store::new();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/tests/golden/format-1-names");
+    fs::create_dir_all(store.path("store/log")).unwrap();
+    for file in ["FORMAT", "log/0001.seg"] {
+        fs::copy(golden.join(file), store.path(&format!("store/{file}"))).unwrap();
+    }
+    store
+}
+
+fn isolated(store: &Store, command: &mut Command) {
+    command.env("HOME", store.path("")).env("XDG_CACHE_HOME", store.path("cache")).current_dir(store.path(""));
+    command.env("MEMORY_MODELS", store.path("models")).env("AWS_EC2_METADATA_DISABLED", "true");
+}
+
+fn check(what: &dyn std::fmt::Debug, output: &Output, is_body: bool) {
+    assert!(output.status.code().is_some_and(|code| code != 101), "{what:?}: {:?}", output.status);
+    for (stream, bytes, may_have_lines) in [("stdout", &output.stdout, is_body), ("stderr", &output.stderr, false)] {
+        let text = str::from_utf8(bytes).unwrap();
+        let raw = text.char_indices().find(|(_, c)| is_raw(*c));
+        assert_eq!(raw, None, "{what:?} {stream}: {text:?}");
+        let forged = text.lines().any(|line| line.trim_start().starts_with("FORGED"));
+        assert!(may_have_lines || !forged, "{what:?} {stream} has a line that a field made: {text}");
+    }
+}
+
+/// Runs a command on the store, as it is and with `--json`.
+fn run(store: &Store, args: &[&str], is_body: bool) -> Output {
+    for json in [true, false] {
+        let mut command =
+            if args.contains(&"openai:stub?dimensions=4") { store.hybrid(args) } else { store.command(args) };
+        isolated(store, &mut command);
+        if json {
+            command.arg("--json");
+        }
+        let output = command.output().unwrap();
+        check(&command, &output, is_body && !json);
+        if json && output.status.success() {
+            serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        } else if !json {
+            return output;
+        }
+    }
+    panic!("the last run is without --json");
+}
+
+fn succeed(store: &Store, args: &[&str], is_body: bool) -> String {
+    let output = run(store, args, is_body);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn refused(store: &Store, args: &[&str]) -> String {
+    let output = run(store, args, false);
+    assert!(!output.status.success(), "{args:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// The commands that the binary has, by its own help.
+fn commands() -> BTreeSet<String> {
+    fn below(path: &[&str], found: &mut BTreeSet<String>) {
+        let help = String::from_utf8(memory().args(path).arg("--help").output().unwrap().stdout).unwrap();
+        let mut lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).peekable();
+        if lines.peek().is_none() {
+            found.insert(path.join(" "));
+        }
+        for line in lines.take_while(|line| !line.is_empty()) {
+            // What a line goes on with is indented further.
+            let Some(name) = line.strip_prefix("  ").filter(|line| !line.starts_with(' ')) else { continue };
+            let name = name.split(' ').next().unwrap();
+            if name != "help" {
+                below(&[path, &[name]].concat(), found);
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    below(&[], &mut found);
+    found
+}
+
+/// A case for each command; a command without one fails the test below.
+type Case = (&'static str, fn(&Store));
+
+const CASES: &[Case] = &[
+    ("import", |store| {
+        let file = store.file(&format!("{H}.jsonl"), &messages(3));
+        assert!(refused(store, &["import", "--format", "jsonl", &file]).contains("cannot name a conversation"));
+        refused(store, &["import", "--format", "jsonl", "--conversation", &H.replace(char::is_control, ""), &file]);
+        refused(store, &["import", &file]);
+        refused(store, &["import", "--format", H, &file]);
+        refused(store, &["import", "--format", "jsonl", &store.path(&format!("{H}missing"))]);
+        let said = format!("{}\n", serde_json::json!({"role": "user", "speaker": H, "content": H}));
+        let file = store.file(&format!("{H}said"), &said);
+        succeed(store, &["import", "--format", "jsonl", "--conversation", "said", &file], false);
+        let bad = store.file("bad.jsonl", &format!("{{\"role\": \"{}\"}}\n", "\u{202e}\u{9b}"));
+        refused(store, &["import", "--format", "jsonl", &bad]);
+        let export = store.path(&format!("{H}.export"));
+        succeed(store, &["export", "--conversation", HIDDEN_NAME, "--output", &export], false);
+        let other = store.path("other");
+        assert!(refused(store, &["import", "--store", &other, &export]).contains("\\u{202e} at byte 0"));
+        succeed(store, &["import", "--store", &other, "--conversation", "fit", &export], false);
+    }),
+    ("export", |store| {
+        succeed(store, &["export", "--all", "--output", &store.path(&format!("{H}all"))], false);
+        refused(store, &["export", "--conversation", H]);
+    }),
+    ("context", |store| {
+        succeed(store, &["context", "--conversation", HIDDEN_NAME, "--budget", "2000", "which platform?"], true);
+        succeed(store, &["context", "--conversation", HIDDEN_NAME, "--explain", &format!("ferry {H}")], true);
+        refused(store, &["context", "--conversation", HIDDEN_NAME, "--as-of", H]);
+        refused(store, &["context", "--conversation", HIDDEN_NAME, "--least-share", H, "ferry"]);
+    }),
+    ("replay", |store| {
+        succeed(store, &["context", "--conversation", HIDDEN_NAME, &format!("ferry {H}")], true);
+        succeed(store, &["replay", "--conversation", HIDDEN_NAME], false);
+        succeed(store, &["replay", "--conversation", HIDDEN_NAME, "v1", "--explain"], true);
+        succeed(store, &["replay", "--conversation", HIDDEN_NAME, "--check"], false);
+        refused(store, &["replay", "--conversation", HIDDEN_NAME, H]);
+    }),
+    ("fork", |store| {
+        refused(store, &["fork", HIDDEN_NAME, "--at", "2"]);
+        refused(store, &["fork", HIDDEN_NAME, "--as", H]);
+        assert!(!store.command(&["fork", HIDDEN_NAME, "--as", "plain"]).status().unwrap().code().is_none());
+    }),
+    ("search", |store| {
+        succeed(store, &["search", "--explain", "platform of the ferry"], false);
+        refused(store, &["search", "--since", H, "ferry"]);
+        refused(store, &["search", "--during", H, "ferry"]);
+        succeed(store, &["search", H], false);
+    }),
+    ("find", |store| {
+        let name = ["--conversation", HIDDEN_NAME];
+        succeed(store, &[&["find", "(?s)Ann.*FORGED|platform.{0,9}|rows.*"], &name[..]].concat(), false);
+        run(store, &[&["find", &format!("({H}")], &name[..]].concat(), true);
+    }),
+    ("expand", |store| {
+        for node in ["1", "2", "3", "4"] {
+            succeed(store, &["expand", node, "--conversation", HIDDEN_NAME], true);
+            succeed(store, &["expand", node, "--conversation", HIDDEN_NAME, "--proof"], false);
+        }
+        refused(store, &["expand", H]);
+        refused(store, &["expand", "99", "--conversation", HIDDEN_NAME]);
+    }),
+    ("browse", |store| {
+        succeed(store, &["browse", "--conversation", HIDDEN_NAME], false);
+        succeed(store, &["browse", "--conversation", HIDDEN_NAME, "--level", "summary"], false);
+        refused(store, &["browse", "--conversation", HIDDEN_NAME, "--level", H]);
+    }),
+    ("index", |store| {
+        succeed(store, &["index"], false);
+        refused(store, &["index", "--conversation", H]);
+    }),
+    ("stats", |store| {
+        succeed(store, &["stats"], false);
+        refused(store, &["stats", "--prices", H]);
+    }),
+    ("verify", |store| {
+        succeed(store, &["verify"], false);
+        store.flip("platform 9");
+        refused(store, &["verify"]);
+        refused(store, &["verify", "--conversation", HIDDEN_NAME]);
+    }),
+    ("doctor", |store| {
+        succeed(store, &["doctor"], false);
+        store.flip("platform 9");
+        refused(store, &["doctor"]);
+        refused(store, &["doctor", "--store", &store.path(H)]);
+        run(store, &["doctor", "--salvage", &store.path(&format!("{H}salvaged"))], false);
+    }),
+    ("backup", |store| {
+        let directory = store.path(&format!("{H}backup"));
+        succeed(store, &["backup", &directory], false);
+        succeed(store, &["backup", "--verify", &directory], false);
+        refused(store, &["backup", "--verify", &store.path(&format!("{H}none"))]);
+    }),
+    ("restore", |store| {
+        let directory = store.path(&format!("{H}backup"));
+        succeed(store, &["backup", &directory], false);
+        run(store, &["restore", &directory, "--to", &store.path(&format!("{H}restored"))], false);
+        refused(store, &["restore", &store.path(&format!("{H}none"))]);
+    }),
+    ("vacuum", |store| {
+        refused(store, &["vacuum", "--block-size", H]);
+        succeed(store, &["vacuum", "--seal", "--compress"], false);
+        let damaged = hostile_store();
+        damaged.flip("platform 9");
+        refused(&damaged, &["vacuum", "--seal"]);
+    }),
+    ("prove", |store| {
+        let verified = store.json(&["verify", "--conversation", HIDDEN_NAME]);
+        let name = ["--conversation", HIDDEN_NAME];
+        succeed(store, &[&["prove", "--from", verified["root"].as_str().unwrap()], &name[..]].concat(), false);
+        refused(store, &[&["prove", "--from", H], &name[..]].concat());
+        refused(store, &[&["prove", "--from", &"ab".repeat(32)], &name[..]].concat());
+    }),
+    ("verify-proof", |store| {
+        let proof = store.succeed(&["expand", "1", "--proof", "--conversation", HIDDEN_NAME]);
+        let file = store.file(&format!("{H}proof"), &proof);
+        succeed(store, &["verify-proof", &file], true);
+        refused(
+            store,
+            &["verify-proof", &store.file("none", &format!("{{\"format\": 1, \"proof\": {:?}}}", "\u{9b}"))],
+        );
+        refused(store, &["verify-proof", &store.path(&format!("{H}missing"))]);
+        refused(store, &["verify-proof", "--root", H, &file]);
+    }),
+    ("demo", |store| {
+        run(store, &["demo", "--keep", &store.path(&format!("{H}demo"))], false);
+    }),
+    ("model list", |store| {
+        fs::create_dir_all(store.path(&format!("models/{H}"))).unwrap();
+        fs::write(store.path(&format!("models/{H}/config.json")), format!("{{\"{H}\"")).unwrap();
+        run(store, &["model", "list"], false);
+    }),
+    ("model fetch", |store| {
+        refused(store, &["model", "fetch", H]);
+    }),
+    ("model convert", |store| {
+        refused(store, &["model", "convert", &format!("./{H}")]);
+    }),
+    ("model test", |store| {
+        refused(store, &["model", "test", &format!("./{H}")]);
+        refused(store, &["model", "test", &format!("openai:{H}")]);
+        refused(store, &["model", "test", &format!("bedrock:{H}")]);
+    }),
+    ("model migrate", |store| {
+        refused(store, &["model", "migrate", &format!("./{H}")]);
+    }),
+    ("plugins list", |store| {
+        let directory = store.path(&format!("{H}plugins"));
+        fs::create_dir(&directory).unwrap();
+        fs::write(format!("{directory}/lib{H}.so"), H).unwrap();
+        succeed(store, &["plugins", "list", "--plugins", &directory], false);
+        run(store, &["plugins", "list", "--plugins", &store.path(&format!("{H}none"))], false);
+    }),
+    ("plugins info", |store| {
+        refused(store, &["plugins", "info", H]);
+        refused(store, &["plugins", "info", &store.file(&format!("{H}.so"), H)]);
+    }),
+    ("plugins check", |store| {
+        refused(store, &["plugins", "check", &store.file(&format!("{H}.so"), H)]);
+        refused(store, &["plugins", "check", &store.path(&format!("{H}none.so"))]);
+    }),
+];
+
+#[test]
+fn hostile_text_through_every_command_reaches_no_terminal() {
+    let with_a_case: BTreeSet<_> = CASES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(commands(), with_a_case, "a command without a case, or a case without a command");
+    for (_, case) in CASES {
+        case(&hostile_store());
+    }
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_repeated_on_their_line() {
+    let store = hostile_store();
+    for args in [&[H][..], &[&format!("--{H}")], &["help", H], &["stats", "--configure", H], &["stats", "--store", H]] {
+        refused(&store, args);
+    }
+    refused(&store, &["stats", "--store", &format!("{H}://x")]);
+    refused(&store, &["stats", "--summarizer", H]);
+    refused(&store, &["stats", "--configure", &format!("{H}={{")]);
+    for variable in ["MEMORY_MIN_SCORE", "MEMORY_VECTORS", "MEMORY_LOCK_TIMEOUT", "MEMORY_STORE", "MEMORY_LOG"] {
+        for args in [&["stats"][..], &["--help"], &["stats", "--help"]] {
+            let mut command = memory();
+            isolated(&store, &mut command);
+            let output = command.args(args).env(variable, H).output().unwrap();
+            check(&(variable, args), &output, false);
+        }
+    }
+}
+
+/// Answers every request with an error that repeats hostile text.
+fn stub() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}/v1", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = Vec::new();
+            let mut buffer = [0; 4096];
+            // Small requests come whole: the answer waits for the end of the JSON.
+            while !request.ends_with(b"}") {
+                match stream.read(&mut buffer) {
+                    Ok(0) | Err(_) => break,
+                    Ok(length) => request.extend(buffer.iter().take(length)),
+                }
+            }
+            let body = serde_json::json!({"error": {"message": H, "type": H}}).to_string();
+            let head = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close";
+            drop(write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+        }
+    });
+    base
+}
+
+#[test]
+fn what_a_server_says_is_harmless() {
+    let (store, base) = (hostile_store(), stub());
+    for args in
+        [&["search", "ferry"][..], &["index"], &["context", "--conversation", HIDDEN_NAME, "ferry"], &["model", "test"]]
+    {
+        for log in ["warn", "trace"] {
+            let mut command = store.hybrid(args);
+            isolated(&store, &mut command);
+            command.args(["--embedding-model", "openai:stub?dimensions=4"]);
+            command.env("OPENAI_BASE_URL", &base).env("OPENAI_API_KEY", "key").env("MEMORY_LOG", log);
+            for json in [false, true] {
+                if json {
+                    command.arg("--json");
+                }
+                let output = command.output().unwrap();
+                check(&command, &output, true);
+                let said =
+                    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+                assert!(log == "trace" || said.contains("FORGED"), "{command:?} asked the server: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crafted_model_record_is_harmless() {
+    let store = hostile_store();
+    let line = H.replace(['\r', '\n'], "");
+    let body = format!("memory-model 1\nname ./{line}\nid {line}\ndimensions 4\n");
+    let record = format!("{body}crc32c {:08x}\n", crc32c::crc32c(body.as_bytes()));
+    fs::write(store.path("store/MODEL"), record).unwrap();
+    for args in [
+        &["search", "ferry"][..],
+        &["index"],
+        &["model", "test"],
+        &["context", "--conversation", HIDDEN_NAME, "ferry"],
+        &["search", "--embedding-model", "./other", "ferry"],
+    ] {
+        let mut command = store.hybrid(args);
+        isolated(&store, &mut command);
+        check(&args, &command.output().unwrap(), true);
+    }
+}
+
+#[test]
+fn a_proof_cannot_forge_lines() {
+    let store = Store::new();
+    let speaker = format!("Ann\nFORGED said at 2020-01-01T00:00:00Z:\nroot {}", "ab".repeat(32));
+    let said = serde_json::json!({"role": "user", "speaker": speaker, "content": "one\ntwo\u{1b}[2K", "at": 1});
+    let file = store.file("said.jsonl", &format!("{said}\n"));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let proof = store.file("proof.json", &store.succeed(&["expand", "1", "--proof"]));
+    let shown = succeed(&store, &["verify-proof", &proof], false);
+    let lines: Vec<_> = shown.lines().collect();
+    let [first, _root, third, body @ ..] = lines.as_slice() else { panic!("{shown}") };
+    assert!(first.starts_with("the proof holds: node 1 of the 1 of `said`"), "{shown}");
+    assert!(third.starts_with(r"is what Ann\nFORGED said at") && third.ends_with("said at 1970-01-01T00:00:00.001Z:"));
+    assert_eq!(body, ["one", r"two\u{1b}[2K"]);
+    // The same of `expand`, whose first line is on standard error.
+    let output = store.command(&["expand", "1"]).output().unwrap();
+    check(&"expand", &output, true);
+    assert_eq!(output.stderr.iter().filter(|byte| **byte == b'\n').count(), 1);
+}
+
+#[test]
+fn what_programs_read_is_exact() {
+    let store = hostile_store();
+    let name = ["--conversation", HIDDEN_NAME];
+    let text = store.json(&[&["expand", "1"], &name[..]].concat())["text"].as_str().unwrap().to_owned();
+    assert!(text.starts_with(&format!("{H}\0 The ferry")), "{text:?}");
+    assert_eq!(store.succeed(&[&["expand", "1", "--raw"], &name[..]].concat()), text);
+    let context = [&["context", "--budget", "2000", "which platform?"], &name[..]].concat();
+    let exact = store.json(&context)["text"].as_str().unwrap().to_owned();
+    assert!(exact.contains(H));
+    assert_eq!(store.succeed(&[&context[..], &["--raw"]].concat()), exact);
+    assert_eq!(store.succeed(&[&["replay", "v1", "--raw"], &name[..]].concat()), exact);
+    store.fail(&[&["--json", "expand", "1", "--raw"], &name[..]].concat(), 2);
+    // An export through a pipe has the bytes of the file.
+    let file = store.path("hidden.export");
+    store.succeed(&[&["export", "--output", &file], &name[..]].concat());
+    assert_eq!(store.succeed(&[&["export"], &name[..]].concat()), fs::read_to_string(&file).unwrap());
+}
+
+/// Standard output as a terminal gets it.
+fn on_a_terminal(command: &Command) -> (String, bool) {
+    const SCRIPT: &str = r"
+import os, pty, subprocess, sys, threading
+terminal, end = pty.openpty()
+child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=end, stderr=subprocess.DEVNULL)
+os.close(end)
+while True:
+    try:
+        shown = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not shown:
+        break
+    sys.stdout.buffer.write(shown)
+sys.stdout.flush()
+sys.exit(child.wait())
+";
+    let mut python = Command::new("python3");
+    python.args(["-c", SCRIPT]).arg(command.get_program()).args(command.get_args());
+    let output = python.output().unwrap();
+    (String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n"), output.status.success())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_terminal_gets_an_export_by_escapes_that_say_the_same_and_nothing_raw() {
+    let store = hostile_store();
+    let name = ["--conversation", HIDDEN_NAME];
+    let exported = store.succeed(&[&["export"], &name[..]].concat());
+    let (shown, is_done) = on_a_terminal(&store.command(&[&["export"], &name[..]].concat()));
+    assert!(is_done && !shown.chars().any(is_raw), "{shown:?}");
+    let values = |text: &str| text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>();
+    assert_eq!(values(&shown), values(&exported));
+    for command in ["expand", "context"] {
+        let args = [&[command, "1", "--raw"], &name[..]].concat();
+        let (shown, is_done) = on_a_terminal(&store.command(&args));
+        assert!(!is_done && shown.is_empty(), "{command}: {shown:?}");
+    }
+}
+
+#[test]
+fn a_new_conversation_is_named_as_it_is_seen() {
+    let store = Store::new();
+    let file = store.file("talk.jsonl", &messages(3));
+    let import = |name: &str| {
+        [&["import", "--format", "jsonl", "--conversation"], [name, &file].as_slice()]
+            .concat()
+            .iter()
+            .map(|arg| (*arg).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let args = import("caf\u{e9}");
+    store.succeed(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let args = import("cafe\u{301}");
+    let error = store.fail(&args.iter().map(String::as_str).collect::<Vec<_>>(), 2);
+    assert!(error.contains("write `caf\u{e9}`"), "{error}");
+    let args = import("caf\u{e9}\u{200b}");
+    let error = store.fail(&args.iter().map(String::as_str).collect::<Vec<_>>(), 2);
+    assert!(error.contains("\\u{200b} at byte 5"), "{error}");
+    assert_eq!(store.json(&["stats"])["conversations"].as_array().unwrap().len(), 1);
+    assert!(store.fail(&["fork", "--as", "cafe\u{301}"], 2).contains("NFC"));
+    // What an old store has is read on.
+    let old = hostile_store();
+    for name in ["caf\u{e9}", "cafe\u{301}"] {
+        assert_eq!(old.json(&["expand", "1", "--conversation", name])["conversation"], name);
+    }
+}
