@@ -8,7 +8,7 @@ use std::{
 
 use clap::{
     CommandFactory, Parser, Subcommand,
-    error::{ContextValue, ErrorKind},
+    error::{ContextKind, ContextValue, ErrorKind},
 };
 use memory_core::one_line;
 use memory_plugins::PluginOptions;
@@ -263,8 +263,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         // Help and version are asked for, and are no errors.
         Err(error) if error.use_stderr() && args.iter().any(|arg| arg == "--json") => {
-            let text = error.render().to_string();
-            return report(Output { json: true }, &failure::Usage(text.trim_end().to_owned()).into(), None);
+            return report(Output { json: true }, &failure::Usage(words(error).trim_end().to_owned()).into(), None);
         }
         Err(error) => return say(error),
     };
@@ -382,8 +381,16 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>) -> ExitCode
     code.into()
 }
 
-/// Prints what clap says: help, the version, or what is wrong with the command line, of which it repeats parts.
-fn say(mut error: clap::Error) -> ExitCode {
+/// Prints what clap says: help, the version, or what is wrong with the command line.
+fn say(error: clap::Error) -> ExitCode {
+    let to = if error.use_stderr() { To::Errors } else { To::Output };
+    let code = u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+    drop(to.lines(words(error).trim_end()));
+    code
+}
+
+/// What clap says, where what it repeats of the command line makes no line.
+fn words(mut error: clap::Error) -> String {
     let repeated = error.context().filter_map(|(kind, value)| {
         let value = match value {
             ContextValue::String(text) => ContextValue::String(one_line(text).into_owned()),
@@ -397,14 +404,15 @@ fn say(mut error: clap::Error) -> ExitCode {
     for (kind, value) in repeated.collect::<Vec<_>>() {
         error.insert(kind, value);
     }
-    let mut text = error.render().to_string();
-    // What the parser of a value said of it, which may repeat it too.
-    if let Some(why) = error.source().map(ToString::to_string) {
-        text = text.replace(&why, &one_line(&why));
+    // The parser of a value may have repeated it, too. Clap itself would leave out what looks like a terminal's codes.
+    let (argument, value) = (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue));
+    match (error.source(), argument, value) {
+        (Some(why), Some(argument), Some(value)) => {
+            let why = one_line(&why.to_string()).into_owned();
+            format!("error: invalid value '{value}' for '{argument}': {why}\n\nFor more information, try '--help'.")
+        }
+        _ => error.render().to_string(),
     }
-    let to = if error.use_stderr() { To::Errors } else { To::Output };
-    drop(to.lines(text.trim_end()));
-    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 fn is_closed_pipe(error: &io::Error) -> bool {

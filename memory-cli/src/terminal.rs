@@ -7,7 +7,6 @@
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
     borrow::Cow,
-    fmt::Write as _,
     io::{self, BufWriter, IsTerminal, Write},
     panic, thread,
 };
@@ -106,8 +105,7 @@ fn harmless_json(text: &str) -> Cow<'_, str> {
     for c in text.chars() {
         if harmful(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                // Writing into a text cannot fail.
-                drop(write!(out, "\\u{unit:04x}"));
+                out.push_str(&format!("\\u{unit:04x}"));
             }
         } else {
             out.push(c);

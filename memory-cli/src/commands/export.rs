@@ -1,7 +1,7 @@
 //! `memory export`: conversations into files that `memory import` brings back to the same root.
 
 use std::{
-    io::{BufWriter, Write},
+    io::BufWriter,
     path::PathBuf,
 };
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use memory_core::{NodeId, NodeRange};
+use memory_core::{NodeId, NodeRange, one_line};
 use memory_search::{FindRequest, LeftOut, find};
 use serde_json::json;
 
@@ -56,7 +56,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         max_time: Some(Duration::from_secs(args.max_seconds)),
     };
     let found = find(store, &request).await.map_err(|error| match error {
-        memory_search::FindError::Pattern { .. } => anyhow::Error::new(Picture(error.to_string())),
+        // The text shows where, below the pattern; a pattern of several lines stands there with their numbers.
+        memory_search::FindError::Pattern { pattern, why } => {
+            anyhow::Error::new(Picture(format!("`{}` cannot be searched for: {why}", one_line(&pattern))))
+        }
         other => anyhow::Error::new(other),
     })?;
     let output = globals.output;
