@@ -258,6 +258,8 @@ impl Globals {
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     catch_panics();
+    // First, while this process has one thread.
+    memory_embed::disable_telemetry();
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,

@@ -75,7 +75,7 @@ pub use models::{
 #[cfg(feature = "onnx")]
 pub use onnx::{
     MS_MARCO_MINILM_L6_V2, OnnxEmbedder, OnnxOptions, OnnxReranker, PrepareError, PrepareEvent, Prepared,
-    RerankerFiles, RerankerOptions, check_quantized, prepare,
+    RerankerFiles, RerankerOptions, check_quantized, disable_telemetry, prepare,
 };
 #[cfg(feature = "openai")]
 pub use openai::{InvalidOpenAiModel, OPENAI_KEY_VARIABLE, OpenAiEmbedder, OpenAiModel, OpenAiOptions};

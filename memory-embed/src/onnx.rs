@@ -17,5 +17,6 @@ pub use embedder::{OnnxEmbedder, OnnxOptions};
 pub use gate::check_quantized;
 pub use prepare::{PrepareError, PrepareEvent, Prepared, prepare};
 pub use reranker::{MS_MARCO_MINILM_L6_V2, OnnxReranker, RerankerFiles, RerankerOptions};
+pub use runtime::disable_telemetry;
 pub(crate) use splitter::Splitter;
 pub(crate) use workers::Urgency;

@@ -9,6 +9,9 @@ mod hostile;
 mod large;
 mod lost;
 mod models;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[path = "../../../memory-embed/tests/telemetry/network.rs"]
+mod network;
 mod not_again;
 mod plugins;
 mod processes;
@@ -16,6 +19,8 @@ mod proofs;
 mod replay;
 mod rescue;
 mod support;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod telemetry;
 mod vacuum;
 
 use std::fs;
