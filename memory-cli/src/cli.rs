@@ -8,6 +8,7 @@ use std::{
 
 use clap::{
     CommandFactory, Parser, Subcommand,
+    builder::FalseyValueParser,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use memory_core::one_line;
@@ -49,6 +50,9 @@ struct Cli {
     /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
     #[arg(long, global = true, value_name = "REGION")]
     region: Option<String>,
+    /// Send keys over plain http to other machines as well, where others can read them
+    #[arg(long, global = true, env = "MEMORY_PLAIN_HTTP", value_parser = FalseyValueParser::new())]
+    plain_http: bool,
     /// A cross-encoder that reads question and candidates together: ms-marco-MiniLM, an id of a hub, a directory, or none
     #[arg(
         long,
@@ -192,6 +196,7 @@ pub(crate) struct Globals {
     words_only: bool,
     embedding_model: Option<String>,
     region: Option<String>,
+    pub(crate) plain_http: bool,
     reranker: Option<String>,
     min_score: Option<f32>,
     embedding_cache_bytes: u64,
@@ -239,6 +244,7 @@ impl Globals {
         config.recall = if self.words_only { Recall::Words } else { Recall::Hybrid };
         config.model.clone_from(&self.embedding_model);
         config.region.clone_from(&self.region);
+        config.plain_http = self.plain_http;
         config.reranker.clone_from(&self.reranker);
         config.min_score = self.min_score;
         config.embedding_cache_bytes = self.embedding_cache_bytes;
@@ -281,6 +287,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         words_only: cli.words_only,
         embedding_model: cli.embedding_model,
         region: cli.region,
+        plain_http: cli.plain_http,
         reranker: Some(cli.reranker).filter(|name| name != "none"),
         min_score: cli.min_score,
         embedding_cache_bytes: u64::from(cli.embedding_cache_mb) << 20,
@@ -350,7 +357,7 @@ fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
 /// error that may follow.
 fn start_log(output: Output) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("MEMORY_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,ort=error"));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,ort=error,memory_embed::proxy=info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Log { json: output.json });
     let log = log.with_ansi(false).without_time();
     // A second start in one process (a test) keeps the first log.

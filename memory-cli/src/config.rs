@@ -36,6 +36,8 @@ pub struct Config {
     pub model: Option<String>,
     /// The AWS region of a model of Bedrock; the environment's by default.
     pub region: Option<String>,
+    /// Whether the key of a model over a network may go over plain http to another machine, where others can read it.
+    pub plain_http: bool,
     /// The cross-encoder that reads question and candidates together: its name in the model store, or its directory;
     /// none by default. [`DEFAULT_RERANKER`](crate::DEFAULT_RERANKER) is the one that is meant.
     pub reranker: Option<String>,
@@ -87,6 +89,7 @@ impl Config {
             models: None,
             model: None,
             region: None,
+            plain_http: false,
             reranker: None,
             min_score: None,
             embedding_cache_bytes: 256 << 20,

@@ -64,7 +64,7 @@ pub(crate) fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embed
 
 /// The model called `name`, in this process or over a network.
 pub(crate) fn load(config: &Config, name: &str) -> Result<Arc<dyn Embedder>, OpenError> {
-    match remote_model::load(name, config.region.as_deref())? {
+    match remote_model::load(name, config)? {
         Some(embedder) => Ok(embedder),
         None => Ok(load_here(config, name)?),
     }

@@ -131,7 +131,8 @@ const BETWEEN_CAUSES: &str = "\n  caused by: ";
 fn causes(error: &anyhow::Error) -> Vec<(&(dyn Error + 'static), String)> {
     let mut causes = Vec::new();
     for cause in error.chain() {
-        let text = cause.to_string();
+        // What an error repeats of an address or an answer may hold a key.
+        let text = memory_embed::redacted(&cause.to_string()).into_owned();
         // A transparent error repeats its source.
         if causes.last().is_none_or(|(_, last)| *last != text) {
             causes.push((cause, text));

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use memory_core::Embedder;
 
+use crate::Config;
+
 /// The environment variable that names the address of an OpenAI-style endpoint.
 #[cfg(feature = "openai")]
 const BASE_VARIABLE: &str = "OPENAI_BASE_URL";
@@ -39,35 +41,35 @@ pub enum RemoteModelError {
 ///
 /// # Errors
 /// [`RemoteModelError`], if there is no such model, or the settings make none.
-pub(crate) fn load(name: &str, region: Option<&str>) -> Result<Option<Arc<dyn Embedder>>, RemoteModelError> {
+pub(crate) fn load(name: &str, config: &Config) -> Result<Option<Arc<dyn Embedder>>, RemoteModelError> {
     match name.split_once(':') {
-        Some(("bedrock", _)) => bedrock(name, region).map(Some),
-        Some(("openai", _)) => openai(name).map(Some),
+        Some(("bedrock", _)) => bedrock(name, config).map(Some),
+        Some(("openai", _)) => openai(name, config).map(Some),
         _ => Ok(None),
     }
 }
 
 #[cfg(feature = "bedrock")]
-fn bedrock(name: &str, region: Option<&str>) -> Result<Arc<dyn Embedder>, RemoteModelError> {
+fn bedrock(name: &str, config: &Config) -> Result<Arc<dyn Embedder>, RemoteModelError> {
     use memory_embed::{BedrockEmbedder, BedrockOptions};
 
-    let mut options = BedrockOptions::default();
-    if let Some(region) = region {
+    let mut options = BedrockOptions::default().plain_http(config.plain_http);
+    if let Some(region) = &config.region {
         options = options.region(region);
     }
     Ok(Arc::new(BedrockEmbedder::new(name.parse()?, options)?))
 }
 
 #[cfg(not(feature = "bedrock"))]
-fn bedrock(name: &str, _region: Option<&str>) -> Result<Arc<dyn Embedder>, RemoteModelError> {
+fn bedrock(name: &str, _config: &Config) -> Result<Arc<dyn Embedder>, RemoteModelError> {
     Err(RemoteModelError::NotBuilt { name: name.to_owned(), feature: "bedrock" })
 }
 
 #[cfg(feature = "openai")]
-fn openai(name: &str) -> Result<Arc<dyn Embedder>, RemoteModelError> {
+fn openai(name: &str, config: &Config) -> Result<Arc<dyn Embedder>, RemoteModelError> {
     use memory_embed::{OpenAiEmbedder, OpenAiOptions};
 
-    let mut options = OpenAiOptions::default();
+    let mut options = OpenAiOptions::default().plain_http(config.plain_http);
     if let Some(base) = std::env::var(BASE_VARIABLE).ok().filter(|base| !base.is_empty()) {
         options = options.base(base);
     }
@@ -75,13 +77,18 @@ fn openai(name: &str) -> Result<Arc<dyn Embedder>, RemoteModelError> {
 }
 
 #[cfg(not(feature = "openai"))]
-fn openai(name: &str) -> Result<Arc<dyn Embedder>, RemoteModelError> {
+fn openai(name: &str, _config: &Config) -> Result<Arc<dyn Embedder>, RemoteModelError> {
     Err(RemoteModelError::NotBuilt { name: name.to_owned(), feature: "openai" })
 }
 
 #[cfg(all(test, feature = "bedrock", feature = "openai"))]
 mod tests {
     use super::*;
+    use crate::Access;
+
+    fn config() -> Config {
+        Config::new("none", Access::Read)
+    }
 
     #[test]
     fn a_name_gives_the_embedder_without_asking_anybody() {
@@ -90,7 +97,8 @@ mod tests {
             ("bedrock:cohere.embed-english-v3", 1024),
             ("openai:text-embedding-3-small", 1536),
         ] {
-            let embedder = load(name, Some("eu-central-1")).unwrap().unwrap();
+            let embedder =
+                load(name, &Config { region: Some("eu-central-1".to_owned()), ..config() }).unwrap().unwrap();
             assert_eq!(embedder.dimensions(), dimensions);
             assert!(embedder.model().as_str().starts_with(name));
         }
@@ -99,13 +107,13 @@ mod tests {
     #[test]
     fn another_name_is_none_of_these() {
         for name in ["all-MiniLM-L6-v2/int8", "/models/bedrock", "C:\\models"] {
-            assert!(load(name, None).unwrap().is_none(), "{name}");
+            assert!(load(name, &config()).unwrap().is_none(), "{name}");
         }
     }
 
     #[test]
     fn a_model_that_is_none_is_refused_with_what_to_write() {
-        let refusal = |name: &str| load(name, None).unwrap_err().to_string();
+        let refusal = |name: &str| load(name, &config()).unwrap_err().to_string();
         assert!(refusal("bedrock:amazon.titan-embed-text-v9").contains("amazon.titan-embed-text-v2:0"));
         assert!(refusal("openai:nomic-embed-text").contains("?dimensions="));
     }

@@ -132,7 +132,8 @@ impl Write for Log {
     /// The subscriber writes each event by one call.
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(event);
-        let text = text.strip_suffix('\n').unwrap_or(&text);
+        let text = memory_embed::redacted(text.strip_suffix('\n').unwrap_or(&text));
+        let text = text.as_ref();
         To::Errors.write(&if self.json { harmless_json(text) } else { one_line(text) })?;
         Ok(event.len())
     }

@@ -3,6 +3,7 @@
 mod answer;
 mod embedder;
 mod failure;
+mod guard;
 mod model;
 
 pub use embedder::{BedrockEmbedder, BedrockOptions};

@@ -29,6 +29,8 @@
 mod bedrock;
 #[cfg(feature = "cache")]
 mod cache;
+#[cfg(any(feature = "hub", feature = "remote"))]
+mod channel;
 #[cfg(feature = "onnx")]
 mod checksum;
 #[cfg(any(feature = "onnx", feature = "remote"))]
@@ -47,8 +49,11 @@ mod models;
 mod onnx;
 #[cfg(feature = "openai")]
 mod openai;
+mod redact;
 #[cfg(feature = "remote")]
 mod remote;
+#[cfg(any(feature = "hub", feature = "remote"))]
+mod said;
 #[cfg(feature = "onnx")]
 mod static_model;
 #[cfg(feature = "tokens")]
@@ -79,6 +84,7 @@ pub use onnx::{
 };
 #[cfg(feature = "openai")]
 pub use openai::{InvalidOpenAiModel, OPENAI_KEY_VARIABLE, OpenAiEmbedder, OpenAiModel, OpenAiOptions};
+pub use redact::{keep_secret, redacted};
 #[cfg(feature = "remote")]
 pub use remote::{ApiKey, RemoteError, RemoteOptions};
 #[cfg(feature = "onnx")]

@@ -12,9 +12,9 @@ mod runtime;
 pub(crate) mod stub;
 
 pub(crate) use embedder::{Limits, Protocol, Purpose, Remote};
+pub(crate) use error::Failure;
 pub use error::RemoteError;
 #[cfg(test)]
 pub(crate) use error::cause_of;
-pub(crate) use error::{Failure, excerpt, with_causes};
 pub use key::ApiKey;
 pub use options::RemoteOptions;

@@ -6,6 +6,8 @@ mod exchange;
 mod files;
 mod forks;
 mod hostile;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod keys;
 mod large;
 mod lost;
 mod models;

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BedrockFamily, BedrockModel};
-use crate::remote::{Purpose, RemoteError, excerpt};
+use crate::{
+    remote::{Purpose, RemoteError},
+    said::misread,
+};
 
 /// A request, as the documentation of the models ("Inference request parameters", Amazon Bedrock and Amazon Nova user
 /// guides) gives it. Cutting is refused in each, so that a text that is too long is an error.
@@ -99,8 +102,5 @@ pub(super) fn vectors(family: BedrockFamily, body: &[u8]) -> Result<Vec<Vec<f32>
         BedrockFamily::Nova => serde_json::from_slice(body)
             .map(|NovaAnswer { embeddings }| embeddings.into_iter().map(|one| one.embedding).collect()),
     };
-    vectors.map_err(|error| {
-        let begin = String::from_utf8_lossy(body.get(..120).unwrap_or(body)).into_owned();
-        RemoteError::Malformed { what: format!("{error}, in `{}`", excerpt(&begin)) }
-    })
+    vectors.map_err(|error| RemoteError::Malformed { what: misread(&error, body) })
 }

@@ -7,15 +7,23 @@ use aws_sdk_bedrockruntime::{Client, config::Token, primitives::Blob};
 use aws_smithy_runtime_api::client::auth::http::HTTP_BEARER_AUTH_SCHEME_ID;
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
 use tokio::sync::OnceCell;
+use tracing::{Dispatch, instrument::WithSubscriber, subscriber::NoSubscriber};
 
-use super::{BedrockModel, answer, failure::remote_error};
-use crate::remote::{ApiKey, Failure, Protocol, Purpose, Remote, RemoteError, RemoteOptions};
+use super::{
+    BedrockModel, answer,
+    failure::remote_error,
+    guard::{Guard, Known},
+};
+use crate::{
+    redact::{keep_secret_of_address, redacted},
+    remote::{ApiKey, Failure, Protocol, Purpose, Remote, RemoteError, RemoteOptions},
+};
 
 const JSON: &str = "application/json";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How Bedrock is reached.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BedrockOptions {
     /// The region, as in `eu-central-1`. By default the one of the environment, the profile or the machine.
@@ -27,6 +35,9 @@ pub struct BedrockOptions {
     /// Another endpoint, as in `http://127.0.0.1:8080`: for a private one, or a stand-in. By default the one in
     /// `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` or the profile, else that of the region.
     pub endpoint: Option<String>,
+    /// Whether requests may go over plain http to another machine or to a proxy on one, where others can read the key or the
+    /// session's token.
+    pub plain_http: bool,
     /// Retries, times, concurrency and chunks.
     pub calls: RemoteOptions,
 }
@@ -53,11 +64,32 @@ impl BedrockOptions {
         self
     }
 
+    /// Sets [`plain_http`](Self::plain_http).
+    #[must_use]
+    pub const fn plain_http(mut self, plain_http: bool) -> Self {
+        self.plain_http = plain_http;
+        self
+    }
+
     /// Sets [`calls`](Self::calls).
     #[must_use]
     pub fn calls(mut self, calls: RemoteOptions) -> Self {
         self.calls = calls;
         self
+    }
+}
+
+impl fmt::Debug for BedrockOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { region, api_key, endpoint, plain_http, calls } = self;
+        // The address may hold a password.
+        f.debug_struct("BedrockOptions")
+            .field("region", region)
+            .field("api_key", api_key)
+            .field("endpoint", &endpoint.as_deref().map(redacted))
+            .field("plain_http", plain_http)
+            .field("calls", calls)
+            .finish()
     }
 }
 
@@ -69,7 +101,8 @@ impl BedrockOptions {
 /// the others one.
 ///
 /// Works under any async runtime or none. The SDK's own retries are off: this crate's, with one deadline over all of a
-/// request, stand in their place ([`RemoteOptions`]). Nothing is asked of the network before the first text.
+/// request, stand in their place ([`RemoteOptions`]). The SDK is called where no `tracing` subscriber hears it, as it logs the
+/// values of environment variables, keys among them. Nothing is asked of the network before the first text.
 #[derive(Debug)]
 pub struct BedrockEmbedder {
     remote: Remote<Bedrock>,
@@ -82,6 +115,9 @@ impl BedrockEmbedder {
     /// [`RemoteError::Setup`] for options without sense, or if there is no thread.
     pub fn new(model: BedrockModel, options: BedrockOptions) -> Result<Self, RemoteError> {
         let calls = options.calls;
+        if let Some(endpoint) = &options.endpoint {
+            keep_secret_of_address(endpoint);
+        }
         let protocol = Bedrock { model, options, client: OnceCell::new() };
         let remote = Remote::start(protocol, model.model_id(), model.dimensions(), model.limits(), calls)?;
         Ok(Self { remote })
@@ -120,8 +156,9 @@ impl fmt::Debug for Bedrock {
 }
 
 impl Bedrock {
-    async fn connect(&self) -> Result<Client, RemoteError> {
-        let BedrockOptions { region, api_key, endpoint, .. } = &self.options;
+    /// The client, whose requests say at `log` which proxy they take.
+    async fn connect(&self, log: Dispatch) -> Result<Client, RemoteError> {
+        let BedrockOptions { region, api_key, endpoint, plain_http, .. } = &self.options;
         // The time of a call is bounded by the caller.
         let times = TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).build();
         let mut loader =
@@ -133,7 +170,11 @@ impl Bedrock {
         if found.region().is_none() {
             return Err(RemoteError::Setup { what: "no AWS region: give one, or set AWS_REGION".to_owned() });
         }
-        let mut config = aws_sdk_bedrockruntime::config::Builder::from(&found);
+        let mut config =
+            aws_sdk_bedrockruntime::config::Builder::from(&found).interceptor(Guard { plain_http: *plain_http, log });
+        if let Some(credentials) = found.credentials_provider() {
+            config = config.credentials_provider(Known(credentials));
+        }
         if let Some(key) = api_key {
             // Before the credentials of the chain, which may be there too.
             config = config
@@ -149,11 +190,13 @@ impl Bedrock {
 
 impl Protocol for Bedrock {
     async fn call(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
-        let client = self.client.get_or_try_init(|| self.connect()).await?;
+        let log = tracing::dispatcher::get_default(Dispatch::clone);
+        let silent = NoSubscriber::default;
+        let client = self.client.get_or_try_init(|| self.connect(log)).with_subscriber(silent()).await?;
         let body = answer::request(&self.model, texts, purpose)?;
         let call =
             client.invoke_model().model_id(self.model.id()).content_type(JSON).accept(JSON).body(Blob::new(body));
-        match call.send().await {
+        match call.send().with_subscriber(silent()).await {
             Ok(answer) => Ok(answer::vectors(self.model.family(), answer.body().as_ref())?),
             Err(error) => {
                 let status = error.raw_response().map(|response| response.status().as_u16());

@@ -8,7 +8,11 @@ use aws_sdk_bedrockruntime::{
     operation::invoke_model::InvokeModelError,
 };
 
-use crate::remote::{RemoteError, excerpt, with_causes};
+use super::guard::NotSent;
+use crate::{
+    remote::RemoteError,
+    said::{excerpt, with_causes},
+};
 
 const HOW_CREDENTIALS: &str =
     "set AWS_PROFILE, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK, or log in again";
@@ -19,6 +23,9 @@ where
     R: std::fmt::Debug,
     SdkError<InvokeModelError, R>: Error + 'static,
 {
+    if let Some(NotSent(what)) = cause(error) {
+        return RemoteError::Setup { what: what.clone() };
+    }
     match error {
         SdkError::ServiceError(service) => {
             let service = service.err();
@@ -76,6 +83,18 @@ fn refusal(code: &str, message: &str, status: u16) -> RemoteError {
             _ => RemoteError::Refused { detail },
         },
     }
+}
+
+/// The first error of a type in a chain.
+fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        cause = error.source();
+    }
+    None
 }
 
 fn lacks_credentials(error: &(dyn Error + 'static)) -> bool {

@@ -7,7 +7,7 @@ mod repository;
 mod request;
 
 use std::{
-    env, fs,
+    env, fmt, fs,
     path::{Path, PathBuf},
 };
 
@@ -18,7 +18,9 @@ use self::{
     repository::{Fetched, Listing, Repository},
 };
 use super::{FetchError, FetchEvent, lock, remove_partial, wheel::move_into_place};
-use crate::{checksum::sha256_hex_of_file, convert::with_head, files, models::ModelStore};
+use crate::{
+    checksum::sha256_hex_of_file, convert::with_head, files, models::ModelStore, redact::redacted, said::excerpt,
+};
 
 /// The environment variable that names another hub, or a mirror, as for other programs that use one.
 pub const HUB_ENDPOINT_VARIABLE: &str = "HF_ENDPOINT";
@@ -42,7 +44,7 @@ const WEIGHTS: &str = "model.safetensors";
 const GRAPHS: [&str; 2] = ["onnx/model.onnx", "model.onnx"];
 
 /// How to fetch from a hub.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HubOptions {
     /// The hub's address; by default what [`HUB_ENDPOINT_VARIABLE`] says, else the hub that the client knows.
@@ -51,6 +53,21 @@ pub struct HubOptions {
     pub revision: Option<String>,
     /// Fetch what is there already, too.
     pub force: bool,
+    /// Whether a token may go over plain http to another machine or to a proxy on one, where others can read it.
+    pub plain_http: bool,
+}
+
+impl fmt::Debug for HubOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { endpoint, revision, force, plain_http } = self;
+        // The address may hold a password.
+        f.debug_struct("HubOptions")
+            .field("endpoint", &endpoint.as_deref().map(redacted))
+            .field("revision", revision)
+            .field("force", force)
+            .field("plain_http", plain_http)
+            .finish()
+    }
 }
 
 impl HubOptions {
@@ -72,6 +89,13 @@ impl HubOptions {
     #[must_use]
     pub const fn force(mut self, force: bool) -> Self {
         self.force = force;
+        self
+    }
+
+    /// Sets [`plain_http`](Self::plain_http).
+    #[must_use]
+    pub const fn plain_http(mut self, plain_http: bool) -> Self {
+        self.plain_http = plain_http;
         self
     }
 }
@@ -134,6 +158,7 @@ pub fn fetch_from_hub(
     let set = |variable: &str| env::var(variable).ok().filter(|value| !value.is_empty());
     let endpoint = options.endpoint.clone().or_else(|| set(HUB_ENDPOINT_VARIABLE));
     let mut repository = Repository::connect(&downloads, id, revision, endpoint, set(TOKEN_VARIABLE));
+    repository.check_channel(options.plain_http)?;
 
     let listing = repository.list()?;
     if !listing.has("config.json") {
@@ -212,7 +237,8 @@ fn wanted(id: &str, listing: &Listing, config: &Path) -> Result<Vec<String>, Fet
     let is_encoder = listing.names.iter().any(|name| says_encoder(name) || is_module(name));
     let architecture = with_head(config.architectures.as_deref().unwrap_or_default());
     if let Some(architecture) = architecture.filter(|_| !is_cross_encoder && !is_encoder) {
-        return Err(FetchError::OtherPurpose { id: id.to_owned(), architecture: architecture.clone() });
+        let architecture = excerpt(architecture);
+        return Err(FetchError::OtherPurpose { id: id.to_owned(), architecture });
     }
     let graph = GRAPHS.into_iter().find(|name| listing.has(name));
     // What is made of weights here; others are run as their authors made them.

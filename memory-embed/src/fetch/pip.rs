@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{FetchError, PackageSource, Wheel};
-use crate::models::Python;
+use crate::{models::Python, redact::redacted};
 
 /// Lines of pip's output that an error repeats.
 const LAST_LINES: usize = 12;
@@ -114,7 +114,9 @@ fn last_lines(output: &Output) -> String {
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default().join("\n")
+    let lines = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default().join("\n");
+    // The address of an index may hold a password.
+    redacted(&lines).into_owned()
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::OpenAiModel;
-use crate::remote::{Failure, RemoteError, excerpt};
+use crate::{
+    remote::{Failure, RemoteError},
+    said::{excerpt, misread},
+};
 
 const HOW_CREDENTIALS: &str = "set OPENAI_API_KEY to a key of this endpoint";
 
@@ -68,10 +71,7 @@ struct ErrorBody {
 /// The vectors for `texts` texts, in the order of their indices, which need not be the order they come in.
 pub(super) fn vectors(body: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, RemoteError> {
     let malformed = |what: String| RemoteError::Malformed { what };
-    let Answer { mut data } = serde_json::from_slice(body).map_err(|error| {
-        let begin = String::from_utf8_lossy(body.get(..120).unwrap_or(body)).into_owned();
-        malformed(format!("{error}, in `{}`", excerpt(&begin)))
-    })?;
+    let Answer { mut data } = serde_json::from_slice(body).map_err(|error| malformed(misread(&error, body)))?;
     data.sort_by_key(|embedding| embedding.index);
     let indices = data.iter().map(|embedding| embedding.index);
     if data.len() != texts || !indices.eq(0..texts) {

@@ -1,7 +1,8 @@
 //! The embedder that asks an OpenAI-style endpoint.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
+use http::Uri;
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
 use reqwest::{
     Client, Response, Url,
@@ -13,7 +14,12 @@ use super::{
     OpenAiModel,
     answer::{self, Request},
 };
-use crate::remote::{ApiKey, Failure, Limits, Protocol, Purpose, Remote, RemoteError, RemoteOptions, with_causes};
+use crate::{
+    channel::{Channel, is_loopback},
+    redact::{keep_secret_of_address, redacted},
+    remote::{ApiKey, Failure, Limits, Protocol, Purpose, Remote, RemoteError, RemoteOptions},
+    said::with_causes,
+};
 
 /// The environment variable that holds the key.
 pub const OPENAI_KEY_VARIABLE: &str = "OPENAI_API_KEY";
@@ -31,13 +37,15 @@ const TEXTS: usize = 96;
 const CALL_TOKENS: usize = 100_000;
 
 /// How an OpenAI-style endpoint is reached.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenAiOptions {
     /// The address before `/embeddings`, as in `http://127.0.0.1:11434/v1`. By default that of OpenAI.
     pub base: Option<String>,
     /// The key. By default the one in [`OPENAI_KEY_VARIABLE`]; a local server may need none.
     pub api_key: Option<ApiKey>,
+    /// Whether the key may go over plain http to another machine or to a proxy on one, where others can read it.
+    pub plain_http: bool,
     /// Retries, times, concurrency and chunks.
     pub calls: RemoteOptions,
 }
@@ -57,6 +65,13 @@ impl OpenAiOptions {
         self
     }
 
+    /// Sets [`plain_http`](Self::plain_http).
+    #[must_use]
+    pub const fn plain_http(mut self, plain_http: bool) -> Self {
+        self.plain_http = plain_http;
+        self
+    }
+
     /// Sets [`calls`](Self::calls).
     #[must_use]
     pub fn calls(mut self, calls: RemoteOptions) -> Self {
@@ -65,12 +80,26 @@ impl OpenAiOptions {
     }
 }
 
+impl fmt::Debug for OpenAiOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { base, api_key, plain_http, calls } = self;
+        // The address may hold a password.
+        f.debug_struct("OpenAiOptions")
+            .field("base", &base.as_deref().map(redacted))
+            .field("api_key", api_key)
+            .field("plain_http", plain_http)
+            .field("calls", calls)
+            .finish()
+    }
+}
+
 /// Embeds texts with a model behind an endpoint that speaks the OpenAI embeddings protocol (`POST BASE/embeddings`).
 ///
 /// Vectors are scaled to unit length. A text of more than [`RemoteOptions::chunk_tokens`], or than [the model
 /// reads](OpenAiModel::tokens), is cut into overlapping chunks
 /// at the ends of sentences and has a vector for each. Documents and queries are encoded alike. Redirects are not
-/// followed, as the key would go with them.
+/// followed, as the key would go with them. Nor does it go over plain http to another machine, unless
+/// [that is allowed](OpenAiOptions::plain_http); an endpoint on this machine is asked without a proxy.
 ///
 /// Works under any async runtime or none. Nothing is asked of the network before the first text.
 #[derive(Debug)]
@@ -82,10 +111,10 @@ impl OpenAiEmbedder {
     /// Makes it ready, without asking anything of the network.
     ///
     /// # Errors
-    /// [`RemoteError::Setup`] for an address that is none, for options without sense, or if there is no thread.
+    /// [`RemoteError::Setup`] for an address that is none or may not be sent the key, for options without sense, or if there is no thread.
     pub fn new(model: OpenAiModel, options: OpenAiOptions) -> Result<Self, RemoteError> {
         let key = options.api_key.or_else(|| ApiKey::from_env(OPENAI_KEY_VARIABLE));
-        let endpoint = Endpoint::new(model, options.base.as_deref().unwrap_or(BASE), key.as_ref())?;
+        let endpoint = Endpoint::new(model, options.base.as_deref().unwrap_or(BASE), key.as_ref(), options.plain_http)?;
         let (id, dimensions) = (endpoint.model.model_id(), endpoint.model.dimensions());
         let limits = Limits { tokens: endpoint.model.chunk_tokens(), texts: TEXTS, call_tokens: CALL_TOKENS };
         Ok(Self { remote: Remote::start(endpoint, id, dimensions, limits, options.calls)? })
@@ -110,17 +139,24 @@ impl Embedder for OpenAiEmbedder {
     }
 }
 
-#[derive(Debug)]
 struct Endpoint {
     model: OpenAiModel,
     address: Url,
     client: Client,
 }
 
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = redacted(self.address.as_str());
+        f.debug_struct("Endpoint").field("model", &self.model).field("address", &address).finish_non_exhaustive()
+    }
+}
+
 impl Endpoint {
-    fn new(model: OpenAiModel, base: &str, key: Option<&ApiKey>) -> Result<Self, RemoteError> {
+    fn new(model: OpenAiModel, base: &str, key: Option<&ApiKey>, plain_http: bool) -> Result<Self, RemoteError> {
+        keep_secret_of_address(base);
         let setup = |what: String| RemoteError::Setup { what };
-        let refuse = |why: &str| setup(format!("{base} is no address of an endpoint: {why}"));
+        let refuse = |why: &str| setup(format!("{} is no address of an endpoint: {why}", redacted(base)));
         let mut address = Url::parse(base).map_err(|error| refuse(&error.to_string()))?;
         if !matches!(address.scheme(), "http" | "https") {
             return Err(refuse("it must begin with http:// or https://"));
@@ -135,7 +171,16 @@ impl Endpoint {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
-        let client = Client::builder()
+        let uri: Uri = address.as_str().parse().map_err(|error| refuse(&format!("{error}")))?;
+        let mut client = Client::builder();
+        let has_key = key.is_some() || !address.username().is_empty() || address.password().is_some();
+        let mut channel = Channel::of_environment(&uri, has_key);
+        if is_loopback(&uri) {
+            client = client.no_proxy();
+            channel.proxy = None;
+        }
+        channel.check(plain_http).map_err(setup)?;
+        let client = client
             .default_headers(headers)
             .redirect(Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)

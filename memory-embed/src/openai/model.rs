@@ -209,7 +209,11 @@ impl FromStr for OpenAiModel {
                     let refused = |_| InvalidOpenAiModel::Tokens { name: name.to_owned(), asked: value.to_owned() };
                     tokens = Some(value.parse().map_err(refused)?);
                 }
-                _ => return Err(InvalidOpenAiModel::Option { option: option.to_owned() }),
+                // What stands behind the name of an option may be a key.
+                _ => {
+                    let option = option.split('=').next().unwrap_or_default();
+                    return Err(InvalidOpenAiModel::Option { option: option.to_owned() });
+                }
             }
         }
         let model = Self::new(name, dimensions)?;
@@ -254,7 +258,7 @@ mod tests {
             ("openai:text-embedding-ada-002?dimensions=512", "of 1536 dimensions, not of 512"),
             ("openai:x?dimensions=0", "not of 0"),
             ("openai:x?dimensions=many", "not of many"),
-            ("openai:x?key=1", "key=1 cannot be set"),
+            ("openai:x?key=1", "key cannot be set"),
             ("openai:x?dimensions=4&tokens=31", "cannot read 31 tokens of a text: write 32 to 1000000"),
             ("openai:x?dimensions=4&tokens=-1", "cannot read -1 tokens"),
         ] {

@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use memory_core::{EmbedError, ModelId};
 
-/// Characters of a service's answer that an error repeats.
-const EXCERPT: usize = 300;
-
 /// Why a service gave no vectors, and what to do about it.
 ///
 /// It is the source of [`EmbedError::Unreachable`] and [`EmbedError::Backend`].
@@ -158,31 +155,6 @@ impl From<RemoteError> for Failure {
     fn from(error: RemoteError) -> Self {
         Self { error, retry_after: None }
     }
-}
-
-/// The beginning of what a service said, on one line: it may be a whole page.
-pub(crate) fn excerpt(text: &str) -> String {
-    let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((end, _)) = words.char_indices().nth(EXCERPT) {
-        words.truncate(end);
-        words.push('…');
-    }
-    words
-}
-
-/// The error and its causes on one line.
-pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let line = error.to_string();
-        if !text.ends_with(&line) {
-            text.push_str(": ");
-            text.push_str(&line);
-        }
-        cause = error.source();
-    }
-    excerpt(&text)
 }
 
 /// Names the kind of a boxed error, for callers that only have that.

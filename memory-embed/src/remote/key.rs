@@ -2,6 +2,8 @@
 
 use std::{env, fmt};
 
+use crate::redact::keep_secret;
+
 /// The key of a service. It is in no log, no error and no name of a model.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
@@ -11,7 +13,12 @@ impl ApiKey {
     #[must_use]
     pub fn new(key: &str) -> Option<Self> {
         let key = key.trim();
-        (!key.is_empty()).then(|| Self(key.to_owned()))
+        if key.is_empty() {
+            return None;
+        }
+        // From here on, what a server repeats of it is taken out.
+        keep_secret(key);
+        Some(Self(key.to_owned()))
     }
 
     /// The key in environment variable `name`, if there is one.
@@ -41,6 +48,7 @@ mod tests {
         let key = ApiKey::new(" sk-very-secret\n").unwrap();
         assert_eq!(format!("{key:?}"), "ApiKey(..)");
         assert_eq!(key.expose(), "sk-very-secret");
+        assert_eq!(crate::redacted("is sk-very-secret right?"), "is [redacted] right?");
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! Runs a program that can reach no network and has an empty home, and tells what it tried and what it wrote.
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
 
 use std::{
     fs,

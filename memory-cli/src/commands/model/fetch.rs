@@ -21,8 +21,7 @@ pub(crate) struct Args {
     #[arg(default_value = ALL_MINILM_L6_V2.name)]
     model: String,
     /// The address of the hub, or of a mirror of it
-    #[arg(long, value_name = "URL", env = "HF_ENDPOINT")]
-    #[arg(hide_env_values = true)]
+    #[arg(long, value_name = "URL", env = "HF_ENDPOINT", hide_env_values = true)]
     #[cfg_attr(not(feature = "hub"), expect(dead_code, reason = "refused without a hub"))]
     endpoint: Option<String>,
     /// A branch, a tag or a commit of the model on the hub [default: main]
@@ -41,7 +40,7 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let name = name.as_ref();
     match PINNED_MODELS.iter().find(|model| model.name == name) {
         Some(model) => run_pinned(model, &store, args.force, globals.output),
-        None if name.contains('/') => run_hub(name, &store, args, globals.output),
+        None if name.contains('/') => run_hub(name, &store, args, globals),
         None => Err(unknown(name).into()),
     }
 }
@@ -75,10 +74,11 @@ fn run_pinned(model: &PinnedModel, store: &ModelStore, force: bool, output: Outp
 }
 
 #[cfg(feature = "hub")]
-fn run_hub(id: &str, store: &ModelStore, args: &Args, output: Output) -> anyhow::Result<()> {
+fn run_hub(id: &str, store: &ModelStore, args: &Args, globals: &Globals) -> anyhow::Result<()> {
     use memory_embed::{HubOptions, ModelDirectory, fetch_from_hub, fetch_runtime};
 
-    let mut options = HubOptions::default().force(args.force);
+    let output = globals.output;
+    let mut options = HubOptions::default().force(args.force).plain_http(globals.plain_http);
     if let Some(endpoint) = args.endpoint.as_ref().filter(|endpoint| !endpoint.is_empty()) {
         options = options.endpoint(endpoint);
     }
@@ -118,7 +118,7 @@ fn run_hub(id: &str, store: &ModelStore, args: &Args, output: Output) -> anyhow:
 }
 
 #[cfg(not(feature = "hub"))]
-fn run_hub(id: &str, _store: &ModelStore, _args: &Args, _output: Output) -> anyhow::Result<()> {
+fn run_hub(id: &str, _store: &ModelStore, _args: &Args, _globals: &Globals) -> anyhow::Result<()> {
     anyhow::bail!("this build fetches from no hub, so not {id}: build it with the feature `hub`, or name a directory")
 }
 

@@ -279,10 +279,35 @@ fn nobody_there_is_an_error_that_names_the_network() {
 
 #[test]
 fn an_error_never_holds_the_key() {
-    let stub = Stub::start(|_, _| refusal(500, "InternalServerException", "broken"));
+    let stub = Stub::start(|_, seen| refusal(400, "ValidationException", seen.header("authorization")));
     let embedder = embedder(TITAN_V2, &stub);
     let error = documents(&embedder, &["Ann"]).unwrap_err();
-    assert!(!format!("{error:?} {embedder:?}").contains("test-key"));
+    let shown = format!("{error:?} {embedder:?} {:?}", options(&stub).endpoint("http://me:test-key@10.0.0.1"));
+    assert!(shown.contains("Bearer [redacted]") && !shown.contains("test-key"), "{shown}");
+}
+
+#[test]
+fn the_secrets_of_a_chain_are_known_once_they_are_there() {
+    let stub = Stub::start(|_, seen| refusal(400, "ValidationException", seen.header("x-amz-security-token")));
+    let credentials =
+        Credentials::new("AKIDTEST", "a-secret-of-a-chain", Some("a-token-of-a-chain".into()), None, "test");
+    let known = Known(SharedCredentialsProvider::new(credentials));
+    let embedder = with_credentials(&stub, SharedCredentialsProvider::new(known));
+    let shown = format!("{:?}", documents(&embedder, &["Ann"]).unwrap_err());
+    assert!(shown.contains("[redacted]") && !shown.contains("a-token"), "{shown}");
+    assert_eq!(crate::redacted("a-secret-of-a-chain"), "[redacted]");
+}
+
+#[test]
+fn a_key_does_not_go_over_plain_http_to_another_machine() {
+    let options = BedrockOptions::default()
+        .region("eu-central-1")
+        .api_key(ApiKey::new("test-key").unwrap())
+        .endpoint("http://10.0.0.1")
+        .calls(quick());
+    let embedder = BedrockEmbedder::new(TITAN_V2.parse().unwrap(), options).unwrap();
+    let error = documents(&embedder, &["Ann"]).unwrap_err();
+    assert!(matches!(cause_of(&error), RemoteError::Setup { what } if what.contains("plain_http")), "{error:?}");
 }
 
 #[test]

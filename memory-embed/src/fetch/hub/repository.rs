@@ -12,6 +12,7 @@ use hf_hub::{
     Cache, Repo, RepoType,
     api::sync::{ApiBuilder, ApiError, ApiRepo},
 };
+use http::Uri;
 use memory_core::BoxError;
 use memory_files::Links;
 use sha1::{Digest, Sha1};
@@ -22,8 +23,11 @@ use super::{
     request::{Broken, STALLED_AFTER, retried},
 };
 use crate::{
+    channel::Channel,
     checksum::{copy_and_hash, hex},
     fetch::FetchError,
+    redact::{keep_secret, keep_secret_of_address},
+    said::with_causes,
 };
 
 /// One revision of a model on a hub.
@@ -71,6 +75,12 @@ impl Repository {
         endpoint: Option<String>,
         token: Option<String>,
     ) -> Self {
+        if let Some(token) = &token {
+            keep_secret(token);
+        }
+        if let Some(endpoint) = &endpoint {
+            keep_secret_of_address(endpoint);
+        }
         Self {
             id: id.to_owned(),
             revision: revision.to_owned(),
@@ -90,6 +100,15 @@ impl Repository {
             None => builder,
         };
         Ok(builder.build()?.repo(Repo::with_revision(self.id.clone(), RepoType::Model, revision)))
+    }
+
+    /// Refuses to send the token where others can read it, unless `plain_http` is allowed. Nothing is asked of the network.
+    pub(super) fn check_channel(&self, plain_http: bool) -> Result<(), FetchError> {
+        const WHAT: &str = "the list of its files";
+        let api = self.api().map_err(|error| self.failed(WHAT, error))?;
+        let hub = api.url("config.json").parse::<Uri>().map_err(|error| self.refused(WHAT, error.into()))?;
+        let has_key = self.token.is_some() || hub.authority().is_some_and(|authority| authority.as_str().contains('@'));
+        Channel::of_ureq(&hub, has_key).check(plain_http).map_err(|what| self.refused(WHAT, what.into()))
     }
 
     /// The files of the revision, and the commit that it is.
@@ -229,6 +248,8 @@ impl Repository {
     }
 
     fn refused(&self, what: &str, source: BoxError) -> FetchError {
+        // Its text may hold the address, and that a password.
+        let source = with_causes(&*source).into();
         FetchError::Hub { what: what.to_owned(), id: self.id.clone(), source }
     }
 }

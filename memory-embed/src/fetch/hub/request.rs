@@ -11,7 +11,7 @@ use ureq::{
     http::{Response, Uri},
 };
 
-use crate::fetch::FetchError;
+use crate::{fetch::FetchError, redact::redacted};
 
 /// How often a request is made again, where that may help.
 const RETRIES: u32 = 3;
@@ -79,7 +79,7 @@ pub(super) fn retried<T>(mut work: impl FnMut() -> Result<T, Broken>) -> Result<
     for _ in 0..RETRIES {
         match work() {
             Err(error) if error.is_passing() => {
-                tracing::debug!(?error, ?pause, "asked again");
+                tracing::debug!(error = %redacted(&format!("{error:?}")), ?pause, "asked again");
                 thread::sleep(pause);
                 pause *= 2;
             }

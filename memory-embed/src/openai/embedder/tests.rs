@@ -182,15 +182,24 @@ fn an_address_that_is_none_is_refused_before_anything_is_sent() {
 }
 
 #[test]
+fn a_key_does_not_go_over_plain_http_to_another_machine() {
+    let model = || "openai:local-model?dimensions=8".parse().unwrap();
+    let options = || OpenAiOptions::default().base("http://10.0.0.1/v1").api_key(ApiKey::new("test-key").unwrap());
+    let error = OpenAiEmbedder::new(model(), options()).unwrap_err();
+    assert!(matches!(&error, RemoteError::Setup { what } if what.contains("plain_http")), "{error}");
+    OpenAiEmbedder::new(model(), options().plain_http(true)).unwrap();
+}
+
+#[test]
 fn neither_key_nor_address_is_shown() {
     let gone = Stub::start(|_, _| Answer::text("")).url().replace("http://", "http://user:password@");
     let options = OpenAiOptions::default()
         .base(gone)
         .api_key(ApiKey::new("test-key").unwrap())
         .calls(RemoteOptions::default().attempts(1));
-    let embedder = OpenAiEmbedder::new("openai:local-model?dimensions=8".parse().unwrap(), options).unwrap();
+    let embedder = OpenAiEmbedder::new("openai:local-model?dimensions=8".parse().unwrap(), options.clone()).unwrap();
     let error = documents(&embedder, &["Ann"]).unwrap_err();
     assert!(matches!(cause_of(&error), RemoteError::NoAnswer { attempts: 1, .. }), "{error:?}");
-    let shown = format!("{error:?}");
+    let shown = format!("{error:?} {options:?} {embedder:?}");
     assert!(!shown.contains("test-key") && !shown.contains("password"), "{shown}");
 }

@@ -1,0 +1,67 @@
+//! Stands between the AWS SDK and a network that reads along.
+
+use aws_credential_types::{
+    Credentials,
+    provider::{ProvideCredentials, SharedCredentialsProvider, future},
+};
+use aws_sdk_bedrockruntime::config::{ConfigBag, Intercept, RuntimeComponents};
+use aws_smithy_runtime_api::{box_error::BoxError, client::interceptors::context::BeforeTransmitInterceptorContextRef};
+use http::Uri;
+use tracing::Dispatch;
+
+use crate::{channel::Channel, redact::keep_secret};
+
+/// Looks at the address of each request before it is signed, as that comes from several places.
+#[derive(Debug)]
+pub(super) struct Guard {
+    pub(super) plain_http: bool,
+    /// Where the proxy is said: the SDK itself is called where nobody listens.
+    pub(super) log: Dispatch,
+}
+
+/// Why a request was not sent.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct NotSent(pub(super) String);
+
+impl Intercept for Guard {
+    fn name(&self) -> &'static str {
+        "MemoryKeyGuard"
+    }
+
+    fn read_before_signing(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _components: &RuntimeComponents,
+        _config: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let uri: Uri = context.request().uri().parse()?;
+        let channel = Channel::of_environment(&uri, true);
+        tracing::dispatcher::with_default(&self.log, || channel.check(self.plain_http))
+            .map_err(|what| NotSent(what).into())
+    }
+}
+
+/// Credentials of the SDK's chain, known to the redactor from when they are there.
+#[derive(Debug)]
+pub(super) struct Known(pub(super) SharedCredentialsProvider);
+
+impl ProvideCredentials for Known {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        future::ProvideCredentials::new(async move {
+            let credentials = self.0.provide_credentials().await?;
+            keep_secret(credentials.secret_access_key());
+            if let Some(token) = credentials.session_token() {
+                keep_secret(token);
+            }
+            Ok(credentials)
+        })
+    }
+
+    fn fallback_on_interrupt(&self) -> Option<Credentials> {
+        self.0.fallback_on_interrupt()
+    }
+}

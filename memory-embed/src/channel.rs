@@ -1,0 +1,138 @@
+//! Which way a request with a key goes, and whether it may.
+
+use std::{
+    collections::BTreeSet,
+    net::{IpAddr, Ipv6Addr},
+    sync::{Mutex, PoisonError},
+};
+
+use http::Uri;
+
+use crate::redact::redacted;
+
+/// The environment variable by which the binary is told to send keys over plain http; named in errors.
+const HOW: &str = "use https, or say --plain-http (MEMORY_PLAIN_HTTP=1; for a library, the option `plain_http`)";
+
+/// Proxies that were said.
+static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// A way to a service.
+#[derive(Debug)]
+pub(crate) struct Channel<'a> {
+    /// The service.
+    pub(crate) to: &'a Uri,
+    /// The proxy that the client would take.
+    pub(crate) proxy: Option<Uri>,
+    /// Whether requests hold a key.
+    pub(crate) has_key: bool,
+}
+
+impl<'a> Channel<'a> {
+    /// The way of a client that reads the environment as curl does.
+    #[cfg(feature = "remote")]
+    pub(crate) fn of_environment(to: &'a Uri, has_key: bool) -> Self {
+        let matcher = hyper_util::client::proxy::matcher::Matcher::from_system();
+        Self { to, proxy: matcher.intercept(to).map(|proxy| proxy.uri().clone()), has_key }
+    }
+
+    /// The way of a client that reads it as `ureq` does.
+    #[cfg(feature = "hub")]
+    pub(crate) fn of_ureq(to: &'a Uri, has_key: bool) -> Self {
+        let proxy = ureq::Proxy::try_from_env().filter(|proxy| !proxy.is_no_proxy(to));
+        Self { to, proxy: proxy.map(|proxy| proxy.uri().clone()), has_key }
+    }
+
+    /// Refuses to send a key where others can read it, unless `plain_http` is allowed; says which proxy is used, once.
+    ///
+    /// Over https a proxy sees no more than the name of the service. Over http it sees all, as does whoever is on the way; on
+    /// this machine there is no way.
+    ///
+    /// # Errors
+    /// What is wrong, and what to do.
+    pub(crate) fn check(&self, plain_http: bool) -> Result<(), String> {
+        let to = shown(self.to);
+        if self.has_key && !plain_http && self.to.scheme_str() != Some("https") {
+            if !is_loopback(self.to) {
+                return Err(format!("{to} is plain http on another machine, and would be sent a key: {HOW}"));
+            }
+            if let Some(proxy) = self.proxy.as_ref().filter(|proxy| !is_loopback(proxy)) {
+                let host = self.to.host().unwrap_or_default();
+                let proxy = shown(proxy);
+                return Err(format!(
+                    "{to} is plain http, and the proxy {proxy} would be sent a key: set NO_PROXY={host}, or {HOW}"
+                ));
+            }
+        }
+        if let Some(proxy) = &self.proxy {
+            let note = format!("{to} is asked by way of the proxy {}", shown(proxy));
+            if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(note.clone()) {
+                tracing::info!(target: "memory_embed::proxy", "{note}");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Scheme, host and port: nothing else of an address is fit to be shown.
+fn shown(uri: &Uri) -> String {
+    let host = uri.authority().map_or("", |authority| authority.as_str());
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    redacted(&format!("{}://{host}", uri.scheme_str().unwrap_or("http"))).into_owned()
+}
+
+/// Whether a host is this machine by its name.
+pub(crate) fn is_loopback(uri: &Uri) -> bool {
+    let host = uri.host().unwrap_or_default();
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    match host.parse() {
+        Ok(IpAddr::V4(address)) => address.is_loopback(),
+        Ok(IpAddr::V6(address)) => {
+            address == Ipv6Addr::LOCALHOST || address.to_ipv4_mapped().is_some_and(|address| address.is_loopback())
+        }
+        Err(_) => host.eq_ignore_ascii_case("localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(to: &str, proxy: Option<&str>, is_allowed: bool) {
+        let to = to.parse().unwrap();
+        let channel = |has_key| Channel { to: &to, proxy: proxy.map(|proxy| proxy.parse().unwrap()), has_key };
+        assert_eq!(channel(true).check(false).is_ok(), is_allowed, "{to} by {proxy:?}");
+        channel(true).check(true).unwrap();
+        channel(false).check(false).unwrap();
+    }
+
+    #[test]
+    fn a_key_goes_over_plain_http_to_this_machine_alone() {
+        for here in ["http://127.0.0.1:80/v1", "http://127.9.9.9/", "http://[::1]:1/", "http://localhost:11434/v1"] {
+            check(here, None, true);
+            check(here, Some("http://127.0.0.1:3128"), true);
+            check(here, Some("http://10.0.0.1:3128"), false);
+        }
+        for there in [
+            "http://10.0.0.1/v1",
+            "http://example.org",
+            "http://localhost.example.org",
+            "http://127.0.0.1.example.org",
+            "http://127.0.0.1@10.0.0.1/",
+            "http://[::2]/",
+            "http://0.0.0.0/",
+        ] {
+            check(there, None, false);
+            check(there, Some("http://127.0.0.1:3128"), false);
+        }
+        check("https://example.org", None, true);
+        check("https://example.org", Some("http://10.0.0.1:3128"), true);
+    }
+
+    #[test]
+    fn a_refusal_shows_no_password() {
+        let to: Uri = "http://me:hunter2@10.0.0.1/v1?key=hunter3".parse().unwrap();
+        let refused = Channel { to: &to, proxy: None, has_key: true }.check(false).unwrap_err();
+        assert!(refused.starts_with("http://10.0.0.1 is plain http") && !refused.contains("hunter"), "{refused}");
+    }
+}
