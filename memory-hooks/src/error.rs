@@ -1,7 +1,7 @@
 //! What can go wrong.
 
 use memory_core::{
-    BoxError, RetrieveError, ScoreError, StoreError, SummarizeError, WrittenBy,
+    BoxError, RetrieveError, StoreError, SummarizeError, WrittenBy,
     plan::{InvalidThresholds, PlanError},
 };
 
@@ -17,13 +17,10 @@ pub enum MemoryError {
     /// The retriever failed.
     #[error(transparent)]
     Retrieve(#[from] RetrieveError),
-    /// The summarizer failed; nothing was recorded.
+    /// The summarizer failed, and so did its fallback.
     #[error(transparent)]
     Summarize(#[from] SummarizeError),
-    /// The scorer failed; nothing was recorded.
-    #[error(transparent)]
-    Score(#[from] ScoreError),
-    /// A strategy broke its contract; nothing was recorded.
+    /// A strategy broke its contract, and so did its fallback.
     #[error("strategy {strategy} broke its contract: {breach}")]
     Contract {
         /// The strategy.

@@ -1,6 +1,6 @@
 //! What hooks are told about.
 
-use memory_core::{ConversationId, Message, NodeId, NodeRange};
+use memory_core::{ConversationId, Message, NodeId, NodeRange, WrittenBy};
 
 /// Something that hooks may take part in.
 pub trait HookEvent: Send + 'static {
@@ -42,7 +42,20 @@ pub struct Compacted {
     pub tokens_after: u32,
 }
 
-/// A compaction failed and changed nothing.
+/// A strategy failed at a job, and another answered that job. Told once for each strategy and cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FellBack {
+    /// Where it was first seen.
+    pub conversation: ConversationId,
+    /// Who failed.
+    pub strategy: WrittenBy,
+    /// Who answered, under its own name; `None` where messages keep the weight that they had.
+    pub answered_by: Option<WrittenBy>,
+    /// Why, in words.
+    pub cause: String,
+}
+
+/// A compaction failed. What it had written before is recorded where it lowers the token count; nothing else changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactionFailed {
     /// Where.
@@ -56,6 +69,9 @@ impl HookEvent for RecallUsed {
     const REVERSED: bool = true;
 }
 impl HookEvent for Compacted {
+    const REVERSED: bool = true;
+}
+impl HookEvent for FellBack {
     const REVERSED: bool = true;
 }
 impl HookEvent for CompactionFailed {

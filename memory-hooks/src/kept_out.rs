@@ -95,8 +95,17 @@ impl Redactor {
         topics.iter().filter(is_clean).cloned().collect()
     }
 
-    /// `text` without the terms.
+    /// `text` with a word in the place of each of the terms.
     pub(crate) fn redact(&self, text: &str) -> String {
+        self.replace(text, PLACEHOLDER)
+    }
+
+    /// `text` without the terms and with nothing in their place.
+    pub(crate) fn strike(&self, text: &str) -> String {
+        self.replace(text, "")
+    }
+
+    fn replace(&self, text: &str, placeholder: &str) -> String {
         if matches!(self.terms, Terms::None) {
             return text.to_owned();
         }
@@ -105,7 +114,7 @@ impl Redactor {
         for term in IDENTIFIER.find_iter(text) {
             if self.strikes(term.as_str()) {
                 out.push_str(text.get(rest..term.start()).unwrap_or_default());
-                out.push_str(PLACEHOLDER);
+                out.push_str(placeholder);
                 rest = term.end();
             }
         }

@@ -55,7 +55,7 @@ pub use clock::SystemClock;
 pub use context::{Context, ContextOptions, Piece, PieceKind, Reduction, Source};
 pub use conversation::{Added, Conversation};
 pub use error::{BuildError, MemoryError};
-pub use events::{Compacted, CompactionFailed, HookEvent, MessageAdded, RecallUsed};
+pub use events::{Compacted, CompactionFailed, FellBack, HookEvent, MessageAdded, RecallUsed};
 pub use kept_out::asks_to_be_kept_out;
 pub use manager::hierarchical::CompactionReport;
 pub use memory::{Memory, MemoryBuilder};

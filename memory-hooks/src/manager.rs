@@ -1,5 +1,6 @@
 //! Conversation managers: what keeps a history small.
 
+pub(crate) mod failing;
 pub(crate) mod hierarchical;
 pub(crate) mod turns;
 pub(crate) mod writing;

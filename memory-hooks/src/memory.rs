@@ -13,7 +13,7 @@ use crate::{
     counts::Counts,
     debts::{self, Debts},
     followed::Followed,
-    manager::turns::Turns,
+    manager::{failing::Said, turns::Turns},
     uses::Uses,
 };
 
@@ -29,7 +29,9 @@ pub(crate) struct Parts {
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) retriever: Option<Arc<dyn Retriever>>,
     pub(crate) summarizer: Arc<dyn Summarizer>,
+    pub(crate) fallback_summarizer: Arc<dyn Summarizer>,
     pub(crate) scorer: Option<Arc<dyn ImportanceScorer>>,
+    pub(crate) fallback_scorer: Option<Arc<dyn ImportanceScorer>>,
     pub(crate) strategy: Arc<dyn ContextStrategy>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) thresholds: Thresholds,
@@ -40,6 +42,7 @@ pub(crate) struct Parts {
     pub(crate) debts: Arc<Debts>,
     pub(crate) uses: Uses,
     pub(crate) compacting: Turns,
+    pub(crate) said: Said,
 }
 
 impl Parts {
@@ -114,7 +117,9 @@ pub struct MemoryBuilder {
     counter: Option<Arc<dyn TokenCounter>>,
     retriever: Option<Arc<dyn Retriever>>,
     summarizer: Option<Arc<dyn Summarizer>>,
+    fallback_summarizer: Option<Arc<dyn Summarizer>>,
     scorer: Option<Arc<dyn ImportanceScorer>>,
+    fallback_scorer: Option<Arc<dyn ImportanceScorer>>,
     strategy: Option<Arc<dyn ContextStrategy>>,
     clock: Option<Arc<dyn Clock>>,
     thresholds: Thresholds,
@@ -151,10 +156,27 @@ impl MemoryBuilder {
         self
     }
 
+    /// What writes a summary at which [`Self::summarizer`] fails, under its own name; [`FirstWords`] by default.
+    ///
+    /// Whatever fails is asked again for the next summary. After three failures in a row it is asked no more while that
+    /// compaction lasts.
+    #[must_use]
+    pub fn fallback_summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
+        self.fallback_summarizer = Some(summarizer);
+        self
+    }
+
     /// What weighs messages when they are summarized; without it all weigh the same.
     #[must_use]
     pub fn scorer(mut self, scorer: Arc<dyn ImportanceScorer>) -> Self {
         self.scorer = Some(scorer);
+        self
+    }
+
+    /// What weighs messages at which [`Self::scorer`] fails; without it they keep the weight that they have.
+    #[must_use]
+    pub fn fallback_scorer(mut self, scorer: Arc<dyn ImportanceScorer>) -> Self {
+        self.fallback_scorer = Some(scorer);
         self
     }
 
@@ -204,7 +226,9 @@ impl MemoryBuilder {
             counter: self.counter.ok_or(BuildError::Missing("token_counter"))?,
             retriever: self.retriever,
             summarizer: self.summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
+            fallback_summarizer: self.fallback_summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
             scorer: self.scorer,
+            fallback_scorer: self.fallback_scorer,
             strategy: self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView { thresholds: self.thresholds })),
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             thresholds: self.thresholds,
@@ -215,6 +239,7 @@ impl MemoryBuilder {
             debts: Arc::default(),
             uses: Uses::default(),
             compacting: Turns::default(),
+            said: Said::default(),
         };
         Ok(Memory { parts: Arc::new(parts) })
     }

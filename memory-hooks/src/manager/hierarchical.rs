@@ -6,7 +6,10 @@ use memory_core::{
     plan::{Compaction, Merge, Tree, coarsest, plan_compaction, plan_shrink},
 };
 
-use super::writing::{KEPT_OUT, Writer};
+use super::{
+    failing::Patience,
+    writing::{KEPT_OUT, Writer},
+};
 use crate::{Compacted, CompactionFailed, MemoryError, followed::Snapshot, memory::Parts};
 
 /// Most nodes that one step summarizes, to bound memory and the size of a record.
@@ -96,6 +99,8 @@ struct Manager<'a> {
     /// What is written but not recorded yet, a plan each: by itself it lowers nothing. One SUMMARY for each
     /// of many tiny messages costs as much as they do; the META over them does not.
     pending: Vec<Vec<Event>>,
+    summarizer: Patience,
+    scorer: Patience,
     report: CompactionReport,
 }
 
@@ -105,7 +110,16 @@ impl<'a> Manager<'a> {
         let tokens = coarsest(&ahead.tree);
         let report = CompactionReport { tokens_before: tokens, tokens_after: tokens, ..CompactionReport::default() };
         let recorded = ahead.tree.next_summary();
-        Ok(Self { parts, conversation, ahead, recorded, pending: Vec::new(), report })
+        Ok(Self {
+            parts,
+            conversation,
+            ahead,
+            recorded,
+            pending: Vec::new(),
+            summarizer: Patience::default(),
+            scorer: Patience::default(),
+            report,
+        })
     }
 
     /// Whether nobody has recorded summaries since.
@@ -124,6 +138,9 @@ impl<'a> Manager<'a> {
             Ok(()) => Ok(true),
             Err(error) => {
                 self.announce_failure(&error).await;
+                if let Err(hook) = self.announce().await {
+                    tracing::warn!(%hook, "a hook failed on what was compacted");
+                }
                 Err(error)
             }
         }
@@ -179,22 +196,25 @@ impl<'a> Manager<'a> {
         self.ahead.unrecorded.iter().cloned().chain(pending).collect()
     }
 
-    /// Writes one plan, and records it with those before it once they lower the token count.
+    /// Writes one plan, and records it with those before it once they lower the token count; of a plan that fails, what
+    /// was written before.
     async fn perform(&mut self, plan: &Compaction) -> Result<(), MemoryError> {
         let writer = Writer {
-            store: self.parts.store.as_ref(),
-            counter: self.parts.counter.as_ref(),
-            summarizer: self.parts.summarizer.as_ref(),
-            scorer: self.parts.scorer.as_deref(),
-            uses: &self.parts.uses,
+            parts: self.parts,
             conversation: self.conversation,
             written: &self.unrecorded(),
             redactor: &self.ahead.redactor,
+            summarizer: &self.summarizer,
+            scorer: &self.scorer,
         };
-        let events = writer.write(plan).await?;
+        let mut events = Vec::new();
+        let written = writer.write(plan, &mut events).await;
         self.apply(&events);
         self.pending.push(events);
-        if coarsest(&self.ahead.tree) < self.report.tokens_after { self.record().await } else { Ok(()) }
+        if coarsest(&self.ahead.tree) < self.report.tokens_after {
+            self.record().await?;
+        }
+        written
     }
 
     async fn record(&mut self) -> Result<(), MemoryError> {
@@ -234,26 +254,31 @@ impl<'a> Manager<'a> {
     }
 
     async fn finish(mut self) -> Result<(CompactionReport, Snapshot), MemoryError> {
-        let CompactionReport { summaries, tokens_before, tokens_after, .. } = self.report;
         if !self.pending.is_empty() {
             let after = coarsest(&self.ahead.tree);
-            self.announce_failure(&MemoryError::NoProgress { before: tokens_after, after }).await;
+            self.announce_failure(&MemoryError::NoProgress { before: self.report.tokens_after, after }).await;
             while self.ahead.tree.next_summary() > self.recorded {
                 self.ahead.tree.undo();
             }
         }
-        if summaries > 0 {
-            let conversation = self.conversation.clone();
-            tracing::debug!(%conversation, summaries, tokens_before, tokens_after, "compacted");
-            let mut event = Compacted { conversation, summaries, tokens_before, tokens_after };
-            self.parts.hooks.dispatch(&mut event).await?;
-        }
+        self.announce().await?;
         Ok((self.report, self.ahead))
+    }
+
+    /// Tells the hooks of what was recorded, if anything was.
+    async fn announce(&self) -> Result<(), MemoryError> {
+        let CompactionReport { summaries, tokens_before, tokens_after, .. } = self.report;
+        if summaries == 0 {
+            return Ok(());
+        }
+        let conversation = self.conversation.clone();
+        tracing::debug!(%conversation, summaries, tokens_before, tokens_after, "compacted");
+        self.parts.hooks.dispatch(&mut Compacted { conversation, summaries, tokens_before, tokens_after }).await
     }
 
     async fn announce_failure(&self, error: &MemoryError) {
         let mut event = CompactionFailed { conversation: self.conversation.clone(), error: error.to_string() };
-        tracing::warn!(conversation = %event.conversation, %error, "compaction failed and changed nothing");
+        tracing::warn!(conversation = %event.conversation, %error, "compaction failed");
         if let Err(hook) = self.parts.hooks.dispatch(&mut event).await {
             tracing::warn!(%hook, "a hook failed on the failure");
         }

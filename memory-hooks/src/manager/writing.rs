@@ -1,12 +1,13 @@
 //! Turns planned summaries into written ones, without recording anything.
 
 use memory_core::{
-    ConversationId, Event, Hash, ImportanceScorer, Level, Node, NodeId, NodeRange, ReadNodes, ScoreJob, Store,
-    Summarizer, Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, TokenCounter,
+    ConversationId, Event, Hash, ImportanceScorer, Level, Node, NodeId, NodeRange, ReadNodes, ScoreJob, Summarizer,
+    Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, WrittenBy, WrittenSummary,
     plan::{Compaction, Merge},
 };
 
-use crate::{MemoryError, kept_out::Redactor, uses::Uses};
+use super::failing::{Patience, in_a_line};
+use crate::{MemoryError, kept_out::Redactor, memory::Parts};
 
 /// What stands in the place of a message that no summary may hold.
 pub(super) const KEPT_OUT: &str = "(kept out of summaries)";
@@ -34,45 +35,52 @@ pub(crate) fn most_tokens(level: Level, of: u32) -> u32 {
 
 /// Writes summaries for one conversation.
 pub(super) struct Writer<'a> {
-    pub(super) store: &'a dyn Store,
-    pub(super) counter: &'a dyn TokenCounter,
-    pub(super) summarizer: &'a dyn Summarizer,
-    pub(super) scorer: Option<&'a dyn ImportanceScorer>,
-    pub(super) uses: &'a Uses,
+    pub(super) parts: &'a Parts,
     pub(super) conversation: &'a ConversationId,
     /// Summaries that are not recorded yet, in order of their numbers.
     pub(super) written: &'a [Summary],
     pub(super) redactor: &'a Redactor,
+    /// How the summarizer and the scorer fare in this compaction.
+    pub(super) summarizer: &'a Patience,
+    pub(super) scorer: &'a Patience,
 }
 
 impl Writer<'_> {
-    /// The events that carry a plan out: summaries, and the weights found on the way.
-    pub(super) async fn write(&self, plan: &Compaction) -> Result<Vec<Event>, MemoryError> {
-        let mut events = Vec::new();
+    /// Puts the events that carry a plan out into `events`: summaries, and the weights found on the way. After an error
+    /// those are there that came before it.
+    pub(super) async fn write(&self, plan: &Compaction, events: &mut Vec<Event>) -> Result<(), MemoryError> {
         for chunk in plan.summarize.chunks(CHUNK) {
-            self.write_leaves(chunk, &mut events).await?;
+            self.write_leaves(chunk, events).await?;
         }
         for merge in &plan.merge {
             events.push(Event::Summary(self.write_merge(merge).await?));
         }
-        Ok(events)
+        Ok(())
     }
 
     async fn write_leaves(&self, ids: &[NodeId], events: &mut Vec<Event>) -> Result<(), MemoryError> {
         for run in NodeRange::merge(ids.iter().copied().map(NodeRange::single).collect()) {
-            let ReadNodes { mut nodes, losses } = self.store.readable_nodes(self.conversation, run).await?;
+            let ReadNodes { mut nodes, losses } = self.parts.store.readable_nodes(self.conversation, run).await?;
             let mut proofs = Vec::with_capacity(nodes.len());
             for run in losses.rest_of(run) {
-                proofs.extend(self.store.proofs(self.conversation, run).await?);
+                proofs.extend(self.parts.store.proofs(self.conversation, run).await?);
             }
-            self.score(&mut nodes, events)?;
+            self.score(&mut nodes, events).await;
             let lost = losses.runs().iter().flat_map(|run| run.iter());
             let mut drafts: Vec<_> = lost.map(|node| self.lost_leaf(node)).collect();
+            let mut outcome = Ok(());
             for (node, proof) in nodes.iter().zip(&proofs) {
-                drafts.push(self.write_leaf(node, proof.leaf).await?);
+                match self.write_leaf(node, proof.leaf).await {
+                    Ok(draft) => drafts.push(draft),
+                    Err(error) => {
+                        outcome = Err(error);
+                        break;
+                    }
+                }
             }
             drafts.sort_by_key(|draft| draft.span);
             events.extend(drafts.into_iter().map(Event::Summary));
+            outcome?;
         }
         Ok(())
     }
@@ -80,20 +88,15 @@ impl Writer<'_> {
     fn lost_leaf(&self, node: NodeId) -> SummaryDraft {
         let input = Hash::of_parts([LOST.as_bytes()]);
         let metadata = SummaryMetadata::default();
-        self.draft(Level::Summary, NodeRange::single(node), Vec::new(), LOST.to_owned(), metadata, input)
+        let written = WrittenSummary { text: LOST.to_owned(), metadata };
+        self.draft(Level::Summary, NodeRange::single(node), Vec::new(), (written, self.identity()), input)
     }
 
-    /// Weighs nodes that nobody has weighed.
-    fn score(&self, nodes: &mut [Node], events: &mut Vec<Event>) -> Result<(), MemoryError> {
-        let Some(scorer) = self.scorer else { return Ok(()) };
+    /// Weighs nodes that nobody has weighed. Where no scorer answers they keep their weight.
+    async fn score(&self, nodes: &mut [Node], events: &mut Vec<Event>) {
         let texts: Vec<_> = nodes.iter().map(|node| self.clean_text(node)).collect();
         let jobs: Vec<_> = nodes.iter().zip(&texts).map(|(node, text)| self.score_job(node, text)).collect();
-        let scores = scorer.score(&jobs)?;
-        let identity = scorer.identity();
-        if scores.len() != nodes.len() || scores.iter().any(|score| !(0.0..=1.0).contains(score)) {
-            let breach = format!("{} scores for {} messages, not all in 0..=1", scores.len(), nodes.len());
-            return Err(MemoryError::Contract { strategy: identity, breach });
-        }
+        let Some((scores, identity)) = self.scores(&jobs).await else { return };
         // The scorer is given them all, for the company matters; but a weight that somebody gave stays, and
         // of a message that it could not read it knows nothing.
         let counts = |node: &Node| {
@@ -104,11 +107,45 @@ impl Writer<'_> {
             node.importance = importance;
             events.push(Event::Importance { node: node.id, importance, scored_by: identity.clone() });
         }
-        Ok(())
+    }
+
+    /// The scorer's answer or its fallback's, and who gave it.
+    async fn scores(&self, jobs: &[ScoreJob<'_>]) -> Option<(Vec<f32>, WrittenBy)> {
+        let fallback = self.parts.fallback_scorer.as_deref();
+        let scorer = self.parts.scorer.as_deref()?;
+        if self.scorer.is_left() {
+            match checked_scores(scorer, jobs) {
+                Ok(scores) => {
+                    self.scorer.answered();
+                    return Some((scores, scorer.identity()));
+                }
+                Err(cause) => {
+                    self.scorer.failed();
+                    self.tell(scorer.identity(), fallback.map(ImportanceScorer::identity), cause).await;
+                }
+            }
+        }
+        let fallback = fallback?;
+        match checked_scores(fallback, jobs) {
+            Ok(scores) => Some((scores, fallback.identity())),
+            Err(cause) => {
+                self.tell(fallback.identity(), None, cause).await;
+                None
+            }
+        }
+    }
+
+    async fn tell(&self, strategy: WrittenBy, answered_by: Option<WrittenBy>, cause: String) {
+        self.parts.said.tell(&self.parts.hooks, self.conversation, strategy, answered_by, cause).await;
+    }
+
+    /// Who stands for what no strategy is asked for.
+    fn identity(&self) -> WrittenBy {
+        self.parts.summarizer.identity()
     }
 
     fn score_job<'t>(&self, node: &Node, text: &'t str) -> ScoreJob<'t> {
-        let uses = self.uses.of(self.conversation, node.id);
+        let uses = self.parts.uses.of(self.conversation, node.id);
         ScoreJob { node: Some(node.id), said_at: Some(node.at), uses, ..ScoreJob::new(node.message.role, text) }
     }
 
@@ -130,7 +167,8 @@ impl Writer<'_> {
             // What it is about is content too.
             let metadata = SummaryMetadata { topics: Vec::new(), ..metadata };
             let input = Hash::of_parts([leaf.as_bytes().as_slice()]);
-            return Ok(self.draft(Level::Summary, span, Vec::new(), KEPT_OUT.to_owned(), metadata, input));
+            let written = WrittenSummary { text: KEPT_OUT.to_owned(), metadata };
+            return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
         }
         let source = SummarySource {
             nodes: span,
@@ -148,7 +186,7 @@ impl Writer<'_> {
         let written = merge.children.iter().filter_map(|id| self.written.get(number(id).ok()?).cloned());
         let recorded: Vec<_> = merge.children.iter().filter(|id| number(id).is_err()).copied().collect();
         let mut children: Vec<_> = written.collect();
-        children.extend(self.store.summaries_of(self.conversation, &recorded).await?);
+        children.extend(self.parts.store.summaries_of(self.conversation, &recorded).await?);
         children.sort_by_key(|child| child.body.span);
         Ok(children)
     }
@@ -181,24 +219,14 @@ impl Writer<'_> {
         max_tokens: u32,
         inputs: &[Hash],
     ) -> Result<SummaryDraft, MemoryError> {
-        let job = SummaryJob { level, sources: &sources, previous: None, max_tokens, counter: self.counter };
-        let identity = self.summarizer.identity();
+        let counter = self.parts.counter.as_ref();
+        let job = SummaryJob { level, sources: &sources, previous: None, max_tokens, counter };
         let Some(span) = job.span() else {
             let breach = format!("a {level} without sources was planned");
-            return Err(MemoryError::Contract { strategy: identity, breach });
+            return Err(MemoryError::Contract { strategy: self.identity(), breach });
         };
-        let may_be_blank = job.may_be_blank();
-        let written = self.summarizer.summarize(job).await?;
-        let tokens = self.counter.count(&written.text);
-        if tokens > max_tokens {
-            let breach = format!("{tokens} tokens for nodes {span} where at most {max_tokens} were allowed");
-            return Err(MemoryError::Contract { strategy: identity, breach });
-        }
-        if written.text.trim().is_empty() && !may_be_blank {
-            let breach = format!("a blank {level} for nodes {span}");
-            return Err(MemoryError::Contract { strategy: identity, breach });
-        }
-        let mut metadata = written.metadata;
+        let (mut written, written_by) = self.answer(job, span).await?;
+        let metadata = &mut written.metadata;
         metadata.line_count = sources.iter().map(|source| source.metadata.line_count).sum();
         metadata.importance =
             sources.iter().map(|source| source.metadata.importance).fold(metadata.importance, f32::max).clamp(0.0, 1.0);
@@ -209,7 +237,60 @@ impl Writer<'_> {
         // take the summary over it for the old one, whose child is gone.
         shape.extend(children.iter().flat_map(|child| child.get().to_le_bytes()));
         let input_hash = Hash::of_parts(std::iter::once(shape.as_slice()).chain(inputs));
-        Ok(self.draft(level, span, children, written.text, metadata, input_hash))
+        Ok(self.draft(level, span, children, (written, written_by), input_hash))
+    }
+
+    /// The summarizer's answer or its fallback's, and who gave it.
+    async fn answer(
+        &self,
+        job: SummaryJob<'_>,
+        span: NodeRange,
+    ) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
+        let [summarizer, fallback] = [&self.parts.summarizer, &self.parts.fallback_summarizer].map(AsRef::as_ref);
+        if self.summarizer.is_left() {
+            match self.checked(summarizer, job, span).await {
+                Ok(written) => {
+                    self.summarizer.answered();
+                    return Ok((written, summarizer.identity()));
+                }
+                Err(error) => {
+                    self.summarizer.failed();
+                    self.tell(summarizer.identity(), Some(fallback.identity()), in_a_line(&error)).await;
+                }
+            }
+        }
+        Ok((self.checked(fallback, job, span).await?, fallback.identity()))
+    }
+
+    /// What `summarizer` writes, without what no summary may hold, if it keeps the contract.
+    async fn checked(
+        &self,
+        summarizer: &dyn Summarizer,
+        job: SummaryJob<'_>,
+        span: NodeRange,
+    ) -> Result<WrittenSummary, MemoryError> {
+        let written = self.redacted(summarizer.summarize(job).await?, job.max_tokens);
+        let breach = |breach: String| MemoryError::Contract { strategy: summarizer.identity(), breach };
+        let tokens = job.counter.count(&written.text);
+        if tokens > job.max_tokens {
+            let most = job.max_tokens;
+            return Err(breach(format!("{tokens} tokens for nodes {span} where at most {most} were allowed")));
+        }
+        if written.text.trim().is_empty() && !job.may_be_blank() {
+            return Err(breach(format!("a blank {} for nodes {span}", job.level)));
+        }
+        Ok(written)
+    }
+
+    /// An answer without what no summary may hold: a strategy may know it from elsewhere than its job.
+    fn redacted(&self, written: WrittenSummary, max_tokens: u32) -> WrittenSummary {
+        let mut text = self.redactor.redact(&written.text);
+        // What stands in the place of a term may cost more than the term.
+        if text != written.text && self.parts.counter.count(&text) > max_tokens {
+            text = self.redactor.strike(&written.text);
+        }
+        let topics = self.redactor.clean_topics(&written.metadata.topics);
+        WrittenSummary { text, metadata: SummaryMetadata { topics, ..written.metadata } }
     }
 
     fn draft(
@@ -217,20 +298,20 @@ impl Writer<'_> {
         level: Level,
         span: NodeRange,
         children: Vec<SummaryId>,
-        text: String,
-        metadata: SummaryMetadata,
+        (written, written_by): (WrittenSummary, WrittenBy),
         input_hash: Hash,
     ) -> SummaryDraft {
-        let tokens = self.counter.count(&text);
-        SummaryDraft {
-            level,
-            span,
-            children,
-            text,
-            tokens,
-            metadata,
-            written_by: self.summarizer.identity(),
-            input_hash,
-        }
+        let WrittenSummary { text, metadata } = written;
+        let tokens = self.parts.counter.count(&text);
+        SummaryDraft { level, span, children, text, tokens, metadata, written_by, input_hash }
     }
+}
+
+/// A score for each job, all in range; else why not.
+fn checked_scores(scorer: &dyn ImportanceScorer, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, String> {
+    let scores = scorer.score(jobs).map_err(|error| in_a_line(&error))?;
+    if scores.len() != jobs.len() || scores.iter().any(|score| !(0.0..=1.0).contains(score)) {
+        return Err(format!("{} scores for {} messages, not all in 0..=1", scores.len(), jobs.len()));
+    }
+    Ok(scores)
 }

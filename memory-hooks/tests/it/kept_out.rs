@@ -103,6 +103,31 @@ fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
     assert!(first.text.contains("\nMessage 1: [kept out] is the reference"), "{}", first.text);
 }
 
+/// What a strategy knows from elsewhere than its job: from a call for another conversation, for one.
+#[test]
+fn a_secret_that_a_strategy_returns_is_struck_from_text_and_topics() {
+    let world = World::with(|builder, _| builder.summarizer(Scripted::new(Manner::Says(NEEDLE))));
+    world.say(conversation(Message::user(format!("The vault opens with {NEEDLE}.")).kept_out_of_summaries()));
+    block_on(world.talk.compact(&())).unwrap();
+    assert_kept_out(&world, "said");
+    let summaries = world.summaries();
+    assert!(summaries.iter().any(|summary| summary.body.written_by.strategy == "scripted"), "it is no failure");
+    assert!(summaries.iter().all(|summary| summary.body.metadata.topics.is_empty()));
+    assert!(world.fell_back.lock().unwrap().is_empty());
+}
+
+/// Of two tokens, where the secret was one: what stands in its place must not cost the summary its bound.
+#[test]
+fn what_stands_in_the_place_of_a_secret_keeps_the_bound() {
+    let world = World::with(|builder, _| builder.summarizer(Scripted::new(Manner::Says("said QX-4471-93B"))));
+    world.say([Message::user(format!("The vault opens with {NEEDLE}.")).kept_out_of_summaries()]);
+    world.say((2..=60).map(|number| Message::user(format!("Say {number}: four"))).collect::<Vec<_>>());
+    block_on(world.talk.compact(&())).unwrap();
+    assert_kept_out(&world, "said within a bound");
+    let of_two = world.summaries().into_iter().filter(|summary| summary.body.text.trim() == "said");
+    assert!(of_two.count() > 10, "{:?}", world.summaries());
+}
+
 /// A scorer that writes down whatever it reads.
 #[derive(Debug, Default)]
 struct Nosy(Mutex<String>);

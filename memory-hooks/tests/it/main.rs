@@ -8,6 +8,7 @@ mod compaction;
 mod context;
 #[cfg(test)]
 mod damage;
+mod failing;
 #[cfg(test)]
 mod forks;
 #[cfg(test)]

@@ -108,8 +108,8 @@ fn what_cannot_get_smaller_is_an_error_that_says_what_is_needed() {
 
 #[test]
 fn a_summarizer_that_fails_is_named_when_nothing_else_helps() {
-    let summarizer = Scripted::new(Manner::FailsFrom(0));
-    let world = World::with(|builder, _| builder.summarizer(summarizer));
+    let fails = || Scripted::new(Manner::FailsFrom(0));
+    let world = World::with(|builder, _| builder.summarizer(fails()).fallback_summarizer(fails()));
     world.say(chat(15));
     let shown = context(&world, 4_000);
     assert!(matches!(reduce(&world, &shown, 4_000), Err(MemoryError::Summarize(_))));

@@ -12,7 +12,7 @@ use memory_core::{
     testing::{FixedClock, MemoryStore, ScanRetriever, WordCounter},
 };
 use memory_hooks::{
-    Compacted, CompactionFailed, Context, Conversation, HookRegistry, Memory, MemoryBuilder, PieceKind,
+    Compacted, CompactionFailed, Context, Conversation, FellBack, HookRegistry, Memory, MemoryBuilder, PieceKind,
 };
 use pollster::block_on;
 use proptest::prelude::*;
@@ -27,6 +27,7 @@ pub(crate) struct World {
     pub(crate) talk: Conversation,
     pub(crate) compacted: Arc<Mutex<Vec<Compacted>>>,
     pub(crate) failed: Arc<Mutex<Vec<CompactionFailed>>>,
+    pub(crate) fell_back: Arc<Mutex<Vec<FellBack>>>,
 }
 
 impl World {
@@ -44,11 +45,14 @@ impl World {
         more: impl FnOnce(MemoryBuilder, Arc<MemoryStore>) -> MemoryBuilder,
     ) -> Self {
         let (compacted, failed) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<Mutex<Vec<_>>>::default());
+        let fell_back = Arc::<Mutex<Vec<_>>>::default();
         let mut hooks = HookRegistry::new();
         let seen = Arc::clone(&compacted);
         hooks.listen("seen", move |event: &Compacted| seen.lock().unwrap().push(event.clone()));
         let seen = Arc::clone(&failed);
         hooks.listen("seen", move |event: &CompactionFailed| seen.lock().unwrap().push(event.clone()));
+        let seen = Arc::clone(&fell_back);
+        hooks.listen("seen", move |event: &FellBack| seen.lock().unwrap().push(event.clone()));
         let builder = Memory::builder()
             .store(Arc::<MemoryStore>::clone(&store))
             .token_counter(Arc::new(WordCounter))
@@ -57,7 +61,7 @@ impl World {
             .view_policy(ViewPolicy { short: 0, ..ViewPolicy::default() })
             .hooks(hooks);
         let memory = more(builder, Arc::clone(&store)).build().unwrap();
-        Self { store, talk: memory.conversation(id()), compacted, failed }
+        Self { store, talk: memory.conversation(id()), compacted, failed, fell_back }
     }
 
     pub(crate) fn say(&self, messages: impl IntoIterator<Item = Message>) {
@@ -176,6 +180,10 @@ pub(crate) enum Manner {
     Echo,
     /// Fails from this call on, counted from 0.
     FailsFrom(usize),
+    /// Fails at this call alone, counted from 0.
+    FailsAt(usize),
+    /// Writes a word that it was never told, and has it for a topic.
+    Says(&'static str),
     /// Costs one token more than allowed.
     TooLong,
     /// Says nothing.
@@ -197,6 +205,11 @@ impl Scripted {
     pub(crate) fn calls(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
     }
+
+    fn fail<'a>(&self) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
+        let error = SummarizeError { strategy: self.identity(), source: "no model".into() };
+        Box::pin(async { Err(error) })
+    }
 }
 
 impl Summarizer for Scripted {
@@ -207,11 +220,13 @@ impl Summarizer for Scripted {
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let text = match self.manner {
-            Manner::FailsFrom(first) if call >= first => {
-                let error = SummarizeError { strategy: self.identity(), source: "no model".into() };
-                return Box::pin(async { Err(error) });
+            Manner::FailsFrom(first) if call >= first => return self.fail(),
+            Manner::FailsAt(only) if call == only => return self.fail(),
+            Manner::Says(word) => {
+                let metadata = SummaryMetadata { topics: vec![word.to_owned()], ..SummaryMetadata::default() };
+                return Box::pin(async move { Ok(WrittenSummary { text: word.to_owned(), metadata }) });
             }
-            Manner::Good | Manner::FailsFrom(_) => FirstWords::write(&job).text,
+            Manner::Good | Manner::FailsFrom(_) | Manner::FailsAt(_) => FirstWords::write(&job).text,
             Manner::Echo => echo(&job),
             Manner::TooLong => "word ".repeat(job.max_tokens as usize + 1),
             Manner::Blank => " \n".to_owned(),

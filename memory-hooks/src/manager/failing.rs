@@ -1,0 +1,112 @@
+//! Strategies that fail: how long they are asked on, and what is said of them.
+
+use std::{
+    collections::HashSet,
+    error::Error,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use memory_core::{ConversationId, WrittenBy};
+
+use crate::{FellBack, HookRegistry};
+
+/// Failures in a row after which a strategy is asked no more while a compaction lasts: one that waits for a model that is
+/// gone would wait once for each message.
+const PATIENCE: u32 = 3;
+
+/// The most causes that are remembered. What comes beyond them is no news: a strategy may find words for ever.
+const MOST_CAUSES: usize = 64;
+
+/// How a strategy fares in one compaction.
+#[derive(Debug, Default)]
+pub(super) struct Patience(AtomicU32);
+
+impl Patience {
+    /// Whether the strategy is to be asked.
+    pub(super) fn is_left(&self) -> bool {
+        self.0.load(Ordering::Relaxed) < PATIENCE
+    }
+
+    pub(super) fn answered(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    pub(super) fn failed(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What a memory has said of strategies that failed: each cause once.
+#[derive(Debug, Default)]
+pub(crate) struct Said(Mutex<HashSet<(WrittenBy, String)>>);
+
+impl Said {
+    /// Whether this was not said before. Causes that differ in numbers alone are one.
+    fn is_new(&self, strategy: &WrittenBy, cause: &str) -> bool {
+        let mut kind = String::with_capacity(cause.len());
+        for c in cause.chars().map(|c| if c.is_numeric() { '#' } else { c }) {
+            if c != '#' || !kind.ends_with('#') {
+                kind.push(c);
+            }
+        }
+        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        said.len() < MOST_CAUSES && said.insert((strategy.clone(), kind))
+    }
+
+    /// Tells the log and the hooks that `strategy` failed and who answers.
+    pub(super) async fn tell(
+        &self,
+        hooks: &HookRegistry,
+        conversation: &ConversationId,
+        strategy: WrittenBy,
+        answered_by: Option<WrittenBy>,
+        cause: String,
+    ) {
+        if !self.is_new(&strategy, &cause) {
+            tracing::debug!(%conversation, %strategy, cause, "a strategy failed again");
+            return;
+        }
+        match &answered_by {
+            Some(answered_by) => {
+                tracing::warn!(%conversation, %strategy, %answered_by, cause, "a strategy failed and its fallback answered");
+            }
+            None => tracing::warn!(%conversation, %strategy, cause, "a strategy failed and nobody answered in its place"),
+        }
+        let mut event = FellBack { conversation: conversation.clone(), strategy, answered_by, cause };
+        if let Err(hook) = hooks.dispatch(&mut event).await {
+            tracing::warn!(%hook, "a hook failed on the failure");
+        }
+    }
+}
+
+/// An error and its causes in one line.
+pub(super) fn in_a_line(error: &(dyn Error + 'static)) -> String {
+    let mut line = vec![error.to_string()];
+    let mut next = error.source();
+    while let Some(cause) = next {
+        line.push(cause.to_string());
+        next = cause.source();
+    }
+    // A transparent error repeats its source.
+    line.dedup();
+    line.join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_news_once_whatever_the_numbers_in_it() {
+        let said = Said::default();
+        let [one, other] = ["one", "other"].map(|name| WrittenBy { strategy: name.into(), version: "1".into() });
+        assert!(said.is_new(&one, "49 tokens where 48 were allowed"));
+        assert!(!said.is_new(&one, "1000 tokens where 7 were allowed"));
+        assert!(said.is_new(&other, "49 tokens where 48 were allowed") && said.is_new(&one, "no model"));
+        let causes = (0..1_000_usize).map(|number| "x".repeat(number));
+        assert!(causes.filter(|cause| said.is_new(&one, cause)).count() < MOST_CAUSES);
+    }
+}

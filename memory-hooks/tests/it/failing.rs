@@ -1,0 +1,189 @@
+//! Strategies that fail or break their contract: who answers, what is recorded, and what is said of it.
+
+use std::sync::Arc;
+
+use memory_core::{
+    BoxFuture, ImportanceScorer, NodeId, ScoreError, ScoreJob, Store, SummarizeError, Summarizer, SummaryJob,
+    WrittenBy, WrittenSummary,
+};
+use memory_hooks::{CompactionReport, ContextOptions, MemoryError};
+use pollster::block_on;
+
+use crate::support::{Manner, Scripted, World, chat, covered, id, line};
+
+fn compact(world: &World) -> Result<CompactionReport, MemoryError> {
+    block_on(world.talk.compact(&()))
+}
+
+/// A memory whose summarizer behaves so, and whose fallback so.
+fn world_of(summarizer: &Arc<Scripted>, fallback: Manner) -> World {
+    let (summarizer, fallback) = (Arc::clone(summarizer), Scripted::new(fallback));
+    World::with(|builder, _| builder.summarizer(summarizer).fallback_summarizer(fallback))
+}
+
+/// A memory whose summarizer behaves so, with the fallback that every memory has.
+fn world(manner: Manner) -> World {
+    let summarizer = Scripted::new(manner);
+    World::with(|builder, _| builder.summarizer(summarizer))
+}
+
+fn writers(world: &World) -> Vec<String> {
+    world.summaries().iter().map(|summary| summary.body.written_by.to_string()).collect()
+}
+
+#[test]
+fn the_fallback_answers_the_very_job_at_which_a_summarizer_fails() {
+    let world = world(Manner::FailsAt(3));
+    world.say(chat(40));
+    let report = compact(&world).unwrap();
+    let mut expected = vec!["scripted 7"; 30];
+    expected[3] = "first-words 1";
+    assert_eq!((report.summaries, writers(&world)), (30, expected.into_iter().map(str::to_owned).collect()));
+    assert!(world.failed.lock().unwrap().is_empty(), "the compaction did not fail");
+    let told = world.fell_back.lock().unwrap();
+    let [told] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(told.conversation, id());
+    assert_eq!(told.strategy.to_string(), "scripted 7");
+    assert_eq!(told.answered_by.as_ref().unwrap().to_string(), "first-words 1");
+    assert_eq!(told.cause, "summarizer scripted 7 failed: no model");
+}
+
+#[test]
+fn answers_that_break_the_contract_are_the_fallbacks_to_give() {
+    for (manner, breach) in [(Manner::TooLong, "at most"), (Manner::Blank, "blank")] {
+        let world = world(manner);
+        world.say((1..=40).map(|number| line(number, 60)));
+        compact(&world).unwrap();
+        assert!(writers(&world).iter().all(|writer| writer == "first-words 1"), "{:?}", writers(&world));
+        let told = world.fell_back.lock().unwrap();
+        assert_eq!(told.len(), 1, "one cause, whatever the numbers in it: {told:?}");
+        assert!(told[0].cause.contains(breach), "{told:?}");
+    }
+}
+
+/// A model that is gone would be waited for once for each message.
+#[test]
+fn a_summarizer_that_fails_three_times_in_a_row_is_asked_no_more_in_that_compaction() {
+    let summarizer = Scripted::new(Manner::FailsFrom(0));
+    let world = world_of(&summarizer, Manner::Good);
+    world.say(chat(60));
+    compact(&world).unwrap();
+    assert_eq!((summarizer.calls(), world.levels()), (3, [10, 50, 0, 0]));
+    world.say((61..=90).map(|number| line(number, 20)));
+    compact(&world).unwrap();
+    assert_eq!(summarizer.calls(), 6, "the next compaction asks it again");
+    assert_eq!(world.fell_back.lock().unwrap().len(), 1, "its cause is told once");
+}
+
+#[test]
+fn what_was_written_before_a_failure_is_recorded() {
+    let summarizer = Scripted::new(Manner::FailsFrom(5));
+    let world = world_of(&summarizer, Manner::FailsFrom(0));
+    world.say(chat(40));
+    let error = compact(&world).unwrap_err();
+    assert!(matches!(error, MemoryError::Summarize(_)), "{error}");
+    assert_eq!((writers(&world), world.levels()), (vec!["scripted 7".to_owned(); 5], [35, 5, 0, 0]));
+    assert_eq!(world.compacted.lock().unwrap()[0].summaries, 5);
+    let failed = world.failed.lock().unwrap().clone();
+    assert_eq!((failed.len(), failed[0].conversation.clone()), (1, id()));
+    assert!(failed[0].error.contains("scripted 7"), "{}", failed[0].error);
+    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(4_000))).unwrap();
+    assert_eq!(covered(&context), (1..=40).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_compaction_that_failed_goes_on_from_what_it_recorded() {
+    let summarizer = Scripted::new(Manner::FailsAt(5));
+    let world = world_of(&summarizer, Manner::FailsAt(0));
+    world.say(chat(300));
+    assert!(compact(&world).is_err(), "both failed once");
+    let recorded = world.summaries();
+    assert_eq!(recorded.len(), 5);
+    compact(&world).unwrap();
+    assert_eq!(world.summaries()[..5], recorded);
+    assert_eq!((world.levels()[0], world.levels().iter().sum::<u64>()), (10, 300));
+}
+
+#[test]
+fn a_failed_compaction_that_was_not_needed_does_not_stop_the_context() {
+    let world = world_of(&Scripted::new(Manner::FailsFrom(0)), Manner::FailsFrom(0));
+    world.say(chat(40));
+    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(4_000))).unwrap();
+    assert_eq!(covered(&context), (1..=40).collect::<Vec<_>>());
+    assert!(context.notices.iter().any(|notice| notice.contains("compaction failed")), "{:?}", context.notices);
+}
+
+#[test]
+fn a_failed_compaction_that_was_needed_is_the_error() {
+    let world = world_of(&Scripted::new(Manner::FailsFrom(0)), Manner::FailsFrom(0));
+    world.say(chat(40));
+    let error = block_on(world.talk.context("topic7", &ContextOptions::tokens(400))).unwrap_err();
+    assert!(matches!(error, MemoryError::Summarize(_)), "{error}");
+}
+
+/// Gives all messages one score, or none.
+#[derive(Debug)]
+struct Weigh(&'static str, Option<f32>);
+
+impl ImportanceScorer for Weigh {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy { strategy: self.0.into(), version: "1".into() }
+    }
+
+    fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
+        let failed = || ScoreError { scorer: self.identity(), source: "no scale".into() };
+        Ok(vec![self.1.ok_or_else(failed)?; jobs.len()])
+    }
+}
+
+#[test]
+fn the_fallback_scorer_answers_where_a_scorer_fails_or_leaves_its_range() {
+    for score in [None, Some(1.5), Some(-0.1), Some(f32::NAN)] {
+        let world = World::with(|builder, _| {
+            builder.scorer(Arc::new(Weigh("bad", score))).fallback_scorer(Arc::new(Weigh("good", Some(0.75))))
+        });
+        world.say(chat(30));
+        assert_eq!(compact(&world).unwrap().summaries, 20);
+        let first = block_on(world.talk.expand(NodeId::FIRST)).unwrap();
+        assert_eq!(first.importance.to_bits(), 0.75f32.to_bits());
+        let told = world.fell_back.lock().unwrap();
+        let [told] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!((told.strategy.to_string(), told.answered_by.as_ref().unwrap().to_string()), ("bad 1".into(), "good 1".into()));
+    }
+}
+
+#[test]
+fn without_a_fallback_scorer_messages_keep_their_weight_and_are_summarized() {
+    let world = World::with(|builder, _| builder.scorer(Arc::new(Weigh("bad", None))));
+    world.say(chat(30));
+    assert_eq!(compact(&world).unwrap().summaries, 20);
+    assert_eq!(block_on(world.store.node(&id(), NodeId::FIRST)).unwrap().importance.to_bits(), 0.5f32.to_bits());
+    let told = world.fell_back.lock().unwrap();
+    assert_eq!((told.len(), told[0].answered_by.is_none()), (1, true));
+}
+
+/// A model over a network that says each time anew why it is not there.
+#[derive(Debug)]
+struct Garrulous;
+
+impl Summarizer for Garrulous {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy { strategy: "model".into(), version: "1".into() }
+    }
+
+    fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
+        let cause = format!("timed out after {} ms, request {:?}", job.max_tokens, job.span()).into();
+        Box::pin(async move { Err(SummarizeError { strategy: self.identity(), source: cause }) })
+    }
+}
+
+#[test]
+fn a_model_that_times_out_is_answered_for_and_told_of_in_one_line() {
+    let world = World::with(|builder, _| builder.summarizer(Arc::new(Garrulous)));
+    for round in 0..20 {
+        world.say((1..=30).map(|number| line(round * 30 + number, 20)));
+        compact(&world).unwrap();
+    }
+    assert_eq!(world.levels()[0], 10);
+    assert_eq!(world.fell_back.lock().unwrap().len(), 1);
+}
