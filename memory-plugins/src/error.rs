@@ -106,10 +106,12 @@ pub enum LoadError {
         source: BoxError,
     },
     /// The plugin speaks another version of the interface.
-    #[error("{path} was built for another plugin interface; rebuild it with the memory-plugin-abi of this host", path = path.display())]
+    #[error("{path} was built for another plugin interface{of}; rebuild it with the memory-plugin-abi of this host", path = path.display(), of = of_version(version.as_deref()))]
     OtherInterface {
         /// Where.
         path: PathBuf,
+        /// The version of `memory-plugin-abi` that it was built with, where that is another one.
+        version: Option<String>,
         /// The loader's report.
         #[source]
         source: BoxError,
@@ -206,6 +208,9 @@ pub enum CallError {
     /// It did not answer in time; the call was given up and may still run.
     #[error("the plugin did not answer within {} ms", .0.as_millis())]
     Late(Duration),
+    /// It failed so many times in a row that it is asked no more.
+    #[error("the plugin is quarantined after {0} failures in a row and was not asked")]
+    Quarantined(u32),
     /// No thread was free in time; the plugin was not asked.
     #[error("too many plugin calls at once; the plugin was not asked")]
     Busy,
@@ -226,7 +231,7 @@ impl CallError {
     /// Whether the plugin is to blame.
     #[must_use]
     pub const fn is_the_plugins(&self) -> bool {
-        !matches!(self, Self::Busy)
+        !matches!(self, Self::Busy | Self::Quarantined(_))
     }
 }
 
@@ -245,6 +250,10 @@ pub struct UnknownStrategy {
 
 fn hint(nearest: &[String]) -> String {
     if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(", ")) }
+}
+
+fn of_version(version: Option<&str>) -> String {
+    version.map(|version| format!(" (memory-plugin-abi {version})")).unwrap_or_default()
 }
 
 /// A report of several lines, as the loader writes it.

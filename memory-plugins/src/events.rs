@@ -17,7 +17,7 @@ pub enum PluginEvent {
         /// Why.
         error: CallError,
     },
-    /// It failed so often that it is asked no more; its fall-back answers from now on.
+    /// It failed so often that it is asked no more; each call is an error at once.
     Quarantined {
         /// The plugin.
         plugin: String,

@@ -41,6 +41,11 @@ impl Health {
         }
     }
 
+    /// An error where it is to be asked no more.
+    pub(crate) fn check(&self) -> Result<(), CallError> {
+        if self.is_quarantined() { Err(CallError::Quarantined(self.limit)) } else { Ok(()) }
+    }
+
     pub(crate) fn is_quarantined(&self) -> bool {
         self.in_a_row.load(Ordering::Relaxed) >= self.limit
     }
@@ -81,7 +86,7 @@ impl Health {
         self.tell(&PluginEvent::CallFailed { plugin: plugin.clone(), failures, error: error.clone() });
         // Of the calls that fail at once exactly one changes the count to the limit.
         if changed.is_ok() && failures == limit {
-            tracing::warn!(plugin, failures, %error, "plugin quarantined, its fall-back answers");
+            tracing::warn!(plugin, failures, %error, "plugin quarantined: it is asked no more");
             self.tell(&PluginEvent::Quarantined { plugin, failures, error: error.clone() });
         }
     }

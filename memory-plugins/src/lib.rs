@@ -1,8 +1,9 @@
 //! The registry of all strategies, built in and loaded at run time from libraries that speak `memory-plugin-abi`.
 //!
 //! A plugin is checked before it is opened, called on threads of the host's own under a deadline, and its answers are
-//! checked against the contract. One that fails again and again is quarantined, and a built-in strategy answers in
-//! its place. A call that never returns cannot be ended: it is given up, and its thread replaced up to a bound.
+//! checked against the contract. One that fails again and again is quarantined: each call is an error at once, without
+//! its being asked. Who answers in the place of a strategy that fails is for whoever asks it (`memory-hooks`). A call
+//! that never returns cannot be ended: it is given up, and its thread replaced up to a bound.
 //!
 //! **Trust.** A plugin runs inside this process with all its rights. The checks guard against accidents (a truncated or
 //! damaged copy, another interface, a panic), not against malice: load only what you would run. What a plugin does to
@@ -35,7 +36,9 @@ mod digest;
 mod embedded;
 mod error;
 mod events;
+mod exit;
 mod health;
+mod held;
 mod image;
 mod library;
 mod moment;
@@ -48,5 +51,6 @@ mod workers;
 pub use digest::{Digest, InvalidDigest};
 pub use error::{CallError, ChooseError, LoadError, UnknownStrategy};
 pub use events::{PluginEvent, PluginObserver, PluginStatus};
+pub use exit::exit;
 pub use options::PluginOptions;
 pub use registry::{Origin, PluginCapabilities, PluginInfo, Registry, StrategyKind};

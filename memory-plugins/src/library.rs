@@ -1,8 +1,11 @@
 //! Opens a plugin's library and takes its module.
 
-use std::{fs, path::Path};
+use std::{collections::VecDeque, fs, path::Path};
 
-use abi_stable::library::{LibraryError, lib_header_from_path};
+use abi_stable::{
+    library::{LibraryError, lib_header_from_path},
+    type_layout::TypeLayout,
+};
 use memory_core::BoxError;
 use memory_plugin_abi::{
     is_name,
@@ -13,7 +16,7 @@ use crate::{
     convert::{lossy, one_line},
     digest::Manifest,
     error::{LoadError, Report},
-    image,
+    exit, image,
     options::PluginOptions,
     registry::{Origin, PluginCapabilities, PluginInfo, StrategyKind},
 };
@@ -40,12 +43,14 @@ pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, Load
         return Err(LoadError::NotAllowed { path: real.clone(), digest });
     }
     // Not `load_from_file`: abi_stable keeps one module for each type, the first one opened, whatever the path.
-    let header = lib_header_from_path(real).map_err(|error| refused(real, &error))?;
-    if header.layout().is_none() {
+    exit::opened();
+    let header = lib_header_from_path(real).map_err(|error| refused(real, &error, None))?;
+    let Some(layout) = header.layout() else {
         let source = report(&"the plugin was built without layout information");
-        return Err(LoadError::OtherInterface { path: real.clone(), source });
-    }
-    let module: PluginModule_Ref = header.init_root_module().map_err(|error| refused(real, &error))?;
+        return Err(LoadError::OtherInterface { path: real.clone(), version: None, source });
+    };
+    let module: PluginModule_Ref =
+        header.init_root_module().map_err(|error| refused(real, &error, other_version(layout)))?;
     let identity = module.identity();
     if !identity.capabilities.has(Capabilities::UNWINDS) {
         return Err(LoadError::Aborts { path: real.clone() });
@@ -87,8 +92,25 @@ fn capabilities(identity: &Identity) -> PluginCapabilities {
     }
 }
 
+/// The version of the interface's package that a plugin was built with, if a host takes no such version.
+fn other_version(layout: &'static TypeLayout) -> Option<String> {
+    /// Layouts that are looked at. That of the module is a pointer's, of another package.
+    const LOOKS: usize = 32;
+    let mut open = VecDeque::from([layout]);
+    for _ in 0..LOOKS {
+        let layout = open.pop_front()?;
+        if lossy(layout.package()) == "memory-plugin-abi" {
+            let version = one_line(&lossy(layout.package_version().version));
+            return (!version.starts_with("1.")).then_some(version);
+        }
+        open.extend(layout.get_fields().into_iter().flat_map(|fields| fields.to_vec()).map(|field| field.layout()));
+        open.extend(layout.phantom_fields().iter().map(|field| field.layout()));
+    }
+    None
+}
+
 /// The loader's errors run to many lines: one line tells the kind, the report is the source and goes to the log.
-fn refused(path: &Path, error: &LibraryError) -> LoadError {
+fn refused(path: &Path, error: &LibraryError, version: Option<String>) -> LoadError {
     tracing::debug!(path = %path.display(), %error, "plugin not loaded");
     let (path, source) = (path.to_owned(), report(error));
     match error {
@@ -98,7 +120,7 @@ fn refused(path: &Path, error: &LibraryError) -> LoadError {
         | LibraryError::IncompatibleVersionNumber { .. }
         | LibraryError::AbiInstability(_)
         | LibraryError::InvalidAbiHeader(_)
-        | LibraryError::InvalidCAbi { .. } => LoadError::OtherInterface { path, source },
+        | LibraryError::InvalidCAbi { .. } => LoadError::OtherInterface { path, version, source },
         LibraryError::RootModule { .. } | LibraryError::Many(_) => LoadError::NotStarted { path, source },
     }
 }

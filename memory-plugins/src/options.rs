@@ -6,8 +6,7 @@ use std::{
     time::Duration,
 };
 
-use memory_core::{Embedder, ImportanceScorer, Summarizer};
-use memory_strategies::{Extractive, Rules};
+use memory_core::Embedder;
 
 use crate::{digest::Digest, events::PluginObserver};
 
@@ -32,10 +31,6 @@ pub struct PluginOptions {
     pub allowed: Option<BTreeSet<Digest>>,
     /// Embeds for scorers that ask for it; none by default.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Answers in place of a quarantined summarizer; `extractive`.
-    pub fallback_summarizer: Arc<dyn Summarizer>,
-    /// Answers in place of a quarantined scorer; `rules`.
-    pub fallback_scorer: Arc<dyn ImportanceScorer>,
     /// Configurations as JSON text, by the strategy's name.
     pub configurations: BTreeMap<String, String>,
     /// Is told of failed calls and of quarantine; nobody by default. The log is told in any case.
@@ -53,8 +48,6 @@ impl Default for PluginOptions {
             largest_file: 256 << 20,
             allowed: None,
             embedder: None,
-            fallback_summarizer: Arc::new(Extractive),
-            fallback_scorer: Arc::new(Rules),
             configurations: BTreeMap::new(),
             observer: None,
         }

@@ -135,8 +135,7 @@ impl Registry {
             Source::Plugin { module, health, path } => {
                 let object = self.make(name, path, module.new_summarizer(), configuration)?;
                 let (identity, workers) = (identity(&entry.info), Arc::clone(&self.workers));
-                let fallback = Arc::clone(&self.options.fallback_summarizer);
-                Ok(Arc::new(PluginSummarizer::new(identity, object, workers, Arc::clone(health), fallback)))
+                Ok(Arc::new(PluginSummarizer::new(identity, object, workers, Arc::clone(health))))
             }
         }
     }
@@ -155,8 +154,8 @@ impl Registry {
             Source::Plugin { module, health, path } => {
                 let object = self.make(name, path, module.new_scorer(), configuration)?;
                 let (identity, workers) = (identity(&entry.info), Arc::clone(&self.workers));
-                let (embedder, fallback) = (self.options.embedder.clone(), Arc::clone(&self.options.fallback_scorer));
-                Ok(Arc::new(PluginScorer::new(identity, object, workers, Arc::clone(health), embedder, fallback)))
+                let embedder = self.options.embedder.clone();
+                Ok(Arc::new(PluginScorer::new(identity, object, workers, Arc::clone(health), embedder)))
             }
         }
     }

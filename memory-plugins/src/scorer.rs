@@ -20,17 +20,17 @@ use crate::{
     embedded::direction,
     error::CallError,
     health::Health,
+    held::Held,
     workers::Workers,
 };
 
-/// Asks a plugin for scores, and checks them. Quarantined, it is its fallback, by name too.
+/// Asks a plugin for scores, and checks them.
 pub(crate) struct PluginScorer {
     identity: WrittenBy,
-    object: Arc<v1::ScorerBox>,
+    object: Arc<Held<v1::ScorerBox>>,
     workers: Arc<Workers>,
     health: Arc<Health>,
     embedder: Option<Arc<dyn Embedder>>,
-    fallback: Arc<dyn ImportanceScorer>,
 }
 
 /// A message that owns its words, for the call may outlive the caller's wait.
@@ -61,9 +61,8 @@ impl PluginScorer {
         workers: Arc<Workers>,
         health: Arc<Health>,
         embedder: Option<Arc<dyn Embedder>>,
-        fallback: Arc<dyn ImportanceScorer>,
     ) -> Self {
-        Self { identity, object: Arc::new(object), workers, health, embedder, fallback }
+        Self { identity, object: Arc::new(Held::new(object)), workers, health, embedder }
     }
 
     /// The port is synchronous, so the caller's thread waits here.
@@ -82,6 +81,7 @@ impl PluginScorer {
         let plugin = self.identity.strategy.clone();
         let embedder = self.embedder.clone();
         let answer = self.workers.call(None, move |call| {
+            let Some(object) = object.get() else { return Err(CallError::Failed("it is gone".to_owned())) };
             let host = Host { call, plugin: &plugin, embedder: embedder.as_deref() };
             let lent: Vec<_> = owned.iter().map(OwnedScoreJob::lend).collect();
             match object.score(RSlice::from_slice(&lent), v1::ScoreHost_TO::from_ptr(&host, TD_Opaque)) {
@@ -109,15 +109,18 @@ impl fmt::Debug for PluginScorer {
 
 impl ImportanceScorer for PluginScorer {
     fn identity(&self) -> WrittenBy {
-        if self.health.is_quarantined() { self.fallback.identity() } else { self.identity.clone() }
+        self.identity.clone()
     }
 
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
-        if self.health.is_quarantined() {
-            return self.fallback.score(jobs);
-        }
-        let outcome = self.ask(jobs);
-        self.health.record(&outcome, || told_apart(jobs));
+        let outcome = match self.health.check() {
+            Ok(()) => {
+                let outcome = self.ask(jobs);
+                self.health.record(&outcome, || told_apart(jobs));
+                outcome
+            }
+            Err(quarantined) => Err(quarantined),
+        };
         outcome.map_err(|error| ScoreError { scorer: self.identity.clone(), source: error.into() })
     }
 }

@@ -3,7 +3,10 @@
 use std::{
     fmt,
     hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use abi_stable::{
@@ -15,19 +18,19 @@ use memory_plugin_abi::v1;
 
 use crate::{
     call::Call,
-    convert::{OwnedSummaryJob, failure, log, written},
+    convert::{OwnedSummaryJob, failure, log, lossy, written},
     error::CallError,
     health::Health,
+    held::Held,
     workers::Workers,
 };
 
-/// Asks a plugin for summaries, and checks them. Quarantined, it is its fallback, by name too.
+/// Asks a plugin for summaries, and checks them.
 pub(crate) struct PluginSummarizer {
     identity: WrittenBy,
-    object: Arc<v1::SummarizerBox>,
+    object: Arc<Held<v1::SummarizerBox>>,
     workers: Arc<Workers>,
     health: Arc<Health>,
-    fallback: Arc<dyn Summarizer>,
 }
 
 impl PluginSummarizer {
@@ -36,9 +39,8 @@ impl PluginSummarizer {
         object: v1::SummarizerBox,
         workers: Arc<Workers>,
         health: Arc<Health>,
-        fallback: Arc<dyn Summarizer>,
     ) -> Self {
-        Self { identity, object: Arc::new(object), workers, health, fallback }
+        Self { identity, object: Arc::new(Held::new(object)), workers, health }
     }
 
     async fn ask(&self, job: &SummaryJob<'_>) -> Result<WrittenSummary, CallError> {
@@ -46,7 +48,8 @@ impl PluginSummarizer {
         let object = Arc::clone(&self.object);
         let plugin = self.identity.strategy.clone();
         let answer = self.workers.call(Some(job.counter), move |call| {
-            let host = Host { call, plugin: &plugin };
+            let Some(object) = object.get() else { return Err(CallError::Failed("it is gone".to_owned())) };
+            let host = Host { call, plugin: &plugin, counted: AtomicUsize::new(0) };
             match owned.lend(|job| object.summarize(job, v1::SummaryHost_TO::from_ptr(&host, TD_Opaque))) {
                 RResult::ROk(answer) => written(answer),
                 RResult::RErr(reason) => Err(failure(&reason)),
@@ -73,16 +76,19 @@ impl fmt::Debug for PluginSummarizer {
 
 impl Summarizer for PluginSummarizer {
     fn identity(&self) -> WrittenBy {
-        if self.health.is_quarantined() { self.fallback.identity() } else { self.identity.clone() }
+        self.identity.clone()
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
         Box::pin(async move {
-            if self.health.is_quarantined() {
-                return self.fallback.summarize(job).await;
-            }
-            let outcome = self.ask(&job).await;
-            self.health.record(&outcome, || told_apart(&job));
+            let outcome = match self.health.check() {
+                Ok(()) => {
+                    let outcome = self.ask(&job).await;
+                    self.health.record(&outcome, || told_apart(&job));
+                    outcome
+                }
+                Err(quarantined) => Err(quarantined),
+            };
             outcome.map_err(|error| SummarizeError { strategy: self.identity.clone(), source: error.into() })
         })
     }
@@ -96,15 +102,28 @@ fn told_apart(job: &SummaryJob<'_>) -> u64 {
     hasher.finish()
 }
 
+/// The most bytes that are counted at once. A longer text costs more than any summary may.
+const LONGEST_COUNTED: usize = 1 << 20;
+
+/// The most bytes that are counted for one job.
+const MOST_COUNTED: usize = 64 << 20;
+
 /// The host's services to one call.
 struct Host<'a> {
     call: &'a Call<WrittenSummary>,
     plugin: &'a str,
+    /// Bytes that were counted for it.
+    counted: AtomicUsize,
 }
 
 impl v1::SummaryHost for Host<'_> {
     fn count_tokens(&self, text: RStr<'_>) -> u32 {
-        self.call.count(text.as_str())
+        // The caller counts, whom no deadline interrupts: what it is asked at once must be short.
+        let bytes = text.len();
+        if bytes > LONGEST_COUNTED || self.counted.fetch_add(bytes, Ordering::Relaxed) > MOST_COUNTED - bytes {
+            return u32::MAX;
+        }
+        self.call.count(&lossy(text))
     }
 
     fn is_cancelled(&self) -> bool {

@@ -73,7 +73,9 @@ impl Said {
             Some(answered_by) => {
                 tracing::warn!(%conversation, %strategy, %answered_by, cause, "a strategy failed and its fallback answered");
             }
-            None => tracing::warn!(%conversation, %strategy, cause, "a strategy failed and nobody answered in its place"),
+            None => {
+                tracing::warn!(%conversation, %strategy, cause, "a strategy failed and nobody answered in its place")
+            }
         }
         let mut event = FellBack { conversation: conversation.clone(), strategy, answered_by, cause };
         if let Err(hook) = hooks.dispatch(&mut event).await {

@@ -241,11 +241,7 @@ impl Writer<'_> {
     }
 
     /// The summarizer's answer or its fallback's, and who gave it.
-    async fn answer(
-        &self,
-        job: SummaryJob<'_>,
-        span: NodeRange,
-    ) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
+    async fn answer(&self, job: SummaryJob<'_>, span: NodeRange) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
         let [summarizer, fallback] = [&self.parts.summarizer, &self.parts.fallback_summarizer].map(AsRef::as_ref);
         if self.summarizer.is_left() {
             match self.checked(summarizer, job, span).await {

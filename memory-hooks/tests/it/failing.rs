@@ -148,7 +148,10 @@ fn the_fallback_scorer_answers_where_a_scorer_fails_or_leaves_its_range() {
         assert_eq!(first.importance.to_bits(), 0.75f32.to_bits());
         let told = world.fell_back.lock().unwrap();
         let [told] = told.as_slice() else { panic!("{told:?}") };
-        assert_eq!((told.strategy.to_string(), told.answered_by.as_ref().unwrap().to_string()), ("bad 1".into(), "good 1".into()));
+        assert_eq!(
+            (told.strategy.to_string(), told.answered_by.as_ref().unwrap().to_string()),
+            ("bad 1".into(), "good 1".into())
+        );
     }
 }
 

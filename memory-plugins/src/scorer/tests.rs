@@ -2,7 +2,6 @@
 
 use memory_core::testing::HashEmbedder;
 use memory_plugin_abi::v1::{Capabilities, Failure, FailureCode, Identity, ScoreHost, ScorerPlugin, scorer_module};
-use memory_strategies::Rules;
 
 use super::*;
 use crate::options::PluginOptions;
@@ -40,7 +39,7 @@ fn scorer(configuration: &str, embedder: Option<Arc<dyn Embedder>>) -> PluginSco
     let workers = Arc::new(Workers::new(&options));
     let health = Arc::new(Health::new("fixed", &options));
     let named = WrittenBy { strategy: "fixed".into(), version: "1".into() };
-    PluginScorer::new(named, object, workers, health, embedder, Arc::new(Rules))
+    PluginScorer::new(named, object, workers, health, embedder)
 }
 
 fn score(scorer: &PluginScorer, texts: &[&str]) -> Result<Vec<f32>, String> {

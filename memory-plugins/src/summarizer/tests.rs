@@ -4,7 +4,6 @@
 use abi_stable::std_types::RString;
 use memory_core::{Level, NodeId, NodeRange, Role, SummaryMetadata, SummarySource, testing::WordCounter};
 use memory_plugin_abi::v1::{Failure, Identity, SummarizerPlugin, SummaryHost, Written, summarizer_module};
-use memory_strategies::Extractive;
 use pollster::block_on;
 
 use super::*;
@@ -37,6 +36,12 @@ impl SummarizerPlugin for Fixture {
                 topics: source.topics.iter().map(|topic| topic.as_str().into()).collect(),
                 ..good
             }),
+            counting if counting.starts_with("count ") => {
+                let text = "x".repeat(counting.split(' ').nth(1).unwrap().parse().unwrap());
+                let times = if counting.ends_with("often") { 100 } else { 1 };
+                let last = (0..times).map(|_| host.count_tokens(text.as_str().into())).last().unwrap();
+                Ok(Written { text: last.to_string().into(), ..good })
+            }
             "long" => Ok(Written { text: "word ".repeat(1000).into(), ..good }),
             "blank" => Ok(Written { text: " ".into(), ..good }),
             "nan" => Ok(Written { importance: f32::NAN, ..good }),
@@ -63,7 +68,7 @@ fn summarizer(configuration: &str) -> PluginSummarizer {
     let workers = Arc::new(Workers::new(&options));
     let health = Arc::new(Health::new("fixture", &options));
     let named = WrittenBy { strategy: "fixture".into(), version: "1".into() };
-    PluginSummarizer::new(named, object, workers, health, Arc::new(Extractive))
+    PluginSummarizer::new(named, object, workers, health)
 }
 
 fn summarize(summarizer: &PluginSummarizer, text: &str) -> Result<WrittenSummary, SummarizeError> {
@@ -111,12 +116,48 @@ fn blank_sources_may_give_a_blank_summary() {
 }
 
 #[test]
-fn a_plugin_that_keeps_failing_is_replaced_in_name_and_deed() {
+fn a_plugin_that_keeps_failing_is_asked_no_more() {
     let summarizer = summarizer("fail");
+    let cause = || summarize(&summarizer, "We decided to go.").unwrap_err().source.to_string();
     for _ in 0..3 {
-        assert_eq!(summarizer.identity().strategy, "fixture");
-        assert!(summarize(&summarizer, "We decided to go.").is_err());
+        assert_eq!(cause(), "the plugin failed: not today");
     }
-    assert!(summarize(&summarizer, "We decided to go.").unwrap().text.ends_with("We decided to go."));
-    assert_eq!(summarizer.identity().strategy, "extractive");
+    assert_eq!(cause(), "the plugin is quarantined after 3 failures in a row and was not asked");
+    assert_eq!(summarizer.identity().strategy, "fixture");
+}
+
+/// Counts the bytes that it is asked to count.
+#[derive(Debug, Default)]
+struct Meter(AtomicUsize);
+
+impl memory_core::TokenCounter for Meter {
+    fn name(&self) -> &'static str {
+        "meter"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        self.0.fetch_add(text.len(), Ordering::Relaxed);
+        1
+    }
+}
+
+#[test]
+fn what_a_plugin_has_counted_is_bounded_for_a_call_and_for_a_job() {
+    for (configuration, said, most) in
+        [("count 200000000 once", "4294967295", 0), ("count 1000000 often", "4294967295", MOST_COUNTED)]
+    {
+        let meter = Meter::default();
+        let sources = [SummarySource {
+            nodes: NodeRange::single(NodeId::FIRST),
+            role: None,
+            speaker: String::new(),
+            text: "text".into(),
+            metadata: SummaryMetadata::default(),
+        }];
+        let job = SummaryJob { level: Level::Meta, sources: &sources, previous: None, max_tokens: 20, counter: &meter };
+        let written = block_on(summarizer(configuration).summarize(job)).unwrap();
+        assert_eq!(written.text, said, "{configuration}");
+        let counted = meter.0.load(Ordering::Relaxed);
+        assert!(counted <= most + said.len(), "{configuration}: {counted} bytes were counted");
+    }
 }

@@ -4,11 +4,8 @@ use std::{process::ExitStatus, time::Duration};
 
 use memory_core::testing::HashEmbedder;
 use memory_plugins::{CallError, ChooseError, PluginOptions, Registry};
-use memory_strategies::Extractive;
 
-use crate::support::{
-    MISBEHAVES, TEXT, as_child, ask, conduct, conducting, in_child, job, library, misbehaving, score, sources,
-};
+use crate::support::{MISBEHAVES, TEXT, as_child, ask, conduct, conducting, in_child, library, misbehaving, score};
 
 const SOON: Duration = Duration::from_millis(30);
 
@@ -157,18 +154,48 @@ fn a_constructor_that_never_returns_is_given_up() {
 }
 
 #[test]
-fn a_plugin_that_keeps_failing_is_quarantined_and_its_fallback_answers() {
+fn a_plugin_that_keeps_failing_is_quarantined() {
     let registry = misbehaving(conducting(MISBEHAVES, "panic"));
     let summarizer = registry.summarizer(MISBEHAVES).unwrap();
     for _ in 0..3 {
         assert!(!registry.status(MISBEHAVES).unwrap().quarantined);
-        assert_eq!(summarizer.identity().strategy, MISBEHAVES);
-        assert!(ask(&*summarizer, TEXT).is_err());
+        assert!(matches!(ask(&*summarizer, TEXT), Err(CallError::Panicked(_))));
     }
-    assert_eq!(ask(&*summarizer, TEXT).unwrap(), Extractive.write(&job(&sources(TEXT))).text);
-    assert_eq!(summarizer.identity().strategy, "extractive");
+    assert_eq!(ask(&*summarizer, TEXT), Err(CallError::Quarantined(3)));
     let status = registry.status(MISBEHAVES).unwrap();
-    assert!(status.quarantined && status.failures == 3);
+    assert!(status.quarantined && status.failures == 3 && status.calls == 3);
     // Made anew it is still the same plugin.
-    assert_eq!(registry.summarizer(MISBEHAVES).unwrap().identity().strategy, "extractive");
+    assert_eq!(ask(&*registry.summarizer(MISBEHAVES).unwrap(), TEXT), Err(CallError::Quarantined(3)));
+}
+
+/// Whoever drops the strategy goes on; the thread that hangs ends with the process.
+#[test]
+fn a_destructor_that_never_returns_keeps_nobody() {
+    let registry = misbehaving(conducting(MISBEHAVES, "hang when dropped"));
+    let summarizer = registry.summarizer(MISBEHAVES).unwrap();
+    assert_eq!(ask(&*summarizer, TEXT).unwrap(), "fine");
+    drop(summarizer);
+    drop(registry);
+}
+
+/// A host's way to end: what a library wants to do at exit may never end.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_host_ends_although_a_library_would_not_let_it() {
+    use std::process::{Command, Stdio};
+
+    if as_child().is_some() {
+        let registry = misbehaving(PluginOptions::default());
+        print!("{}", registry.summarizer(MISBEHAVES).is_ok());
+        memory_plugins::exit(7);
+    }
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "calls::a_host_ends_although_a_library_would_not_let_it", "--nocapture"])
+        .env("PLUGIN_TEST_CHILD", ".")
+        .env("MISBEHAVES_AT_EXIT", "hang")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(child.status.code(), Some(7));
+    assert!(String::from_utf8_lossy(&child.stdout).contains("true"), "what it had said is written");
 }

@@ -10,7 +10,7 @@ use std::{
 
 use memory_plugins::{LoadError, Registry};
 
-use crate::support::{abi_rlibs, any_proc_macro, as_child, deps, in_child, library};
+use crate::support::{any_proc_macro, as_child, deps, in_child, library, rlibs};
 
 fn refused(path: &Path) -> LoadError {
     let error = Registry::with_builtins().load(path).unwrap_err();
@@ -76,8 +76,11 @@ fn a_plugin_that_aborts_is_refused() {
         command.output().unwrap()
     };
     // Beside the tests may lie forms of other builds, whose own dependencies are gone.
-    let said: Vec<_> =
-        abi_rlibs().iter().map(|abi| compile(abi)).take_while(|output| !output.status.success()).collect();
+    let said: Vec<_> = rlibs("memory_plugin_abi")
+        .iter()
+        .map(|abi| compile(abi))
+        .take_while(|output| !output.status.success())
+        .collect();
     assert!(library.exists(), "no plugin came of it: {said:?}");
     assert!(matches!(refused(&library), LoadError::Aborts { .. }));
 }

@@ -7,6 +7,7 @@ mod files;
 mod golden;
 mod support;
 mod threads;
+mod versions;
 
 use memory_core::{
     Level, TokenCounter,

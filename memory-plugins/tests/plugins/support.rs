@@ -51,13 +51,13 @@ pub(crate) fn any_proc_macro() -> Option<PathBuf> {
     files().find(is_macro)
 }
 
-/// The compiled forms of the ABI's crate, the newest first.
-pub(crate) fn abi_rlibs() -> Vec<PathBuf> {
-    let is_abi = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with("libmemory_plugin_abi-") && name.ends_with(".rlib")
+/// The compiled forms of a crate, the newest first.
+pub(crate) fn rlibs(name: &str) -> Vec<PathBuf> {
+    let is_one = |path: &PathBuf| {
+        let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        file.starts_with(&format!("lib{name}-")) && file.ends_with(".rlib")
     };
-    let mut found: Vec<_> = files().filter(is_abi).collect();
+    let mut found: Vec<_> = files().filter(is_one).collect();
     found.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).and_then(|metadata| metadata.modified()).ok()));
     found
 }
