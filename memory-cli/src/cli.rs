@@ -3,7 +3,7 @@
 mod vectors;
 
 use std::{
-    collections::BTreeMap, error::Error as _, ffi::OsString, io, path::PathBuf, process::ExitCode, time::Duration,
+    collections::BTreeMap, error::Error as _, ffi::OsString, io, path::PathBuf, time::Duration,
 };
 
 use clap::{
@@ -260,9 +260,10 @@ impl Globals {
 
 /// Runs the `memory` binary.
 ///
-/// Exit codes: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 anything else.
+/// Gives the exit code: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 anything else. To be ended
+/// by [`memory_plugins::exit`], for a plugin may keep a process from ending.
 #[must_use]
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     catch_panics();
     // First, while this process has one thread.
     memory_embed::disable_telemetry();
@@ -304,7 +305,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let may_do_without_model = !matches!(cli.command, Command::Model(_));
     match runtime.block_on(dispatch(cli.command, &globals)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => {
             let hint = failure::way_round(&error).filter(|_| may_do_without_model);
             report(output, &error, hint)
@@ -368,10 +369,10 @@ fn start_log(output: Output) {
     });
 }
 
-fn report(output: Output, error: &anyhow::Error, hint: Option<&str>) -> ExitCode {
+fn report(output: Output, error: &anyhow::Error, hint: Option<&str>) -> u8 {
     if error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is_closed_pipe)) {
         // Whoever read the output has seen enough, as `head` does.
-        return ExitCode::SUCCESS;
+        return 0;
     }
     let code = failure::code(error);
     let text = failure::describe(error);
@@ -387,13 +388,13 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>) -> ExitCode
         let hint = hint.map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
         drop(To::Errors.lines(&format!("error: {text}{hint}")));
     }
-    code.into()
+    code as u8
 }
 
 /// Prints what clap says: help, the version, or what is wrong with the command line.
-fn say(error: clap::Error) -> ExitCode {
+fn say(error: clap::Error) -> u8 {
     let to = if error.use_stderr() { To::Errors } else { To::Output };
-    let code = u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+    let code = u8::try_from(error.exit_code()).unwrap_or(1);
     drop(to.lines(words(error).trim_end()));
     code
 }

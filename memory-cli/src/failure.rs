@@ -1,6 +1,6 @@
 //! Errors as the shell sees them: a line that says what to do, and an exit code that scripts can rely on.
 
-use std::{error::Error, process::ExitCode};
+use std::error::Error;
 
 use memory_core::{EmbedError, RetrieveError, StoreError, one_line};
 use memory_hooks::MemoryError;
@@ -37,12 +37,6 @@ pub(crate) enum Code {
     NotFound = 3,
     Damaged = 4,
     InUse = 5,
-}
-
-impl From<Code> for ExitCode {
-    fn from(code: Code) -> Self {
-        Self::from(code as u8)
-    }
 }
 
 /// The code for an error: that of the first cause that has one.

@@ -1,7 +1,5 @@
 //! The `memory` binary.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    memory_cli::run(std::env::args_os())
+fn main() -> ! {
+    memory_plugins::exit(memory_cli::run(std::env::args_os()))
 }

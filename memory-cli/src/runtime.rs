@@ -116,12 +116,16 @@ pub(crate) fn assemble(
         retriever = retriever.with_reranker(model, options);
     }
     let retriever: Arc<dyn Retriever> = Arc::new(retriever);
+    // Built in, and as they come: a configuration is for the strategy that was chosen.
+    let fallbacks = Registry::with_builtins();
     let memory = Memory::builder()
         .store(store.clone())
         .token_counter(Arc::new(TiktokenCounter::cl100k()))
         .retriever(retriever.clone())
         .summarizer(registry.summarizer(&config.summarizer)?)
+        .fallback_summarizer(fallbacks.summarizer(Registry::DEFAULT_SUMMARIZER)?)
         .scorer(registry.scorer(&config.scorer)?)
+        .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
         .build()?;
     Ok(Runtime { store, retriever, vectors, memory })
 }

@@ -8,6 +8,7 @@ mod forks;
 mod hostile;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod keys;
+mod hostile_plugins;
 mod large;
 mod lost;
 mod models;
