@@ -102,7 +102,7 @@ struct Cli {
         value_name = "NAME",
         env = "MEMORY_SUMMARIZER",
         hide_env_values = true,
-        default_value = "extractive"
+        default_value = "spans"
     )]
     summarizer: String,
     /// What scores messages: a built-in strategy or a plugin

@@ -82,7 +82,7 @@ impl Config {
             recall: Recall::Hybrid,
             vectors: Method::Fastest,
             tokens: Some(TokenBits::default()),
-            summarizer: "extractive".to_owned(),
+            summarizer: "spans".to_owned(),
             scorer: "rules".to_owned(),
             configurations: BTreeMap::new(),
             plugins: Vec::new(),

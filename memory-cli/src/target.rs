@@ -108,7 +108,7 @@ impl Target {
             Place::Special => {
                 Sink::Straight(Box::new(OpenOptions::new().write(true).open(&self.path).map_err(failed)?))
             }
-            Place::StandardOutput => Sink::Straight(Box::new(io::stdout())),
+            Place::StandardOutput => Sink::Straight(crate::terminal::json_lines()),
         };
         Ok(Writing { path: self.path, sink })
     }

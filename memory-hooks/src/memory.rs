@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, Clock, ContextStrategy, ConversationId, FirstWords, ImportanceScorer, Retriever, Store, Summarizer,
-    Timestamp, TokenCounter,
+    BoxFuture, Clock, ContextStrategy, ConversationId, FirstWords, ImportanceScorer, Retriever, Store, Summarizer, Timestamp,
+    TokenCounter,
     plan::{HierarchicalView, Thresholds, ViewPolicy},
 };
+use memory_strategies::Spans;
 
 use crate::{
     BuildError, Conversation, HookRegistry, SystemClock,
@@ -149,7 +150,7 @@ impl MemoryBuilder {
         self
     }
 
-    /// What writes summaries; [`FirstWords`] by default.
+    /// What writes summaries; [`Spans`] by default.
     #[must_use]
     pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
         self.summarizer = Some(summarizer);
@@ -225,7 +226,7 @@ impl MemoryBuilder {
             store: self.store.ok_or(BuildError::Missing("store"))?,
             counter: self.counter.ok_or(BuildError::Missing("token_counter"))?,
             retriever: self.retriever,
-            summarizer: self.summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
+            summarizer: self.summarizer.unwrap_or_else(|| Arc::new(Spans)),
             fallback_summarizer: self.fallback_summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
             scorer: self.scorer,
             fallback_scorer: self.fallback_scorer,

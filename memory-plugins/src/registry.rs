@@ -64,7 +64,7 @@ impl fmt::Debug for Source {
 
 impl Registry {
     /// The summarizer to use where none is named.
-    pub const DEFAULT_SUMMARIZER: &'static str = "extractive";
+    pub const DEFAULT_SUMMARIZER: &'static str = "spans";
 
     /// The scorer to use where none is named.
     pub const DEFAULT_SCORER: &'static str = "rules";
@@ -234,7 +234,7 @@ mod tests {
         let registry = Registry::with_builtins();
         let names: Vec<_> = registry.list().map(|info| info.name.as_str()).collect();
         assert!(names.is_sorted() && ["extractive", "first-words", "rules"].iter().all(|name| names.contains(name)));
-        assert_eq!(registry.summarizer(Registry::DEFAULT_SUMMARIZER).unwrap().identity().strategy, "extractive");
+        assert_eq!(registry.summarizer(Registry::DEFAULT_SUMMARIZER).unwrap().identity().strategy, "spans");
         assert_eq!(registry.scorer(Registry::DEFAULT_SCORER).unwrap().identity().strategy, "rules");
         assert_eq!(registry.status("rules"), None);
     }
@@ -253,7 +253,7 @@ mod tests {
         let registry = Registry::with_builtins();
         let of =
             |kind| registry.list().filter(|info| info.kind == kind).map(|info| info.name.as_str()).collect::<Vec<_>>();
-        assert_eq!(of(StrategyKind::Summarizer), ["extractive", "first-words", "keyword-digest", "themes"]);
+        assert_eq!(of(StrategyKind::Summarizer), ["extractive", "first-words", "keyword-digest", "spans", "themes"]);
         assert_eq!(of(StrategyKind::Scorer), ["blend", "novelty", "recency-and-use", "rules"]);
     }
 

@@ -266,7 +266,7 @@ fn the_demo_runs_through() {
 fn no_summary_of_the_sample_holds_what_was_to_be_kept_out() {
     let store = Store::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demo.jsonl");
-    for summarizer in ["extractive", "first-words", "keyword-digest", "themes"] {
+    for summarizer in ["extractive", "first-words", "keyword-digest", "spans", "themes"] {
         let name = format!("tally-{summarizer}");
         store.succeed(&["--summarizer", summarizer, "import", "--format", "jsonl", "--conversation", &name, sample]);
         // A small budget makes ARCHIVEs, too.

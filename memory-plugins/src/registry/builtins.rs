@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use memory_core::{FirstWords, ImportanceScorer, Summarizer, WrittenBy};
 use memory_strategies::{
-    Blend, Extractive, InvalidConfiguration, KeywordDigest, Novelty, RecencyAndUse, Rules, ThemeMerger,
+    Blend, Extractive, InvalidConfiguration, KeywordDigest, Novelty, RecencyAndUse, Rules, Spans, ThemeMerger,
 };
 
 use super::{Origin, PluginCapabilities, PluginInfo, StrategyKind};
@@ -33,10 +33,11 @@ impl fmt::Debug for BuiltIn {
 
 /// All of them, each as it presents itself.
 pub(super) fn all() -> Vec<(PluginInfo, BuiltIn)> {
-    let summarizers: [(&str, Arc<dyn Summarizer>); 4] = [
+    let summarizers: [(&str, Arc<dyn Summarizer>); 5] = [
         ("The sentences that say most, and keywords of the rest; of summaries as themes.", Arc::new(Extractive)),
         ("The first eight words of each message.", Arc::new(FirstWords)),
         ("Names, figures and rare words, as many as fit.", Arc::new(KeywordDigest)),
+        ("Clauses and phrases cut out whole, with the speaker and a sign for each gap.", Arc::new(Spans)),
         ("Topics, what was told, decided and left open, and keywords of the rest.", Arc::new(ThemeMerger)),
     ];
     let summarizers = summarizers.into_iter().map(|(description, summarizer)| {

@@ -10,15 +10,15 @@ use pollster::block_on;
 use proptest::prelude::*;
 
 use crate::{
-    Blend, Extractive, KeywordDigest, Novelty, RecencyAndUse, Rules, ThemeMerger,
+    Blend, Extractive, KeywordDigest, Novelty, RecencyAndUse, Rules, Spans, ThemeMerger,
     sections::Section,
     testing::{ByteCounter, message, summary, texts, write},
 };
 
 const LEVELS: [Level; 3] = [Level::Summary, Level::Meta, Level::Archive];
 
-fn summarizers() -> [&'static dyn Summarizer; 3] {
-    [&Extractive, &KeywordDigest, &ThemeMerger]
+fn summarizers() -> [&'static dyn Summarizer; 4] {
+    [&Extractive, &KeywordDigest, &Spans, &ThemeMerger]
 }
 
 fn scorers() -> Vec<Box<dyn ImportanceScorer>> {
@@ -29,7 +29,8 @@ fn scorers() -> Vec<Box<dyn ImportanceScorer>> {
 /// What a summary may hold beside what was said.
 fn own_words() -> HashSet<String> {
     let marks = Section::ALL.iter().map(|section| section.mark()).collect::<String>();
-    letters(&format!("{marks} topics:"))
+    // The speaker of every message here.
+    letters(&format!("{marks} topics: user"))
 }
 
 /// Runs of letters and digits, in lower case.
@@ -134,7 +135,7 @@ fn huge_sources_are_linear_work() {
 #[test]
 fn the_names_are_those_of_the_registry() {
     let names = summarizers().map(|summarizer| summarizer.identity().strategy);
-    assert_eq!(names, ["extractive", "keyword-digest", "themes"]);
+    assert_eq!(names, ["extractive", "keyword-digest", "spans", "themes"]);
     assert_eq!(FirstWords.identity().strategy, "first-words");
     let names: Vec<_> = scorers().iter().map(|scorer| scorer.identity().strategy).collect();
     assert_eq!(names, ["rules", "novelty", "recency-and-use", "blend"]);

@@ -28,6 +28,9 @@ impl Cues {
     /// A personal fact: name, age, place, work.
     pub(crate) const PERSONAL: Self = Self(1 << 8);
 
+    /// Somebody says how things are to be done from now on.
+    pub(crate) const INSTRUCTION: Self = Self(1 << 9);
+
     /// Whether all of `other` is in it.
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -89,6 +92,12 @@ const PHRASES: &[(Cues, &str)] = &[
          warning | wichtig | merke | 重要",
     ),
     (
+        Cues::INSTRUCTION,
+        "always | from now on | in future | in the future please | whenever i | when i ask | if i ask | please use | please keep | \
+         please make | please answer | please write | please don't | please do not | never use | do not use | don't use | \
+         stop using | be sure to | make sure to | remember to | remember that | answer in | reply in | respond in | ab jetzt | immer",
+    ),
+    (
         Cues::SMALL_TALK,
         "thanks | thank you | you're welcome | hello | hi | hey | good morning | great question | \
          good question | sure | of course | certainly | absolutely | happy to help | glad to | let me know | \
@@ -106,8 +115,57 @@ const PHRASES: &[(Cues, &str)] = &[
 ];
 
 /// Words that turn a decision around when they stand close before it.
-const NEGATIONS: &[&str] =
-    &["not", "never", "no", "haven't", "hasn't", "didn't", "don't", "isn't", "wasn't", "without", "undecided", "nicht"];
+pub(crate) const NEGATIONS: &[&str] = &[
+    "not",
+    "never",
+    "no",
+    "cannot",
+    "nobody",
+    "nothing",
+    "nowhere",
+    "neither",
+    "nor",
+    "none",
+    "hardly",
+    "barely",
+    "without",
+    "undecided",
+    "ain't",
+    "aren't",
+    "can't",
+    "couldn't",
+    "didn't",
+    "doesn't",
+    "don't",
+    "hadn't",
+    "hasn't",
+    "haven't",
+    "isn't",
+    "mightn't",
+    "mustn't",
+    "needn't",
+    "shouldn't",
+    "wasn't",
+    "weren't",
+    "won't",
+    "wouldn't",
+    "nicht",
+    "kein",
+    "keine",
+    "keinen",
+    "nie",
+    "niemals",
+    "ohne",
+    "pas",
+    "jamais",
+    "sans",
+    "nunca",
+    "nada",
+    "sin",
+    "не",
+    "нет",
+    "никогда",
+];
 
 /// How many words a negation reaches.
 const REACH: usize = 3;
@@ -156,8 +214,13 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
             *bits |= bit;
         }
     }
-    Lexicon { begins, phrases, negations: NEGATIONS.iter().map(|word| key(word)).collect() }
+    Lexicon { begins, phrases, negations: negation_keys() }
 });
+
+/// With either apostrophe.
+fn negation_keys() -> KeySet {
+    NEGATIONS.iter().flat_map(|word| [key(word), key(&word.replace('\'', "’"))]).collect()
+}
 
 /// What the sentence `text`, whose words have `keys`, does.
 pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
@@ -185,7 +248,7 @@ pub(crate) fn is_negation(word: &str) -> bool {
 }
 
 /// The longest negation, in bytes.
-const LONGEST_NEGATION: usize = 9;
+const LONGEST_NEGATION: usize = 14;
 
 fn negated(keys: &[u64], at: usize) -> bool {
     let before = keys.get(at.saturating_sub(REACH)..at).unwrap_or_default();

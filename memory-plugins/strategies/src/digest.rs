@@ -43,7 +43,7 @@ pub struct KeywordDigest;
 
 impl Summarizer for KeywordDigest {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "keyword-digest".into(), version: "2".into() }
+        WrittenBy { strategy: "keyword-digest".into(), version: "3".into() }
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {

@@ -44,7 +44,7 @@ const DECISION: f32 = 0.9;
 
 impl Summarizer for Extractive {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "extractive".into(), version: "2".into() }
+        WrittenBy { strategy: "extractive".into(), version: "3".into() }
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -127,10 +127,12 @@ fn begun(job: &SummaryJob<'_>, reading: &Reading<'_>, decision: usize) -> Option
     let whole = reading.segments.get(decision).map_or("", |segment| segment.text.as_str());
     let cut = fit(whole, at_least_one(to_f32(job.max_tokens) * DECISION), job.counter);
     let begin = cut.trim_end_matches('…');
-    if begin.is_empty() {
-        return None;
+    let within = keywords::told_within(reading, decision, begin.len());
+    // "I decided to" does not say what.
+    if within.iter().filter(|told| **told).count() < 2 {
+        return keywords::fill(job, reading, &keywords::ranked(reading, &[]), "", "").filter(|text| !text.is_empty());
     }
-    let ranked = keywords::ranked(reading, &keywords::told_within(reading, decision, begin.len()));
+    let ranked = keywords::ranked(reading, &within);
     let text = keywords::fill(job, reading, &ranked, begin, KEYWORDS)?;
     Some(if text.len() > begin.len() { text } else { cut })
 }

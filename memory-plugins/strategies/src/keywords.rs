@@ -6,6 +6,7 @@ use crate::{
     cues::is_negation,
     reading::Reading,
     segments::Segment,
+    sentences::closes,
     terms::{at_least_one, is_common, to_f32},
     words::{Form, words},
 };
@@ -77,13 +78,30 @@ fn widened(text: &str, keyword: Keyword) -> Keyword {
         let tells = word.form == Form::Capital || (word.form == Form::Plain && !is_common(word));
         word.at == 1 && tells && word.text.len() <= LONGEST_UNIT
     });
-    let before = text.get(..keyword.from).and_then(|before| before.strip_suffix(' '));
-    let last = before.and_then(|before| before.rsplit(' ').next()).filter(|last| is_negation(last));
     Keyword {
-        from: keyword.from - last.map_or(0, |last| last.len() + 1),
+        from: negation_before(text, keyword.from).unwrap_or(keyword.from),
         to: keyword.to + unit.map_or(0, |word| 1 + word.text.len()),
         ..keyword
     }
+}
+
+/// Where the negation begins that reaches the byte `from`: "doesn't really work" is not told as "work".
+fn negation_before(text: &str, from: usize) -> Option<usize> {
+    /// How many words a negation reaches.
+    const REACH: usize = 3;
+    let mut start = from;
+    for _ in 0..REACH {
+        let before = text.get(..start)?.strip_suffix(' ')?;
+        let word = before.rsplit(' ').next()?;
+        start = before.len() - word.len();
+        if is_negation(word) {
+            return Some(start);
+        }
+        if word.ends_with([',', ';', ':', '.', '!', '?', ')']) {
+            return None;
+        }
+    }
+    None
 }
 
 /// `lead` and behind it, parted by `mark`, as many of the `ranked` keywords as fit, in the order in which they were said;
@@ -143,16 +161,25 @@ const GUESSES: usize = 4;
 /// Between keywords of two sentences: "Changed both. And no page came." must not become "Changed no page".
 const SENTENCE_END: &str = "; ";
 
+/// Behind keywords of a question.
+const QUESTION_END: &str = "? ";
+
 /// Appends keywords in the order in which they were said.
 fn push_line(segments: &[Segment], keywords: &[Keyword], text: &mut String) {
+    let asks = |segment: usize| segments.get(segment).is_some_and(|of| of.text.trim_end_matches(closes).ends_with('?'));
     let mut last: Option<(usize, &str)> = None;
     for run in runs(segments, keywords) {
         let said = segments.get(run.segment).and_then(|of| of.text.get(run.from..run.to)).unwrap_or_default();
-        if let Some((segment, before)) = last {
-            text.push_str(if segment == run.segment { separator(before, said) } else { SENTENCE_END });
+        match last {
+            Some((segment, before)) if segment == run.segment => text.push_str(separator(before, said)),
+            Some((segment, _)) => text.push_str(if asks(segment) { QUESTION_END } else { SENTENCE_END }),
+            None => {}
         }
         text.push_str(said);
         last = Some((run.segment, said));
+    }
+    if last.is_some_and(|(segment, _)| asks(segment)) {
+        text.push_str(QUESTION_END.trim_end());
     }
 }
 

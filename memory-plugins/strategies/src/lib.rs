@@ -1,10 +1,10 @@
 //! The built-in strategies of an agent's memory: summarizers and importance scorers that need no model.
 //!
-//! Summarizers: [`Extractive`] by the sentences that say most and keywords of the rest, [`KeywordDigest`] by names,
-//! figures and rare words, [`ThemeMerger`] by what was decided, left open and talked about, [`FirstWords`] by the beginning
-//! of each message. Scorers: [`Rules`] by words that announce what matters, [`Novelty`] by what was not said before,
-//! [`RecencyAndUse`] by age and recall, [`Blend`] by several of them. All are pure: an answer depends on the jobs alone,
-//! and nothing is read or kept.
+//! Summarizers: [`Spans`], the default, by clauses and phrases cut out whole, [`Extractive`] by the sentences that say most
+//! and keywords of the rest, [`KeywordDigest`] by names, figures and rare words, [`ThemeMerger`] by what was decided, left
+//! open and talked about, [`FirstWords`] by the beginning of each message. Scorers: [`Rules`] by words that announce what
+//! matters, [`Novelty`] by what was not said before, [`RecencyAndUse`] by age and recall, [`Blend`] by several of them. All
+//! are pure: an answer depends on the jobs alone, and nothing is read or kept.
 //!
 //! Non-goals: understanding, paraphrase, translation. A summary here is made of words that were said.
 //!
@@ -48,6 +48,7 @@ mod sections;
 mod segments;
 mod select;
 mod sentences;
+mod spans;
 mod terms;
 mod themes;
 mod topic_line;
@@ -63,6 +64,7 @@ pub use extractive::Extractive;
 pub use novelty::Novelty;
 pub use recency::RecencyAndUse;
 pub use rules::Rules;
+pub use spans::Spans;
 pub use themes::ThemeMerger;
 
 #[cfg(test)]

@@ -139,6 +139,11 @@ fn inline(tail: &str, before: Option<char>) -> Inline<'_> {
         return if bytes == 1 && (stands_free(bytes) || times) { Inline::Keep(1) } else { Inline::Skip(bytes) };
     }
     if tail.starts_with('`') {
+        // Some write "it`s".
+        let within = before.is_some_and(char::is_alphabetic) && after_run(1).is_some_and(char::is_lowercase);
+        if within && tail.get(1..).is_some_and(|rest| !rest.contains('`')) {
+            return Inline::Keep(1);
+        }
         return Inline::Skip(run('`'));
     }
     if tail.starts_with("~~") {

@@ -32,17 +32,27 @@ pub(crate) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Reads the sources of `job`.
+    /// Reads the sources of `job`, by the sections of merged summaries.
     pub(crate) fn of(job: &'a SummaryJob<'a>) -> Self {
+        let sources = job.sources.iter().enumerate();
+        Self::of_parts(
+            job,
+            sources.flat_map(|(index, source)| sections::of(source).map(move |(section, text)| (index, section, text))),
+        )
+    }
+
+    /// Reads these parts of the sources of `job`: of which source, in which section, and the words.
+    pub(crate) fn of_parts<'p>(
+        job: &'a SummaryJob<'a>,
+        parts: impl Iterator<Item = (usize, Section, &'p str)>,
+    ) -> Self {
         let (mut segments, mut sections) = (Vec::new(), Vec::new());
-        for (index, source) in job.sources.iter().enumerate() {
-            for (section, text) in sections::of(source) {
-                let first = segments.len();
-                sections.push((first, section));
-                cut(index, text, &mut segments);
-                if section == Section::Also {
-                    segments.iter_mut().skip(first).for_each(|segment| segment.kind = Kind::Keywords);
-                }
+        for (index, section, text) in parts {
+            let first = segments.len();
+            sections.push((first, section));
+            cut(index, text, &mut segments);
+            if section == Section::Also {
+                segments.iter_mut().skip(first).for_each(|segment| segment.kind = Kind::Keywords);
             }
         }
         let terms = Terms::read(&segments, job.sources.len());
@@ -54,6 +64,11 @@ impl<'a> Reading<'a> {
     pub(crate) fn section(&self, segment: usize) -> Section {
         let behind = self.sections.partition_point(|(first, _)| *first <= segment);
         behind.checked_sub(1).and_then(|run| self.sections.get(run)).map_or(Section::Told, |(_, section)| *section)
+    }
+
+    /// The first segment of each part that was read; the next one's where it has none.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = usize> {
+        self.sections.iter().map(|(first, _)| *first)
     }
 
     /// Roughly what a text of so many bytes costs, in tokens, at least 1.
@@ -152,7 +167,7 @@ fn factor(segment: &Segment, cues: Cues, source: Option<&SummarySource>, level: 
 }
 
 /// Below 1 for what is hardly language: mostly signs, or one endless word.
-fn noise(text: &str) -> f32 {
+pub(crate) fn noise(text: &str) -> f32 {
     let (mut letters, mut others, mut blanks, mut unspaced) = (0u32, 0u32, 0u32, false);
     if text.is_ascii() {
         for byte in text.bytes() {

@@ -118,7 +118,9 @@ fn is_abbreviation(head: &str, follows: Option<char>) -> bool {
     let mut letters = word.chars();
     let initial = matches!((letters.next(), letters.next()), (Some(c), None) if c.is_uppercase() && c != 'I')
         && follows.is_some_and(char::is_uppercase);
-    initial || among(TITLES) || (among(BEFORE_FIGURES) && follows.is_some_and(char::is_numeric))
+    // "3. Taste the soup"
+    let numeral = start == 0 && word.len() <= 3 && follows.is_some() && word.chars().all(|c| c.is_ascii_digit());
+    initial || numeral || among(TITLES) || (among(BEFORE_FIGURES) && follows.is_some_and(char::is_numeric))
 }
 
 /// `sentence` whole when it is short enough, else in pieces cut behind clauses, else behind words, else anywhere.

@@ -299,7 +299,7 @@ impl Reader {
         for word in words(text) {
             let opens = self.keys.is_empty();
             self.keys.push(word.key);
-            if is_common(&word) {
+            if is_common(&word) && !is_month(&word, text, opens) {
                 // "New" says little, but begins "New York".
                 before = (word.form == Form::Capital && word.text.len() > 2).then_some(word);
                 continue;
@@ -382,6 +382,12 @@ pub(crate) fn is_common(word: &Word<'_>) -> bool {
     // Hiragana alone writes endings and particles for the most part.
     let grammar = word.form == Form::Unspaced && word.text.chars().all(|c| matches!(c, '\u{3041}'..='\u{309f}'));
     small || grammar || (word.form != Form::Figure && word.text.len() <= 12 && COMMON_KEYS.contains(&word.key))
+}
+
+/// "May", which is a common word and a month: with a capital where nothing demands one, or before a figure.
+fn is_month(word: &Word<'_>, text: &str, opens: bool) -> bool {
+    let behind = || text.get(word.at + word.text.len()..).unwrap_or_default().trim_start();
+    word.text == "May" && (!opens || behind().starts_with(|c: char| c.is_ascii_digit()))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ const OPEN: f32 = 0.25;
 
 impl Summarizer for ThemeMerger {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "themes".into(), version: "2".into() }
+        WrittenBy { strategy: "themes".into(), version: "3".into() }
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -107,7 +107,8 @@ fn section(reading: &Reading<'_>, segment: usize) -> Section {
         Section::Told | Section::Open => {
             if asks(reading, segment) && !reading.terms.are_taken_up_behind(segment, source) {
                 Section::Open
-            } else if reading.terms.cues(segment).has(Cues::DECISION) {
+            } else if reading.terms.cues(segment).has(Cues::DECISION) && reading.terms.of_segment(segment).len() > 1 {
+                // "I decided to" does not say what.
                 Section::Decided
             } else {
                 Section::Told

@@ -13,6 +13,8 @@ enum Layer {
     /// A leaf that every library may use.
     Files,
     Library,
+    /// The library that has a summarizer of its own to fall back on.
+    Hooks,
     PluginHost,
     PluginAbi,
     Strategies,
@@ -59,6 +61,7 @@ fn layer_of(root: &Path, manifest: &Path) -> Layer {
     match parts.as_slice() {
         ["memory-core"] => Layer::Core,
         ["memory-files"] => Layer::Files,
+        ["memory-hooks"] => Layer::Hooks,
         ["memory-plugins"] => Layer::PluginHost,
         ["memory-plugins", "abi"] => Layer::PluginAbi,
         ["memory-plugins", "strategies"] => Layer::Strategies,
@@ -99,12 +102,15 @@ fn may_depend(from: Layer, on: Layer, dev: bool) -> bool {
         Layer::Core | Layer::Files | Layer::PluginAbi | Layer::Xtask => false,
         Layer::Library => matches!(on, Layer::Core | Layer::Files),
         Layer::Strategies => on == Layer::Core,
+        Layer::Hooks => matches!(on, Layer::Core | Layer::Strategies),
         Layer::Plugin => matches!(on, Layer::Core | Layer::PluginAbi | Layer::Strategies),
         // The host loads plugins at run time; only its tests may name them, to have them built.
         Layer::PluginHost => match on {
             Layer::Core | Layer::Files | Layer::PluginAbi | Layer::Strategies => true,
             Layer::Plugin => dev,
-            Layer::Library | Layer::PluginHost | Layer::Application | Layer::Benches | Layer::Xtask => false,
+            Layer::Library | Layer::Hooks | Layer::PluginHost | Layer::Application | Layer::Benches | Layer::Xtask => {
+                false
+            }
         },
         Layer::Application => !matches!(on, Layer::Benches | Layer::Xtask),
         Layer::Benches => on != Layer::Xtask,
@@ -121,6 +127,7 @@ fn rule(layer: Layer) -> &'static str {
         Layer::Core => "memory-core depends on none of ours",
         Layer::Files => "memory-files depends on none of ours",
         Layer::Library => "a library depends on memory-core, on memory-files and on no sibling",
+        Layer::Hooks => "memory-hooks depends on memory-core and memory-strategies alone",
         Layer::PluginHost => {
             "memory-plugins depends on memory-core, memory-files and its nested packages, on plugins for tests alone"
         }
@@ -142,6 +149,7 @@ mod tests {
         ("memory-files", Layer::Files),
         ("memory-store", Layer::Library),
         ("memory-search", Layer::Library),
+        ("memory-hooks", Layer::Hooks),
         ("memory-plugins", Layer::PluginHost),
         ("memory-plugin-abi", Layer::PluginAbi),
         ("memory-strategies", Layer::Strategies),
@@ -178,6 +186,8 @@ mod tests {
             ("memory-store", "memory-search", false),
             ("memory-store", "memory-search", true),
             ("memory-store", "memory-strategies", false),
+            ("memory-hooks", "memory-search", true),
+            ("memory-hooks", "memory-plugins", false),
             ("memory-search", "memory-cli", true),
             ("memory-plugins", "memory-store", false),
             ("memory-plugins", "memory-plugin-extractive", false),
@@ -205,6 +215,7 @@ mod tests {
             ("memory-store", "memory-files", false),
             ("memory-plugins", "memory-files", false),
             ("memory-cli", "memory-files", false),
+            ("memory-hooks", "memory-strategies", false),
             ("memory-plugins", "memory-plugin-abi", false),
             ("memory-plugins", "memory-strategies", false),
             ("memory-plugins", "memory-plugin-extractive", true),

@@ -22,6 +22,11 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.unicode_words()
 }
 
+/// The same with the byte that each begins at.
+pub(super) fn placed_words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.unicode_word_indices()
+}
+
 /// All words of a text, in lower case: what a summary holds.
 pub(super) fn held(text: &str) -> Terms {
     words(text).map(normal).collect()
@@ -55,10 +60,16 @@ pub(super) fn answered(answer: &str, message: &Terms) -> Terms {
 
 /// Whether a word says too little to tell two sentences alike.
 pub(super) fn is_common(word: &str) -> bool {
-    word.chars().count() < 3 || among(COMMON, word)
+    word.chars().count() < 3 || is_listed_common(word)
 }
 
-fn normal(word: &str) -> String {
+/// Whether a word is no answer by itself, whatever its length.
+pub(super) fn is_listed_common(word: &str) -> bool {
+    among(COMMON, word)
+}
+
+/// A word in lower case, without a possessive.
+pub(super) fn normal(word: &str) -> String {
     let word = word.to_lowercase();
     word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(&word).to_owned()
 }

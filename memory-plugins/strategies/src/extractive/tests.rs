@@ -40,6 +40,32 @@ fn keywords_of_two_sentences_are_not_read_as_one() {
 }
 
 #[test]
+fn a_negation_and_a_question_mark_stay() {
+    let text = "The pump in the cellar of the old mill doesn't really work, and the valve can't be opened. So who will call \
+                the plumber from Ghent about the pump in the old mill?";
+    let digest = text_of(text, 18);
+    assert!(!digest.contains("work") || digest.contains("doesn't really work"), "{digest}");
+    assert!(!digest.contains("opened") || digest.contains("can't be opened"), "{digest}");
+    assert!(digest.ends_with('?'), "{digest}");
+}
+
+#[test]
+fn dates_in_may_are_kept() {
+    let text =
+        "We will certainly all meet there again on 4 May, and it may be that some others will be there too then.";
+    assert!(text_of(text, 7).contains("4 May"), "{}", text_of(text, 7));
+    assert!(text_of("It was on a warm day in May when we all went there for the first time.", 4).contains("May"));
+}
+
+#[test]
+fn a_decision_without_what_was_decided_is_none() {
+    let text = "I decided to, after a very long and quite tiring evening with everyone, rent the hall in Ghent.";
+    assert!(text_of(text, 7).contains("Ghent"), "{}", text_of(text, 7));
+    let meta = write(Level::Meta, &[summary("I decided to", &[], 0.5), summary("The gate squeaks.", &[], 0.5)], 30);
+    assert!(!meta.text.contains("decided: "), "{}", meta.text);
+}
+
+#[test]
 fn the_whole_text_is_read() {
     let text = format!("{}Finally we decided on port 8443.", "Nothing much was said here again. ".repeat(20_000));
     assert!(text_of(&text, 20).contains("8443"));

@@ -1,0 +1,378 @@
+//! Chooses units by what they add for their cost.
+
+use std::{collections::BTreeSet, ops::RangeInclusive};
+
+use memory_core::{Level, Role, SummaryJob};
+
+use super::{
+    compose::{Composer, Cut},
+    units::{Unit, Units},
+};
+use crate::{
+    cues::Cues,
+    reading::{Reading, noise},
+    segments::Kind,
+    terms::to_f32,
+};
+
+/// The best units by first glance, which are looked at again and again.
+const LOOKED_AT: usize = 384;
+
+/// How often something may be tried that does not fit.
+const MISSES: usize = 16;
+
+/// Tokens that a run costs beside its own: the sign before it.
+const SIGN: f32 = 1.1;
+
+/// Tokens that a run seems to cost more where it begins within a clause.
+const WITHIN: f32 = 0.3;
+
+/// Words that a phrase without its clause has at least, unless it names something.
+const SAYS: usize = 2;
+
+/// Tokens that a new speaker costs.
+const SPEAKER: f32 = 2.0;
+
+/// What is quoted of the units, written out; nothing where none fits.
+pub(super) fn choose(
+    job: &SummaryJob<'_>,
+    reading: &Reading<'_>,
+    units: &Units,
+    composer: &Composer<'_>,
+) -> Option<String> {
+    let mut chooser = Chooser::new(job, reading, units, composer);
+    chooser.begin_with_question();
+    chooser.fill();
+    let begun = chooser.begin_of_another();
+    begun.or_else(|| (!chooser.chosen.is_empty()).then(|| composer.write(&chooser.chosen, None)))
+}
+
+struct Chooser<'a> {
+    job: &'a SummaryJob<'a>,
+    reading: &'a Reading<'a>,
+    units: &'a Units,
+    composer: &'a Composer<'a>,
+    /// What the words of each unit are multiplied by.
+    factors: Vec<f32>,
+    /// What each costs.
+    costs: Vec<f32>,
+    /// What is looked at.
+    pool: Vec<usize>,
+    /// What did not fit.
+    missed: Vec<usize>,
+    told: Vec<bool>,
+    is_chosen: Vec<bool>,
+    chosen: Vec<usize>,
+    left: f32,
+}
+
+impl<'a> Chooser<'a> {
+    fn new(job: &'a SummaryJob<'a>, reading: &'a Reading<'a>, units: &'a Units, composer: &'a Composer<'a>) -> Self {
+        let factors = units.iter().map(|(_, unit)| factor(job, reading, unit, composer)).collect();
+        let mut chooser = Self {
+            job,
+            reading,
+            units,
+            composer,
+            factors,
+            costs: costs(job, reading, units),
+            pool: (0..units.len()).collect(),
+            missed: Vec::new(),
+            told: vec![false; units.terms()],
+            is_chosen: vec![false; units.len()],
+            chosen: Vec::new(),
+            left: to_f32(job.max_tokens),
+        };
+        // Whose words they are is shown anyway.
+        let names = if job.level >= Level::Meta { composer.names() } else { BTreeSet::new() };
+        for name in names {
+            for term in units.named(name) {
+                if let Some(told) = chooser.told.get_mut(term) {
+                    *told = true;
+                }
+            }
+        }
+        if chooser.pool.len() > LOOKED_AT {
+            let mut rated: Vec<(f32, usize)> =
+                chooser.pool.iter().map(|&unit| (chooser.rate(unit).map_or(0.0, |(rate, _)| rate), unit)).collect();
+            rated.select_nth_unstable_by(LOOKED_AT, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            rated.truncate(LOOKED_AT);
+            chooser.pool = rated.into_iter().map(|(_, unit)| unit).collect();
+            chooser.pool.sort_unstable();
+        }
+        chooser
+    }
+
+    /// Takes a piece of the question that a message ends with, so that a reader sees that it asks.
+    fn begin_with_question(&mut self) {
+        /// The part of the tokens that the piece may take.
+        const SHARE: f32 = 0.7;
+        /// A question of common words alone is worth less for its cost, and a summary this short has no room for it.
+        const IDLE: f32 = 0.05;
+        const SHORT: u32 = 16;
+        if self.job.level >= Level::Meta {
+            return;
+        }
+        let Some((last, unit)) = self.units.iter().next_back().filter(|(_, unit)| unit.asks) else { return };
+        let segment = unit.segment;
+        let of_question = self.units.iter().rev().take_while(|(_, unit)| unit.segment == segment).map(|(unit, _)| unit);
+        let of_question: Vec<usize> = of_question.collect();
+        let best = of_question
+            .iter()
+            .filter_map(|&unit| self.rate(unit))
+            .filter(|(_, range)| self.cost(range) <= to_f32(self.job.max_tokens) * SHARE)
+            .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.start().cmp(a.1.start())));
+        let Some((rate, range)) = best.or_else(|| Some((0.0, last..=last))) else { return };
+        // "How about you?" is not worth a quarter of a short summary.
+        if rate < IDLE && self.job.max_tokens < SHORT {
+            return;
+        }
+        self.take(range);
+    }
+
+    /// Takes the best unit again and again, until nothing fits.
+    fn fill(&mut self) {
+        let mut misses = 0;
+        while misses < MISSES {
+            let rated = self.pool.iter().filter_map(|&unit| Some((self.rate(unit)?, unit)));
+            let best = rated
+                .filter(|((_, range), _)| self.cost(range) <= self.left * 1.3 + 2.0)
+                .max_by(|a, b| a.0.0.total_cmp(&b.0.0).then(b.1.cmp(&a.1)));
+            let Some(((_, range), unit)) = best else { break };
+            let (first, last) = (*range.start(), *range.end());
+            if self.take(range) {
+                // What goes on with it may be worth more now.
+                for near in [first.checked_sub(1), Some(last + 1)].into_iter().flatten() {
+                    let is_new = near < self.units.len() && !self.pool.contains(&near);
+                    if is_new && self.is_chosen.get(near) == Some(&false) {
+                        self.pool.push(near);
+                    }
+                }
+                self.pool.retain(|unit| self.is_chosen.get(*unit) == Some(&false));
+            } else {
+                misses += 1;
+                self.missed.push(unit);
+                self.pool.retain(|other| *other != unit);
+            }
+        }
+    }
+
+    /// With what is left, the beginning of a unit that does not fit whole. Nothing that a negation or condition holds for.
+    fn begin_of_another(&self) -> Option<String> {
+        /// Tokens that a beginning takes at least, with its sign.
+        const LEAST: f32 = 2.0;
+        if self.left < LEAST {
+            return None;
+        }
+        /// Units that are tried, and how many beginnings of each.
+        const TRIED: usize = 4;
+        const ENDS: usize = 6;
+        // What is guessed is counted before it is believed.
+        let room = self.left * 1.3;
+        let candidates = self.pool.iter().chain(&self.missed).filter_map(|&index| {
+            let unit = self.units.get(index).filter(|unit| !unit.holds)?;
+            let joins = self.goes_on(index);
+            if !joins && unit.head != index {
+                return None;
+            }
+            let room = if joins { room } else { room - SIGN - if self.is_new_voice(index) { SPEAKER } else { 0.0 } };
+            let (gain, ends) = self.beginning(index, unit, room);
+            (gain > 0.3).then_some((gain, index, ends))
+        });
+        let mut candidates: Vec<(f32, usize, Vec<(f32, usize)>)> = candidates.collect();
+        candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut best: Option<(f32, String)> = None;
+        for (most, unit, ends) in candidates.into_iter().take(TRIED) {
+            if best.as_ref().is_some_and(|(gain, _)| *gain >= most) {
+                break;
+            }
+            let mut trial = self.chosen.clone();
+            trial.push(unit);
+            trial.sort_unstable();
+            for (gain, end) in ends.into_iter().rev().take(ENDS) {
+                let text = self.composer.write(&trial, Some(Cut { unit, end }));
+                if self.job.counter.count(&text) <= self.job.max_tokens {
+                    if best.as_ref().is_none_or(|(known, _)| gain > *known) {
+                        best = Some((gain, text));
+                    }
+                    break;
+                }
+            }
+        }
+        best.map(|(_, text)| text)
+    }
+
+    /// What the words of a unit add that so many tokens hold, and the bytes that the quotation may end behind.
+    fn beginning(&self, index: usize, unit: &Unit, room: f32) -> (f32, Vec<(f32, usize)>) {
+        /// Words of a beginning that nothing goes before.
+        const LEAST_WORDS: usize = 3;
+        let text = self.reading.segments.get(unit.segment).map_or("", |segment| segment.text.as_str());
+        let factor = self.factors.get(index).copied().unwrap_or_default();
+        let (mut gain, mut ends, mut words) = (0.0, Vec::new(), 0);
+        let least = if self.goes_on(index) { 1 } else { LEAST_WORDS };
+        for (end, term, may_end) in self.units.words_of(unit, text) {
+            if end.saturating_sub(unit.bare) > 8 && self.reading.cost(end - unit.bare) > room {
+                break;
+            }
+            if let Some((term, weight)) = term {
+                if self.told.get(term) == Some(&false) {
+                    gain += weight * factor;
+                }
+            }
+            words += 1;
+            if may_end && words >= least {
+                ends.push((gain, end));
+            }
+        }
+        if ends.is_empty() { (0.0, ends) } else { (gain, ends) }
+    }
+
+    /// Takes units, if they fit with what is taken.
+    fn take(&mut self, range: RangeInclusive<usize>) -> bool {
+        let mut trial = self.chosen.clone();
+        trial.extend(range.clone().filter(|unit| self.is_chosen.get(*unit) == Some(&false)));
+        trial.sort_unstable();
+        let tokens = self.job.counter.count(&self.composer.write(&trial, None));
+        if tokens > self.job.max_tokens {
+            return false;
+        }
+        self.left = to_f32(self.job.max_tokens - tokens);
+        for unit in range {
+            for (term, _) in self.units.bag(unit) {
+                if let Some(told) = self.told.get_mut(*term) {
+                    *told = true;
+                }
+            }
+            if let Some(chosen) = self.is_chosen.get_mut(unit) {
+                *chosen = true;
+            }
+        }
+        self.chosen = trial;
+        true
+    }
+
+    /// What taking a unit adds for its cost, and what would be taken: all from its head on where it needs that.
+    fn rate(&self, unit: usize) -> Option<(f32, RangeInclusive<usize>)> {
+        let of = self.units.get(unit)?;
+        let range = if of.bound { of.head..=unit } else { unit..=unit };
+        // "with friends" says something behind what it belongs to alone.
+        if range.start() != &of.head && !of.tells && self.units.bag(unit).len() < SAYS && !self.goes_on(unit) {
+            return None;
+        }
+        Some((self.rate_of(&range), range))
+    }
+
+    fn rate_of(&self, range: &RangeInclusive<usize>) -> f32 {
+        let mut gain = 0.01;
+        for unit in range.clone().filter(|unit| self.is_chosen.get(*unit) == Some(&false)) {
+            let factor = self.factors.get(unit).copied().unwrap_or_default();
+            let worth = |(term, weight): &(usize, f32)| match self.told.get(*term) {
+                Some(false) => *weight * self.rarity(*term),
+                _ => 0.0,
+            };
+            gain += factor * (0.05 + self.units.bag(unit).iter().map(worth).sum::<f32>());
+        }
+        gain / (self.cost(range) + self.surcharge(range))
+    }
+
+    /// What many say is said once.
+    fn rarity(&self, term: usize) -> f32 {
+        1.0 / (1.0 + 0.12 * to_f32(self.units.spread(term).saturating_sub(1)))
+    }
+
+    /// Whether what stands right before a unit is chosen.
+    fn goes_on(&self, unit: usize) -> bool {
+        let before = unit.checked_sub(1).filter(|&before| self.units.join(before, unit));
+        before.is_some_and(|before| self.is_chosen.get(before) == Some(&true))
+    }
+
+    /// What the units that are not chosen yet cost.
+    fn cost(&self, range: &RangeInclusive<usize>) -> f32 {
+        let fresh = range.clone().filter(|unit| self.is_chosen.get(*unit) == Some(&false));
+        fresh.filter_map(|unit| self.costs.get(unit)).sum::<f32>().max(1.0)
+    }
+
+    /// What a new run costs beside its words.
+    fn surcharge(&self, range: &RangeInclusive<usize>) -> f32 {
+        let (first, last) = (*range.start(), *range.end());
+        let chosen = |unit: usize| self.is_chosen.get(unit) == Some(&true);
+        if first.checked_sub(1).is_some_and(|before| chosen(before) && self.units.join(before, first))
+            || (chosen(last + 1) && self.units.join(last, last + 1))
+        {
+            return 0.0;
+        }
+        let Some(unit) = self.units.get(first) else { return 0.0 };
+        let within = if unit.head == first { 0.0 } else { WITHIN };
+        let speaker = if self.job.level >= Level::Meta && self.is_new_voice(first) { SPEAKER } else { 0.0 };
+        SIGN + within + speaker
+    }
+
+    /// Whether neither neighbour among the chosen says who speaks here.
+    fn is_new_voice(&self, unit: usize) -> bool {
+        let place = self.chosen.partition_point(|&chosen| chosen < unit);
+        let before = place.checked_sub(1).and_then(|place| self.chosen.get(place));
+        let neighbours = [before, self.chosen.get(place)];
+        !neighbours.into_iter().flatten().any(|&near| self.composer.name(near) == self.composer.name(unit))
+    }
+}
+
+/// What each unit costs, in tokens: counted where there are few of them.
+fn costs(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units) -> Vec<f32> {
+    /// The most units that are counted one by one.
+    const FEW: usize = 160;
+    let cost = |unit: &Unit| {
+        let text =
+            reading.segments.get(unit.segment).and_then(|of| of.text.get(unit.bytes.clone())).unwrap_or_default();
+        if units.len() <= FEW { to_f32(job.counter.count(text)) } else { reading.cost(text.len()) }
+    };
+    units.iter().map(|(_, unit)| cost(unit)).collect()
+}
+
+/// What a formula or a line of code has and a sentence has not.
+const FORMULA: [char; 9] = ['\\', '^', '=', '{', '}', '√', '≤', '≥', '≈'];
+
+/// Who is no person.
+const MACHINES: [&str; 3] = ["assistant: ", "tool: ", "system: "];
+
+/// What the words of a unit are multiplied by.
+fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &Composer<'_>) -> f32 {
+    let Some(segment) = reading.segments.get(unit.segment) else { return 0.0 };
+    let kind = match segment.kind {
+        Kind::Sentence | Kind::Heading => 1.0,
+        Kind::Row => 0.3,
+        Kind::Keywords => 0.3,
+        Kind::Data => 0.15,
+        Kind::Code => 0.1,
+    };
+    let source = job.sources.get(segment.source);
+    // A person may have the role of an assistant, but not its name.
+    let is_model = MACHINES.contains(&composer.name_of(unit))
+        || source.is_some_and(|source| {
+            source.role == Some(Role::Tool) || source.speaker.is_empty() && source.role == Some(Role::Assistant)
+        });
+    let announced = [
+        (Cues::DECISION, 0.4),
+        (Cues::COMMITMENT, 0.2),
+        (Cues::PREFERENCE, 0.3),
+        (Cues::PROBLEM, 0.2),
+        (Cues::FIX, 0.2),
+        (Cues::EMPHASIS, 0.3),
+        (Cues::PERSONAL, 0.15),
+        // A model's "always" is advice.
+        (Cues::INSTRUCTION, if is_model { 0.0 } else { 0.6 }),
+    ];
+    let more: f32 = announced.iter().filter(|(cue, _)| unit.cues.has(*cue)).map(|(_, weight)| weight).sum();
+    let more = if job.level >= Level::Meta { more * 1.5 } else { more };
+    let talk = if unit.cues.has(Cues::SMALL_TALK) { 0.5 } else { 1.0 };
+    // What a model asks is an offer for the most part; what people ask may be open still.
+    let asks = match (unit.asks, is_model) {
+        (true, true) => 0.5,
+        (true, false) if job.level >= Level::Meta => 1.3,
+        _ => 1.0,
+    };
+    let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();
+    let formula = if text.contains(FORMULA) { 0.15 } else { 1.0 };
+    // What people want, do and decide outlasts what a model says about it.
+    let machine = if job.level >= Level::Meta && is_model { 0.6 } else { 1.0 };
+    kind * formula * machine * (1.0 + more) * talk * asks * noise(text)
+}

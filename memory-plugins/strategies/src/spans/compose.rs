@@ -1,0 +1,178 @@
+//! Writes chosen units out: who says them, and a sign where something was left out.
+
+use std::collections::BTreeSet;
+
+use memory_core::SummaryJob;
+
+use super::units::{Unit, Units, stops};
+use crate::{
+    fit::fit,
+    reading::{Reading, unsegmented},
+    sections::SEPARATOR,
+};
+
+/// Where something was left out.
+const GAP: &str = " … ";
+
+/// Behind a question that was cut.
+const ASKS: &str = "…?";
+
+/// What does not stand before a gap.
+const LOOSE: [char; 13] = [' ', ',', ';', ':', '-', '–', '—', '(', '[', '"', '“', '|', '，'];
+
+/// A unit of which the beginning alone is quoted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    pub(super) unit: usize,
+    /// The byte of its segment behind what is quoted.
+    pub(super) end: usize,
+}
+
+/// Writes units.
+#[derive(Debug)]
+pub(super) struct Composer<'a> {
+    reading: &'a Reading<'a>,
+    units: &'a Units,
+    /// What stands before the words of each part.
+    names: &'a [String],
+}
+
+impl<'a> Composer<'a> {
+    pub(super) fn new(reading: &'a Reading<'a>, units: &'a Units, names: &'a [String]) -> Self {
+        Self { reading, units, names }
+    }
+
+    /// What stands before the words of the part of `unit`.
+    pub(super) fn name(&self, unit: usize) -> &str {
+        self.units.get(unit).map_or("", |unit| self.name_of(unit))
+    }
+
+    /// All that stand before words.
+    pub(super) fn names(&self) -> BTreeSet<&str> {
+        self.names.iter().map(String::as_str).collect()
+    }
+
+    /// The same of a unit itself.
+    pub(super) fn name_of(&self, unit: &Unit) -> &str {
+        self.names.get(unit.part).map_or("", String::as_str)
+    }
+
+    /// The `chosen` units, which are in order; of the one that is `cut` as much as that says.
+    pub(super) fn write(&self, chosen: &[usize], cut: Option<Cut>) -> String {
+        let mut text = String::new();
+        let mut last: Option<usize> = None;
+        let is_cut = |unit: usize| cut.is_some_and(|cut| cut.unit == unit);
+        for run in chosen.chunk_by(|before, after| self.units.join(*before, *after) && !is_cut(*before)) {
+            let (Some(&first), Some(&end)) = (run.first(), run.last()) else { continue };
+            match last {
+                None => text.push_str(self.name(first)),
+                Some(before) if self.name(before) != self.name(first) => {
+                    self.end(before, is_cut(before), false, false, &mut text);
+                    text.push_str(SEPARATOR);
+                    text.push_str(self.name(first));
+                }
+                Some(before) => {
+                    let opens = self.units.get(first).is_some_and(|unit| unit.opens);
+                    let same = self.units.same_sentence(before, first);
+                    let gap = !self.end(before, is_cut(before), opens, same, &mut text);
+                    text.push_str(if gap { GAP } else { " " });
+                }
+            }
+            self.push(run, cut, &mut text);
+            last = Some(end);
+        }
+        if let Some(last) = last {
+            let seen = self.end(last, is_cut(last), false, false, &mut text);
+            if is_cut(last) && !seen {
+                text.push_str(GAP.trim());
+            }
+        }
+        text
+    }
+
+    /// Ends what was quoted up to `unit`, and tells whether a reader sees that it ends there.
+    fn end(&self, unit: usize, is_cut: bool, next_opens: bool, goes_on: bool, text: &mut String) -> bool {
+        let Some(unit) = self.units.get(unit) else { return false };
+        let closes = unit.closes && !unit.gap && !is_cut;
+        let cut = unit.asks && !closes && !goes_on;
+        if closes {
+            return next_opens || unit.asks;
+        }
+        let solid = text.trim_end_matches(LOOSE).len();
+        text.truncate(solid);
+        if cut && !text.ends_with('?') {
+            text.push_str(ASKS);
+        }
+        cut
+    }
+
+    /// Appends units that stand side by side.
+    fn push(&self, run: &[usize], cut: Option<Cut>, text: &mut String) {
+        let begin = text.len();
+        let mut segment = None;
+        for (index, unit) in run.iter().filter_map(|&unit| Some((unit, self.units.get(unit)?))) {
+            let Some(of) = self.reading.segments.get(unit.segment) else { continue };
+            let from = if segment.is_none() { unit.bare } else { unit.bytes.start };
+            if segment.is_some_and(|before| before != unit.segment) {
+                let ended = stops(text) || text.ends_with([',', ':', ';', '，', '、']);
+                let solid = text.trim_end().len();
+                text.truncate(solid);
+                text.push_str(if ended { " " } else { "; " });
+            }
+            let end = cut.filter(|cut| cut.unit == index).map_or(unit.bytes.end, |cut| cut.end);
+            text.push_str(of.text.get(from..end).unwrap_or_default());
+            segment = Some(unit.segment);
+        }
+        balance(begin, text);
+        let solid = text.trim_end().len();
+        text.truncate(solid);
+    }
+
+    /// The beginning of the unit that says most, where none fits whole.
+    pub(super) fn cut(&self, job: &SummaryJob<'_>, reading: &Reading<'_>) -> String {
+        let best = self.units.iter().max_by(|(a, _), (b, _)| {
+            let worth = |unit: usize| self.units.bag(unit).iter().map(|(_, weight)| weight).sum::<f32>();
+            worth(*a).total_cmp(&worth(*b)).then(b.cmp(a))
+        });
+        let Some((index, unit)) = best else { return unsegmented(job) };
+        let whole = reading.segments.get(unit.segment).map_or("", |segment| segment.text.as_str());
+        let said = whole.get(unit.bare..).unwrap_or(whole);
+        for name in [self.name(index), ""] {
+            let named = format!("{name}{said}");
+            let text = fit(&named, job.max_tokens, job.counter);
+            let tells = text.trim_end_matches('…').trim_end().len() > name.trim_end().len();
+            if tells && !text.trim().is_empty() {
+                return asking(unit, text, job);
+            }
+        }
+        unsegmented(job)
+    }
+}
+
+/// `text` with the sign of a question that was cut, where it is one and the sign fits.
+fn asking(unit: &Unit, text: String, job: &SummaryJob<'_>) -> String {
+    if !unit.asks || text.contains('?') {
+        return text;
+    }
+    let asking = format!("{}{ASKS}", text.trim_end_matches('…'));
+    if job.counter.count(&asking) <= job.max_tokens { asking } else { text }
+}
+
+/// Takes out a bracket or quotation mark at either end of what was appended from `begin` on, where its other half is missing.
+fn balance(begin: usize, text: &mut String) {
+    for (open, close) in [('(', ')'), ('[', ']'), ('“', '”'), ('"', '"')] {
+        let said = text.get(begin..).unwrap_or_default();
+        let (opened, closed) = (said.matches(open).count(), said.matches(close).count());
+        let odd = if open == close { opened % 2 == 1 } else { opened != closed };
+        if !odd {
+            continue;
+        }
+        let solid = said.trim_end_matches([' ', '.', ',', ';', ':', '!', '?']);
+        if (open == close || opened > closed) && said.starts_with(open) {
+            text.replace_range(begin..begin + open.len_utf8(), "");
+        } else if (open == close || closed > opened) && solid.ends_with(close) {
+            let at = begin + solid.len() - close.len_utf8();
+            text.replace_range(at..at + close.len_utf8(), "");
+        }
+    }
+}

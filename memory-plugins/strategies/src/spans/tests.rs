@@ -1,0 +1,218 @@
+//! Tests of summaries made of spans.
+
+use memory_core::{Level, Role, SummarySource, TokenCounter, testing::WordCounter};
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{self, ByteCounter, message, summary};
+
+fn by(speaker: &str, text: &str) -> SummarySource {
+    SummarySource { speaker: speaker.into(), ..message(text) }
+}
+
+fn text_of(text: &str, max_tokens: u32) -> String {
+    testing::write(&Spans, Level::Summary, &[by("Maya", text)], max_tokens).text
+}
+
+fn merged(level: Level, said: &[&str], max_tokens: u32) -> String {
+    let sources: Vec<_> = said.iter().map(|text| summary(text, &[], 0.5)).collect();
+    testing::write(&Spans, level, &sources, max_tokens).text
+}
+
+/// The spans of a summary, without names and signs.
+fn spans(summary: &str) -> Vec<String> {
+    let parts = summary.split(" | ").map(|part| part.split_once(": ").map_or(part, |(_, said)| said));
+    let spans = parts.flat_map(|part| part.split('…')).map(|span| span.trim_matches([' ', '?', '.', '!', ',']));
+    spans.filter(|span| !span.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_fits_is_told_whole_with_its_speaker() {
+    assert_eq!(text_of("We rent the hall.\nIn Ghent.", 40), "Maya: We rent the hall. In Ghent.");
+}
+
+#[test]
+fn a_summary_is_made_of_spans_that_stand_in_the_text() {
+    let text = "After a long debate with everybody we decided to rent the hall in Ghent for 1,850 euros, because the old \
+                one floods every winter. My sister Priya will paint the fence on Monday, and we all hope for sun.";
+    for max_tokens in 12..40 {
+        let written = text_of(text, max_tokens);
+        for span in spans(&written) {
+            assert!(text.contains(&span), "{span:?} of {written}");
+        }
+        assert!(written.starts_with("Maya: "), "{written}");
+    }
+}
+
+#[test]
+fn a_gap_is_marked_and_a_sentence_end_needs_no_mark() {
+    let text =
+        "The key of the cellar in Ghent hangs at 7 Rose Street. It was raining a bit again. Priya has the other one.";
+    let written = text_of(text, 26);
+    assert!(!written.contains("Street Priya"), "{written}");
+    assert!(written.contains("Street. Priya") || written.contains('…'), "{written}");
+}
+
+#[test]
+fn a_negation_goes_with_what_it_governs() {
+    let text = "The people from the bank said on Monday that they will not lend us the 40,000 euros for the roof in Ghent, and \
+                I can't understand the letter from Priya, but the doctor doesn't expect any trouble in June.";
+    for max_tokens in 8..50 {
+        let written = text_of(text, max_tokens);
+        for (word, negation) in [("lend", "not lend"), ("understand", "can't understand"), ("expect", "doesn't expect")]
+        {
+            assert!(!written.contains(word) || written.contains(negation), "{word}: {written}");
+        }
+    }
+}
+
+#[test]
+fn a_condition_goes_with_its_main_clause() {
+    let text = "There was much talk of the weather at the harbour. If the ferry to Dover is late, we sleep in Calais. And \
+                the children played all day with the dog of Mr Brown.";
+    for max_tokens in 10..60 {
+        let written = text_of(text, max_tokens);
+        let (condition, main) = (written.contains("ferry to Dover is late"), written.contains("we sleep in Calais"));
+        assert!(!condition || main, "{written}");
+    }
+}
+
+#[test]
+fn a_question_keeps_its_mark() {
+    let text = "The hall in Ghent costs 1,850 euros and the one in Bruges costs 2,100 euros. Which of them should we take for \
+                the wedding of Priya in September if her aunt from Canada cannot come?";
+    for max_tokens in 16..48 {
+        let written = text_of(text, max_tokens);
+        assert!(written.contains('?'), "{written}");
+    }
+}
+
+#[test]
+fn a_question_that_is_cut_says_so_once() {
+    let text =
+        "Can you tell me how long the ferry to Dover takes on a Sunday in winter, with two dogs, from the old harbour?";
+    let written = text_of(text, 14);
+    assert_eq!(written.matches('?').count(), 1, "{written}");
+}
+
+#[test]
+fn code_tables_and_formulas_stand_only_where_nothing_else_does() {
+    let text = "Here it goes:\n```rust\nfn main() { let port = 8443; }\n```\n| City | Cost |\n|---|---|\n| Bonn | 30 |\n\nThe \
+                harbour office in Ostend closes at noon on Friday.\nx^2 + y^2 = 25";
+    let written = text_of(text, 18);
+    assert!(written.contains("Ostend"), "{written}");
+    assert!(!written.contains("main()") && !written.contains("x^2"), "{written}");
+    assert!(text_of("```\nlet port = 8443;\nlet host = 1;\nlet other = 2;\n```", 8).contains("port"));
+}
+
+#[test]
+fn boilerplate_gives_way_to_what_was_said() {
+    let text = "Sure, I'd be happy to help! The ferry to Dover leaves at 7:40. Let me know if you need anything else!";
+    assert_eq!(text_of(text, 14), "Maya: The ferry to Dover leaves at 7:40.");
+}
+
+#[test]
+fn a_merged_summary_says_who_said_what_and_shares_names() {
+    let written = merged(
+        Level::Meta,
+        &[
+            "Maya: We rent the hall … in Ghent",
+            "Maya: It costs 1,850 euros.",
+            "Ben: Who cooks the soup…?",
+            "assistant: Ask Priya.",
+        ],
+        60,
+    );
+    assert_eq!(
+        written,
+        "Maya: We rent the hall … in Ghent It costs 1,850 euros. | Ben: Who cooks the soup…? | assistant: Ask Priya."
+    );
+}
+
+#[test]
+fn what_people_want_and_decide_survives_to_the_archive() {
+    let chatter = |n: usize| {
+        format!("Ben: the {n}th walk along the river with the dog was rather wet again | assistant: that is nice")
+    };
+    let mut said: Vec<String> = (3..25).map(chatter).collect();
+    said.insert(4, "user: Please always answer me in metric units … on Mondays | assistant: of course".into());
+    said.insert(12, "Maya: We decided to rent the hall in Ghent for 1,850 euros.".into());
+    said.insert(18, "Maya: I'm allergic to walnuts. | Ben: Who will tell the caterer…?".into());
+    let said: Vec<&str> = said.iter().map(String::as_str).collect();
+    let archive = merged(Level::Archive, &said, 110);
+    for kept in ["always answer me in metric units", "We decided to rent the hall", "allergic to walnuts", "caterer…?"]
+    {
+        assert!(archive.contains(kept), "{kept}: {archive}");
+    }
+}
+
+#[test]
+fn spans_of_two_messages_are_never_one() {
+    let said = ["Maya: the hall … in Ghent", "Maya: costs 1,850 euros", "Ben: the lamp of Priya … is broken"];
+    for max_tokens in 6..24 {
+        let written = merged(Level::Meta, &said, max_tokens);
+        for span in spans(&written) {
+            assert!(
+                said.iter().any(|said| said.contains(&span)) || span.contains("Ghent costs"),
+                "{span:?}: {written}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_words_of_one_are_never_put_in_the_mouth_of_another() {
+    let said =
+        ["Maya: I sold the boat in June.", "Ben: I bought the house in May.", "Maya: I moved to Ostend in July."];
+    for max_tokens in 5..40 {
+        let written = merged(Level::Meta, &said, max_tokens);
+        for part in written.split(" | ").filter(|part| part.contains(": ")) {
+            assert!(!part.starts_with("Maya") || !part.contains("house"), "{written}");
+            assert!(!part.starts_with("Ben") || !part.contains("boat") && !part.contains("Ostend"), "{written}");
+        }
+    }
+}
+
+#[test]
+fn hostile_texts_are_linear_work() {
+    for text in [
+        "x".repeat(1 << 20),
+        "?!.,;:".repeat(170_000),
+        "word ".repeat(200_000),
+        "not if, ".repeat(120_000),
+        "a … b | ".repeat(100_000),
+    ] {
+        let job = |level, source: SummarySource| testing::write(&Spans, level, &[source], 48);
+        assert!(WordCounter.count(&job(Level::Summary, message(&text)).text) <= 48);
+        assert!(WordCounter.count(&job(Level::Meta, summary(&text, &[], 0.5)).text) <= 48);
+    }
+    let lines = message(&"so we did not go\n".repeat(100_000));
+    assert!(!testing::write(&Spans, Level::Summary, &[lines], 48).text.is_empty());
+}
+
+#[test]
+fn the_bound_outranks_the_name() {
+    let sources = [by("Maximiliane von Hohenstein", "The ferry to Dover leaves at 7:40 from the old harbour.")];
+    let job =
+        SummaryJob { level: Level::Summary, sources: &sources, previous: None, max_tokens: 24, counter: &ByteCounter };
+    let written = Spans.write(&job).text;
+    assert!(ByteCounter.count(&written) <= 24 && !written.contains("Max"), "{written}");
+}
+
+proptest! {
+    #[test]
+    fn the_bound_is_kept_whoever_speaks(
+        said in prop::collection::vec((testing::texts(), "\\PC{0,30}", any::<bool>()), 1..6),
+        max in 1u32..80,
+    ) {
+        let sources: Vec<_> = said.iter().map(|(text, speaker, is_message)| SummarySource {
+            role: is_message.then_some(Role::Assistant),
+            ..by(speaker, text)
+        }).collect();
+        for level in [Level::Summary, Level::Meta, Level::Archive] {
+            let written = testing::write(&Spans, level, &sources, max);
+            prop_assert!(WordCounter.count(&written.text) <= max, "{}", written.text);
+            prop_assert!(!written.text.contains(['\n', '\r', '\u{2028}']), "{:?}", written.text);
+        }
+    }
+}

@@ -1,0 +1,565 @@
+//! Cuts segments into clauses and phrases that can be quoted by themselves.
+//!
+//! A unit is never less than a negation with what it governs, or than a condition with its main clause.
+
+use std::{hash::BuildHasherDefault, ops::Range};
+
+use super::lexis::{Class, class};
+use crate::{
+    cues::{Cues, cues},
+    reading::Reading,
+    segments::{Kind, Segment},
+    sentences::closes,
+    terms::is_common,
+    words::{Form, KeyMap, Word, words},
+};
+
+/// A piece of a segment that may be quoted.
+#[derive(Clone, Debug)]
+pub(super) struct Unit {
+    /// The segment it is a piece of.
+    pub(super) segment: usize,
+    /// The part that the segment belongs to.
+    pub(super) part: usize,
+    /// Its bytes in the segment.
+    pub(super) bytes: Range<usize>,
+    /// Where it begins if nothing is quoted before it: behind "Well,".
+    pub(super) bare: usize,
+    /// The unit that its clause begins with; itself where it does.
+    pub(super) head: usize,
+    /// It is misunderstood without the units from its head on.
+    pub(super) bound: bool,
+    /// It begins its segment.
+    pub(super) opens: bool,
+    /// It ends its segment, with a stop.
+    pub(super) closes: bool,
+    /// Something was left out right behind it.
+    pub(super) gap: bool,
+    /// It names a figure, a name or a date.
+    pub(super) tells: bool,
+    /// A negation or condition holds for it whole.
+    pub(super) holds: bool,
+    /// Its sentence is a question.
+    pub(super) asks: bool,
+    /// What it announces.
+    pub(super) cues: Cues,
+    /// Its terms, in the bags of all units.
+    bag: Range<usize>,
+}
+
+/// All units of a job.
+#[derive(Debug, Default)]
+pub(super) struct Units {
+    units: Vec<Unit>,
+    /// The distinct terms of each unit and what each is worth, one unit behind the other.
+    bags: Vec<(usize, f32)>,
+    /// In how many parts each term stands, and the last one.
+    terms: Vec<(u32, usize)>,
+    /// The number of each term.
+    index: KeyMap<usize>,
+}
+
+/// A word, and what may happen behind it.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: usize,
+    end: usize,
+    key: u64,
+    class: Class,
+    /// What kind of end there may be behind it.
+    end_of: End,
+    /// Where the next unit would begin.
+    cut: usize,
+    /// Says something by itself.
+    content: bool,
+    term: Option<(usize, f32)>,
+}
+
+/// What may end behind a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    Nothing,
+    Phrase,
+    /// What a colon leads to.
+    Colon,
+    Clause,
+    /// Something was left out.
+    Gap,
+}
+
+/// A negation or condition holds for so many words at most: what has no stops would else be one unit.
+const LONGEST_BOND: usize = 28;
+
+/// So many terms of a unit are told apart.
+const DISTINCT: usize = 48;
+
+/// So many words before a colon may stand by themselves.
+const LEAD: usize = 3;
+
+/// A condition belongs to a main clause that begins so many words before it.
+const NEAR_CONDITION: usize = 12;
+
+impl Units {
+    /// The units of all segments.
+    pub(super) fn of(reading: &Reading<'_>) -> Self {
+        let mut cutter = Cutter::default();
+        let starts: Vec<usize> = reading.parts().collect();
+        let mut part = 0;
+        for (index, segment) in reading.segments.iter().enumerate() {
+            while starts.get(part + 1).is_some_and(|&next| next <= index) {
+                part += 1;
+            }
+            cutter.cut(index, part, segment, asks(&reading.segments, index));
+        }
+        cutter.units
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.units.len()
+    }
+
+    pub(super) fn get(&self, unit: usize) -> Option<&Unit> {
+        self.units.get(unit)
+    }
+
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &Unit)> {
+        self.units.iter().enumerate()
+    }
+
+    /// The terms of a unit and what each is worth where it was not told yet.
+    pub(super) fn bag(&self, unit: usize) -> &[(usize, f32)] {
+        self.units.get(unit).and_then(|unit| self.bags.get(unit.bag.clone())).unwrap_or_default()
+    }
+
+    /// The terms that `text` names.
+    pub(super) fn named<'u>(&'u self, text: &'u str) -> impl Iterator<Item = usize> + 'u {
+        words(text).filter_map(|word| self.index.get(&word.key).copied())
+    }
+
+    /// How many terms there are.
+    pub(super) fn terms(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// In how many parts a term stands.
+    pub(super) fn spread(&self, term: usize) -> u32 {
+        self.terms.get(term).map_or(1, |(parts, _)| *parts)
+    }
+
+    /// The words of a unit: where each ends, its term, and whether a quotation may end behind it.
+    pub(super) fn words_of<'t>(
+        &self,
+        unit: &Unit,
+        text: &'t str,
+    ) -> impl Iterator<Item = (usize, Option<(usize, f32)>, bool)> {
+        let said = text.get(unit.bare..unit.bytes.end).unwrap_or_default();
+        let from = unit.bare;
+        words(said).map(move |word| {
+            let class = class(word.key);
+            let term = self.index.get(&word.key).map(|&term| (term, weight(&word, class, false, false)));
+            let end = word.at + word.text.len();
+            let behind = said.get(end..).and_then(|rest| rest.chars().next());
+            let ends = behind.is_none_or(|c| c.is_whitespace() || c == ',') || word.form == Form::Unspaced;
+            let may_end = ends && !class.is(Class::LEADS_ON.or(Class::ATTITUDE)) && !is_common(&word);
+            (from + end, term, may_end)
+        })
+    }
+
+    /// Whether a sentence goes on from `unit` to `next`.
+    pub(super) fn same_sentence(&self, unit: usize, next: usize) -> bool {
+        let of = |unit: usize| self.get(unit).map(|unit| (unit.part, unit.segment));
+        of(unit) == of(next)
+    }
+
+    /// Whether `next` goes on right behind `unit` in one part.
+    pub(super) fn join(&self, unit: usize, next: usize) -> bool {
+        let parts = || Some(self.get(unit)?.part == self.get(next)?.part);
+        next == unit + 1 && self.get(unit).is_some_and(|unit| !unit.gap) && parts() == Some(true)
+    }
+}
+
+/// Whether a segment is a question, or a piece of one that was too long.
+fn asks(segments: &[Segment], index: usize) -> bool {
+    /// A segment this long may be a piece of a sentence.
+    const PIECE: usize = 120;
+    /// Pieces of one sentence that are looked at.
+    const PIECES: usize = 8;
+    for segment in segments.iter().skip(index).take(PIECES) {
+        let text = segment.text.trim_end_matches(closes);
+        if text.ends_with(['?', '？', '؟']) {
+            return true;
+        }
+        if text.len() < PIECE || stops(text) || segment.kind != Kind::Sentence {
+            return false;
+        }
+    }
+    false
+}
+
+/// Whether a text ends with a stop.
+pub(super) fn stops(text: &str) -> bool {
+    text.trim_end_matches(closes).ends_with(['.', '!', '?', '…', '。', '！', '？', '।', '؟', '۔', '｡', '．'])
+}
+
+#[derive(Default)]
+struct Cutter {
+    units: Units,
+    places: Vec<Place>,
+    keys: Vec<u64>,
+}
+
+impl Cutter {
+    fn cut(&mut self, index: usize, part: usize, segment: &Segment, asks: bool) {
+        let text = segment.text.as_str();
+        self.read(text, part, segment.kind);
+        let places = std::mem::take(&mut self.places);
+        let conditions = conditions(&places);
+        let last = places.len().saturating_sub(1);
+        // What a summary left out before this is no part of what goes before.
+        let marks = text.len() - text.trim_start_matches(['…', ' ']).len();
+        if let Some(before) = self.units.units.last_mut().filter(|before| marks > 0 && before.part == part) {
+            before.gap = true;
+        }
+        let mut open = Open::at(&places, 0, marks, self.units.units.len(), false);
+        for (number, place) in places.iter().enumerate() {
+            open.add(place);
+            if number == last {
+                break;
+            }
+            let near = conditions.get(number).copied().unwrap_or_default();
+            let next = places.get(number + 1).map(|next| next.class).unwrap_or_default();
+            let Some(bound) = open.may_end(place, next, near, last - number) else { continue };
+            let gap = place.end_of == End::Gap;
+            self.push(&places, &open, number + 1, place.cut, (index, part), text, asks, gap);
+            let head = if place.end_of >= End::Colon { self.units.units.len() } else { open.head };
+            open = Open::at(&places, number + 1, place.cut, head, bound);
+        }
+        self.push(&places, &open, places.len(), text.len(), (index, part), text, asks, false);
+        self.places = places;
+    }
+
+    /// The words of a segment.
+    fn read(&mut self, text: &str, part: usize, kind: Kind) {
+        self.places.clear();
+        self.keys.clear();
+        let mut rest = words(text).peekable();
+        let (mut figure_before, mut class_after, mut greets) = (false, None, false);
+        while let Some(word) = rest.next() {
+            let class = class_after.take().unwrap_or_else(|| class(word.key));
+            let next = rest.peek();
+            let class_of_next = next.map(|next| super::lexis::class(next.key));
+            class_after = class_of_next;
+            let figure_after = next.is_some_and(|next| next.form == Form::Figure && next.text.len() <= 4);
+            let opens = self.places.is_empty();
+            let dated = figure_before || figure_after;
+            // "Hey Maya"
+            let greeted = greets && word.form == Form::Capital;
+            greets = class.is(Class::GREETING);
+            let weight = if greeted { GREETED } else { weight(&word, class, opens, dated) };
+            let (end_of, cut) = match next {
+                None => (End::Nothing, text.len()),
+                Some(next) => {
+                    let end = word.at + word.text.len();
+                    let gap = text.get(end..next.at).unwrap_or_default();
+                    let next_class = class_of_next.unwrap_or_default();
+                    (end_of(gap, class, next_class, next, kind), end + cut_of(gap))
+                }
+            };
+            figure_before = word.form == Form::Figure && word.text.len() <= 4;
+            let term = (weight > 0.0).then(|| (self.term(word.key, part), weight));
+            self.keys.push(word.key);
+            let content = term.is_some() && !class.is(Class::NEGATION);
+            self.places.push(Place {
+                at: word.at,
+                end: word.at + word.text.len(),
+                key: word.key,
+                class,
+                end_of,
+                cut,
+                content,
+                term,
+            });
+        }
+        // "and" and "so" open a clause only where somebody does something in it.
+        let classes = |places: &[Place], at: usize| places.get(at).map(|place| place.class).unwrap_or_default();
+        for before in 0..self.places.len().saturating_sub(2) {
+            let joins = classes(&self.places, before + 1).is(Class::JOINS_SUBJECT);
+            if joins && classes(&self.places, before + 2).is(Class::SUBJECT) {
+                if let Some(place) = self.places.get_mut(before) {
+                    place.end_of = place.end_of.max(End::Clause);
+                }
+            }
+        }
+    }
+
+    fn term(&mut self, key: u64, part: usize) -> usize {
+        let next = self.units.terms.len();
+        let number = *self.units.index.entry(key).or_insert(next);
+        let terms = &mut self.units.terms;
+        match terms.get_mut(number) {
+            Some((parts, last)) if *last != part => {
+                *parts += 1;
+                *last = part;
+            }
+            Some(_) => {}
+            None => terms.push((1, part)),
+        }
+        number
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one place makes units")]
+    fn push(
+        &mut self,
+        places: &[Place],
+        open: &Open,
+        end: usize,
+        cut: usize,
+        of: (usize, usize),
+        text: &str,
+        asks: bool,
+        gap: bool,
+    ) {
+        let (segment, part) = of;
+        let said = places.get(open.first..end).unwrap_or_default();
+        let own = self.units.units.len();
+        let from = open.from;
+        let slice = text.get(from..cut).unwrap_or_default();
+        let whole = cut == text.len();
+        // A summary that is read again marks what it left out.
+        let solid = slice.trim_end();
+        let asked = solid.strip_suffix("…?");
+        let open_ended = asked.or_else(|| solid.strip_suffix('…'));
+        let gap = gap || open_ended.is_some();
+        let solid = open_ended.map_or(solid, |solid| solid.trim_end_matches([' ', ',', ';', ':']));
+        let bag = self.units.bags.len();
+        for term in said.iter().filter_map(|place| place.term) {
+            let own = self.units.bags.get_mut(bag..).unwrap_or_default();
+            // Longer units than these are rare, and a term that is there twice counts twice.
+            match own.iter_mut().take(DISTINCT).find(|(known, _)| *known == term.0) {
+                Some((_, weight)) => *weight = weight.max(term.1),
+                None => self.units.bags.push(term),
+            }
+        }
+        let keys = self.keys.get(open.first..end).unwrap_or_default();
+        let end = if whole || gap { from + solid.len() } else { cut };
+        self.units.units.push(Unit {
+            segment,
+            part,
+            bytes: from..end.max(from),
+            bare: bare(said, from, open.first == 0),
+            head: open.head.min(own),
+            bound: open.bound,
+            opens: open.first == 0,
+            closes: whole && !gap && stops(solid),
+            gap,
+            tells: said.iter().filter_map(|place| place.term).any(|(_, weight)| weight >= FIGURE),
+            holds: open.negated.is_some() || open.condition.is_some() || open.bound,
+            asks: asks || asked.is_some(),
+            cues: cues(slice, keys),
+            bag: bag..self.units.bags.len(),
+        });
+    }
+}
+
+/// A unit that is not ended yet.
+struct Open {
+    first: usize,
+    from: usize,
+    head: usize,
+    bound: bool,
+    words: usize,
+    content: bool,
+    /// The last word means nothing without what follows.
+    attitude: bool,
+    /// Words since a negation, and whether one of them says something.
+    negated: Option<bool>,
+    /// A condition holds: whether its main clause is still to come.
+    condition: Option<bool>,
+}
+
+impl Open {
+    fn at(places: &[Place], first: usize, from: usize, head: usize, bound: bool) -> Self {
+        let opens = places.get(first).is_some_and(|place| place.class.is(Class::CONDITION));
+        // "And if it rains, we stay": the condition comes first here, too.
+        let second = places.get(first).is_some_and(|place| place.class.is(Class::FILLER))
+            && places.get(first + 1).is_some_and(|place| place.class.is(Class::CONDITION));
+        let condition = (opens || second).then_some(true);
+        Self { first, from, head, bound, words: 0, content: false, attitude: false, negated: None, condition }
+    }
+
+    fn add(&mut self, place: &Place) {
+        self.words += 1;
+        self.content |= place.content;
+        if place.class.is(Class::NEGATION) {
+            self.negated = Some(false);
+        } else if let Some(says) = &mut self.negated {
+            *says |= place.content;
+        }
+        // "I wonder if": what follows is a question and no condition.
+        if place.class.is(Class::CONDITION) && self.condition.is_none() && !self.attitude {
+            self.condition = Some(false);
+        }
+        self.attitude = place.class.is(Class::ATTITUDE);
+    }
+
+    /// Whether the unit may end behind `place`, and then whether the next one is bound to it.
+    fn may_end(&mut self, place: &Place, next: Class, near_condition: bool, words_behind: usize) -> Option<bool> {
+        if place.end_of == End::Gap {
+            return Some(false);
+        }
+        if place.end_of == End::Nothing || self.words < 2 || words_behind < 2 || !self.content {
+            return None;
+        }
+        // "Note: …" says nothing by itself, and what follows says less without it.
+        if place.end_of == End::Colon && self.words < LEAD {
+            return None;
+        }
+        let clause = place.end_of >= End::Colon;
+        let is_long = self.words >= LONGEST_BOND;
+        if place.class.is(Class::LEADS_ON) || (place.class.is(Class::ATTITUDE) && !clause) {
+            return None;
+        }
+        if is_long {
+            let holds = self.negated.is_some() || self.condition.is_some() || near_condition;
+            return Some(holds && !clause);
+        }
+        if self.negated.is_some_and(|says| !(clause && says)) || next.is(Class::CONDITION) {
+            return None;
+        }
+        match &mut self.condition {
+            Some(main_clause_is_due) if clause => {
+                if std::mem::take(main_clause_is_due) {
+                    None
+                } else {
+                    Some(false)
+                }
+            }
+            Some(_) => None,
+            None => (clause || !near_condition).then_some(false),
+        }
+    }
+}
+
+/// For each place, whether a condition opens soon behind it in the same clause.
+fn conditions(places: &[Place]) -> Vec<bool> {
+    if !places.iter().any(|place| place.class.is(Class::CONDITION)) {
+        return Vec::new();
+    }
+    let mut near = vec![false; places.len()];
+    let mut distance = usize::MAX;
+    let before = std::iter::once(Class::default()).chain(places.iter().map(|place| place.class));
+    let before: Vec<Class> = before.take(places.len()).collect();
+    for ((place, near), before) in places.iter().zip(&mut near).zip(before).rev() {
+        // The condition itself may stand behind a comma.
+        if place.end_of >= End::Clause && distance != 0 {
+            distance = usize::MAX;
+        }
+        *near = distance < NEAR_CONDITION;
+        distance = if place.class.is(Class::CONDITION) && !before.is(Class::ATTITUDE) {
+            0
+        } else {
+            distance.saturating_add(1)
+        };
+    }
+    near
+}
+
+/// Where a unit begins if nothing stands before it.
+fn bare(said: &[Place], from: usize, opens: bool) -> usize {
+    let mut start = from;
+    for (number, place) in said.iter().enumerate() {
+        let enough = said.len() - number > 2;
+        let filler = if opens {
+            place.class.is(Class::FILLER) || (place.class.is(Class::FILLER_WITH_COMMA) && place.end_of == End::Phrase)
+        } else {
+            number == 0 && place.class.is(Class::JOINS_SUBJECT)
+        };
+        if !filler || !enough {
+            break;
+        }
+        start = place.cut;
+    }
+    start
+}
+
+/// What ends between two words.
+fn end_of(gap: &str, class: Class, next: Class, word: &Word<'_>, kind: Kind) -> End {
+    let free = gap.ends_with([' ', '(', '"', '“', '‘', '\'', '[', '$', '€', '£', '#']) || gap.contains(' ');
+    if gap == " " {
+        return open_end(class, next, word);
+    }
+    let unspaced = gap.contains(['、', '，', '；', '：', '。', '！', '？']);
+    if !free && !unspaced {
+        return End::Nothing;
+    }
+    if gap.contains(['…', '|']) {
+        return End::Gap;
+    }
+    if gap.contains(": ") {
+        return End::Colon;
+    }
+    let clause =
+        unspaced || gap.contains([';', '—', '–', '(', ')', '!', '?']) || gap.contains(" - ") || gap.contains(" . ");
+    if clause {
+        return End::Clause;
+    }
+    if gap.contains(',') {
+        // The cells of a row say nothing apart.
+        let joins = next.is(Class::CONNECTIVE) || next.is(Class::SUBJECT);
+        return if joins && kind == Kind::Sentence { End::Clause } else { End::Phrase };
+    }
+    open_end(class, next, word)
+}
+
+/// What ends between two words that nothing but a blank stands between.
+fn open_end(class: Class, next: Class, _word: &Word<'_>) -> End {
+    if next.is(Class::OPENER) {
+        End::Clause
+    } else if next.is(Class::PHRASE.or(Class::TO)) && !class.is(Class::PHRASE) {
+        End::Phrase
+    } else {
+        End::Nothing
+    }
+}
+
+/// Where the next unit begins, in bytes of the gap.
+fn cut_of(gap: &str) -> usize {
+    gap.rfind(char::is_whitespace)
+        .map_or(gap.len(), |at| at + gap.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8))
+}
+
+/// What the name of somebody who is greeted is worth.
+const GREETED: f32 = 3.5;
+
+/// What a figure is worth.
+const FIGURE: f32 = 2.5;
+
+/// What a word is worth by itself; 0 where it says nothing.
+fn weight(word: &Word<'_>, class: Class, opens: bool, dated: bool) -> f32 {
+    const DATE: f32 = 4.0;
+    const NAME: f32 = 5.0;
+    // "New" of "New York"
+    const NAME_OF_COMMON: f32 = 1.0;
+    let is_month = class.is(Class::MONTH_BY_CAPITAL) && word.form == Form::Capital && (dated || !opens);
+    if is_month || class.is(Class::DATE) {
+        return DATE;
+    }
+    let named = word.form == Form::Capital && !opens && word.text.len() > 2;
+    if named && is_common(word) && !class.is(Class::LEADS_ON.or(Class::SUBJECT).or(Class::FILLER).or(Class::CONNECTIVE))
+    {
+        return NAME_OF_COMMON;
+    }
+    if is_common(word) || word.text.len() < 3 && word.form == Form::Plain {
+        return 0.0;
+    }
+    let plain = 0.3 + 0.08 * f32::from(u8::try_from(word.text.len().min(10)).unwrap_or(10));
+    match word.form {
+        // An address or a path, or what a machine made.
+        _ if word.text.contains(['\\', '@']) || word.text.matches('/').count() > 1 || word.text.len() > 30 => 0.2,
+        Form::Figure => FIGURE,
+        Form::Capital if !opens => NAME,
+        Form::Plain | Form::Capital => plain,
+        Form::Identifier => 1.5,
+        Form::Unspaced => 0.4,
+    }
+}

@@ -1,0 +1,110 @@
+//! Who said what: the parts of a source, and the names that they begin with in a summary.
+
+use memory_core::{SummaryJob, SummarySource};
+
+use crate::sections::{self, SEPARATOR, Section};
+
+/// What parts a name from what is said.
+const MARK: &str = ": ";
+
+/// Longest name in characters, and in words.
+const LONGEST: usize = 40;
+const MOST_WORDS: usize = 6;
+
+/// What the other strategies begin a part with.
+const NO_NAMES: [&str; 4] = ["topics", "decided", "open", "also"];
+
+/// What one speaker says in a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part<'a> {
+    /// The speaker, empty where nobody knows.
+    pub(super) name: String,
+    /// Where other strategies put it; [`Section::Told`] in a message and in a summary of spans.
+    pub(super) section: Section,
+    /// The words.
+    pub(super) text: &'a str,
+}
+
+/// The parts of a source, in order.
+pub(super) fn parts(source: &SummarySource) -> Vec<Part<'_>> {
+    let told = |name, text| Part { name, section: Section::Told, text };
+    if source.role.is_some() {
+        return vec![told(clean(&source.speaker), &source.text)];
+    }
+    if named(&source.text).is_some() {
+        let part = |text| match named(text) {
+            Some((name, said)) => told(name.to_owned(), said),
+            None => told(String::new(), text),
+        };
+        return source.text.split(SEPARATOR).map(part).collect();
+    }
+    let name = clean(&source.speaker);
+    sections::of(source).map(|(section, text)| Part { name: name.clone(), section, text }).collect()
+}
+
+/// A name as it may stand before a part.
+fn clean(name: &str) -> String {
+    let plain = |c: char| {
+        let stays = !c.is_control() && !is_no_name(c) && !matches!(c, ':' | '|' | '\u{2028}' | '\u{2029}');
+        if stays { c } else { ' ' }
+    };
+    // "Andrew Scheer (Leader of the Opposition)"
+    let name = name.split(['(', '[', ',', ';']).find(|part| !part.trim().is_empty()).unwrap_or_default();
+    let plain: String = name.chars().take(LONGEST).map(plain).collect();
+    let plain = plain.split_whitespace().take(MOST_WORDS).collect::<Vec<_>>().join(" ");
+    if NO_NAMES.contains(&plain.as_str()) { String::new() } else { plain }
+}
+
+/// The name that a part begins with, and what is said.
+fn named(part: &str) -> Option<(&str, &str)> {
+    let (name, said) = part.split_once(MARK)?;
+    let short = name.chars().nth(LONGEST).is_none() && name.split(' ').count() <= MOST_WORDS;
+    let is_name = !name.is_empty() && short && name.trim() == name && !name.contains(is_no_name);
+    (is_name && !NO_NAMES.contains(&name)).then_some((name, said))
+}
+
+fn is_no_name(c: char) -> bool {
+    matches!(c, '?' | '!' | '…' | ';' | ',' | '"' | '(' | ')')
+}
+
+/// What stands before the words of a speaker; nothing where a name would take too much of the room.
+pub(super) fn label(name: &str, job: &SummaryJob<'_>) -> String {
+    /// A name takes at most this part of the tokens.
+    const SHARE: u32 = 3;
+    let label = if name.is_empty() { String::new() } else { format!("{name}{MARK}") };
+    if job.counter.count(&label) * SHARE <= job.max_tokens { label } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{message, summary};
+
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let source = summary(text, &[], 0.5);
+        let found = parts(&source);
+        assert_eq!(found.iter().map(|part| (part.name.as_str(), part.text)).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_summary_of_spans_is_parted_by_its_speakers() {
+        check(
+            "Maya: the hall … in Ghent | Ben: Who cooks…?",
+            &[("Maya", "the hall … in Ghent"), ("Ben", "Who cooks…?")],
+        );
+        check("Maya: a plan: wait | so there", &[("Maya", "a plan: wait"), ("", "so there")]);
+    }
+
+    #[test]
+    fn the_sections_of_other_strategies_are_no_speakers() {
+        check("decided: The hall. | also: Ghent", &[("", "The hall."), ("", "Ghent")]);
+        check("It rained, he said: stay.", &[("", "It rained, he said: stay.")]);
+    }
+
+    #[test]
+    fn a_name_keeps_to_one_line_and_cannot_end_its_label() {
+        let source = SummarySource { speaker: "Dr.\nMaya: | x (of Ghent)".into(), ..message("Yes") };
+        assert_eq!(parts(&source)[0].name, "Dr. Maya x");
+        assert_eq!(named("Dr. Maya x: Yes"), Some(("Dr. Maya x", "Yes")));
+    }
+}
