@@ -35,7 +35,7 @@ pub(crate) use score::PackedShares;
 use score::Scored;
 use subject::Subject;
 pub use summaries::summaries;
-pub(crate) use summaries::terms_vs_first_words;
+pub(crate) use summaries::{SummaryFigures, summary_figures};
 
 /// Turns in a ranking.
 const RANKED: usize = 50;

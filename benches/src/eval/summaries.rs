@@ -2,6 +2,8 @@
 
 mod baselines;
 mod bootstrap;
+mod faithful;
+mod names;
 mod table;
 mod terms;
 mod text_rank;
@@ -14,10 +16,10 @@ use memory_core::{
     TokenCounter,
 };
 use memory_embed::TiktokenCounter;
-use memory_strategies::{Extractive, KeywordDigest, ThemeMerger};
+use memory_strategies::{Extractive, KeywordDigest, Spans, ThemeMerger};
 use pollster::block_on;
 
-use self::baselines::Task;
+use self::{baselines::Task, faithful::Faithful};
 use super::questions;
 
 /// Messages of a group.
@@ -25,6 +27,9 @@ const GROUP: usize = 30;
 /// The bounds of the hierarchical manager, `memory-hooks/src/manager/writing.rs`.
 const SUMMARY_TOKENS: u32 = 48;
 const META_TOKENS: u32 = 128;
+
+/// How many write.
+pub(super) const CONTENDERS: usize = 7;
 
 /// Who writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +40,12 @@ pub(super) enum Contender {
     Extractive,
     Digest,
     Themes,
+    Spans,
 }
 
 impl Contender {
-    pub(super) const ALL: [Self; 6] =
-        [Self::FirstWords, Self::Lead, Self::TextRank, Self::Extractive, Self::Digest, Self::Themes];
+    pub(super) const ALL: [Self; CONTENDERS] =
+        [Self::FirstWords, Self::Lead, Self::TextRank, Self::Extractive, Self::Digest, Self::Themes, Self::Spans];
 
     fn name(self) -> &'static str {
         match self {
@@ -49,6 +55,7 @@ impl Contender {
             Self::Extractive => "`extractive`",
             Self::Digest => "`keyword-digest`",
             Self::Themes => "`themes`",
+            Self::Spans => "`spans`",
         }
     }
 
@@ -60,6 +67,7 @@ impl Contender {
             Self::Extractive => &Extractive,
             Self::Digest => &KeywordDigest,
             Self::Themes => &ThemeMerger,
+            Self::Spans => &Spans,
         };
         let Task { max_tokens, counter, .. } = task;
         let written = block_on(ours.summarize(SummaryJob { level, sources, previous: None, max_tokens, counter }))?;
@@ -78,7 +86,7 @@ pub(super) enum Unit {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     pub(super) wanted: f64,
-    pub(super) kept: [f64; 6],
+    pub(super) kept: [f64; CONTENDERS],
 }
 
 /// What is left of one unit.
@@ -92,7 +100,9 @@ pub(super) struct Kept {
     pub(super) facts: Count,
     pub(super) answers: Count,
     /// Tokens of the summaries.
-    pub(super) tokens: [f64; 6],
+    pub(super) tokens: [f64; CONTENDERS],
+    /// Whether the summaries say what the messages say; of single messages alone.
+    pub(super) faithful: [Faithful; CONTENDERS],
 }
 
 /// What the evidence of a conversation is made of.
@@ -110,16 +120,42 @@ pub fn summaries(data: &[PathBuf]) -> Result<String> {
     Ok(table::render(&measure(data)?))
 }
 
-/// The share that `extractive` keeps over the share that first words keep, over nodes and groups, and how many there are.
-pub(crate) fn terms_vs_first_words(data: &[PathBuf]) -> Result<Vec<(&'static str, f64, usize)>> {
+/// What the default summarizer keeps, and what it does to what it keeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SummaryFigures {
+    /// Messages with evidence, and groups of 30.
+    pub(crate) messages: usize,
+    pub(crate) groups: usize,
+    /// The share of terms that it keeps over the share that first words keep.
+    pub(crate) message_terms_vs_first_words: f64,
+    pub(crate) group_terms_vs_first_words: f64,
+    /// Of single messages, as their bars in `figures.toml` say.
+    pub(crate) words_per_run: f64,
+    pub(crate) unmarked_splices_per_100: f64,
+    pub(crate) negations_flipped_percent: f64,
+    pub(crate) questions_kept_percent: f64,
+}
+
+/// The figures of `spans` on this data.
+pub(crate) fn summary_figures(data: &[PathBuf]) -> Result<SummaryFigures> {
     let kept = measure(data)?;
-    Ok([(Unit::Node, "single messages"), (Unit::Group, "groups of 30")]
-        .map(|(unit, name)| {
-            let of: Vec<_> = kept.iter().filter(|kept| kept.unit == unit).collect();
-            let share = |contender| table::pooled(&of, contender, |kept| kept.all);
-            (name, share(Contender::Extractive) / share(Contender::FirstWords), of.len())
-        })
-        .into())
+    let of = |unit| kept.iter().filter(|kept| kept.unit == unit).collect::<Vec<_>>();
+    let (messages, groups) = (of(Unit::Node), of(Unit::Group));
+    let ratio = |of: &[&Kept]| {
+        let share = |contender| table::pooled(of, contender, |kept| kept.all);
+        share(Contender::Spans) / share(Contender::FirstWords)
+    };
+    let faithful = table::faithful(&messages, Contender::Spans);
+    Ok(SummaryFigures {
+        messages: messages.len(),
+        groups: groups.len(),
+        message_terms_vs_first_words: ratio(&messages),
+        group_terms_vs_first_words: ratio(&groups),
+        words_per_run: faithful.words_per_run(),
+        unmarked_splices_per_100: faithful.splices_per_100(),
+        negations_flipped_percent: faithful.flipped_percent(),
+        questions_kept_percent: faithful.asking_percent(),
+    })
 }
 
 fn measure(data: &[PathBuf]) -> Result<Vec<Kept>> {
@@ -198,16 +234,18 @@ impl Measuring<'_> {
             if evidence.iter().all(Option::is_none) {
                 continue;
             }
-            let mut summaries: [Vec<SummarySource>; 6] = Default::default();
+            let mut summaries: [Vec<SummarySource>; CONTENDERS] = Default::default();
             for (index, (message, evidence)) in messages.iter().zip(evidence).enumerate() {
                 let node = NodeId::from_index(group * GROUP + index);
-                let mut texts: [String; 6] = Default::default();
+                let mut texts: [String; CONTENDERS] = Default::default();
                 for ((contender, texts), summaries) in Contender::ALL.into_iter().zip(&mut texts).zip(&mut summaries) {
                     let summary = self.summary(contender, node, message)?;
                     texts.clone_from(&summary.text);
                     summaries.push(summary);
                 }
-                kept.extend(evidence.as_ref().and_then(|evidence| self.kept(Unit::Node, evidence, &texts)));
+                kept.extend(
+                    evidence.as_ref().and_then(|evidence| self.kept(Unit::Node, evidence, &texts, Some(message))),
+                );
             }
             // A group cut short at the end of a conversation is none.
             if messages.len() == GROUP {
@@ -219,7 +257,7 @@ impl Measuring<'_> {
                     all.facts.extend(evidence.facts.iter().cloned());
                     all.answers.extend(evidence.answers.iter().cloned());
                 }
-                kept.extend(self.kept(Unit::Group, &all, &texts));
+                kept.extend(self.kept(Unit::Group, &all, &texts, None));
             }
         }
         Ok(())
@@ -237,7 +275,16 @@ impl Measuring<'_> {
         let texts = [message.text.clone()];
         let max_tokens = (message.tokens / 2).clamp(1, SUMMARY_TOKENS);
         let task = Task { texts: &texts, max_tokens, counter: self.counter };
-        let (text, metadata) = contender.write(Level::Summary, &[source], task)?;
+        let sources = [source];
+        let spans = Contender::Spans.write(Level::Summary, &sources, task)?;
+        let (text, metadata) = if contender == Contender::Spans {
+            spans
+        } else {
+            // Equal tokens but for the name, which the others do not say.
+            let named = names::tokens(&spans.0, &message.speaker, self.counter);
+            let task = Task { max_tokens: max_tokens.saturating_sub(named).max(1), ..task };
+            contender.write(Level::Summary, &sources, task)?
+        };
         Ok(SummarySource { nodes, role: None, speaker: String::new(), text, metadata })
     }
 
@@ -248,8 +295,16 @@ impl Measuring<'_> {
     }
 
     /// What the texts keep of the evidence; `None` where it has no term.
-    fn kept(&self, unit: Unit, evidence: &Evidence, texts: &[String]) -> Option<Kept> {
-        let held: Vec<_> = texts.iter().map(|text| terms::held(text)).collect();
+    fn kept(&self, unit: Unit, evidence: &Evidence, texts: &[String], message: Option<&Told>) -> Option<Kept> {
+        let mut speakers: Vec<&str> = self.messages.iter().map(|message| message.speaker.as_str()).collect();
+        speakers.sort_unstable();
+        speakers.dedup();
+        let bare: Vec<String> = texts.iter().map(|text| names::unnamed(text, &speakers)).collect();
+        let faithful = |contender: Contender| match (message, bare.get(contender as usize)) {
+            (Some(message), Some(summary)) => Faithful::of(&message.text, summary),
+            _ => Faithful::default(),
+        };
+        let held: Vec<_> = bare.iter().map(|text| terms::held(text)).collect();
         let all: terms::Terms = evidence.facts.union(&evidence.answers).cloned().collect();
         let count = |wanted: &terms::Terms| {
             let kept = |held: &terms::Terms| to_f64(wanted.intersection(held).count());
@@ -264,6 +319,7 @@ impl Measuring<'_> {
             facts: count(&evidence.facts),
             answers: count(&evidence.answers),
             tokens: Contender::ALL.map(|contender| f64::from(tokens(contender))),
+            faithful: Contender::ALL.map(faithful),
         })
     }
 }

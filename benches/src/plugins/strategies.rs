@@ -2,16 +2,16 @@
 
 use std::{hint::black_box, path::Path, time::Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use memory_core::{
     ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, SummaryJob, SummaryMetadata, SummarySource,
-    TokenCounter,
+    TokenCounter, WrittenSummary,
 };
-use memory_strategies::{Extractive, Rules};
+use memory_strategies::{Extractive, Rules, Spans};
 
 use crate::{
     Corpus,
-    eval::{directories, terms_vs_first_words},
+    eval::{SummaryFigures, directories, summary_figures},
     figure::Figure,
     rounds::{Entrant, Samples, interleave},
 };
@@ -75,45 +75,50 @@ impl Texts {
 pub(super) fn measure(data: Option<&Path>) -> Result<Vec<Figure>> {
     let mut texts = vec![Texts::made_up()];
     texts.extend(data.map(Texts::real).transpose()?);
-    let (mut extractive, mut rules) = (Vec::new(), Vec::new());
+    let (mut extractive, mut spans, mut rules) = (Vec::new(), Vec::new(), Vec::new());
     for texts in &texts {
-        let (written, scored) = read(texts)?;
+        let [written, cut, scored] = read(texts)?;
         extractive.push(written);
+        spans.push(cut);
         rules.push(scored);
     }
-    let mut figures: Vec<_> = [Figure::smallest(extractive), Figure::smallest(rules)].into_iter().flatten().collect();
+    let worst = [extractive, spans, rules].map(Figure::smallest);
+    let mut figures: Vec<_> = worst.into_iter().flatten().collect();
     if let Some(data) = data {
-        figures.push(kept(data)?);
+        figures.extend(kept(data)?);
     } else {
         eprintln!("plugins: no evaluation data is at hand to summarize");
     }
     Ok(figures)
 }
 
-fn read(Texts { from, sources }: &Texts) -> Result<(Figure, Figure)> {
+fn read(Texts { from, sources }: &Texts) -> Result<[Figure; 3]> {
     let count = u32::try_from(sources.len())?;
     let bytes: usize = sources.iter().map(|source| source.text.len()).sum();
     let megabytes = f64::from(u32::try_from(bytes)?) / 1e6;
-    let [[written], [scored]] = interleave([
-        Entrant::new("extractive", ["MB/s"], || Ok([megabytes / write_all(sources)?])),
+    let [[written], [cut], [scored]] = interleave([
+        Entrant::new("extractive", ["MB/s"], || Ok([megabytes / write_all(sources, |job| Extractive.write(job))?])),
+        Entrant::new("spans", ["MB/s"], || Ok([megabytes / write_all(sources, |job| Spans.write(job))?])),
         Entrant::new("rules", ["messages/s"], || Ok([f64::from(count) / score_all(sources)?])),
     ])?;
     let mean = bytes / sources.len().max(1);
     let note = |what: &str| format!("{what}, {count} messages of {mean} B on average, {from}, one thread");
-    Ok((
-        Figure::absolute("extractive_mb_per_s", &written, note("a SUMMARY of each, counting tokens not included")),
+    let summaries = "a SUMMARY of each, counting tokens not included";
+    Ok([
+        Figure::absolute("extractive_mb_per_s", &written, note(summaries)),
+        Figure::absolute("spans_mb_per_s", &cut, note(summaries)),
         Figure::absolute("rules_messages_per_s", &scored, note("in batches of 256")),
-    ))
+    ])
 }
 
 /// Seconds that a summary of each takes.
-fn write_all(sources: &[SummarySource]) -> Result<f64> {
+fn write_all(sources: &[SummarySource], write: impl Fn(&SummaryJob<'_>) -> WrittenSummary) -> Result<f64> {
     let start = Instant::now();
     for source in sources {
         let sources = std::slice::from_ref(source);
         let max_tokens = (Quarters.count(&source.text) / 2).clamp(1, MOST_TOKENS);
         let job = SummaryJob { level: Level::Summary, sources, previous: None, max_tokens, counter: &Quarters };
-        let written = black_box(Extractive.write(black_box(&job)));
+        let written = black_box(write(black_box(&job)));
         ensure!(Quarters.count(&written.text) <= max_tokens, "a summary is over its bound");
     }
     Ok(start.elapsed().as_secs_f64())
@@ -130,13 +135,35 @@ fn score_all(sources: &[SummarySource]) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// What `extractive` keeps of the evidence beside as many first words; the worse of messages and groups.
-fn kept(data: &Path) -> Result<Figure> {
-    let figure = |(units, ratio, count)| {
-        let samples = Samples { name: "extractive".to_owned(), unit: "x", values: vec![ratio] };
-        let note = format!("evidence terms kept at the same bound in tokens; {count} {units}");
-        Figure::absolute("summary_terms_vs_first_words", &samples, note)
+/// What the default summarizer keeps of the evidence beside as many first words, and what it does to it.
+fn kept(data: &Path) -> Result<Vec<Figure>> {
+    let SummaryFigures {
+        messages,
+        groups,
+        message_terms_vs_first_words,
+        group_terms_vs_first_words,
+        words_per_run,
+        unmarked_splices_per_100,
+        negations_flipped_percent,
+        questions_kept_percent,
+    } = summary_figures(&directories(data)?)?;
+    let figure = |key, unit, value, note: &str| {
+        let samples = Samples { name: "spans".to_owned(), unit, values: vec![value] };
+        Figure::absolute(key, &samples, note)
     };
-    let figures = terms_vs_first_words(&directories(data)?)?.into_iter().map(figure).collect();
-    Figure::smallest(figures).context("there is no unit to summarize")
+    let terms = "evidence terms kept at the same bound in tokens, names of speakers not counted";
+    let of_messages = format!("{messages} single messages");
+    Ok(vec![
+        figure("summary_terms_vs_first_words", "x", message_terms_vs_first_words, &format!("{terms}; {of_messages}")),
+        figure(
+            "meta_terms_vs_first_words",
+            "x",
+            group_terms_vs_first_words,
+            &format!("{terms}; {groups} groups of 30"),
+        ),
+        figure("summary_words_per_run", "words", words_per_run, &of_messages),
+        figure("summary_unmarked_splices_per_100", "per 100 words", unmarked_splices_per_100, &of_messages),
+        figure("summary_negations_flipped_percent", "%", negations_flipped_percent, &of_messages),
+        figure("summary_questions_kept_percent", "%", questions_kept_percent, &of_messages),
+    ])
 }

@@ -5,9 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::terms::{self, is_listed_common, normal};
 
 /// Words that turn around what follows.
-const NEGATORS: &[&str] = &[
-    "not", "never", "cannot", "no", "nobody", "nothing", "without", "neither", "nor", "none", "hardly",
-];
+const NEGATORS: &[&str] =
+    &["not", "never", "cannot", "no", "nobody", "nothing", "without", "neither", "nor", "none", "hardly"];
 
 /// Words that are no content by themselves, beside the common ones.
 const STOP: &str = "a an i me my we us he it of to in on at by as or so if do did be am im i'm it's that's just really well \
@@ -62,6 +61,31 @@ impl Faithful {
             asking: self.asking + other.asking,
         }
     }
+}
+
+impl Faithful {
+    /// The mean length of a run.
+    pub(super) fn words_per_run(self) -> f64 {
+        share(self.words, self.runs)
+    }
+
+    pub(super) fn splices_per_100(self) -> f64 {
+        share(self.splices, self.words) * 100.0
+    }
+
+    pub(super) fn flipped_percent(self) -> f64 {
+        share(self.flipped, self.negated) * 100.0
+    }
+
+    pub(super) fn asking_percent(self) -> f64 {
+        share(self.asking, self.asked) * 100.0
+    }
+}
+
+/// A share of nothing is 0.
+#[expect(clippy::cast_precision_loss, reason = "counts of words are small")]
+fn share(part: usize, of: usize) -> f64 {
+    if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
 /// The words of the summary, and how many runs of the message they make: each the longest that stands in it, from the left.

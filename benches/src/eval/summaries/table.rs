@@ -1,8 +1,9 @@
 //! The table of what summaries keep, in Markdown.
 
 use super::{
-    Contender, Count, Kept, Unit,
+    CONTENDERS, Contender, Count, Kept, Unit,
     bootstrap::{Difference, Interval, interval},
+    faithful::Faithful,
 };
 
 /// A table for single messages and one for groups, each with what is compared above it.
@@ -11,6 +12,39 @@ pub(super) fn render(kept: &[Kept]) -> String {
     tables
         .map(|(unit, title)| table(title, &kept.iter().filter(|kept| kept.unit == unit).collect::<Vec<_>>()))
         .join("\n\n")
+        + "\n\n"
+        + &faithful_table(&kept.iter().filter(|kept| kept.unit == Unit::Node).collect::<Vec<_>>())
+}
+
+/// What the summaries of single messages do to what they keep.
+fn faithful_table(kept: &[&Kept]) -> String {
+    let mut lines = vec![
+        "SUMMARY: whether it says what the message says.\n".to_owned(),
+        "| | words a run | unmarked splices per 100 words | negations flipped | questions kept |".to_owned(),
+        "| --- | --- | --- | --- | --- |".to_owned(),
+    ];
+    lines.extend(Contender::ALL.map(|contender| {
+        let of = faithful(kept, contender);
+        format!(
+            "| {} | {:.1} | {:.1} | {} of {} ({:.1} %) | {} of {} ({:.0} %) |",
+            contender.name(),
+            of.words_per_run(),
+            of.splices_per_100(),
+            of.flipped,
+            of.negated,
+            of.flipped_percent(),
+            of.asking,
+            of.asked,
+            of.asking_percent(),
+        )
+    }));
+    lines.join("\n")
+}
+
+/// Of all units together.
+pub(super) fn faithful(kept: &[&Kept], contender: Contender) -> Faithful {
+    let of = |kept: &&Kept| kept.faithful.get(contender as usize).copied().unwrap_or_default();
+    kept.iter().map(of).fold(Faithful::default(), Faithful::and)
 }
 
 fn table(title: &str, kept: &[&Kept]) -> String {
@@ -30,7 +64,7 @@ fn row(contender: Contender, kept: &[&Kept]) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let all = pooled(kept, contender, |kept| kept.all);
     let first = pooled(kept, Contender::FirstWords, |kept| kept.all);
-    let of = |values: &[f64; 6]| values.get(contender as usize).copied().unwrap_or_default();
+    let of = |values: &[f64; CONTENDERS]| values.get(contender as usize).copied().unwrap_or_default();
     let tokens = mean(kept.iter().map(|kept| of(&kept.tokens)));
     let shares = mean(kept.iter().map(|kept| of(&kept.all.kept) / kept.all.wanted));
     let less = |other: Contender| {

@@ -21,6 +21,9 @@ const LOOKED_AT: usize = 384;
 /// How often something may be tried that does not fit.
 const MISSES: usize = 16;
 
+/// How many beginnings of a unit are tried.
+const ENDS: usize = 6;
+
 /// Tokens that a run costs beside its own: the sign before it.
 const SIGN: f32 = 1.1;
 
@@ -29,6 +32,9 @@ const WITHIN: f32 = 0.3;
 
 /// Words that a phrase without its clause has at least, unless it names something.
 const SAYS: usize = 2;
+
+/// The same in a merged summary, where what it belongs to is gone.
+const ADRIFT: f32 = 2.0;
 
 /// Tokens that a new speaker costs.
 const SPEAKER: f32 = 2.0;
@@ -44,7 +50,7 @@ pub(super) fn choose(
     chooser.begin_with_question();
     chooser.fill();
     let begun = chooser.begin_of_another();
-    begun.or_else(|| (!chooser.chosen.is_empty()).then(|| composer.write(&chooser.chosen, None)))
+    begun.or_else(|| (!chooser.chosen.is_empty()).then(|| composer.write(&chooser.chosen, chooser.cut)))
 }
 
 struct Chooser<'a> {
@@ -60,6 +66,8 @@ struct Chooser<'a> {
     pool: Vec<usize>,
     /// What did not fit.
     missed: Vec<usize>,
+    /// The question of which only the beginning is quoted.
+    cut: Option<Cut>,
     told: Vec<bool>,
     is_chosen: Vec<bool>,
     chosen: Vec<usize>,
@@ -78,6 +86,7 @@ impl<'a> Chooser<'a> {
             costs: costs(job, reading, units),
             pool: (0..units.len()).collect(),
             missed: Vec::new(),
+            cut: None,
             told: vec![false; units.terms()],
             is_chosen: vec![false; units.len()],
             chosen: Vec::new(),
@@ -122,12 +131,26 @@ impl<'a> Chooser<'a> {
             .filter_map(|&unit| self.rate(unit))
             .filter(|(_, range)| self.cost(range) <= to_f32(self.job.max_tokens) * SHARE)
             .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.start().cmp(a.1.start())));
-        let Some((rate, range)) = best.or_else(|| Some((0.0, last..=last))) else { return };
-        // "How about you?" is not worth a quarter of a short summary.
-        if rate < IDLE && self.job.max_tokens < SHORT {
+        if let Some((rate, range)) = best {
+            // "How about you?" is not worth a quarter of a short summary.
+            if rate >= IDLE || self.job.max_tokens >= SHORT {
+                self.take(range);
+            }
             return;
         }
-        self.take(range);
+        if self.job.max_tokens < SHORT {
+            return;
+        }
+        let first = of_question.last().copied().unwrap_or(last);
+        let Some(unit) = self.units.get(first) else { return };
+        let (_, ends) = self.beginning(first, unit, to_f32(self.job.max_tokens) * SHARE);
+        for (_, end) in ends.into_iter().rev().take(ENDS) {
+            self.cut = Some(Cut { unit: first, end });
+            if self.take(first..=first) {
+                return;
+            }
+        }
+        self.cut = None;
     }
 
     /// Takes the best unit again and again, until nothing fits.
@@ -161,12 +184,11 @@ impl<'a> Chooser<'a> {
     fn begin_of_another(&self) -> Option<String> {
         /// Tokens that a beginning takes at least, with its sign.
         const LEAST: f32 = 2.0;
-        if self.left < LEAST {
+        if self.left < LEAST || self.cut.is_some() {
             return None;
         }
-        /// Units that are tried, and how many beginnings of each.
+        /// Units that are tried.
         const TRIED: usize = 4;
-        const ENDS: usize = 6;
         // What is guessed is counted before it is believed.
         let room = self.left * 1.3;
         let candidates = self.pool.iter().chain(&self.missed).filter_map(|&index| {
@@ -232,7 +254,7 @@ impl<'a> Chooser<'a> {
         let mut trial = self.chosen.clone();
         trial.extend(range.clone().filter(|unit| self.is_chosen.get(*unit) == Some(&false)));
         trial.sort_unstable();
-        let tokens = self.job.counter.count(&self.composer.write(&trial, None));
+        let tokens = self.job.counter.count(&self.composer.write(&trial, self.cut));
         if tokens > self.job.max_tokens {
             return false;
         }
@@ -256,7 +278,8 @@ impl<'a> Chooser<'a> {
         let of = self.units.get(unit)?;
         let range = if of.bound { of.head..=unit } else { unit..=unit };
         // "with friends" says something behind what it belongs to alone.
-        if range.start() != &of.head && !of.tells && self.units.bag(unit).len() < SAYS && !self.goes_on(unit) {
+        let opens_clause = range.start() == &of.head && !(of.adrift && self.job.level >= Level::Meta);
+        if !opens_clause && !of.tells && self.units.bag(unit).len() < SAYS && !self.goes_on(unit) {
             return None;
         }
         Some((self.rate_of(&range), range))
@@ -270,9 +293,30 @@ impl<'a> Chooser<'a> {
                 Some(false) => *weight * self.rarity(*term),
                 _ => 0.0,
             };
-            gain += factor * (0.05 + self.units.bag(unit).iter().map(worth).sum::<f32>());
+            gain += self.lasting(unit) + factor * (0.05 + self.units.bag(unit).iter().map(worth).sum::<f32>());
         }
         gain / (self.cost(range) + self.surcharge(range))
+    }
+
+    /// What a unit is worth above SUMMARY beside its words: what somebody wants, decides or asks is to outlast what is told.
+    fn lasting(&self, unit: usize) -> f32 {
+        if self.job.level < Level::Meta || self.units.bag(unit).is_empty() {
+            return 0.0;
+        }
+        let Some(of) = self.units.get(unit).filter(|unit| !MACHINES.contains(&self.composer.name_of(unit))) else {
+            return 0.0;
+        };
+        let worth = [(Cues::INSTRUCTION, 3.0), (Cues::DECISION, 3.0), (Cues::PREFERENCE, 2.0)];
+        let source = self.reading.segments.get(of.segment).map_or(0, |segment| segment.source);
+        let open = of.asks && of.opens && !self.reading.terms.are_taken_up_behind(of.segment, source);
+        // What was asked last is open for sure; most of what was asked before was answered.
+        let last = source + 2 >= self.job.sources.len();
+        let asks = match (open, last) {
+            (true, true) => 2.0,
+            (true, false) => 0.8,
+            (false, _) => 0.0,
+        };
+        asks + worth.iter().filter(|(cue, _)| of.cues.has(*cue)).map(|(_, worth)| worth).sum::<f32>()
     }
 
     /// What many say is said once.
@@ -302,7 +346,14 @@ impl<'a> Chooser<'a> {
             return 0.0;
         }
         let Some(unit) = self.units.get(first) else { return 0.0 };
-        let within = if unit.head == first { 0.0 } else { WITHIN };
+        let adrift = unit.adrift && self.job.level >= Level::Meta;
+        let within = if adrift {
+            ADRIFT
+        } else if unit.head == first {
+            0.0
+        } else {
+            WITHIN
+        };
         let speaker = if self.job.level >= Level::Meta && self.is_new_voice(first) { SPEAKER } else { 0.0 };
         SIGN + within + speaker
     }
@@ -367,7 +418,6 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
     // What a model asks is an offer for the most part; what people ask may be open still.
     let asks = match (unit.asks, is_model) {
         (true, true) => 0.5,
-        (true, false) if job.level >= Level::Meta => 1.3,
         _ => 1.0,
     };
     let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();

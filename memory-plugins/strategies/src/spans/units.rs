@@ -2,7 +2,7 @@
 //!
 //! A unit is never less than a negation with what it governs, or than a condition with its main clause.
 
-use std::{hash::BuildHasherDefault, ops::Range};
+use std::ops::Range;
 
 use super::lexis::{Class, class};
 use crate::{
@@ -29,6 +29,8 @@ pub(super) struct Unit {
     pub(super) head: usize,
     /// It is misunderstood without the units from its head on.
     pub(super) bound: bool,
+    /// It begins within a phrase whose beginning was left out before.
+    pub(super) adrift: bool,
     /// It begins its segment.
     pub(super) opens: bool,
     /// It ends its segment, with a stop.
@@ -62,9 +64,6 @@ pub(super) struct Units {
 /// A word, and what may happen behind it.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    at: usize,
-    end: usize,
-    key: u64,
     class: Class,
     /// What kind of end there may be behind it.
     end_of: End,
@@ -269,16 +268,7 @@ impl Cutter {
             let term = (weight > 0.0).then(|| (self.term(word.key, part), weight));
             self.keys.push(word.key);
             let content = term.is_some() && !class.is(Class::NEGATION);
-            self.places.push(Place {
-                at: word.at,
-                end: word.at + word.text.len(),
-                key: word.key,
-                class,
-                end_of,
-                cut,
-                content,
-                term,
-            });
+            self.places.push(Place { class, end_of, cut, content, term });
         }
         // "and" and "so" open a clause only where somebody does something in it.
         let classes = |places: &[Place], at: usize| places.get(at).map(|place| place.class).unwrap_or_default();
@@ -349,6 +339,7 @@ impl Cutter {
             bare: bare(said, from, open.first == 0),
             head: open.head.min(own),
             bound: open.bound,
+            adrift: is_adrift(said, slice),
             opens: open.first == 0,
             closes: whole && !gap && stops(solid),
             gap,
@@ -462,6 +453,12 @@ fn conditions(places: &[Place]) -> Vec<bool> {
         };
     }
     near
+}
+
+/// Whether what begins a segment or follows a gap is a phrase that belongs to words before it.
+fn is_adrift(said: &[Place], text: &str) -> bool {
+    let leads = said.first().is_some_and(|place| place.class.is(Class::PHRASE.or(Class::TO)));
+    leads && text.trim_start().starts_with(char::is_lowercase)
 }
 
 /// Where a unit begins if nothing stands before it.

@@ -44,10 +44,7 @@ pub(super) fn parts(source: &SummarySource) -> Vec<Part<'_>> {
 
 /// A name as it may stand before a part.
 fn clean(name: &str) -> String {
-    let plain = |c: char| {
-        let stays = !c.is_control() && !is_no_name(c) && !matches!(c, ':' | '|' | '\u{2028}' | '\u{2029}');
-        if stays { c } else { ' ' }
-    };
+    let plain = |c: char| if is_no_name(c) { ' ' } else { c };
     // "Andrew Scheer (Leader of the Opposition)"
     let name = name.split(['(', '[', ',', ';']).find(|part| !part.trim().is_empty()).unwrap_or_default();
     let plain: String = name.chars().take(LONGEST).map(plain).collect();
@@ -64,7 +61,8 @@ fn named(part: &str) -> Option<(&str, &str)> {
 }
 
 fn is_no_name(c: char) -> bool {
-    matches!(c, '?' | '!' | '…' | ';' | ',' | '"' | '(' | ')')
+    let ends = matches!(c, ':' | '|' | '?' | '!' | '…' | ';' | ',' | '"' | '(' | ')' | '\u{2028}' | '\u{2029}');
+    ends || c.is_control()
 }
 
 /// What stands before the words of a speaker; nothing where a name would take too much of the room.

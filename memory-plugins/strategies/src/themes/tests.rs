@@ -85,6 +85,6 @@ fn a_language_without_spaces_has_its_sections() {
 fn a_single_message_has_sections_and_no_topics() {
     let said = "We decided on port 8443. The old gate in Ghent squeaks a little. Who will paint the fence?";
     let text = merged(Level::Summary, &[message(said)], 40).text;
-    let expected = "The old gate in Ghent squeaks a little. | decided: We decided on port 8443. | also: paint fence";
+    let expected = "The old gate in Ghent squeaks a little. | decided: We decided on port 8443. | also: paint fence?";
     assert_eq!(text, expected);
 }
