@@ -24,7 +24,7 @@ use crate::workspace::Workspace;
 pub(crate) struct Args {
     /// One group; without it, all that are built.
     group: Option<Group>,
-    /// Exit 1 when a figure falls short of its bar, or is missing from a group that is built.
+    /// Exit 1 when a figure falls short of its bar, or is not measured in a group that is built.
     #[arg(long)]
     check: bool,
     /// Write the table into `docs/benchmarks.md`, in place of the one of the run before.

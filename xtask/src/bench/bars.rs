@@ -108,7 +108,7 @@ mod tests {
             assert!(!bars.of(group).is_empty(), "{group}");
         }
         let log = bars.of(Group::Log);
-        assert_eq!(log.get("append_cpu_vs_fjall"), Some(&Bar::AtMost(0.6)));
+        assert_eq!(log.get("append_cpu_vs_fjall"), Some(&Bar::AtMost(1.0)));
         assert_eq!(log.get("group_commit_64_vs_1"), Some(&Bar::AtLeast(10.0)));
     }
 

@@ -19,10 +19,11 @@ pub(super) enum Group {
     Privacy,
     Managers,
     Tools,
+    Agent,
 }
 
 impl Group {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Log,
         Self::Vectors,
         Self::Embed,
@@ -32,6 +33,7 @@ impl Group {
         Self::Privacy,
         Self::Managers,
         Self::Tools,
+        Self::Agent,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -45,6 +47,7 @@ impl Group {
             Self::Privacy => "privacy",
             Self::Managers => "managers",
             Self::Tools => "tools",
+            Self::Agent => "agent",
         }
     }
 }

@@ -29,7 +29,7 @@ impl fmt::Display for Verdict {
         f.write_str(match self {
             Self::Holds => "holds",
             Self::FallsShort => "falls short",
-            Self::Missing => "missing",
+            Self::Missing => "not measured",
             Self::NoBar => "no bar",
         })
     }

@@ -48,9 +48,9 @@ fn each_figure_and_each_unanswered_bar_gets_a_verdict() {
 }
 
 #[test]
-fn check_fails_on_what_falls_short_and_on_what_is_missing() {
+fn check_names_what_falls_short_and_what_is_not_measured() {
     let error = check(&[judged()], false).unwrap_err().to_string();
-    assert_eq!(error, "bench --check: log.group_commit_64_vs_1 falls short, log.reopen_100k_ms missing");
+    assert_eq!(error, "bench --check: log.group_commit_64_vs_1 falls short, log.reopen_100k_ms not measured");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn the_table_shows_ours_the_peers_the_bar_and_the_verdict() {
         "holds",
         "≥ 10",
         "falls short",
-        "missing",
+        "not measured",
     ] {
         assert!(table.contains(shown), "{shown} is not in\n{table}");
     }
