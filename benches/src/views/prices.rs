@@ -78,7 +78,7 @@ fn cached(ours: &[Way]) -> Result<Vec<Figure>> {
     };
     Ok(vec![
         figure("cached_history_share", "of the history's tokens", |way| way.history.cached_share()),
-        figure("cached_prompt_share", "of the whole prompt", |way| way.prompts.cached_share()),
+        figure("view_cached_prompt_share", "of the whole prompt", |way| way.prompts.cached_share()),
     ])
 }
 
@@ -142,7 +142,10 @@ fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str,
     };
     Ok(vec![
         ("cost_vs_full_history", way("full history", shown.full_history(), &|_| true)),
-        ("cost_vs_sliding_window", way("sliding window", shown.sliding_window(), &|needle| is_since(needle, window))),
+        (
+            "view_cost_vs_sliding_window",
+            way("sliding window", shown.sliding_window(), &|needle| is_since(needle, window)),
+        ),
         (
             "cost_vs_one_summary",
             way("one big summary", shown.one_summary(), &|needle| {
