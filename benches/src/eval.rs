@@ -1,11 +1,15 @@
 //! Retrieval over evaluation data: conversations go in, every question is asked, a run file comes out.
 
 mod budget;
+mod contexts;
 mod fit;
+mod judge;
 mod latency;
+mod question_mode;
 mod questions;
 mod run_file;
 mod score;
+mod shown;
 mod subject;
 mod summaries;
 
@@ -27,8 +31,11 @@ use memory_hooks::{ContextOptions, Memory, MemoryError};
 
 pub use budget::Budget;
 use budget::{PER_MESSAGE, cost};
+pub use contexts::{ContextsOptions, write_contexts};
 pub use fit::{Fit, fit, weights_file};
+pub use judge::judge;
 pub(crate) use latency::Steps;
+pub use question_mode::{QuestionMode, question_mode};
 use questions::Question;
 use run_file::{ContextTurns, PackedTurns, RunFile, RunLine};
 pub(crate) use score::PackedShares;
@@ -91,7 +98,7 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
     let mut runs = Vec::new();
     let mut steps = Steps::default();
     for data in &options.data {
-        let name = data.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = contexts::data_name(data);
         let file = |path: &Path| match &options.data[..] {
             [_] => path.to_owned(),
             _ => path.join(format!("{name}.jsonl")),
@@ -115,23 +122,7 @@ async fn run_one(
     steps: &mut Steps,
 ) -> Result<Vec<Question>> {
     let questions = questions::read(&data.join("queries.jsonl"))?;
-    let subjects = import(parts, data).await?;
-    for question in &questions {
-        if !subjects.contains_key(&question.conversation) {
-            bail!(
-                "question {} is about `{}`, which is not among the conversations",
-                question.id,
-                question.conversation
-            );
-        }
-    }
-    let notices = index(parts, subjects.values()).await?;
-    for notice in &notices {
-        eprintln!("eval: {notice}");
-    }
-    if options.demand_model && !notices.is_empty() {
-        bail!("the run would not show what it is to show, and CI=true does not let that pass");
-    }
+    let subjects = prepare(parts, data, questions.iter(), options.demand_model).await?;
     let mut run = RunFile::create(run)?;
     let bar = Bars::of(questions.len() as u64, "questions");
     for question in &questions {
@@ -147,6 +138,32 @@ async fn run_one(
     bar.finish_and_clear();
     run.finish()?;
     Ok(questions)
+}
+
+/// Imports the conversations of a directory and indexes those that are asked about; a notice is an error where a model is
+/// demanded.
+async fn prepare(
+    parts: &EvalParts,
+    data: &Path,
+    questions: impl Iterator<Item = &Question>,
+    demand_model: bool,
+) -> Result<HashMap<ConversationId, Subject>> {
+    let subjects = import(parts, data).await?;
+    let mut asked = BTreeSet::new();
+    for Question { id, conversation, .. } in questions {
+        if !subjects.contains_key(conversation) {
+            bail!("question {id} is about `{conversation}`, which is not among the conversations");
+        }
+        asked.insert(conversation);
+    }
+    let notices = index(parts, asked.into_iter().filter_map(|conversation| subjects.get(conversation))).await?;
+    for notice in &notices {
+        eprintln!("eval: {notice}");
+    }
+    if demand_model && !notices.is_empty() {
+        bail!("the run would not show what it is to show, and CI=true does not let that pass");
+    }
+    Ok(subjects)
 }
 
 /// What a run of one directory packs, means over its questions.
@@ -254,15 +271,25 @@ async fn context(
     budget: Budget,
 ) -> Result<Option<ContextTurns>> {
     let budget = budget.of(&subject.outline);
-    let options = ContextOptions { record: false, ..ContextOptions::tokens(budget) };
-    let conversation = parts.memory.conversation(subject.id.clone());
-    let shown = match conversation.context(&question.text, &options).await {
-        Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. }) | MemoryError::NoProgress { .. }) => return Ok(None),
-        shown => shown.with_context(|| format!("putting a context together for {}", question.id))?,
-    };
+    let Some(shown) = fresh_context(parts, question, subject, budget).await? else { return Ok(None) };
     let nodes = shown.verbatim().into_iter().flat_map(NodeRange::iter);
     let in_context = nodes.filter_map(|node| subject.key(node)).collect();
     Ok(Some(ContextTurns { in_context, history_share: f64::from(shown.history_tokens()) / f64::from(budget.max(1)) }))
+}
+
+/// A context of a question at the defaults, which leaves no record; `None` where no context fits the budget.
+async fn fresh_context(
+    parts: &EvalParts,
+    question: &Question,
+    subject: &Subject,
+    budget: u32,
+) -> Result<Option<memory_hooks::Context>> {
+    let options = ContextOptions { record: false, ..ContextOptions::tokens(budget) };
+    let conversation = parts.memory.conversation(subject.id.clone());
+    match conversation.context(&question.text, &options).await {
+        Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. }) | MemoryError::NoProgress { .. }) => Ok(None),
+        shown => Ok(Some(shown.with_context(|| format!("putting a context together for {}", question.id))?)),
+    }
 }
 
 /// Makes progress bars.

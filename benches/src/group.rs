@@ -64,7 +64,7 @@ impl Group {
             Self::Embed => embed::measure(scratch)?,
             Self::Retrieval => retrieval::measure(scratch, inputs.eval.as_deref())?,
             Self::Plugins => plugins::measure(inputs.eval.as_deref())?,
-            Self::Views => views::measure(scratch)?,
+            Self::Views => views::measure(scratch, inputs.eval.as_deref())?,
         };
         Ok(Report { group: self.name(), machine: machine(), figures })
     }

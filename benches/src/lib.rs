@@ -29,7 +29,10 @@ mod views;
 
 pub use corpus::Corpus;
 pub use embed::print_resident;
-pub use eval::{Budget, EvalOptions, EvalParts, Fit, evaluate, fit, summaries, weights_file};
+pub use eval::{
+    Budget, ContextsOptions, EvalOptions, EvalParts, Fit, QuestionMode, evaluate, fit, judge, question_mode, summaries,
+    weights_file, write_contexts,
+};
 pub use figure::{Figure, Measure, Report};
 pub use group::{Group, Inputs};
 pub use log::{Appender, serve_appends};

@@ -5,6 +5,7 @@ mod compaction;
 mod grown;
 mod needles;
 mod prices;
+mod questions;
 mod reduction;
 mod talk;
 
@@ -19,11 +20,11 @@ use talk::Talk;
 const TEN_THOUSAND: usize = 10_000;
 const MILLION: usize = 1_000_000;
 
-/// Measures the group, with its files under `directory`.
+/// Measures the group, with its files under `directory`; the figures of question mode where there is evaluation data.
 ///
 /// # Errors
 /// When a part of the memory fails.
-pub(crate) fn measure(directory: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn measure(directory: &Path, eval: Option<&Path>) -> Result<Vec<Figure>> {
     let mut figures = vec![compaction::rate(directory)?];
     eprintln!("views: compacting {TEN_THOUSAND} messages");
     let compacted = Talk::begin(directory)?;
@@ -39,5 +40,6 @@ pub(crate) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     figures.push(compaction::growth(&million, &thousand)?);
     figures.extend(prices::measure(directory)?);
     figures.extend(needles::measure(directory)?);
+    figures.extend(questions::measure(directory, eval)?);
     Ok(figures)
 }

@@ -1,4 +1,4 @@
-//! Runs retrieval on a data directory, writes the run file and prints the scorer's table.
+//! Runs retrieval on a data directory, writes the run file and prints the scorer's table; or has contexts read and judged.
 
 use std::env;
 use std::path::{self, Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::workspace::Workspace;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
-    #[arg(long, required_unless_present = "needles")]
+    #[arg(long, required_unless_present_any = ["needles", "judge"])]
     data: Vec<PathBuf>,
     /// The run file to write, one line a question; of several directories, the directory for a run file of each.
-    #[arg(long, required_unless_present_any = ["fit", "needles", "summaries"])]
+    #[arg(long, required_unless_present_any = ["fit", "needles", "summaries", "contexts", "judge", "question_mode"])]
     run: Option<PathBuf>,
     /// Another run of the same data, to tell what changed.
     #[arg(long, conflicts_with = "fit")]
@@ -30,6 +30,27 @@ pub(crate) struct Args {
     /// run.
     #[arg(long, conflicts_with_all = ["run", "budget", "compare", "fit", "needles"])]
     summaries: bool,
+    /// Writes what a model would be shown for each question, ours and the best hits alone, into this directory: blinded
+    /// files in shards for readers, a key apart from them, and what readers and judges are to do.
+    #[arg(long, conflicts_with_all = ["run", "compare", "fit", "needles", "summaries"])]
+    contexts: Option<PathBuf>,
+    /// Makes blinded sheets of the readers' answers in such a directory, or prints a table in Markdown where the judges'
+    /// grades are there.
+    #[arg(long, conflicts_with_all = ["data", "run", "compare", "fit", "needles", "summaries", "contexts", "store"])]
+    judge: Option<PathBuf>,
+    /// Prints the question-mode figures of `[views]` for each data set.
+    #[arg(long, conflicts_with_all = ["run", "compare", "fit", "needles", "summaries", "contexts", "judge", "budget"])]
+    question_mode: bool,
+    /// Questions of a sample, spread evenly over data sets, categories and conversations; by default all with an answer.
+    #[arg(long)]
+    questions: Option<usize>,
+    /// What the sample follows from.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many readers share the files, at least 2, or how many sheets the judges get; by default 4, and as many sheets as
+    /// there are shards.
+    #[arg(long)]
+    shards: Option<usize>,
     /// Where to keep what is imported and embedded, so that the next run need not do it again; by default nowhere.
     #[arg(long)]
     store: Option<PathBuf>,
@@ -67,24 +88,38 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if let Some(run) = &run {
         eval = eval.args([Path::new("--run"), run]);
     }
-    if let Some(other) = &args.compare {
-        eval = eval.args([Path::new("--compare"), &absolute(other)?]);
-    }
-    if let Some(store) = &args.store {
-        eval = eval.args([Path::new("--store"), &absolute(store)?]);
+    let paths = [
+        ("--compare", &args.compare),
+        ("--store", &args.store),
+        ("--contexts", &args.contexts),
+        ("--judge", &args.judge),
+    ];
+    for (name, path) in paths {
+        if let Some(path) = path {
+            eval = eval.args([Path::new(name), &absolute(path)?]);
+        }
     }
     let flags = [
         (args.fit, "--fit"),
         (args.needles, "--needles"),
         (args.summaries, "--summaries"),
+        (args.question_mode, "--question-mode"),
         (args.words_only, "--words-only"),
     ];
     eval = eval.args(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag));
     if let Some(model) = &args.embedding_model {
         eval = eval.args(["--embedding-model", model]);
     }
-    if let Some(bits) = args.token_bits {
-        eval = eval.args(["--token-bits", &bits.to_string()]);
+    let numbers = [
+        ("--token-bits", args.token_bits.map(u64::from)),
+        ("--questions", args.questions.map(|count| count as u64)),
+        ("--seed", args.seed),
+        ("--shards", args.shards.map(|count| count as u64)),
+    ];
+    for (name, number) in numbers {
+        if let Some(number) = number {
+            eval = eval.args([name, &number.to_string()]);
+        }
     }
     if let Some(budget) = &args.budget {
         eval = eval.args(["--budget", budget]);

@@ -1,12 +1,16 @@
 //! `eval --data DIR... --run PATH [--budget N|tenth] [--compare PATH]`: runs retrieval on data and writes run files.
 //! `eval --data DIR... --fit`: fits the ranker's weights. `eval --needles`: finds planted facts again.
-//! `eval --data DIR... --summaries`: what summaries keep of the evidence.
+//! `eval --data DIR... --summaries`: what summaries keep of the evidence. `eval --contexts OUT --data DIR...`: writes what a
+//! model would be shown for readers; `eval --judge OUT`: sheets of their answers, then a table of the grades.
+//! `eval --data DIR... --question-mode`: the figures of single contexts.
 
 use std::{env, fs, path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use memory_benches::{Budget, EvalOptions, EvalParts, NEEDLE_SIZES, evaluate, score_needles, summarizers};
+use memory_benches::{
+    Budget, ContextsOptions, EvalOptions, EvalParts, NEEDLE_SIZES, evaluate, score_needles, summarizers,
+};
 use memory_cli::{Access, Config, Recall};
 use memory_search::HybridRetriever;
 use memory_store::TokenBits;
@@ -15,10 +19,10 @@ use memory_store::TokenBits;
 #[derive(Parser)]
 struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
-    #[arg(long, required_unless_present = "needles")]
+    #[arg(long, required_unless_present_any = ["needles", "judge"])]
     data: Vec<PathBuf>,
     /// The run file to write; of several directories, the directory for a run file of each.
-    #[arg(long, required_unless_present_any = ["fit", "needles", "summaries"])]
+    #[arg(long, required_unless_present_any = ["fit", "needles", "summaries", "contexts", "judge", "question_mode"])]
     run: Option<PathBuf>,
     /// Another run of the same data, to tell what changed.
     #[arg(long, conflicts_with = "fit")]
@@ -32,6 +36,26 @@ struct Args {
     /// Prints what summaries keep of the evidence, beside what first words, lead sentences and TextRank keep.
     #[arg(long, conflicts_with_all = ["run", "budget", "compare", "fit", "needles"])]
     summaries: bool,
+    /// Writes what a model would be shown for each question, ours and the best hits alone, into this directory, blinded
+    /// and in shards for readers.
+    #[arg(long, conflicts_with_all = ["run", "compare", "fit", "needles", "summaries"])]
+    contexts: Option<PathBuf>,
+    /// Makes sheets for judges of the answers in such a directory, or a table where their grades are there.
+    #[arg(long, conflicts_with_all = ["data", "run", "compare", "fit", "needles", "summaries", "contexts", "store"])]
+    judge: Option<PathBuf>,
+    /// Prints the question-mode figures of each data set.
+    #[arg(long, conflicts_with_all = ["run", "compare", "fit", "needles", "summaries", "contexts", "judge", "budget"])]
+    question_mode: bool,
+    /// Questions of a sample, spread evenly over data sets, categories and conversations; by default all with an answer.
+    #[arg(long)]
+    questions: Option<usize>,
+    /// What the sample follows from.
+    #[arg(long, default_value_t = 7)]
+    seed: u64,
+    /// How many readers share the files, at least 2, or how many sheets the judges get; by default 4, and as many sheets as
+    /// there are shards.
+    #[arg(long)]
+    shards: Option<usize>,
     /// Where to keep what is imported and embedded, so that the next run need not do it again; by default nowhere.
     #[arg(long)]
     store: Option<PathBuf>,
@@ -50,16 +74,30 @@ struct Args {
     budget: Option<Budget>,
 }
 
+/// Tokens of a context, where nothing else is said.
+const CONTEXT: u32 = 4_000;
+/// Readers, where nothing else is said.
+const SHARDS: usize = 4;
+
 fn main() -> Result<()> {
-    let Args { data, run, compare, needles, fit, summaries, store, embedding_model, words_only, token_bits, budget } =
-        Args::parse();
-    if needles {
+    let args = Args::parse();
+    if args.needles {
         return print_needles();
     }
-    if summaries {
-        println!("{}", memory_benches::summaries(&data)?);
+    if args.summaries {
+        println!("{}", memory_benches::summaries(&args.data)?);
         return Ok(());
     }
+    if let Some(directory) = &args.judge {
+        println!("{}", memory_benches::judge(directory, args.shards)?);
+        return Ok(());
+    }
+    with_store(args)
+}
+
+/// What imports the data and asks it.
+fn with_store(args: Args) -> Result<()> {
+    let Args { data, run, compare, store, embedding_model, words_only, token_bits, budget, .. } = args;
     let demand_model = env::var("CI").is_ok_and(|ci| ci == "true") && !words_only;
     let directory = tempfile::tempdir().context("making a directory for the store")?;
     let store = store.unwrap_or_else(|| directory.path().join("store"));
@@ -74,7 +112,22 @@ fn main() -> Result<()> {
     }
     let runtime = memory_cli::open(&config)?;
     let parts = EvalParts::of(&runtime);
-    let Some(run) = run.filter(|_| !fit) else {
+    if args.question_mode {
+        for directory in &data {
+            let mode =
+                memory_benches::question_mode(&parts, directory, args.questions.unwrap_or(usize::MAX), demand_model);
+            println!("{}", pollster::block_on(mode)?);
+        }
+        return Ok(());
+    }
+    if let Some(out) = args.contexts {
+        let (questions, shards, seed) = (args.questions, args.shards.unwrap_or(SHARDS), args.seed);
+        let budget = budget.unwrap_or(Budget::Tokens(CONTEXT));
+        let options = ContextsOptions { data, out, budget, questions, shards, seed, demand_model };
+        println!("{}", pollster::block_on(memory_benches::write_contexts(&parts, &options))?);
+        return Ok(());
+    }
+    let Some(run) = run.filter(|_| !args.fit) else {
         let with_tokens = pollster::block_on(memory_benches::fit(&parts, &data))?;
         drop((runtime, parts));
         config.tokens = None;

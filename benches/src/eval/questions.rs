@@ -19,6 +19,10 @@ pub(super) struct Question {
     pub(super) answer: String,
     /// The turns that answer it.
     pub(super) evidence: BTreeSet<String>,
+    /// What kind of question it is; empty where the data tells none.
+    pub(super) category: String,
+    /// Whether the conversation answers it.
+    pub(super) answerable: bool,
 }
 
 /// The members of a line that a run and fitting need; the scorer reads the others.
@@ -31,6 +35,8 @@ struct Line {
     answer: serde_json::Value,
     #[serde(default)]
     evidence: BTreeSet<String>,
+    #[serde(default)]
+    category: String,
     #[serde(default = "is_answerable")]
     answerable: bool,
 }
@@ -56,7 +62,8 @@ fn parse(text: &str, path: &Path) -> Result<Vec<Question>> {
 }
 
 fn question(line: &str) -> Result<Question> {
-    let Line { query_id, conversation_id, question, answer, evidence, answerable } = serde_json::from_str(line)?;
+    let line: Line = serde_json::from_str(line)?;
+    let Line { query_id, conversation_id, question, answer, evidence, category, answerable } = line;
     let evidence = if answerable { evidence } else { BTreeSet::new() };
     let answer = match answer {
         serde_json::Value::Null => String::new(),
@@ -65,7 +72,7 @@ fn question(line: &str) -> Result<Question> {
         other => other.to_string(),
     };
     let conversation = ConversationId::new(&conversation_id)?;
-    Ok(Question { id: query_id, conversation, text: question, answer, evidence })
+    Ok(Question { id: query_id, conversation, text: question, answer, evidence, category, answerable })
 }
 
 #[cfg(test)]

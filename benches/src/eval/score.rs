@@ -177,7 +177,7 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 }
 
 /// Half the width of the interval that 95 % of the means of resamples lie in (Efron, 1979).
-fn half_width(values: &[f64]) -> f64 {
+pub(super) fn half_width(values: &[f64]) -> f64 {
     let mut random = fastrand::Rng::with_seed(SEED);
     let mut resample = || {
         let drawn: Vec<f64> = values.iter().filter_map(|_| values.get(random.usize(..values.len())).copied()).collect();
@@ -201,6 +201,8 @@ mod tests {
             text: "?".to_owned(),
             answer: String::new(),
             evidence: evidence.iter().map(|turn| (*turn).to_owned()).collect(),
+            category: String::new(),
+            answerable: true,
         }
     }
 

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, ensure};
 use memory_cli::import::ImportedConversation;
-use memory_core::{ConversationId, MessageKey, NodeDraft, NodeId, NodeOutline, Timestamp};
+use memory_core::{ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Timestamp};
 
-use super::EvalParts;
+use super::{EvalParts, questions::Question};
 
 /// An imported conversation.
 #[derive(Debug)]
@@ -33,6 +33,20 @@ impl Subject {
         let outline = parts.store.outline(&id).await?;
         ensure!(outline.len() == keys.len(), "a turn id stands twice in the conversation, or another was in the store");
         Ok(Self { id, outline, keys })
+    }
+
+    /// All nodes, with their words.
+    pub(super) async fn nodes(&self, parts: &EvalParts) -> Result<Vec<Node>> {
+        let Some(all) = NodeRange::first_n(self.outline.len() as u64) else { return Ok(Vec::new()) };
+        Ok(parts.store.nodes(&self.id, all).await?)
+    }
+
+    /// The share of a question's evidence that is among some nodes, 0..=1; `None` where the data names no evidence.
+    #[expect(clippy::cast_precision_loss, reason = "counts of turns")]
+    pub(super) fn evidence_among(&self, question: &Question, nodes: impl Iterator<Item = NodeId>) -> Option<f64> {
+        let keys = nodes.filter_map(|node| self.key(node));
+        let found = keys.filter(|key| question.evidence.contains(key.as_str())).count();
+        Some(found as f64 / question.evidence.len() as f64).filter(|_| !question.evidence.is_empty())
     }
 
     /// The turn that a node was.

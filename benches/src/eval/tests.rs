@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn parts() -> EvalParts {
+pub(super) fn parts() -> EvalParts {
     let store = Arc::new(MemoryStore::default());
     let retriever = Arc::new(ScanRetriever::new(store.clone()));
     let memory =
@@ -19,7 +19,7 @@ fn turn(id: &str, text: &str) -> Value {
     json!({"turn_id": id, "session": 1, "timestamp": null, "speaker": "Ada", "role": "user", "text": text, "n_tokens": 1})
 }
 
-fn data(questions: &[Value]) -> tempfile::TempDir {
+pub(super) fn data(questions: &[Value]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let talk = json!({"conversation_id": "talk", "dataset": "made-up", "turns": [
         turn("t0", "The kiln reaches 1240 degrees."),

@@ -1,0 +1,188 @@
+//! Contexts for readers: for each question what a model would be shown, ours and the best hits, in blinded files.
+
+mod deal;
+mod hits;
+mod key;
+mod sample;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+use memory_core::Node;
+
+use super::{Bars, Budget, EvalParts, fresh_context, prepare, questions::Question, shown::Shown, subject::Subject};
+pub(super) use hits::pack;
+pub(super) use key::{Condition, KeyLine, path as key_path, read as read_key, read_lines, write_lines};
+pub(super) use sample::{Asked, name as data_name, sample};
+
+/// What readers and judges are told.
+const FOR_READERS: &str = include_str!("contexts/READERS.md");
+const FOR_JUDGES: &str = include_str!("judge/JUDGES.md");
+
+/// Which contexts to write, and where.
+#[derive(Clone, Debug)]
+pub struct ContextsOptions {
+    /// Directories with `conversations.jsonl` and `queries.jsonl`.
+    pub data: Vec<PathBuf>,
+    /// The directory to write.
+    pub out: PathBuf,
+    /// How many tokens a model is shown, the question included.
+    pub budget: Budget,
+    /// How many questions are asked; without it all that have an answer.
+    pub questions: Option<usize>,
+    /// How many readers there are, at least 2.
+    pub shards: usize,
+    /// What the sample and its order follow from.
+    pub seed: u64,
+    /// Whether recall by words alone is a failure rather than a notice.
+    pub demand_model: bool,
+}
+
+/// What a model is shown for a question under one condition.
+struct Text {
+    text: String,
+    tokens: u32,
+    evidence: Option<f64>,
+}
+
+/// A question with both texts.
+struct Prepared {
+    data: String,
+    question: Question,
+    budget: u32,
+    ours: Text,
+    hits: Text,
+}
+
+impl Prepared {
+    fn text(&self, condition: Condition) -> &Text {
+        match condition {
+            Condition::Ours => &self.ours,
+            Condition::Hits => &self.hits,
+        }
+    }
+
+    /// What a reader opens.
+    fn page(&self, condition: Condition) -> String {
+        let rule = "-".repeat(72);
+        format!("Question: {}\n\n{rule}\n{}\n", self.question.text, self.text(condition).text)
+    }
+
+    fn key(&self, file: String, condition: Condition) -> KeyLine {
+        let Text { tokens, evidence, .. } = *self.text(condition);
+        KeyLine {
+            file,
+            condition,
+            question_id: self.question.id.clone(),
+            data: self.data.clone(),
+            category: self.question.category.clone(),
+            question: self.question.text.clone(),
+            gold: self.question.answer.clone(),
+            budget: self.budget,
+            tokens,
+            evidence,
+        }
+    }
+}
+
+/// Writes a sample of questions under both conditions: a directory of blinded files for each reader, the key apart from
+/// them, and what readers and judges are to do. Says what it wrote.
+///
+/// # Errors
+/// When the data is not what the format asks for, a part of the memory fails, a text is over its budget, or something was
+/// written there before.
+pub async fn write_contexts(parts: &EvalParts, options: &ContextsOptions) -> Result<String> {
+    let ContextsOptions { data, out, questions, shards, seed, demand_model, .. } = options;
+    ensure!(!key_path(out).exists(), "{} holds contexts already: name another directory, or remove it", out.display());
+    let sample = sample(data, *questions, *seed)?;
+    let hands = deal::deal(sample.len(), *shards, *seed)?;
+    let mut prepared: Vec<Option<Prepared>> = sample.iter().map(|_| None).collect();
+    for directory in data {
+        let asked = |asked: &&Asked| asked.directory == *directory;
+        let of_directory = sample.iter().filter(asked).map(|asked| &asked.question);
+        let subjects = prepare(parts, directory, of_directory, *demand_model).await?;
+        let bar = Bars::of(sample.iter().filter(asked).count() as u64, "contexts");
+        // A conversation's nodes are read once, its questions one after the other.
+        for subject in subjects.values() {
+            let mut nodes = None;
+            for (slot, asked) in prepared.iter_mut().zip(&sample) {
+                if asked.directory != *directory || asked.question.conversation != subject.id {
+                    continue;
+                }
+                let nodes = match &mut nodes {
+                    Some(nodes) => &*nodes,
+                    none => none.insert(subject.nodes(parts).await?),
+                };
+                *slot = Some(both(parts, asked, subject, nodes, options.budget).await?);
+                bar.inc(1);
+            }
+        }
+        bar.finish_and_clear();
+    }
+    let prepared =
+        prepared.into_iter().map(|one| one.context("a question was not asked")).collect::<Result<Vec<_>>>()?;
+    write(out, &prepared, &hands)?;
+    let files = 2 * prepared.len();
+    Ok(format!(
+        "{} questions, {files} files in {shards} shards of {out}: hand each reader READERS.md and one shard, \
+         and run `--judge {out}` when every shard has its answers.jsonl",
+        prepared.len(),
+        out = out.display()
+    ))
+}
+
+async fn both(parts: &EvalParts, asked: &Asked, subject: &Subject, nodes: &[Node], budget: Budget) -> Result<Prepared> {
+    let question = &asked.question;
+    let budget = budget.of(&subject.outline);
+    let ours = ours(parts, question, subject, nodes, budget).await?;
+    let hits::Hits { nodes, text, tokens } = hits::best_hits(parts, question, subject, nodes, budget).await?;
+    let evidence = subject.evidence_among(question, nodes.into_iter());
+    let hits = Text { text, tokens, evidence };
+    for (text, of) in [(&ours, "ours"), (&hits, "of the best hits")] {
+        let tokens = parts.counter.count(&text.text);
+        ensure!(tokens <= budget, "{}: the text {of} takes {tokens} tokens where {budget} are allowed", question.id);
+    }
+    Ok(Prepared { data: asked.data(), question: question.clone(), budget, ours, hits })
+}
+
+/// The text of a context at the defaults. Where none fits the budget a model would be shown the question alone.
+async fn ours(parts: &EvalParts, question: &Question, subject: &Subject, nodes: &[Node], budget: u32) -> Result<Text> {
+    let Some(context) = fresh_context(parts, question, subject, budget).await? else {
+        eprintln!("eval: {}: no context fits {budget} tokens", question.id);
+        let (text, tokens) = (question.text.clone(), parts.counter.count(&question.text));
+        return Ok(Text { text, tokens, evidence: subject.evidence_among(question, [].into_iter()) });
+    };
+    let whole = Shown::of(&context, nodes, &*parts.counter)?.whole;
+    let evidence = subject.evidence_among(question, whole.into_iter());
+    Ok(Text { text: context.text().to_owned(), tokens: context.tokens, evidence })
+}
+
+/// Writes everything, the key at last: with it the directory is whole.
+fn write(out: &Path, prepared: &[Prepared], hands: &[Vec<deal::Dealt>]) -> Result<()> {
+    let put = |name: &str, text: &str| {
+        let path = out.join(name);
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
+    };
+    let mut key = Vec::new();
+    // In the order of the shards, so that not even a file's time tells its condition.
+    for (shard, hand) in (1..).zip(hands) {
+        let directory = format!("shard-{shard}");
+        let path = out.join(&directory);
+        fs::create_dir_all(&path).with_context(|| format!("making {}", path.display()))?;
+        for (number, dealt) in (1..).zip(hand) {
+            let Some(one) = prepared.get(dealt.question) else { continue };
+            let file = format!("{directory}/{number:04}.txt");
+            put(&file, &one.page(dealt.condition))?;
+            key.push(one.key(file, dealt.condition));
+        }
+    }
+    put("READERS.md", FOR_READERS)?;
+    put("JUDGES.md", FOR_JUDGES)?;
+    write_lines(&key_path(out), &key)
+}
+
+#[cfg(test)]
+mod tests;

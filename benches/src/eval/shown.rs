@@ -1,0 +1,115 @@
+//! What a context shows word for word, and what its labels cost: read off its text and its pieces, whatever the layout.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result};
+use memory_core::{Node, NodeId, TokenCounter};
+use memory_hooks::{Context, Piece, PieceKind};
+
+/// A context, seen from the messages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Shown {
+    /// Messages that stand in it word for word, from their first to their last character.
+    pub(super) whole: BTreeSet<NodeId>,
+    /// Tokens of the parts that show nothing but whole messages: their labels, dates and gaps included.
+    pub(super) labelled: u32,
+    /// Tokens of the same messages as lines `speaker: text`.
+    pub(super) bare: u32,
+    /// What a message of them costs beside its text, in the mean.
+    pub(super) per_message: u32,
+}
+
+impl Shown {
+    /// Looks at each piece in its place in the text. What stands between a piece and the one before it, a heading or the line
+    /// of a gap, counts for that piece; what stands before the first piece, for none. Of messages that are shown in part
+    /// it cannot be said what is a label, so these pieces count for nothing.
+    ///
+    /// # Errors
+    /// When a piece does not stand in the text.
+    pub(super) fn of(context: &Context, nodes: &[Node], counter: &dyn TokenCounter) -> Result<Self> {
+        let mut shown = Self::default();
+        let (mut bare, mut texts) = (Vec::new(), 0u32);
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        let mut is_open = false;
+        let mut before = None;
+        for (start, piece) in places(context)? {
+            let end = start + piece.text.len();
+            let from = before.replace(end).unwrap_or(start);
+            let (whole, is_all) = whole_in(piece, nodes);
+            for node in whole.iter().filter(|_| is_all) {
+                bare.push(bare_line(node));
+                texts = texts.saturating_add(node.tokens);
+            }
+            shown.whole.extend(whole.into_iter().map(|node| node.id));
+            match runs.last_mut().filter(|_| is_open) {
+                Some((_, last)) if is_all => *last = end,
+                _ if is_all => runs.push((from, end)),
+                _ => {}
+            }
+            is_open = is_all;
+        }
+        let text = context.text();
+        let count = |(from, to): &(usize, usize)| counter.count(text.get(*from..*to).unwrap_or_default().trim());
+        shown.labelled = runs.iter().map(count).sum();
+        shown.bare = counter.count(&bare.join("\n"));
+        let messages = u32::try_from(bare.len()).unwrap_or(u32::MAX).max(1);
+        shown.per_message = shown.labelled.saturating_sub(texts).div_ceil(messages);
+        Ok(shown)
+    }
+}
+
+/// A message with the least of a label.
+fn bare_line(node: &Node) -> String {
+    format!("{}: {}", node.message.speaker_or_role(), node.message.text())
+}
+
+/// Whether a piece shows messages rather than what stands for them.
+pub(super) fn shows_messages(piece: &Piece) -> bool {
+    matches!(piece.kind, PieceKind::Message | PieceKind::Recalled)
+}
+
+/// A text without what the layout puts in front of what could be taken for its own lines.
+pub(super) fn plain(text: &str) -> String {
+    text.replace('\\', "")
+}
+
+/// Where each piece begins in the text, in the order of the text.
+fn places(context: &Context) -> Result<Vec<(usize, &Piece)>> {
+    let text = context.text();
+    let mut from = 0;
+    let mut places = Vec::with_capacity(context.pieces.len());
+    for piece in &context.pieces {
+        let after = text.get(from..).and_then(|rest| rest.find(&piece.text)).map(|at| from + at);
+        // Pieces may be listed in another order than they are written in.
+        let start = after.or_else(|| text.find(&piece.text)).with_context(|| {
+            format!("a piece ({}) does not stand in the text of its context: {:?}", piece.kind.as_str(), piece.text)
+        })?;
+        from = start + piece.text.len();
+        places.push((start, piece));
+    }
+    places.sort_by_key(|(start, _)| *start);
+    Ok(places)
+}
+
+/// The messages that a piece shows word for word, and whether it shows nothing else.
+fn whole_in<'a>(piece: &Piece, nodes: &'a [Node]) -> (Vec<&'a Node>, bool) {
+    let Some(run) = piece.nodes.filter(|_| shows_messages(piece)) else { return (Vec::new(), false) };
+    let text = plain(&piece.text);
+    let mut rest = text.as_str();
+    let mut whole = Vec::new();
+    let mut is_all = true;
+    for node in run.iter().filter_map(|id| nodes.get(id.index())) {
+        let words = plain(&node.message.text());
+        match rest.find(words.trim()).and_then(|at| rest.get(at + words.trim().len()..)) {
+            Some(after) => {
+                rest = after;
+                whole.push(node);
+            }
+            None => is_all = false,
+        }
+    }
+    (whole, is_all)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! The figures of question mode: fresh contexts for questions of real data.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use memory_cli::{Access, Config};
+use pollster::block_on;
+
+use crate::{
+    eval::{EvalParts, QuestionMode, question_mode},
+    figure::Figure,
+    rounds::Samples,
+};
+
+/// The data sets, the worst of which counts.
+const DATA: [&str; 3] = ["locomo", "beam100k", "qmsum"];
+/// Questions of each.
+const QUESTIONS: usize = 40;
+
+/// Measures the figures, with stores under `directory`. Without the evaluation data there is nothing to measure, and it is said.
+pub(super) fn measure(directory: &Path, eval: Option<&Path>) -> Result<Vec<Figure>> {
+    let absent = |data: &Path| DATA.into_iter().find(|name| !data.join(name).is_dir());
+    let data = match eval.map(|data| (data, absent(data))) {
+        Some((data, None)) => data,
+        Some((data, Some(name))) => {
+            eprintln!("views: question mode skipped, {} is not at hand", data.join(name).display());
+            return Ok(Vec::new());
+        }
+        None => {
+            eprintln!("views: question mode skipped, no evaluation data is at hand");
+            return Ok(Vec::new());
+        }
+    };
+    let mut measured = Vec::new();
+    for name in DATA {
+        eprintln!("views: contexts for {QUESTIONS} questions of {name}");
+        let runtime = memory_cli::open(&Config::new(directory.join(format!("questions-{name}")), Access::Write))?;
+        let mode = block_on(question_mode(&EvalParts::of(&runtime), &data.join(name), QUESTIONS, true));
+        measured.push(mode.with_context(|| format!("asking the questions of {name}"))?);
+    }
+    Ok(figures(&measured))
+}
+
+/// What is better: more of a figure, or less.
+type Worst = fn(Vec<Figure>) -> Option<Figure>;
+
+fn figures(measured: &[QuestionMode]) -> Vec<Figure> {
+    let all: Vec<_> = measured.iter().map(ToString::to_string).collect();
+    let figure = |key, unit, worst: Worst, of: fn(&QuestionMode) -> Option<f64>| {
+        let of_data = |mode: &QuestionMode| {
+            // Nothing here depends on time or chance.
+            let samples = Samples { name: mode.data.clone(), unit, values: vec![of(mode)?] };
+            Some(Figure::absolute(key, &samples, format!("of {}, the worst", mode.data)))
+        };
+        worst(measured.iter().filter_map(of_data).collect())
+    };
+    let mut figures: Vec<_> = [
+        figure("hits_kept_4000", "x", Figure::smallest, |mode| mode.hits_kept),
+        figure("end_verbatim_share", "", Figure::smallest, |mode| mode.end_verbatim),
+        figure("recent_verbatim_4000", "", Figure::smallest, |mode| mode.recent_verbatim),
+        figure("label_overhead", "x", Figure::largest, |mode| mode.label_overhead),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if let Some(first) = figures.first_mut() {
+        first.note = format!("{}\n{}", first.note, all.join("\n"));
+    }
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(data: &str, [kept, end, recent, labels]: [Option<f64>; 4]) -> QuestionMode {
+        QuestionMode {
+            data: data.to_owned(),
+            hits_kept: kept,
+            end_verbatim: end,
+            recent_verbatim: recent,
+            label_overhead: labels,
+            ..QuestionMode::default()
+        }
+    }
+
+    #[test]
+    fn the_worst_data_set_counts() {
+        let modes = [
+            mode("locomo", [Some(0.9), Some(1.0), Some(0.8), Some(1.1)]),
+            mode("beam100k", [Some(0.95), Some(0.5), None, Some(1.3)]),
+        ];
+        let values: Vec<_> = figures(&modes).iter().map(|figure| (figure.key, figure.value)).collect();
+        let expected = [
+            ("hits_kept_4000", 0.9),
+            ("end_verbatim_share", 0.5),
+            ("recent_verbatim_4000", 0.8),
+            ("label_overhead", 1.3),
+        ];
+        assert_eq!(values, expected);
+        assert!(figures(&modes)[0].note.contains("of locomo, the worst"));
+    }
+
+    #[test]
+    fn absent_data_leaves_the_figures_out() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(measure(directory.path(), None).unwrap().is_empty());
+        assert!(measure(directory.path(), Some(directory.path())).unwrap().is_empty());
+    }
+}
