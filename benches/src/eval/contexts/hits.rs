@@ -1,7 +1,7 @@
 //! The best hits of a search, packed into a budget in order of time: what every context is held against.
 
 use anyhow::{Context, Result, ensure};
-use memory_core::{Node, NodeId, NodeRange, RecallRequest, Timestamp};
+use memory_core::{Node, NodeId, NodeRange, RecallRequest};
 use memory_hooks::ContextOptions;
 
 use crate::eval::{EvalParts, questions::Question, subject::Subject};
@@ -94,7 +94,7 @@ fn written(nodes: &[Node], packed: &[NodeId], question: &str) -> String {
 /// A message with its number, who said it and, as far as it is known, on which day.
 fn line(node: &Node) -> String {
     let at = node.at.to_string();
-    let day = at.split('T').next().filter(|_| node.at != Timestamp::default());
+    let day = at.split('T').next().filter(|_| node.at.is_known());
     let day = day.map(|day| format!(", {day}")).unwrap_or_default();
     format!("[Message {}, {}{day}]: {}", node.id, node.message.speaker_or_role(), node.message.text())
 }
