@@ -58,6 +58,8 @@ pub struct EvalOptions {
     pub compare: Option<PathBuf>,
     /// How much may be packed; without it nothing is.
     pub budget: Option<Budget>,
+    /// Whether packing stops where hits are not worth their tokens, instead of filling the budget.
+    pub stop_early: bool,
     /// Whether recall by words alone is a failure rather than a notice.
     pub demand_model: bool,
 }
@@ -129,7 +131,7 @@ async fn run_one(
         let Some(subject) = subjects.get(&question.conversation) else { continue };
         let mut line = rank(parts, question, subject, steps).await?;
         if let Some(budget) = options.budget {
-            line.packed = Some(pack(parts, question, subject, budget, steps).await?);
+            line.packed = Some(pack(parts, question, subject, budget, options, steps).await?);
             line.context = context(parts, question, subject, budget).await?;
         }
         run.push(&line)?;
@@ -244,12 +246,14 @@ async fn pack(
     question: &Question,
     subject: &Subject,
     budget: Budget,
+    options: &EvalOptions,
     steps: &mut Steps,
 ) -> Result<PackedTurns> {
     let max_tokens = budget.of(&subject.outline);
     let request = RecallRequest {
         per_message: PER_MESSAGE,
         limit: subject.outline.len(),
+        stop_early: options.stop_early,
         ..RecallRequest::new(&question.text, &subject.id, max_tokens)
     };
     let recalled = parts.retriever.recall(&request).await.with_context(|| format!("packing for {}", question.id))?;

@@ -169,6 +169,7 @@ fn packed(key: &'static str, store: &Path, data: &Path) -> Result<Figure> {
         run: store.with_extension("run.jsonl"),
         compare: None,
         budget: Some(Budget::Tenth),
+        stop_early: false,
         demand_model: true,
     };
     let shares = block_on(eval::packed_shares(&parts, &options, data))?;

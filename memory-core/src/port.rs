@@ -34,8 +34,8 @@ pub use importance::{ImportanceScorer, ScoreError, ScoreJob};
 pub use losses::{Losses, ReadNodes};
 pub use reranker::{RerankError, Reranker};
 pub use retriever::{
-    Excerpt, Hit, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Scope,
-    Score, ScoreScale, SearchStep, Signal,
+    Excerpt, HeldBack, Hit, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever,
+    Scope, Score, ScoreScale, SearchStep, Signal,
 };
 pub use store::{
     Appended, ConversationState, Event, ForkedFrom, Lease, NodeProof, Recorded, Store, StoreError, Verification,

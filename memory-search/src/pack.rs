@@ -4,6 +4,12 @@ use std::{cmp::Reverse, collections::HashMap};
 
 use memory_core::{NodeId, NodeOutline, NodeRange, plan};
 
+use crate::Pairs;
+
+/// A question, or an answer, comes along with a hit that is the other of a pair where it costs at most one part in so many
+/// of the budget.
+const BESIDE_PART: u64 = 33;
+
 /// What is to be packed, and into how much.
 #[derive(Clone, Copy, Debug)]
 pub struct PackRequest<'a> {
@@ -22,6 +28,8 @@ pub struct PackRequest<'a> {
     /// Messages to show before and after each hit; 0 packs most of what bears on the question into a budget. The
     /// designs that show a fixed surrounding take 2.
     pub radius: u64,
+    /// Which messages are a question and its answer: without a radius, a hit brings the other along where that is cheap.
+    pub pairs: &'a Pairs,
 }
 
 /// How many characters nodes have.
@@ -65,7 +73,9 @@ pub struct TooLarge {
 /// The best hit comes first and is given up only where it alone exceeds the budget. The others follow by value per
 /// token: with a radius of 0 in order of `1 / (5 + rank) / tokens^0.7`, with a larger one in order of rank, where
 /// neighbours are given up before the hit. A hit brings along what must not be parted from it: a tool call and its
-/// results. Equal requests give equal answers.
+/// results. With a radius of 0 a question brings its answer too, and an answer its question, where these cost at most a
+/// 33rd of the budget; the tokens by which a hit is valued are those of all that comes, and what comes is given up before
+/// the hit. Equal requests give equal answers.
 #[must_use]
 pub fn pack(request: &PackRequest<'_>) -> Packed {
     let mut packer = Packer::new(request);
@@ -83,21 +93,31 @@ pub fn pack(request: &PackRequest<'_>) -> Packed {
 }
 
 /// All nodes that [`pack`] may take for a request: the hits, what must not be parted from them, and as many neighbours of
-/// each as the tokens allow, whatever the characters. In order; no two runs overlap or touch.
+/// each, or what is paired with it, as the tokens allow, whatever the characters. In order; no two runs overlap or touch.
 #[must_use]
 pub fn reach(request: &PackRequest<'_>) -> Vec<NodeRange> {
     let packer = Packer::new(request);
-    let hits = request.ranked.iter().filter(|node| packer.nodes.get(node.index()) == Some(&State::Free));
+    let hits = || request.ranked.iter().filter(|node| packer.nodes.get(node.index()) == Some(&State::Free));
     // All of a run that is taken is paid for by then, at its own or at an earlier hit.
     let fits = |cost: Cost| cost.tokens <= u64::from(request.max_tokens);
     let widest = |node| packer.widest(node, fits).map_or_else(|| packer.widened(node, 0), |(run, _)| run);
-    NodeRange::merge(hits.map(|&node| widest(node)).collect())
+    let beside = hits().flat_map(|&node| packer.beside(node));
+    NodeRange::merge(hits().map(|&node| widest(node)).chain(beside).collect())
+}
+
+/// What each hit costs in tokens with all that must not be parted from it; `None` where that alone exceeds a budget.
+pub(crate) fn prices(request: &PackRequest<'_>) -> Vec<Option<u64>> {
+    let packer = Packer::new(request);
+    let costs = request.ranked.iter().map(|&node| packer.cost(packer.widened(node, 0)));
+    costs.map(|cost| packer.is_affordable(cost).then_some(cost.tokens)).collect()
 }
 
 /// A hit with what cannot be parted from it.
 struct Unit {
     node: NodeId,
     cost: Cost,
+    /// What it is a question or an answer to, if that is cheap.
+    beside: Vec<NodeRange>,
 }
 
 /// What messages cost.
@@ -141,25 +161,50 @@ impl<'a> Packer<'a> {
     /// The hits in the order in which they are to be tried.
     fn hits(&self) -> Vec<Unit> {
         let free = self.request.ranked.iter().filter(|node| self.nodes.get(node.index()) == Some(&State::Free));
-        let mut units: Vec<_> = free.map(|&node| Unit { node, cost: self.cost(self.widened(node, 0)) }).collect();
+        let unit = |&node: &NodeId| Unit { node, cost: self.cost(self.widened(node, 0)), beside: self.beside(node) };
+        let mut units: Vec<_> = free.map(unit).collect();
         if self.request.radius == 0 {
             let mut by_density: Vec<_> = units.drain(..).enumerate().collect();
-            by_density.sort_by_cached_key(|(rank, unit)| (*rank > 0, Reverse(density(*rank, unit.cost.tokens)), *rank));
+            let tokens = |unit: &Unit| unit.beside.iter().map(|&run| self.cost(run)).fold(unit.cost, Cost::plus).tokens;
+            by_density.sort_by_cached_key(|(rank, unit)| (*rank > 0, Reverse(density(*rank, tokens(unit))), *rank));
             units.extend(by_density.into_iter().map(|(_, unit)| unit));
         }
         units
     }
 
-    /// Takes a hit with as many neighbours as fit; `false` where not even the hit does.
+    /// Takes a hit with as many neighbours as fit, and what it is paired with where that fits; `false` where not even the
+    /// hit does.
     fn take(&mut self, hit: &Unit) -> bool {
         let Some((run, cost)) = self.widest(hit.node, |cost| self.is_affordable(cost)) else { return false };
+        self.spend(run, cost);
+        for &run in &hit.beside {
+            let cost = self.cost(run);
+            if self.is_affordable(cost) {
+                self.spend(run, cost);
+            }
+        }
+        true
+    }
+
+    fn spend(&mut self, run: NodeRange, cost: Cost) {
         for node in run.iter() {
             if let Some(state @ State::Free) = self.nodes.get_mut(node.index()) {
                 *state = State::Taken;
             }
         }
         self.spent = self.spent.plus(cost);
-        true
+    }
+
+    /// The question that a hit answers, and its answer, each with what cannot be parted from it: those that are to be had
+    /// cheaply and are not shown already.
+    fn beside(&self, hit: NodeId) -> Vec<NodeRange> {
+        if self.request.radius > 0 {
+            return Vec::new();
+        }
+        let dearest = u64::from(self.request.max_tokens) / BESIDE_PART;
+        let is_free = |node: &NodeId| self.nodes.get(node.index()) == Some(&State::Free);
+        let turns = self.request.pairs.beside(hit).filter(is_free).map(|node| self.widened(node, 0));
+        turns.filter(|&turn| self.cost(turn).tokens <= dearest).collect()
     }
 
     /// A node with as many neighbours as can be had, and what they cost; `None` where not even the node can be. The wider

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Excerpt, Filter, Hit, IndexReport, Losses,
-    NodeId, NodeRange, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope,
-    Store, TokenIndex, VectorIndex,
+    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Excerpt, Filter, HeldBack, Hit, IndexReport,
+    Losses, NodeId, NodeRange, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever,
+    Scope, Store, TokenIndex, VectorIndex,
 };
 
 use crate::{
@@ -13,7 +13,8 @@ use crate::{
     late::Late,
     lexical::{MOST_UNKEPT, WordIndex},
     notices::{in_full, push_new},
-    pack::{Characters, Lengths, PackRequest, TooLarge, pack, reach},
+    pack::{Characters, Lengths, PackRequest, TooLarge, pack, prices, reach},
+    pairs::Pairs,
     ranking::{Pool, Ranking},
     recheck::are_some_lost,
     rerank::{CrossEncoder, RerankOptions},
@@ -21,6 +22,7 @@ use crate::{
     semantic::{Meaning, Semantic, ends_of},
     shared_past::seen_before,
     stopwatch::Stopwatch,
+    worth::are_worth,
 };
 
 const EMPTY_QUESTION: &str = "nothing is recalled for an empty question";
@@ -224,9 +226,14 @@ impl Retriever for HybridRetriever {
             let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
             let hits = ranked.hits(&request.question, request.limit, |node| !is_shown(node)).await?;
             let Ranked { mut ranking, mut notices, mut stopwatch, .. } = ranked;
-            let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
             let share = budget_share(request, &self.words.question(&request.question), ranking.pool());
             let outline = self.store.outline(&request.conversation).await?;
+            let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
+            let pairs = ranking
+                .pool()
+                .parts()
+                .first()
+                .map_or_else(Pairs::default, |part| Pairs::of(part.indexed.read().cast().traits(), &outline));
             let mut to_pack = PackRequest {
                 outline: &outline,
                 ranked: &ranked,
@@ -235,6 +242,7 @@ impl Retriever for HybridRetriever {
                 per_message: request.per_message,
                 characters: None,
                 radius: request.radius,
+                pairs: &pairs,
             };
             let lengths = match request.max_characters {
                 Some(_) => self.lengths(&request.conversation, &reach(&to_pack)).await?,
@@ -242,6 +250,14 @@ impl Retriever for HybridRetriever {
             };
             to_pack.characters =
                 request.max_characters.map(|max| Characters { max: share_of(max, share), of: &lengths });
+            let worth = if request.stop_early {
+                are_worth(&hits, &prices(&to_pack), to_pack.max_tokens)
+            } else {
+                vec![true; hits.len()]
+            };
+            let worthy = ranked.iter().zip(&worth).filter(|(_, worth)| **worth);
+            let worthy: Vec<NodeId> = worthy.map(|(node, _)| *node).collect();
+            to_pack.ranked = &worthy;
             let packed = pack(&to_pack);
             if let Some(TooLarge { node, tokens, characters }) = packed.too_large {
                 let budget = to_pack.max_tokens;
@@ -263,9 +279,23 @@ impl Retriever for HybridRetriever {
             ranking.pool().parts().iter().for_each(|part| losses.extend(&part.losses));
             // Neighbours of a hit, and what must not be parted from it, may be lost.
             let runs = packed.runs.into_iter().flat_map(|run| losses.rest_of(run));
-            let excerpts = runs.map(excerpt).collect();
+            let excerpts: Vec<_> = runs.map(excerpt).collect();
+            let cost = |node: NodeId| {
+                let tokens = outline.get(node.index()).map_or(0, |node| node.tokens);
+                u64::from(tokens) + u64::from(request.per_message)
+            };
+            let tokens = excerpts.iter().flat_map(|excerpt| excerpt.nodes.iter()).map(cost).sum();
+            let held_back = |of_worth: bool| {
+                let is_there = |hit: &Hit| {
+                    losses.contains(hit.node) || excerpts.iter().any(|excerpt| excerpt.nodes.contains(hit.node))
+                };
+                let mut held = hits.iter().zip(&worth).filter(|(hit, worth)| **worth == of_worth && !is_there(hit));
+                let (best, _) = held.next()?;
+                Some(HeldBack { hits: 1 + held.count(), best: best.score })
+            };
+            let (not_worth, no_room) = (held_back(false), held_back(true));
             stopwatch.end("pack", hits.len());
-            Ok(Recall { excerpts, notices, losses, steps: stopwatch.steps() })
+            Ok(Recall { excerpts, tokens, not_worth, no_room, notices, losses, steps: stopwatch.steps() })
         })
     }
 

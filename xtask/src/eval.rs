@@ -66,6 +66,9 @@ pub(crate) struct Args {
     /// Tokens the packed context may cost, or `tenth` for a tenth of each conversation's.
     #[arg(long)]
     budget: Option<String>,
+    /// Packs no more than is worth its tokens, instead of filling the budget.
+    #[arg(long, requires = "budget")]
+    stop_early: bool,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
@@ -105,6 +108,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         (args.summaries, "--summaries"),
         (args.question_mode, "--question-mode"),
         (args.words_only, "--words-only"),
+        (args.stop_early, "--stop-early"),
     ];
     eval = eval.args(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag));
     if let Some(model) = &args.embedding_model {

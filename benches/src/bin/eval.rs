@@ -72,6 +72,9 @@ struct Args {
     /// packed.
     #[arg(long)]
     budget: Option<Budget>,
+    /// Packs no more than is worth its tokens, instead of filling the budget.
+    #[arg(long, requires = "budget")]
+    stop_early: bool,
 }
 
 /// Tokens of a context, where nothing else is said.
@@ -97,7 +100,7 @@ fn main() -> Result<()> {
 
 /// What imports the data and asks it.
 fn with_store(args: Args) -> Result<()> {
-    let Args { data, run, compare, store, embedding_model, words_only, token_bits, budget, .. } = args;
+    let Args { data, run, compare, store, embedding_model, words_only, token_bits, budget, stop_early, .. } = args;
     let demand_model = env::var("CI").is_ok_and(|ci| ci == "true") && !words_only;
     let directory = tempfile::tempdir().context("making a directory for the store")?;
     let store = store.unwrap_or_else(|| directory.path().join("store"));
@@ -142,7 +145,7 @@ fn with_store(args: Args) -> Result<()> {
     if data.len() > 1 {
         fs::create_dir_all(&run).with_context(|| format!("making {}", run.display()))?;
     }
-    pollster::block_on(evaluate(&parts, &EvalOptions { data, run, compare, budget, demand_model }))
+    pollster::block_on(evaluate(&parts, &EvalOptions { data, run, compare, budget, stop_early, demand_model }))
 }
 
 /// A table in Markdown, a row for each length and built-in summarizer.

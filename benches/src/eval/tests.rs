@@ -34,7 +34,14 @@ pub(super) fn data(questions: &[Value]) -> tempfile::TempDir {
 
 fn options(data: &tempfile::TempDir, budget: Option<Budget>) -> EvalOptions {
     let run = data.path().join("run.jsonl");
-    EvalOptions { data: vec![data.path().to_owned()], run, compare: None, budget, demand_model: true }
+    EvalOptions {
+        data: vec![data.path().to_owned()],
+        run,
+        compare: None,
+        budget,
+        stop_early: false,
+        demand_model: true,
+    }
 }
 
 #[test]

@@ -152,8 +152,13 @@ pub struct RecallRequest {
     pub least_share: f32,
     /// The most hits to take, before their neighbours.
     pub limit: usize,
-    /// Messages to show before and after each hit.
+    /// Messages to show before and after each hit. Without any, a question comes with its answer and an answer with its
+    /// question, where that is cheap.
     pub radius: u64,
+    /// Whether hits are left out whose chance of being what is asked for is less than their tokens are worth, so that room
+    /// is left over, instead of filling the budget with the best of them. Scores on a scale that nothing was fitted to, such
+    /// as a cross-encoder's, leave out nothing.
+    pub stop_early: bool,
     /// What is shown verbatim already and would be wasted.
     pub shown: Vec<NodeRange>,
 }
@@ -163,7 +168,7 @@ impl RecallRequest {
     pub const LIMIT: usize = 200;
 
     /// A request for whatever of a conversation bears on a question: any messages, without neighbours, none shown
-    /// already; all of the budget, and nothing for a message beside its text.
+    /// already; of all of the budget what hits are worth, and nothing for a message beside its text.
     #[must_use]
     pub fn new(question: &str, conversation: &ConversationId, max_tokens: u32) -> Self {
         Self {
@@ -176,6 +181,7 @@ impl RecallRequest {
             least_share: 1.0,
             limit: Self::LIMIT,
             radius: 0,
+            stop_early: true,
             shown: Vec::new(),
         }
     }
@@ -190,11 +196,26 @@ pub struct Excerpt {
     pub hits: Vec<Hit>,
 }
 
+/// Hits that stand in no excerpt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeldBack {
+    /// How many.
+    pub hits: usize,
+    /// The best score among them.
+    pub best: Score,
+}
+
 /// The answer to a [`RecallRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recall {
     /// In order of time; no two overlap or touch.
     pub excerpts: Vec<Excerpt>,
+    /// What they cost, as the request counts it.
+    pub tokens: u64,
+    /// The hits that were not worth their tokens: more room would not show them.
+    pub not_worth: Option<HeldBack>,
+    /// The hits for which no room was left.
+    pub no_room: Option<HeldBack>,
     /// What the caller ought to know, a line each, but for `losses`.
     pub notices: Vec<String>,
     /// Nodes that were not searched: they cannot be read.

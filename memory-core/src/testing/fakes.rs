@@ -238,7 +238,7 @@ impl Retriever for ScanRetriever {
                 Some(all) => self.store.readable_nodes(&request.conversation, all).await?.losses,
                 None => Losses::default(),
             };
-            Ok(Recall { excerpts, losses, ..Recall::default() })
+            Ok(Recall { excerpts, losses, tokens: u64::from(request.max_tokens - left), ..Recall::default() })
         })
     }
 

@@ -15,7 +15,7 @@ fn run(first: u64, last: u64) -> NodeRange {
     NodeRange::new(id(first), id(last)).unwrap()
 }
 
-/// `u` a user's message, `1` and `2` an assistant's with as many tool calls, `r` and `R` one and two results.
+/// `q` a question that the next message answers, `u` a user's message, `1` and `2` an assistant's with as many tool calls, `r` and `R` one and two results.
 fn outline(letter: char, tokens: u32) -> NodeOutline {
     let (role, calls, answers) = match letter {
         '1' => (Role::Assistant, 1, 0),
@@ -40,6 +40,12 @@ fn outline(letter: char, tokens: u32) -> NodeOutline {
     outline
 }
 
+/// Each `q` with what follows it.
+fn pairs(conversation: &[(char, u32)]) -> Pairs {
+    let asked = (1..).zip(conversation).filter(|(_, (letter, _))| *letter == 'q').map(|(at, _)| (id(at), id(at + 1)));
+    Pairs::new(asked.filter(|(_, answer)| answer.index() < conversation.len()))
+}
+
 /// A conversation with the tokens of each message, and what was packed of it: the runs, and the tokens.
 fn check(
     conversation: &[(char, u32)],
@@ -58,6 +64,7 @@ fn check(
         per_message: 8,
         characters: None,
         radius,
+        pairs: &pairs(conversation),
     });
     let runs: Vec<_> = packed.runs.iter().map(ToString::to_string).collect();
     let too_large = packed.too_large.map(|hit| format!(" without {} of {}", hit.node, hit.tokens));
@@ -103,6 +110,46 @@ fn a_radius_shows_neighbours_as_far_as_they_fit() {
 }
 
 #[test]
+fn a_question_comes_with_its_answer_and_an_answer_with_its_question() {
+    let talk = [SHORT, ('q', 2), SHORT, SHORT, ('q', 2), ('q', 2), SHORT];
+    check(&talk, &[2], (330, 0), &[], "2-3 for 20");
+    check(&talk, &[3], (330, 0), &[], "2-3 for 20");
+    check(&talk, &[6], (330, 0), &[], "5-7 for 30");
+    check(&talk, &[4], (330, 0), &[], "4 for 10");
+    // Neighbours that the caller asked for are shown instead.
+    check(&talk, &[2], (330, 1), &[], "1-3 for 30");
+}
+
+#[test]
+fn a_pair_is_parted_where_the_other_half_is_dear_or_does_not_fit_or_is_shown() {
+    let talk = [('q', 2), ('u', 22), SHORT, ('u', 290)];
+    check(&talk, &[1], (990, 0), &[], "1-2 for 40");
+    check(&talk, &[1], (989, 0), &[], "1 for 10");
+    check(&talk, &[2], (329, 0), &[], "2 for 30");
+    check(&talk, &[2], (330, 0), &[], "1-2 for 40");
+    check(&talk, &[1], (990, 0), &[run(2, 2)], "1 for 10");
+    // The long message leaves room for the answer, but not for its question.
+    let full = [('u', 302), ('q', 2), ('u', 12)];
+    check(&full, &[1, 3], (335, 0), &[], "1,3 for 330");
+}
+
+#[test]
+fn a_hit_is_worth_less_the_more_its_other_half_costs() {
+    // Alone both cost 30; with its answer the second is worth less by the token than the third.
+    let talk = [('u', 2), ('q', 22), ('u', 22), ('u', 22), ('u', 22)];
+    check(&talk, &[1, 2, 5], (990, 0), &[], "1-3,5 for 100");
+    let tight = [('u', 922), ('q', 22), ('u', 22), SHORT, ('u', 22)];
+    check(&tight, &[1, 2, 5], (990, 0), &[], "1,5 for 960 ");
+}
+
+#[test]
+fn what_is_paired_with_a_call_comes_with_its_results() {
+    let talk = [('q', 2), ('1', 2), ('r', 2), SHORT];
+    check(&talk, &[1], (990, 0), &[], "1-3 for 30");
+    check(&talk, &[1], (330, 0), &[], "1 for 10");
+}
+
+#[test]
 fn a_tool_call_brings_its_results_and_a_result_its_call() {
     let tools = [SHORT, ('1', 2), ('r', 2), SHORT, ('2', 2), ('r', 2), ('r', 2), SHORT];
     check(&tools, &[2], (100, 0), &[], "2-3 for 20");
@@ -124,6 +171,7 @@ fn a_radius_that_the_caller_chooses_costs_no_more_than_the_budget_holds() {
         per_message: 8,
         characters: None,
         radius: 1_000_000,
+        pairs: &Pairs::default(),
     };
     let reached: u64 = reach(&request(100)).iter().map(|run| run.count()).sum();
     assert!(reached <= 20, "{reached} nodes are to be read for a budget that holds ten");
@@ -133,7 +181,7 @@ fn a_radius_that_the_caller_chooses_costs_no_more_than_the_budget_holds() {
 }
 
 fn conversations() -> impl Strategy<Value = Vec<(char, u32)>> {
-    let letters = prop::sample::select(vec!['u', 'a', 'u', 'a', '1', '2', 'r', 'R']);
+    let letters = prop::sample::select(vec!['u', 'a', 'q', 'q', '1', '2', 'r', 'R']);
     prop::collection::vec((letters, 0u32..300), 0..40)
 }
 
@@ -153,8 +201,8 @@ proptest! {
         let outline: Vec<_> = conversation.iter().map(|&(letter, tokens)| outline(letter, tokens)).collect();
         let ranked = [id(hit)];
         let packed = |radius, max_tokens| {
-            let (outline, ranked, shown) = (&outline, &ranked, &shown);
-            pack(&PackRequest { outline, ranked, shown, max_tokens, per_message: 8, characters: None, radius })
+            let (outline, ranked, shown, pairs) = (&outline, &ranked, &shown, &Pairs::default());
+            pack(&PackRequest { outline, ranked, shown, max_tokens, per_message: 8, characters: None, radius, pairs })
         };
         let widest = (0..=radius).rev().map(|radius| packed(radius, u32::MAX));
         let expected = widest.into_iter().find(|packed| packed.tokens <= u64::from(max_tokens));
@@ -176,8 +224,9 @@ proptest! {
         // Three characters a token.
         let lengths: Lengths = (0..).map(NodeId::from_index).zip(&outline).map(|(n, o)| (n, 3 * u64::from(o.tokens))).collect();
         let characters = max_characters.map(|max| Characters { max, of: &lengths });
+        let pairs = pairs(&conversation);
         let request =
-            PackRequest { outline: &outline, ranked: &ranked, shown: &shown, max_tokens, per_message, characters, radius };
+            PackRequest { outline: &outline, ranked: &ranked, shown: &shown, max_tokens, per_message, characters, radius, pairs: &pairs };
         let packed = pack(&request);
         let nodes: BTreeSet<_> = packed.runs.iter().flat_map(|run| run.iter()).collect();
         let is_shown = |node: NodeId| shown.iter().any(|run| run.contains(node));

@@ -9,6 +9,7 @@ mod kept;
 mod large;
 mod late;
 mod losses;
+mod worth;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
