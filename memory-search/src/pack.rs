@@ -8,7 +8,7 @@ use crate::Pairs;
 
 /// A question, or an answer, comes along with a hit that is the other of a pair where it costs at most one part in so many
 /// of the budget.
-const BESIDE_PART: u64 = 33;
+const BESIDE_PART: u64 = 50;
 
 /// What is to be packed, and into how much.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ pub struct TooLarge {
 /// token: with a radius of 0 in order of `1 / (5 + rank) / tokens^0.7`, with a larger one in order of rank, where
 /// neighbours are given up before the hit. A hit brings along what must not be parted from it: a tool call and its
 /// results. With a radius of 0 a question brings its answer too, and an answer its question, where these cost at most a
-/// 33rd of the budget; the tokens by which a hit is valued are those of all that comes, and what comes is given up before
+/// 50th of the budget; the tokens by which a hit is valued are those of all that comes, and what comes is given up before
 /// the hit. Equal requests give equal answers.
 #[must_use]
 pub fn pack(request: &PackRequest<'_>) -> Packed {

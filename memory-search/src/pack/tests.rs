@@ -112,41 +112,39 @@ fn a_radius_shows_neighbours_as_far_as_they_fit() {
 #[test]
 fn a_question_comes_with_its_answer_and_an_answer_with_its_question() {
     let talk = [SHORT, ('q', 2), SHORT, SHORT, ('q', 2), ('q', 2), SHORT];
-    check(&talk, &[2], (330, 0), &[], "2-3 for 20");
-    check(&talk, &[3], (330, 0), &[], "2-3 for 20");
-    check(&talk, &[6], (330, 0), &[], "5-7 for 30");
-    check(&talk, &[4], (330, 0), &[], "4 for 10");
+    check(&talk, &[2], (500, 0), &[], "2-3 for 20");
+    check(&talk, &[3], (500, 0), &[], "2-3 for 20");
+    check(&talk, &[6], (500, 0), &[], "5-7 for 30");
+    check(&talk, &[4], (500, 0), &[], "4 for 10");
     // Neighbours that the caller asked for are shown instead.
-    check(&talk, &[2], (330, 1), &[], "1-3 for 30");
+    check(&talk, &[2], (500, 1), &[], "1-3 for 30");
+    check(&talk, &[3], (500, 1), &[], "2-4 for 30");
 }
 
 #[test]
 fn a_pair_is_parted_where_the_other_half_is_dear_or_does_not_fit_or_is_shown() {
-    let talk = [('q', 2), ('u', 22), SHORT, ('u', 290)];
-    check(&talk, &[1], (990, 0), &[], "1-2 for 40");
-    check(&talk, &[1], (989, 0), &[], "1 for 10");
-    check(&talk, &[2], (329, 0), &[], "2 for 30");
-    check(&talk, &[2], (330, 0), &[], "1-2 for 40");
-    check(&talk, &[1], (990, 0), &[run(2, 2)], "1 for 10");
+    let talk = [('q', 2), ('u', 22), SHORT];
+    check(&talk, &[1], (1_500, 0), &[], "1-2 for 40");
+    check(&talk, &[1], (1_499, 0), &[], "1 for 10");
+    check(&talk, &[2], (500, 0), &[], "1-2 for 40");
+    check(&talk, &[2], (499, 0), &[], "2 for 30");
+    check(&talk, &[1], (1_500, 0), &[run(2, 2)], "1 for 10");
     // The long message leaves room for the answer, but not for its question.
-    let full = [('u', 302), ('q', 2), ('u', 12)];
-    check(&full, &[1, 3], (335, 0), &[], "1,3 for 330");
+    check(&[('u', 472), ('q', 2), ('u', 12)], &[1, 3], (505, 0), &[], "1,3 for 500");
 }
 
 #[test]
 fn a_hit_is_worth_less_the_more_its_other_half_costs() {
-    // Alone both cost 30; with its answer the second is worth less by the token than the third.
-    let talk = [('u', 2), ('q', 22), ('u', 22), ('u', 22), ('u', 22)];
-    check(&talk, &[1, 2, 5], (990, 0), &[], "1-3,5 for 100");
-    let tight = [('u', 922), ('q', 22), ('u', 22), SHORT, ('u', 22)];
-    check(&tight, &[1, 2, 5], (990, 0), &[], "1,5 for 960 ");
+    let talk = |first| [('u', first), ('q', 22), ('u', 22), ('u', 22), ('u', 22)];
+    check(&talk(2), &[1, 2, 5], (1_500, 0), &[], "1-3,5 for 100");
+    check(&talk(1_434), &[1, 2, 5], (1_500, 0), &[], "1,5 for 1472");
 }
 
 #[test]
 fn what_is_paired_with_a_call_comes_with_its_results() {
     let talk = [('q', 2), ('1', 2), ('r', 2), SHORT];
-    check(&talk, &[1], (990, 0), &[], "1-3 for 30");
-    check(&talk, &[1], (330, 0), &[], "1 for 10");
+    check(&talk, &[1], (1_000, 0), &[], "1-3 for 30");
+    check(&talk, &[1], (999, 0), &[], "1 for 10");
 }
 
 #[test]

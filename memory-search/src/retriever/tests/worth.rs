@@ -19,7 +19,7 @@ const QUESTION: &str = "Which hall did Maya book for the concert?";
 
 fn recalled(store: &Arc<CountingStore>, change: impl FnOnce(&mut RecallRequest)) -> Recall {
     recall(&by_words(store), QUESTION, |request| {
-        (request.limit, request.max_tokens) = (RecallRequest::LIMIT, 700);
+        (request.limit, request.max_tokens) = (RecallRequest::LIMIT, 900);
         change(request);
     })
 }
@@ -35,17 +35,17 @@ fn a_question_that_is_found_is_recalled_with_its_answer() {
     assert_eq!(runs(&only_best), ["41-42"], "the answer has no word of the question");
     let best: Vec<_> = only_best.excerpts[0].hits.iter().map(|hit| hit.node.get()).collect();
     assert_eq!(best, [41], "what comes along is no hit");
-    let answer = recall(&by_words(&store), "Who said Atrium for two nights?", |request| request.max_tokens = 700);
+    let answer = recall(&by_words(&store), "Who said Atrium for two nights?", |request| request.max_tokens = 900);
     assert_eq!(runs(&answer), ["41-42"]);
     let dear = recalled(&store, |request| (request.limit, request.max_tokens) = (1, 500));
-    assert_eq!(runs(&dear), ["41-41"], "18 tokens are more than a 33rd of 500");
+    assert_eq!(runs(&dear), ["41-41"], "18 tokens are more than a 50th of 500");
 }
 
 #[test]
 fn recall_stops_where_hits_are_not_worth_their_tokens() {
     let store = chat();
     let filled = recalled(&store, |request| request.stop_early = false);
-    assert!(filled.tokens > 700 - 18 && filled.not_worth.is_none(), "{filled:?}");
+    assert!(filled.tokens > 900 - 18 && filled.not_worth.is_none(), "{filled:?}");
     assert!(filled.no_room.is_some_and(|held| held.hits > 10), "{filled:?}");
     let early = recalled(&store, |_| ());
     assert!(early.tokens < filled.tokens, "{} tokens", early.tokens);
