@@ -2,9 +2,7 @@
 
 mod vectors;
 
-use std::{
-    collections::BTreeMap, error::Error as _, ffi::OsString, io, path::PathBuf, time::Duration,
-};
+use std::{collections::BTreeMap, error::Error as _, ffi::OsString, io, path::PathBuf, time::Duration};
 
 use clap::{
     CommandFactory, Parser, Subcommand,

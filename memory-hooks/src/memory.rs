@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, Clock, ContextStrategy, ConversationId, FirstWords, ImportanceScorer, Retriever, Store, Summarizer, Timestamp,
-    TokenCounter,
+    BoxFuture, Clock, ContextStrategy, ConversationId, FirstWords, ImportanceScorer, Retriever, Store, Summarizer,
+    Timestamp, TokenCounter,
     plan::{HierarchicalView, Thresholds, ViewPolicy},
 };
 use memory_strategies::Spans;

@@ -102,7 +102,7 @@ pub(super) struct Kept {
     /// Tokens of the summaries.
     pub(super) tokens: [f64; CONTENDERS],
     /// Whether the summaries say what the messages say; of single messages alone.
-    pub(super) faithful: [Faithful; CONTENDERS],
+    pub(in crate::eval::summaries) faithful: [Faithful; CONTENDERS],
 }
 
 /// What the evidence of a conversation is made of.

@@ -38,7 +38,15 @@ mod tests {
     fn piece(kind: PieceKind, nodes: [u64; 2], text: &str) -> Piece {
         let [first, last] = nodes.map(|node| NodeId::new(node).unwrap());
         let nodes = NodeRange::new(first, last);
-        Piece { kind, nodes: Some(nodes.unwrap()), summary: None, source: None, tokens: 1, why: String::new(), text: text.to_owned() }
+        Piece {
+            kind,
+            nodes: Some(nodes.unwrap()),
+            summary: None,
+            source: None,
+            tokens: 1,
+            why: String::new(),
+            text: text.to_owned(),
+        }
     }
 
     #[test]

@@ -1,9 +1,6 @@
 //! `memory export`: conversations into files that `memory import` brings back to the same root.
 
-use std::{
-    io::BufWriter,
-    path::PathBuf,
-};
+use std::{io::BufWriter, path::PathBuf};
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;

@@ -6,9 +6,9 @@ mod exchange;
 mod files;
 mod forks;
 mod hostile;
+mod hostile_plugins;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod keys;
-mod hostile_plugins;
 mod large;
 mod lost;
 mod models;
