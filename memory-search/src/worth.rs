@@ -54,9 +54,11 @@ mod tests {
         check(&[9.0, 2.0], ScoreScale::Fused, &[500, 18], &[true, true]);
         check(&[9.0, 2.0], ScoreScale::Fused, &[500, 19], &[true, false]);
         check(&[-1.0, -8.0], ScoreScale::Fused, &[500, 19], &[true, false]);
-        // Equal scores are worth as much.
-        check(&[3.0, 3.0], ScoreScale::Fused, &[20_000, 10_000], &[true, true]);
-        check(&[3.0, 3.0], ScoreScale::Fused, &[20_000, 10_001], &[true, false]);
+        // Nearly one in two.
+        check(&[3.0, 2.999], ScoreScale::Fused, &[1, 9_990], &[true, true]);
+        check(&[3.0, 2.999], ScoreScale::Fused, &[1, 10_000], &[true, false]);
+        // The best is, at any price, and what is as good.
+        check(&[3.0, 3.0], ScoreScale::Fused, &[90_000, 90_000], &[true, true]);
         check(&[], ScoreScale::Fused, &[], &[]);
     }
 

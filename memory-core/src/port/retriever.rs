@@ -168,7 +168,7 @@ impl RecallRequest {
     pub const LIMIT: usize = 200;
 
     /// A request for whatever of a conversation bears on a question: any messages, without neighbours, none shown
-    /// already; of all of the budget what hits are worth, and nothing for a message beside its text.
+    /// already; as much of the budget as hits are worth, and nothing for a message beside its text.
     #[must_use]
     pub fn new(question: &str, conversation: &ConversationId, max_tokens: u32) -> Self {
         Self {
@@ -212,7 +212,7 @@ pub struct Recall {
     pub excerpts: Vec<Excerpt>,
     /// What they cost, as the request counts it.
     pub tokens: u64,
-    /// The hits that were not worth their tokens: more room would not show them.
+    /// The hits that were not worth their tokens of a budget of this size: room for them is left over, or would be.
     pub not_worth: Option<HeldBack>,
     /// The hits for which no room was left.
     pub no_room: Option<HeldBack>,

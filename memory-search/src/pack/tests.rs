@@ -161,6 +161,7 @@ fn a_tool_call_brings_its_results_and_a_result_its_call() {
 fn a_radius_that_the_caller_chooses_costs_no_more_than_the_budget_holds() {
     let outline = vec![outline('u', 2); 300_000];
     let ranked = [id(150_000), id(299_999)];
+    let pairs = Pairs::default();
     let request = |max_tokens| PackRequest {
         outline: &outline,
         ranked: &ranked,
@@ -169,7 +170,7 @@ fn a_radius_that_the_caller_chooses_costs_no_more_than_the_budget_holds() {
         per_message: 8,
         characters: None,
         radius: 1_000_000,
-        pairs: &Pairs::default(),
+        pairs: &pairs,
     };
     let reached: u64 = reach(&request(100)).iter().map(|run| run.count()).sum();
     assert!(reached <= 20, "{reached} nodes are to be read for a budget that holds ten");
