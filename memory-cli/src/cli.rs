@@ -50,6 +50,7 @@ struct Cli {
     region: Option<String>,
     /// Send keys over plain http to other machines as well, where others can read them
     #[arg(long, global = true, env = "MEMORY_PLAIN_HTTP", value_parser = FalseyValueParser::new())]
+    #[arg(hide_env_values = true)]
     plain_http: bool,
     /// A cross-encoder that reads question and candidates together: ms-marco-MiniLM, an id of a hub, a directory, or none
     #[arg(

@@ -2,6 +2,7 @@
 //!
 //! [`open`] makes a [`Runtime`] from a [`Config`]; [`run`] is the whole `memory` binary. What a program other
 //! than the binary may want, benches for one, is public; the commands are not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 #![doc = "The README's example, compiled:\n"]
 #![cfg_attr(doctest, doc = include_str!("../../README.md"))]
 

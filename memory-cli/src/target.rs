@@ -197,6 +197,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> TargetError + use<> {
 
 /// Whether this is what standard output leads to: `/dev/stdout`, or the file that the shell has put there.
 #[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "asks where it leads, and prints nothing")]
 fn is_standard_output(there: &fs::Metadata) -> bool {
     use std::os::{fd::AsFd as _, unix::fs::MetadataExt as _};
     let ours = io::stdout().as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata());
