@@ -17,8 +17,9 @@ fn say(store: &Store, id: &str, counts: &[i64]) {
     let mut said = 0;
     for count in counts {
         let draft = |number| {
-            let text = format!("Remark number {number} about the weather and the museum of day {number}");
-            NodeDraft::new(Message::user(text), Timestamp::from_millis(number), 12)
+            // Long enough to be summarized.
+            let text = format!("Remark number {number} about the weather and the museum of day {number}. ").repeat(4);
+            NodeDraft::new(Message::user(text), Timestamp::from_millis(number), 60)
         };
         let drafts = (said + 1..=said + count).map(draft).collect();
         runtime.block_on(log.append(&ConversationId::new(id).unwrap(), drafts)).unwrap();

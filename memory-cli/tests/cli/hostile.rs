@@ -127,13 +127,13 @@ const CASES: &[Case] = &[
         let bad = store.file("bad.jsonl", &format!("{{\"role\": \"{}\"}}\n", "\u{202e}\u{9b}"));
         refused(store, &["import", "--format", "jsonl", &bad]);
         let export = store.path(&format!("{H}.export"));
-        succeed(store, &["export", "--conversation", HIDDEN_NAME, "--output", &export], false);
+        succeed(store, &["export", "--force", "--conversation", HIDDEN_NAME, "--output", &export], false);
         let other = store.path("other");
         assert!(refused(store, &["import", "--store", &other, &export]).contains("\\u{202e} at byte 0"));
         succeed(store, &["import", "--store", &other, "--conversation", "fit", &export], false);
     }),
     ("export", |store| {
-        succeed(store, &["export", "--all", "--output", &store.path(&format!("{H}all"))], false);
+        succeed(store, &["export", "--force", "--all", "--output", &store.path(&format!("{H}all"))], false);
         refused(store, &["export", "--conversation", H]);
     }),
     ("context", |store| {

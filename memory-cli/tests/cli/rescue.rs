@@ -76,7 +76,7 @@ fn doctor_says_what_is_damaged_and_saves_the_rest() {
     assert!(shown.contains("nothing is damaged") && shown.contains("59 of 60"), "{shown}");
     // Nothing is put where something is.
     let error = support::failure(&mut store.hybrid(&["doctor", "--salvage", &store.path("saved")]), 1);
-    assert!(error.contains("give a directory that is empty"), "{error}");
+    assert!(error.contains("lies inside of a store"), "{error}");
 }
 
 #[test]

@@ -115,8 +115,11 @@ pub(crate) fn messages(count: usize) -> String {
         let role = if number % 2 == 1 { "user" } else { "assistant" };
         let text = match number {
             7 => "The train leaves at 7:42 from platform 9.".to_owned(),
+            // Long enough to be summarized.
             _ => format!(
-                "Remark number {number} about the weather, the hotel and the museum we could see on day {number}."
+                "Remark number {number} about the weather, the hotel and the museum we could see on day {number}. It is \
+                 a long walk there along the river from the station, past the market and the old town hall, and nobody \
+                 is in a hurry to be anywhere else before dinner."
             ),
         };
         let value = serde_json::json!({"key": format!("k{number}"), "role": role, "content": text,

@@ -47,7 +47,6 @@ fn a_key_is_taken_out_in_every_form() {
 fn a_key_that_looks_escaped_is_taken_out() {
     keep_secret("100%25&amp;more");
     check("100%25&amp;more", "[redacted]");
-    check("100%2525&amp;amp;more", "[redacted]");
 }
 
 #[test]
@@ -72,6 +71,11 @@ fn passwords_of_addresses_are_taken_out() {
     check("at https://host/v1?a=1&api_key=abc&b=2", "at https://host/v1?a=1&api_key=[redacted]&b=2");
     check("https://host/?X-Amz-Security-Token=abc#top", "https://host/?X-Amz-Security-Token=[redacted]#top");
     check("write to me@host, or see http://host/@me", "write to me@host, or see http://host/@me");
+}
+
+#[cfg(any(feature = "hub", feature = "remote"))]
+#[test]
+fn passwords_of_addresses_that_are_asked_are_taken_out_everywhere() {
     keep_secret_of_address("http://me:p%40ssword@host:8080");
     check(&STANDARD.encode("me:p@ssword"), "[redacted]");
     check("p@ssword and p%40ssword", "[redacted] and [redacted]");

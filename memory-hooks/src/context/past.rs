@@ -59,7 +59,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         let written = layout.write(&shown, &tail, &|text| parts.count(text));
         let text = written.lines.concat();
         if past.differences.is_empty() {
-            past.compare(&runs, &written.pieces);
+            past.compare(&runs, &written.pieces).await?;
         }
         if past.differences.is_empty() && text_hash(&body.salt, &text) != body.hash {
             past.differences.push(Difference::Question);
@@ -121,17 +121,27 @@ impl Past<'_> {
         Ok(all)
     }
 
-    /// Names the runs whose text is not what it was.
-    fn compare(&mut self, runs: &[(&ShownRun, Vec<Part>)], pieces: &[Piece]) {
+    /// Names the runs whose text is not what it was. A summary says the days of its messages, so it differs where those
+    /// are lost.
+    async fn compare(&mut self, runs: &[(&ShownRun, Vec<Part>)], pieces: &[Piece]) -> Result<(), MemoryError> {
         let mut rest = pieces;
         for (run, parts) in runs {
             let Some((of_run, behind)) = rest.split_at_checked(parts.len()) else { break };
             rest = behind;
             let check = run_check(&self.body.salt, of_run.iter().map(|piece| piece.text.as_str()));
-            if check != run.check {
+            if check == run.check {
+                continue;
+            }
+            let known = self.differences.len();
+            for summarized in parts.iter().filter(|part| matches!(part.kind, PieceKind::Summary(_))) {
+                let read = self.parts.store.readable_nodes(self.conversation, summarized.nodes).await?;
+                self.note_lost(&read.losses);
+            }
+            if self.differences.len() == known {
                 self.differences.push(Difference::Text(run.shown));
             }
         }
+        Ok(())
     }
 
     fn shortened(&self, node: Node) -> Node {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use memory_core::{
     FirstWords, ImportanceScorer, Level, Message, NodeId, ScoreError, ScoreJob, Summarizer, WrittenBy,
-    testing::ScanRetriever,
+    plan::ViewPolicy, testing::ScanRetriever,
 };
 use memory_hooks::{ContextOptions, PieceKind};
 use pollster::block_on;
@@ -119,7 +119,9 @@ fn a_secret_that_a_strategy_returns_is_struck_from_text_and_topics() {
 /// Of two tokens, where the secret was one: what stands in its place must not cost the summary its bound.
 #[test]
 fn what_stands_in_the_place_of_a_secret_keeps_the_bound() {
-    let world = World::with(|builder, _| builder.summarizer(Scripted::new(Manner::Says("said QX-4471-93B"))));
+    let says = Scripted::new(Manner::Says("said QX-4471-93B"));
+    let policy = ViewPolicy { short: 0, per_summary: 1, ..ViewPolicy::default() };
+    let world = World::with(|builder, _| builder.summarizer(says).view_policy(policy));
     world.say([Message::user(format!("The vault opens with {NEEDLE}.")).kept_out_of_summaries()]);
     world.say((2..=60).map(|number| Message::user(format!("Say {number}: four"))).collect::<Vec<_>>());
     block_on(world.talk.compact(&())).unwrap();

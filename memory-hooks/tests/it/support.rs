@@ -58,6 +58,7 @@ impl World {
             .token_counter(Arc::new(WordCounter))
             .clock(Arc::new(FixedClock::starting_at(Timestamp::from_millis(1_750_000_000_000))))
             // Messages of a test are short, and what it is about are their SUMMARYs.
+            .summarizer(Arc::new(FirstWords))
             .view_policy(ViewPolicy { short: 0, ..ViewPolicy::default() })
             .hooks(hooks);
         let memory = more(builder, Arc::clone(&store)).build().unwrap();

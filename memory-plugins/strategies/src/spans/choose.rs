@@ -402,7 +402,8 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
             source.role == Some(Role::Tool) || source.speaker.is_empty() && source.role == Some(Role::Assistant)
         });
     let announced = [
-        (Cues::DECISION, 0.4),
+        // What people decide lasts, and stands once where the rest repeats itself.
+        (Cues::DECISION, if job.level >= Level::Meta && !is_model { 1.0 } else { 0.4 }),
         (Cues::COMMITMENT, 0.2),
         (Cues::PREFERENCE, 0.3),
         (Cues::PROBLEM, 0.2),
@@ -418,6 +419,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
     // What a model asks is an offer for the most part; what people ask may be open still.
     let asks = match (unit.asks, is_model) {
         (true, true) => 0.5,
+        (true, false) if job.level >= Level::Meta => 1.6,
         _ => 1.0,
     };
     let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();
