@@ -128,7 +128,8 @@ fn user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 

@@ -183,7 +183,8 @@ pub fn make_way(path: &Path) -> io::Result<()> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{
         os::unix::{fs::symlink, net::UnixListener},

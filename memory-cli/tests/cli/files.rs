@@ -176,7 +176,8 @@ fn a_link_in_a_store_is_refused_and_a_link_to_it_is_followed() {
 fn no_command_waits_for_a_fifo_or_reads_a_device_without_end() {
     let store = filled();
     let late = store.file("late.jsonl", &support::messages(3));
-    let replaced: [(&str, fn(&Path)); 2] =
+    type Replace = fn(&Path);
+    let replaced: [(&str, Replace); 2] =
         [("a FIFO", |path| fifo(path)), ("a link to a device", |path| symlink("/dev/zero", path).unwrap())];
     let (whole, backup) = (PathBuf::from(store.path("store")), PathBuf::from(store.path("backup")));
     let mut seen = 0;

@@ -223,7 +223,11 @@ const CASES: &[Case] = &[
     ("prove", |store| {
         let verified = store.json(&["verify", "--conversation", HIDDEN_NAME]);
         let name = ["--conversation", HIDDEN_NAME];
-        succeed(store, &[&["prove", "--from", verified["root"].as_str().unwrap()], &name[..]].concat(), false);
+        succeed(
+            store,
+            &[&["prove", "--from", verified.get("root").and_then(Value::as_str).unwrap()], &name[..]].concat(),
+            false,
+        );
         refused(store, &[&["prove", "--from", H], &name[..]].concat());
         refused(store, &[&["prove", "--from", &"ab".repeat(32)], &name[..]].concat());
     }),

@@ -55,9 +55,9 @@ fn verdicts(command: Command) -> Vec<(String, String, String)> {
     let output = ended(command);
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    let text = |finding: &Value, key: &str| finding.get(key).and_then(Value::as_str).unwrap().to_owned();
     let of = |finding: &Value| (text(finding, "check"), text(finding, "verdict"), text(finding, "why"));
-    value["checks"].as_array().unwrap().iter().map(of).collect()
+    value.get("checks").and_then(Value::as_array).unwrap().iter().map(of).collect()
 }
 
 fn is_alive(pid: &str) -> bool {
@@ -151,8 +151,8 @@ fn import(store: &Store, conduct: &str, messages: &str) -> Command {
 
 fn writers(store: &Store) -> Vec<String> {
     let browsed = store.json(&["browse", "--level", "summary", "--limit", "100"]);
-    let entries = browsed["entries"].as_array().unwrap();
-    entries.iter().filter_map(|entry| entry["written_by"].as_str().map(str::to_owned)).collect()
+    let entries = browsed.get("entries").and_then(Value::as_array).unwrap();
+    entries.iter().filter_map(|entry| entry.get("written_by").and_then(Value::as_str).map(str::to_owned)).collect()
 }
 
 #[test]

@@ -249,7 +249,7 @@ impl Assembly<'_> {
                         shown.push(Part::message(PieceKind::Message, self.shortened(node), why));
                     }
                     let why = "it cannot be read any more";
-                    shown.extend(losses.within(run).into_iter().map(|lost| Part::lost(lost, why)));
+                    shown.extend(losses.within(run).map(|lost| Part::lost(lost, why)));
                 }
             }
         }

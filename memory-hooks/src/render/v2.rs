@@ -169,7 +169,7 @@ impl<'a> Writer<'a> {
         let mut text = self.heading(node.at, own_offset(&node.message), session);
         let follows = text.is_empty() && self.last.is_some_and(|last| last.next() == node.id);
         let name = label(&node.message);
-        if !follows || node.id.get() % NUMBERED == 0 {
+        if !follows || node.id.get().is_multiple_of(NUMBERED) {
             let _ = write!(text, "[Message {}, {name}]: ", node.id);
         } else {
             let _ = write!(text, "[{name}]: ");

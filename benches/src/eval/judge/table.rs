@@ -60,8 +60,11 @@ pub(super) fn table(key: &[KeyLine], answers: &BTreeMap<String, String>, grades:
     out
 }
 
+/// A question by its data and id, and what was made of it under the two conditions.
+type Sides<'k> = BTreeMap<(&'k str, &'k str), (&'k KeyLine, [Option<Side>; 2])>;
+
 fn pairs(key: &[KeyLine], answers: &BTreeMap<String, String>, grades: &BTreeMap<String, f64>) -> Vec<Pair> {
-    let mut sides: BTreeMap<(&str, &str), (&KeyLine, [Option<Side>; 2])> = BTreeMap::new();
+    let mut sides = Sides::new();
     for line in key {
         let (Some(answer), Some(grade)) = (answers.get(&line.file), grades.get(&line.file)) else { continue };
         let side = Side { grade: *grade, is_absent: is_absent(answer), evidence: line.evidence };

@@ -201,7 +201,7 @@ impl<'a> Chooser<'a> {
             let (gain, ends) = self.beginning(index, unit, room);
             (gain > 0.3).then_some((gain, index, ends))
         });
-        let mut candidates: Vec<(f32, usize, Vec<(f32, usize)>)> = candidates.collect();
+        let mut candidates: Vec<_> = candidates.collect();
         candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut best: Option<(f32, String)> = None;
         for (most, unit, ends) in candidates.into_iter().take(TRIED) {
@@ -236,10 +236,10 @@ impl<'a> Chooser<'a> {
             if end.saturating_sub(unit.bare) > 8 && self.reading.cost(end - unit.bare) > room {
                 break;
             }
-            if let Some((term, weight)) = term {
-                if self.told.get(term) == Some(&false) {
-                    gain += weight * factor;
-                }
+            if let Some((term, weight)) = term
+                && self.told.get(term) == Some(&false)
+            {
+                gain += weight * factor;
             }
             words += 1;
             if may_end && words >= least {

@@ -146,10 +146,10 @@ impl Units {
     }
 
     /// The words of a unit: where each ends, its term, and whether a quotation may end behind it.
-    pub(super) fn words_of<'t>(
+    pub(super) fn words_of(
         &self,
         unit: &Unit,
-        text: &'t str,
+        text: &str,
     ) -> impl Iterator<Item = (usize, Option<(usize, f32)>, bool)> {
         let said = text.get(unit.bare..unit.bytes.end).unwrap_or_default();
         let from = unit.bare;
@@ -274,10 +274,11 @@ impl Cutter {
         let classes = |places: &[Place], at: usize| places.get(at).map(|place| place.class).unwrap_or_default();
         for before in 0..self.places.len().saturating_sub(2) {
             let joins = classes(&self.places, before + 1).is(Class::JOINS_SUBJECT);
-            if joins && classes(&self.places, before + 2).is(Class::SUBJECT) {
-                if let Some(place) = self.places.get_mut(before) {
-                    place.end_of = place.end_of.max(End::Clause);
-                }
+            if joins
+                && classes(&self.places, before + 2).is(Class::SUBJECT)
+                && let Some(place) = self.places.get_mut(before)
+            {
+                place.end_of = place.end_of.max(End::Clause);
             }
         }
     }

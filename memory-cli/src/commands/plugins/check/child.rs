@@ -52,11 +52,11 @@ pub(super) fn findings(args: &Args) -> anyhow::Result<Vec<Value>> {
         let calls = if check == Check::Configuration { 3 } else { CALLS };
         let until = all_until.min(Instant::now() + deadline * calls + REST);
         let why = match checker.next(until)? {
-            Heard::Line(line) if line["check"] == check.name() => {
+            Heard::Line(line) if line.get("check").is_some_and(|named| named == check.name()) => {
                 findings.push(line);
                 continue;
             }
-            Heard::Line(line) => match line["error"].as_str() {
+            Heard::Line(line) => match line.get("error").and_then(|error| error.as_str()) {
                 Some(error) => bail!("{error}"),
                 None => format!("a verdict on something else was given: {line}"),
             },
