@@ -12,7 +12,9 @@ mod turns;
 mod view;
 
 pub use check::check_summary;
-pub use compaction::{Compaction, InvalidThresholds, Merge, Thresholds, plan_compaction, plan_shrink};
+pub use compaction::{
+    Compaction, InvalidThresholds, Merge, Thresholds, plan_compaction, plan_shrink, plan_shrink_before_end,
+};
 pub use tree::Tree;
 pub use turns::turns;
 pub use view::{Cut, CutPiece, HierarchicalView, PlanError, ViewPolicy, coarsest, plan_view};

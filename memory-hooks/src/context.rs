@@ -68,14 +68,18 @@ impl ContextOptions {
     /// it, twice as much for one that is longer, and so on. So the history's part of a prompt stays the same from question
     /// to question.
     pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool) -> u32 {
+        let share = if recalls { self.history_share.clamp(0.0, 1.0) } else { 1.0 };
+        let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER));
+        share_of(self.budget, share).max(end).min(self.history_ceiling(question))
+    }
+
+    /// The most tokens of a history beside a question of so many tokens.
+    pub(crate) fn history_ceiling(&self, question: u32) -> u32 {
         let mut reserve = self.budget.div_ceil(32).max(64);
         while reserve < question && reserve < self.budget {
             reserve = reserve.saturating_mul(2);
         }
-        let ceiling = self.budget.saturating_sub(reserve);
-        let share = if recalls { self.history_share.clamp(0.0, 1.0) } else { 1.0 };
-        let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER));
-        share_of(self.budget, share).max(end).min(ceiling)
+        self.budget.saturating_sub(reserve)
     }
 }
 

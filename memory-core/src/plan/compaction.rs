@@ -127,24 +127,39 @@ pub fn plan_compaction(tree: &Tree, thresholds: &Thresholds) -> Compaction {
 /// logarithmic: were everything merged with whatever came last, each turn would wrap the whole history once more.
 #[must_use]
 pub fn plan_shrink(tree: &Tree, thresholds: &Thresholds) -> Compaction {
-    let meta_min = usize::try_from(thresholds.meta_min).unwrap_or(usize::MAX).max(2);
+    let plan = plan_shrink_before_end(tree, thresholds);
+    if plan.is_empty() { shrink_before(tree, thresholds, None).unwrap_or_else(|| newest_pair(tree)) } else { plan }
+}
+
+/// [`plan_shrink`] as long as it leaves the last user's message and what follows it word for word; empty when nothing else
+/// is left to do.
+#[must_use]
+pub fn plan_shrink_before_end(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let recent = tree.recent_turns().last();
     let end = NodeId::new(tree.total()).and_then(|last| tree.last_turn_within(last));
-    for spared in [recent, end, None] {
-        let is_older = |run: NodeRange| spared.is_none_or(|spared| run.last() < spared.first());
-        let roots: Vec<_> = tree.roots().take_while(|root| is_older(root.span)).collect();
-        let merged = oldest_meta(&roots, meta_min, thresholds).or_else(|| oldest_equals(tree, &roots, thresholds));
-        if let Some(merge) = merged {
-            return Compaction { merge: vec![merge], ..Compaction::default() };
-        }
-        let summarize = older_half(tree, is_older);
-        if !summarize.is_empty() {
-            return Compaction { summarize, ..Compaction::default() };
-        }
-        if let Some(merge) = oldest_meta(&roots, 2, thresholds) {
-            return Compaction { merge: vec![merge], ..Compaction::default() };
-        }
+    let plans = [recent, end].into_iter().flatten().find_map(|spared| shrink_before(tree, thresholds, Some(spared)));
+    plans.unwrap_or_default()
+}
+
+/// The next step for what is older than `spared`.
+fn shrink_before(tree: &Tree, thresholds: &Thresholds, spared: Option<NodeRange>) -> Option<Compaction> {
+    let meta_min = usize::try_from(thresholds.meta_min).unwrap_or(usize::MAX).max(2);
+    let is_older = |run: NodeRange| spared.is_none_or(|spared| run.last() < spared.first());
+    let roots: Vec<_> = tree.roots().take_while(|root| is_older(root.span)).collect();
+    let of_one = |merge| Compaction { merge: vec![merge], ..Compaction::default() };
+    let merged = oldest_meta(&roots, meta_min, thresholds).or_else(|| oldest_equals(tree, &roots, thresholds));
+    if let Some(merge) = merged {
+        return Some(of_one(merge));
     }
+    let summarize = older_half(tree, is_older);
+    if !summarize.is_empty() {
+        return Some(Compaction { summarize, ..Compaction::default() });
+    }
+    oldest_meta(&roots, 2, thresholds).map(of_one)
+}
+
+/// The two newest neighbours as an ARCHIVE.
+fn newest_pair(tree: &Tree) -> Compaction {
     let roots: Vec<_> = tree.roots().collect();
     let newest = runs_of(&roots, |_| true).into_iter().rfind(|run| run.len() > 1);
     let merged = newest.and_then(|newest| merge(Level::Archive, newest.get(newest.len() - 2..)?));

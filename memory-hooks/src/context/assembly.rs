@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use memory_core::{
     ConversationId, Losses, Node, NodeOutline, NodeRange, Role, Summary, SummaryId,
-    plan::{Cut, CutPiece, PlanError, coarsest},
+    plan::{Cut, CutPiece, PlanError, coarsest, plan_shrink, plan_shrink_before_end},
 };
 
 use super::{Context, ContextOptions, PieceKind, Source, end};
@@ -120,27 +120,60 @@ impl Assembly<'_> {
         }
         self.shorten_last_turn();
         let limit = self.options.history_limit(&self.snapshot.tree, self.question_tokens, recalls);
+        let trouble = match self.fit(limit, plan_shrink_before_end).await? {
+            Ok(history) => return Ok(history),
+            Err(trouble) => trouble,
+        };
+        // The end takes the room of what would be recalled before it is summarized.
+        let ceiling = self.options.history_ceiling(self.question_tokens);
+        let needed = coarsest(&self.snapshot.tree);
+        let wider = needed.saturating_add(needed / 8).saturating_add(self.lead()).clamp(limit, ceiling.max(limit));
+        if let Ok(history) = self.history_within(wider).await? {
+            return Ok(history);
+        }
+        if trouble.is_some() {
+            return self.coarsest_history(trouble).await;
+        }
+        match self.fit(wider, plan_shrink).await? {
+            Ok(history) => Ok(history),
+            Err(trouble) => self.coarsest_history(trouble).await,
+        }
+    }
+
+    /// A history of at most `limit` tokens, with summaries written as far as it takes them; else why none was written any
+    /// more, if that is a failure.
+    async fn fit(
+        &mut self,
+        limit: u32,
+        plan: hierarchical::Shrink,
+    ) -> Result<Result<HistoryPart, Option<MemoryError>>, MemoryError> {
         // Where not even the question fits, shrinking the history would be in vain.
         let mut may_shrink = self.question_tokens < self.options.budget;
-        let mut trouble = None;
         loop {
             let target = match self.history_within(limit).await? {
-                Ok(history) => return Ok(history),
-                Err(_) if !may_shrink => return self.coarsest_history(trouble).await,
+                Ok(history) => return Ok(Ok(history)),
+                Err(_) if !may_shrink => return Ok(Err(None)),
                 Err(target) => target,
             };
             let before = self.snapshot.tree.summaries();
             let target = target.saturating_add(self.hidden);
-            match hierarchical::shrink(self.parts, self.conversation, target).await {
+            match hierarchical::shrink(self.parts, self.conversation, target, plan).await {
                 Ok((_, snapshot)) => self.snapshot = snapshot,
                 Err(error) => {
-                    trouble = Some(error);
                     self.snapshot = Snapshot::read(self.parts, self.conversation).await?;
+                    self.shorten_last_turn();
+                    let history = self.history_within(limit).await?;
+                    return Ok(history.map_err(|_| Some(error)));
                 }
             }
-            may_shrink = trouble.is_none() && self.snapshot.tree.summaries() > before;
+            may_shrink = self.snapshot.tree.summaries() > before;
             self.shorten_last_turn();
         }
+    }
+
+    /// Tokens of the line above a history that is summarized.
+    fn lead(&self) -> u32 {
+        render::history_lines(&[]).iter().map(|line| self.count(line)).sum()
     }
 
     /// Shows the last turn by heads and tails where it would take more than its share of the budget.
@@ -195,8 +228,7 @@ impl Assembly<'_> {
     /// A history of at most `limit` tokens as it is really written out; else what the coarsest view ought to
     /// cost by the plan's estimate for there to be one.
     async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
-        let lead: u32 = render::history_lines(&[]).iter().map(|line| self.count(line)).sum();
-        let mut estimate = limit.saturating_sub(lead);
+        let mut estimate = limit.saturating_sub(self.lead());
         let shown = self.parts.followed.shown(self.conversation, limit);
         loop {
             let cut = match self.plan(estimate, shown.as_deref()) {

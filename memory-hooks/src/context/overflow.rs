@@ -1,6 +1,9 @@
 //! A smaller context, after the window of a model had overflowed.
 
-use memory_core::{ConversationId, NodeId, plan::PlanError};
+use memory_core::{
+    ConversationId, NodeId,
+    plan::{PlanError, plan_shrink},
+};
 
 use super::{
     Context, ContextOptions, Reduction,
@@ -69,7 +72,7 @@ async fn coarsest(
     request: &Request<'_>,
     most: u32,
 ) -> Result<Context, MemoryError> {
-    let trouble = hierarchical::shrink(parts, conversation, 0).await.err();
+    let trouble = hierarchical::shrink(parts, conversation, 0, plan_shrink).await.err();
     match assemble(parts, conversation, request.within(1)).await {
         Err(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. })) if needed <= most => {
             assemble(parts, conversation, request.within(needed)).await

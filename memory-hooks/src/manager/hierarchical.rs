@@ -3,7 +3,7 @@
 use memory_core::{
     ConversationId, Event, Level, NodeId, NodeRange, Progress, Recorded, StoreError, Summary, SummaryId,
     SummaryOutline,
-    plan::{Compaction, Merge, Tree, coarsest, plan_compaction, plan_shrink},
+    plan::{Compaction, Merge, Thresholds, Tree, coarsest, plan_compaction},
 };
 
 use super::{
@@ -75,17 +75,21 @@ pub(crate) async fn compact(
     }
 }
 
+/// How far a conversation may be shrunk: [`plan_shrink`](memory_core::plan::plan_shrink), or [`plan_shrink_before_end`](memory_core::plan::plan_shrink_before_end).
+pub(crate) type Shrink = fn(&Tree, &Thresholds) -> Compaction;
+
 /// Compacts until the coarsest view costs at most `budget` tokens, whatever the thresholds say; stops
 /// without an error when nothing more can be done.
 pub(crate) async fn shrink(
     parts: &Parts,
     conversation: &ConversationId,
     budget: u32,
+    plan: Shrink,
 ) -> Result<(CompactionReport, Snapshot), MemoryError> {
     // What fits no window cannot wait for whoever compacts already; that one then finds what it wanted to do done.
     let _turn = parts.compacting.take(conversation);
     let mut manager = Manager::begin(parts, conversation).await?;
-    while manager.report.tokens_after > budget && manager.step(|tree| plan_shrink(tree, &parts.thresholds)).await? {}
+    while manager.report.tokens_after > budget && manager.step(|tree| plan(tree, &parts.thresholds)).await? {}
     manager.finish().await
 }
 

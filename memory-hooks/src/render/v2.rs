@@ -185,8 +185,11 @@ impl<'a> Writer<'a> {
         let Some(day) = at.civil(offset.unwrap_or(self.offset)) else { return String::new() };
         let is_same = self.dated.as_ref().is_some_and(|above| {
             let pause = above.at.as_millis().abs_diff(at.as_millis());
-            above.day.is_same_day(&day) && pause < PAUSE && above.session == session
+            // Of a summary the session is not known.
+            let goes_on = above.session.is_none() || session.is_none() || above.session == session;
+            above.day.is_same_day(&day) && pause < PAUSE && goes_on
         });
+        let session = session.or_else(|| self.dated.take().and_then(|above| above.session));
         self.dated = Some(Dated { day, at, session });
         if is_same { String::new() } else { format!("[{day}]\n") }
     }

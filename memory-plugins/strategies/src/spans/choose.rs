@@ -389,6 +389,7 @@ const MACHINES: [&str; 3] = ["assistant: ", "tool: ", "system: "];
 fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &Composer<'_>) -> f32 {
     let Some(segment) = reading.segments.get(unit.segment) else { return 0.0 };
     let kind = match segment.kind {
+        Kind::Heading if job.level >= Level::Meta => 0.3,
         Kind::Sentence | Kind::Heading => 1.0,
         Kind::Row => 0.3,
         Kind::Keywords => 0.3,
@@ -425,6 +426,6 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
     let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();
     let formula = if text.contains(FORMULA) { 0.15 } else { 1.0 };
     // What people want, do and decide outlasts what a model says about it.
-    let machine = if job.level >= Level::Meta && is_model { 0.6 } else { 1.0 };
+    let machine = if job.level >= Level::Meta && is_model { 0.4 } else { 1.0 };
     kind * formula * machine * (1.0 + more) * talk * asks * noise(text)
 }
