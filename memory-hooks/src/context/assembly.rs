@@ -126,15 +126,16 @@ impl Assembly<'_> {
         };
         // The end takes the room of what would be recalled before it is summarized.
         let ceiling = self.options.history_ceiling(self.question_tokens);
-        let needed = coarsest(&self.snapshot.tree);
-        let wider = needed.saturating_add(needed / 8).saturating_add(self.lead()).clamp(limit, ceiling.max(limit));
-        if let Ok(history) = self.history_within(wider).await? {
-            return Ok(history);
+        let coarse = self.render(&self.plan(coarsest(&self.snapshot.tree), None)?).await?;
+        if coarse.tokens <= ceiling {
+            let wider = self.history_within(coarse.tokens.max(limit)).await?;
+            self.notices.extend(trouble.map(|error| failed(&error)));
+            return Ok(wider.unwrap_or(coarse));
         }
         if trouble.is_some() {
             return self.coarsest_history(trouble).await;
         }
-        match self.fit(wider, plan_shrink).await? {
+        match self.fit(ceiling, plan_shrink).await? {
             Ok(history) => Ok(history),
             Err(trouble) => self.coarsest_history(trouble).await,
         }
