@@ -62,7 +62,7 @@ impl ContextOptions {
     }
 
     /// The most tokens of a history that is not shown word for word, beside a question of so many tokens: its share of the
-    /// budget, or what the end of the conversation takes and a tenth for what is older.
+    /// budget, or what the end of the conversation takes, and a little for what is older.
     ///
     /// It depends on the question only by steps: a thirty-second of the budget, and 64 tokens at least, is set aside for
     /// it, twice as much for one that is longer, and so on. So the history's part of a prompt stays the same from question
@@ -85,7 +85,7 @@ impl ContextOptions {
 
 /// The share of the budget that what is older has beside the end of a conversation, where the two take more than the
 /// history's own share.
-const OLDER: f32 = 0.1;
+const OLDER: f32 = 0.15;
 
 /// A share of a budget.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]

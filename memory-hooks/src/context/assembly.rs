@@ -126,7 +126,14 @@ impl Assembly<'_> {
         };
         // The end takes the room of what would be recalled before it is summarized.
         let ceiling = self.options.history_ceiling(self.question_tokens);
-        let coarse = self.render(&self.plan(coarsest(&self.snapshot.tree), None)?).await?;
+        let mut coarse = self.render(&self.plan(coarsest(&self.snapshot.tree), None)?).await?;
+        while self.hidden > 0
+            && let Some(excess) = coarse.tokens.checked_sub(ceiling).filter(|excess| *excess > 0)
+            && let Some(shorter) = end::shorter(&self.snapshot.tree, self.longest_result, excess)
+        {
+            self.shorten_last_turn_to(shorter);
+            coarse = self.render(&self.plan(coarsest(&self.snapshot.tree), None)?).await?;
+        }
         if coarse.tokens <= ceiling {
             let wider = self.history_within(coarse.tokens.max(limit)).await?;
             self.notices.extend(trouble.map(|error| failed(&error)));

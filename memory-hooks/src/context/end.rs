@@ -6,7 +6,7 @@ use super::share_of;
 
 /// The share of the budget up to which the last turn is shown whole.
 const WHOLE: f32 = 0.6;
-/// The share of the budget that the last messages may take.
+/// The share of the budget up to which the last messages are all shown whole.
 const RECENT: f32 = 0.5;
 /// The fewest tokens that are left of a text of the last turn.
 pub(super) const SHORTEST: u32 = 32;
@@ -53,14 +53,11 @@ pub(super) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<
     (longest > SHORTEST).then(|| longest.saturating_sub(excess).max(SHORTEST))
 }
 
-/// What the last turn costs, and as many of the last messages as their share of the budget takes.
+/// What the last turn costs, or the last messages where their share of the budget holds all of them.
 pub(super) fn tokens(tree: &Tree, budget: u32) -> u32 {
     let share = u64::from(share_of(budget, RECENT));
     let last = last_turn(tree).map_or(0, |turn| tree.words_of(turn));
-    let recent = tree.recent_turns().scan(0, |sum, turn| {
-        *sum += tree.words_of(turn);
-        Some(*sum)
-    });
-    let recent = recent.take_while(|sum| *sum <= share).last().unwrap_or_default();
+    let recent: u64 = tree.recent_turns().map(|turn| tree.words_of(turn)).sum();
+    let recent = if recent <= share { recent } else { 0 };
     u32::try_from(recent.max(last)).unwrap_or(u32::MAX)
 }
