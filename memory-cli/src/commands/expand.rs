@@ -36,7 +36,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if globals.output.json && !args.raw {
         return Ok(globals.output.value(&to_json(&id, &node))?);
     }
-    globals.output.note(&format!("{id}, node {}: {}, {}", node.id, node.message.speaker_or_role(), node.at));
+    let at = if node.at.is_known() { node.at.to_string() } else { "at no known time".to_owned() };
+    globals.output.note(&format!("{id}, node {}: {}, {at}", node.id, node.message.speaker_or_role()));
     let text = node.message.text();
     if args.raw { globals.output.exactly(&text) } else { Ok(globals.output.text(&text)?) }
 }

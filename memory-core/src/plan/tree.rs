@@ -10,6 +10,10 @@ use std::{
 use super::{ViewPolicy, chunks::Chunks, profile::Profile, runs::Runs, turns::Turns};
 use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline, Timestamp};
 
+/// Most nodes of what follows a user's message that are shown word for word for being the end: an agent may work for hours
+/// without a word of its user.
+const LONGEST_TURN: usize = 32;
+
 /// Most nodes of unknown time that are passed over in search of one that has a time.
 const UNTIMED: usize = 1_000;
 
@@ -185,19 +189,23 @@ impl Tree {
         self.turns.from(node)
     }
 
-    /// The last user's message up to `last`, with what follows up to there: all of it where there is none.
+    /// The last user's message up to `last`, with what follows up to there, but at most the last 32 nodes of it.
     #[must_use]
     pub fn last_turn_within(&self, last: NodeId) -> Option<NodeRange> {
         let end = last.index().min(self.nodes.len().checked_sub(1)?);
         let begins = |index: &usize| self.nodes.get(*index).is_some_and(NodeOutline::begins_prompt);
-        let first = (0..=end).rev().find(begins).unwrap_or(0);
+        let reached = (end + 1).saturating_sub(LONGEST_TURN);
+        let first = (reached..=end).rev().find(begins).unwrap_or(reached);
         NodeRange::new(NodeId::from_index(first), NodeId::from_index(end))
     }
 
-    /// The turns, as by [`turns`](super::turns), that hold the last [`ViewPolicy::recent`] nodes, the newest first.
+    /// The turns, as by [`turns`](super::turns), that hold the last [`ViewPolicy::recent`] nodes or the last user's message and
+    /// what follows it, the newest first.
     pub fn recent_turns(&self) -> impl Iterator<Item = NodeRange> {
-        let first = self.total().saturating_sub(self.policy.recent).saturating_add(1);
-        let turns: Vec<_> = NodeId::new(first).into_iter().flat_map(|first| self.turns_from(first)).collect();
+        let recent = NodeId::new(self.total().saturating_sub(self.policy.recent).saturating_add(1));
+        let end = NodeId::new(self.total()).and_then(|last| self.last_turn_within(last)).map(NodeRange::first);
+        let first = recent.into_iter().chain(end).min();
+        let turns: Vec<_> = first.into_iter().flat_map(|first| self.turns_from(first)).collect();
         turns.into_iter().rev()
     }
 

@@ -112,6 +112,34 @@ proptest! {
         }
     }
 
+    /// The invariant **End verbatim**.
+    #[test]
+    fn end_verbatim_what_was_said_last_is_shown_word_for_word(
+        messages in conversations(1..200),
+        more in conversations(1..30),
+        budgets in prop::collection::vec(1_000u32..8_000, 1..4),
+    ) {
+        let world = World::new();
+        world.say(messages.iter().cloned());
+        a_context_that_fits(&world, "topic7", budgets[0]);
+        // Now appended to a tree that has been shrunk.
+        world.say(more.iter().cloned());
+        let all = [messages, more].concat();
+        let begins = |message: &Message| message.begins_prompt();
+        // Of a turn of an agent that works for long, its end.
+        let first = all.iter().rposition(begins).unwrap_or(0).max(all.len().saturating_sub(32));
+        let last_turn: Vec<_> = (first as u64 + 1..=all.len() as u64).collect();
+        for budget in budgets {
+            let Ok(shown) = context(&world, "topic7", budget) else { continue };
+            let verbatim = nodes_of(&shown, PieceKind::Message);
+            let tokens: u32 = all[first..].iter().map(|message| WordCounter.count(&message.text()) + 5).sum();
+            let is_whole = f64::from(tokens) <= f64::from(budget) * 0.6;
+            prop_assert!(last_turn.iter().all(|node| verbatim.contains(node)), "{last_turn:?} of {budget}");
+            let is_cut = shown.text().contains("tokens left out");
+            prop_assert!(!is_whole || !is_cut, "{tokens} of {budget} were cut");
+        }
+    }
+
     #[test]
     fn recalled_words_never_repeat_the_history(messages in conversations(20..200), budget in 400u32..6_000) {
         let world = World::with(|builder, _| builder.retriever(Arc::new(Shameless::RepeatsWhatIsShown)));
