@@ -13,7 +13,8 @@ mod view;
 
 pub use check::check_summary;
 pub use compaction::{
-    Compaction, InvalidThresholds, Merge, Thresholds, plan_compaction, plan_shrink, plan_shrink_before_end,
+    Compaction, InvalidThresholds, Merge, Thresholds, plan_compaction, plan_merge_before_end, plan_shrink,
+    plan_shrink_before_end,
 };
 pub use tree::Tree;
 pub use turns::turns;

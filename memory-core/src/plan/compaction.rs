@@ -128,7 +128,11 @@ pub fn plan_compaction(tree: &Tree, thresholds: &Thresholds) -> Compaction {
 #[must_use]
 pub fn plan_shrink(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let plan = plan_shrink_before_end(tree, thresholds);
-    if plan.is_empty() { shrink_before(tree, thresholds, None).unwrap_or_else(|| newest_pair(tree)) } else { plan }
+    if plan.is_empty() {
+        shrink_before(tree, thresholds, None).unwrap_or_else(|| newest_pair(tree, None))
+    } else {
+        plan
+    }
 }
 
 /// [`plan_shrink`] as long as it leaves the last user's message and what follows it word for word; empty when nothing else
@@ -139,6 +143,15 @@ pub fn plan_shrink_before_end(tree: &Tree, thresholds: &Thresholds) -> Compactio
     let end = NodeId::new(tree.total()).and_then(|last| tree.last_turn_within(last));
     let plans = [recent, end].into_iter().flatten().find_map(|spared| shrink_before(tree, thresholds, Some(spared)));
     plans.unwrap_or_default()
+}
+
+/// [`plan_shrink_before_end`], and where nothing else is left to do, the two newest neighbours before the end into an ARCHIVE:
+/// where no budget is left for two.
+#[must_use]
+pub fn plan_merge_before_end(tree: &Tree, thresholds: &Thresholds) -> Compaction {
+    let plan = plan_shrink_before_end(tree, thresholds);
+    let end = NodeId::new(tree.total()).and_then(|last| tree.last_turn_within(last));
+    if plan.is_empty() { newest_pair(tree, end) } else { plan }
 }
 
 /// The next step for what is older than `spared`.
@@ -158,9 +171,10 @@ fn shrink_before(tree: &Tree, thresholds: &Thresholds, spared: Option<NodeRange>
     oldest_meta(&roots, 2, thresholds).map(of_one)
 }
 
-/// The two newest neighbours as an ARCHIVE.
-fn newest_pair(tree: &Tree) -> Compaction {
-    let roots: Vec<_> = tree.roots().collect();
+/// The two newest neighbours as an ARCHIVE, of what is older than `spared`.
+fn newest_pair(tree: &Tree, spared: Option<NodeRange>) -> Compaction {
+    let is_older = |root: &&SummaryOutline| spared.is_none_or(|spared| root.span.last() < spared.first());
+    let roots: Vec<_> = tree.roots().take_while(is_older).collect();
     let newest = runs_of(&roots, |_| true).into_iter().rfind(|run| run.len() > 1);
     let merged = newest.and_then(|newest| merge(Level::Archive, newest.get(newest.len() - 2..)?));
     Compaction { merge: merged.into_iter().collect(), ..Compaction::default() }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use memory_core::{
     ConversationId, Losses, Node, NodeOutline, NodeRange, Role, Summary, SummaryId,
-    plan::{Cut, CutPiece, PlanError, coarsest, plan_shrink, plan_shrink_before_end},
+    plan::{Cut, CutPiece, PlanError, coarsest, plan_merge_before_end, plan_shrink, plan_shrink_before_end},
 };
 
 use super::{Context, ContextOptions, PieceKind, Source, end};
@@ -120,12 +120,17 @@ impl Assembly<'_> {
         }
         self.shorten_last_turn();
         let limit = self.options.history_limit(&self.snapshot.tree, self.question_tokens, recalls);
+        let ceiling = self.options.history_ceiling(self.question_tokens);
         let trouble = match self.fit(limit, plan_shrink_before_end).await? {
-            Ok(history) => return Ok(history),
+            Ok(history) if self.shows_end(&history) => return Ok(history),
+            // A smaller budget had the end summarized, together with what is older: to bring it back takes more room.
+            Ok(history) => {
+                let wider = self.history_within(ceiling).await?;
+                return Ok(wider.ok().filter(|wider| self.shows_end(wider)).unwrap_or(history));
+            }
             Err(trouble) => trouble,
         };
         // The end takes the room of what would be recalled before it is summarized.
-        let ceiling = self.options.history_ceiling(self.question_tokens);
         let mut coarse = self.render(&self.plan(coarsest(&self.snapshot.tree), None)?).await?;
         while self.hidden > 0
             && let Some(excess) = coarse.tokens.checked_sub(ceiling).filter(|excess| *excess > 0)
@@ -141,6 +146,9 @@ impl Assembly<'_> {
         }
         if trouble.is_some() {
             return self.coarsest_history(trouble).await;
+        }
+        if let Ok(history) = self.fit(ceiling, plan_merge_before_end).await? {
+            return Ok(history);
         }
         match self.fit(ceiling, plan_shrink).await? {
             Ok(history) => Ok(history),
@@ -177,6 +185,12 @@ impl Assembly<'_> {
             may_shrink = self.snapshot.tree.summaries() > before;
             self.shorten_last_turn();
         }
+    }
+
+    /// Whether the last turn is shown word for word.
+    fn shows_end(&self, history: &HistoryPart) -> bool {
+        let is_shown = |turn: NodeRange| history.verbatim.iter().any(|run| run.covers(turn));
+        end::last_turn(&self.snapshot.tree).is_none_or(is_shown)
     }
 
     /// Tokens of the line above a history that is summarized.
