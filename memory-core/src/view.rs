@@ -1,6 +1,6 @@
 //! What a model was shown, as it is recorded: enough to write it out again byte for byte.
 
-use crate::{Hash, NodeRange, Salt, SummaryId, Timestamp, ViewId, WrittenBy};
+use crate::{Hash, NodeId, NodeRange, Salt, SummaryId, Timestamp, ViewId, WrittenBy};
 
 /// Domains of hashes beside those of leaves (0) and inner nodes (1) of the tree.
 const TEXT: u8 = 2;
@@ -41,7 +41,7 @@ pub struct ViewDraft {
     pub longest_result: Option<u32>,
     /// The history: each of the messages exactly once, in order.
     pub history: Vec<ShownRun>,
-    /// What was recalled for the question, in order.
+    /// What stood beside the history: standing lines, then what was recalled for the question, each in order.
     pub recalled: Vec<ShownRun>,
     /// The question, as it was asked.
     pub question: String,
@@ -74,6 +74,15 @@ pub enum Shown {
     },
     /// One line in the place of messages that could not be read.
     Lost(NodeRange),
+    /// A standing line: a part of a message's text, in bytes, that lies within it and on its characters' boundaries.
+    Excerpt {
+        /// The message.
+        node: NodeId,
+        /// The part's first byte.
+        at: u32,
+        /// Its length.
+        bytes: u16,
+    },
 }
 
 impl Shown {
@@ -83,7 +92,7 @@ impl Shown {
         match self {
             Self::Messages(run) => run.count(),
             Self::Summaries { count, .. } => *count,
-            Self::Lost(_) => 1,
+            Self::Lost(_) | Self::Excerpt { .. } => 1,
         }
     }
 }
@@ -133,6 +142,7 @@ pub fn check_view(
     for ShownRun { shown, .. } in &draft.history {
         match *shown {
             Shown::Messages(run) | Shown::Lost(run) => follow(run)?,
+            Shown::Excerpt { node, .. } => return Err(format!("a view shows a part of node {node} as its history")),
             Shown::Summaries { first, count } => {
                 // Each covers a node or more, so that the loop ends where the nodes do.
                 for number in (first.get()..).take(usize::try_from(count).unwrap_or(usize::MAX)) {
@@ -150,6 +160,7 @@ pub fn check_view(
         match shown {
             // It may have been said while the history was read.
             Shown::Messages(run) if run.last().get() <= nodes => {}
+            Shown::Excerpt { node, .. } if node.get() <= nodes => {}
             other => return Err(format!("a view cannot recall {other:?}")),
         }
     }
@@ -208,7 +219,10 @@ mod tests {
         ] {
             assert!(check(bad, vec![]).is_err(), "{why}");
         }
-        for bad in [summaries(1, 1), Shown::Lost(nodes(1, 1)), Shown::Messages(nodes(9, 13))] {
+        let excerpt = |node| Shown::Excerpt { node: NodeId::new(node).unwrap(), at: 3, bytes: 20 };
+        assert_eq!(check(good.clone(), vec![excerpt(12), Shown::Messages(nodes(2, 3))]), Ok(()));
+        assert!(check(vec![excerpt(1), Shown::Messages(nodes(2, 9))], vec![]).is_err(), "a part is no history");
+        for bad in [summaries(1, 1), Shown::Lost(nodes(1, 1)), Shown::Messages(nodes(9, 13)), excerpt(13)] {
             assert!(check(good.clone(), vec![bad]).is_err(), "{bad:?}");
         }
         assert!(check_view(&view(good, vec![]), 8, span_of).is_err(), "of more messages than there are");

@@ -5,6 +5,9 @@ mod end;
 mod overflow;
 mod past;
 mod recorded;
+mod standing;
+
+use std::ops::Range;
 
 use memory_core::{Filter, Level, Message, NodeRange, Role, SummaryId, Timestamp, ViewId, plan::Tree};
 
@@ -62,15 +65,18 @@ impl ContextOptions {
     }
 
     /// The most tokens of a history that is not shown word for word, beside a question of so many tokens: its share of the
-    /// budget, or what the end of the conversation takes, and a little for what is older.
+    /// budget, or what the end of the conversation takes, and a little for what is older. Where lines stand beside it and
+    /// nothing is recalled, it leaves them their share.
     ///
     /// It depends on the question only by steps: a thirty-second of the budget, and 64 tokens at least, is set aside for
     /// it, twice as much for one that is longer, and so on. So the history's part of a prompt stays the same from question
     /// to question.
-    pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool) -> u32 {
+    pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool, stands: bool) -> u32 {
+        let ceiling = self.history_ceiling(question);
+        let beside = if stands { share_of(self.budget, STANDING) } else { 0 };
         let share = if recalls { self.history_share.clamp(0.0, 1.0) } else { 1.0 };
         let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER));
-        share_of(self.budget, share).max(end).min(self.history_ceiling(question))
+        share_of(self.budget, share).min(ceiling.saturating_sub(beside)).max(end).min(ceiling)
     }
 
     /// The most tokens of a history beside a question of so many tokens.
@@ -86,6 +92,9 @@ impl ContextOptions {
 /// The share of the budget that what is older has beside the end of a conversation, where the two take more than the
 /// history's own share.
 const OLDER: f32 = 0.15;
+
+/// The most that standing lines take of a budget.
+const STANDING: f32 = 0.05;
 
 /// A share of a budget.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
@@ -113,6 +122,8 @@ pub enum PieceKind {
     Summary(Level),
     /// A line in the place of messages that cannot be read any more.
     Lost,
+    /// A part of an earlier message that holds beyond its moment: an instruction, a preference, a decision, what is open.
+    Standing,
     /// A message recalled for the question, or pinned, word for word.
     Recalled,
     /// The question.
@@ -126,7 +137,7 @@ impl PieceKind {
         matches!(self, Self::Message | Self::Summary(_) | Self::Lost)
     }
 
-    /// The kind in lower case: `message`, `summary`, `meta`, `archive`, `lost`, `recalled` or
+    /// The kind in lower case: `message`, `summary`, `meta`, `archive`, `lost`, `standing`, `recalled` or
     /// `question`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -136,6 +147,7 @@ impl PieceKind {
             Self::Summary(Level::Meta) => "meta",
             Self::Summary(Level::Archive) => "archive",
             Self::Lost => "lost",
+            Self::Standing => "standing",
             Self::Recalled => "recalled",
             Self::Question => "question",
         }
@@ -191,6 +203,8 @@ pub struct Piece {
     pub nodes: Option<NodeRange>,
     /// The summary's number, where it is one.
     pub summary: Option<SummaryId>,
+    /// Of a standing line, the bytes of the message's text that it shows.
+    pub excerpt: Option<Range<usize>>,
     /// Where its words come from; of a summary the least trusted of what it covers, `None` for the question and for what is
     /// lost.
     pub source: Option<Source>,
@@ -207,14 +221,14 @@ impl Piece {
     /// The question, as it is written out.
     pub(crate) fn question(text: String, count: &dyn Fn(&str) -> u32) -> Self {
         let (tokens, why) = (count(&text), "the question".to_owned());
-        Self { kind: PieceKind::Question, nodes: None, summary: None, source: None, tokens, why, text }
+        Self { kind: PieceKind::Question, nodes: None, summary: None, excerpt: None, source: None, tokens, why, text }
     }
 }
 
 /// What a model is shown for a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Context {
-    /// The history first, in order; then what was recalled, in order; then the question.
+    /// The history first, in order; then standing lines, in order; then what was recalled, in order; then the question.
     pub pieces: Vec<Piece>,
     /// Tokens of [`Self::text`].
     pub tokens: u32,
@@ -272,6 +286,12 @@ impl Context {
     #[must_use]
     pub fn recalled_tokens(&self) -> u32 {
         self.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled).map(|piece| piece.tokens).sum()
+    }
+
+    /// Tokens of the standing lines.
+    #[must_use]
+    pub fn standing_tokens(&self) -> u32 {
+        self.pieces.iter().filter(|piece| piece.kind == PieceKind::Standing).map(|piece| piece.tokens).sum()
     }
 
     /// Runs of nodes that are shown word for word, in the history or recalled.

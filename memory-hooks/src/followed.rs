@@ -9,6 +9,7 @@ use memory_core::{
     ConversationId, NodeRange, Revision, StoreError, Summary, View,
     plan::{Cut, Tree},
 };
+use memory_strategies::StandingLines;
 
 use crate::{kept_out::Redactor, memory::Parts};
 
@@ -26,6 +27,8 @@ pub(crate) struct Snapshot {
     pub(crate) redactor: Arc<Redactor>,
     /// Summaries in the tree that the store would not take: it is read only, or damaged.
     pub(crate) unrecorded: Vec<Summary>,
+    /// Standing lines of the first messages, and how many these are.
+    pub(crate) standing: (Arc<StandingLines>, u64),
 }
 
 /// Conversations by name, the trees they have grown into.
@@ -97,6 +100,15 @@ impl Followed {
     pub(crate) fn note_recorded(&self, conversation: &ConversationId, view: Arc<View>) {
         if let Some(entry) = self.lock().conversations.get_mut(conversation) {
             entry.recorded = Some(view);
+        }
+    }
+
+    /// Keeps the standing lines of the first `seen` messages of a conversation.
+    pub(crate) fn keep_standing(&self, conversation: &ConversationId, lines: Arc<StandingLines>, seen: u64) {
+        if let Some(entry) = self.lock().conversations.get_mut(conversation)
+            && (entry.snapshot.standing.1..=entry.snapshot.tree.total()).contains(&seen)
+        {
+            entry.snapshot.standing = (lines, seen);
         }
     }
 

@@ -5,10 +5,12 @@ mod testing;
 mod v1;
 mod v2;
 
+use std::ops::Range;
+
 use memory_core::{Level, Node, NodeRange, Summary, SummaryId, Timestamp};
 
 pub(crate) use self::v1::{bare_line, gap_line, message_line};
-use crate::{Piece, PieceKind, Source};
+use crate::{Piece, PieceKind, Source, kept_out::Redactor};
 
 /// How a context is written out. A view names its layout, so that what was shown can be shown again: whoever changes a
 /// byte of what is written out makes another one, and keeps this one for the views that were recorded with it.
@@ -54,6 +56,9 @@ impl Layout {
 }
 
 pub(crate) const RECALL_LEAD: &str = "Earlier messages that bear on the question, word for word:";
+/// It begins like the lead of what is recalled, which no text of the conversation may begin a line with.
+pub(crate) const STANDING_LEAD: &str =
+    "Earlier messages that bear on every answer, the newest where they contradict each other:";
 pub(crate) const FENCE_OPEN: &str = "---Previous Context---";
 pub(crate) const FENCE_CLOSE: &str = "---End Previous Context---";
 pub(crate) const QUESTION: &str = "Current question: ";
@@ -75,6 +80,8 @@ pub(crate) enum Body {
     Message(Box<Node>),
     /// A summary, struck of what must not be repeated, and when the first and the last of its messages were said.
     Summary { summary: Box<Summary>, from: Timestamp, to: Timestamp },
+    /// Some bytes of a message's text, struck of what must not be repeated.
+    Excerpt { node: Box<Node>, bytes: Range<usize>, text: String },
     /// Nothing: it cannot be read.
     Lost,
 }
@@ -91,17 +98,32 @@ impl Part {
         Self { kind: PieceKind::Lost, nodes, source: None, why: why.to_owned(), body: Body::Lost }
     }
 
+    /// Some bytes of a message's text as a standing line; `None` where the text has no such part.
+    pub(crate) fn standing(node: Node, bytes: Range<usize>, redactor: &Redactor, why: String) -> Option<Self> {
+        let text = redactor.redact(node.message.text().get(bytes.clone())?);
+        let (nodes, source) = (NodeRange::single(node.id), Some(Source::of(&node.message)));
+        let body = Body::Excerpt { node: Box::new(node), bytes, text };
+        Some(Self { kind: PieceKind::Standing, nodes, source, why, body })
+    }
+
     fn summary(&self) -> Option<SummaryId> {
         match &self.body {
             Body::Summary { summary, .. } => Some(summary.id),
-            Body::Message(_) | Body::Lost => None,
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost => None,
+        }
+    }
+
+    fn excerpt(&self) -> Option<Range<usize>> {
+        match &self.body {
+            Body::Excerpt { bytes, .. } => Some(bytes.clone()),
+            Body::Message(_) | Body::Summary { .. } | Body::Lost => None,
         }
     }
 
     fn level(&self) -> Option<Level> {
         match &self.body {
             Body::Summary { summary, .. } => Some(summary.body.level),
-            Body::Message(_) | Body::Lost => None,
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost => None,
         }
     }
 
@@ -111,6 +133,7 @@ impl Part {
             kind: self.kind,
             nodes: Some(self.nodes),
             summary: self.summary(),
+            excerpt: self.excerpt(),
             source: self.source,
             tokens: count(&text),
             why: self.why.clone(),
@@ -140,6 +163,11 @@ pub(crate) struct Written {
 /// The lines of the history alone, in the layout that is written now.
 pub(crate) fn history_lines(parts: &[Part]) -> Vec<String> {
     v2::history(parts)
+}
+
+/// The lines of standing lines alone.
+pub(crate) fn standing_lines(parts: &[Part]) -> Vec<String> {
+    v2::standing(parts)
 }
 
 /// What stands around recalled words, for what it costs.

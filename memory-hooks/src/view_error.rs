@@ -119,6 +119,9 @@ impl fmt::Display for Difference {
             Self::Text(Shown::Summaries { first, count }) => {
                 write!(f, "one of {count} summaries from {first} on says something else")
             }
+            Self::Text(Shown::Excerpt { node, .. }) => {
+                write!(f, "the standing line of message {node} says something else")
+            }
             Self::Text(Shown::Lost(nodes)) => write!(f, "the line for lost messages {nodes} says something else"),
             Self::Question => f.write_str("the question, or what joins the pieces, says something else"),
             Self::Conversation { nodes, then } => {

@@ -157,14 +157,15 @@ fn explain(output: Output, context: &Context, vectors: Option<&WatchedIndex>) ->
     vectors.and_then(WatchedIndex::explain).map_or(Ok(()), |how| output.line(&how))
 }
 
-/// `4,012 of 4,096 tokens (history 1,400, recalled 2,560); the whole conversation has 45,800`.
+/// `4,012 of 4,096 tokens (history 1,400, standing 90, recalled 2,560); the whole conversation has 45,800`.
 pub(super) fn summary(context: &Context) -> String {
     let grouped32 = |tokens: u32| grouped(u64::from(tokens));
     format!(
-        "{} of {} tokens (history {}, recalled {}); the whole conversation has {}",
+        "{} of {} tokens (history {}, standing {}, recalled {}); the whole conversation has {}",
         grouped32(context.tokens),
         grouped32(context.budget),
         grouped32(context.history_tokens()),
+        grouped32(context.standing_tokens()),
         grouped32(context.recalled_tokens()),
         grouped(context.full_tokens),
     )
@@ -190,6 +191,7 @@ fn to_json(id: &ConversationId, question: &str, context: &Context, vectors: Opti
         "budget": context.budget,
         "tokens": context.tokens,
         "history_tokens": context.history_tokens(),
+        "standing_tokens": context.standing_tokens(),
         "recalled_tokens": context.recalled_tokens(),
         "full_tokens": context.full_tokens,
         "pieces": context.pieces.iter().map(piece).collect::<Vec<_>>(),

@@ -97,6 +97,7 @@ struct Pieces {
     messages: u64,
     summaries: u64,
     lost: u64,
+    standing: u64,
     recalled: u64,
 }
 
@@ -108,15 +109,21 @@ impl Pieces {
                 Shown::Messages(nodes) => pieces.messages += nodes.count(),
                 Shown::Summaries { count, .. } => pieces.summaries += count,
                 Shown::Lost(nodes) => pieces.lost += nodes.count(),
+                Shown::Excerpt { .. } => {}
             }
         }
-        pieces.recalled = view.body.recalled.iter().map(|run| run.shown.pieces()).sum();
+        for run in &view.body.recalled {
+            match run.shown {
+                Shown::Excerpt { .. } => pieces.standing += 1,
+                shown => pieces.recalled += shown.pieces(),
+            }
+        }
         pieces
     }
 }
 
 fn to_json(view: &View) -> Value {
-    let Pieces { messages, summaries, lost, recalled } = Pieces::of(view);
+    let Pieces { messages, summaries, lost, standing, recalled } = Pieces::of(view);
     let body = &view.body;
     json!({
         "view": view.id.get(),
@@ -131,6 +138,7 @@ fn to_json(view: &View) -> Value {
         "verbatim": messages,
         "summaries": summaries,
         "lost": lost,
+        "standing": standing,
         "recalled": recalled,
         "question": body.question,
         "hash": body.hash.to_string(),

@@ -2,14 +2,16 @@
 
 mod recalled;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{
     ConversationId, Losses, Node, NodeOutline, NodeRange, Role, Summary, SummaryId,
     plan::{Cut, CutPiece, PlanError, coarsest, plan_merge_before_end, plan_shrink, plan_shrink_before_end},
 };
 
-use super::{Context, ContextOptions, PieceKind, Source, end};
+use super::{Context, ContextOptions, PieceKind, Source, end, standing};
+use memory_strategies::StandingLines;
+
 use crate::{
     MemoryError, RecallUsed,
     followed::Snapshot,
@@ -68,6 +70,7 @@ pub(crate) async fn assemble(
         options,
         longest_result,
         snapshot,
+        standing_lines: Arc::default(),
         full_tokens,
         hidden: 0,
         notices,
@@ -90,16 +93,18 @@ struct HistoryPart {
     losses: Losses,
 }
 
-struct Assembly<'a> {
-    parts: &'a Parts,
-    conversation: &'a ConversationId,
-    tail: Tail<'a>,
+pub(super) struct Assembly<'a> {
+    pub(super) parts: &'a Parts,
+    pub(super) conversation: &'a ConversationId,
+    pub(super) tail: Tail<'a>,
     /// What the question adds to a context, with a little to spare for what joining texts may cost.
     question_tokens: u32,
-    options: ContextOptions,
+    pub(super) options: ContextOptions,
     longest_result: Option<u32>,
     /// The conversation, its last turn as short as it is shown.
-    snapshot: Snapshot,
+    pub(super) snapshot: Snapshot,
+    /// What was asked for, wished or decided; read once not everything fits.
+    pub(super) standing_lines: Arc<StandingLines>,
     /// Tokens of all messages.
     full_tokens: u64,
     /// Tokens of the last turn that are not shown.
@@ -108,7 +113,7 @@ struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
-    fn count(&self, text: &str) -> u32 {
+    pub(super) fn count(&self, text: &str) -> u32 {
         self.parts.count(text)
     }
 
@@ -118,8 +123,10 @@ impl Assembly<'_> {
         if let Some(whole) = self.everything(self.options.budget.saturating_sub(self.question_tokens)).await? {
             return Ok(whole);
         }
+        self.standing_lines = standing::lines(self.parts, self.conversation, &self.snapshot).await?;
         self.shorten_last_turn();
-        let limit = self.options.history_limit(&self.snapshot.tree, self.question_tokens, recalls);
+        let stands = !self.standing_lines.is_empty();
+        let limit = self.options.history_limit(&self.snapshot.tree, self.question_tokens, recalls, stands);
         let ceiling = self.options.history_ceiling(self.question_tokens);
         let trouble = match self.fit(limit, plan_shrink_before_end).await? {
             Ok(history) if self.shows_end(&history) => return Ok(history),
@@ -226,6 +233,12 @@ impl Assembly<'_> {
                 Some(shorter) if excess > 0 => self.shorten_last_turn_to(shorter),
                 _ => break (history, needed),
             }
+        };
+        // Of few messages a summary may take more than they do: what is said of summaries comes with it.
+        let whole = self.everything(needed).await?.map(|whole| (self.close(&whole, Vec::new()).tokens, whole));
+        let (history, needed) = match whole {
+            Some((tokens, whole)) if tokens < needed => (whole, tokens),
+            _ => (history, needed),
         };
         match trouble {
             _ if needed <= self.options.budget => {

@@ -115,6 +115,7 @@ impl Past<'_> {
                 Shown::Messages(nodes) => self.messages(nodes, kind).await?,
                 Shown::Summaries { first, count } => self.summaries(first, count).await?,
                 Shown::Lost(nodes) => vec![Part::lost(nodes, WHY)],
+                Shown::Excerpt { node, at, bytes } => self.excerpt(run.shown, node, at, bytes).await?,
             };
             all.push((run, of_run));
         }
@@ -154,6 +155,21 @@ impl Past<'_> {
         self.note_lost(&read.losses);
         let part = |node| Part::message(kind, self.shortened(node), WHY.to_owned());
         Ok(read.nodes.into_iter().map(part).collect())
+    }
+
+    async fn excerpt(&mut self, shown: Shown, node: NodeId, at: u32, bytes: u16) -> Result<Vec<Part>, MemoryError> {
+        let read = self.parts.store.readable_nodes(self.conversation, NodeRange::single(node)).await?;
+        self.note_lost(&read.losses);
+        let from = usize::try_from(at).unwrap_or(usize::MAX);
+        let part = from..from.saturating_add(usize::from(bytes));
+        let mut parts = Vec::new();
+        for node in read.nodes {
+            match Part::standing(node, part.clone(), self.redactor, WHY.to_owned()) {
+                Some(part) => parts.push(part),
+                None => self.differences.push(Difference::Text(shown)),
+            }
+        }
+        Ok(parts)
     }
 
     fn note_lost(&mut self, losses: &Losses) {

@@ -56,7 +56,8 @@ async fn last(parts: &Parts, conversation: &ConversationId) -> Result<Option<Arc
 
 fn draft(parts: &Parts, context: &Context, at: Timestamp, salt: Salt) -> ViewDraft {
     let history = context.pieces.iter().filter(|piece| piece.kind.is_history());
-    let recalled = context.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
+    let beside = |piece: &&Piece| matches!(piece.kind, PieceKind::Standing | PieceKind::Recalled);
+    let recalled = context.pieces.iter().filter(beside);
     ViewDraft {
         at: context.now.unwrap_or(at),
         nodes: context.nodes,
@@ -96,6 +97,11 @@ fn shown(piece: &Piece) -> Option<Shown> {
         PieceKind::Message | PieceKind::Recalled => piece.nodes.map(Shown::Messages),
         PieceKind::Summary(_) => piece.summary.map(|first| Shown::Summaries { first, count: 1 }),
         PieceKind::Lost => piece.nodes.map(Shown::Lost),
+        PieceKind::Standing => {
+            let (node, part) = (piece.nodes?.first(), piece.excerpt.as_ref()?);
+            let (at, bytes) = (u32::try_from(part.start).ok()?, u16::try_from(part.len()).ok()?);
+            Some(Shown::Excerpt { node, at, bytes })
+        }
         PieceKind::Question => None,
     }
 }

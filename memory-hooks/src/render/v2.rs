@@ -1,11 +1,13 @@
 //! Layout 2: dates where the day or the session changes, speakers on every message, numbers shared by runs.
 
-use std::{fmt::Write as _, sync::LazyLock};
+use std::{fmt::Write as _, ops::Range, sync::LazyLock};
 
 use memory_core::{Civil, Json, Level, Message, Node, NodeId, NodeRange, Role, Timestamp};
 use regex::Regex;
 
-use super::{Body, FENCE_CLOSE, FENCE_OPEN, Part, QUESTION, RECALL_LEAD, Tail, Written, end_line, is_line_break};
+use super::{
+    Body, FENCE_CLOSE, FENCE_OPEN, Part, QUESTION, RECALL_LEAD, STANDING_LEAD, Tail, Written, end_line, is_line_break,
+};
 use crate::{Piece, PieceKind};
 
 const VERBATIM_LEAD: &str = "Conversation so far, oldest first, word for word. A message without a number follows the one \
@@ -30,12 +32,17 @@ const SPEAKERS: usize = 12;
 
 /// Writes a context out.
 pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
-    let recalled = parts.iter().position(|part| part.kind == PieceKind::Recalled).unwrap_or(parts.len());
-    let (history, recalled) = parts.split_at(recalled);
+    let (history, beside) = parts.split_at(parts.partition_point(|part| part.kind.is_history()));
+    let (standing, recalled) = beside.split_at(beside.partition_point(|part| part.kind == PieceKind::Standing));
     let offset = offset(parts);
     let mut writer = Writer::new(offset, count);
     writer.lines.push(lead(history));
     writer.write(history);
+    if !standing.is_empty() {
+        end_line(&mut writer.lines);
+        writer.lines.push(format!("{STANDING_LEAD}\n"));
+        writer.write(standing);
+    }
     if !recalled.is_empty() {
         end_line(&mut writer.lines);
         writer.lines.push(format!("{RECALL_LEAD}\n{FENCE_OPEN}\n"));
@@ -54,6 +61,14 @@ pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32
 pub(super) fn history(parts: &[Part]) -> Vec<String> {
     let mut writer = Writer::new(offset(parts), &|_| 0);
     writer.lines.push(lead(parts));
+    writer.write(parts);
+    writer.lines
+}
+
+/// Standing lines alone, and the lines around them.
+pub(super) fn standing(parts: &[Part]) -> Vec<String> {
+    let mut writer = Writer::new(offset(parts), &|_| 0);
+    writer.lines.push(format!("\n{STANDING_LEAD}\n"));
     writer.write(parts);
     writer.lines
 }
@@ -98,7 +113,7 @@ fn speakers(parts: &[Part]) -> Option<String> {
 fn offset(parts: &[Part]) -> i32 {
     let own = |part: &Part| match &part.body {
         Body::Message(node) => own_offset(&node.message),
-        Body::Summary { .. } | Body::Lost => None,
+        Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost => None,
     };
     parts.iter().find_map(own).unwrap_or_default()
 }
@@ -151,6 +166,7 @@ impl<'a> Writer<'a> {
                     self.summaries(part, more);
                 }
                 Body::Summary { from, to, .. } => self.merged(part, *from, *to),
+                Body::Excerpt { node, bytes, text } => self.excerpt(part, node, bytes, text),
                 Body::Lost => {
                     self.last = None;
                     self.line(part, format!("[{}: lost]\n", capitalized(part.nodes)));
@@ -194,6 +210,21 @@ impl<'a> Writer<'a> {
         if is_same { String::new() } else { format!("[{day}]\n") }
     }
 
+    /// `[Message 12, Anna, 2023-05-21]: …I prefer the train…`.
+    fn excerpt(&mut self, part: &Part, node: &Node, bytes: &Range<usize>, text: &str) {
+        let day = node.at.civil(own_offset(&node.message).unwrap_or(self.offset));
+        let day = day.map(|day| format!(", {}", day.date())).unwrap_or_default();
+        let said = node.message.text();
+        let [before, behind] = [said.get(..bytes.start), said.get(bytes.end..)].map(Option::unwrap_or_default);
+        let stands = |c: char| c.is_alphanumeric() || matches!(c, ',' | ';' | '(' | '—' | '–');
+        let [before, behind] = [before.trim_end_matches(' '), behind.trim_start_matches(' ')];
+        let opens = if before.ends_with(stands) { "…" } else { "" };
+        let is_cut = !text.ends_with(['.', '!', '?']) && behind.starts_with(stands);
+        let closes = if is_cut { "…" } else { "" };
+        let name = label(&node.message);
+        self.line(part, format!("[Message {}, {name}{day}]: {opens}{}{closes}\n", node.id, escape(text)));
+    }
+
     /// Whether the SUMMARY of a message goes on the line of the one before it.
     fn joins(&self, before: &Part, next: &Part) -> bool {
         let (Body::Summary { summary: a, from: earlier, .. }, Body::Summary { summary: b, from: later, .. }) =
@@ -217,12 +248,12 @@ impl<'a> Writer<'a> {
         let all = || std::iter::once(first).chain(more);
         let mut text = match &first.body {
             Body::Summary { from, .. } => self.heading(*from, None, None),
-            Body::Message(_) | Body::Lost => String::new(),
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost => String::new(),
         };
         let nodes = more.last().map_or(first.nodes, |last| first.nodes.hull(last.nodes));
         let lines = |part: &Part| match &part.body {
             Body::Summary { summary, .. } => summary.body.metadata.line_count,
-            Body::Message(_) | Body::Lost => 0,
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost => 0,
         };
         let lines: u64 = all().map(lines).sum();
         let _ = write!(text, "{}: ", capitalized(nodes));

@@ -73,7 +73,9 @@ impl<'a> Replay<'a> {
         let cut = match whole {
             Some(cut) => cut,
             None => {
-                let limit = self.options.history_limit(&self.tree, QUESTION, self.parts.retriever.is_some());
+                // What stands beside the history counts for it.
+                let recalls = self.parts.retriever.is_some();
+                let limit = self.options.history_limit(&self.tree, QUESTION, recalls, false);
                 self.plan(limit.saturating_sub(u32::try_from(self.lead).unwrap_or(u32::MAX)))?
             }
         };

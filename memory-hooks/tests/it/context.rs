@@ -33,6 +33,17 @@ pub(crate) fn a_context_that_fits(world: &World, question: &str, budget: u32) ->
     context(world, question, budget).unwrap_or_else(|error| context(world, question, needed(&error)).unwrap())
 }
 
+#[test]
+fn what_is_said_to_be_needed_is_enough_where_one_message_takes_less_than_its_summary() {
+    for tokens in [60, 100, 300] {
+        let world = World::new();
+        world.say([line(1, tokens)]);
+        let needed = needed(&context(&world, "", 0).unwrap_err());
+        let shown = context(&world, "", needed).unwrap();
+        assert!(shown.tokens <= needed, "{tokens}: {} of {needed}", shown.tokens);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

@@ -24,6 +24,8 @@ mod replay;
 #[cfg(test)]
 mod spending;
 #[cfg(test)]
+mod standing;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod traps;

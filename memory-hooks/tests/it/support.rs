@@ -129,6 +129,7 @@ pub(crate) fn conversations(size: impl Into<prop::collection::SizeRange>) -> imp
         1 => (1usize..400).prop_map(|n| vec![calls(&["a", "b"]), results(&["a"], &"row ".repeat(n)), results(&["b"], "done")]),
         1 => Just(vec![calls(&["a", "b"]), results(&["a", "b"], "both at once")]),
         1 => Just(vec![calls(&["never answered"])]),
+        1 => any::<u8>().prop_map(|n| vec![Message::user(format!("Always name topic{n} when I ask. I prefer PIN 4471 to tea."))]),
         1 => Just(vec![Message::user("PIN 4471").kept_out_of_summaries()]),
         1 => "[あ-ん漢字]{1,60}".prop_map(|text| vec![Message::assistant(text).by("a very long name of a speaker, indeed")]),
     ];

@@ -49,6 +49,7 @@ mod segments;
 mod select;
 mod sentences;
 mod spans;
+mod standing;
 mod terms;
 mod themes;
 mod topic_line;
@@ -65,6 +66,7 @@ pub use novelty::Novelty;
 pub use recency::RecencyAndUse;
 pub use rules::Rules;
 pub use spans::Spans;
+pub use standing::{Said, Standing, StandingKind, StandingLine, StandingLines, standing};
 pub use themes::ThemeMerger;
 
 #[cfg(test)]

@@ -17,7 +17,13 @@ impl Assembly<'_> {
     pub(super) async fn recall_beside(&self, history: &HistoryPart) -> Result<Context, MemoryError> {
         let frame = self.count(&render::recall_frame());
         let taken = history.tokens.saturating_add(self.question_tokens).saturating_add(frame);
-        let mut room = self.options.budget.saturating_sub(taken);
+        let beside = self.options.budget.saturating_sub(taken);
+        let standing = self.standing(&history.verbatim, beside).await?;
+        let standing_tokens: u32 = match standing.as_slice() {
+            [] => 0,
+            standing => render::standing_lines(standing).iter().map(|line| self.count(line)).sum(),
+        };
+        let mut room = beside.saturating_sub(standing_tokens);
         // What pieces cost joined, with the lines that mark gaps, differs from the sum of their parts: what is worth least
         // makes room. Only where one excerpt is left to give up, the room shrinks and everything is looked for again.
         loop {
@@ -28,12 +34,12 @@ impl Assembly<'_> {
             let mut recall = self.recall(&shown, room - spent).await?;
             losses.extend(&recall.losses);
             let mut recalled = self.recalled_pieces(&shown, &recall, &mut losses).await?;
-            let mut context = self.close(history, in_order(&recalled, &pinned));
+            let mut context = self.close(history, in_order(&standing, &recalled, &pinned));
             while context.tokens > self.options.budget
                 && let Some(least) = take_least(&mut recall.excerpts)
             {
                 recalled.retain(|part| !least.nodes.covers(part.nodes));
-                context = self.close(history, in_order(&recalled, &pinned));
+                context = self.close(history, in_order(&standing, &recalled, &pinned));
             }
             if context.tokens <= self.options.budget {
                 context.notices.extend(recall.notices);
@@ -115,10 +121,13 @@ impl Assembly<'_> {
     }
 }
 
-fn in_order(recalled: &[Part], pinned: &[Part]) -> Vec<Part> {
+/// Standing lines of messages that are not recalled, then what is recalled, each in order.
+fn in_order(standing: &[Part], recalled: &[Part], pinned: &[Part]) -> Vec<Part> {
     let mut pieces = [recalled, pinned].concat();
     pieces.sort_by_key(|part| part.nodes);
-    pieces
+    let is_recalled = |line: &Part| pieces.binary_search_by_key(&line.nodes, |part| part.nodes).is_ok();
+    let standing: Vec<_> = standing.iter().filter(|line| !is_recalled(line)).cloned().collect();
+    [standing, pieces].concat()
 }
 
 /// Takes out the excerpt whose best hit is the worst, if there are others.

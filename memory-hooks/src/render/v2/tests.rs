@@ -3,7 +3,7 @@
 use memory_core::Message;
 
 use super::{super::testing, *};
-use crate::render::Body;
+use crate::{kept_out::Redactor, render::Body};
 
 fn at(time: &str) -> Timestamp {
     time.parse().unwrap()
@@ -74,6 +74,37 @@ Earlier messages that bear on the question, word for word:
 ---End Previous Context---
 
 [Speakers: Anna (user), Ben (assistant)]
+[Now: Friday 2024-01-12, 13:41]
+Current question: When?";
+    assert_eq!(shown.split_once('\n').unwrap().1, expected);
+}
+
+#[test]
+fn a_standing_line_says_who_and_when_and_where_it_was_cut() {
+    let standing = |number, text: &str, part: &str| {
+        let Body::Message(node) = said(number, "2023-05-21T19:48:00Z", "Anna", text).body else { panic!("a message") };
+        let at = text.find(part).unwrap();
+        Part::standing(*node, at..at + part.len(), &Redactor::default(), String::new()).unwrap()
+    };
+    let shown = text(&[
+        summed(1, 30, Level::Meta, ["2023-05-21T19:48:00Z", "2023-06-02"], "Anna: … got a dog"),
+        standing(3, "Hello. Always write short lists.\nBye.", "Always write short lists."),
+        standing(9, "I am new here and I prefer tea, can you bring some?", "I prefer tea"),
+        recalled(said(4, "2023-05-21T19:49:00Z", "Ben", "Nice.")),
+    ]);
+    let expected = "\
+Messages 1-30 (2023-05-21 to 2023-06-02, 30 lines): Anna: … got a dog
+
+Earlier messages that bear on every answer, the newest where they contradict each other:
+[Message 3, Anna, 2023-05-21]: Always write short lists.
+[Message 9, Anna, 2023-05-21]: …I prefer tea…
+
+Earlier messages that bear on the question, word for word:
+---Previous Context---
+[Sunday 2023-05-21, 19:49]
+[Message 4, Ben]: Nice.
+---End Previous Context---
+
 [Now: Friday 2024-01-12, 13:41]
 Current question: When?";
     assert_eq!(shown.split_once('\n').unwrap().1, expected);

@@ -12,6 +12,8 @@ use super::{
 const MESSAGES: u8 = 0;
 const SUMMARIES: u8 = 1;
 const LOST: u8 = 2;
+/// Its count is the first byte times 65,536 and the length in bytes.
+const EXCERPT: u8 = 3;
 
 #[derive(Encode, BorrowDecode)]
 pub(super) struct WireView<'a> {
@@ -92,12 +94,18 @@ impl WireRun {
             Shown::Messages(nodes) => (MESSAGES, nodes.first().get(), nodes.count()),
             Shown::Summaries { first, count } => (SUMMARIES, first.get(), count),
             Shown::Lost(nodes) => (LOST, nodes.first().get(), nodes.count()),
+            Shown::Excerpt { node, at, bytes } => (EXCERPT, node.get(), u64::from(at) << 16 | u64::from(bytes)),
         };
         Self { what, first, count, check: run.check }
     }
 
     fn into_run(self) -> Result<ShownRun, CodecError> {
         let Self { what, first, count, check } = self;
+        if what == EXCERPT {
+            let at = u32::try_from(count >> 16).map_err(|_| "a part of a message is beyond all bounds")?;
+            let bytes = u16::try_from(count & 0xffff).map_err(|_| "a part of a message is beyond all bounds")?;
+            return Ok(ShownRun { shown: Shown::Excerpt { node: node_id(first)?, at, bytes }, check });
+        }
         let last = count.checked_sub(1).and_then(|more| first.checked_add(more));
         let last = last.ok_or("a run of a view is empty or beyond all bounds")?;
         let nodes = || NodeRange::new(node_id(first)?, node_id(last)?).ok_or(CodecError::from("a run is reversed"));
@@ -105,7 +113,7 @@ impl WireRun {
             MESSAGES => Shown::Messages(nodes()?),
             SUMMARIES => Shown::Summaries { first: SummaryId::new(first).ok_or("a view shows summary 0")?, count },
             LOST => Shown::Lost(nodes()?),
-            _ => return Err("a run of a view is of an unknown sort".into()),
+            _ => return Err("a run of a view is of an unknown sort: a newer version wrote it".into()),
         };
         Ok(ShownRun { shown, check })
     }

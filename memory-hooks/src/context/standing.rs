@@ -1,0 +1,123 @@
+//! Standing lines: what was asked for, wished or decided long ago and still holds.
+
+use std::{collections::HashMap, sync::Arc};
+
+use memory_core::{ConversationId, Message, Node, NodeId, NodeRange, Role, plan::Tree};
+use memory_strategies::{Said, StandingLines, standing};
+
+use super::{STANDING, assembly::Assembly, share_of};
+use crate::{
+    MemoryError,
+    followed::Snapshot,
+    memory::Parts,
+    render::{self, Part},
+};
+
+/// Messages of a long conversation that are looked through when it is met first: the newest ones, and of those before the
+/// ones that weigh most. What comes after is looked through as it comes.
+const NEWEST: u64 = 20_000;
+const WEIGHTIEST: usize = 10_000;
+/// Messages read at once, to bound memory.
+const CHUNK: u64 = 1024;
+/// Fewest tokens that are worth a part of their own.
+const LEAST: u32 = 40;
+/// Most lines that one message gives.
+const OF_ONE: usize = 2;
+/// Lines that do not fit, after which no more are tried.
+const MISSES: usize = 6;
+
+/// The lines that stand in a conversation, brought up to its last message.
+pub(super) async fn lines(
+    parts: &Parts,
+    conversation: &ConversationId,
+    snapshot: &Snapshot,
+) -> Result<Arc<StandingLines>, MemoryError> {
+    let total = snapshot.tree.total();
+    let (mut lines, seen) = snapshot.standing.clone();
+    if seen >= total {
+        return Ok(lines);
+    }
+    for run in unread(&snapshot.tree, seen) {
+        let read = parts.store.readable_nodes(conversation, run).await?;
+        let lines = Arc::make_mut(&mut lines);
+        read.nodes.iter().for_each(|node| add(lines, node));
+    }
+    parts.followed.keep_standing(conversation, Arc::clone(&lines), total);
+    Ok(lines)
+}
+
+/// The messages behind the first `seen` that are looked through, as runs to be read at once.
+fn unread(tree: &Tree, seen: u64) -> Vec<NodeRange> {
+    let total = tree.total();
+    let from = if seen == 0 { total.saturating_sub(NEWEST) } else { seen };
+    let mut older: Vec<_> = (1..=from.min(total)).filter(|_| seen == 0).filter_map(NodeId::new).collect();
+    let weight = |node: &NodeId| tree.node(*node).map_or(0.0, memory_core::NodeOutline::importance);
+    older.retain(|node| tree.node(*node).is_some_and(|outline| outline.role == Role::User));
+    older.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(b.cmp(a)));
+    older.truncate(WEIGHTIEST);
+    older.sort_unstable();
+    let mut runs = NodeRange::merge(older.into_iter().map(NodeRange::single).collect());
+    let mut first = from + 1;
+    while first <= total {
+        let last = (first + CHUNK - 1).min(total);
+        runs.extend(NodeId::new(first).zip(NodeId::new(last)).and_then(|(first, last)| NodeRange::new(first, last)));
+        first = last + 1;
+    }
+    runs
+}
+
+/// Adds what a message says. What a tool answers, an application instructs or a model without a name says is none.
+fn add(lines: &mut StandingLines, node: &Node) {
+    let message = &node.message;
+    let is_tool = message.tool_results().next().is_some() || message.tool_calls().next().is_some();
+    if message.keep_out_of_summaries || is_tool || !(message.role == Role::User || is_named(message)) {
+        return;
+    }
+    let said = Said { node: node.id, speaker: message.speaker_or_role() };
+    lines.add(&said, standing(&message.text(), message.role == Role::User));
+}
+
+/// Whether a person speaks in the model's place.
+fn is_named(message: &Message) -> bool {
+    let name = message.speaker.as_deref().map(str::trim).unwrap_or_default();
+    message.role == Role::Assistant && !name.is_empty() && !name.eq_ignore_ascii_case(Role::Assistant.as_str())
+}
+
+impl Assembly<'_> {
+    /// The standing lines that matter most, those of messages left out that are shown word for word, in order.
+    pub(super) async fn standing(&self, shown: &[NodeRange], room: u32) -> Result<Vec<Part>, MemoryError> {
+        let most = share_of(self.options.budget, STANDING).min(room);
+        if most < LEAST {
+            return Ok(Vec::new());
+        }
+        let mut chosen: Vec<Part> = Vec::new();
+        let mut of_one: HashMap<NodeId, usize> = HashMap::new();
+        let mut misses = 0;
+        for line in self.standing_lines.by_worth(self.tail.question) {
+            let told = of_one.entry(line.node).or_default();
+            if *told == OF_ONE || shown.iter().any(|run| run.contains(line.node)) {
+                continue;
+            }
+            let read = self.parts.store.readable_nodes(self.conversation, NodeRange::single(line.node)).await?;
+            let at = usize::try_from(line.standing.at).unwrap_or(usize::MAX);
+            let bytes = at..at.saturating_add(usize::from(line.standing.bytes));
+            let why = format!("standing: {}", line.standing.kind.as_str());
+            let part = |node| Part::standing(node, bytes, &self.snapshot.redactor, why);
+            let Some(part) = read.nodes.into_iter().next().and_then(part) else { continue };
+            let mut trial = chosen.clone();
+            let place = trial.partition_point(|other| other.nodes <= part.nodes);
+            trial.insert(place, part);
+            let tokens: u32 = render::standing_lines(&trial).iter().map(|line| self.count(line)).sum();
+            if tokens <= most {
+                chosen = trial;
+                *told += 1;
+            } else {
+                misses += 1;
+                if misses == MISSES {
+                    break;
+                }
+            }
+        }
+        Ok(chosen)
+    }
+}

@@ -1,0 +1,137 @@
+//! Standing lines: what was asked for long ago and holds still is shown beside the history.
+
+use std::sync::Arc;
+
+use memory_core::{
+    Message, Role, TokenCounter,
+    testing::{MemoryStore, WordCounter},
+};
+use memory_hooks::{AsOf, Context, ContextOptions, PieceKind};
+use pollster::block_on;
+
+use crate::support::{World, line, nodes_of};
+
+/// A memory without recall: what stands of the beginning is a standing line or a summary.
+fn world() -> World {
+    World::with(|builder, _| builder)
+}
+
+/// Says these, and so much behind them that the beginning is summarized.
+fn say(world: &World, first: &[Message]) {
+    world.say(first.iter().cloned());
+    world.say((1..=120).map(|number| line(number, 40)));
+}
+
+fn show(world: &World, question: &str, budget: u32) -> Context {
+    block_on(world.talk.context(question, &ContextOptions::tokens(budget))).unwrap()
+}
+
+fn standing(context: &Context) -> Vec<&str> {
+    let pieces = context.pieces.iter().filter(|piece| piece.kind == PieceKind::Standing);
+    pieces.map(|piece| piece.text.as_str()).collect()
+}
+
+#[test]
+fn what_was_asked_for_long_ago_is_shown_beside_a_summarized_history() {
+    let world = world();
+    say(
+        &world,
+        &[
+            Message::user("Hello! Always give the time zone when I ask about meetings. It rains a lot."),
+            Message::assistant("Always consult a lawyer before you sign anything at all."),
+            Message::user("We decided to rent the hall in Ghent, so can you call them?"),
+        ],
+    );
+    let context = show(&world, "When do we meet?", 2_000);
+    let lines = standing(&context);
+    assert_eq!(
+        lines,
+        [
+            "[Message 1, user, 2025-06-15]: Always give the time zone when I ask about meetings.\n",
+            "[Message 3, user, 2025-06-15]: We decided to rent the hall in Ghent…\n",
+        ]
+    );
+    assert!(context.tokens <= context.budget && context.standing_tokens() <= context.budget / 20);
+    for piece in &context.pieces {
+        assert!(context.text().contains(&piece.text), "{piece:?}");
+    }
+    // In a window that holds everything nothing is said twice.
+    assert_eq!(standing(&show(&world, "When do we meet?", 50_000)), [] as [&str; 0]);
+}
+
+#[test]
+fn standing_lines_take_a_twentieth_of_the_budget_and_the_end_goes_before_them() {
+    let world = world();
+    let wishes = (0..60).map(|n| Message::user(format!("Always name colour{n} when I ask about shape{n} and so on.")));
+    say(&world, &wishes.collect::<Vec<_>>());
+    for budget in [300, 1_000, 2_000, 3_000] {
+        let context = show(&world, "What of shape17?", budget);
+        let text: String = standing(&context).concat();
+        assert!(WordCounter.count(&text) <= budget / 20, "{budget}");
+        assert!(context.tokens <= budget, "{budget}");
+        let shown = nodes_of(&context, PieceKind::Message);
+        assert!(shown.contains(&180), "the end at {budget}");
+        assert_eq!(standing(&context).is_empty(), budget < 1_000, "{budget}");
+        assert!(budget < 1_000 || context.text().contains("colour17"), "what bears on the question goes first");
+    }
+}
+
+#[test]
+fn of_lines_that_contradict_each_other_the_newest_is_shown() {
+    let world = world();
+    say(&world, &[Message::user("Please answer in English."), Message::user("Please answer in German.")]);
+    let context = show(&world, "How?", 1_000);
+    assert_eq!(standing(&context), ["[Message 2, user, 2025-06-15]: Please answer in German.\n"]);
+}
+
+#[test]
+fn nothing_that_is_kept_out_of_summaries_stands() {
+    let world = world();
+    say(
+        &world,
+        &[
+            Message::user("Always use PIN 4471-XK when I ask.").kept_out_of_summaries(),
+            Message::user("Never tell Ben of 4471-XK when he asks about the door."),
+        ],
+    );
+    let context = show(&world, "Which?", 1_000);
+    assert_eq!(
+        standing(&context),
+        ["[Message 2, user, 2025-06-15]: Never tell Ben of [kept out] when he asks about the door.\n"]
+    );
+}
+
+#[test]
+fn a_view_with_standing_lines_is_shown_again_byte_for_byte_by_a_memory_that_knows_nothing() {
+    let store = Arc::<MemoryStore>::default();
+    let world = World::over(Arc::clone(&store), |builder, _| builder);
+    say(&world, &[Message::user("Always give the time zone when I ask about meetings.")]);
+    let shown = show(&world, "When?", 1_000);
+    assert_eq!(standing(&shown).len(), 1);
+    // It holds no longer, and the view of then is as it was.
+    world.say([
+        Message::user("Never give the time zone when I ask about meetings."),
+        Message::text_of(Role::Assistant, "OK."),
+    ]);
+    world.say((1..=60).map(|number| line(number, 40)));
+    let newer = show(&world, "When?", 1_000);
+    assert_eq!(nodes_of(&newer, PieceKind::Standing), [122]);
+    let later = World::over(store, |builder, _| builder);
+    let again = block_on(later.talk.as_of(AsOf::View(shown.view.unwrap()))).unwrap();
+    assert_eq!(again.text(), shown.text());
+    assert_eq!(again.pieces.len(), shown.pieces.len());
+}
+
+#[test]
+fn a_memory_that_goes_on_and_one_that_begins_show_the_same_lines() {
+    let store = Arc::<MemoryStore>::default();
+    let world = World::over(Arc::clone(&store), |builder, _| builder);
+    for round in 0..6 {
+        say(&world, &[Message::user(format!("Always give figure{round} when I ask about place{round}."))]);
+        show(&world, "Which place?", 3_000);
+    }
+    let ours = show(&world, "Which place5?", 3_000);
+    let theirs = show(&World::over(store, |builder, _| builder), "Which place5?", 3_000);
+    assert_eq!(standing(&ours), standing(&theirs));
+    assert_eq!(standing(&ours).len(), 6);
+}

@@ -1,0 +1,202 @@
+//! Phrases that announce what holds beyond its moment.
+
+use std::sync::LazyLock;
+
+use super::StandingKind;
+use crate::{
+    cues::NEGATIONS,
+    words::{KeyMap, KeySet, Word, key, words},
+};
+
+/// Phrases, parted by `|`, matched word by word; case and the kind of apostrophe do not count.
+const ANYWHERE: &[(StandingKind, &str)] = &[
+    (
+        StandingKind::Instruction,
+        "from now on | going forward please | in future please | in the future please | whenever i ask | when i ask | \
+         if i ask | every time i ask | please always | please never | please don't | please do not | please use | \
+         please keep | please avoid | please stop | please make sure | please remember | please include | please answer | \
+         please reply | please respond | please write | please call | i want you to | i'd like you to | \
+         i would like you to | i need you to | you should always | you should never | you must always | you must never | \
+         ab jetzt | von jetzt an | bitte immer | bitte nie | bitte keine | à partir de maintenant | de ahora en adelante",
+    ),
+    (
+        StandingKind::Preference,
+        "i prefer | i'd prefer | i would prefer | we prefer | i now prefer | i actually prefer | i'd rather not | \
+         i would rather not | my preference | my preferred | i can't stand | i cannot stand | i'm allergic | i am allergic | \
+         i'm vegan | i'm vegetarian | i'm a vegan | i'm a vegetarian | i can't eat | i don't eat | i don't drink | \
+         i don't like | i do not like | i no longer like | i no longer prefer | i no longer want | i hate | i dislike | \
+         ich bevorzuge | ich hätte lieber | je préfère | prefiero",
+    ),
+    (
+        StandingKind::Decision,
+        "i decided | i've decided | i have decided | we decided | we've decided | we have decided | i finally decided | \
+         let's go with | we'll go with | we will go with | i'll go with | i will go with | i'm going with | \
+         we're going with | we are going with | we went with | i went with | settled on | we agreed | we have agreed | \
+         we've agreed | we chose | i chose | i've chosen | i have chosen | we've chosen | we have chosen | we'll use | \
+         we will use | let's use | i opted | we opted | signed off on | i switched to | we switched to | we're moving to | \
+         made up my mind | the decision is | the decision was | the final decision is | it was decided | is approved | \
+         wir haben beschlossen | wir haben entschieden | ich habe entschieden | on a décidé | hemos decidido",
+    ),
+    (
+        StandingKind::Open,
+        "haven't decided | have not decided | hasn't been decided | not decided yet | not yet decided | still undecided | \
+         still deciding | we need to decide | i need to decide | still need to decide | i still need to | \
+         we still need to | i still have to | we still have to | open question | to be decided | tbd | \
+         please remind me | don't know yet | do not know yet | action item | i'm waiting for | we're waiting for | \
+         still waiting for | unresolved | left to do | ich muss noch | wir müssen noch",
+    ),
+    (
+        StandingKind::Promise,
+        "i promise to | i promised to | i'll send | i will send | i'll bring | i will bring | i'll call | i will call | \
+         i'll book | i will book | i'll prepare | i will prepare | i'll finish | i will finish | i'll write | i will write | \
+         i'll take care of | i will take care of | we'll send | we will send | we'll deliver | we will deliver | \
+         i'll order | i will order | i'll pay for | i will pay for | i'll pick up | i will pick up",
+    ),
+];
+
+/// Phrases that announce it where a sentence begins with them: they tell somebody what to do.
+const AT_THE_BEGINNING: &[(StandingKind, &str)] = &[
+    (
+        StandingKind::Instruction,
+        "always | never | avoid | do not use | don't use | stop using | use only | only use | answer in | reply in | \
+         respond in | write in | call me | remember that i | forget what i said | immer | niemals | toujours | siempre | \
+         merk dir | nenn mich",
+    ),
+    (StandingKind::Open, "todo"),
+];
+
+/// Words behind them with which a sentence only tells: "Always here to help!", "Never been there."
+const TELLS: &str = "here there been had have a an the in on at of to nice good great glad happy fun so thought knew seen \
+                     felt is was were are gonna wanted love loved mind more again before did does do i i'm i've you we \
+                     he she they it this that these those my your our his her their with for as by heard had";
+
+/// Words of the phrases that say what they are about.
+const TOPICS: &str = "answer reply respond write call remember";
+
+/// Words with which a decision names nothing: "We decided that already."
+const NAMES_NOTHING: &str = "that this it already so not against";
+
+/// Phrases by which something that was said before holds no longer.
+const CHANGES: &str = "no longer | not any more | not anymore | instead | from now on | changed my mind | forget | stop | \
+                       actually | never mind | scrap | cancel | cancelled | canceled | rather than | switched | switching | \
+                       changed | now prefer | after all | nicht mehr | stattdessen";
+
+struct Lexicon {
+    /// By the first word: the words behind it, and what the phrase announces.
+    phrases: KeyMap<Vec<(Vec<u64>, StandingKind)>>,
+    beginnings: KeyMap<Vec<(Vec<u64>, StandingKind)>>,
+    tells: KeySet,
+    names_nothing: KeySet,
+    changes: KeyMap<Vec<Vec<u64>>>,
+    negations: KeySet,
+    topics: KeySet,
+}
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
+    let by_first_word = |lists: &[(StandingKind, &str)]| {
+        let mut phrases: KeyMap<Vec<(Vec<u64>, StandingKind)>> = KeyMap::default();
+        for (kind, list) in lists {
+            for (first, rest) in keyed(list) {
+                phrases.entry(first).or_default().push((rest, *kind));
+            }
+        }
+        phrases
+    };
+    let mut changes: KeyMap<Vec<Vec<u64>>> = KeyMap::default();
+    for (first, rest) in keyed(CHANGES) {
+        changes.entry(first).or_default().push(rest);
+    }
+    Lexicon {
+        phrases: by_first_word(ANYWHERE),
+        beginnings: by_first_word(AT_THE_BEGINNING),
+        tells: TELLS.split_whitespace().flat_map(spellings).map(|word| key(&word)).collect(),
+        names_nothing: NAMES_NOTHING.split_whitespace().map(key).collect(),
+        changes,
+        topics: TOPICS.split_whitespace().map(key).collect(),
+        negations: NEGATIONS.iter().flat_map(|word| spellings(word)).map(|word| key(&word)).collect(),
+    }
+});
+
+/// With either apostrophe.
+fn spellings(text: &str) -> [String; 2] {
+    [text.to_owned(), text.replace('\'', "’")]
+}
+
+/// The phrases of a list by their first words.
+fn keyed(list: &str) -> impl Iterator<Item = (u64, Vec<u64>)> {
+    let phrases = list.split('|').flat_map(|phrase| {
+        let mut spelled = spellings(phrase.trim()).to_vec();
+        spelled.dedup();
+        spelled
+    });
+    phrases.filter_map(|phrase| {
+        let mut keys = words(&phrase).map(|word| word.key);
+        Some((keys.next()?, keys.collect()))
+    })
+}
+
+/// What announces that a sentence holds on, and where.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Announced {
+    pub(super) kind: StandingKind,
+    /// The first word of the phrase.
+    pub(super) at: usize,
+    /// Its words.
+    pub(super) length: usize,
+}
+
+/// The phrase that says most of what holds in a sentence of these words, the first such one.
+pub(super) fn announced(words: &[Word<'_>], keys: &[u64]) -> Option<Announced> {
+    let lexicon = &*LEXICON;
+    let mut best: Option<Announced> = None;
+    for (at, first) in keys.iter().enumerate() {
+        let behind = keys.get(at + 1..).unwrap_or_default();
+        let begins = lexicon.beginnings.get(first).filter(|_| at == 0);
+        for (rest, kind) in [begins, lexicon.phrases.get(first)].into_iter().flatten().flatten() {
+            if !behind.starts_with(rest) {
+                continue;
+            }
+            let next = words.get(at + 1 + rest.len());
+            let tells = at == 0 && rest.is_empty() && next.is_none_or(tells);
+            let before = keys.get(at.saturating_sub(3)..at).unwrap_or_default();
+            // "We decided that already" names nothing, "not that we agreed" denies it.
+            let is_none = *kind == StandingKind::Decision
+                && (next.is_none_or(|next| lexicon.names_nothing.contains(&next.key))
+                    || before.iter().any(|key| lexicon.negations.contains(key)));
+            if !tells && !is_none && best.is_none_or(|known| *kind < known.kind) {
+                best = Some(Announced { kind: *kind, at, length: rest.len() + 1 });
+            }
+        }
+    }
+    best
+}
+
+/// Whether "always" or "never" before this word only tells.
+fn tells(next: &Word<'_>) -> bool {
+    let text = next.text;
+    LEXICON.tells.contains(&next.key)
+        || text.ends_with("ing")
+        || (text.ends_with("ed") && text != "embed" && text != "feed")
+}
+
+/// Whether a word of an announcing phrase says what the instruction is about.
+pub(super) fn is_of_weight(word: &Word<'_>) -> bool {
+    LEXICON.topics.contains(&word.key)
+}
+
+/// Whether words of these keys take something back.
+pub(super) fn changes(keys: &[u64]) -> bool {
+    let begins = |(at, first): (usize, &u64)| {
+        let behind = keys.get(at + 1..).unwrap_or_default();
+        LEXICON.changes.get(first).is_some_and(|phrases| phrases.iter().any(|rest| behind.starts_with(rest)))
+    };
+    keys.iter().enumerate().any(begins)
+}
+
+/// Whether words of these keys say that something is not to be.
+pub(super) fn negates(keys: &[u64]) -> bool {
+    keys.iter().any(|key| LEXICON.negations.contains(key) || *key == *AVOID || *key == *STOP)
+}
+
+static AVOID: LazyLock<u64> = LazyLock::new(|| key("avoid"));
+static STOP: LazyLock<u64> = LazyLock::new(|| key("stop"));

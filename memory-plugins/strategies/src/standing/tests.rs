@@ -1,0 +1,164 @@
+use super::*;
+
+fn parts(text: &str) -> Vec<(StandingKind, &str)> {
+    let slice = |found: Standing| {
+        let (at, bytes) = (found.at as usize, usize::from(found.bytes));
+        (found.kind, text.get(at..at + bytes).unwrap())
+    };
+    standing(text, true).into_iter().map(slice).collect()
+}
+
+fn check(text: &str, kind: StandingKind, part: &str) {
+    assert_eq!(parts(text), [(kind, part)], "{text}");
+}
+
+fn none(text: &str) {
+    assert_eq!(parts(text), [], "{text}");
+}
+
+#[test]
+fn an_instruction_is_taken_whole() {
+    let kind = StandingKind::Instruction;
+    let said = "Always provide detailed timelines when I ask about the garden.";
+    check(said, kind, said);
+    check(
+        "Thanks! From now on answer in German, and never in verse.",
+        kind,
+        "From now on answer in German, and never in verse.",
+    );
+    check("- Never use tabs in my files", kind, "Never use tabs in my files");
+    check("Please don’t mention the party to Ben.", kind, "Please don’t mention the party to Ben.");
+}
+
+#[test]
+fn a_condition_stays_with_what_depends_on_it() {
+    check(
+        "If the hall is taken, I'd prefer to wait a week, so can you call them?",
+        StandingKind::Preference,
+        "If the hall is taken, I'd prefer to wait a week",
+    );
+}
+
+#[test]
+fn a_wish_is_cut_out_of_the_question_that_follows() {
+    check(
+        "I'm redoing the page and I prefer short lists over long paragraphs, can you help me write one?",
+        StandingKind::Preference,
+        "I prefer short lists over long paragraphs",
+    );
+    none("Would you say that I prefer tea?");
+    none("Do you think we should use what we decided on Monday?");
+}
+
+#[test]
+fn what_only_tells_is_no_instruction() {
+    none("Always here to help!");
+    none("Never been on a boat.");
+    none("You are amazing as always!");
+    none("Never heard of it before.");
+    none("Always rooting for you.");
+    none("It reminds me to be careful with the boat.");
+    none("They always support me, even when I am wrong.");
+}
+
+#[test]
+fn a_decision_names_what_was_decided_and_is_not_denied() {
+    check(
+        "We decided to rent the hall for 1,850 euros.",
+        StandingKind::Decision,
+        "We decided to rent the hall for 1,850 euros.",
+    );
+    none("Right, we decided that already.");
+    none("It is not so that we agreed on the price.");
+    check("We have not decided on the caterer.", StandingKind::Open, "We have not decided on the caterer.");
+}
+
+#[test]
+fn code_quotations_and_tables_are_passed_over() {
+    none("```\nAlways use tabs when I ask.\n```");
+    none("> Always use tabs when I ask.");
+    none("| Always use tabs | when I ask |");
+    check("~~~\nx\n~~~\nAlways use tabs when I ask.", StandingKind::Instruction, "Always use tabs when I ask.");
+}
+
+#[test]
+fn a_model_instructs_nobody() {
+    assert_eq!(standing("Always consult a lawyer before you sign.", false), []);
+    assert_eq!(standing("I'll send you the draft on Friday.", false).len(), 1);
+}
+
+#[test]
+fn a_part_is_bounded_and_a_message_gives_few() {
+    let long = format!("Always answer with {}", "very long words and ".repeat(60));
+    assert!(parts(&long).iter().all(|(_, part)| part.len() <= LONGEST));
+    let many = "Always use tabs in files.\n".repeat(50);
+    assert_eq!(parts(&many).len(), MOST);
+}
+
+fn lines(said: &[&str]) -> StandingLines {
+    let mut lines = StandingLines::default();
+    for (index, text) in said.iter().enumerate() {
+        lines.add(&Said { node: NodeId::from_index(index), speaker: "Maya" }, standing(text, true));
+    }
+    lines
+}
+
+/// The messages whose lines hold, by their numbers.
+fn holding(lines: &StandingLines) -> Vec<u64> {
+    let mut nodes: Vec<_> = lines.by_worth("").into_iter().map(|line| line.node.get()).collect();
+    nodes.sort_unstable();
+    nodes
+}
+
+#[test]
+fn the_newest_of_contradicting_lines_holds() {
+    for said in [
+        ["Please answer in English.", "Please answer in German."],
+        ["Always include the source of a quotation.", "Never include the source of a quotation."],
+        ["I prefer the train to Ghent.", "I no longer prefer the train to Ghent."],
+        ["We need to decide on the caterer.", "We decided on Anna as the caterer."],
+        ["Always use tabs in my files.", "Always use tabs in my files."],
+    ] {
+        assert_eq!(holding(&lines(&said)), [2], "{said:?}");
+    }
+}
+
+#[test]
+fn lines_about_other_things_stand_side_by_side() {
+    let said = [
+        "Always include code examples when I ask about Python.",
+        "Always include the time zone when I ask about meetings.",
+        "I prefer tea in the morning.",
+        "Never use tabs in my files.",
+    ];
+    assert_eq!(holding(&lines(&said)), [1, 2, 3, 4]);
+}
+
+#[test]
+fn one_speaker_does_not_contradict_another() {
+    let mut lines = StandingLines::default();
+    for (index, speaker) in ["Maya", "Ben"].into_iter().enumerate() {
+        let text = if index == 0 { "Please answer in English." } else { "Please answer in German." };
+        lines.add(&Said { node: NodeId::from_index(index), speaker }, standing(text, true));
+    }
+    assert_eq!(holding(&lines), [1, 2]);
+}
+
+#[test]
+fn an_older_message_that_comes_later_contradicts_no_newer_one() {
+    let mut lines = StandingLines::default();
+    for (index, text) in [(1, "Please answer in German."), (0, "Please answer in English.")] {
+        lines.add(&Said { node: NodeId::from_index(index), speaker: "Maya" }, standing(text, true));
+    }
+    assert_eq!(holding(&lines), [2]);
+}
+
+#[test]
+fn what_bears_on_the_question_comes_first_and_instructions_before_promises() {
+    let said =
+        ["I'll send the invoice on Friday.", "Always give the time zone of a meeting.", "Never use tabs in my files."];
+    let lines = lines(&said);
+    let order = |question: &str| lines.by_worth(question).iter().map(|line| line.node.get()).collect::<Vec<_>>();
+    assert_eq!(order("Which tabs?"), [3, 2, 1]);
+    assert_eq!(order("When is the meeting?"), [2, 3, 1]);
+}
