@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use memory_core::{Progress, one_line};
+use memory_core::{Progress, Timestamp, one_line};
 use serde_json::Value;
 
 use crate::{
@@ -135,6 +135,11 @@ pub(crate) fn megabytes(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
     let megabytes = bytes as f64 / 1e6;
     format!("{megabytes:.1} MB")
+}
+
+/// A time for JSON; `null` where nobody knows it.
+pub(crate) fn known(at: Timestamp) -> Option<String> {
+    at.is_known().then(|| at.to_string())
 }
 
 /// `1234567` as `1,234,567`.

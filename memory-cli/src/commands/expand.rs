@@ -5,7 +5,7 @@ use memory_core::{ConversationId, MessageProof, Node, NodeId, message_to_json};
 use serde_json::{Value, json};
 
 use super::{prove, resolve};
-use crate::{Access, cli::Globals, failure::Damage, open};
+use crate::{Access, cli::Globals, failure::Damage, open, output::known};
 
 /// A message exactly as it was said.
 #[derive(Debug, ClapArgs)]
@@ -46,7 +46,7 @@ fn to_json(id: &ConversationId, node: &Node) -> Value {
     json!({
         "conversation": id.as_str(),
         "node": node.id.get(),
-        "at": node.at.to_string(),
+        "at": known(node.at),
         "kind": node.kind().as_str(),
         "tokens": node.tokens,
         "lines": node.line_count,

@@ -9,7 +9,7 @@ use crate::{
     Access, WatchedIndex,
     cli::Globals,
     open,
-    output::{Field, shorten},
+    output::{Field, known, shorten},
 };
 
 /// The messages that answer a question best.
@@ -97,7 +97,7 @@ fn to_json(hit: &Hit, node: &Node) -> Value {
         "scale": hit.score.scale.as_str(),
         "signals": signals,
         "speaker": node.message.speaker_or_role(),
-        "at": node.at.to_string(),
+        "at": known(node.at),
         "text": node.message.text(),
     })
 }

@@ -179,3 +179,27 @@ async fn every_view_of_a_random_history_outlives_closing_rebuilding_and_compress
         assert!(shown.len() > 10, "{}", shown.len());
     }
 }
+
+#[test]
+fn what_was_asked_for_long_ago_stands_beside_the_history_and_is_shown_again() {
+    let store = Store::new();
+    let wish = r#"{"role":"user","content":"Hello! Always give the time zone when I ask about a meeting."}"#;
+    let file = store.file("trip.jsonl", &format!("{wish}\n{}", support::messages(60)));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let ask = ["context", "--budget", "1200", "When do we have dinner?"];
+    let context = store.json(&ask);
+    let standing: Vec<_> =
+        context["pieces"].as_array().unwrap().iter().filter(|piece| piece["kind"] == "standing").collect();
+    let [line] = standing.as_slice() else { panic!("one line: {context}") };
+    assert_eq!(line["text"], "[Message 1, user]: Always give the time zone when I ask about a meeting.\n");
+    assert_eq!(
+        (&line["nodes"][0], &line["source"], &line["why"]),
+        (&1.into(), &"import".into(), &"standing: instruction".into())
+    );
+    assert_eq!(context["standing_tokens"], line["tokens"]);
+    let shown = store.succeed(&ask);
+    fs::remove_dir_all(store.path("store/cache")).unwrap();
+    assert_eq!(store.succeed(&["replay", "v1"]), shown);
+    assert_eq!(store.json(&["replay"])["views"][0]["standing"], 1);
+    assert_eq!(store.json(&["expand", "1"])["at"], serde_json::Value::Null, "nobody knows when it was said");
+}
