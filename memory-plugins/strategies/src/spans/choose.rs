@@ -363,7 +363,7 @@ impl<'a> Chooser<'a> {
         let place = self.chosen.partition_point(|&chosen| chosen < unit);
         let before = place.checked_sub(1).and_then(|place| self.chosen.get(place));
         let neighbours = [before, self.chosen.get(place)];
-        !neighbours.into_iter().flatten().any(|&near| self.composer.name(near) == self.composer.name(unit))
+        !neighbours.into_iter().flatten().any(|&near| self.composer.voice(near) == self.composer.voice(unit))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writes chosen units out: who says them, and a sign where something was left out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::SummaryJob;
 
@@ -35,11 +35,15 @@ pub(super) struct Composer<'a> {
     units: &'a Units,
     /// What stands before the words of each part.
     names: &'a [String],
+    /// Of each part the first one with the same name: numbers are compared often, and sooner than names.
+    voices: Vec<usize>,
 }
 
 impl<'a> Composer<'a> {
     pub(super) fn new(reading: &'a Reading<'a>, units: &'a Units, names: &'a [String]) -> Self {
-        Self { reading, units, names }
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        let voices = names.iter().enumerate().map(|(part, name)| *first.entry(name).or_insert(part)).collect();
+        Self { reading, units, names, voices }
     }
 
     /// What stands before the words of the part of `unit`.
@@ -50,6 +54,11 @@ impl<'a> Composer<'a> {
     /// All that stand before words.
     pub(super) fn names(&self) -> BTreeSet<&str> {
         self.names.iter().map(String::as_str).collect()
+    }
+
+    /// The same for units that the same name stands before.
+    pub(super) fn voice(&self, unit: usize) -> Option<usize> {
+        self.units.get(unit).and_then(|unit| self.voices.get(unit.part).copied())
     }
 
     /// The same of a unit itself.
@@ -66,7 +75,7 @@ impl<'a> Composer<'a> {
             let (Some(&first), Some(&end)) = (run.first(), run.last()) else { continue };
             match last {
                 None => text.push_str(self.name(first)),
-                Some(before) if self.name(before) != self.name(first) => {
+                Some(before) if self.voice(before) != self.voice(first) => {
                     self.end(before, is_cut(before), false, false, &mut text);
                     text.push_str(SEPARATOR);
                     text.push_str(self.name(first));
