@@ -156,12 +156,11 @@ impl<'a> Chooser<'a> {
     /// Takes the best unit again and again, until nothing fits.
     fn fill(&mut self) {
         let mut misses = 0;
+        let mut rated = self.rated();
         while misses < MISSES {
-            let rated = self.pool.iter().filter_map(|&unit| Some((self.rate(unit)?, unit)));
-            let best = rated
-                .filter(|((_, range), _)| self.cost(range) <= self.left * 1.3 + 2.0)
-                .max_by(|a, b| a.0.0.total_cmp(&b.0.0).then(b.1.cmp(&a.1)));
-            let Some(((_, range), unit)) = best else { break };
+            let best = rated.iter().enumerate().max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+            let Some(best) = best.map(|(place, _)| place) else { break };
+            let (_, unit, range) = rated.swap_remove(best);
             let (first, last) = (*range.start(), *range.end());
             if self.take(range) {
                 // What goes on with it may be worth more now.
@@ -172,12 +171,20 @@ impl<'a> Chooser<'a> {
                     }
                 }
                 self.pool.retain(|unit| self.is_chosen.get(*unit) == Some(&false));
+                rated = self.rated();
             } else {
                 misses += 1;
                 self.missed.push(unit);
                 self.pool.retain(|other| *other != unit);
             }
         }
+    }
+
+    /// What of the pool seems to fit: what it adds for its cost, the unit, and what would be taken.
+    fn rated(&self) -> Vec<(f32, usize, RangeInclusive<usize>)> {
+        let room = self.left * 1.3 + 2.0;
+        let rated = self.pool.iter().filter_map(|&unit| self.rate(unit).map(|(rate, range)| (rate, unit, range)));
+        rated.filter(|(_, _, range)| self.cost(range) <= room).collect()
     }
 
     /// With what is left, the beginning of a unit that does not fit whole. Nothing that a negation or condition holds for.
