@@ -68,7 +68,8 @@ impl<'a> Composer<'a> {
 
     /// The `chosen` units, which are in order; of the one that is `cut` as much as that says.
     pub(super) fn write(&self, chosen: &[usize], cut: Option<Cut>) -> String {
-        let mut text = String::new();
+        let bytes = chosen.iter().filter_map(|&unit| self.units.get(unit)).map(|unit| unit.bytes.len() + GAP.len());
+        let mut text = String::with_capacity(bytes.sum());
         let mut last: Option<usize> = None;
         let is_cut = |unit: usize| cut.is_some_and(|cut| cut.unit == unit);
         for run in chosen.chunk_by(|before, after| self.units.join(*before, *after) && !is_cut(*before)) {

@@ -482,10 +482,10 @@ fn bare(said: &[Place], from: usize, opens: bool) -> usize {
 
 /// What ends between two words.
 fn end_of(gap: &str, class: Class, next: Class, word: &Word<'_>, kind: Kind) -> End {
-    let free = gap.ends_with([' ', '(', '"', '“', '‘', '\'', '[', '$', '€', '£', '#']) || gap.contains(' ');
     if gap == " " {
         return open_end(class, next, word);
     }
+    let free = gap.ends_with([' ', '(', '"', '“', '‘', '\'', '[', '$', '€', '£', '#']) || gap.contains(' ');
     let unspaced = gap.contains(['、', '，', '；', '：', '。', '！', '？']);
     if !free && !unspaced {
         return End::Nothing;
