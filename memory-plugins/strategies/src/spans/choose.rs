@@ -386,8 +386,11 @@ fn costs(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units) -> Vec<f32>
     units.iter().map(|(_, unit)| cost(unit)).collect()
 }
 
-/// What a formula or a line of code has and a sentence has not.
-const FORMULA: [char; 9] = ['\\', '^', '=', '{', '}', '√', '≤', '≥', '≈'];
+/// Whether a text has a sign of a formula or a line of code.
+fn is_formula(text: &str) -> bool {
+    let marks = |byte: u8| matches!(byte, b'\\' | b'^' | b'=' | b'{' | b'}');
+    text.bytes().any(marks) || (!text.is_ascii() && text.contains(['√', '≤', '≥', '≈']))
+}
 
 /// Who is no person.
 const MACHINES: [&str; 3] = ["assistant: ", "tool: ", "system: "];
@@ -431,7 +434,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
         _ => 1.0,
     };
     let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();
-    let formula = if text.contains(FORMULA) { 0.15 } else { 1.0 };
+    let formula = if is_formula(text) { 0.15 } else { 1.0 };
     // What people want, do and decide outlasts what a model says about it.
     let machine = if job.level >= Level::Meta && is_model { 0.4 } else { 1.0 };
     kind * formula * machine * (1.0 + more) * talk * asks * noise(text)

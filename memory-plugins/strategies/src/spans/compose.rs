@@ -170,6 +170,11 @@ fn asking(unit: &Unit, text: String, job: &SummaryJob<'_>) -> String {
 
 /// Takes out a bracket or quotation mark at either end of what was appended from `begin` on, where its other half is missing.
 fn balance(begin: usize, text: &mut String) {
+    // Most runs have neither; the first byte of “ and ” is 0xe2.
+    let may_open = |byte: u8| matches!(byte, b'(' | b')' | b'[' | b']' | b'"' | 0xe2);
+    if !text.bytes().skip(begin).any(may_open) {
+        return;
+    }
     for (open, close) in [('(', ')'), ('[', ']'), ('“', '”'), ('"', '"')] {
         let said = text.get(begin..).unwrap_or_default();
         let (opened, closed) = (said.matches(open).count(), said.matches(close).count());
