@@ -95,7 +95,8 @@ fn numbered(line: &str) -> Option<&str> {
 /// Appends `text` to `out` as one line: emphasis, inline code marks and link targets gone, blanks folded.
 pub(crate) fn push_plain(text: &str, out: &mut String) {
     let mut rest = text;
-    while let Some(at) = rest.find(['*', '`', '~', '[', '!', '_', '\\']) {
+    let is_mark = |byte: u8| matches!(byte, b'*' | b'`' | b'~' | b'[' | b'!' | b'_' | b'\\');
+    while let Some(at) = rest.bytes().position(is_mark) {
         let (head, tail) = rest.split_at(at);
         push_folded(head, out);
         let before = head.chars().next_back();

@@ -389,7 +389,7 @@ fn costs(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units) -> Vec<f32>
 /// Whether a text has a sign of a formula or a line of code.
 fn is_formula(text: &str) -> bool {
     let marks = |byte: u8| matches!(byte, b'\\' | b'^' | b'=' | b'{' | b'}');
-    text.bytes().any(marks) || (!text.is_ascii() && text.contains(['√', '≤', '≥', '≈']))
+    text.bytes().fold(false, |any, byte| any | marks(byte)) || (!text.is_ascii() && text.contains(['√', '≤', '≥', '≈']))
 }
 
 /// Who is no person.
