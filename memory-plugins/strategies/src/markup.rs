@@ -212,9 +212,12 @@ fn next_to_fold(text: &str) -> Option<usize> {
     let mut from = 0;
     loop {
         from += bytes.get(from..)?.iter().position(|byte| !byte.is_ascii_graphic())?;
+        if from > 0 && bytes.get(from) == Some(&b' ') && bytes.get(from + 1).is_some_and(u8::is_ascii_graphic) {
+            from += 1;
+            continue;
+        }
         let c = text.get(from..)?.chars().next()?;
-        let is_single = c == ' ' && from > 0 && bytes.get(from + 1).is_some_and(u8::is_ascii_graphic);
-        if is_blank(c) && !is_single {
+        if is_blank(c) {
             return Some(from);
         }
         from += c.len_utf8();
