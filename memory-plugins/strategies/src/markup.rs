@@ -95,7 +95,8 @@ fn numbered(line: &str) -> Option<&str> {
 /// Appends `text` to `out` as one line: emphasis, inline code marks and link targets gone, blanks folded.
 pub(crate) fn push_plain(text: &str, out: &mut String) {
     let mut rest = text;
-    while let Some(at) = rest.find(['*', '`', '~', '[', '!', '_', '\\']) {
+    let is_mark = |byte: u8| matches!(byte, b'*' | b'`' | b'~' | b'[' | b'!' | b'_' | b'\\');
+    while let Some(at) = rest.bytes().position(is_mark) {
         let (head, tail) = rest.split_at(at);
         push_folded(head, out);
         let before = head.chars().next_back();
@@ -211,9 +212,12 @@ fn next_to_fold(text: &str) -> Option<usize> {
     let mut from = 0;
     loop {
         from += bytes.get(from..)?.iter().position(|byte| !byte.is_ascii_graphic())?;
+        if from > 0 && bytes.get(from) == Some(&b' ') && bytes.get(from + 1).is_some_and(u8::is_ascii_graphic) {
+            from += 1;
+            continue;
+        }
         let c = text.get(from..)?.chars().next()?;
-        let is_single = c == ' ' && from > 0 && bytes.get(from + 1).is_some_and(u8::is_ascii_graphic);
-        if is_blank(c) && !is_single {
+        if is_blank(c) {
             return Some(from);
         }
         from += c.len_utf8();

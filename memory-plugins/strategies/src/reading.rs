@@ -202,8 +202,9 @@ pub(crate) fn noise(text: &str) -> f32 {
 /// What a byte of these texts costs, measured on a sample from all over them.
 fn tokens_per_byte(job: &SummaryJob<'_>, segments: &[Segment]) -> f32 {
     const SAMPLES: usize = 16;
-    let mut sample = String::new();
-    for segment in segments.iter().step_by((segments.len() / SAMPLES).max(1)).take(SAMPLES) {
+    let sampled = segments.iter().step_by((segments.len() / SAMPLES).max(1)).take(SAMPLES);
+    let mut sample = String::with_capacity(sampled.clone().map(|segment| segment.text.len() + 1).sum());
+    for segment in sampled {
         sample.push_str(&segment.text);
         sample.push(' ');
     }

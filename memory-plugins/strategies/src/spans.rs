@@ -79,10 +79,10 @@ fn whole(job: &SummaryJob<'_>, parts: &[(usize, voices::Part<'_>)], names: &[Str
     if bytes > usize::try_from(job.max_tokens).ok()?.saturating_mul(BYTES_PER_TOKEN) {
         return None;
     }
-    let mut text = String::new();
+    let mut text = String::with_capacity(bytes);
     let mut last: Option<&str> = None;
     for ((_, part), name) in parts.iter().zip(names) {
-        let mut said = String::new();
+        let mut said = String::with_capacity(part.text.len());
         push_folded(part.text.trim(), &mut said);
         let said = said.replace(SEPARATOR, " / ");
         if said.trim().is_empty() {

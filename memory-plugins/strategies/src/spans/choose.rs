@@ -156,12 +156,11 @@ impl<'a> Chooser<'a> {
     /// Takes the best unit again and again, until nothing fits.
     fn fill(&mut self) {
         let mut misses = 0;
+        let mut rated = self.rated();
         while misses < MISSES {
-            let rated = self.pool.iter().filter_map(|&unit| Some((self.rate(unit)?, unit)));
-            let best = rated
-                .filter(|((_, range), _)| self.cost(range) <= self.left * 1.3 + 2.0)
-                .max_by(|a, b| a.0.0.total_cmp(&b.0.0).then(b.1.cmp(&a.1)));
-            let Some(((_, range), unit)) = best else { break };
+            let best = rated.iter().enumerate().max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+            let Some(best) = best.map(|(place, _)| place) else { break };
+            let (_, unit, range) = rated.swap_remove(best);
             let (first, last) = (*range.start(), *range.end());
             if self.take(range) {
                 // What goes on with it may be worth more now.
@@ -172,12 +171,20 @@ impl<'a> Chooser<'a> {
                     }
                 }
                 self.pool.retain(|unit| self.is_chosen.get(*unit) == Some(&false));
+                rated = self.rated();
             } else {
                 misses += 1;
                 self.missed.push(unit);
                 self.pool.retain(|other| *other != unit);
             }
         }
+    }
+
+    /// What of the pool seems to fit: what it adds for its cost, the unit, and what would be taken.
+    fn rated(&self) -> Vec<(f32, usize, RangeInclusive<usize>)> {
+        let room = self.left * 1.3 + 2.0;
+        let rated = self.pool.iter().filter_map(|&unit| self.rate(unit).map(|(rate, range)| (rate, unit, range)));
+        rated.filter(|(_, _, range)| self.cost(range) <= room).collect()
     }
 
     /// With what is left, the beginning of a unit that does not fit whole. Nothing that a negation or condition holds for.
@@ -363,7 +370,7 @@ impl<'a> Chooser<'a> {
         let place = self.chosen.partition_point(|&chosen| chosen < unit);
         let before = place.checked_sub(1).and_then(|place| self.chosen.get(place));
         let neighbours = [before, self.chosen.get(place)];
-        !neighbours.into_iter().flatten().any(|&near| self.composer.name(near) == self.composer.name(unit))
+        !neighbours.into_iter().flatten().any(|&near| self.composer.voice(near) == self.composer.voice(unit))
     }
 }
 
@@ -379,8 +386,11 @@ fn costs(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units) -> Vec<f32>
     units.iter().map(|(_, unit)| cost(unit)).collect()
 }
 
-/// What a formula or a line of code has and a sentence has not.
-const FORMULA: [char; 9] = ['\\', '^', '=', '{', '}', '√', '≤', '≥', '≈'];
+/// Whether a text has a sign of a formula or a line of code.
+fn is_formula(text: &str) -> bool {
+    let marks = |byte: u8| matches!(byte, b'\\' | b'^' | b'=' | b'{' | b'}');
+    text.bytes().fold(false, |any, byte| any | marks(byte)) || (!text.is_ascii() && text.contains(['√', '≤', '≥', '≈']))
+}
 
 /// Who is no person.
 const MACHINES: [&str; 3] = ["assistant: ", "tool: ", "system: "];
@@ -424,7 +434,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
         _ => 1.0,
     };
     let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();
-    let formula = if text.contains(FORMULA) { 0.15 } else { 1.0 };
+    let formula = if is_formula(text) { 0.15 } else { 1.0 };
     // What people want, do and decide outlasts what a model says about it.
     let machine = if job.level >= Level::Meta && is_model { 0.4 } else { 1.0 };
     kind * formula * machine * (1.0 + more) * talk * asks * noise(text)

@@ -1,6 +1,6 @@
 //! Writes chosen units out: who says them, and a sign where something was left out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::SummaryJob;
 
@@ -35,11 +35,15 @@ pub(super) struct Composer<'a> {
     units: &'a Units,
     /// What stands before the words of each part.
     names: &'a [String],
+    /// Of each part the first one with the same name: numbers are compared often, and sooner than names.
+    voices: Vec<usize>,
 }
 
 impl<'a> Composer<'a> {
     pub(super) fn new(reading: &'a Reading<'a>, units: &'a Units, names: &'a [String]) -> Self {
-        Self { reading, units, names }
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        let voices = names.iter().enumerate().map(|(part, name)| *first.entry(name).or_insert(part)).collect();
+        Self { reading, units, names, voices }
     }
 
     /// What stands before the words of the part of `unit`.
@@ -52,6 +56,11 @@ impl<'a> Composer<'a> {
         self.names.iter().map(String::as_str).collect()
     }
 
+    /// The same for units that the same name stands before.
+    pub(super) fn voice(&self, unit: usize) -> Option<usize> {
+        self.units.get(unit).and_then(|unit| self.voices.get(unit.part).copied())
+    }
+
     /// The same of a unit itself.
     pub(super) fn name_of(&self, unit: &Unit) -> &str {
         self.names.get(unit.part).map_or("", String::as_str)
@@ -59,14 +68,15 @@ impl<'a> Composer<'a> {
 
     /// The `chosen` units, which are in order; of the one that is `cut` as much as that says.
     pub(super) fn write(&self, chosen: &[usize], cut: Option<Cut>) -> String {
-        let mut text = String::new();
+        let bytes = chosen.iter().filter_map(|&unit| self.units.get(unit)).map(|unit| unit.bytes.len() + GAP.len());
+        let mut text = String::with_capacity(bytes.sum());
         let mut last: Option<usize> = None;
         let is_cut = |unit: usize| cut.is_some_and(|cut| cut.unit == unit);
         for run in chosen.chunk_by(|before, after| self.units.join(*before, *after) && !is_cut(*before)) {
             let (Some(&first), Some(&end)) = (run.first(), run.last()) else { continue };
             match last {
                 None => text.push_str(self.name(first)),
-                Some(before) if self.name(before) != self.name(first) => {
+                Some(before) if self.voice(before) != self.voice(first) => {
                     self.end(before, is_cut(before), false, false, &mut text);
                     text.push_str(SEPARATOR);
                     text.push_str(self.name(first));
@@ -160,6 +170,11 @@ fn asking(unit: &Unit, text: String, job: &SummaryJob<'_>) -> String {
 
 /// Takes out a bracket or quotation mark at either end of what was appended from `begin` on, where its other half is missing.
 fn balance(begin: usize, text: &mut String) {
+    // Most runs have neither; the first byte of “ and ” is 0xe2.
+    let may_open = |byte: u8| matches!(byte, b'(' | b')' | b'[' | b']' | b'"' | 0xe2);
+    if !text.bytes().skip(begin).any(may_open) {
+        return;
+    }
     for (open, close) in [('(', ')'), ('[', ']'), ('“', '”'), ('"', '"')] {
         let said = text.get(begin..).unwrap_or_default();
         let (opened, closed) = (said.matches(open).count(), said.matches(close).count());

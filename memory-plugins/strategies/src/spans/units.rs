@@ -482,10 +482,10 @@ fn bare(said: &[Place], from: usize, opens: bool) -> usize {
 
 /// What ends between two words.
 fn end_of(gap: &str, class: Class, next: Class, word: &Word<'_>, kind: Kind) -> End {
-    let free = gap.ends_with([' ', '(', '"', '“', '‘', '\'', '[', '$', '€', '£', '#']) || gap.contains(' ');
     if gap == " " {
         return open_end(class, next, word);
     }
+    let free = gap.ends_with([' ', '(', '"', '“', '‘', '\'', '[', '$', '€', '£', '#']) || gap.contains(' ');
     let unspaced = gap.contains(['、', '，', '；', '：', '。', '！', '？']);
     if !free && !unspaced {
         return End::Nothing;
@@ -552,8 +552,9 @@ fn weight(word: &Word<'_>, class: Class, opens: bool, dated: bool) -> f32 {
     }
     let plain = 0.3 + 0.08 * f32::from(u8::try_from(word.text.len().min(10)).unwrap_or(10));
     match word.form {
-        // An address or a path, or what a machine made.
-        _ if word.text.contains(['\\', '@']) || word.text.matches('/').count() > 1 || word.text.len() > 30 => 0.2,
+        // What a machine made, or an address or a path, which has one of two forms.
+        _ if word.text.len() > 30 => 0.2,
+        Form::Figure | Form::Identifier if word.text.contains(['\\', '@']) || word.text.matches('/').count() > 1 => 0.2,
         Form::Figure => FIGURE,
         Form::Capital if !opens => NAME,
         Form::Plain | Form::Capital => plain,
