@@ -24,9 +24,10 @@ use super::questions;
 
 /// Messages of a group.
 const GROUP: usize = 30;
-/// The bounds of the hierarchical manager, `memory-hooks/src/manager/writing.rs`.
+/// The bounds of the hierarchical manager, `memory-hooks/src/manager/writing.rs` and `retelling.rs`.
 const SUMMARY_TOKENS: u32 = 48;
 const META_TOKENS: u32 = 128;
+const LONGEST_READ_AGAIN: usize = 8 << 10;
 
 /// How many write.
 pub(super) const CONTENDERS: usize = 7;
@@ -203,6 +204,16 @@ impl Told {
             text,
         }
     }
+
+    fn source(&self, node: NodeId) -> SummarySource {
+        SummarySource {
+            nodes: NodeRange::single(node),
+            role: Some(self.role),
+            speaker: self.speaker.clone(),
+            text: self.text.clone(),
+            metadata: SummaryMetadata::default(),
+        }
+    }
 }
 
 /// What of each message is evidence.
@@ -234,14 +245,11 @@ impl Measuring<'_> {
             if evidence.iter().all(Option::is_none) {
                 continue;
             }
-            let mut summaries: [Vec<SummarySource>; CONTENDERS] = Default::default();
             for (index, (message, evidence)) in messages.iter().zip(evidence).enumerate() {
                 let node = NodeId::from_index(group * GROUP + index);
                 let mut texts: [String; CONTENDERS] = Default::default();
-                for ((contender, texts), summaries) in Contender::ALL.into_iter().zip(&mut texts).zip(&mut summaries) {
-                    let summary = self.summary(contender, node, message)?;
-                    texts.clone_from(&summary.text);
-                    summaries.push(summary);
+                for (contender, text) in Contender::ALL.into_iter().zip(&mut texts) {
+                    *text = self.summary(contender, node, message)?;
                 }
                 kept.extend(
                     evidence.as_ref().and_then(|evidence| self.kept(Unit::Node, evidence, &texts, Some(message))),
@@ -249,9 +257,9 @@ impl Measuring<'_> {
             }
             // A group cut short at the end of a conversation is none.
             if messages.len() == GROUP {
-                let merged = Contender::ALL.into_iter().zip(&summaries);
-                let merged = merged.map(|(contender, summaries)| self.meta(contender, summaries));
-                let texts = merged.collect::<Result<Vec<_>>>()?;
+                let first = NodeId::from_index(group * GROUP);
+                let metas = Contender::ALL.into_iter().map(|contender| self.meta(contender, first, messages));
+                let texts = metas.collect::<Result<Vec<_>>>()?;
                 let mut all = Evidence::default();
                 for evidence in evidence.iter().flatten() {
                     all.facts.extend(evidence.facts.iter().cloned());
@@ -263,35 +271,37 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    fn summary(&self, contender: Contender, node: NodeId, message: &Told) -> Result<SummarySource> {
-        let nodes = NodeRange::single(node);
-        let source = SummarySource {
-            nodes,
-            role: Some(message.role),
-            speaker: message.speaker.clone(),
-            text: message.text.clone(),
-            metadata: SummaryMetadata::default(),
-        };
+    fn summary(&self, contender: Contender, node: NodeId, message: &Told) -> Result<String> {
         let texts = [message.text.clone()];
         let max_tokens = (message.tokens / 2).clamp(1, SUMMARY_TOKENS);
         let task = Task { texts: &texts, max_tokens, counter: self.counter };
-        let sources = [source];
+        let sources = [message.source(node)];
         let spans = Contender::Spans.write(Level::Summary, &sources, task)?;
-        let (text, metadata) = if contender == Contender::Spans {
-            spans
-        } else {
-            // Equal tokens but for the name, which the others do not say.
-            let named = names::tokens(&spans.0, &message.speaker, self.counter);
-            let task = Task { max_tokens: max_tokens.saturating_sub(named).max(1), ..task };
-            contender.write(Level::Summary, &sources, task)?
-        };
-        Ok(SummarySource { nodes, role: None, speaker: String::new(), text, metadata })
+        if contender == Contender::Spans {
+            return Ok(spans.0);
+        }
+        // Equal tokens but for the name, which the others do not say.
+        let named = names::tokens(&spans.0, &message.speaker, self.counter);
+        let task = Task { max_tokens: max_tokens.saturating_sub(named).max(1), ..task };
+        Ok(contender.write(Level::Summary, &sources, task)?.0)
     }
 
-    fn meta(&self, contender: Contender, summaries: &[SummarySource]) -> Result<String> {
-        let texts: Vec<_> = summaries.iter().map(|summary| summary.text.clone()).collect();
+    /// A META as the hierarchical manager has it made: from the messages, and of one that is too long from its SUMMARY. All
+    /// contenders read the same, each with SUMMARYs of its own.
+    fn meta(&self, contender: Contender, first: NodeId, messages: &[Told]) -> Result<String> {
+        let mut sources = Vec::with_capacity(messages.len());
+        for (node, message) in (first.index()..).map(NodeId::from_index).zip(messages) {
+            let source = message.source(node);
+            sources.push(if message.text.len() <= LONGEST_READ_AGAIN {
+                source
+            } else {
+                let text = self.summary(contender, node, message)?;
+                SummarySource { role: None, speaker: String::new(), text, ..source }
+            });
+        }
+        let texts: Vec<_> = sources.iter().map(|source| source.text.clone()).collect();
         let task = Task { texts: &texts, max_tokens: META_TOKENS, counter: self.counter };
-        Ok(contender.write(Level::Meta, summaries, task)?.0)
+        Ok(contender.write(Level::Meta, &sources, task)?.0)
     }
 
     /// What the texts keep of the evidence; `None` where it has no term.

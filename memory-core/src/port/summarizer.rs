@@ -6,6 +6,9 @@ use super::{BoxError, BoxFuture, TokenCounter};
 use crate::{Level, NodeRange, Role, SummaryMetadata, WrittenBy};
 
 /// Something to be summarized: a message, or a summary of a lower level.
+///
+/// A SUMMARY is written from one message and an ARCHIVE from summaries. A META is written from its messages, too, each of
+/// 8 KiB at most; the SUMMARY of one that is longer, or that cannot be read any more, stands among them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummarySource {
     /// The nodes it stands for.
@@ -14,9 +17,9 @@ pub struct SummarySource {
     pub role: Option<Role>,
     /// The speaker's name or role; empty where it is a summary.
     pub speaker: String,
-    /// The words. Content that must stay out of summaries is already gone.
+    /// The words. Content that must stay out of summaries is already gone: where it was all, they are blank.
     pub text: String,
-    /// What is known beside the words.
+    /// What is known beside the words; of a message under a META, what its SUMMARY knows.
     pub metadata: SummaryMetadata,
 }
 

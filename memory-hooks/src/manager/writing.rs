@@ -15,7 +15,7 @@ pub(super) const KEPT_OUT: &str = "(kept out of summaries)";
 ///
 /// It is recorded like any SUMMARY. Were lost messages left without one, they would part their neighbours, which no
 /// META may then cover together, and the view would grow with every one of them.
-const LOST: &str = "(lost)";
+pub(super) const LOST: &str = "(lost)";
 /// Most tokens of a SUMMARY, a META and an ARCHIVE.
 const SUMMARY_TOKENS: u32 = 48;
 const META_TOKENS: u32 = 128;
@@ -170,14 +170,18 @@ impl Writer<'_> {
             let written = WrittenSummary { text: KEPT_OUT.to_owned(), metadata };
             return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
         }
-        let source = SummarySource {
-            nodes: span,
+        self.ask(Level::Summary, vec![self.message(node, metadata)], Vec::new(), max_tokens, &[leaf]).await
+    }
+
+    /// A message as a source.
+    pub(super) fn message(&self, node: &Node, metadata: SummaryMetadata) -> SummarySource {
+        SummarySource {
+            nodes: NodeRange::single(node.id),
             role: Some(node.message.role),
             speaker: node.message.speaker_or_role().to_owned(),
             text: self.clean_text(node),
             metadata,
-        };
-        self.ask(Level::Summary, vec![source], Vec::new(), max_tokens, &[leaf]).await
+        }
     }
 
     /// The summaries to be merged, in order of the nodes they cover.
@@ -193,19 +197,7 @@ impl Writer<'_> {
 
     async fn write_merge(&self, merge: &Merge) -> Result<SummaryDraft, MemoryError> {
         let children = self.children(merge).await?;
-        let sources = children
-            .iter()
-            .map(|child| SummarySource {
-                nodes: child.body.span,
-                role: None,
-                speaker: String::new(),
-                text: self.redactor.redact(&child.body.text),
-                metadata: SummaryMetadata {
-                    topics: self.redactor.clean_topics(&child.body.metadata.topics),
-                    ..child.body.metadata.clone()
-                },
-            })
-            .collect();
+        let sources = self.merged_sources(merge.level, &children).await?;
         let tokens: u32 = children.iter().map(|child| child.body.tokens).sum();
         let inputs: Vec<_> = children.iter().map(|child| child.body.input_hash).collect();
         self.ask(merge.level, sources, merge.children.clone(), most_tokens(merge.level, tokens), &inputs).await

@@ -1,12 +1,14 @@
 //! Summarizes by spans that stand in the text, with a sign for what is left out between.
 
 mod choose;
+mod clauses;
 mod compose;
 mod lexis;
 mod units;
+mod verbs;
 mod voices;
 
-use memory_core::{BoxFuture, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary};
+use memory_core::{BoxFuture, Level, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary};
 
 use crate::{
     markup::push_folded,
@@ -14,7 +16,7 @@ use crate::{
     sections::SEPARATOR,
 };
 
-use self::{choose::choose, compose::Composer, units::Units};
+use self::{choose::choose, clauses::choose_clauses, compose::Composer, units::Units};
 
 /// Summarizes by clauses and phrases cut out of the text whole: `Maya: We decided to rent the hall … for 1,850 euros. Who
 /// cooks…?`.
@@ -25,19 +27,23 @@ use self::{choose::choose, compose::Composer, units::Units};
 /// - `…` stands where something was left out within or between sentences, `…?` where a question was cut; whole sentences
 ///   follow each other without a sign.
 /// - A SUMMARY begins with the speaker. A META or ARCHIVE parts the speakers by ` | `; messages of one speaker that follow
-///   each other share the name. It is made of spans of its children, so that nothing is further from what was said.
+///   each other share the name.
+/// - A META or ARCHIVE is made of whole sentences, or of clauses of them that have a verb: few things that can be understood
+///   rather than pieces of many. Titles, labels, formulas and small talk stand where nothing else does.
 /// - What fits is told whole.
 ///
 /// Phrases are chosen greedily by what they add for their cost (Lin and Bilmes, "Multi-document summarization via budgeted
 /// maximization of submodular functions", 2010): names, dates and figures first, then long words; more where something is
 /// decided, wanted, asked or broken; little for greetings, code, tables and formulas. A message that ends in a question
-/// keeps a piece of it. What is left is filled with the beginning of one more phrase. The work is linear in the text.
+/// keeps a piece of it. What is left is filled with the beginning of one more phrase. Above SUMMARY clauses are chosen the
+/// same way; who speaks of themselves counts more, a model only by how it begins and ends, and each further piece of one
+/// message less. The work is linear in the text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spans;
 
 impl Summarizer for Spans {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "spans".into(), version: "1".into() }
+        WrittenBy { strategy: "spans".into(), version: "2".into() }
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -65,8 +71,11 @@ impl Spans {
             return WrittenSummary { text: unsegmented(job), metadata };
         }
         let units = Units::of(&reading);
-        let composer = Composer::new(&reading, &units, &names);
-        let text = choose(job, &reading, &units, &composer).unwrap_or_else(|| composer.cut(job, &reading));
+        let merges = job.level >= Level::Meta;
+        let composer = Composer::new(&reading, &units, &names, merges);
+        let clauses = merges.then(|| choose_clauses(job, &reading, &units, &composer)).flatten();
+        let text = clauses.or_else(|| choose(job, &reading, &units, &composer));
+        let text = text.unwrap_or_else(|| composer.cut(job, &reading));
         WrittenSummary { text, metadata }
     }
 }

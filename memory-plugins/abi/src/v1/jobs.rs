@@ -62,6 +62,9 @@ impl Flags {
 }
 
 /// Something to be summarized: a message, or a summary of a lower level.
+///
+/// A SUMMARY is written from one message, a META from messages of 8 KiB at most (the SUMMARY of one that is longer or lost
+/// stands among them), an ARCHIVE from summaries.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct Source<'a> {
@@ -71,7 +74,7 @@ pub struct Source<'a> {
     pub last_node: u64,
     /// Lines of the messages it stands for.
     pub line_count: u64,
-    /// The words.
+    /// The words; blank where all of them are kept out of summaries.
     pub text: RStr<'a>,
     /// The speaker's name or role; empty where it is a summary.
     pub speaker: RStr<'a>,

@@ -4,11 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::SummaryJob;
 
-use super::units::{Unit, Units, stops};
+use super::{
+    units::{Unit, Units, stops},
+    verbs::asks,
+};
 use crate::{
     fit::fit,
     reading::{Reading, unsegmented},
     sections::SEPARATOR,
+    words::words,
 };
 
 /// Where something was left out.
@@ -37,13 +41,15 @@ pub(super) struct Composer<'a> {
     names: &'a [String],
     /// Of each part the first one with the same name: numbers are compared often, and sooner than names.
     voices: Vec<usize>,
+    /// Several messages are told together.
+    merges: bool,
 }
 
 impl<'a> Composer<'a> {
-    pub(super) fn new(reading: &'a Reading<'a>, units: &'a Units, names: &'a [String]) -> Self {
+    pub(super) fn new(reading: &'a Reading<'a>, units: &'a Units, names: &'a [String], merges: bool) -> Self {
         let mut first: BTreeMap<&str, usize> = BTreeMap::new();
         let voices = names.iter().enumerate().map(|(part, name)| *first.entry(name).or_insert(part)).collect();
-        Self { reading, units, names, voices }
+        Self { reading, units, names, voices, merges }
     }
 
     /// What stands before the words of the part of `unit`.
@@ -104,7 +110,7 @@ impl<'a> Composer<'a> {
     fn end(&self, unit: usize, is_cut: bool, next_opens: bool, goes_on: bool, text: &mut String) -> bool {
         let Some(unit) = self.units.get(unit) else { return false };
         let closes = unit.closes && !unit.gap && !is_cut;
-        let cut = unit.asks && !closes && !goes_on;
+        let cut = unit.asks && !closes && !goes_on && (!self.merges || self.asks(unit));
         if closes {
             return next_opens || unit.asks;
         }
@@ -114,6 +120,16 @@ impl<'a> Composer<'a> {
             text.push_str(ASKS);
         }
         cut
+    }
+
+    /// Whether the clause up to `unit` asks itself. "I met Ben in Ghent, can you write to him?" tells something first, which
+    /// is no question, and which stands alone where much is merged.
+    fn asks(&self, unit: &Unit) -> bool {
+        let from =
+            self.units.get(unit.head).filter(|head| head.segment == unit.segment).map_or(unit.bare, |head| head.bare);
+        let segment = self.reading.segments.get(unit.segment);
+        let said = segment.and_then(|segment| segment.text.get(from..unit.bytes.end)).unwrap_or_default();
+        said.trim_end().ends_with('?') || words(said).enumerate().any(|(at, word)| asks(word.text, at == 0))
     }
 
     /// Appends units that stand side by side.

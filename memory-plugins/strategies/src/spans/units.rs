@@ -251,8 +251,8 @@ impl Cutter {
             let figure_after = next.is_some_and(|next| next.form == Form::Figure && next.text.len() <= 4);
             let opens = self.places.is_empty();
             let dated = figure_before || figure_after;
-            // "Hey Maya"
-            let greeted = greets && word.form == Form::Capital;
+            // "Hey Maya", not "Thanks, I"
+            let greeted = greets && word.form == Form::Capital && !is_common(&word);
             greets = class.is(Class::GREETING);
             let weight = if greeted { GREETED } else { weight(&word, class, opens, dated) };
             let (end_of, cut) = match next {

@@ -1,0 +1,88 @@
+//! What a merged summary is written from: a META from messages, an ARCHIVE from the summaries under it.
+
+use std::collections::BTreeMap;
+
+use memory_core::{Hash, Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, SummarySource};
+
+use super::writing::{LOST, Writer};
+use crate::MemoryError;
+
+/// A message of more bytes is not read once more: its SUMMARY stands for it. So what a META is written from stays bounded,
+/// and one long text does not outweigh a group of short ones.
+const LONGEST_READ_AGAIN: usize = 8 << 10;
+/// Messages in memory at once, whatever their length.
+const AT_ONCE: usize = 8;
+
+impl Writer<'_> {
+    /// What a summary of this level over `children` is written from, in their order: one source for each, so that the
+    /// sources cover what the children cover.
+    ///
+    /// A META is told from the messages, for spans of spans are further from what was said with each level. A message that is
+    /// too long or lost is told by its SUMMARY; one that no summary may hold is blank. Where no message can be told, the
+    /// texts of the children are.
+    ///
+    /// All of it follows from what is recorded: the input hashes of the children come from the messages, so a META needs
+    /// none of its own to name them.
+    pub(super) async fn merged_sources(
+        &self,
+        level: Level,
+        children: &[Summary],
+    ) -> Result<Vec<SummarySource>, MemoryError> {
+        let told = children.iter().map(|child| self.told(child));
+        if level != Level::Meta {
+            return Ok(told.collect());
+        }
+        let mut said = self.said(children).await?;
+        if said.values().all(|source| source.text.trim().is_empty()) {
+            return Ok(told.collect());
+        }
+        let sources = children.iter().zip(told).map(|(child, told)| match said.remove(&child.body.span.first()) {
+            Some(said) => SummarySource { metadata: told.metadata, ..said },
+            // "(lost)" between messages tells nothing.
+            None if is_lost(child) => SummarySource { text: String::new(), ..told },
+            None => told,
+        });
+        Ok(sources.collect())
+    }
+
+    /// A summary as a source.
+    fn told(&self, child: &Summary) -> SummarySource {
+        let metadata = SummaryMetadata {
+            topics: self.redactor.clean_topics(&child.body.metadata.topics),
+            ..child.body.metadata.clone()
+        };
+        SummarySource {
+            nodes: child.body.span,
+            role: None,
+            speaker: String::new(),
+            text: self.redactor.redact(&child.body.text),
+            metadata,
+        }
+    }
+
+    /// The messages under SUMMARYs that can be read and are short enough.
+    async fn said(&self, children: &[Summary]) -> Result<BTreeMap<NodeId, SummarySource>, MemoryError> {
+        // A message that was brought back since is not in the hashes of its "(lost)".
+        let of_one =
+            |child: &&Summary| child.body.level == Level::Summary && child.body.span.count() == 1 && !is_lost(child);
+        let nodes: Vec<_> = children.iter().filter(of_one).map(|child| child.body.span).collect();
+        let mut said = BTreeMap::new();
+        for chunk in nodes.chunks(AT_ONCE) {
+            for run in NodeRange::merge(chunk.to_vec()) {
+                let read = self.parts.store.readable_nodes(self.conversation, run).await?;
+                let short = read.nodes.iter().filter(|node| is_short(node));
+                said.extend(short.map(|node| (node.id, self.message(node, SummaryMetadata::default()))));
+            }
+        }
+        Ok(said)
+    }
+}
+
+fn is_short(node: &Node) -> bool {
+    node.message.text().len() <= LONGEST_READ_AGAIN
+}
+
+/// Whether nobody could read the message when its SUMMARY was written.
+fn is_lost(child: &Summary) -> bool {
+    child.body.text == LOST && child.body.input_hash == Hash::of_parts([LOST.as_bytes()])
+}

@@ -1,0 +1,129 @@
+//! What a META is written from: the messages under it, as far as they can be told.
+
+use std::sync::{Arc, Mutex};
+
+use memory_core::{
+    BoxFuture, FirstWords, Level, Message, NodeId, Role, SummarizeError, Summarizer, SummaryJob, SummarySource,
+    WrittenBy, WrittenSummary,
+};
+use memory_hooks::{CompactionReport, MemoryError};
+use pollster::block_on;
+
+use super::support::{World, chat, id, line};
+
+/// Remembers what each META and ARCHIVE was written from.
+#[derive(Debug, Default)]
+struct Reader {
+    merged: Mutex<Vec<(Level, Vec<SummarySource>)>>,
+}
+
+impl Summarizer for Reader {
+    fn identity(&self) -> WrittenBy {
+        FirstWords.identity()
+    }
+
+    fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
+        if job.level >= Level::Meta {
+            self.merged.lock().unwrap().push((job.level, job.sources.to_vec()));
+        }
+        FirstWords.summarize(job)
+    }
+}
+
+fn world() -> (World, Arc<Reader>) {
+    let reader = Arc::<Reader>::default();
+    let asked = Arc::clone(&reader);
+    (World::with(|builder, _| builder.summarizer(asked)), reader)
+}
+
+fn compact(world: &World) -> Result<CompactionReport, MemoryError> {
+    block_on(world.talk.compact(&()))
+}
+
+impl Reader {
+    /// The sources of all METAs by their first node.
+    fn of_metas(&self) -> Vec<SummarySource> {
+        let merged = self.merged.lock().unwrap();
+        let mut sources: Vec<_> =
+            merged.iter().filter(|(level, _)| *level == Level::Meta).flat_map(|(_, of)| of.iter().cloned()).collect();
+        sources.sort_by_key(|source| source.nodes.first());
+        sources
+    }
+
+    fn of(&self, node: u64) -> SummarySource {
+        let node = NodeId::new(node).unwrap();
+        self.of_metas().into_iter().find(|source| source.nodes.contains(node)).unwrap()
+    }
+}
+
+#[test]
+fn a_meta_is_written_from_its_messages_and_an_archive_from_its_summaries() {
+    let (world, reader) = world();
+    let mut messages = chat(600);
+    messages[1] = line(2, 20).by("Maya");
+    world.say(messages.clone());
+    compact(&world).unwrap();
+    for source in reader.of_metas() {
+        assert_eq!(source.nodes.count(), 1);
+        let message = &messages[source.nodes.first().index()];
+        assert_eq!((source.role, source.text), (Some(message.role), message.text()));
+        assert_eq!(source.speaker, message.speaker_or_role());
+    }
+    assert_eq!(reader.of(2).speaker, "Maya");
+    let merged = reader.merged.lock().unwrap();
+    let mut archived = merged.iter().filter(|(level, _)| *level == Level::Archive).flat_map(|(_, of)| of).peekable();
+    assert!(archived.peek().is_some());
+    assert!(archived.all(|source| source.role.is_none() && source.speaker.is_empty()));
+}
+
+#[test]
+fn a_message_that_is_too_long_is_told_by_its_summary() {
+    let (world, reader) = world();
+    let mut messages = chat(100);
+    let long = |bytes: usize| Message::text_of(Role::User, format!("The key hangs {}", "x".repeat(bytes - 14)));
+    (messages[2], messages[4]) = (long(8 << 10), long((8 << 10) + 1));
+    world.say(messages);
+    compact(&world).unwrap();
+    assert_eq!((reader.of(3).role, reader.of(3).text.len()), (Some(Role::User), 8 << 10));
+    assert_eq!(reader.of(5).role, None);
+    assert!(reader.of(5).text.len() < 400, "{}", reader.of(5).text);
+}
+
+#[test]
+fn what_is_kept_out_or_lost_is_blank_in_a_meta_that_covers_it() {
+    let (world, reader) = world();
+    let mut messages = chat(100);
+    messages[6] = Message::user("My PIN is 4471").kept_out_of_summaries();
+    world.say(messages);
+    world.store.lose_node(&id(), NodeId::new(4).unwrap());
+    compact(&world).unwrap();
+    assert_eq!(reader.of(7).text, "");
+    assert_eq!((reader.of(4).text.as_str(), reader.of(4).role), ("", None));
+    assert!(reader.of_metas().iter().all(|source| !source.text.contains("4471")));
+    let metas = world.summaries().into_iter().filter(|summary| summary.body.level == Level::Meta);
+    assert_eq!(metas.map(|meta| meta.body.span.first().get()).min(), Some(1));
+}
+
+#[test]
+fn a_message_that_was_lost_since_is_told_by_its_summary() {
+    let (world, reader) = world();
+    // Enough for SUMMARYs, too few for a META.
+    world.say(chat(40));
+    compact(&world).unwrap();
+    assert!(reader.of_metas().is_empty());
+    world.store.lose_node(&id(), NodeId::new(4).unwrap());
+    world.say((41..=100).map(|number| line(number, 20)));
+    compact(&world).unwrap();
+    let source = reader.of(4);
+    assert!(source.role.is_none() && source.text.starts_with("Message 4 is about topic4 word"), "{}", source.text);
+}
+
+#[test]
+fn where_no_message_can_be_told_a_meta_says_so() {
+    let (world, reader) = world();
+    world.say((1..=100).map(|number| line(number, 40).kept_out_of_summaries()));
+    compact(&world).unwrap();
+    let sources = reader.of_metas();
+    assert!(!sources.is_empty());
+    assert!(sources.iter().all(|source| source.text == "(kept out of summaries)"), "{sources:?}");
+}

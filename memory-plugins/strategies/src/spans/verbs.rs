@@ -1,0 +1,98 @@
+//! Whether words say something by themselves: a clause has a verb, a title or a label has none.
+
+use std::sync::LazyLock;
+
+use crate::words::{Form, KeySet, Word, key};
+
+/// Verbs and what joins them to a subject, as they are written where somebody does something.
+const VERBS: &str = "is are am was were be been has have had do does did can could will would shall should might must may \
+    i'm you're we're they're he's she's it's that's there's what's who's here's how's let's i've you've we've they've i'd \
+    you'd he'd she'd we'd they'd i'll you'll he'll she'll it'll we'll they'll that'll \
+    isn't aren't wasn't weren't hasn't haven't hadn't don't doesn't didn't can't cannot couldn't won't wouldn't shouldn't \
+    mustn't ain't \
+    went got made said told took came found gave bought thought knew felt left kept began saw met ran sold sent spent built \
+    brought caught chose drove fell fought forgot grew heard held hit hurt lost paid put read rode sang sat set slept spoke \
+    stood taught understood wore won wrote broke became dreamt ate drank flew hid led lent lit meant rose shot showed sought \
+    stuck struck swore threw woke \
+    goes gets makes says tells takes comes finds gives buys thinks knows feels leaves keeps begins sees meets runs sells sends \
+    works wants needs means seems looks helps shows lets lives loves likes hates uses happens depends requires returns fails \
+    cost include allow provide want need hope wish guess suggest recommend";
+
+/// What a request may begin with.
+const REQUESTS: &str = "please use add make let try check consider ensure create remember tell show explain help give write \
+    see call ask keep set run start avoid provide include review take go get put send bring find look think imagine note \
+    focus begin stop choose pick compare solve calculate build read listen don't";
+
+/// What a question begins with, and what tells one wherever it stands.
+const ASKING: &str = "can could would will should shall may is are was were do does did have has am";
+const QUESTIONS: &str = "what what's how how's why which whether wondering wonder who's where's";
+
+/// Who does something, whatever follows.
+const SUBJECTS: &str = "i he she we they who";
+
+static LEXICON: LazyLock<[KeySet; 5]> = LazyLock::new(|| {
+    let keys =
+        |list: &str| list.split_whitespace().flat_map(|word| [key(word), key(&word.replace('\'', "’"))]).collect();
+    [keys(VERBS), keys(REQUESTS), keys(SUBJECTS), keys(ASKING), keys(QUESTIONS)]
+});
+
+/// Whether one of `words`, which begin a sentence where `opens`, is a verb or has one behind it, as far as lists and endings
+/// tell. English alone is known; of other languages nothing is said to have one.
+pub(super) fn has_verb<'w>(words: impl Iterator<Item = Word<'w>>, opens: bool) -> bool {
+    let [verbs, requests, subjects, ..] = &*LEXICON;
+    let mut after_subject = false;
+    for (number, word) in words.enumerate() {
+        let past = word.form == Form::Plain && word.text.len() > 4 && word.text.ends_with("ed") && number > 0;
+        let asked = opens && number == 0 && requests.contains(&word.key);
+        // "4 May", "Will"
+        let named = number > 0 && word.form == Form::Capital;
+        if after_subject || past || asked || (!named && verbs.contains(&word.key)) {
+            return true;
+        }
+        after_subject = subjects.contains(&word.key);
+    }
+    false
+}
+
+/// Whether a question may begin with `word`, or has it anywhere where it does not `open` a clause.
+pub(super) fn asks(word: &str, opens: bool) -> bool {
+    let [.., asking, questions] = &*LEXICON;
+    let key = key(word);
+    questions.contains(&key) || (opens && asking.contains(&key))
+}
+
+/// Whether most of the longer words are written with a capital: "Review Basic Definitions".
+pub(super) fn is_title<'w>(words: impl Iterator<Item = Word<'w>>) -> bool {
+    let (mut capitals, mut others) = (0, 0);
+    // A sentence begins with a capital, too, and names have some.
+    for word in words.skip(1).filter(|word| word.text.len() > 3 || word.form == Form::Capital) {
+        if word.form == Form::Capital { capitals += 1 } else { others += 1 }
+    }
+    capitals > 1 && capitals > 2 * others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::words;
+
+    #[test]
+    fn a_clause_has_a_verb_and_a_label_has_none() {
+        for clause in
+            ["We rent the hall", "the hall costs us nothing, it's free", "use metric units", "he moved", "I swim"]
+        {
+            assert!(has_verb(words(clause), true), "{clause}");
+        }
+        for label in
+            ["for the AI tool", "Incorrect Square Root", "the key of the cellar", "Improved Skills", "on 4 May"]
+        {
+            assert!(!has_verb(words(label), true), "{label}");
+        }
+    }
+
+    #[test]
+    fn a_title_is_written_with_capitals() {
+        assert!(is_title(words("Review Basic Definitions of the Root")));
+        assert!(!is_title(words("We met Priya in Ghent and went home")));
+    }
+}
