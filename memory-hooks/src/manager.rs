@@ -2,5 +2,6 @@
 
 pub(crate) mod failing;
 pub(crate) mod hierarchical;
+pub(crate) mod rewriting;
 pub(crate) mod turns;
 pub(crate) mod writing;
