@@ -18,7 +18,7 @@ use crate::{
     Access, Config, Recall,
     commands::{
         backup, browse, context, demo, doctor, expand, export, find, fork, import, index, model, plugins, prove,
-        replay, restore, search, stats, vacuum, verify, verify_proof,
+        replay, restore, resummarize, search, stats, vacuum, verify, verify_proof,
     },
     config::STORE_VARIABLE,
     failure::{self, Code, Usage},
@@ -158,6 +158,12 @@ enum Command {
     Expand(expand::Args),
     /// Look through the levels of a conversation
     Browse(browse::Args),
+    /// Write summaries anew, with the summarizer that is chosen now
+    ///
+    /// Summaries stay as they were written, also when another summarizer is chosen. This writes those that are there
+    /// again, from the same messages. The old ones stay in the log: views that were recorded show them, and new ones show
+    /// the new. Where the same words come out, nothing is recorded.
+    Resummarize(resummarize::Args),
     /// Bring what recall has cached up to the last message
     Index(index::Args),
     /// Show what is stored and what compression saves
@@ -323,6 +329,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Find(args) => find::run(&args, globals).await,
         Command::Expand(args) => expand::run(&args, globals).await,
         Command::Browse(args) => browse::run(&args, globals).await,
+        Command::Resummarize(args) => resummarize::run(&args, globals).await,
         Command::Index(args) => index::run(&args, globals).await,
         Command::Stats(args) => stats::run(&args, globals).await,
         Command::Verify(args) => verify::run(&args, globals).await,

@@ -16,6 +16,7 @@ pub(crate) mod plugins;
 pub(crate) mod prove;
 pub(crate) mod replay;
 pub(crate) mod restore;
+pub(crate) mod resummarize;
 pub(crate) mod search;
 pub(crate) mod stats;
 pub(crate) mod vacuum;

@@ -8,11 +8,11 @@ use memory_core::{
 };
 
 use crate::{
-    CompactionReport, Context, ContextOptions, ConversationStats, MemoryError, MessageAdded, Spending,
-    asks_to_be_kept_out,
+    CompactionReport, Context, ContextOptions, ConversationStats, MemoryError, MessageAdded, Resummarize,
+    ResummarizeReport, Spending, asks_to_be_kept_out,
     context::{self, Request},
     followed::Snapshot,
-    manager::hierarchical,
+    manager::{hierarchical, rewriting},
     memory::Parts,
 };
 
@@ -101,6 +101,22 @@ impl Conversation {
     /// [`Memory::background`]: crate::Memory::background
     pub async fn compact(&self, progress: &dyn Progress) -> Result<CompactionReport, MemoryError> {
         Ok(hierarchical::compact(&self.parts, &self.id, progress).await?.0)
+    }
+
+    /// Writes summaries anew that are there already, from the same messages as before, with the summarizer that this memory
+    /// has now. Old ones stay in the log, superseded: views that were recorded show them, later ones show the new. Nothing
+    /// does so by itself. What was recorded when it is cut off stays.
+    ///
+    /// # Errors
+    /// When there is no such conversation, node or summary; when others do background work on the store
+    /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); when a strategy and its fallback
+    /// fail, or the store does.
+    pub async fn resummarize(
+        &self,
+        what: Resummarize,
+        progress: &dyn Progress,
+    ) -> Result<ResummarizeReport, MemoryError> {
+        rewriting::resummarize(&self.parts, &self.id, what, progress).await
     }
 
     /// Brings what recall has cached up to the last message. Recall does so by itself for the few messages of a

@@ -1,7 +1,7 @@
 //! What can go wrong.
 
 use memory_core::{
-    BoxError, RetrieveError, StoreError, SummarizeError, WrittenBy,
+    BoxError, ConversationId, Level, NodeRange, RetrieveError, StoreError, SummarizeError, WrittenBy,
     plan::{InvalidThresholds, PlanError},
 };
 
@@ -39,6 +39,22 @@ pub enum MemoryError {
         /// Tokens of the coarsest view after.
         after: u32,
     },
+    /// Summaries of a conversation are being written already.
+    #[error("summaries of `{conversation}` are being written by another task: try again when it is done")]
+    AtWork {
+        /// The conversation.
+        conversation: ConversationId,
+    },
+    /// There is no summary of what was asked for.
+    #[error("nothing to write anew: {}", no_summary(conversation, *nodes, *level))]
+    NothingSummarized {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The nodes that were asked for, if not all.
+        nodes: Option<NodeRange>,
+        /// The level that was asked for, if not all.
+        level: Option<Level>,
+    },
     /// A past view cannot be shown as it was.
     #[error(transparent)]
     View(#[from] ViewError),
@@ -57,7 +73,8 @@ impl MemoryError {
     /// Whether something was asked for that is not there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::View(error) if error.is_not_found())
+        matches!(self, Self::NothingSummarized { .. })
+            || matches!(self, Self::View(error) if error.is_not_found())
             || self.store_error().is_some_and(StoreError::is_not_found)
     }
 
@@ -72,6 +89,14 @@ impl MemoryError {
             Self::Store(error) | Self::Retrieve(RetrieveError::Store(error)) => Some(error),
             _ => None,
         }
+    }
+}
+
+fn no_summary(conversation: &ConversationId, nodes: Option<NodeRange>, level: Option<Level>) -> String {
+    let summary = level.map_or_else(|| "summary".to_owned(), |level| level.to_string());
+    match nodes {
+        Some(nodes) => format!("no {summary} of `{conversation}` stands for any of the nodes {nodes} yet"),
+        None => format!("`{conversation}` has no {summary} yet"),
     }
 }
 

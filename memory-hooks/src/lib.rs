@@ -57,7 +57,10 @@ pub use conversation::{Added, Conversation};
 pub use error::{BuildError, MemoryError};
 pub use events::{Compacted, CompactionFailed, FellBack, HookEvent, MessageAdded, RecallUsed};
 pub use kept_out::asks_to_be_kept_out;
-pub use manager::hierarchical::CompactionReport;
+pub use manager::{
+    hierarchical::CompactionReport,
+    rewriting::{Resummarize, ResummarizeReport},
+};
 pub use memory::{Memory, MemoryBuilder};
 pub use prices::Prices;
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};

@@ -18,6 +18,8 @@ pub struct ConversationStats {
     pub nodes_per_level: [u64; 4],
     /// Summaries recorded.
     pub summaries: u64,
+    /// Those of them that were written anew since: their words are shown in no new view.
+    pub superseded: u64,
     /// Tokens of all messages.
     pub tokens: u64,
     /// Tokens of a view that shows them all word for word: what a message costs beside its text is counted in.
@@ -43,6 +45,7 @@ impl ConversationStats {
             ai_nodes: tree.total() - user_nodes,
             nodes_per_level: tree.nodes_per_level(),
             summaries: state.summaries,
+            superseded: tree.superseded() as u64,
             tokens: state.tokens,
             shown_tokens: state.tokens + state.nodes * u64::from(tree.policy().per_message),
             view_tokens: u64::from(coarsest(tree)),

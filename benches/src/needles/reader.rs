@@ -42,6 +42,7 @@ mod tests {
             kind,
             nodes: Some(nodes.unwrap()),
             summary: None,
+            excerpt: None,
             source: None,
             tokens: 1,
             why: String::new(),

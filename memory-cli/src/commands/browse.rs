@@ -1,6 +1,6 @@
 //! `memory browse`: a conversation level by level.
 
-use std::{cmp::Reverse, num::NonZeroUsize};
+use std::{cmp::Reverse, collections::HashMap, num::NonZeroUsize};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use memory_core::{
@@ -73,6 +73,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         );
     }
     let mut losses = Losses::default();
+    let words: HashMap<_, _> = summaries.iter().map(|summary| (summary.id, summary)).collect();
+    let entry = |place: &Summary| entry(words.get(&tree.words_for(place.id)).copied().unwrap_or(place));
     let in_tree = summaries.iter().filter(|summary| tree.height(summary.id).is_some());
     let mut entries: Vec<Entry> = match args.level.map(Level::from) {
         Some(Level::Full) => {

@@ -1,7 +1,7 @@
 //! From the name on the command line to a conversation.
 
 use clap::Args;
-use memory_core::{ConversationId, NodeId, Store, StoreError};
+use memory_core::{ConversationId, NodeId, NodeRange, Store, StoreError};
 use memory_store::LogStore;
 
 use crate::failure::{Damage, NotFound, Usage};
@@ -130,4 +130,26 @@ pub(super) fn question(text: &str) -> Result<String, String> {
 pub(super) fn node(text: &str) -> Result<NodeId, String> {
     let number = text.parse::<u64>().map_err(|_| format!("`{text}` is no node number"))?;
     NodeId::new(number).ok_or_else(|| "nodes are numbered from 1".to_owned())
+}
+
+/// A run of nodes on the command line: `40-80`, or `40` alone.
+pub(super) fn nodes(text: &str) -> Result<NodeRange, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (node(first)?, node(last)?);
+    NodeRange::new(first, last).ok_or_else(|| format!("node {last} comes before node {first}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_written_as_it_is_printed() {
+        for text in ["7", "7-12", "40-40"] {
+            assert_eq!(nodes(text).unwrap().to_string(), text.trim_start_matches("40-"));
+        }
+        for wrong in ["", "-", "7-", "-7", "0-3", "12-7", "7-12-13", "a-b", "7..12"] {
+            assert!(nodes(wrong).is_err(), "{wrong}");
+        }
+    }
 }

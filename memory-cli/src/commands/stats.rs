@@ -101,6 +101,7 @@ fn to_json(id: &ConversationId, stats: &ConversationStats, costs: Option<Value>)
         "ai_nodes": stats.ai_nodes,
         "nodes_per_level": {"full": full, "summary": summary, "meta": meta, "archive": archive},
         "summaries": stats.summaries,
+        "superseded": stats.superseded,
         "tokens": stats.tokens,
         "view_tokens": stats.view_tokens,
         "tokens_saved": stats.tokens_saved(),

@@ -180,6 +180,13 @@ const CASES: &[Case] = &[
         succeed(store, &["browse", "--conversation", HIDDEN_NAME, "--level", "summary"], false);
         refused(store, &["browse", "--conversation", HIDDEN_NAME, "--level", H]);
     }),
+    ("resummarize", |store| {
+        run(store, &["resummarize", HIDDEN_NAME], false);
+        refused(store, &["resummarize", H]);
+        refused(store, &["resummarize", HIDDEN_NAME, "--nodes", H]);
+        refused(store, &["resummarize", HIDDEN_NAME, "--nodes", "1-99"]);
+        refused(store, &["resummarize", HIDDEN_NAME, "--level", H]);
+    }),
     ("index", |store| {
         succeed(store, &["index"], false);
         refused(store, &["index", "--conversation", H]);

@@ -21,6 +21,7 @@ mod processes;
 mod proofs;
 mod replay;
 mod rescue;
+mod resummarize;
 mod support;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod telemetry;

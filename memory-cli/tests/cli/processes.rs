@@ -149,7 +149,7 @@ fn background_work_is_left_to_the_process_that_is_at_it() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let lease = runtime.block_on(memory_core::Store::lease(&other)).unwrap();
     let holder = format!("in use by process {} on ", std::process::id());
-    for command in ["index", "vacuum"] {
+    for command in ["index", "vacuum", "resummarize"] {
         let error = store.fail(&[command], 5);
         assert!(error.contains(&holder), "{error}");
     }
@@ -163,5 +163,6 @@ fn background_work_is_left_to_the_process_that_is_at_it() {
     assert!(summaries() > 0);
     drop(lease);
     store.succeed(&["index"]);
+    store.succeed(&["resummarize", "trip"]);
     store.succeed(&["vacuum"]);
 }

@@ -22,7 +22,8 @@ const UNTIMED: usize = 1_000;
 /// It grows with the conversation: a node or a summary more costs a step for each storey at most, whatever the length.
 /// Copies share what they have in common, so that planning may try things out on a copy. Of two summaries that
 /// claim the same nodes or children, the one that came first counts and the other is ignored, and so is one whose
-/// child was lost; so any sequence of summaries makes a forest.
+/// child was lost; so any sequence of summaries makes a forest. A later one of the same level, span and children
+/// supersedes the first: that one keeps its place and its number, and the words in it are the later one's.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     policy: ViewPolicy,
@@ -54,14 +55,28 @@ struct Tokens {
 
 #[derive(Clone, Debug)]
 struct Place {
+    /// Its tokens are those of the words that are shown in this place.
     summary: SummaryOutline,
     parent: Option<SummaryId>,
-    /// Steps down to a SUMMARY; `None` for an ignored summary.
+    /// Steps down to a SUMMARY; `None` for a summary that has no place in the forest.
     height: Option<u32>,
+    /// Whose words are shown in this place: its own, or those of the last one that superseded it.
+    words: SummaryId,
+    /// What it took the place of.
+    superseded: Option<Superseded>,
     /// Importance of what it covers, each node's halved with every half-life between it and the last one.
     weight: f64,
     /// What cuts of it are worth, once that was asked for.
     profile: OnceLock<Profile>,
+}
+
+/// What was shown in a place before another one's words were.
+#[derive(Clone, Copy, Debug)]
+struct Superseded {
+    /// Which place.
+    place: SummaryId,
+    words: SummaryId,
+    tokens: u32,
 }
 
 impl Tree {
@@ -127,10 +142,27 @@ impl Tree {
         self.places.last().map_or(0, |last| last.summary.id.index() + 1)
     }
 
-    /// A summary.
+    /// A summary. Of one that was superseded, the tokens are those of the words that are shown in its place.
     #[must_use]
     pub fn summary(&self, id: SummaryId) -> Option<&SummaryOutline> {
         Some(&self.place(id)?.summary)
+    }
+
+    /// The number of the summary whose words are shown in the place of this one: its own, unless it was superseded.
+    #[must_use]
+    pub fn words_for(&self, id: SummaryId) -> SummaryId {
+        self.place(id).map_or(id, |place| place.words)
+    }
+
+    /// The summaries that have a place in the forest, in order of their numbers.
+    pub fn placed(&self) -> impl Iterator<Item = &SummaryOutline> {
+        self.places.iter().filter(|place| place.height.is_some()).map(|place| &place.summary)
+    }
+
+    /// How many summaries have been superseded.
+    #[must_use]
+    pub fn superseded(&self) -> usize {
+        self.places.iter().filter(|place| place.superseded.is_some()).count()
     }
 
     /// The SUMMARY over a node.
@@ -145,7 +177,7 @@ impl Tree {
         self.place(id)?.parent
     }
 
-    /// Steps from a summary down to a SUMMARY; `None` for one that is ignored.
+    /// Steps from a summary down to a SUMMARY; `None` for one that is ignored, or that only lends its words to another.
     #[must_use]
     pub fn height(&self, id: SummaryId) -> Option<u32> {
         self.place(id)?.height

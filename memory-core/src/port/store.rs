@@ -21,7 +21,8 @@ pub struct Appended {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A strategy wrote a summary.
+    /// A strategy wrote a summary. A later one of the same level, span and children, written from another input, supersedes
+    /// it: both are kept, and the later words are shown.
     Summary(SummaryDraft),
     /// A strategy or a person weighed a node.
     Importance {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::{
     ContentBlock, ConversationId, Event, Hash, Json, Level, MerkleFrontier, Message, MessageKey, Node, NodeDraft,
     NodeId, NodeOutline, NodeRange, Recorded, Revision, Role, Store, StoreError, SummaryDraft, SummaryId,
-    SummaryMetadata, SummaryOutline, Timestamp, WrittenBy, canonical_bytes, leaf_hash,
+    SummaryMetadata, SummaryOutline, Timestamp, WrittenBy, canonical_bytes, leaf_hash, plan::Tree,
 };
 
 fn id(name: &str) -> ConversationId {
@@ -108,6 +108,7 @@ pub async fn store_conformance(store: &dyn Store) {
     roots_are_those_of_the_leaves(store).await;
     given_salts_give_the_same_root_in_every_store(store).await;
     changes_are_what_happened_since(store).await;
+    summaries_may_be_written_anew(store).await;
     views::views_are_kept_as_they_were_shown(store).await;
     forks::a_fork_shares_the_past_and_nothing_else(store).await;
     forks::forks_may_be_forked(store).await;
@@ -265,6 +266,30 @@ async fn summaries_are_checked_and_idempotent(store: &dyn Store) {
     }
     let state = store.conversation(&a).await.unwrap();
     assert_eq!((state.nodes, state.summaries), (6, 3), "summaries take no node number");
+}
+
+/// What is written anew from another input is a summary of its own, and both stay.
+async fn summaries_may_be_written_anew(store: &dyn Store) {
+    let anew = id("written-anew");
+    store.append(&anew, vec![draft("one", 1), draft("two", 2)]).await.unwrap();
+    let number = |n| Recorded::Summary(SummaryId::new(n).expect("not zero"));
+    let leaf = |node, text| Event::Summary(summary(Level::Summary, range(node, node), &[], text));
+    let meta = |text| Event::Summary(summary(Level::Meta, range(1, 2), &[1, 2], text));
+    let leaves = vec![leaf(1, "one"), leaf(2, "two")];
+    assert_eq!(store.record(&anew, leaves.clone()).await.unwrap(), [number(1), number(2)]);
+    assert_eq!(store.record(&anew, vec![meta("both")]).await.unwrap(), [number(3)]);
+    let known = store.changes(&anew, Revision::default()).await.unwrap().revision;
+    let again = vec![leaf(1, "first"), meta("the two")];
+    assert_eq!(store.record(&anew, again.clone()).await.unwrap(), [number(4), number(5)]);
+    assert_eq!(store.record(&anew, again).await.unwrap(), [number(4), number(5)], "recorded again, written once");
+    assert_eq!(store.record(&anew, leaves).await.unwrap(), [number(1), number(2)]);
+    let texts: Vec<_> = store.summaries(&anew).await.unwrap().into_iter().map(|summary| summary.body.text).collect();
+    assert_eq!(texts, ["one", "two", "both", "first", "the two"]);
+    let since = store.changes(&anew, known).await.unwrap();
+    assert!(since.is_whole || since.summaries.len() == 2, "{since:?}");
+    let tree = Tree::of(store.changes(&anew, Revision::default()).await.unwrap());
+    let words: Vec<_> = tree.placed().map(|there| tree.words_for(there.id).get()).collect();
+    assert_eq!(words, [4, 2, 5]);
 }
 
 /// Whoever follows a conversation by its changes knows what whoever reads all of it knows.

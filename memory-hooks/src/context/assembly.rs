@@ -325,19 +325,18 @@ impl Assembly<'_> {
         Ok(HistoryPart { verbatim, shown, tokens, losses })
     }
 
-    /// The summaries that a cut shows, as far as they can be read.
+    /// The newest words of the summaries that a cut shows, as far as they can be read, by the places they are shown in.
     async fn summaries(&self, cut: &Cut) -> Result<HashMap<SummaryId, Summary>, MemoryError> {
         let shown = |piece: &CutPiece| match piece {
             CutPiece::Summary { id, .. } => Some(*id),
             CutPiece::Verbatim(_) => None,
         };
-        let ids: Vec<_> = cut.pieces.iter().filter_map(shown).collect();
-        let mut summaries: HashMap<_, _> = HashMap::with_capacity(ids.len());
-        for summary in self.parts.store.summaries_of(self.conversation, &ids).await? {
-            summaries.insert(summary.id, summary);
-        }
-        summaries.extend(self.snapshot.unrecorded.iter().map(|summary| (summary.id, summary.clone())));
-        Ok(summaries)
+        let words = |id: SummaryId| (self.snapshot.tree.words_for(id), id);
+        let places: HashMap<_, _> = cut.pieces.iter().filter_map(shown).map(words).collect();
+        let ids: Vec<_> = places.keys().copied().collect();
+        let read = self.parts.store.summaries_of(self.conversation, &ids).await?;
+        let all = read.into_iter().chain(self.snapshot.unrecorded.iter().cloned());
+        Ok(all.filter_map(|summary| Some((*places.get(&summary.id)?, summary))).collect())
     }
 
     fn shortened(&self, node: Node) -> Node {

@@ -206,6 +206,7 @@ impl<'a> Manager<'a> {
         let writer = Writer {
             parts: self.parts,
             conversation: self.conversation,
+            tree: &self.ahead.tree,
             written: &self.unrecorded(),
             redactor: &self.ahead.redactor,
             summarizer: &self.summarizer,

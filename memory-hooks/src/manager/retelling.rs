@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Hash, Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, SummarySource};
+use memory_core::{Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, SummarySource};
 
-use super::writing::{LOST, Writer};
+use super::writing::{Writer, is_of_a_lost_message};
 use crate::MemoryError;
 
 /// A message of more bytes is not read once more: its SUMMARY stands for it. So what a META is written from stays bounded,
@@ -39,7 +39,7 @@ impl Writer<'_> {
         let sources = children.iter().zip(told).map(|(child, told)| match said.remove(&child.body.span.first()) {
             Some(said) => SummarySource { metadata: told.metadata, ..said },
             // "(lost)" between messages tells nothing.
-            None if is_lost(child) => SummarySource { text: String::new(), ..told },
+            None if is_of_a_lost_message(&child.body) => SummarySource { text: String::new(), ..told },
             None => told,
         });
         Ok(sources.collect())
@@ -63,8 +63,9 @@ impl Writer<'_> {
     /// The messages under SUMMARYs that can be read and are short enough.
     async fn said(&self, children: &[Summary]) -> Result<BTreeMap<NodeId, SummarySource>, MemoryError> {
         // A message that was brought back since is not in the hashes of its "(lost)".
-        let of_one =
-            |child: &&Summary| child.body.level == Level::Summary && child.body.span.count() == 1 && !is_lost(child);
+        let of_one = |child: &&Summary| {
+            child.body.level == Level::Summary && child.body.span.count() == 1 && !is_of_a_lost_message(&child.body)
+        };
         let nodes: Vec<_> = children.iter().filter(of_one).map(|child| child.body.span).collect();
         let mut said = BTreeMap::new();
         for chunk in nodes.chunks(AT_ONCE) {
@@ -80,9 +81,4 @@ impl Writer<'_> {
 
 fn is_short(node: &Node) -> bool {
     node.message.text().len() <= LONGEST_READ_AGAIN
-}
-
-/// Whether nobody could read the message when its SUMMARY was written.
-fn is_lost(child: &Summary) -> bool {
-    child.body.text == LOST && child.body.input_hash == Hash::of_parts([LOST.as_bytes()])
 }

@@ -3,7 +3,7 @@
 use memory_core::{
     ConversationId, Event, Hash, ImportanceScorer, Level, Node, NodeId, NodeRange, ReadNodes, ScoreJob, Summarizer,
     Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, WrittenBy, WrittenSummary,
-    plan::{Compaction, Merge},
+    plan::{Compaction, Merge, Tree},
 };
 
 use super::failing::{Patience, in_a_line};
@@ -15,7 +15,7 @@ pub(super) const KEPT_OUT: &str = "(kept out of summaries)";
 ///
 /// It is recorded like any SUMMARY. Were lost messages left without one, they would part their neighbours, which no
 /// META may then cover together, and the view would grow with every one of them.
-pub(super) const LOST: &str = "(lost)";
+const LOST: &str = "(lost)";
 /// Most tokens of a SUMMARY, a META and an ARCHIVE.
 const SUMMARY_TOKENS: u32 = 48;
 const META_TOKENS: u32 = 128;
@@ -33,10 +33,21 @@ pub(crate) fn most_tokens(level: Level, of: u32) -> u32 {
     (of / 2).clamp(1, cap)
 }
 
+/// Whether this stands in the place of a message that cannot be read any more.
+pub(super) fn is_of_a_lost_message(draft: &SummaryDraft) -> bool {
+    draft.input_hash == lost_input()
+}
+
+fn lost_input() -> Hash {
+    Hash::of_parts([LOST.as_bytes()])
+}
+
 /// Writes summaries for one conversation.
 pub(super) struct Writer<'a> {
     pub(super) parts: &'a Parts,
     pub(super) conversation: &'a ConversationId,
+    /// Says whose words stand in the place of a summary.
+    pub(super) tree: &'a Tree,
     /// Summaries that are not recorded yet, in order of their numbers.
     pub(super) written: &'a [Summary],
     pub(super) redactor: &'a Redactor,
@@ -86,10 +97,9 @@ impl Writer<'_> {
     }
 
     fn lost_leaf(&self, node: NodeId) -> SummaryDraft {
-        let input = Hash::of_parts([LOST.as_bytes()]);
         let metadata = SummaryMetadata::default();
         let written = WrittenSummary { text: LOST.to_owned(), metadata };
-        self.draft(Level::Summary, NodeRange::single(node), Vec::new(), (written, self.identity()), input)
+        self.draft(Level::Summary, NodeRange::single(node), Vec::new(), (written, self.identity()), lost_input())
     }
 
     /// Weighs nodes that nobody has weighed. Where no scorer answers they keep their weight.
@@ -184,11 +194,12 @@ impl Writer<'_> {
         }
     }
 
-    /// The summaries to be merged, in order of the nodes they cover.
+    /// The newest words of the summaries to be merged, in order of the nodes they cover.
     async fn children(&self, merge: &Merge) -> Result<Vec<Summary>, MemoryError> {
+        let words: Vec<_> = merge.children.iter().map(|child| self.tree.words_for(*child)).collect();
         let number = |id: &SummaryId| self.written.binary_search_by_key(id, |summary| summary.id);
-        let written = merge.children.iter().filter_map(|id| self.written.get(number(id).ok()?).cloned());
-        let recorded: Vec<_> = merge.children.iter().filter(|id| number(id).is_err()).copied().collect();
+        let written = words.iter().filter_map(|id| self.written.get(number(id).ok()?).cloned());
+        let recorded: Vec<_> = words.iter().filter(|id| number(id).is_err()).copied().collect();
         let mut children: Vec<_> = written.collect();
         children.extend(self.parts.store.summaries_of(self.conversation, &recorded).await?);
         children.sort_by_key(|child| child.body.span);

@@ -22,6 +22,8 @@ mod recall_hook;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod resummarize;
+#[cfg(test)]
 mod retelling;
 #[cfg(test)]
 mod spending;

@@ -8,7 +8,7 @@ use memory_core::{
     plan::PlanError,
     testing::{MemoryStore, ScanRetriever},
 };
-use memory_hooks::{AsOf, Context, ContextOptions, Difference, MemoryError, ViewError};
+use memory_hooks::{AsOf, Context, ContextOptions, Difference, MemoryError, Resummarize, ViewError};
 use pollster::block_on;
 use proptest::prelude::*;
 
@@ -60,6 +60,8 @@ enum Step {
     Show(u32, String),
     /// The last view did not fit.
     Reduce(u32),
+    /// All summaries are written anew, by the summarizer that wrote them or by another one.
+    Resummarize(bool),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -68,6 +70,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => any::<(prop::sample::Index, bool)>().prop_map(|(node, pinned)| Step::Pin(node, pinned)),
         4 => (60u32..5_000, "[a-z0-9\n ]{0,40}").prop_map(|(budget, why)| Step::Show(budget, format!("topic7 {why}"))),
         2 => (30u32..3_000).prop_map(Step::Reduce),
+        1 => any::<bool>().prop_map(Step::Resummarize),
     ];
     prop::collection::vec(step, 2..14)
 }
@@ -79,6 +82,8 @@ proptest! {
     fn every_view_that_was_ever_shown_is_shown_again_byte_for_byte(first in conversations(1..60), steps in steps()) {
         let world = World::new();
         world.say(first);
+        let echo: Arc<dyn Summarizer> = Scripted::new(Manner::Echo);
+        let other = World::over(Arc::clone(&world.store), |builder, _| builder.summarizer(echo));
         let mut shown: Vec<Context> = Vec::new();
         for step in steps {
             let total = block_on(world.store.conversation(&id())).unwrap().nodes;
@@ -91,6 +96,13 @@ proptest! {
                     let which = node(1 + which.index(usize::try_from(total).unwrap()) as u64);
                     block_on(world.talk.pin(which, pinned)).unwrap();
                     continue;
+                }
+                Step::Resummarize(by_other) => {
+                    let by = if by_other { &other } else { &world };
+                    match block_on(by.talk.resummarize(Resummarize::default(), &())) {
+                        Ok(_) | Err(MemoryError::NothingSummarized { .. }) => continue,
+                        Err(other) => return Err(TestCaseError::fail(other.to_string())),
+                    }
                 }
                 Step::Show(budget, question) => show(&world, &question, budget),
                 Step::Reduce(budget) => {

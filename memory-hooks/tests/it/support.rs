@@ -24,6 +24,7 @@ pub(crate) fn id() -> ConversationId {
 /// A memory over a store of its own, and what its hooks saw.
 pub(crate) struct World {
     pub(crate) store: Arc<MemoryStore>,
+    pub(crate) memory: Memory,
     pub(crate) talk: Conversation,
     pub(crate) compacted: Arc<Mutex<Vec<Compacted>>>,
     pub(crate) failed: Arc<Mutex<Vec<CompactionFailed>>>,
@@ -62,7 +63,7 @@ impl World {
             .view_policy(ViewPolicy { short: 0, ..ViewPolicy::default() })
             .hooks(hooks);
         let memory = more(builder, Arc::clone(&store)).build().unwrap();
-        Self { store, talk: memory.conversation(id()), compacted, failed, fell_back }
+        Self { store, talk: memory.conversation(id()), memory, compacted, failed, fell_back }
     }
 
     pub(crate) fn say(&self, messages: impl IntoIterator<Item = Message>) {

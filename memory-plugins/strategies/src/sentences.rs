@@ -8,8 +8,10 @@ use crate::words::{is_unspaced, is_word_char};
 const PIECE: usize = 360;
 
 /// Words that a full stop never ends a sentence behind.
-const TITLES: &[&str] =
-    &["dr", "mr", "mrs", "ms", "prof", "sr", "jr", "gen", "col", "rev", "hon", "vs", "e.g", "i.e", "cf", "bzw", "z.b"];
+const TITLES: &[&str] = &[
+    "dr", "mr", "mrs", "ms", "prof", "sr", "jr", "gen", "col", "rev", "hon", "st", "vs", "e.g", "i.e", "cf", "bzw",
+    "z.b",
+];
 
 /// Words that a full stop does not end a sentence behind when a figure follows.
 const BEFORE_FIGURES: &[&str] = &["no", "nr", "fig", "p", "pp", "vol", "ch", "sec", "eq", "art", "approx", "ca"];
@@ -115,9 +117,12 @@ fn is_abbreviation(head: &str, follows: Option<char>) -> bool {
     });
     let word = head.get(start..).unwrap_or_default();
     let among = |list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(word));
-    let mut letters = word.chars();
-    let initial = matches!((letters.next(), letters.next()), (Some(c), None) if c.is_uppercase() && c != 'I')
-        && follows.is_some_and(char::is_uppercase);
+    let is_initial = |part: &str| {
+        let mut letters = part.chars();
+        matches!((letters.next(), letters.next()), (Some(c), None) if c.is_uppercase())
+    };
+    // "J. Doe", "J.K. Doe", and not "and so do I. Then".
+    let initial = word != "I" && word.split('.').all(is_initial) && follows.is_some_and(char::is_uppercase);
     // "3. Taste the soup"
     let numeral = start == 0 && word.len() <= 3 && follows.is_some() && word.chars().all(|c| c.is_ascii_digit());
     initial || numeral || among(TITLES) || (among(BEFORE_FIGURES) && follows.is_some_and(char::is_numeric))
@@ -164,6 +169,7 @@ mod tests {
     fn stops_inside_figures_names_and_abbreviations_end_nothing() {
         check("Pi is 3.14. Next.", &["Pi is 3.14.", "Next."]);
         check("Dr. Smith met J. Doe at example.com. Fine.", &["Dr. Smith met J. Doe at example.com.", "Fine."]);
+        check("I met J.K. Rowling on St. John Street. Fine.", &["I met J.K. Rowling on St. John Street.", "Fine."]);
         check("See No. 5 e.g. here. I said no. Then left.", &["See No. 5 e.g. here.", "I said no.", "Then left."]);
         check("Wait... what? Yes!", &["Wait... what?", "Yes!"]);
         check("He asked \"why?\" Then left.", &["He asked \"why?\"", "Then left."]);

@@ -6,8 +6,8 @@ mod sample;
 use std::io::Cursor;
 
 use memory_core::{
-    ContentBlock, Event, Hash, Level, Message, NodeDraft, NodeRange, Progress, Store, SummaryId, Timestamp, TreeHead,
-    message_to_json, testing::MemoryStore,
+    ContentBlock, Event, Hash, Level, Message, NodeDraft, NodeRange, Progress, Revision, Store, SummaryDraft,
+    SummaryId, Timestamp, TreeHead, message_to_json, plan::Tree, testing::MemoryStore,
 };
 use pollster::block_on;
 use proptest::prelude::*;
@@ -114,6 +114,34 @@ proptest! {
         let read: MessageLine<'_> = serde_json::from_str(&line).unwrap();
         prop_assert_eq!(read.into_message(), Ok(message));
     }
+}
+
+#[test]
+fn superseded_summaries_come_back_in_their_places() {
+    let from = MemoryStore::default();
+    fill(&from, plain(5));
+    let c = id("c");
+    let told = |store: &dyn Store| {
+        let tree = Tree::of(block_on(store.changes(&c, Revision::default())).unwrap());
+        let words: Vec<_> = tree.standing().map(|there| (there.clone(), tree.words_for(there.id))).collect();
+        (words, block_on(store.summaries(&c)).unwrap())
+    };
+    let known = told(&from);
+    for number in 0..3u8 {
+        let anew = known.1.iter().map(|summary| {
+            let body = summary.body.clone();
+            let input_hash = Hash::of_parts([body.input_hash.as_bytes().as_slice(), &[number]]);
+            Event::Summary(SummaryDraft { text: format!("{number}: {}", body.text), input_hash, ..body })
+        });
+        block_on(from.record(&c, anew.collect())).unwrap();
+    }
+    let bytes = export(&from, "c");
+    let directory = tempfile::tempdir().unwrap();
+    let to = LogStore::open(directory.path()).unwrap();
+    assert_eq!(import(&to, &bytes).unwrap().new_summaries, known.1.len() as u64 * 4);
+    assert_eq!(told(&to), told(&from));
+    assert!(told(&to).0.iter().all(|(there, words)| words.index() >= 3 * known.1.len() && *words != there.id));
+    assert_eq!(export(&to, "c"), bytes);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::{Place, Tree, ViewPolicy};
+use super::{Place, Superseded, Tree, ViewPolicy};
 use crate::{Changes, Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline};
 
 /// Tokens of the line in the place of a middle.
@@ -75,7 +75,12 @@ impl Tree {
 
     /// Forgets what is known of the cuts of whatever stands over a node.
     fn forget_profiles(&mut self, node: NodeId) {
-        let mut above = self.leaf(node);
+        self.forget_profiles_from(self.leaf(node));
+    }
+
+    /// Forgets what is known of the cuts of a summary and of whatever stands over it.
+    fn forget_profiles_from(&mut self, lowest: Option<SummaryId>) {
+        let mut above = lowest;
         while let Some(id) = above {
             if let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) {
                 place.profile = OnceLock::new();
@@ -101,11 +106,41 @@ impl Tree {
         if self.places.last().is_some_and(|last| last.summary.id >= id) {
             return;
         }
+        let tokens = summary.tokens;
         let height = self.height_over(&summary);
-        self.places.push(Place { summary, parent: None, height, weight: 0.0, profile: OnceLock::new() });
+        let superseded = if height.is_none() { self.superseded_by(&summary) } else { None };
+        let (parent, weight, profile) = (None, 0.0, OnceLock::new());
+        self.places.push(Place { summary, parent, height, words: id, superseded, weight, profile });
         if height.is_some() {
             self.enter(id);
         }
+        if let Some(Superseded { place, .. }) = superseded {
+            self.put_words(place, id, tokens);
+        }
+    }
+
+    /// What a summary takes the place of: one in the forest that stands for the same in the same way.
+    fn superseded_by(&self, summary: &SummaryOutline) -> Option<Superseded> {
+        let id = match summary.children.first() {
+            Some(child) => self.parent(*child),
+            None => self.leaf(summary.span.first()),
+        };
+        let Place { summary: there, words, .. } = self.place(id?)?;
+        let same = |summary: &SummaryOutline| (summary.level, summary.span);
+        let is_same = same(there) == same(summary) && there.children == summary.children;
+        is_same.then_some(Superseded { place: there.id, words: *words, tokens: there.tokens })
+    }
+
+    /// Shows other words in the place of a summary. The forest stays as it is, and so do weights.
+    fn put_words(&mut self, id: SummaryId, words: SummaryId, tokens: u32) {
+        let before = self.summary_cost(id);
+        let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) else { return };
+        place.words = words;
+        place.summary.tokens = tokens;
+        if place.parent.is_none() {
+            self.tokens.roots = self.tokens.roots + self.summary_cost(id) - before;
+        }
+        self.forget_profiles_from(Some(id));
     }
 
     /// The height of a summary that can take its place in the forest; `None` for one that cannot.
@@ -138,7 +173,10 @@ impl Tree {
 
     /// Takes the last summary away, as if it had never come.
     pub fn undo(&mut self) {
-        let Some(Place { summary, height, .. }) = self.places.pop() else { return };
+        let Some(Place { summary, height, superseded, .. }) = self.places.pop() else { return };
+        if let Some(Superseded { place, words, tokens }) = superseded {
+            self.put_words(place, words, tokens);
+        }
         if height.is_none() {
             return;
         }

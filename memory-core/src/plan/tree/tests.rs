@@ -3,7 +3,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::testing::{outlines, summary, tree};
+use crate::{
+    Summary,
+    plan::{
+        Cut, PlanError, plan_view,
+        testing::{outlines, summary, tree},
+    },
+};
 
 fn run(first: u64, last: u64) -> NodeRange {
     NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap()
@@ -50,10 +56,51 @@ fn a_second_claim_on_the_same_nodes_is_ignored() {
     summaries.push(summary(&summaries, Level::Summary, run(1, 2), Vec::new()));
     let first = vec![summaries[0].id];
     summaries.push(summary(&summaries, Level::Meta, run(1, 1), first.clone()));
-    summaries.push(summary(&summaries, Level::Meta, run(1, 1), first));
+    summaries.push(summary(&summaries, Level::Archive, run(1, 1), first));
     let tree = tree(&nodes, &summaries);
     assert_eq!(tree.roots().map(|root| root.id.get()).collect::<Vec<_>>(), [3]);
     assert_eq!(tree.full().collect::<Vec<_>>(), [run(2, 2)]);
+    assert_eq!((tree.superseded(), tree.words_for(summaries[0].id).get()), (0, 1));
+}
+
+#[test]
+fn a_later_summary_of_the_same_lends_its_words_and_nothing_else() {
+    let nodes = outlines("uau");
+    let mut summaries = Vec::new();
+    let say = |summaries: &mut Vec<Summary>, level, span, children, tokens| {
+        let mut said = summary(summaries, level, span, children);
+        said.body.tokens = tokens;
+        summaries.push(said);
+    };
+    for node in 1..=2 {
+        say(&mut summaries, Level::Summary, run(node, node), Vec::new(), 10);
+    }
+    let children: Vec<_> = summaries.iter().map(|s| s.id).collect();
+    say(&mut summaries, Level::Meta, run(1, 2), children.clone(), 12);
+    let before = tree(&nodes, &summaries);
+    say(&mut summaries, Level::Summary, run(1, 1), Vec::new(), 17);
+    say(&mut summaries, Level::Meta, run(1, 2), children.clone(), 9);
+    say(&mut summaries, Level::Summary, run(1, 1), Vec::new(), 3);
+    let mut after = tree(&nodes, &summaries);
+    let number = |number| SummaryId::new(number).unwrap();
+    let words = |tree: &Tree| [1, 2, 3, 4].map(|place| tree.words_for(number(place)).get());
+    assert_eq!((words(&before), words(&after)), ([1, 2, 3, 4], [6, 2, 5, 4]));
+    assert_eq!([1, 2, 3].map(|place| after.summary(number(place)).unwrap().tokens), [3, 10, 9]);
+    assert_eq!(before.top() - after.top(), 3, "the META that is shown has 12 tokens before and 9 after");
+    assert_eq!(after.placed().map(|there| there.id.get()).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!((after.summaries(), after.superseded(), after.next_summary()), (6, 3, 6));
+    assert_eq!(after.parent(number(1)), Some(number(3)));
+    after.undo();
+    assert_eq!((words(&after), after.summary(number(1)).unwrap().tokens), ([4, 2, 5, 4], 17));
+    after.undo();
+    after.undo();
+    assert_eq!((words(&after), told(&after)), (words(&before), told(&before)));
+
+    // Where the first one was lost, the later one has the place, and what was made of the lost one has none.
+    summaries.remove(0);
+    let without = tree(&nodes, &summaries);
+    assert_eq!(without.placed().map(|there| there.id.get()).collect::<Vec<_>>(), [2, 4]);
+    assert_eq!(without.words_for(number(4)), number(6));
 }
 /// What a tree says of itself.
 #[derive(Debug, PartialEq)]
@@ -64,6 +111,9 @@ struct Told {
     top: u64,
     levels: Vec<Level>,
     nodes_per_level: [u64; 4],
+    words: Vec<(SummaryId, u32)>,
+    /// A cut that uses what is kept of profiles.
+    view: Result<Cut, PlanError>,
 }
 
 fn told(tree: &Tree) -> Told {
@@ -75,7 +125,29 @@ fn told(tree: &Tree) -> Told {
         top: tree.top(),
         levels: nodes.map(|node| tree.level(node)).collect(),
         nodes_per_level: tree.nodes_per_level(),
+        words: tree.placed().map(|there| (tree.words_for(there.id), there.tokens)).collect(),
+        view: plan_view(tree, u32::try_from(tree.top() + tree.words()).unwrap() / 2),
     }
+}
+
+/// The tree of these, grown from nothing.
+fn anew(nodes: &[NodeOutline], summaries: &[SummaryOutline]) -> Tree {
+    let mut tree = tree(nodes, &[]);
+    summaries.iter().for_each(|summary| tree.add(summary.clone()));
+    tree
+}
+
+/// 24 SUMMARYs, four METAs over six of them each, and an ARCHIVE over three of those.
+fn whole() -> Vec<SummaryOutline> {
+    let mut all: Vec<SummaryOutline> = Vec::new();
+    let mut say = |level, span, children: std::ops::Range<usize>| {
+        let children: Box<[_]> = children.map(SummaryId::from_index).collect();
+        all.push(SummaryOutline { id: SummaryId::from_index(all.len()), level, span, children, tokens: 12 });
+    };
+    (1..=24).for_each(|node| say(Level::Summary, run(node, node), 0..0));
+    (0..4).for_each(|meta| say(Level::Meta, run(meta as u64 * 6 + 1, meta as u64 * 6 + 6), meta * 6..meta * 6 + 6));
+    say(Level::Archive, run(1, 18), 24..27);
+    all
 }
 
 proptest! {
@@ -86,7 +158,7 @@ proptest! {
     fn undoing_gives_back_what_was_before(shape in "[ua1r]{1,30}", claims in prop::collection::vec((1u64..30, 0u64..3, prop::collection::vec(1u64..20, 0..4)), 0..20)) {
         let nodes = outlines(&shape);
         let mut grown = tree(&nodes, &[]);
-        let mut before = vec![told(&grown)];
+        let (mut before, mut all) = (vec![told(&grown)], Vec::new());
         for (index, (first, more, children)) in claims.into_iter().enumerate() {
             let level = if children.is_empty() { Level::Summary } else { Level::Meta };
             let mut children: Vec<_> = children.into_iter().filter_map(SummaryId::new).collect();
@@ -94,15 +166,52 @@ proptest! {
             children.dedup();
             let spans: Option<Vec<_>> = children.iter().map(|child| Some(grown.summary(*child)?.span)).collect();
             let span = spans.unwrap_or_default().into_iter().reduce(NodeRange::hull).unwrap_or(run(first, first + more));
-            let draft = SummaryOutline { id: SummaryId::from_index(index), level, span, children: children.into(), tokens: 9 };
-            grown.add(draft);
+            let tokens = u32::try_from(9 + index).unwrap();
+            let draft = SummaryOutline { id: SummaryId::from_index(index), level, span, children: children.into(), tokens };
+            grown.add(draft.clone());
             before.push(told(&grown));
+            all.push(draft);
         }
+        prop_assert_eq!(Some(&told(&anew(&nodes, &all))), before.last(), "what is kept is what is found anew");
         while grown.summaries() > 0 {
             prop_assert_eq!(Some(told(&grown)), before.pop());
             grown.undo();
         }
         prop_assert_eq!(Some(told(&grown)), before.pop());
+    }
+
+    /// Words are put into the places of a whole tree, in any order: what it knows is what a recount gives, and what a tree
+    /// knows that was told the last words of each place at once.
+    #[test]
+    fn superseded_words_count_nowhere(shape in "[ua1r]{24}", later in prop::collection::vec((0usize..29, 1u32..60), 0..60)) {
+        let nodes = outlines(&shape);
+        let mut all = whole();
+        let mut grown = anew(&nodes, &all);
+        let mut before = vec![told(&grown)];
+        let mut last = all.clone();
+        for (place, tokens) in later {
+            let there = all[place].clone();
+            last[place].tokens = tokens;
+            all.push(SummaryOutline { id: SummaryId::from_index(all.len()), tokens, ..there });
+            grown.add(all.last().unwrap().clone());
+            before.push(told(&grown));
+        }
+        let (now, at_once) = (told(&grown), anew(&nodes, &last));
+        prop_assert_eq!(&told(&anew(&nodes, &all)), &now);
+        let roots = last.iter().filter(|there| grown.parent(there.id).is_none());
+        prop_assert_eq!(now.top, roots.map(|root| u64::from(root.tokens) + u64::from(grown.policy().per_summary)).sum::<u64>());
+        prop_assert_eq!(&Told { words: now.words.clone(), ..told(&at_once) }, &now, "only the numbers differ");
+        for place in &last {
+            let words = grown.words_for(place.id);
+            prop_assert_eq!(all[words.index()].tokens, place.tokens);
+            prop_assert_eq!(grown.height(place.id), at_once.height(place.id));
+        }
+        while let Some(should) = before.pop() {
+            prop_assert_eq!(told(&grown), should);
+            if !before.is_empty() {
+                grown.undo();
+            }
+        }
     }
 
     #[test]

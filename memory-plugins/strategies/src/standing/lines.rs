@@ -1,6 +1,6 @@
 //! The standing lines of a conversation: a set that grows, of which the newest of contradicting ones holds.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use memory_core::NodeId;
 
@@ -26,6 +26,13 @@ pub struct StandingLine {
     is_over: bool,
 }
 
+impl StandingLine {
+    /// Whether it bears on more than the one who says it.
+    fn binds_others(&self) -> bool {
+        !matches!(self.standing.kind, StandingKind::Preference | StandingKind::Promise)
+    }
+}
+
 /// The standing lines of a conversation.
 ///
 /// Of two lines of one speaker that contradict each other the newer holds: where it says that something changed, turns a
@@ -34,12 +41,15 @@ pub struct StandingLine {
 #[derive(Clone, Debug, Default)]
 pub struct StandingLines {
     lines: Vec<StandingLine>,
+    /// Who speaks.
+    voices: BTreeSet<u64>,
 }
 
 impl StandingLines {
-    /// Adds what a message says; messages come in any order.
+    /// Adds what a message says, also where that is nothing; messages come in any order.
     pub fn add(&mut self, said: &Said<'_>, found: Vec<Standing>) {
         let speaker = key(said.speaker);
+        self.voices.insert(speaker);
         for standing in found {
             let mut line = StandingLine { node: said.node, standing, speaker, is_over: false };
             let place = self.lines.partition_point(|other| other.node <= line.node);
@@ -64,19 +74,27 @@ impl StandingLines {
     }
 
     /// The lines that hold, those that matter most first: by what they do, how much they share with the question, and, but
-    /// for instructions and preferences, how new they are.
+    /// for instructions and preferences, how new they are. Where several people speak, what one of them
+    /// likes or promises is there only where it shares a word with the question.
     #[must_use]
     pub fn by_worth(&self, question: &str) -> Vec<&StandingLine> {
         let asked: HashSet<u64> =
             words(question).filter(|word| word.form != Form::Unspaced).map(|word| word.key).collect();
         let last = self.lines.last().map_or(0, |line| line.node.get());
-        let mut holding: Vec<_> = self.lines.iter().filter(|line| !line.is_over).collect();
+        let are_people = self.voices.len() > 1;
+        let bears = |line: &&StandingLine| !are_people || line.binds_others() || shared(line, &asked) > 0;
+        let mut holding: Vec<_> = self.lines.iter().filter(|line| !line.is_over).filter(bears).collect();
         holding.sort_by(|a, b| {
             let order = worth(b, &asked, last).total_cmp(&worth(a, &asked, last));
             order.then(b.node.cmp(&a.node)).then(a.standing.at.cmp(&b.standing.at))
         });
         holding
     }
+}
+
+/// Words that a line shares with a question.
+fn shared(line: &StandingLine, asked: &HashSet<u64>) -> usize {
+    line.standing.terms.iter().filter(|term| asked.contains(term)).count()
 }
 
 fn worth(line: &StandingLine, asked: &HashSet<u64>, last: u64) -> f64 {
@@ -90,8 +108,7 @@ fn worth(line: &StandingLine, asked: &HashSet<u64>, last: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "an age in nodes is far below 2^52")]
     let age = last.saturating_sub(line.node.get()) as f64;
     let fresh = if ages { 0.3 + 0.7 * (-age / HALF_LIFE).exp2() } else { 1.0 };
-    let shared = line.standing.terms.iter().filter(|term| asked.contains(term)).count();
-    let of_question = match shared {
+    let of_question = match shared(line, asked) {
         0 => 1.0,
         1 => 1.8,
         _ => 2.6,

@@ -98,7 +98,7 @@ fn a_part_is_bounded_and_a_message_gives_few() {
 fn lines(said: &[&str]) -> StandingLines {
     let mut lines = StandingLines::default();
     for (index, text) in said.iter().enumerate() {
-        lines.add(&Said { node: NodeId::from_index(index), speaker: "Maya" }, standing(text, true));
+        lines.add(&Said { node: NodeId::from_index(index), speaker: "user" }, standing(text, true));
     }
     lines
 }
@@ -145,10 +145,20 @@ fn one_speaker_does_not_contradict_another() {
 }
 
 #[test]
+fn among_people_what_one_of_them_likes_is_shown_where_it_is_asked_for() {
+    let mut lines = lines(&["I don't like dark beer.", "We decided to rent the hall in Ghent."]);
+    assert_eq!(holding(&lines), [1, 2]);
+    lines.add(&Said { node: NodeId::from_index(2), speaker: "Ben" }, Vec::new());
+    assert_eq!(holding(&lines), [2]);
+    let asked: Vec<_> = lines.by_worth("Which beer?").iter().map(|line| line.node.get()).collect();
+    assert_eq!(asked, [1, 2]);
+}
+
+#[test]
 fn an_older_message_that_comes_later_contradicts_no_newer_one() {
     let mut lines = StandingLines::default();
     for (index, text) in [(1, "Please answer in German."), (0, "Please answer in English.")] {
-        lines.add(&Said { node: NodeId::from_index(index), speaker: "Maya" }, standing(text, true));
+        lines.add(&Said { node: NodeId::from_index(index), speaker: "user" }, standing(text, true));
     }
     assert_eq!(holding(&lines), [2]);
 }

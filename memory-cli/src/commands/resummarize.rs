@@ -1,0 +1,70 @@
+//! `memory resummarize`: summaries written anew, with the summarizer that is chosen now.
+
+use clap::{Args as ClapArgs, ValueEnum};
+use memory_core::{Level, NodeRange};
+use memory_hooks::Resummarize;
+use serde_json::json;
+
+use super::resolve;
+use crate::{Access, cli::Globals, open, output::grouped};
+
+/// Summaries written anew.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The conversation, or the beginning of its name [default: the only one]
+    #[arg(value_name = "CONVERSATION")]
+    conversation: Option<String>,
+    /// Only summaries that stand for one of these messages at least: 40-80, or 40 alone [default: all]
+    #[arg(long, value_name = "FIRST-LAST", value_parser = resolve::nodes)]
+    nodes: Option<NodeRange>,
+    /// Only summaries of this level [default: all]
+    #[arg(long, value_enum)]
+    level: Option<LevelName>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LevelName {
+    Summary,
+    Meta,
+    Archive,
+}
+
+impl From<LevelName> for Level {
+    fn from(name: LevelName) -> Self {
+        match name {
+            LevelName::Summary => Self::Summary,
+            LevelName::Meta => Self::Meta,
+            LevelName::Archive => Self::Archive,
+        }
+    }
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Existing)?.without_model())?;
+    let id = resolve::conversation(&runtime.store, args.conversation.as_deref()).await?;
+    let output = globals.output;
+    let what = Resummarize { nodes: args.nodes, level: args.level.map(Level::from) };
+    let bar = output.bar("summarizing");
+    let written = runtime.memory.conversation(id.clone()).resummarize(what, &bar).await;
+    bar.finish();
+    let report = written?;
+    if output.json {
+        return Ok(output.value(&json!({
+            "conversation": id.as_str(),
+            "rewritten": report.rewritten,
+            "by_fallback": report.by_fallback,
+            "unchanged": report.unchanged,
+            "tokens_before": report.tokens_before,
+            "tokens_after": report.tokens_after,
+        }))?);
+    }
+    let [rewritten, unchanged] = [report.rewritten, report.unchanged].map(grouped);
+    let [before, after] = [report.tokens_before, report.tokens_after].map(grouped);
+    output.line(&format!("{id}: {rewritten} summaries written anew, {unchanged} as they were"))?;
+    output.line(&format!("{before} tokens before, {after} after; views that were recorded show what they showed"))?;
+    if report.by_fallback > 0 {
+        let by_fallback = grouped(report.by_fallback);
+        output.note(&format!("note: the summarizer failed, {by_fallback} of them were written by its fallback"));
+    }
+    Ok(())
+}
