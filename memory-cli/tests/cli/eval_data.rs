@@ -51,7 +51,7 @@ fn check(name: &str) {
         let question = question["question"].as_str().unwrap();
         let context = store.json(&["context", "--conversation", id, "--budget", &budget, question]);
         assert!(context["tokens"].as_u64().unwrap() <= tokens / 10, "{id}");
-        let history = nodes(&context, |kind| kind != "recalled");
+        let history = nodes(&context, |kind| kind != "recalled" && kind != "standing");
         assert_eq!(history, (1..=turns.len() as u64).collect::<Vec<_>>(), "{id}: every message exactly once");
         let verbatim: HashSet<_> = nodes(&context, |kind| kind == "message").into_iter().collect();
         let recalled = nodes(&context, |kind| kind == "recalled");

@@ -123,7 +123,7 @@ fn superseded_summaries_come_back_in_their_places() {
     let c = id("c");
     let told = |store: &dyn Store| {
         let tree = Tree::of(block_on(store.changes(&c, Revision::default())).unwrap());
-        let words: Vec<_> = tree.standing().map(|there| (there.clone(), tree.words_for(there.id))).collect();
+        let words: Vec<_> = tree.placed().map(|there| (there.clone(), tree.words_for(there.id))).collect();
         (words, block_on(store.summaries(&c)).unwrap())
     };
     let known = told(&from);
