@@ -38,7 +38,10 @@ fn summaries_are_written_anew_and_every_view_is_what_it_was() {
     let store = compacted(300);
     let shown = store.succeed(&["context", "--budget", "700", "Which platform?"]);
     let (before, [written, none], verified) = (summaries(&store, "trip"), stats(&store), root(&store, "trip"));
-    assert!(none == 0 && before.iter().all(|entry| entry["written_by"] == "spans 1"), "{before:?}");
+    assert!(
+        none == 0 && before.iter().all(|entry| entry["written_by"].as_str().unwrap().starts_with("spans ")),
+        "{before:?}"
+    );
     let extractive = ["--summarizer", "extractive"];
 
     let part =
