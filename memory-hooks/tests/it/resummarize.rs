@@ -227,7 +227,7 @@ fn a_fallback_writes_but_takes_nothing_away_from_the_summarizer() {
     let kept = resummarize(&failing(0), ALL);
     assert_eq!((kept.rewritten, kept.unchanged), (0, there), "the summarizer wrote it while it was well");
     // Over words of somebody else the fallback's count.
-    let words: Arc<dyn Summarizer> = Arc::new(memory_strategies::Spans::default());
+    let words: Arc<dyn Summarizer> = Arc::new(memory_strategies::Spans);
     resummarize(&with(&world, words), ALL);
     let report = resummarize(&failing(2), ALL);
     assert!(report.by_fallback > 0 && report.by_fallback + 2 == report.rewritten, "{report:?}");

@@ -1,3 +1,5 @@
+//! Which sentences hold on, where they are cut, and which of two that contradict each other holds.
+
 use super::*;
 
 fn parts(text: &str) -> Vec<(StandingKind, &str)> {
