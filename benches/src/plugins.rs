@@ -22,7 +22,7 @@ pub(crate) fn measure(data: Option<&Path>) -> Result<Vec<Figure>> {
     eprintln!("plugins: calls through the interface");
     let mut figures = vec![call::overhead()?];
     eprintln!("plugins: calls through the host");
-    figures.push(host::overhead()?);
+    figures.extend(host::overhead()?);
     eprintln!("plugins: loading");
     figures.push(load::measure()?);
     eprintln!("plugins: built-in strategies");

@@ -65,18 +65,22 @@ impl ContextOptions {
     }
 
     /// The most tokens of a history that is not shown word for word, beside a question of so many tokens: its share of the
-    /// budget, or what the end of the conversation takes, and a little for what is older. Where lines stand beside it and
-    /// nothing is recalled, it leaves them their share.
+    /// budget, or what the end of the conversation takes, and a little for what is older. Where lines stand beside it, it
+    /// leaves them their share.
     ///
     /// It depends on the question only by steps: a thirty-second of the budget, and 64 tokens at least, is set aside for
     /// it, twice as much for one that is longer, and so on. So the history's part of a prompt stays the same from question
     /// to question.
     pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool, stands: bool) -> u32 {
         let ceiling = self.history_ceiling(question);
-        let beside = if stands { share_of(self.budget, STANDING) } else { 0 };
-        let share = if recalls { self.history_share.clamp(0.0, 1.0) } else { 1.0 };
-        let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER));
-        share_of(self.budget, share).min(ceiling.saturating_sub(beside)).max(end).min(ceiling)
+        let beside = if stands { STANDING } else { 0.0 };
+        let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER - beside));
+        let share = if recalls {
+            share_of(self.budget, self.history_share.clamp(0.0, 1.0) - beside)
+        } else {
+            ceiling.saturating_sub(share_of(self.budget, beside))
+        };
+        share.max(end).min(ceiling)
     }
 
     /// The most tokens of a history beside a question of so many tokens.

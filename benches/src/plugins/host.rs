@@ -1,6 +1,9 @@
 //! A call through the host, with its threads, deadline and checks, against a direct one.
 
-use std::time::Instant;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Result, ensure};
 use memory_core::{
@@ -16,8 +19,11 @@ use crate::{
     rounds::{Entrant, Samples, interleave},
 };
 
-/// Calls of a round.
-const CALLS: u32 = 10_000;
+/// Calls of a round, back to back.
+const CALLS: usize = 10_000;
+/// Calls of a round, each by itself, and the rest before each.
+const ISOLATED: usize = 100;
+const REST: Duration = Duration::from_millis(10);
 
 /// Answers as the plugin does.
 #[derive(Debug)]
@@ -47,23 +53,40 @@ impl TokenCounter for Bytes {
     }
 }
 
-pub(super) fn overhead() -> Result<Figure> {
+pub(super) fn overhead() -> Result<[Figure; 2]> {
     let mut registry = Registry::with_builtins();
     let info = registry.load(&fixture()?)?;
     let plugin = registry.summarizer(&info.name)?;
-    let [[through], [directly]] = interleave([
-        Entrant::new("through the host", ["us"], || time(&*plugin)),
-        Entrant::new("directly", ["us"], || time(&Fine)),
+    let [[through, through_alone], [directly, directly_alone]] = interleave([
+        Entrant::new("through the host", ["us", "us"], || both(&*plugin)),
+        Entrant::new("directly", ["us", "us"], || both(&Fine)),
     ])?;
-    let difference =
-        through.values.iter().zip(&directly.values).map(|(through, directly)| through - directly).collect();
-    let samples = Samples { name: "memory-plugins".to_owned(), unit: "us", values: difference };
+    let figure = |key, through: &Samples, directly: &Samples, note| {
+        let difference = through.values.iter().zip(&directly.values).map(|(through, directly)| through - directly);
+        let samples = Samples { name: "memory-plugins".to_owned(), unit: "us", values: difference.collect() };
+        Figure::absolute(key, &samples, note)
+    };
     let note = "from the port to the plugin on a thread of the host's, under a deadline, and back, less a direct call";
-    Ok(Figure::absolute("host_call_overhead_us", &samples, note))
+    let alone = "the same for one call after a rest of 10 ms, the median of a hundred";
+    Ok([
+        figure("host_call_overhead_us", &through, &directly, note),
+        figure("host_call_isolated_us", &through_alone, &directly_alone, alone),
+    ])
 }
 
-/// Microseconds a call.
-fn time(summarizer: &dyn Summarizer) -> Result<[f64; 1]> {
+/// Microseconds of a call among others, and of one by itself.
+fn both(summarizer: &dyn Summarizer) -> Result<[f64; 2]> {
+    let all: f64 = time(summarizer, CALLS, Duration::ZERO)?.iter().sum();
+    let mut alone = time(summarizer, ISOLATED, REST)?;
+    alone.sort_by(f64::total_cmp);
+    let median = alone.get(ISOLATED / 2).copied().unwrap_or(f64::NAN);
+    #[expect(clippy::cast_precision_loss, reason = "a count of calls")]
+    let mean = all / CALLS as f64;
+    Ok([mean, median])
+}
+
+/// Microseconds of each call.
+fn time(summarizer: &dyn Summarizer, calls: usize, rest: Duration) -> Result<Vec<f64>> {
     let source = SummarySource {
         nodes: NodeRange::single(NodeId::FIRST),
         role: Some(Role::User),
@@ -73,10 +96,15 @@ fn time(summarizer: &dyn Summarizer) -> Result<[f64; 1]> {
     };
     let sources = [source];
     let job = SummaryJob { level: Level::Summary, sources: &sources, previous: None, max_tokens: 20, counter: &Bytes };
-    let start = Instant::now();
-    for _ in 0..CALLS {
+    let mut times = Vec::with_capacity(calls);
+    for _ in 0..calls {
+        if !rest.is_zero() {
+            thread::sleep(rest);
+        }
+        let start = Instant::now();
         let written = block_on(summarizer.summarize(job))?;
+        times.push(start.elapsed().as_secs_f64() * 1e6);
         ensure!(written.text == "fine", "the answer is not the one that was asked for");
     }
-    Ok([start.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS)])
+    Ok(times)
 }
