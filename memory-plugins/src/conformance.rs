@@ -195,7 +195,7 @@ impl Trial<'_> {
     fn configuration(&self) -> Verdict {
         match &self.info.configuration_schema {
             // The strategy was made, so its schema, where it has one, allows the configuration.
-            Some(schema) => configuration::validator(schema).map_or_else(Verdict::Broken, |_| Verdict::Kept),
+            Some(schema) => configuration::Validator::new(schema).map_or_else(Verdict::Broken, |_| Verdict::Kept),
             None => Verdict::Skipped("it takes none"),
         }
     }

@@ -1,5 +1,8 @@
 //! Configurations of strategies, checked against their schemas.
 
+use std::error::Error;
+
+use boon::{Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::{Value, json};
 
 use super::PluginInfo;
@@ -20,22 +23,61 @@ pub(super) fn checked(info: &PluginInfo, given: Option<&str>) -> Result<String, 
         let is_empty = matches!(&value, Value::Object(fields) if fields.is_empty());
         return if is_empty { Ok(String::new()) } else { Err(wrong("must go: it takes none".to_owned())) };
     };
-    let validator = validator(schema).map_err(|why| ChooseError::BadSchema { name: info.name.clone(), why })?;
-    if let Err(error) = validator.validate(&value) {
-        let path = error.instance_path().to_string();
-        let at = if path.is_empty() { String::new() } else { format!(" at {path}") };
-        return Err(wrong(format!("is not what its schema asks for{at}: {}", one_line(&error.to_string()))));
-    }
+    let validator = Validator::new(schema).map_err(|why| ChooseError::BadSchema { name: info.name.clone(), why })?;
+    validator.check(&value).map_err(|why| wrong(format!("is not what its schema asks for{why}")))?;
     Ok(value.to_string())
 }
 
-/// What checks configurations against a schema. References to other documents are not followed.
-pub(crate) fn validator(schema: &str) -> Result<jsonschema::Validator, String> {
-    if schema.len() > LONGEST_SCHEMA {
-        return Err("it has more than a mebibyte".to_owned());
+/// Checks configurations against a JSON Schema. References to other documents are not followed.
+pub(crate) struct Validator {
+    schemas: Schemas,
+    root: SchemaIndex,
+}
+
+/// The address that a schema goes by; nothing is loaded from it.
+const ADDRESS: &str = "memory:///configuration.json";
+
+impl Validator {
+    pub(crate) fn new(schema: &str) -> Result<Self, String> {
+        if schema.len() > LONGEST_SCHEMA {
+            return Err("it has more than a mebibyte".to_owned());
+        }
+        let schema: Value = serde_json::from_str(schema).map_err(|error| format!("it is not JSON: {error}"))?;
+        let mut schemas = Schemas::new();
+        let mut compiler = Compiler::new();
+        compiler.use_loader(Box::new(LoadsNothing));
+        let compiled = compiler.add_resource(ADDRESS, schema).and_then(|()| compiler.compile(ADDRESS, &mut schemas));
+        let root = compiled.map_err(|error| one_line(&error.to_string()))?;
+        Ok(Self { schemas, root })
     }
-    let schema: Value = serde_json::from_str(schema).map_err(|error| format!("it is not JSON: {error}"))?;
-    jsonschema::validator_for(&schema).map_err(|error| one_line(&error.to_string()))
+
+    /// Why a value is not what the schema asks for, as ` at /words: must be >=1, but got 0; at /name: want string, but got null`.
+    fn check(&self, value: &Value) -> Result<(), String> {
+        let Err(error) = self.schemas.validate(value, self.root) else { return Ok(()) };
+        let mut said = Vec::new();
+        collect(&error, &mut said);
+        Err(said.join(";"))
+    }
+}
+
+/// What is wrong in the first places where something is; the errors around these say no more than that.
+fn collect(error: &ValidationError<'_, '_>, said: &mut Vec<String>) {
+    /// Most places that are named.
+    const MOST: usize = 3;
+    error.causes.iter().for_each(|cause| collect(cause, said));
+    if error.causes.is_empty() && said.len() < MOST {
+        let path = error.instance_location.to_string();
+        let at = if path.is_empty() { String::new() } else { format!(" at {path}") };
+        said.push(format!("{at}: {}", one_line(&error.kind.to_string())));
+    }
+}
+
+struct LoadsNothing;
+
+impl UrlLoader for LoadsNothing {
+    fn load(&self, _url: &str) -> Result<Value, Box<dyn Error>> {
+        Err("references to other documents are not followed".into())
+    }
 }
 
 #[cfg(test)]
@@ -70,14 +112,16 @@ mod tests {
     #[test]
     fn a_bad_one_is_refused_in_a_line_that_says_where() {
         for (schema, given, said) in [
-            (WORDS, Some(r#"{"words": 0}"#), "asks for at /words: 0 is less than the minimum of 1"),
+            (WORDS, Some(r#"{"words": 0}"#), "asks for at /words: must be >=1, but got 0"),
             (WORDS, Some(r#"{"word": 1}"#), "'word'"),
-            (WORDS, None, "\"words\" is a required property"),
+            (WORDS, None, "missing properties 'words'"),
             (WORDS, Some("{words"), "is not JSON"),
             ("", Some(r#"{"words": 1}"#), "must go: it takes none"),
             ("{", None, "schema that cannot be used: it is not JSON"),
             (r#"{"type": 7}"#, None, "schema that cannot be used"),
             (r##"{"$ref": "http://localhost/else.json"}"##, None, "schema that cannot be used"),
+            (r##"{"$ref": "file:///etc/hostname"}"##, None, "error loading file:///etc/hostname"),
+            (r##"{"$ref": "#"}"##, None, "asks for"),
         ] {
             let error = checked(&info(schema), given).unwrap_err().to_string();
             assert!(error.contains(said) && !error.contains('\n'), "{error}");
