@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use boon::{Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
+use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::{Value, json};
 
 use super::PluginInfo;
@@ -46,8 +46,9 @@ impl Validator {
         let mut schemas = Schemas::new();
         let mut compiler = Compiler::new();
         compiler.use_loader(Box::new(LoadsNothing));
-        let compiled = compiler.add_resource(ADDRESS, schema).and_then(|()| compiler.compile(ADDRESS, &mut schemas));
-        let root = compiled.map_err(|error| one_line(&error.to_string()))?;
+        let said = |error: CompileError| one_line(&error.to_string());
+        compiler.add_resource(ADDRESS, schema).map_err(said)?;
+        let root = compiler.compile(ADDRESS, &mut schemas).map_err(said)?;
         Ok(Self { schemas, root })
     }
 
