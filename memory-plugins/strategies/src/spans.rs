@@ -4,6 +4,7 @@ mod choose;
 mod clauses;
 mod compose;
 mod lexis;
+mod quotes;
 mod units;
 mod verbs;
 mod voices;

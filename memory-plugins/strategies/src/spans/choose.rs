@@ -1,11 +1,12 @@
 //! Chooses units by what they add for their cost.
 
-use std::{collections::BTreeSet, ops::RangeInclusive};
+use std::ops::RangeInclusive;
 
-use memory_core::{Level, Role, SummaryJob};
+use memory_core::{Level, SummaryJob};
 
 use super::{
     compose::{Composer, Cut},
+    quotes::{Quotes, is_formula, is_model},
     units::{Unit, Units},
 };
 use crate::{
@@ -50,56 +51,29 @@ pub(super) fn choose(
     chooser.begin_with_question();
     chooser.fill();
     let begun = chooser.begin_of_another();
-    begun.or_else(|| (!chooser.chosen.is_empty()).then(|| composer.write(&chooser.chosen, chooser.cut)))
+    let chosen = &chooser.quotes.chosen;
+    begun.or_else(|| (!chosen.is_empty()).then(|| composer.write(chosen, chooser.cut)))
 }
 
 struct Chooser<'a> {
-    job: &'a SummaryJob<'a>,
-    reading: &'a Reading<'a>,
-    units: &'a Units,
-    composer: &'a Composer<'a>,
+    quotes: Quotes<'a>,
     /// What the words of each unit are multiplied by.
     factors: Vec<f32>,
-    /// What each costs.
-    costs: Vec<f32>,
     /// What is looked at.
     pool: Vec<usize>,
     /// What did not fit.
     missed: Vec<usize>,
     /// The question of which only the beginning is quoted.
     cut: Option<Cut>,
-    told: Vec<bool>,
-    is_chosen: Vec<bool>,
-    chosen: Vec<usize>,
-    left: f32,
 }
 
 impl<'a> Chooser<'a> {
     fn new(job: &'a SummaryJob<'a>, reading: &'a Reading<'a>, units: &'a Units, composer: &'a Composer<'a>) -> Self {
         let factors = units.iter().map(|(_, unit)| factor(job, reading, unit, composer)).collect();
-        let mut chooser = Self {
-            job,
-            reading,
-            units,
-            composer,
-            factors,
-            costs: costs(job, reading, units),
-            pool: (0..units.len()).collect(),
-            missed: Vec::new(),
-            cut: None,
-            told: vec![false; units.terms()],
-            is_chosen: vec![false; units.len()],
-            chosen: Vec::new(),
-            left: to_f32(job.max_tokens),
-        };
-        // Whose words they are is shown anyway.
-        let names = if job.level >= Level::Meta { composer.names() } else { BTreeSet::new() };
-        for name in names {
-            for term in units.named(name) {
-                if let Some(told) = chooser.told.get_mut(term) {
-                    *told = true;
-                }
-            }
+        let quotes = Quotes::new(job, reading, units, composer, costs(job, reading, units));
+        let mut chooser = Self { quotes, factors, pool: (0..units.len()).collect(), missed: Vec::new(), cut: None };
+        if job.level >= Level::Meta {
+            chooser.quotes.tell_names();
         }
         if chooser.pool.len() > LOOKED_AT {
             let mut rated: Vec<(f32, usize)> =
@@ -119,34 +93,35 @@ impl<'a> Chooser<'a> {
         /// A question of common words alone is worth less for its cost, and a summary this short has no room for it.
         const IDLE: f32 = 0.05;
         const SHORT: u32 = 16;
-        if self.job.level >= Level::Meta {
+        if self.quotes.job.level >= Level::Meta {
             return;
         }
-        let Some((last, unit)) = self.units.iter().next_back().filter(|(_, unit)| unit.asks) else { return };
+        let Some((last, unit)) = self.quotes.units.iter().next_back().filter(|(_, unit)| unit.asks) else { return };
         let segment = unit.segment;
-        let of_question = self.units.iter().rev().take_while(|(_, unit)| unit.segment == segment).map(|(unit, _)| unit);
+        let of_question =
+            self.quotes.units.iter().rev().take_while(|(_, unit)| unit.segment == segment).map(|(unit, _)| unit);
         let of_question: Vec<usize> = of_question.collect();
         let best = of_question
             .iter()
             .filter_map(|&unit| self.rate(unit))
-            .filter(|(_, range)| self.cost(range) <= to_f32(self.job.max_tokens) * SHARE)
+            .filter(|(_, range)| self.quotes.cost(range) <= to_f32(self.quotes.job.max_tokens) * SHARE)
             .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.start().cmp(a.1.start())));
         if let Some((rate, range)) = best {
             // "How about you?" is not worth a quarter of a short summary.
-            if rate >= IDLE || self.job.max_tokens >= SHORT {
-                self.take(range);
+            if rate >= IDLE || self.quotes.job.max_tokens >= SHORT {
+                self.quotes.take(range, self.cut);
             }
             return;
         }
-        if self.job.max_tokens < SHORT {
+        if self.quotes.job.max_tokens < SHORT {
             return;
         }
         let first = of_question.last().copied().unwrap_or(last);
-        let Some(unit) = self.units.get(first) else { return };
-        let (_, ends) = self.beginning(first, unit, to_f32(self.job.max_tokens) * SHARE);
+        let Some(unit) = self.quotes.units.get(first) else { return };
+        let (_, ends) = self.beginning(first, unit, to_f32(self.quotes.job.max_tokens) * SHARE);
         for (_, end) in ends.into_iter().rev().take(ENDS) {
             self.cut = Some(Cut { unit: first, end });
-            if self.take(first..=first) {
+            if self.quotes.take(first..=first, self.cut) {
                 return;
             }
         }
@@ -162,15 +137,15 @@ impl<'a> Chooser<'a> {
             let Some(best) = best.map(|(place, _)| place) else { break };
             let (_, unit, range) = rated.swap_remove(best);
             let (first, last) = (*range.start(), *range.end());
-            if self.take(range) {
+            if self.quotes.take(range, self.cut) {
                 // What goes on with it may be worth more now.
                 for near in [first.checked_sub(1), Some(last + 1)].into_iter().flatten() {
-                    let is_new = near < self.units.len() && !self.pool.contains(&near);
-                    if is_new && self.is_chosen.get(near) == Some(&false) {
+                    let is_new = near < self.quotes.units.len() && !self.pool.contains(&near);
+                    if is_new && self.quotes.lacks(near) {
                         self.pool.push(near);
                     }
                 }
-                self.pool.retain(|unit| self.is_chosen.get(*unit) == Some(&false));
+                self.pool.retain(|unit| self.quotes.lacks(*unit));
                 rated = self.rated();
             } else {
                 misses += 1;
@@ -182,29 +157,30 @@ impl<'a> Chooser<'a> {
 
     /// What of the pool seems to fit: what it adds for its cost, the unit, and what would be taken.
     fn rated(&self) -> Vec<(f32, usize, RangeInclusive<usize>)> {
-        let room = self.left * 1.3 + 2.0;
+        let room = self.quotes.left * 1.3 + 2.0;
         let rated = self.pool.iter().filter_map(|&unit| self.rate(unit).map(|(rate, range)| (rate, unit, range)));
-        rated.filter(|(_, _, range)| self.cost(range) <= room).collect()
+        rated.filter(|(_, _, range)| self.quotes.cost(range) <= room).collect()
     }
 
     /// With what is left, the beginning of a unit that does not fit whole. Nothing that a negation or condition holds for.
     fn begin_of_another(&self) -> Option<String> {
         /// Tokens that a beginning takes at least, with its sign.
         const LEAST: f32 = 2.0;
-        if self.left < LEAST || self.cut.is_some() {
+        if self.quotes.left < LEAST || self.cut.is_some() {
             return None;
         }
         /// Units that are tried.
         const TRIED: usize = 4;
         // What is guessed is counted before it is believed.
-        let room = self.left * 1.3;
+        let room = self.quotes.left * 1.3;
         let candidates = self.pool.iter().chain(&self.missed).filter_map(|&index| {
-            let unit = self.units.get(index).filter(|unit| !unit.holds)?;
-            let joins = self.goes_on(index);
+            let unit = self.quotes.units.get(index).filter(|unit| !unit.holds)?;
+            let joins = self.quotes.goes_on(index);
             if !joins && unit.head != index {
                 return None;
             }
-            let room = if joins { room } else { room - SIGN - if self.is_new_voice(index) { SPEAKER } else { 0.0 } };
+            let room =
+                if joins { room } else { room - SIGN - if self.quotes.is_new_voice(index) { SPEAKER } else { 0.0 } };
             let (gain, ends) = self.beginning(index, unit, room);
             (gain > 0.3).then_some((gain, index, ends))
         });
@@ -215,12 +191,12 @@ impl<'a> Chooser<'a> {
             if best.as_ref().is_some_and(|(gain, _)| *gain >= most) {
                 break;
             }
-            let mut trial = self.chosen.clone();
+            let mut trial = self.quotes.chosen.clone();
             trial.push(unit);
             trial.sort_unstable();
             for (gain, end) in ends.into_iter().rev().take(ENDS) {
-                let text = self.composer.write(&trial, Some(Cut { unit, end }));
-                if self.job.counter.count(&text) <= self.job.max_tokens {
+                let text = self.quotes.composer.write(&trial, Some(Cut { unit, end }));
+                if self.quotes.job.counter.count(&text) <= self.quotes.job.max_tokens {
                     if best.as_ref().is_none_or(|(known, _)| gain > *known) {
                         best = Some((gain, text));
                     }
@@ -235,16 +211,16 @@ impl<'a> Chooser<'a> {
     fn beginning(&self, index: usize, unit: &Unit, room: f32) -> (f32, Vec<(f32, usize)>) {
         /// Words of a beginning that nothing goes before.
         const LEAST_WORDS: usize = 3;
-        let text = self.reading.segments.get(unit.segment).map_or("", |segment| segment.text.as_str());
+        let text = self.quotes.reading.segments.get(unit.segment).map_or("", |segment| segment.text.as_str());
         let factor = self.factors.get(index).copied().unwrap_or_default();
         let (mut gain, mut ends, mut words) = (0.0, Vec::new(), 0);
-        let least = if self.goes_on(index) { 1 } else { LEAST_WORDS };
-        for (end, term, may_end) in self.units.words_of(unit, text) {
-            if end.saturating_sub(unit.bare) > 8 && self.reading.cost(end - unit.bare) > room {
+        let least = if self.quotes.goes_on(index) { 1 } else { LEAST_WORDS };
+        for (end, term, may_end) in self.quotes.units.words_of(unit, text) {
+            if end.saturating_sub(unit.bare) > 8 && self.quotes.reading.cost(end - unit.bare) > room {
                 break;
             }
             if let Some((term, weight)) = term
-                && self.told.get(term) == Some(&false)
+                && self.quotes.is_untold(term)
             {
                 gain += weight * factor;
             }
@@ -256,37 +232,13 @@ impl<'a> Chooser<'a> {
         if ends.is_empty() { (0.0, ends) } else { (gain, ends) }
     }
 
-    /// Takes units, if they fit with what is taken.
-    fn take(&mut self, range: RangeInclusive<usize>) -> bool {
-        let mut trial = self.chosen.clone();
-        trial.extend(range.clone().filter(|unit| self.is_chosen.get(*unit) == Some(&false)));
-        trial.sort_unstable();
-        let tokens = self.job.counter.count(&self.composer.write(&trial, self.cut));
-        if tokens > self.job.max_tokens {
-            return false;
-        }
-        self.left = to_f32(self.job.max_tokens - tokens);
-        for unit in range {
-            for (term, _) in self.units.bag(unit) {
-                if let Some(told) = self.told.get_mut(*term) {
-                    *told = true;
-                }
-            }
-            if let Some(chosen) = self.is_chosen.get_mut(unit) {
-                *chosen = true;
-            }
-        }
-        self.chosen = trial;
-        true
-    }
-
     /// What taking a unit adds for its cost, and what would be taken: all from its head on where it needs that.
     fn rate(&self, unit: usize) -> Option<(f32, RangeInclusive<usize>)> {
-        let of = self.units.get(unit)?;
+        let of = self.quotes.units.get(unit)?;
         let range = if of.bound { of.head..=unit } else { unit..=unit };
         // "with friends" says something behind what it belongs to alone.
-        let opens_clause = range.start() == &of.head && !(of.adrift && self.job.level >= Level::Meta);
-        if !opens_clause && !of.tells && self.units.bag(unit).len() < SAYS && !self.goes_on(unit) {
+        let opens_clause = range.start() == &of.head && !(of.adrift && self.quotes.job.level >= Level::Meta);
+        if !opens_clause && !of.tells && self.quotes.units.bag(unit).len() < SAYS && !self.quotes.goes_on(unit) {
             return None;
         }
         Some((self.rate_of(&range), range))
@@ -294,66 +246,29 @@ impl<'a> Chooser<'a> {
 
     fn rate_of(&self, range: &RangeInclusive<usize>) -> f32 {
         let mut gain = 0.01;
-        for unit in range.clone().filter(|unit| self.is_chosen.get(*unit) == Some(&false)) {
+        for unit in range.clone().filter(|unit| self.quotes.lacks(*unit)) {
             let factor = self.factors.get(unit).copied().unwrap_or_default();
-            let worth = |(term, weight): &(usize, f32)| match self.told.get(*term) {
-                Some(false) => *weight * self.rarity(*term),
-                _ => 0.0,
-            };
-            gain += self.lasting(unit) + factor * (0.05 + self.units.bag(unit).iter().map(worth).sum::<f32>());
+            gain += self.lasting(unit) + factor * (0.05 + self.quotes.worth(unit));
         }
-        gain / (self.cost(range) + self.surcharge(range))
+        gain / (self.quotes.cost(range) + self.surcharge(range))
     }
 
     /// What a unit is worth above SUMMARY beside its words: what somebody wants, decides or asks is to outlast what is told.
     fn lasting(&self, unit: usize) -> f32 {
-        if self.job.level < Level::Meta || self.units.bag(unit).is_empty() {
+        if self.quotes.job.level < Level::Meta || self.quotes.units.bag(unit).is_empty() {
             return 0.0;
         }
-        let Some(of) = self.units.get(unit).filter(|unit| !MACHINES.contains(&self.composer.name_of(unit))) else {
-            return 0.0;
-        };
-        let worth = [(Cues::INSTRUCTION, 3.0), (Cues::DECISION, 3.0), (Cues::PREFERENCE, 2.0)];
-        let source = self.reading.segments.get(of.segment).map_or(0, |segment| segment.source);
-        let open = of.asks && of.opens && !self.reading.terms.are_taken_up_behind(of.segment, source);
-        // What was asked last is open for sure; most of what was asked before was answered.
-        let last = source + 2 >= self.job.sources.len();
-        let asks = match (open, last) {
-            (true, true) => 2.0,
-            (true, false) => 0.8,
-            (false, _) => 0.0,
-        };
-        asks + worth.iter().filter(|(cue, _)| of.cues.has(*cue)).map(|(_, worth)| worth).sum::<f32>()
-    }
-
-    /// What many say is said once.
-    fn rarity(&self, term: usize) -> f32 {
-        1.0 / (1.0 + 0.12 * to_f32(self.units.spread(term).saturating_sub(1)))
-    }
-
-    /// Whether what stands right before a unit is chosen.
-    fn goes_on(&self, unit: usize) -> bool {
-        let before = unit.checked_sub(1).filter(|&before| self.units.join(before, unit));
-        before.is_some_and(|before| self.is_chosen.get(before) == Some(&true))
-    }
-
-    /// What the units that are not chosen yet cost.
-    fn cost(&self, range: &RangeInclusive<usize>) -> f32 {
-        let fresh = range.clone().filter(|unit| self.is_chosen.get(*unit) == Some(&false));
-        fresh.filter_map(|unit| self.costs.get(unit)).sum::<f32>().max(1.0)
+        self.quotes.lasting(unit, [3.0, 3.0, 2.0])
     }
 
     /// What a new run costs beside its words.
     fn surcharge(&self, range: &RangeInclusive<usize>) -> f32 {
         let (first, last) = (*range.start(), *range.end());
-        let chosen = |unit: usize| self.is_chosen.get(unit) == Some(&true);
-        if first.checked_sub(1).is_some_and(|before| chosen(before) && self.units.join(before, first))
-            || (chosen(last + 1) && self.units.join(last, last + 1))
-        {
+        if self.quotes.goes_on(first) || (self.quotes.has(last + 1) && self.quotes.units.join(last, last + 1)) {
             return 0.0;
         }
-        let Some(unit) = self.units.get(first) else { return 0.0 };
-        let adrift = unit.adrift && self.job.level >= Level::Meta;
+        let Some(unit) = self.quotes.units.get(first) else { return 0.0 };
+        let adrift = unit.adrift && self.quotes.job.level >= Level::Meta;
         let within = if adrift {
             ADRIFT
         } else if unit.head == first {
@@ -361,16 +276,9 @@ impl<'a> Chooser<'a> {
         } else {
             WITHIN
         };
-        let speaker = if self.job.level >= Level::Meta && self.is_new_voice(first) { SPEAKER } else { 0.0 };
+        let speaker =
+            if self.quotes.job.level >= Level::Meta && self.quotes.is_new_voice(first) { SPEAKER } else { 0.0 };
         SIGN + within + speaker
-    }
-
-    /// Whether neither neighbour among the chosen says who speaks here.
-    fn is_new_voice(&self, unit: usize) -> bool {
-        let place = self.chosen.partition_point(|&chosen| chosen < unit);
-        let before = place.checked_sub(1).and_then(|place| self.chosen.get(place));
-        let neighbours = [before, self.chosen.get(place)];
-        !neighbours.into_iter().flatten().any(|&near| self.composer.voice(near) == self.composer.voice(unit))
     }
 }
 
@@ -386,15 +294,6 @@ fn costs(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units) -> Vec<f32>
     units.iter().map(|(_, unit)| cost(unit)).collect()
 }
 
-/// Whether a text has a sign of a formula or a line of code.
-fn is_formula(text: &str) -> bool {
-    let marks = |byte: u8| matches!(byte, b'\\' | b'^' | b'=' | b'{' | b'}');
-    text.bytes().fold(false, |any, byte| any | marks(byte)) || (!text.is_ascii() && text.contains(['√', '≤', '≥', '≈']))
-}
-
-/// Who is no person.
-const MACHINES: [&str; 3] = ["assistant: ", "tool: ", "system: "];
-
 /// What the words of a unit are multiplied by.
 fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &Composer<'_>) -> f32 {
     let Some(segment) = reading.segments.get(unit.segment) else { return 0.0 };
@@ -406,12 +305,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
         Kind::Data => 0.15,
         Kind::Code => 0.1,
     };
-    let source = job.sources.get(segment.source);
-    // A person may have the role of an assistant, but not its name.
-    let is_model = MACHINES.contains(&composer.name_of(unit))
-        || source.is_some_and(|source| {
-            source.role == Some(Role::Tool) || source.speaker.is_empty() && source.role == Some(Role::Assistant)
-        });
+    let is_model = is_model(job, segment, unit, composer);
     let announced = [
         // What people decide lasts, and stands once where the rest repeats itself.
         (Cues::DECISION, if job.level >= Level::Meta && !is_model { 1.0 } else { 0.4 }),

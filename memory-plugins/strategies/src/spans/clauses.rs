@@ -2,11 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use memory_core::{Role, SummaryJob};
+use memory_core::SummaryJob;
 
 use super::{
     compose::Composer,
     lexis::{Class, class},
+    quotes::{MACHINES, Quotes, is_formula, is_model},
     units::{Unit, Units, stops},
     verbs::{asks, has_verb, is_title},
 };
@@ -37,12 +38,6 @@ const SIGN: f32 = 2.0;
 /// What another run of one message is worth less.
 const AGAIN: f32 = 0.35;
 
-/// Who is no person.
-const MACHINES: [&str; 3] = ["assistant: ", "tool: ", "system: "];
-
-/// What a formula or a line of code has and a sentence has not.
-const FORMULA: [char; 9] = ['\\', '^', '=', '{', '}', '√', '≤', '≥', '≈'];
-
 /// What is quoted, written out; nothing where no clause fits that says something.
 pub(super) fn choose_clauses(
     job: &SummaryJob<'_>,
@@ -52,7 +47,7 @@ pub(super) fn choose_clauses(
 ) -> Option<String> {
     let mut chooser = Chooser::new(job, reading, units, composer);
     chooser.fill();
-    (!chooser.chosen.is_empty()).then(|| composer.write(&chooser.chosen, None))
+    (!chooser.quotes.chosen.is_empty()).then(|| composer.write(&chooser.quotes.chosen, None))
 }
 
 /// Clauses of one sentence that may be quoted.
@@ -67,44 +62,23 @@ struct Candidate {
 }
 
 struct Chooser<'a> {
-    job: &'a SummaryJob<'a>,
-    reading: &'a Reading<'a>,
-    units: &'a Units,
-    composer: &'a Composer<'a>,
+    quotes: Quotes<'a>,
     factors: Vec<f32>,
-    costs: Vec<f32>,
     pool: Vec<Candidate>,
-    told: Vec<bool>,
-    is_chosen: Vec<bool>,
-    chosen: Vec<usize>,
     /// How many runs of each source are chosen.
     runs: Vec<u32>,
-    left: f32,
 }
 
 impl<'a> Chooser<'a> {
     fn new(job: &'a SummaryJob<'a>, reading: &'a Reading<'a>, units: &'a Units, composer: &'a Composer<'a>) -> Self {
-        let cost = |unit: &Unit| reading.cost(unit.bytes.len());
+        let costs = units.iter().map(|(_, unit)| reading.cost(unit.bytes.len())).collect();
         let mut chooser = Self {
-            job,
-            reading,
-            units,
-            composer,
+            quotes: Quotes::new(job, reading, units, composer, costs),
             factors: factors(job, reading, units, composer),
-            costs: units.iter().map(|(_, unit)| cost(unit)).collect(),
             pool: Vec::new(),
-            told: vec![false; units.terms()],
-            is_chosen: vec![false; units.len()],
-            chosen: Vec::new(),
             runs: vec![0; job.sources.len()],
-            left: to_f32(job.max_tokens),
         };
-        // Whose words they are is shown anyway.
-        for term in composer.names().into_iter().flat_map(|name| units.named(name)) {
-            if let Some(told) = chooser.told.get_mut(term) {
-                *told = true;
-            }
-        }
+        chooser.quotes.tell_names();
         // Titles, tables and code stand for what has nothing else.
         let sentences = reading.segments.iter().any(|segment| segment.kind == Kind::Sentence);
         let mut first = 0;
@@ -127,8 +101,8 @@ impl<'a> Chooser<'a> {
 
     /// What may be quoted of the units from `first` up to `end`, which are one sentence.
     fn add_sentence(&mut self, first: usize, end: usize) {
-        let most = (to_f32(self.job.max_tokens) * SHARE).max(ALWAYS);
-        let begins_clause = |at: usize| at == first || self.units.get(at).is_some_and(|unit| unit.head == at);
+        let most = (to_f32(self.quotes.job.max_tokens) * SHARE).max(ALWAYS);
+        let begins_clause = |at: usize| at == first || self.quotes.units.get(at).is_some_and(|unit| unit.head == at);
         let starts: Vec<usize> = (first..end).filter(|&at| begins_clause(at)).take(CLAUSES).collect();
         let mut found = Vec::new();
         for &start in &starts {
@@ -136,14 +110,14 @@ impl<'a> Chooser<'a> {
             let mut ends = 0;
             for last in start..end {
                 let range = start..=last;
-                let goes_on = self.units.join(last, last + 1) && last + 1 < end;
+                let goes_on = self.quotes.units.join(last, last + 1) && last + 1 < end;
                 let whole = !goes_on || begins_clause(last + 1);
                 // Of what is too long at its first clause, as much as may be.
-                let too_long = self.costs.get(range.clone()).unwrap_or_default().iter().sum::<f32>() > most;
+                let too_long = self.quotes.whole_cost(range.clone()) > most;
                 if too_long && last > start {
                     break;
                 }
-                let long = ends == 0 && self.costs.get(start..=last + 1).unwrap_or_default().iter().sum::<f32>() > most;
+                let long = ends == 0 && self.quotes.whole_cost(start..=last + 1) > most;
                 if whole || long {
                     ends += 1;
                     found.extend(self.candidate(range, words, start == first, whole));
@@ -158,8 +132,8 @@ impl<'a> Chooser<'a> {
 
     /// Whether a quotation may begin with this unit, and then whether it leans on what was said before.
     fn beginning(&self, start: usize, first: usize) -> Option<bool> {
-        let unit = self.units.get(start)?;
-        let text = &self.reading.segments.get(unit.segment)?.text;
+        let unit = self.quotes.units.get(start)?;
+        let text = &self.quotes.reading.segments.get(unit.segment)?.text;
         let mut words = words(text.get(unit.bare..)?);
         let word = words.next()?;
         let class = class(word.key);
@@ -179,7 +153,7 @@ impl<'a> Chooser<'a> {
     fn goes_on_from_another(&self, segment: usize) -> bool {
         /// A segment this long may be a piece of a sentence.
         const PIECE: usize = 120;
-        let of = |at: usize| self.reading.segments.get(at);
+        let of = |at: usize| self.quotes.reading.segments.get(at);
         let (Some(own), Some(before)) = (of(segment), segment.checked_sub(1).and_then(of)) else { return false };
         let one = before.source == own.source && before.kind == own.kind;
         one && before.text.len() >= PIECE && !stops(&before.text)
@@ -197,8 +171,8 @@ impl<'a> Chooser<'a> {
         const LEAST: f32 = 0.5;
         const FIRST_PERSON: [&str; 14] =
             ["I", "I'm", "I've", "I'll", "I'd", "I’m", "I’ve", "I’ll", "I’d", "We", "we", "My", "my", "Our"];
-        let (head, tail) = (self.units.get(*range.start())?, self.units.get(*range.end())?);
-        let segment = self.reading.segments.get(head.segment)?;
+        let (head, tail) = (self.quotes.units.get(*range.start())?, self.quotes.units.get(*range.end())?);
+        let segment = self.quotes.reading.segments.get(head.segment)?;
         let text = segment.text.get(head.bare..tail.bytes.end)?;
         let solid = text.trim_end();
         let closes = tail.closes && !tail.gap;
@@ -206,8 +180,8 @@ impl<'a> Chooser<'a> {
         let count = words(text).count();
         if !has_verb(words(text), opens) {
             // "Oh." says nothing, and "for the tool" not of what. A whole sentence of a language that is not known does.
-            let sentence = closes || (opens && whole && !MACHINES.contains(&self.composer.name(*range.start())));
-            let message = self.job.sources.get(segment.source).is_some_and(|source| source.role.is_some());
+            let sentence = closes || (opens && whole && !MACHINES.contains(&self.quotes.composer.name(*range.start())));
+            let message = self.quotes.job.sources.get(segment.source).is_some_and(|source| source.role.is_some());
             if count < FEW_WORDS || !sentence || !(closes || message) {
                 return None;
             }
@@ -226,7 +200,7 @@ impl<'a> Chooser<'a> {
             quality *= 0.4;
         }
         // "It works fine." "I'm kinda curious": true of much.
-        let says: f32 = range.clone().flat_map(|unit| self.units.bag(unit)).map(|(_, weight)| weight).sum();
+        let says: f32 = range.clone().flat_map(|unit| self.quotes.units.bag(unit)).map(|(_, weight)| weight).sum();
         if says < LEAST {
             return None;
         }
@@ -255,8 +229,8 @@ impl<'a> Chooser<'a> {
             let rated = self.pool.iter().enumerate().map(|(at, candidate)| (self.rate(candidate), at));
             let best = rated
                 .filter(|(rate, at)| {
-                    let cost = self.pool.get(*at).map_or(f32::MAX, |of| self.cost(&of.range));
-                    *rate > 0.0 && cost <= self.left * 1.3 + 2.0
+                    let cost = self.pool.get(*at).map_or(f32::MAX, |of| self.quotes.cost(&of.range));
+                    *rate > 0.0 && cost <= self.quotes.left * 1.3 + 2.0
                 })
                 .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
             let Some((_, at)) = best else { break };
@@ -269,97 +243,53 @@ impl<'a> Chooser<'a> {
 
     /// Takes clauses, if they fit with what is taken.
     fn take(&mut self, candidate: &Candidate) -> bool {
-        let fresh = candidate.range.clone().filter(|unit| self.is_chosen.get(*unit) == Some(&false));
-        let mut trial = self.chosen.clone();
-        trial.extend(fresh);
-        trial.sort_unstable();
-        let tokens = self.job.counter.count(&self.composer.write(&trial, None));
-        if tokens > self.job.max_tokens {
-            return false;
-        }
-        self.left = to_f32(self.job.max_tokens - tokens);
-        for unit in candidate.range.clone() {
-            for (term, _) in self.units.bag(unit) {
-                if let Some(told) = self.told.get_mut(*term) {
-                    *told = true;
-                }
-            }
-            if let Some(chosen) = self.is_chosen.get_mut(unit) {
-                *chosen = true;
-            }
-        }
-        if let Some(runs) = self.runs.get_mut(candidate.source) {
+        let fits = self.quotes.take(candidate.range.clone(), None);
+        if let Some(runs) = self.runs.get_mut(candidate.source).filter(|_| fits) {
             *runs += 1;
         }
-        self.chosen = trial;
-        true
+        fits
     }
 
     /// What taking clauses adds for its cost; 0 where they are taken.
     fn rate(&self, candidate: &Candidate) -> f32 {
         let mut gain = 0.0;
-        for unit in candidate.range.clone().filter(|unit| self.is_chosen.get(*unit) == Some(&false)) {
-            let worth = |(term, weight): &(usize, f32)| match self.told.get(*term) {
-                Some(false) => *weight / (1.0 + 0.12 * to_f32(self.units.spread(*term).saturating_sub(1))),
-                _ => 0.0,
-            };
+        for unit in candidate.range.clone().filter(|unit| self.quotes.lacks(*unit)) {
             let factor = self.factors.get(unit).copied().unwrap_or_default();
-            gain += factor * self.units.bag(unit).iter().map(worth).sum::<f32>() + self.lasting(unit);
+            gain += factor * self.quotes.worth(unit) + self.lasting(unit);
         }
         let start = *candidate.range.start();
-        let chosen = |unit: usize| self.is_chosen.get(unit) == Some(&true);
-        let goes_on = chosen(start)
-            || start.checked_sub(1).is_some_and(|before| chosen(before) && self.units.join(before, start));
+        let goes_on = self.quotes.has(start) || self.quotes.goes_on(start);
         let leans = if candidate.leans && !goes_on { 0.4 } else { 1.0 };
         let runs = if goes_on { 0 } else { self.runs.get(candidate.source).copied().unwrap_or_default() };
-        let speaker = if goes_on || !self.is_new_voice(start) { 0.0 } else { 2.0 };
+        let speaker = if goes_on || !self.quotes.is_new_voice(start) { 0.0 } else { 2.0 };
         let sign = if goes_on { 0.0 } else { SIGN };
-        gain * candidate.quality * leans / (1.0 + AGAIN * to_f32(runs)) / (self.cost(&candidate.range) + sign + speaker)
-    }
-
-    /// What the units that are not chosen yet cost.
-    fn cost(&self, range: &RangeInclusive<usize>) -> f32 {
-        let fresh = range.clone().filter(|unit| self.is_chosen.get(*unit) == Some(&false));
-        fresh.filter_map(|unit| self.costs.get(unit)).sum::<f32>().max(1.0)
+        gain * candidate.quality * leans
+            / (1.0 + AGAIN * to_f32(runs))
+            / (self.quotes.cost(&candidate.range) + sign + speaker)
     }
 
     /// What a unit is worth beside its words: what somebody wants, decides or asks is to outlast what is told.
     fn lasting(&self, unit: usize) -> f32 {
         /// "I'll go with that" does not say with what.
         const SAYS: f32 = 1.2;
-        let says: f32 = self.units.bag(unit).iter().map(|(_, weight)| weight).sum();
-        let Some(of) = self.units.get(unit).filter(|_| says >= SAYS) else { return 0.0 };
-        if MACHINES.contains(&self.composer.name_of(of)) {
-            return 0.0;
-        }
-        let worth = [(Cues::INSTRUCTION, 2.0), (Cues::DECISION, 2.0), (Cues::PREFERENCE, 1.2)];
-        let source = self.reading.segments.get(of.segment).map_or(0, |segment| segment.source);
-        let open = of.asks && of.opens && !self.reading.terms.are_taken_up_behind(of.segment, source);
-        // What was asked last is open for sure; most of what was asked before was answered.
-        let asks = match (open, source + 2 >= self.job.sources.len()) {
-            (true, true) => 2.0,
-            (true, false) => 0.8,
-            (false, _) => 0.0,
-        };
-        asks + worth.iter().filter(|(cue, _)| of.cues.has(*cue)).map(|(_, worth)| worth).sum::<f32>()
-    }
-
-    /// Whether neither neighbour among the chosen says who speaks here.
-    fn is_new_voice(&self, unit: usize) -> bool {
-        let place = self.chosen.partition_point(|&chosen| chosen < unit);
-        let before = place.checked_sub(1).and_then(|place| self.chosen.get(place));
-        let neighbours = [before, self.chosen.get(place)];
-        !neighbours.into_iter().flatten().any(|&near| self.composer.name(near) == self.composer.name(unit))
+        let says: f32 = self.quotes.units.bag(unit).iter().map(|(_, weight)| weight).sum();
+        if says >= SAYS { self.quotes.lasting(unit, [2.0, 2.0, 1.2]) } else { 0.0 }
     }
 }
 
 /// What the words of each unit are multiplied by, for what it is and who says it.
 fn factors(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units, composer: &Composer<'_>) -> Vec<f32> {
     let among_people = !composer.names().iter().any(|name| MACHINES.contains(name));
-    units.iter().map(|(_, unit)| factor(job, reading, unit, composer.name_of(unit), among_people)).collect()
+    units.iter().map(|(_, unit)| factor(job, reading, unit, composer, among_people)).collect()
 }
 
-fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, name: &str, among_people: bool) -> f32 {
+fn factor(
+    job: &SummaryJob<'_>,
+    reading: &Reading<'_>,
+    unit: &Unit,
+    composer: &Composer<'_>,
+    among_people: bool,
+) -> f32 {
     let Some(segment) = reading.segments.get(unit.segment) else { return 0.0 };
     let kind = match segment.kind {
         Kind::Sentence => 1.0,
@@ -367,12 +297,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, name: &str, 
         Kind::Row | Kind::Heading => 0.1,
         Kind::Data | Kind::Code => 0.05,
     };
-    let source = job.sources.get(segment.source);
-    // A person may have the role of an assistant, but not its name.
-    let is_model = MACHINES.contains(&name)
-        || source.is_some_and(|source| {
-            source.role == Some(Role::Tool) || source.speaker.is_empty() && source.role == Some(Role::Assistant)
-        });
+    let is_model = is_model(job, segment, unit, composer);
     let announced = [
         // What people decide lasts. A model's "always" is advice.
         (Cues::DECISION, if is_model { 0.3 } else { 1.0 }),
@@ -396,7 +321,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, name: &str, 
         (false, ..) => 1.0,
     };
     let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();
-    let formula = if text.contains(FORMULA) { 0.1 } else { 1.0 };
+    let formula = if is_formula(text) { 0.1 } else { 1.0 };
     // What a model concludes stands at either end of what it says.
     let machine = match (is_model, is_edge(reading, unit.segment)) {
         (false, _) => 1.0,
