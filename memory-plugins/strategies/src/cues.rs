@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
-use crate::words::{KeyMap, KeySet, key, words};
+use crate::{
+    phrases::{Phrases, spellings},
+    words::{KeySet, key},
+};
 
 /// What a sentence does, as far as its words announce it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,67 +174,23 @@ pub(crate) const NEGATIONS: &[&str] = &[
 const REACH: usize = 3;
 
 struct Lexicon {
-    /// By the lowest bits of a word: whether a phrase may begin with it. Most words begin none.
-    begins: [u64; BEGINS / 64],
-    /// By the first word: the words behind it and the cue.
-    phrases: KeyMap<Vec<(Vec<u64>, Cues)>>,
+    phrases: Phrases<Cues>,
     negations: KeySet,
 }
 
-/// Bits that tell words apart which begin a phrase from nearly all others.
-const BEGINS: usize = 1 << 13;
-
-impl Lexicon {
-    /// What may stand behind `first` in a phrase.
-    fn behind(&self, first: u64) -> &[(Vec<u64>, Cues)] {
-        let (word, bit) = place(first);
-        if self.begins.get(word).is_none_or(|bits| bits & bit == 0) {
-            return &[];
-        }
-        self.phrases.get(&first).map_or(&[], Vec::as_slice)
-    }
-}
-
-/// Where the bit of a word stands.
-fn place(key: u64) -> (usize, u64) {
-    let bit = usize::try_from(key % BEGINS as u64).unwrap_or(0);
-    (bit / 64, 1 << (bit % 64))
-}
-
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
-    let mut phrases: KeyMap<Vec<(Vec<u64>, Cues)>> = KeyMap::default();
-    for (cue, list) in PHRASES {
-        for phrase in list.split('|') {
-            let mut keys = words(phrase).map(|word| word.key);
-            if let Some(first) = keys.next() {
-                phrases.entry(first).or_default().push((keys.collect(), *cue));
-            }
-        }
-    }
-    let mut begins = [0; BEGINS / 64];
-    for (word, bit) in phrases.keys().copied().map(place) {
-        if let Some(bits) = begins.get_mut(word) {
-            *bits |= bit;
-        }
-    }
-    Lexicon { begins, phrases, negations: negation_keys() }
+    let phrases = PHRASES.iter().flat_map(|(cue, list)| list.split('|').map(|phrase| (phrase, *cue)));
+    let negations = NEGATIONS.iter().flat_map(|word| spellings(word)).map(|word| key(&word));
+    Lexicon { phrases: Phrases::new(phrases), negations: negations.collect() }
 });
-
-/// With either apostrophe.
-fn negation_keys() -> KeySet {
-    NEGATIONS.iter().flat_map(|word| [key(word), key(&word.replace('\'', "’"))]).collect()
-}
 
 /// What the sentence `text`, whose words have `keys`, does.
 pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
     let lexicon = &*LEXICON;
     let mut found = Cues::default();
-    for (at, first) in keys.iter().enumerate() {
-        let behind = keys.get(at + 1..).unwrap_or_default();
-        for (rest, cue) in lexicon.behind(*first) {
-            // Most phrases part at their second word.
-            let goes_on = rest.first().is_none_or(|second| behind.first() == Some(second));
-            if goes_on && behind.starts_with(rest) && !(*cue == Cues::DECISION && negated(keys, at)) {
+    for at in 0..keys.len() {
+        for (_, cue) in lexicon.phrases.at(keys.get(at..).unwrap_or_default()) {
+            if !(*cue == Cues::DECISION && negated(keys, at)) {
                 found = found.with(*cue);
             }
         }
@@ -250,14 +209,20 @@ pub(crate) fn is_negation(word: &str) -> bool {
 /// The longest negation, in bytes.
 const LONGEST_NEGATION: usize = 14;
 
-fn negated(keys: &[u64], at: usize) -> bool {
-    let before = keys.get(at.saturating_sub(REACH)..at).unwrap_or_default();
-    before.iter().any(|key| LEXICON.negations.contains(key))
+/// Whether a negation stands close before the word at `at`.
+pub(crate) fn negated(keys: &[u64], at: usize) -> bool {
+    has_negation(keys.get(at.saturating_sub(REACH)..at).unwrap_or_default())
+}
+
+/// Whether one of these words turns what follows around.
+pub(crate) fn has_negation(keys: &[u64]) -> bool {
+    keys.iter().any(|key| LEXICON.negations.contains(key))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::words;
 
     fn of(text: &str) -> Cues {
         cues(text, &words(text).map(|word| word.key).collect::<Vec<_>>())

@@ -41,6 +41,7 @@ mod fit;
 mod keywords;
 mod markup;
 mod novelty;
+mod phrases;
 mod reading;
 mod recency;
 mod rules;

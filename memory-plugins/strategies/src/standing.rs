@@ -1,8 +1,8 @@
 //! Finds what holds beyond its moment: instructions, preferences, decisions, what is open, promises.
 
+mod announcing;
 mod cut;
 mod lines;
-mod phrases;
 
 use memory_core::NodeId;
 
@@ -110,7 +110,7 @@ fn of_sentence(text: &str, sentence: &str, is_person: bool) -> Option<Standing> 
         return None;
     }
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
-    let phrases::Announced { kind, at, length } = phrases::announced(&all, &keys)?;
+    let announcing::Announced { kind, at, length } = announcing::announced(&all, &keys)?;
     if kind == StandingKind::Instruction && !is_person {
         return None;
     }
@@ -123,8 +123,8 @@ fn of_sentence(text: &str, sentence: &str, is_person: bool) -> Option<Standing> 
     let mut terms: Vec<u64> = Vec::new();
     for (index, word) in all.iter().enumerate().filter(|(_, word)| within(word)) {
         // "Answer in German" is about the answer; "I prefer" is about nothing yet.
-        let announces =
-            (at..at + length).contains(&index) && !(kind == StandingKind::Instruction && phrases::is_of_weight(word));
+        let announces = (at..at + length).contains(&index)
+            && !(kind == StandingKind::Instruction && announcing::is_of_weight(word));
         if !announces && (word.form != Form::Plain || !is_common(word)) && !terms.contains(&word.key) {
             terms.push(word.key);
         }
@@ -139,8 +139,8 @@ fn of_sentence(text: &str, sentence: &str, is_person: bool) -> Option<Standing> 
         at: u32::try_from(start).ok()?,
         bytes: u16::try_from(part.len()).ok()?,
         terms: terms.into(),
-        changes: phrases::changes(&inside),
-        negates: phrases::negates(&inside),
+        changes: announcing::changes(&inside),
+        negates: announcing::negates(&inside),
     })
 }
 

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use crate::{
     cues::NEGATIONS,
+    phrases::spellings,
     words::{KeyMap, key},
 };
 
@@ -114,7 +115,7 @@ const WORDS: &[(Class, &str)] = &[
 static CLASSES: LazyLock<KeyMap<Class>> = LazyLock::new(|| {
     let mut classes: KeyMap<Class> = KeyMap::default();
     let mut add = |word: &str, class: Class| {
-        for spelled in [word.to_owned(), word.replace('\'', "’")] {
+        for spelled in spellings(word) {
             let known = classes.entry(key(&spelled)).or_default();
             *known = Class(known.0 | class.0);
         }

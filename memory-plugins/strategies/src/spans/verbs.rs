@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
-use crate::words::{Form, KeySet, Word, key};
+use crate::{
+    phrases::word_keys,
+    words::{Form, KeySet, Word, key},
+};
 
 /// Verbs and what joins them to a subject, as they are written where somebody does something.
 const VERBS: &str = "is are am was were be been has have had do does did can could will would shall should might must may \
@@ -30,11 +33,7 @@ const QUESTIONS: &str = "what what's how how's why which whether wondering wonde
 /// Who does something, whatever follows.
 const SUBJECTS: &str = "i he she we they who";
 
-static LEXICON: LazyLock<[KeySet; 5]> = LazyLock::new(|| {
-    let keys =
-        |list: &str| list.split_whitespace().flat_map(|word| [key(word), key(&word.replace('\'', "’"))]).collect();
-    [keys(VERBS), keys(REQUESTS), keys(SUBJECTS), keys(ASKING), keys(QUESTIONS)]
-});
+static LEXICON: LazyLock<[KeySet; 5]> = LazyLock::new(|| [VERBS, REQUESTS, SUBJECTS, ASKING, QUESTIONS].map(word_keys));
 
 /// Whether one of `words`, which begin a sentence where `opens`, is a verb or has one behind it, as far as lists and endings
 /// tell. English alone is known; of other languages nothing is said to have one.

@@ -3,7 +3,10 @@
 use std::{ops::Range, sync::LazyLock};
 
 use super::{LEAD_WORDS, LONGEST};
-use crate::words::{KeySet, Word, key};
+use crate::{
+    phrases::word_keys,
+    words::{KeySet, Word},
+};
 
 /// Words that begin a clause of its own behind a comma.
 const CLAUSES: &str = "can could would will do does did is are what how why which where who but because since though \
@@ -24,11 +27,8 @@ struct Lexicon {
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
-    let set = |list: &str| {
-        let words = list.split_whitespace();
-        words.flat_map(|word| [key(word), key(&word.replace('\'', "’"))]).collect()
-    };
-    Lexicon { clauses: set(CLAUSES), joins: set(JOINS), asks: set(ASKS), conditions: set(CONDITIONS) }
+    let [clauses, joins, asks, conditions] = [CLAUSES, JOINS, ASKS, CONDITIONS].map(word_keys);
+    Lexicon { clauses, joins, asks, conditions }
 });
 
 /// The bytes of the part around the phrase that begins with the word `at`; `None` where it is part of a question.

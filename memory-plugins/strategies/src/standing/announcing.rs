@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use super::StandingKind;
 use crate::{
-    cues::NEGATIONS,
-    words::{KeyMap, KeySet, Word, key, words},
+    cues::{has_negation, negated},
+    phrases::{Phrases, spellings, word_keys},
+    words::{KeySet, Word},
 };
 
 /// Phrases, parted by `|`, matched word by word; case and the kind of apostrophe do not count.
@@ -76,63 +77,38 @@ const TOPICS: &str = "answer reply respond write call remember";
 /// Words with which a decision names nothing: "We decided that already."
 const NAMES_NOTHING: &str = "that this it already so not against";
 
+/// Words that say so without a negation.
+const NEGATES: &str = "avoid stop";
+
 /// Phrases by which something that was said before holds no longer.
 const CHANGES: &str = "no longer | not any more | not anymore | instead | from now on | changed my mind | forget | stop | \
                        actually | never mind | scrap | cancel | cancelled | canceled | rather than | switched | switching | \
                        changed | now prefer | after all | nicht mehr | stattdessen";
 
 struct Lexicon {
-    /// By the first word: the words behind it, and what the phrase announces.
-    phrases: KeyMap<Vec<(Vec<u64>, StandingKind)>>,
-    beginnings: KeyMap<Vec<(Vec<u64>, StandingKind)>>,
+    phrases: Phrases<StandingKind>,
+    beginnings: Phrases<StandingKind>,
     tells: KeySet,
     names_nothing: KeySet,
-    changes: KeyMap<Vec<Vec<u64>>>,
-    negations: KeySet,
+    changes: Phrases<()>,
     topics: KeySet,
+    negations: KeySet,
 }
 
-static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
-    let by_first_word = |lists: &[(StandingKind, &str)]| {
-        let mut phrases: KeyMap<Vec<(Vec<u64>, StandingKind)>> = KeyMap::default();
-        for (kind, list) in lists {
-            for (first, rest) in keyed(list) {
-                phrases.entry(first).or_default().push((rest, *kind));
-            }
-        }
-        phrases
-    };
-    let mut changes: KeyMap<Vec<Vec<u64>>> = KeyMap::default();
-    for (first, rest) in keyed(CHANGES) {
-        changes.entry(first).or_default().push(rest);
-    }
-    Lexicon {
-        phrases: by_first_word(ANYWHERE),
-        beginnings: by_first_word(AT_THE_BEGINNING),
-        tells: TELLS.split_whitespace().flat_map(spellings).map(|word| key(&word)).collect(),
-        names_nothing: NAMES_NOTHING.split_whitespace().map(key).collect(),
-        changes,
-        topics: TOPICS.split_whitespace().map(key).collect(),
-        negations: NEGATIONS.iter().flat_map(|word| spellings(word)).map(|word| key(&word)).collect(),
-    }
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon {
+    phrases: spelled(ANYWHERE),
+    beginnings: spelled(AT_THE_BEGINNING),
+    tells: word_keys(TELLS),
+    names_nothing: word_keys(NAMES_NOTHING),
+    changes: spelled(&[((), CHANGES)]),
+    topics: word_keys(TOPICS),
+    negations: word_keys(NEGATES),
 });
 
-/// With either apostrophe.
-fn spellings(text: &str) -> [String; 2] {
-    [text.to_owned(), text.replace('\'', "’")]
-}
-
-/// The phrases of a list by their first words.
-fn keyed(list: &str) -> impl Iterator<Item = (u64, Vec<u64>)> {
-    let phrases = list.split('|').flat_map(|phrase| {
-        let mut spelled = spellings(phrase.trim()).to_vec();
-        spelled.dedup();
-        spelled
-    });
-    phrases.filter_map(|phrase| {
-        let mut keys = words(&phrase).map(|word| word.key);
-        Some((keys.next()?, keys.collect()))
-    })
+/// Phrases of lists, with either apostrophe.
+fn spelled<T: Copy>(lists: &[(T, &'static str)]) -> Phrases<T> {
+    let phrases = lists.iter().flat_map(|(meaning, list)| list.split('|').map(|phrase| (phrase, *meaning)));
+    Phrases::new(phrases.flat_map(|(phrase, meaning)| spellings(phrase).map(move |spelled| (spelled, meaning))))
 }
 
 /// What announces that a sentence holds on, and where.
@@ -149,22 +125,17 @@ pub(super) struct Announced {
 pub(super) fn announced(words: &[Word<'_>], keys: &[u64]) -> Option<Announced> {
     let lexicon = &*LEXICON;
     let mut best: Option<Announced> = None;
-    for (at, first) in keys.iter().enumerate() {
-        let behind = keys.get(at + 1..).unwrap_or_default();
-        let begins = lexicon.beginnings.get(first).filter(|_| at == 0);
-        for (rest, kind) in [begins, lexicon.phrases.get(first)].into_iter().flatten().flatten() {
-            if !behind.starts_with(rest) {
-                continue;
-            }
-            let next = words.get(at + 1 + rest.len());
-            let tells = at == 0 && rest.is_empty() && next.is_none_or(tells);
-            let before = keys.get(at.saturating_sub(3)..at).unwrap_or_default();
+    for at in 0..keys.len() {
+        let from = keys.get(at..).unwrap_or_default();
+        let begins = (at == 0).then(|| lexicon.beginnings.at(from));
+        for (length, kind) in begins.into_iter().flatten().chain(lexicon.phrases.at(from)) {
+            let next = words.get(at + length);
+            let tells = at == 0 && length == 1 && next.is_none_or(tells);
             // "We decided that already" names nothing, "not that we agreed" denies it.
             let is_none = *kind == StandingKind::Decision
-                && (next.is_none_or(|next| lexicon.names_nothing.contains(&next.key))
-                    || before.iter().any(|key| lexicon.negations.contains(key)));
+                && (next.is_none_or(|next| lexicon.names_nothing.contains(&next.key)) || negated(keys, at));
             if !tells && !is_none && best.is_none_or(|known| *kind < known.kind) {
-                best = Some(Announced { kind: *kind, at, length: rest.len() + 1 });
+                best = Some(Announced { kind: *kind, at, length });
             }
         }
     }
@@ -186,17 +157,10 @@ pub(super) fn is_of_weight(word: &Word<'_>) -> bool {
 
 /// Whether words of these keys take something back.
 pub(super) fn changes(keys: &[u64]) -> bool {
-    let begins = |(at, first): (usize, &u64)| {
-        let behind = keys.get(at + 1..).unwrap_or_default();
-        LEXICON.changes.get(first).is_some_and(|phrases| phrases.iter().any(|rest| behind.starts_with(rest)))
-    };
-    keys.iter().enumerate().any(begins)
+    (0..keys.len()).any(|at| LEXICON.changes.at(keys.get(at..).unwrap_or_default()).next().is_some())
 }
 
 /// Whether words of these keys say that something is not to be.
 pub(super) fn negates(keys: &[u64]) -> bool {
-    keys.iter().any(|key| LEXICON.negations.contains(key) || *key == *AVOID || *key == *STOP)
+    has_negation(keys) || keys.iter().any(|key| LEXICON.negations.contains(key))
 }
-
-static AVOID: LazyLock<u64> = LazyLock::new(|| key("avoid"));
-static STOP: LazyLock<u64> = LazyLock::new(|| key("stop"));
