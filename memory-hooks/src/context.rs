@@ -271,10 +271,14 @@ impl Context {
         &self.question
     }
 
+    fn tokens_of(&self, is_meant: impl Fn(PieceKind) -> bool) -> u32 {
+        self.pieces.iter().filter(|piece| is_meant(piece.kind)).map(|piece| piece.tokens).sum()
+    }
+
     /// Tokens of the history's pieces.
     #[must_use]
     pub fn history_tokens(&self) -> u32 {
-        self.pieces.iter().filter(|piece| piece.kind.is_history()).map(|piece| piece.tokens).sum()
+        self.tokens_of(PieceKind::is_history)
     }
 
     /// Tokens of the history's pieces that stand at its beginning as they stood in an earlier context: what a provider
@@ -289,13 +293,13 @@ impl Context {
     /// Tokens of the recalled pieces.
     #[must_use]
     pub fn recalled_tokens(&self) -> u32 {
-        self.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled).map(|piece| piece.tokens).sum()
+        self.tokens_of(|kind| kind == PieceKind::Recalled)
     }
 
     /// Tokens of the standing lines.
     #[must_use]
     pub fn standing_tokens(&self) -> u32 {
-        self.pieces.iter().filter(|piece| piece.kind == PieceKind::Standing).map(|piece| piece.tokens).sum()
+        self.tokens_of(|kind| kind == PieceKind::Standing)
     }
 
     /// Runs of nodes that are shown word for word, in the history or recalled.

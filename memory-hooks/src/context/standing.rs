@@ -39,8 +39,7 @@ pub(super) async fn lines(
     }
     for run in unread(&snapshot.tree, seen) {
         let read = parts.store.readable_nodes(conversation, run).await?;
-        let lines = Arc::make_mut(&mut lines);
-        read.nodes.iter().for_each(|node| add(lines, node));
+        read.nodes.iter().for_each(|node| add(&mut lines, node));
     }
     parts.followed.keep_standing(conversation, Arc::clone(&lines), total);
     Ok(lines)
@@ -67,14 +66,18 @@ fn unread(tree: &Tree, seen: u64) -> Vec<NodeRange> {
 }
 
 /// Adds what a message says. What a tool answers, an application instructs or a model without a name says is none.
-fn add(lines: &mut StandingLines, node: &Node) {
+fn add(lines: &mut Arc<StandingLines>, node: &Node) {
     let message = &node.message;
     let is_tool = message.tool_results().next().is_some() || message.tool_calls().next().is_some();
     if message.keep_out_of_summaries || is_tool || !(message.role == Role::User || is_named(message)) {
         return;
     }
     let said = Said { node: node.id, speaker: message.speaker_or_role() };
-    lines.add(&said, standing(&message.text(), message.role == Role::User));
+    let found = standing(&message.text(), message.role == Role::User);
+    // The lines are shared with whoever plans at the moment: most messages have none, and need no copy.
+    if lines.learns(&said, &found) {
+        Arc::make_mut(lines).add(&said, found);
+    }
 }
 
 /// Whether a person speaks in the model's place.
@@ -84,13 +87,14 @@ fn is_named(message: &Message) -> bool {
 }
 
 impl Assembly<'_> {
-    /// The standing lines that matter most, those of messages left out that are shown word for word, in order.
-    pub(super) async fn standing(&self, shown: &[NodeRange], room: u32) -> Result<Vec<Part>, MemoryError> {
+    /// The standing lines that matter most, those of messages left out that are shown word for word, in order; and what
+    /// they cost.
+    pub(super) async fn standing(&self, shown: &[NodeRange], room: u32) -> Result<(Vec<Part>, u32), MemoryError> {
         let most = share_of(self.options.budget, STANDING).min(room);
+        let (mut chosen, mut cost): (Vec<Part>, u32) = (Vec::new(), 0);
         if most < LEAST {
-            return Ok(Vec::new());
+            return Ok((chosen, cost));
         }
-        let mut chosen: Vec<Part> = Vec::new();
         let mut of_one: HashMap<NodeId, usize> = HashMap::new();
         let mut misses = 0;
         for line in self.standing_lines.by_worth(self.tail.question) {
@@ -109,7 +113,7 @@ impl Assembly<'_> {
             trial.insert(place, part);
             let tokens: u32 = render::standing_lines(&trial).iter().map(|line| self.count(line)).sum();
             if tokens <= most {
-                chosen = trial;
+                (chosen, cost) = (trial, tokens);
                 *told += 1;
             } else {
                 misses += 1;
@@ -118,6 +122,6 @@ impl Assembly<'_> {
                 }
             }
         }
-        Ok(chosen)
+        Ok((chosen, cost))
     }
 }

@@ -73,8 +73,8 @@ pub(crate) async fn resummarize(
     let mut done = 0;
     progress.report(done, total);
     // What is written together must not be made of each other.
-    for storey in due.chunk_by(|(one, _), (other, _)| one == other) {
-        for batch in storey.chunks(BATCH) {
+    for equals in due.chunk_by(|(one, _), (other, _)| one == other) {
+        for batch in equals.chunks(BATCH) {
             rewriting.write(batch).await?;
             done += batch.len() as u64;
             progress.report(done, total);

@@ -18,11 +18,7 @@ impl Assembly<'_> {
         let frame = self.count(&render::recall_frame());
         let taken = history.tokens.saturating_add(self.question_tokens).saturating_add(frame);
         let beside = self.options.budget.saturating_sub(taken);
-        let standing = self.standing(&history.verbatim, beside).await?;
-        let standing_tokens: u32 = match standing.as_slice() {
-            [] => 0,
-            standing => render::standing_lines(standing).iter().map(|line| self.count(line)).sum(),
-        };
+        let (standing, standing_tokens) = self.standing(&history.verbatim, beside).await?;
         let mut room = beside.saturating_sub(standing_tokens);
         // What pieces cost joined, with the lines that mark gaps, differs from the sum of their parts: what is worth least
         // makes room. Only where one excerpt is left to give up, the room shrinks and everything is looked for again.

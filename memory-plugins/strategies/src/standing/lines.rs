@@ -61,6 +61,12 @@ impl StandingLines {
         }
     }
 
+    /// Whether [`Self::add`] would change anything for this speaker and what was found.
+    #[must_use]
+    pub fn learns(&self, said: &Said<'_>, found: &[Standing]) -> bool {
+        !found.is_empty() || !self.voices.contains(&key(said.speaker))
+    }
+
     /// How many lines there are, those included that do not hold any more.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -83,12 +89,13 @@ impl StandingLines {
         let last = self.lines.last().map_or(0, |line| line.node.get());
         let are_people = self.voices.len() > 1;
         let bears = |line: &&StandingLine| !are_people || line.binds_others() || shared(line, &asked) > 0;
-        let mut holding: Vec<_> = self.lines.iter().filter(|line| !line.is_over).filter(bears).collect();
-        holding.sort_by(|a, b| {
-            let order = worth(b, &asked, last).total_cmp(&worth(a, &asked, last));
-            order.then(b.node.cmp(&a.node)).then(a.standing.at.cmp(&b.standing.at))
+        let holding = self.lines.iter().filter(|line| !line.is_over).filter(bears);
+        let mut rated: Vec<_> = holding.map(|line| (worth(line, &asked, last), line)).collect();
+        rated.sort_by(|(a_worth, a), (b_worth, b)| {
+            let order = b_worth.total_cmp(a_worth).then(b.node.cmp(&a.node));
+            order.then(a.standing.at.cmp(&b.standing.at))
         });
-        holding
+        rated.into_iter().map(|(_, line)| line).collect()
     }
 }
 
