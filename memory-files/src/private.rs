@@ -1,4 +1,4 @@
-//! Directories and files that their owner alone may read.
+//! Directories and files with permissions for their owner alone.
 
 #[cfg(unix)]
 use std::fs::{self, File};
@@ -12,11 +12,11 @@ use std::{
 use crate::open;
 use crate::{Links, open_dir};
 
-/// How deep a directory is gone into.
+/// Levels of directories that are tightened, at most.
 #[cfg(unix)]
-const DEEPEST: u32 = 8;
+const MAX_DEPTH: u32 = 8;
 
-/// Options to make files by that are for their owner alone.
+/// Options that create files for their owner alone.
 #[must_use]
 pub fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -25,11 +25,11 @@ pub fn options() -> OpenOptions {
     options
 }
 
-/// Makes a directory with those above it, for their owner alone. One that is there stays as it is.
+/// Creates a directory and its missing parents for their owner alone. Existing directories stay unchanged.
 ///
 /// # Errors
-/// [`NotRegular`](crate::NotRegular) where a symbolic link or anything else than a directory stands there, or what the
-/// file system says.
+/// [`NotRegular`](crate::NotRegular), if `path` is a symbolic link or anything else than a directory, and errors of the
+/// file system.
 pub fn create_dir_all(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -45,11 +45,12 @@ pub fn create_dir_all(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes from everybody but the owner every right to a directory, and to the files and directories in it. Links are not
-/// followed, and what belongs to somebody else stays as it is. A directory two steps down that others cannot enter is not
-/// looked into: it was tightened before, or made so.
+/// Removes the permissions of group and others from a directory and the files and directories in it.
 ///
-/// Gives what could not be changed, and why; nothing is lost by that.
+/// Links are not followed, and what belongs to another user stays unchanged. A directory at the second level or below
+/// that others cannot enter is skipped: it was tightened before, or created so.
+///
+/// Returns the paths that could not be changed, and why. Such a failure is harmless.
 #[cfg(unix)]
 #[must_use]
 pub fn tighten(path: &Path) -> Vec<(PathBuf, io::Error)> {
@@ -58,7 +59,7 @@ pub fn tighten(path: &Path) -> Vec<(PathBuf, io::Error)> {
     failed
 }
 
-/// There are no such rights here.
+/// Does nothing: this platform has no such permissions.
 #[cfg(not(unix))]
 #[must_use]
 pub fn tighten(_: &Path) -> Vec<(PathBuf, io::Error)> {
@@ -71,60 +72,65 @@ fn tighten_dir(path: &Path, depth: u32, failed: &mut Vec<(PathBuf, io::Error)>) 
     match fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
         Ok(entries) => {
             for entry in entries {
-                // Of the entry itself, not of what a link leads to.
+                // The metadata of the entry itself, not of a link's target.
                 match entry.metadata() {
                     Ok(metadata) if metadata.is_dir() => {
-                        if depth < DEEPEST && (depth == 0 || is_open(&metadata)) {
+                        if depth < MAX_DEPTH && (depth == 0 || is_accessible(&metadata)) {
                             tighten_dir(&entry.path(), depth + 1, failed);
                         }
                     }
-                    Ok(metadata) if metadata.is_file() && is_open(&metadata) => {
-                        note(failed, &entry.path(), open(&entry.path(), Links::Refuse).and_then(|file| close(&file)));
+                    Ok(metadata) if metadata.is_file() && is_accessible(&metadata) => {
+                        record_failure(
+                            failed,
+                            &entry.path(),
+                            open(&entry.path(), Links::Refuse).and_then(|file| tighten_one(&file)),
+                        );
                     }
                     Ok(_) => {}
-                    Err(error) => note(failed, &entry.path(), Err(error)),
+                    Err(error) => record_failure(failed, &entry.path(), Err(error)),
                 }
             }
         }
         Err(error) => failed.push((path.to_owned(), error)),
     }
-    // Last: a directory that is closed says that all below it was looked at. The user may name the first by a link.
+    // Last: a tight directory means that everything below it was handled. The user may name the top directory by a
+    // link.
     if failed.len() == before {
         let links = if depth == 0 { Links::Follow } else { Links::Refuse };
-        note(failed, path, open_dir(path, links).and_then(|dir| close(&dir)));
+        record_failure(failed, path, open_dir(path, links).and_then(|dir| tighten_one(&dir)));
     }
 }
 
-/// What another process has removed meanwhile needs no closing.
+/// Records a failure, unless another process has removed the entry meanwhile.
 #[cfg(unix)]
-fn note(failed: &mut Vec<(PathBuf, io::Error)>, path: &Path, closed: io::Result<()>) {
-    match closed {
+fn record_failure(failed: &mut Vec<(PathBuf, io::Error)>, path: &Path, result: io::Result<()>) {
+    match result {
         Err(error) if error.kind() != io::ErrorKind::NotFound => failed.push((path.to_owned(), error)),
         _ => {}
     }
 }
 
 #[cfg(unix)]
-fn is_open(metadata: &fs::Metadata) -> bool {
+fn is_accessible(metadata: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     metadata.permissions().mode() & 0o077 != 0
 }
 
-/// By its handle, so that nobody can put a link to something else in its place.
+/// Works on the open handle, so that nobody can replace the path by a link meanwhile.
 #[cfg(unix)]
-fn close(file: &File) -> io::Result<()> {
+fn tighten_one(file: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let metadata = file.metadata()?;
-    if !is_open(&metadata) || metadata.uid() != user() {
+    if !is_accessible(&metadata) || metadata.uid() != user() {
         return Ok(());
     }
     file.set_permissions(fs::Permissions::from_mode(metadata.permissions().mode() & 0o7700))
 }
 
 #[cfg(unix)]
-#[expect(unsafe_code, reason = "the standard library does not tell who the user is")]
+#[expect(unsafe_code, reason = "the standard library does not expose the effective user")]
 fn user() -> u32 {
-    // SAFETY: it has no precondition and cannot fail.
+    // SAFETY: `geteuid` has no precondition and cannot fail.
     unsafe { libc::geteuid() }
 }
 
@@ -144,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_are_made_for_their_owner_alone_and_not_behind_a_link() {
+    fn directories_are_created_for_their_owner_alone_and_not_through_a_link() {
         let place = tempfile::tempdir().unwrap();
         let (dir, deep) = (place.path().join("a"), place.path().join("a/b"));
         create_dir_all(&deep).unwrap();
@@ -164,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_is_closed_and_nothing_behind_a_link() {
+    fn open_permissions_are_removed_but_not_through_a_link() {
         let place = tempfile::tempdir().unwrap();
         let (store, outside) = (place.path().join("store"), place.path().join("outside"));
         for dir in ["log", "cache/vectors/graphs"] {

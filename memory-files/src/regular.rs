@@ -1,4 +1,4 @@
-//! Regular files, and what else stands under their names.
+//! Opens regular files and refuses everything else.
 
 use std::{
     fs::{self, File, FileType, OpenOptions},
@@ -6,16 +6,16 @@ use std::{
     path::Path,
 };
 
-/// Whether a name may be a symbolic link.
+/// Whether a path may be a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// It is followed: in a directory of models, or where a user names a file. What it leads to decides.
+    /// Links are followed, and their target is checked: in a directory of models, or where a user names a file.
     Follow,
-    /// It is an error: in a store, whose files are made by us.
+    /// A link is an error: in a store, which contains only files of our own.
     Refuse,
 }
 
-/// Something stands under the name that is not what was expected. It is the source of an [`io::Error`].
+/// A path names another kind of file than expected. It is the source of an [`io::Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is {found}, not {expected}")]
 pub struct NotRegular {
@@ -40,16 +40,16 @@ impl From<NotRegular> for io::Error {
     }
 }
 
-/// Whether an error says that something else than a regular file stands under a name.
+/// Whether the source of an error is [`NotRegular`].
 #[must_use]
 pub fn is_not_regular(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|source| source.is::<NotRegular>())
 }
 
-/// For a cache, where what is no regular file is as good as missing: it is made again, in its place.
+/// Maps [`NotRegular`] to a missing file, for a cache that replaces such a file.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] in place of [`NotRegular`], and every other error as it is.
+/// [`io::ErrorKind::NotFound`] in place of [`NotRegular`]; every other error unchanged.
 pub fn or_missing<T>(error: io::Error) -> io::Result<T> {
     Err(if is_not_regular(&error) { io::Error::new(io::ErrorKind::NotFound, error) } else { error })
 }
@@ -82,20 +82,20 @@ fn name_of(kind: FileType) -> &'static str {
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// [`NotRegular`] where something else stands there, or what the file system says.
+/// [`NotRegular`], if the path names anything else, and errors of the file system.
 pub fn open(path: &Path, links: Links) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path, links)
 }
 
-/// Opens a regular file as the options say.
+/// Opens a regular file with `options`.
 ///
 /// # Errors
 /// As [`open`].
 pub fn open_with(options: &OpenOptions, path: &Path, links: Links) -> io::Result<File> {
-    let opened = unwaiting(options, links).open(path);
+    let opened = non_blocking(options, links).open(path);
     let kind = match &opened {
         Ok(file) => file.metadata()?.file_type(),
-        // A link that is not followed, a FIFO without a reader, a socket or a directory cannot even be opened.
+        // A refused link, a FIFO without a reader, a socket or a directory fails to open.
         Err(_) => match status(path, links) {
             Ok(there) if is_unexpected(there.file_type(), links) => there.file_type(),
             _ => return opened,
@@ -116,7 +116,7 @@ fn status(path: &Path, links: Links) -> io::Result<fs::Metadata> {
 }
 
 #[cfg(unix)]
-fn unwaiting(options: &OpenOptions, links: Links) -> OpenOptions {
+fn non_blocking(options: &OpenOptions, links: Links) -> OpenOptions {
     use std::os::unix::fs::OpenOptionsExt as _;
     let no_link = if links == Links::Refuse { libc::O_NOFOLLOW } else { 0 };
     let mut options = options.clone();
@@ -125,11 +125,11 @@ fn unwaiting(options: &OpenOptions, links: Links) -> OpenOptions {
 }
 
 #[cfg(not(unix))]
-fn unwaiting(options: &OpenOptions, _: Links) -> OpenOptions {
+fn non_blocking(options: &OpenOptions, _: Links) -> OpenOptions {
     options.clone()
 }
 
-/// All of a regular file that has at most `most` bytes.
+/// Reads a regular file of at most `most` bytes.
 ///
 /// # Errors
 /// As [`open`], and [`io::ErrorKind::FileTooLarge`].
@@ -141,12 +141,12 @@ pub fn read(path: &Path, links: Links, most: u64) -> io::Result<Vec<u8>> {
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    // It may grow while it is read.
+    // The file may grow while it is read.
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// All of a regular file of UTF-8 text that has at most `most` bytes.
+/// Reads a regular file of UTF-8 text of at most `most` bytes.
 ///
 /// # Errors
 /// As [`read`], and [`io::ErrorKind::InvalidData`].
@@ -154,13 +154,13 @@ pub fn read_to_string(path: &Path, links: Links, most: u64) -> io::Result<String
     String::from_utf8(read(path, links, most)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Opens a directory: for a lock on it, or to sync it.
+/// Opens a directory, to lock or to sync it.
 ///
 /// # Errors
-/// [`NotRegular`] where something else stands there, a symbolic link included where links are refused, or what the file
-/// system says.
+/// [`NotRegular`], if the path names anything else, including a symbolic link if links are refused, and errors of the
+/// file system.
 pub fn open_dir(path: &Path, links: Links) -> io::Result<File> {
-    let opened = unwaiting(OpenOptions::new().read(true), links).open(path);
+    let opened = non_blocking(OpenOptions::new().read(true), links).open(path);
     let kind = match &opened {
         Ok(file) => file.metadata()?.file_type(),
         Err(_) => match status(path, links) {
@@ -171,10 +171,11 @@ pub fn open_dir(path: &Path, links: Links) -> io::Result<File> {
     if kind.is_dir() { opened } else { Err(NotRegular::dir(kind).into()) }
 }
 
-/// Removes what stands under the name of a file that can be made anew, unless it is a regular file or a directory.
+/// Removes a link, FIFO, socket or device at the path of a file that can be created again. Keeps regular files and
+/// directories.
 ///
 /// # Errors
-/// What the file system says.
+/// Errors of the file system.
 pub fn make_way(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(there) if !there.is_file() && !there.is_dir() => fs::remove_file(path),
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_refused_whatever_it_is_opened_for() {
+    fn other_kinds_of_files_are_refused_with_all_options() {
         let place = Place::new();
         let _socket = UnixListener::bind(place.at("socket")).unwrap();
         fs::create_dir(place.at("directory")).unwrap();
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_followed_where_links_are_legitimate_and_what_it_leads_to_decides() {
+    fn a_link_is_followed_only_on_request_and_its_target_is_checked() {
         let place = Place::new();
         fs::write(place.at("file"), "text").unwrap();
         symlink(place.at("file"), place.at("link")).unwrap();
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_no_link_and_nothing_else() {
+    fn only_directories_open_as_directories() {
         let place = Place::new();
         fs::create_dir(place.at("directory")).unwrap();
         symlink(place.at("directory"), place.at("link")).unwrap();
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn way_is_made_for_a_file_and_nothing_that_holds_something_is_removed() {
+    fn make_way_keeps_files_and_directories() {
         let place = Place::new();
         fs::write(place.at("file"), "text").unwrap();
         fs::create_dir(place.at("directory")).unwrap();

@@ -41,7 +41,7 @@ fn view(nodes: u64) -> Outcome<Event> {
     })))
 }
 
-/// Short messages, a keyed one, weights, pins, views, titles and tags in several small segments.
+/// Short messages, a keyed one, importances, pins, views, titles and tags in several small segments.
 async fn fill(store: &LogStore) -> Outcome {
     let scored_by = || WrittenBy { strategy: "corpus".into(), version: "1".into() };
     for round in 0u64..14 {
@@ -71,7 +71,7 @@ fn log_of(store: &Path) -> Outcome<Vec<Vec<u8>>> {
     paths.iter().map(|path| Ok(fs::read(path)?)).collect()
 }
 
-/// A segment without the zeros behind its last frame.
+/// A segment without the zeros after its last frame.
 fn trimmed(segment: &[u8]) -> &[u8] {
     let end = segment.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     segment.get(..end).unwrap_or(segment)
@@ -81,7 +81,7 @@ fn row(log: &[Vec<u8>]) -> Vec<u8> {
     row_of(log.iter().map(|segment| trimmed(segment)))
 }
 
-/// The bodies of records in a segment: whatever stands behind a length and a checksum that fits it.
+/// The bodies of records in a segment: anything after a length and a checksum that fits it.
 fn records(segment: &[u8]) -> Vec<&[u8]> {
     const FRAME_HEADER: usize = 52;
     let (mut bodies, mut at) = (Vec::new(), 64 + FRAME_HEADER);
@@ -113,7 +113,7 @@ async fn write(golden: &Path, corpus: &Path) -> Outcome {
     for (index, body) in old.iter().chain(&with_views).flat_map(|segment| records(segment)).enumerate() {
         put("record", &format!("golden-{index}"), body)?;
     }
-    // Seven million tags, says the record, and ends.
+    // The record claims seven million tags, and ends.
     put("record", "claims-many-tags", &[&[7, 1, 252], 7_000_000u32.to_le_bytes().as_slice()].concat())?;
     put("export", "golden", &fs::read(golden.join("export-1.jsonl"))?)?;
 

@@ -1,4 +1,4 @@
-//! CRC-32C (Castagnoli, RFC 3720), which stands in every format of this crate.
+//! CRC-32C (Castagnoli, RFC 3720), used in every format of this crate.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
@@ -8,10 +8,10 @@ pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
 
-/// The checksum of the bytes that `crc` is the checksum of, and of `bytes` behind them.
+/// The checksum of the bytes that `crc` is the checksum of, followed by `bytes`.
 #[inline]
 pub(crate) fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
-    // What the algorithm carries from byte to byte is the checksum with all its bits flipped.
+    // The algorithm's running state is the checksum with all its bits flipped.
     let mut digest = Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, u64::from(!crc));
     digest.update(bytes);
     #[expect(clippy::cast_possible_truncation, reason = "32 bits of a checksum in 64")]

@@ -1,11 +1,25 @@
-//! The append-only log and the vector indexes beside it.
+//! Conversations in an append-only log on disk, and the caches derived from it.
 //!
-//! [`LogStore`] keeps conversations for ever: an append returns when it is on disk, a crash loses nothing that
-//! was acknowledged, and damage is found, named and read around. [`ExactIndex`] is a cache of vectors: losing
-//! it loses time, never data. [`export`] writes a conversation of any store as lines of JSON, [`import`] brings it back
-//! to the same Merkle root. `docs/format.md` defines every byte of all of them.
+//! The log is the only source of truth. An append returns when it is on disk, and a crash loses nothing that was
+//! acknowledged. Damage is found, reported with its place, and read around. The indexes beside the log are caches:
+//! losing one loses time, never data.
 //!
-//! Non-goals: deciding what to keep or show (that is `memory-core`), embedding, searching by words.
+//! 1. Open a [`LogStore`] with [`LogStore::open`]; [`LogOptions`] sets its sizes and limits. It implements the port
+//!    [`Store`](memory_core::Store). [`LogStore::report`] returns the [`OpenReport`] with any [`Damage`], [`LostNodes`]
+//!    and [`TornTail`]. [`LogStore::open_read_only`] works on read-only media, too.
+//! 2. Search by meaning with an [`AutoIndex`] beside the store. It scans small conversations and walks a graph of near
+//!    neighbours through large ones, as its [`AutoOptions`] state. [`ExactIndex`] always scans. Both implement
+//!    [`VectorIndex`](memory_core::VectorIndex).
+//! 3. [`QuantizedTokens`] stores a few bits for each component of the vectors of tokens, for late interaction.
+//!    [`BlockFiles`] stores blocks that a search derives, such as its index of words. [`forget_other_models`] removes
+//!    the caches of models that are no longer used.
+//! 4. [`LogStore::backup`] copies a store while it is in use. [`check_backup`] compares a backup with its checksums and
+//!    [`restore`] makes a store of it. [`LogStore::vacuum`] drops dead records and compresses sealed segments, as its
+//!    [`VacuumOptions`] state.
+//! 5. After damage, [`examine`] returns a [`Diagnosis`] and changes nothing. [`salvage`] makes a new store of all that
+//!    is whole.
+//! 6. [`export`] writes a conversation of any store as lines of JSON. [`ExportFile`] checks such a file, and [`import`]
+//!    adds it to a store, where the conversation has the same Merkle root.
 //!
 //! ```
 //! use memory_core::{ConversationId, Message, NodeDraft, Store, Timestamp};
@@ -26,21 +40,38 @@
 //! assert!(store.verify(None).await?.is_whole());
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
+//!
+//! Several processes may open one store. They take turns at writing, and reads never wait for a writer. No async
+//! runtime is needed. `docs/format.md` defines every byte of every file.
+//!
+//! Some parts also work without a store: [`Graph`] over rows of [`Codes`], [`Kernels`] and [`quantize`] for inner
+//! products of vectors, and [`squeeze`] and [`Squeezed`] for compressed segments.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! - `hnsw-rs`: the crate hnsw_rs as another graph, `Method::HnswRs`.
+//! - `fuzzing`: entry points for fuzzers and their tests, not covered by semantic versioning.
+//!
+//! # Non-goals
+//!
+//! Deciding what to keep or show (`memory-core`), computing embeddings (`memory-embed`), and searching by words
+//! (`memory-search`).
 
-mod blocks;
-mod cache_format;
 mod checksum;
-mod exchange;
+mod derived;
 mod log;
-mod other_models;
+mod portable;
 mod prefetch;
-mod tokens;
-mod turn;
-mod vector;
 mod wire;
 
-pub use blocks::BlockFiles;
-pub use exchange::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};
+pub use derived::{
+    AutoIndex, AutoOptions, BlockFiles, Codes, ExactIndex, Graph, GraphBinding, GraphOptions, Kernels, Method, Near,
+    QuantizedTokens, SetAside, TokenBits, forget_other_models, quantize,
+};
+#[cfg(feature = "hnsw-rs")]
+pub use derived::{HnswRs, HnswRsError, HnswRsOptions};
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub use log::fuzzing;
@@ -49,11 +80,4 @@ pub use log::{
     LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
     Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, enclosing_store, examine, restore, salvage, squeeze,
 };
-pub use other_models::forget_other_models;
-pub use tokens::{QuantizedTokens, TokenBits};
-pub use vector::{
-    AutoIndex, AutoOptions, Codes, ExactIndex, Graph, GraphBinding, GraphOptions, Kernels, Method, Near, SetAside,
-    quantize,
-};
-#[cfg(feature = "hnsw-rs")]
-pub use vector::{HnswRs, HnswRsError, HnswRsOptions};
+pub use portable::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};

@@ -1,10 +1,10 @@
-//! Asks the processor for memory that will be read soon; where it cannot be asked, nothing is done.
+//! Hints the processor to fetch memory that will be read soon; a no-op where that is not supported.
 
 /// Bytes that are fetched together.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Asks for bytes to be brought into the first cache. It fetches few lines at a time, and what is read meanwhile waits.
+/// Fetches bytes into the first-level cache. It fetches few lines at a time, and other reads wait meanwhile.
 #[inline]
 pub(crate) fn near<T: Byte>(bytes: &[T]) {
     #[cfg(target_arch = "x86_64")]
@@ -13,7 +13,7 @@ pub(crate) fn near<T: Byte>(bytes: &[T]) {
     let _ = bytes;
 }
 
-/// Asks for bytes to be brought into the second cache.
+/// Fetches bytes into the second-level cache.
 #[inline]
 pub(crate) fn far<T: Byte>(bytes: &[T]) {
     #[cfg(target_arch = "x86_64")]
@@ -22,7 +22,7 @@ pub(crate) fn far<T: Byte>(bytes: &[T]) {
     let _ = bytes;
 }
 
-/// What takes one byte.
+/// A type of one byte.
 pub(crate) trait Byte {}
 
 impl Byte for u8 {}
@@ -34,8 +34,8 @@ impl Byte for i8 {}
 fn lines<const HINT: i32, T: Byte>(bytes: &[T]) {
     for line in bytes.chunks(LINE) {
         #[expect(unsafe_code, reason = "an intrinsic that takes an address")]
-        // SAFETY: SSE is part of x86-64, and the address is that of an item of the slice; a prefetch changes nothing and
-        // faults nowhere.
+        // SAFETY: SSE is part of x86-64, and the address is that of an item of the slice. A prefetch changes nothing
+        // and never faults.
         unsafe {
             std::arch::x86_64::_mm_prefetch::<HINT>(line.as_ptr().cast());
         }

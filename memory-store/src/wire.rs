@@ -5,7 +5,7 @@
 pub(crate) struct Out(pub(crate) Vec<u8>);
 
 impl Out {
-    /// Seven bits a byte, the lowest first; the highest bit says that more follow (LEB128).
+    /// Seven bits a byte, the lowest first; a set highest bit means that more follow (LEB128).
     #[expect(clippy::cast_possible_truncation, reason = "seven bits at a time")]
     pub(crate) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
@@ -31,7 +31,7 @@ impl Out {
     }
 }
 
-/// Bytes being taken apart; `None` where they end too soon or make no sense.
+/// Bytes being decoded; `None` where they end too soon or make no sense.
 #[derive(Debug)]
 pub(crate) struct In<'a>(pub(crate) &'a [u8]);
 
@@ -84,7 +84,7 @@ impl<'a> In<'a> {
         str::from_utf8(self.take(bytes)?).ok()
     }
 
-    /// A count of items that take at least `least` bytes each, so that nobody makes room for what cannot be there.
+    /// A count of items that take at least `least` bytes each, so that no room is made for items that cannot be there.
     pub(crate) fn count(&mut self, least: usize) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count.checked_mul(least)? <= self.0.len()).then_some(count)

@@ -15,7 +15,7 @@ use std::{
 use memory_core::Proof;
 use memory_store::fuzzing;
 
-/// Mutations of each input, if nobody asks for more; a fifth of that for whole logs, which take longest.
+/// Mutations of each input, unless more are requested; a fifth of that for whole logs, which take longest.
 const MUTATIONS: u64 = 1_000;
 /// Memory that reading an input may take at once: so many times its length, and this much beside what it may rightly
 /// ask for.

@@ -47,7 +47,7 @@ impl Acknowledged {
     }
 }
 
-/// All that a store says of a conversation.
+/// All that a store holds of a conversation.
 #[derive(Debug, PartialEq)]
 struct Told {
     state: ConversationState,
@@ -98,7 +98,7 @@ fn run_and_kill(store: &Path, round: u32, work: Option<&str>) -> Acknowledged {
     Acknowledged::read(head.as_bytes().chain(output))
 }
 
-/// Every conversation has the past that it was forked with, and else only what was said in it.
+/// Every conversation has its shared prefix, and otherwise only what was appended to it.
 fn has_the_right_past(now: &BTreeMap<ConversationId, Told>, id: &ConversationId, round: u32) {
     let fork = &now[id];
     let mut shared = 0;

@@ -62,7 +62,7 @@ fn lossless_when_killed(works: &[Option<&str>]) {
         // write it hits is left to chance.
         let mut head = String::new();
         let lines = 1 + (round * 13) % 97;
-        // The first line only says that the store is open. In the first round with a kind of work, that was done once.
+        // The first line only reports that the store is open. In the first round with a kind of work, that was done once.
         let (mut told, mut worked) = (0, round as usize >= works.len() || work.is_none_or(|work| work == "checkpoint"));
         while told < lines || !worked {
             let start = head.len();

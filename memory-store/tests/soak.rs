@@ -73,7 +73,7 @@ impl Drop for Worker {
     }
 }
 
-/// Stops everybody when it goes, be it by a panic.
+/// Stops all threads when it is dropped, after a panic too.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -98,7 +98,7 @@ fn summary(node: NodeId) -> Event {
 /// What was acknowledged: conversation, node and text.
 type Told = Mutex<BTreeMap<(ConversationId, NodeId), String>>;
 
-/// Appends, every third message with a key and told twice, summarizes and pins.
+/// Appends, every third message with a key and twice, summarizes and pins.
 fn write(store: &LogStore, writer: usize, stop: &AtomicBool, told: &Told) {
     let mut number = 0usize;
     while !stop.load(Ordering::Relaxed) {
@@ -123,7 +123,7 @@ fn write(store: &LogStore, writer: usize, stop: &AtomicBool, told: &Told) {
     }
 }
 
-/// Reads what was acknowledged: it is there, and says what it said.
+/// Reads what was acknowledged: it is there and unchanged.
 fn read(store: &LogStore, reader: usize, stop: &AtomicBool, told: &Told) {
     let mut round = reader;
     while !stop.load(Ordering::Relaxed) {

@@ -7,14 +7,14 @@ use std::{
 
 use memory_core::StoreError;
 
-/// A failure that several callers are told of.
+/// A failure that several callers receive.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     action: &'static str,
     path: PathBuf,
     kind: io::ErrorKind,
     why: String,
-    /// Whether it is unknown what of the write is on disk.
+    /// Whether it is unknown which part of the write is on disk.
     leaves_doubt: bool,
 }
 
@@ -23,17 +23,17 @@ impl Failure {
         Self { action, path: path.to_owned(), kind: source.kind(), why: source.to_string(), leaves_doubt: false }
     }
 
-    /// The same failure where nobody knows what of the write is on disk.
+    /// The same failure, where it is unknown which part of the write is on disk.
     pub(crate) fn leaving_doubt(self) -> Self {
         Self { leaves_doubt: true, ..self }
     }
 
-    /// Whether there was no space left and nothing was written: over once there is space again.
+    /// Whether no space was left and nothing was written: it passes once there is space again.
     pub(crate) fn is_disk_full(&self) -> bool {
         is_full(self.kind) && !self.leaves_doubt
     }
 
-    /// What happened, in words.
+    /// The cause as text.
     pub(crate) fn why(&self) -> String {
         format!("could not {} {}: {}", self.action, self.path.display(), self.why)
     }
@@ -61,7 +61,7 @@ fn is_full(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// The same error once more, for another caller.
+/// A copy of the error for another caller.
 pub(crate) fn repeated(error: &StoreError) -> StoreError {
     match error {
         StoreError::Locked { path, pid, host } => {

@@ -1,14 +1,12 @@
-//! The door that fuzzers come in by: their bytes go straight to what reads files.
+//! Entry points for fuzzers: their bytes go straight to the code that reads files.
 //!
-//! Each function takes any bytes whatever, once as they are and once with their checksums made right, and panics when
-//! what it checks does not hold. What it gives back is how many bytes of memory the input may rightly ask for beside a
-//! multiple of its own length: nodes and compressed blocks can be told of in fewer bytes than they take.
+//! Each function takes any bytes, once as they are and once with corrected checksums, and panics when what it checks
+//! does not hold. It gives how many bytes of memory the input may legitimately need in addition to a multiple of its
+//! own length: nodes and compressed blocks can be described in fewer bytes than they take.
 
-mod mend;
-mod ram;
+pub(crate) mod mend;
 
 use std::{
-    cell::Cell,
     collections::BTreeMap,
     path::{Path, PathBuf},
     pin::pin,
@@ -18,37 +16,31 @@ use std::{
 
 use memory_core::{ConversationState, Event, Node, NodeId, NodeRange, Store, ViewId};
 
-pub(crate) use self::ram::Ram;
 use super::{
-    checkpoint::Saved,
-    codec::{self, EventRecord, Record, StoredMessage},
-    directory::{Directory, FORMAT_FILE, format_text},
-    doctor::examine_on,
-    frame::{RECORD_HEADER, StoreId, finish_record, parse_record},
-    horizon::{Durable, HORIZON_FILE, Horizon},
-    media::Access,
-    recovery::{Mode, Recovered, recover, saved},
-    segment::segment_path,
-    squeezed::Squeezed,
+    format::{
+        codec::{self, EventRecord, Record, StoredMessage},
+        compressed::Squeezed,
+        frame::{RECORD_HEADER, StoreId, finish_record, parse_record},
+        scanned,
+        segment::segment_path,
+    },
+    media::{Access, sim::SimDisk},
+    read::{
+        checkpoint::Saved,
+        directory::{Directory, FORMAT_FILE, format_text},
+        horizon::{Durable, HORIZON_FILE, Horizon},
+        recovery::{Mode, Recovered, recover, saved},
+    },
     store::LogStore,
-    verify::verify,
+    upkeep::{doctor::examine_on, verify::verify},
 };
 use crate::ExportFile;
-
-thread_local! {
-    static SCANNED: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Counts bytes that this thread looked at for frames.
-pub(crate) fn scanned(bytes: usize) {
-    SCANNED.set(SCANNED.get() + bytes as u64);
-}
 
 /// How many bytes this thread has looked at for frames since it was asked last: a measure of work that is the same on
 /// every machine.
 #[must_use]
 pub fn take_scanned() -> u64 {
-    SCANNED.take()
+    scanned::take()
 }
 
 /// Memory for a node in the log's index, in the copies that are made while it is built, and in answers.
@@ -61,8 +53,7 @@ fn root() -> &'static Path {
     Path::new("/store")
 }
 
-/// The row of files that `bytes` are: each has its length in front of it, four bytes, little-endian; the last may be
-/// shorter than it says.
+/// Splits `bytes` into files: each follows its length, four bytes, little-endian; the last may be shorter than that.
 fn files(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut files = Vec::new();
     while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
@@ -82,30 +73,30 @@ pub fn row_of<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
 }
 
 /// The store of whose log `segments` are the segments, by their number from 1.
-fn store_of(segments: &[&[u8]], mended: bool) -> (Ram, StoreId) {
+fn store_of(segments: &[&[u8]], mended: bool) -> (SimDisk, StoreId) {
     let id = segments.first().and_then(|first| first.get(16..)?.first_chunk()).copied().unwrap_or_default();
-    let ram = Ram::default();
-    ram.put(&root().join(FORMAT_FILE), format_text(id).into_bytes());
+    let disk = SimDisk::lossless();
+    disk.put(&root().join(FORMAT_FILE), format_text(id).into_bytes());
     for (number, bytes) in (1..).zip(segments) {
         let mut bytes = bytes.to_vec();
         if mended {
             mend::segment(&mut bytes, id, number);
         }
-        ram.put(&segment_path(&root().join("log"), number), bytes);
+        disk.put(&segment_path(&root().join("log"), number), bytes);
     }
-    (ram, id)
+    (disk, id)
 }
 
-/// The outcome of a future that waits for nobody.
+/// The outcome of a future that never waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,
-        Poll::Pending => unreachable!("reading waits for nobody"),
+        Poll::Pending => unreachable!("reading never waits"),
     }
 }
 
-/// Reads a store in every way; gives back how many nodes there are. What can be read must agree with what verification
-/// says, unless the store was opened from a forgery.
+/// Reads a store in every way; gives how many nodes there are. What can be read must agree with verification, unless
+/// the store was opened from a forgery.
 fn read(store: &LogStore, forged: bool) -> u64 {
     let mut all = 0;
     let states = now(store.conversations()).unwrap_or_default();
@@ -135,35 +126,32 @@ fn read(store: &LogStore, forged: bool) -> u64 {
     all
 }
 
-fn open(ram: &Ram) -> Option<LogStore> {
-    LogStore::open_read_only_on(Arc::new(ram.clone()), root()).ok()
+fn open(disk: &SimDisk) -> Option<LogStore> {
+    LogStore::open_read_only_on(Arc::new(disk.clone()), root()).ok()
 }
 
 /// Opens a store as its writer does, but for the writer.
-fn open_for_writing(ram: &Ram) -> Option<Recovered> {
-    let directory = Directory::open(ram, root()).ok()?;
-    let horizon = Horizon::open(ram, root(), directory.id, Access::Write).ok()?;
+fn open_for_writing(disk: &SimDisk) -> Option<Recovered> {
+    let directory = Directory::open(disk, root()).ok()?;
+    let horizon = Horizon::open(disk, root(), directory.id, Access::Write).ok()?;
     let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
-    let saved = saved(ram, &directory);
+    let saved = saved(disk, &directory);
     let known = saved.as_ref().map(Saved::end);
-    recover(ram, &directory, Mode::Write, durable, saved.as_ref(), known).ok()
+    recover(disk, &directory, Mode::Write, durable, saved.as_ref(), known).ok()
 }
 
 /// What a store opened for writing holds: conversations with their nodes, and how much is damaged.
 fn held(recovered: &Recovered) -> (Vec<ConversationState>, usize) {
-    (
-        recovered.state.conversations().map(|one| recovered.state.at_a_glance(one)).collect(),
-        recovered.state.damage.len(),
-    )
+    (recovered.state.conversations().map(|one| recovered.state.overview(one)).collect(), recovered.state.damage.len())
 }
 
-/// Reads a store, examines it, and opens it for writing, which cuts what is torn: after that nothing is, and what was
-/// there before still is.
-fn use_all_of(ram: &Ram, forged: bool) -> u64 {
-    let nodes = open(ram).map_or(0, |store| read(&store, forged));
-    drop(examine_on(ram, root(), &()));
-    if let Some(first) = open_for_writing(ram) {
-        let again = open_for_writing(ram).map(|again| (again.torn.clone(), held(&again)));
+/// Reads a store, examines it, and opens it for writing, which cuts a torn tail: after that nothing is torn, and all
+/// that was there before still is.
+fn use_all_of(disk: &SimDisk, forged: bool) -> u64 {
+    let nodes = open(disk).map_or(0, |store| read(&store, forged));
+    drop(examine_on(disk, root(), &()));
+    if let Some(first) = open_for_writing(disk) {
+        let again = open_for_writing(disk).map(|again| (again.torn.clone(), held(&again)));
         assert!(
             again == Some((None, held(&first))),
             "what was recovered once is recovered to something else: {again:?}"
@@ -196,7 +184,7 @@ fn decode(body: &[u8]) {
             stored.rehash();
             let mut again = Vec::new();
             if stored.encode_onto(&mut again).is_ok() {
-                // As text, since no weight that is not a number is equal to itself.
+                // As text, since an importance that is NaN does not equal itself.
                 let read = parse_record(&again).ok().and_then(read_message);
                 assert_eq!(format!("{read:?}"), format!("{:?}", Some(stored)));
             }
@@ -242,7 +230,7 @@ fn image_bytes(bytes: &[u8]) -> u64 {
     Squeezed::open(bytes.as_slice()).map_or(0, |squeezed| u64::from(squeezed.len()))
 }
 
-/// A compressed segment: its blocks read one by one say what its image does.
+/// A compressed segment: its blocks, read one by one, equal its image.
 pub fn squeezed(bytes: &[u8]) -> u64 {
     let mut mended = bytes.to_vec();
     mend::squeezed(&mut mended);
@@ -275,7 +263,7 @@ pub fn export(bytes: &[u8]) -> u64 {
 const WHOLE: &[u8] = include_bytes!("../../fuzz/corpus/recovery/whole");
 
 /// A copy of the store that [`WHOLE`] is.
-fn whole() -> (Ram, StoreId) {
+fn whole() -> (SimDisk, StoreId) {
     store_of(&files(WHOLE), false)
 }
 
@@ -301,39 +289,39 @@ fn truth() -> &'static Shown {
 pub fn checkpoint(bytes: &[u8]) -> u64 {
     [false, true]
         .map(|mended| {
-            let (ram, id) = whole();
+            let (disk, id) = whole();
             let mut bytes = bytes.to_vec();
             if mended {
                 mend::checkpoint(&mut bytes, id);
             }
-            ram.put(&root().join("cache").join("checkpoint"), bytes);
-            let Some(store) = open(&ram) else { return 0 };
+            disk.put(&root().join("cache").join("checkpoint"), bytes);
+            let Some(store) = open(&disk) else { return 0 };
             assert!(mended || shown(&store) == *truth(), "a checkpoint that does not fit was believed");
-            use_all_of(&ram, mended)
+            use_all_of(&disk, mended)
         })
         .iter()
         .sum()
 }
 
-/// A horizon beside a log. The first 16 bytes are generation and position, sealed as the store does it; all of them are
-/// a `HORIZON` as it is. A reader that has the store open sees it come.
+/// A durable watermark beside a log. The first 16 bytes are generation and position, sealed as the store does it; all
+/// of them are an unmodified `HORIZON`. A reader that has the store open sees it appear.
 pub fn horizon(bytes: &[u8]) -> u64 {
-    let (ram, id) = whole();
+    let (disk, id) = whole();
     let path = root().join(HORIZON_FILE);
-    ram.put(&path, bytes.to_vec());
-    let raw = open(&ram).map_or(0, |store| read(&store, true));
+    disk.put(&path, bytes.to_vec());
+    let raw = open(&disk).map_or(0, |store| read(&store, true));
 
-    let (ram, _) = whole();
-    ram.put(&path, vec![0; 128]);
-    let follower = open(&ram);
+    let (disk, _) = whole();
+    disk.put(&path, vec![0; 128]);
+    let follower = open(&disk);
     let mut words = bytes.chunks(8).map(|word| {
         let padded = word.iter().chain(&[0; 8]).take(8).copied().collect::<Vec<u8>>();
         padded.first_chunk::<8>().map_or(0, |word| u64::from_le_bytes(*word))
     });
     let (generation, position) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    if let Ok(Some(horizon)) = Horizon::open(&ram, root(), id, Access::Write) {
+    if let Ok(Some(horizon)) = Horizon::open(&disk, root(), id, Access::Write) {
         horizon.publish(Durable { generation, end: Durable::place(position) });
     }
     let followed = follower.map_or(0, |store| read(&store, true));
-    raw * NODE + followed * NODE + use_all_of(&ram, true)
+    raw * NODE + followed * NODE + use_all_of(&disk, true)
 }

@@ -1,9 +1,10 @@
-//! What the log asks of a file system: a seam at which tests pull the plug.
+//! What the log needs of a file system: a seam at which tests simulate a loss of power.
 
 mod disk;
 mod map;
 mod shared;
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzzing"))]
+#[cfg_attr(not(test), expect(dead_code, reason = "what fails is for tests alone"))]
 pub(crate) mod sim;
 mod zeros;
 
@@ -23,12 +24,12 @@ pub(crate) enum Access {
     Read,
     /// Reading and writing a file that exists.
     Write,
-    /// Reading and writing a new file; one of that name loses its contents.
+    /// Reading and writing a new file; an existing file of that name is emptied.
     Create,
 }
 
-/// A file system. Contract: what a returned `sync_*` covered survives a crash, and nothing else surely does;
-/// a rename or a new name survives once its directory was synced.
+/// A file system. Contract: what a returned `sync_*` covered survives a crash, and nothing else is certain to. A rename
+/// or a new name survives once its directory was synced.
 pub(crate) trait Media: fmt::Debug + Send + Sync {
     /// Names in a directory, in no order.
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
@@ -37,23 +38,23 @@ pub(crate) trait Media: fmt::Debug + Send + Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
-    /// Refuses what is no regular file, or no directory, under one of these names in a store. Names that are missing are
-    /// no fault.
+    /// Refuses anything but a regular file, or a directory, under these names in a store. A missing name is not an
+    /// error.
     fn check(&self, _store: &Path, _files: &[&str], _dirs: &[&str]) -> Result<(), (PathBuf, io::Error)> {
         Ok(())
     }
-    /// Takes from everybody but the owner the rights to a store, as far as that can be done.
+    /// Restricts the rights to a store to its owner, as far as possible.
     fn tighten(&self, _store: &Path) {}
     /// A lock on a directory, not taken yet.
     fn dir_lock(&self, dir: &Path) -> io::Result<Box<dyn DirLock>>;
-    /// The words of a small file, shared with everybody who has opened them. With [`Access::Write`] it is made if
-    /// need be, filled with zeros; a file too short is otherwise [`io::ErrorKind::UnexpectedEof`].
+    /// The words of a small file, shared with all who have opened it. With [`Access::Write`] it is made if need be,
+    /// filled with zeros; otherwise a file too short is [`io::ErrorKind::UnexpectedEof`].
     fn words(&self, path: &Path, access: Access) -> io::Result<Box<dyn Words>>;
 }
 
-/// A lock that one opening at a time can hold, in whatever process; it dies with the value and with the process.
+/// A lock that one opening at a time can hold, in any process; it ends with the value and with the process.
 pub(crate) trait DirLock: fmt::Debug + Send + Sync {
-    /// Takes it; `false` while somebody else has it.
+    /// Takes it; `false` while another opening holds it.
     fn try_lock(&self) -> io::Result<bool>;
     fn unlock(&self) -> io::Result<()>;
 }
@@ -61,12 +62,12 @@ pub(crate) trait DirLock: fmt::Debug + Send + Sync {
 /// Words of a [shared file](Media::words).
 pub(crate) const WORDS: usize = 16;
 
-/// Shared memory: what one process stores, the others load, in the order in which it was stored. What of it is on
-/// disk after a crash is not known.
+/// Shared memory: what one process stores, the others load, in the order in which it was stored. It is unknown which of
+/// it is on disk after a crash.
 pub(crate) trait Words: fmt::Debug + Send + Sync {
     /// Differs between files, machines, and runs of a machine.
     fn identity(&self) -> [u8; 32];
-    /// Whether they are those of the file of this name.
+    /// Whether the file of this name holds these words.
     fn is_at(&self, media: &dyn Media, path: &Path) -> bool;
     /// 0 beyond [`WORDS`].
     fn load(&self, index: usize) -> u64;
@@ -82,20 +83,20 @@ pub(crate) trait MediaFile: fmt::Debug + Send + Sync {
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
-    /// Writes zeros, `range` being at the end of the file or behind it.
+    /// Writes zeros, `range` being at the end of the file or after it.
     fn write_zeros(&self, range: Range<u64>) -> io::Result<()>;
     fn set_size(&self, size: u64) -> io::Result<()>;
-    /// The contents in memory, without a copy; `None` where the file system cannot do that. Only for a file that
-    /// nobody changes in place or cuts any more.
+    /// The contents in memory, without a copy; `None` where the file system cannot do that. Only for a file that is no
+    /// longer changed in place or cut.
     fn map(&self) -> io::Result<Option<Map>>;
     /// Syncs contents, and the size if it changed.
     fn sync_data(&self) -> io::Result<()>;
-    /// Syncs contents and all that is known of the file.
+    /// Syncs contents and all metadata.
     fn sync_all(&self) -> io::Result<()>;
 }
 
-/// No file that this program writes is longer: a segment of 1 GiB and a frame that goes beyond it. What a longer one
-/// holds behind this is nobody's, and is not read.
+/// No file that this program writes is longer: a segment of 1 GiB and a frame that goes beyond it. The rest of a longer
+/// one is not ours and is not read.
 const LONGEST: u64 = (1 << 30) + (257 << 20);
 
 /// All of a file from `offset` on.

@@ -12,29 +12,29 @@ pub struct LogOptions {
 }
 
 impl LogOptions {
-    /// Where a segment is full: `bytes`, or the nearest end of 4 KiB to 1 GiB. A batch that is longer gets a
-    /// segment of its own.
+    /// The size at which a segment is full: `bytes`, clamped to 4 KiB to 1 GiB. A longer batch gets a segment of its
+    /// own.
     #[must_use]
     pub fn with_segment_bytes(self, bytes: u32) -> Self {
         Self { segment_bytes: bytes.clamp(4 << 10, 1 << 30), ..self }
     }
 
-    /// How many bytes of messages may wait for the disk. Beyond that callers wait before they are let in, so
-    /// that a slow disk fills no memory.
+    /// How many bytes of messages may wait for the disk. Beyond that callers wait, so that a slow disk does not fill
+    /// the memory.
     #[must_use]
     pub fn with_queue_bytes(self, bytes: usize) -> Self {
         Self { queue_bytes: bytes, ..self }
     }
 
-    /// How many bytes of the log may stand behind its checkpoint when the store is closed. While it is written to,
-    /// 64 times as many may, or more where a checkpoint is long: it holds every node, and is to cost next to
-    /// nothing beside appending. Fewer make opening faster, after a crash too, more make writing cheaper.
+    /// How many bytes of the log may follow its checkpoint when the store is closed. While it is written to, 64 times
+    /// as many may, or more where a checkpoint is long: a checkpoint holds every node, and must cost little compared
+    /// with appending. Fewer bytes make opening faster, after a crash too; more make writing cheaper.
     #[must_use]
     pub fn with_checkpoint_bytes(self, bytes: u64) -> Self {
         Self { checkpoint_bytes: bytes, ..self }
     }
 
-    /// How long to wait for another process that is writing, for each commit group.
+    /// How long each commit group waits for another process that is writing.
     #[must_use]
     pub fn with_lock_timeout(self, timeout: Duration) -> Self {
         Self { lock_timeout: timeout, ..self }

@@ -1,8 +1,17 @@
-//! What of the log is kept in memory: where everything stands, and what it adds up to.
+//! What is kept in memory of the log: the places of its records, and the state they add up to.
+
+pub(super) mod conversation;
+pub(super) mod damage;
+pub(super) mod keys;
+pub(super) mod nodes;
+pub(super) mod read_request;
+mod revised;
+pub(super) mod shared_vec;
+pub(super) mod summaries;
+pub(super) mod views;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    fmt,
     ops::Range,
     path::PathBuf,
     sync::Arc,
@@ -10,11 +19,15 @@ use std::{
 
 use memory_core::{ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeRange, StoreError, SummaryId};
 
-use super::{
-    codec::{Opening, Past},
+use self::{
     conversation::{Change, Conversation},
-    frame::StoreId,
+    damage::Damage,
     keys::{Kept, key_hash},
+};
+use super::format::{
+    codec::{Opening, Past},
+    frame::StoreId,
+    location::Location,
     segment::Segment,
 };
 
@@ -22,90 +35,38 @@ use super::{
 /// few forged bytes would ask for more memory than there is.
 pub(crate) const MOST_LOST: u64 = 1 << 24;
 
-/// Most forks of forks that follow each other: a key is looked for in each of them.
+/// Longest chain of forks of forks: a key is looked for in each of them.
 pub(crate) const MOST_DEPTH: u32 = 4096;
 
-/// Most summaries that may be looked at one by one for the forks of a log, which share all those before the first that
-/// reaches too far. Those kept of the others take room in memory and none on disk.
+/// Most summaries that may be checked one by one for the forks of a log. Forks share all summaries before the first
+/// that reaches too far; the others that are kept take room in memory and none on disk.
 pub(crate) const MOST_SIFTED: u64 = 1 << 24;
-
-/// A place of the log: where a record stands, or where the log ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Location {
-    pub(crate) segment: u32,
-    pub(crate) offset: u32,
-}
-
-/// A node to be read, and what events made of it since it was appended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
-    pub(crate) node: NodeId,
-    pub(crate) location: Location,
-    /// Bytes that its record has at most, where that is known.
-    pub(crate) most_bytes: Option<u32>,
-    pub(crate) importance: f32,
-    pub(crate) pinned: bool,
-}
-
-/// Nodes to be read, and the segments to read them from.
-pub(crate) type Snapshot = (Arc<Vec<Segment>>, Vec<Wanted>);
-
-/// A place of the log that cannot be read any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage {
-    /// The file.
-    pub path: PathBuf,
-    /// Where the damage begins.
-    pub offset: u64,
-    /// How far it reaches; 0 when that is not known.
-    pub bytes: u64,
-    /// What is wrong there.
-    pub why: String,
-    /// The number of the conversation that it is in, where that is known.
-    pub(crate) conversation: Option<u64>,
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is damaged at byte {}", self.path.display(), self.offset)?;
-        if self.bytes > 0 {
-            write!(f, " for {} bytes", self.bytes)?;
-        }
-        write!(f, ": {}", self.why)
-    }
-}
-
-impl From<Damage> for StoreError {
-    fn from(Damage { path, offset, why, .. }: Damage) -> Self {
-        Self::Damaged { path, offset, why }
-    }
-}
 
 /// What a frame did.
 #[derive(Debug)]
 pub(crate) struct Applied {
     /// The conversation's number.
     pub(crate) conversation: u64,
-    /// How it begins, when the frame opened it, and where that is said.
+    /// How it begins, when the frame opened it, and where that record stands.
     pub(crate) opened: Option<(Opening, Location)>,
     pub(crate) nodes_before: u64,
     pub(crate) changes: Vec<Change>,
 }
 
-/// Where reading the log has come to; what is needed to go on from there.
+/// Where reading the log has stopped, and what is needed to go on from there.
 #[derive(Debug)]
 pub(crate) struct Cursor {
-    /// Behind the last frame that was taken in.
+    /// After the last frame that was applied.
     pub(crate) end: Location,
     pub(crate) next_lsn: u64,
-    /// The last frame that was taken in.
+    /// The last frame that was applied.
     pub(crate) last_frame: Option<Location>,
-    /// Where the last segment ends, if it says so itself.
+    /// Where the last segment ends, if its header declares it.
     pub(crate) declared_end: Option<u32>,
-    /// Whether damage stands between the last good frame and what comes next.
-    pub(super) gap: bool,
-    /// Conversations whose opening is lost: damage is noted once for each, not for each of their frames.
-    pub(super) orphans: HashSet<u64>,
+    /// Whether damage stands between the last good frame and what follows.
+    pub(crate) gap: bool,
+    /// Conversations whose opening is lost: damage is noted once for each, not for each frame.
+    pub(crate) orphans: HashSet<u64>,
 }
 
 impl Default for Cursor {
@@ -133,14 +94,17 @@ pub(crate) struct State {
     pub(crate) segments: Arc<Vec<Segment>>,
     pub(crate) cursor: Cursor,
     pub(crate) damage: Vec<Damage>,
-    /// The first damage that may hold the opening of a conversation. No conversation is begun meanwhile: its
+    /// The first record that only a newer version reads. Opening the store refuses it; a process that already has the
+    /// store open treats it as damage.
+    pub(crate) newer: Option<StoreError>,
+    /// The first damage that may hold the opening of a conversation. Until it is gone no conversation is begun: its
     /// name could be that of the lost one.
     lost_opening: Option<Damage>,
-    /// How many nodes were lost so far, of all conversations.
+    /// How many nodes of all conversations are lost so far.
     lost: u64,
-    /// How many summaries were looked at one by one for forks.
-    pub(super) sifted: u64,
-    /// How many keys are in memory alone, more or less.
+    /// How many summaries were checked one by one for forks.
+    pub(crate) sifted: u64,
+    /// About how many keys are in memory alone.
     pub(crate) recent_keys: u64,
 }
 
@@ -155,6 +119,7 @@ impl State {
             segments: Arc::default(),
             cursor: Cursor::default(),
             damage: Vec::new(),
+            newer: None,
             lost_opening: None,
             lost: 0,
             sifted: 0,
@@ -174,7 +139,7 @@ impl State {
         self.conversations.contains_key(&number)
     }
 
-    pub(super) fn by_number(&self, number: u64) -> Option<&Conversation> {
+    pub(crate) fn by_number(&self, number: u64) -> Option<&Conversation> {
         self.conversations.get(&number)
     }
 
@@ -183,8 +148,8 @@ impl State {
         self.names.values().filter_map(|number| self.conversations.get(number))
     }
 
-    /// All conversations in the order in which they began: a fork behind its parent.
-    pub(super) fn in_order(&self) -> Vec<&Conversation> {
+    /// All conversations in the order in which they began: a fork after its parent.
+    pub(crate) fn in_order(&self) -> Vec<&Conversation> {
         let mut all: Vec<_> = self.conversations().collect();
         all.sort_unstable_by_key(|conversation| conversation.number);
         all
@@ -195,16 +160,16 @@ impl State {
         std::iter::successors(Some(of), |conversation| self.by_number(conversation.past?.parent))
     }
 
-    /// In which conversation the nodes were appended that a fork shares with its parent, and how many it shares; `None`
-    /// of one that is no fork.
+    /// The conversation to which the nodes were appended that a fork shares with its parent, and how many it shares;
+    /// `None` when it is not a fork.
     pub(crate) fn owner_of_past(&self, fork: &Conversation) -> Option<(u64, u64)> {
         let Past { parent, nodes, .. } = fork.past?;
         let is_owner = |one: &&Conversation| one.past.is_none_or(|past| past.nodes < nodes);
         self.line(self.by_number(parent)?).find(is_owner).map(|owner| (owner.number, nodes))
     }
 
-    /// One conversation at a glance.
-    pub(crate) fn at_a_glance(&self, of: &Conversation) -> ConversationState {
+    /// The overview of a conversation.
+    pub(crate) fn overview(&self, of: &Conversation) -> ConversationState {
         let forked_from = of.past.and_then(|past| {
             let parent = self.by_number(past.parent)?;
             Some(ForkedFrom { conversation: parent.id.clone(), node: NodeId::new(past.nodes)? })
@@ -212,7 +177,7 @@ impl State {
         of.state(forked_from)
     }
 
-    /// Nodes whose key has this hash, and where they stand; whoever asks reads the keys back to be sure.
+    /// Nodes whose key has this hash, and where they stand; the caller compares the keys themselves.
     pub(crate) fn key_candidates(&self, of: &Conversation, hash: u64) -> Vec<(NodeId, Location)> {
         let mut last = u64::MAX;
         let mut found = Vec::new();
@@ -231,7 +196,7 @@ impl State {
         level: Level,
         span: NodeRange,
     ) -> Vec<(SummaryId, Location)> {
-        // What a parent has got since is not the fork's.
+        // What a parent got after the fork is not the fork's.
         let is_of_it = |(id, location): &(SummaryId, Location)| of.summaries.location(*id) == Some(*location);
         let all = self.line(of).flat_map(|one| one.summaries.with_span(level, span));
         let mut found: Vec<_> = all.filter(is_of_it).collect();
@@ -239,7 +204,7 @@ impl State {
         found
     }
 
-    /// Why no fork can be made of a conversation, if none can.
+    /// Checks that a conversation may be forked; `Err` says why not.
     pub(crate) fn check_may_fork(&self, parent: &Conversation, nodes: u64) -> Result<(), &'static str> {
         if parent.depth >= MOST_DEPTH {
             return Err("it is a fork of more forks than can follow each other");
@@ -248,12 +213,12 @@ impl State {
             return Err("its forks share more summaries than a log can share");
         }
         if self.lost.saturating_add(parent.lost_among(nodes)) > MOST_LOST {
-            return Err("it tells of more lost nodes than a log can lose");
+            return Err("it records more lost nodes than a log can lose");
         }
         Ok(())
     }
 
-    /// Begins a conversation. What of a fork's past is not there any more is lost.
+    /// Begins a conversation. Missing nodes of the shared prefix count as lost.
     fn open(&mut self, number: u64, Opening { name, past }: Opening, said_at: Location) -> Result<(), &'static str> {
         if self.names.contains_key(&name) || self.conversations.contains_key(&number) {
             return Err("a conversation is opened twice");
@@ -269,7 +234,7 @@ impl State {
             }
             let missing = past.nodes - conversation.nodes();
             if self.lost.saturating_add(missing) > MOST_LOST {
-                return Err("it tells of more lost nodes than a log can lose");
+                return Err("it records more lost nodes than a log can lose");
             }
             if missing > 0 {
                 self.lost += missing;
@@ -282,7 +247,7 @@ impl State {
         Ok(())
     }
 
-    /// It is known how many nodes are lost, so that the conversation is not in doubt.
+    /// The number of lost nodes is known, so the conversation is not in doubt.
     fn note_lost_past(&mut self, number: u64, Location { segment, offset }: Location) {
         let segment = self.segments.iter().find(|there| there.number() == segment);
         let path = segment.map_or_else(PathBuf::new, |segment| segment.path().to_owned());
@@ -290,8 +255,8 @@ impl State {
         self.damage.push(Damage { path, offset: u64::from(offset), bytes: 0, why, conversation: Some(number) });
     }
 
-    /// Leaves to `kept` the keys that it holds in these places.
-    pub(super) fn settle_keys(&mut self, kept: &Kept, ranges: impl IntoIterator<Item = (u64, Range<usize>, u64)>) {
+    /// Hands the keys in these ranges over to `kept`, which holds them.
+    pub(crate) fn settle_keys(&mut self, kept: &Kept, ranges: impl IntoIterator<Item = (u64, Range<usize>, u64)>) {
         self.recent_keys = 0;
         for (number, range, nodes) in ranges {
             if let Some(conversation) = self.conversations.get_mut(&number) {
@@ -300,8 +265,8 @@ impl State {
         }
     }
 
-    /// Puts a conversation back that a checkpoint kept; `false` when its name or number is there already.
-    pub(super) fn restore(&mut self, conversation: Conversation) -> bool {
+    /// Restores a conversation from a checkpoint; `false` when its name or number is there already.
+    pub(crate) fn restore(&mut self, conversation: Conversation) -> bool {
         let (id, number) = (conversation.id.clone(), conversation.number);
         self.lost += conversation.lost.iter().map(|run| run.count()).sum::<u64>();
         self.names.insert(id, number).is_none() && self.conversations.insert(number, conversation).is_none()
@@ -311,7 +276,7 @@ impl State {
         key_hash(self.store, key)
     }
 
-    /// Takes in what a frame did. `Err` says why the frame cannot follow what came before.
+    /// Applies what a frame did. `Err` says why the frame cannot follow what came before.
     pub(crate) fn apply(&mut self, applied: Applied) -> Result<(), &'static str> {
         let Applied { conversation: number, opened, nodes_before, changes } = applied;
         let mut nodes_before = nodes_before;
@@ -330,7 +295,7 @@ impl State {
             _ => lost,
         });
         if self.lost.saturating_add(lost) > MOST_LOST {
-            return Err("it tells of more lost nodes than a log can lose");
+            return Err("it records more lost nodes than a log can lose");
         }
         match (nodes_before.cmp(&conversation.nodes()), conversation.doubt.take()) {
             (std::cmp::Ordering::Less, doubt) => {
@@ -352,7 +317,7 @@ impl State {
         changes.into_iter().try_for_each(|change| conversation.apply(change))
     }
 
-    /// Notes that nothing is written to the last segment any more.
+    /// Notes that nothing more is written to the last segment.
     pub(crate) fn seal_last(&mut self) {
         let segments = Arc::make_mut(&mut self.segments);
         if let Some(last) = segments.pop() {
@@ -360,7 +325,7 @@ impl State {
         }
     }
 
-    /// Whether a conversation of this name may be begun.
+    /// Checks that a conversation of this name may be begun.
     pub(crate) fn check_may_open(&self, id: &ConversationId) -> Result<(), StoreError> {
         id.check_new()?;
         let Some(damage) = self.lost_opening.clone() else { return Ok(()) };
@@ -369,8 +334,8 @@ impl State {
         Err(Damage { why, ..damage }.into())
     }
 
-    /// Notes damage. Whichever conversation it may belong to is in doubt until a later frame of it says how
-    /// many nodes it had.
+    /// Notes damage. Every conversation that it may belong to is in doubt until a later frame of it records how many
+    /// nodes it had.
     pub(crate) fn note_damage(&mut self, damage: Damage) {
         // A frame of a known conversation has its opening before it.
         let may_open = damage.conversation.is_none_or(|number| !self.knows(number));

@@ -1,5 +1,7 @@
 //! The log as a [`Store`].
 
+mod upkeep;
+
 use std::{
     future::poll_fn,
     path::{Path, PathBuf},
@@ -15,40 +17,45 @@ use memory_core::{
 };
 
 use super::{
-    batch::invalid,
-    checkpoint::Saved,
-    conversation::Conversation,
-    directory::{Directory, Owned},
     failure::fill_random,
-    horizon::Horizon,
+    format::{location::Location, segment::Segment},
     leaves::Leaves,
-    lock,
     media::{Access, Disk, Media},
     options::LogOptions,
-    prepared::{Buffers, Prepared},
-    reader::Reader,
-    recovery::{Mode, OpenReport, Recovered, recover, saved},
-    segment::Segment,
-    shared::Shared,
-    state::{Location, Snapshot},
-    verify::verify,
-    writer::{Reply, Request, Writer, WriterOptions},
+    read::{
+        checkpoint::Saved,
+        directory::Directory,
+        horizon::Horizon,
+        reader::Reader,
+        recovery::{Mode, OpenReport, Recovered, recover, saved},
+    },
+    state::{conversation::Conversation, read_request::Snapshot},
+    upkeep::verify::verify,
+    write::{
+        batch::invalid,
+        lock,
+        owned::Owned,
+        prepared::{Buffers, Prepared},
+        request::{Reply, Request},
+        shared::Shared,
+        writer::{Writer, WriterOptions},
+    },
 };
 
 /// Conversations in an append-only log on disk.
 ///
-/// An append returns once its bytes were synced; everything that waits at that moment shares the sync.
+/// An append returns once its bytes are synced; everything that waits at that time shares the sync.
 ///
-/// Several processes may have the same store open and write to it: each takes the write lock for as long as it
-/// writes a commit group, after it has taken in what the others wrote. Reads see all that any of them has made
-/// durable. A process that dies leaves nothing behind that could stop the others; one that is stopped while it
-/// writes makes them fail with [`StoreError::Locked`], which names it.
+/// Several processes may have the same store open and write to it. Each takes the write lock for one commit group at a
+/// time, after it has applied what the others wrote. Reads see all that any process has made durable. A process that
+/// dies leaves nothing that could stop the others. One that is stopped while it writes makes them fail with
+/// [`StoreError::Locked`], which names it.
 ///
-/// It needs no runtime: writing happens on a thread of its own, verification on another, and the short reads
-/// where the future is polled. The log is on a local file system of a Unix-like system, with `flock`
-/// and mapped files that processes share.
+/// It needs no runtime: writing happens on a thread of its own, verification on another, and short reads on the thread
+/// that polls the future. The log needs a local file system of a Unix-like system, with `flock` and mapped files that
+/// processes share.
 ///
-/// Dropping the store waits for what was let in to be written.
+/// Dropping the store waits until all accepted writes are done.
 #[derive(Debug)]
 pub struct LogStore {
     pub(super) shared: Arc<Shared>,
@@ -56,7 +63,7 @@ pub struct LogStore {
     /// The writer thread of a store that was opened for writing.
     writer: Option<JoinHandle<()>>,
     may_write: bool,
-    /// The lease that this opening has, while it has one.
+    /// The lease of this opening, while it holds one.
     lease: Mutex<Weak<lock::HeldLease>>,
 }
 
@@ -65,8 +72,8 @@ impl LogStore {
     ///
     /// # Errors
     /// [`StoreError::Locked`] when another process is stuck while writing to it, [`StoreError::NewerFormat`],
-    /// [`StoreError::NotAStore`], or what the file system says. Damage inside of the log is none: it is in
-    /// [`Self::report`], and what it does not touch can be read.
+    /// [`StoreError::NotAStore`], or an error of the file system. Damage inside the log is not an error: see
+    /// [`Self::report`]. What the damage does not touch can be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path, LogOptions::default())
     }
@@ -79,11 +86,11 @@ impl LogStore {
         Self::open_on(Arc::new(Disk), path.as_ref(), options)
     }
 
-    /// Opens a store for reading alone, on read-only media too. It follows what other processes append; a tail
-    /// that was cut short is left as it is. Writes are [`StoreError::ReadOnly`].
+    /// Opens a store for reading alone, on read-only media too. It follows what other processes append. A torn tail is
+    /// left as it is. Writes fail with [`StoreError::ReadOnly`].
     ///
     /// # Errors
-    /// As for [`Self::open`], but for the lock.
+    /// As for [`Self::open`], except for the lock.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_read_only_on(Arc::new(Disk), path.as_ref())
     }
@@ -91,15 +98,15 @@ impl LogStore {
     pub(crate) fn open_read_only_on(media: Arc<dyn Media>, path: &Path) -> Result<Self, StoreError> {
         let directory = Directory::open(&*media, path)?;
         let horizon = Horizon::open(&*media, path, directory.id, Access::Read)?;
-        // Segments may be replaced while they are opened one after the other: what was read then is of no use.
+        // Segments may be replaced while they are opened one by one. What was read before that is discarded.
         let (recovered, generation) = loop {
-            let before = horizon.as_ref().map_or(0, |horizon| horizon.glance().0);
+            let before = horizon.as_ref().map_or(0, |horizon| horizon.peek().0);
             let saved = saved(&*media, &directory);
             let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
             let known = saved.as_ref().map(Saved::end);
             let recovered = recover(&*media, &directory, Mode::ReadOnly, durable, saved.as_ref(), known)?;
             let is_known = |horizon: &Horizon| durable.is_some() || horizon.durable().is_none();
-            let (after, same) = horizon.as_ref().map_or((0, true), |horizon| (horizon.glance().0, is_known(horizon)));
+            let (after, same) = horizon.as_ref().map_or((0, true), |horizon| (horizon.peek().0, is_known(horizon)));
             if before == after && same {
                 break (recovered, before);
             }
@@ -113,7 +120,7 @@ impl LogStore {
         let LogOptions { segment_bytes, queue_bytes, checkpoint_bytes, lock_timeout } = options;
         let Owned { directory, lock, created } = Owned::open(&*media, path, lock_timeout)?;
         let horizon = Horizon::open(&*media, path, directory.id, Access::Write)?;
-        // With the write lock held, whoever was replacing segments is dead: others are to look again.
+        // The write lock is held, so a process that was replacing segments is dead: the others must look again.
         let told = horizon.as_ref().and_then(Horizon::durable);
         let generation = match (told, &horizon) {
             (Some(told), _) if told.generation.is_multiple_of(2) => told.generation,
@@ -121,7 +128,7 @@ impl LogStore {
             (_, None) => 0,
         };
         if told.is_none() || horizon.as_ref().is_some_and(Horizon::is_unfinished) {
-            // Whoever made these files may have died before their names were on disk.
+            // The process that made these files may have died before their names were on disk.
             directory.sync(&*media)?;
         }
         let durable = told.map(|told| told.end);
@@ -154,23 +161,22 @@ impl LogStore {
         &self.shared.directory.path
     }
 
-    /// Where caches belong that are derived from the log. Whatever is in it may be deleted.
+    /// The directory of caches derived from the log. Everything in it may be deleted.
     #[must_use]
     pub fn cache_dir(&self) -> PathBuf {
         self.shared.directory.cache()
     }
 
-    /// Seals the active segment, unless nothing was written to it: what was appended until now is mapped from now on,
-    /// the fastest way to read it, and may be compressed and backed up as a whole. For what will be read often and
-    /// written to no more; each call leaves a file behind.
-    ///
+    /// Seals the active segment, unless it is empty. All appended so far is mapped from now on, the fastest way to read
+    /// it, and may be compressed and backed up as a whole. For conversations that are read often and hardly written to
+    /// any more; each call leaves one more file.
     /// # Errors
     /// As for an append.
     pub async fn seal(&self) -> Result<(), StoreError> {
         self.write(0, |reply| Request::Seal { reply }).await
     }
 
-    /// What binds a cache to this log.
+    /// The leaves that bind a cache to this log.
     pub(crate) fn leaves(&self) -> Leaves {
         Leaves::of(&self.shared)
     }
@@ -206,7 +212,7 @@ impl LogStore {
         Reader::of_run(&segments, &wanted).nodes(&wanted)
     }
 
-    /// All summaries that can be read; only those are read from disk that were not asked for before.
+    /// All summaries that can be read. Only those that the cache lacks are read from disk.
     fn known_summaries(&self, id: &ConversationId) -> Result<Arc<Vec<Summary>>, StoreError> {
         let (segments, number, count, known, missing) = {
             let state = self.shared.current()?;
@@ -244,7 +250,7 @@ impl Drop for LogStore {
     }
 }
 
-/// Reads the summaries at these places, but for those that are lost.
+/// Reads the summaries at these places, except lost ones.
 fn read_summaries(
     id: &ConversationId,
     segments: &[Segment],
@@ -255,7 +261,7 @@ fn read_summaries(
     for location in locations {
         match reader.summary(location) {
             Ok(summary) => take(summary),
-            // Its words are lost; the nodes below it stand for themselves.
+            // Its text is lost; the nodes below it stay readable.
             Err(error) if error.is_damage() => tracing::error!(%error, conversation = %id, "a summary is lost"),
             Err(error) => return Err(error),
         }
@@ -394,7 +400,7 @@ impl Store for LogStore {
             for location in locations {
                 match reader.view(location) {
                     Ok(view) => views.push(view),
-                    // Nothing depends on it: that it was shown is not known any more.
+                    // Nothing depends on it: only the record that it was shown is gone.
                     Err(error) if error.is_damage() => tracing::error!(%error, %conversation, "a view is lost"),
                     Err(error) => return Err(error),
                 }
@@ -456,14 +462,14 @@ impl Store for LogStore {
     ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
         Box::pin(async move {
             let state = self.shared.current()?;
-            Ok(state.at_a_glance(state.conversation(conversation)?))
+            Ok(state.overview(state.conversation(conversation)?))
         })
     }
 
     fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
         Box::pin(async move {
             let state = self.shared.current()?;
-            Ok(state.conversations().map(|conversation| state.at_a_glance(conversation)).collect())
+            Ok(state.conversations().map(|conversation| state.overview(conversation)).collect())
         })
     }
 
@@ -472,7 +478,7 @@ impl Store for LogStore {
         conversation: Option<&'a ConversationId>,
     ) -> BoxFuture<'a, Result<Verification, StoreError>> {
         Box::pin(async move {
-            // Reads every byte: too long for whoever polls.
+            // Reads every byte: too long for the thread that polls.
             let (reply, answer) = oneshot::channel();
             let (shared, only) = (Arc::clone(&self.shared), conversation.cloned());
             let thread = thread::Builder::new().name("memory-verify".into());
@@ -499,7 +505,7 @@ impl Store for LogStore {
     }
 }
 
-/// About as many bytes as the event takes in the log.
+/// About how many bytes the event takes in the log.
 fn event_bytes(event: &Event) -> usize {
     const FIXED: usize = 64;
     FIXED

@@ -1,4 +1,4 @@
-//! Whole stores: on a disk that fails, and with files that somebody has changed.
+//! Whole stores: on a disk that fails, and with files that were changed.
 
 mod backup;
 mod checkpoint;
@@ -15,7 +15,7 @@ mod views;
 mod wreck;
 mod wrecked_at_random;
 
-use super::{
+use super::format::{
     frame::{FRAME_HEADER, FrameHeader, Payload, Place, StoreId, finish_record, records},
     segment::SEGMENT_HEADER,
 };

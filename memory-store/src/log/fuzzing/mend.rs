@@ -1,10 +1,12 @@
-//! Checksums made right, so that a fuzzer's bytes reach what lies behind them.
+//! Checksums made right, so that a fuzzer's bytes reach what lies after them.
 
-use super::super::{
-    frame::{FRAME_HEADER, FrameHeader, RECORD_HEADER, StoreId},
-    segment::{MAGIC, SEGMENT_HEADER},
+use crate::{
+    checksum,
+    log::format::{
+        frame::{FRAME_HEADER, FrameHeader, RECORD_HEADER, StoreId},
+        segment::{MAGIC, SEGMENT_HEADER},
+    },
 };
-use crate::checksum;
 
 /// Bytes of the header of a compressed segment.
 const SQUEEZED_HEADER: usize = 64;
@@ -25,7 +27,7 @@ fn seal(bytes: &mut [u8], range: std::ops::Range<usize>, at: usize) -> Option<()
 }
 
 /// A segment, plain or compressed, of this store and number.
-pub(super) fn segment(bytes: &mut [u8], store: StoreId, segment: u32) {
+pub(crate) fn segment(bytes: &mut [u8], store: StoreId, segment: u32) {
     let known = bytes.starts_with(b"MEMSEG");
     if !known {
         return;
@@ -43,7 +45,7 @@ pub(super) fn segment(bytes: &mut [u8], store: StoreId, segment: u32) {
     }
 }
 
-/// Every frame that begins where the one before ends, or with the magic somewhere behind.
+/// Every frame that begins where the one before ends, or with the magic somewhere after.
 fn frames(bytes: &mut [u8], store: StoreId, segment: u32) {
     let mut at = SEGMENT_HEADER as usize;
     while let Some(found) = FrameHeader::next_magic(bytes, at) {

@@ -44,7 +44,7 @@ impl Media for Disk {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        // It may be the one that a store is made in, which the user may name by a link.
+        // It may be the directory that a store is made in, which the user may name by a link.
         open_dir(dir, Links::Follow)?.sync_all()
     }
 
@@ -55,7 +55,7 @@ impl Media for Disk {
     fn check(&self, store: &Path, files: &[&str], dirs: &[&str]) -> Result<(), (PathBuf, io::Error)> {
         let check = |path: PathBuf, checked: io::Result<File>| match checked {
             Err(error) if is_not_regular(&error) => Err((path, error)),
-            // What is not there, or cannot be read, whoever needs it says.
+            // A missing or unreadable file is reported where it is needed.
             _ => Ok(()),
         };
         let at = |name: &&str| store.join(name);

@@ -15,7 +15,7 @@ use memory_files::{Links, open_with};
 use super::{Media, WORDS, Words};
 
 const BYTES: usize = WORDS * size_of::<u64>();
-/// Where Linux names the run of the machine.
+/// Where Linux names the current run of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A mapped file of [`WORDS`] words.
@@ -37,9 +37,9 @@ impl SharedWords {
             if !writable {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            // Written and not only made longer: a page that a full disk has no room for would kill whoever writes to the
-            // map. And appended, so that nothing is written over that another process has put there meanwhile; what both
-            // append does no harm.
+            // Written, and not only extended: a page for which a full disk has no room would kill a process that writes
+            // to the map. And appended, so that it overwrites nothing that another process has put there meanwhile; it
+            // does no harm if both append.
             let missing = vec![0; BYTES - usize::try_from(metadata.len()).unwrap_or(0)];
             open_with(OpenOptions::new().append(true), path, Links::Refuse)?.write_all(&missing)?;
             if file.metadata()?.len() < BYTES as u64 {
@@ -52,8 +52,8 @@ impl SharedWords {
             options
         };
         let map = if writable { options.map_raw(&file)? } else { options.map_raw_read_only(&file)? };
-        // Where the run of the machine has no name, words are believed by those who share them now, and by nobody
-        // who opens them later: each opening has an identity of its own then.
+        // Where the run of the machine has no name, each opening has an identity of its own: the words are valid for
+        // those who share them now, and not for later openings.
         let boot = fs::read(BOOT_ID).unwrap_or_else(|_| format!("{:p}-{}", map.as_ptr(), std::process::id()).into());
         let file = (metadata.dev(), metadata.ino());
         let identity = *Hash::of_parts([boot.as_slice(), &file.0.to_le_bytes(), &file.1.to_le_bytes()]).as_bytes();

@@ -10,15 +10,15 @@ use std::{
     },
 };
 
-/// What direct writes must be aligned to, in memory and in the file; no disk asks for more.
+/// Alignment of direct writes, in memory and in the file; no disk needs more.
 const ALIGNMENT: usize = 4 << 10;
 /// Bytes written at once.
 const CHUNK: usize = 1 << 20;
 
 /// Writes zeros to `range`.
 ///
-/// What is written here is written a second time when frames come. Past the page cache the first time costs the
-/// processor next to nothing. Where that does not work the zeros go the usual way.
+/// These bytes are written a second time when frames come. Past the page cache the first time costs the processor
+/// almost nothing. Where that does not work the zeros are written the usual way.
 pub(super) fn write(file: &File, range: Range<u64>) -> io::Result<()> {
     let zeros = vec![0; CHUNK + ALIGNMENT];
     let skip = zeros.as_ptr().align_offset(ALIGNMENT);
@@ -34,7 +34,7 @@ pub(super) fn write(file: &File, range: Range<u64>) -> io::Result<()> {
     fill(file, aligned.end..range.end, zeros)
 }
 
-/// The same file once more, opened for writing past the page cache.
+/// The same file, opened again for writing past the page cache.
 #[cfg(target_os = "linux")]
 fn direct(file: &File) -> io::Result<File> {
     // By its descriptor, since its name may have changed.

@@ -19,13 +19,15 @@ use super::{
 use crate::{
     BackupReport, LogStore, RescueError, SqueezeOptions, VacuumOptions, check_backup, examine,
     log::{
-        backup::{backup_on, restore_on},
-        frame::{FrameHeader, Payload, Place},
+        format::{
+            frame::{FrameHeader, Payload, Place},
+            segment::SEGMENT_HEADER,
+        },
         media::{
             Disk, Media,
             sim::{Fault, SimDisk, Unsynced},
         },
-        segment::SEGMENT_HEADER,
+        upkeep::backup::{backup_on, restore_on},
     },
     restore, salvage,
 };
@@ -107,7 +109,7 @@ fn only_what_changed_is_copied_again() {
     assert_eq!(check_backup(&backup, &()).unwrap().files, fs::read_dir(backup.join("files")).unwrap().count() as u64);
 }
 
-/// What a person with a shell does: `docs/operations.md` says how.
+/// What a person with a shell does, as described in `docs/operations.md`.
 #[test]
 fn a_backup_is_restored_by_copying_files() {
     let dir = tempfile::tempdir().unwrap();
@@ -344,7 +346,7 @@ fn damage_of_the_store_never_replaces_what_the_backup_holds_from_before() {
     let error = store.backup(&backup, &()).unwrap_err();
     assert!(matches!(&error, RescueError::WouldLoseGood { path, offset: 64 } if *path == file), "{error}");
     assert_eq!(shown(&restored(&backup).1).unwrap(), before);
-    // A backup elsewhere takes it as it is, and says so.
+    // A backup elsewhere takes it as it is, and reports it.
     let elsewhere = store.backup(dir.path().join("elsewhere"), &()).unwrap();
     assert!(matches!(elsewhere.damage.as_slice(), [damage] if damage.path == file), "{elsewhere:?}");
 }
@@ -514,7 +516,7 @@ fn a_backup_goes_to_a_directory_of_its_own() {
     assert!(matches!(other.backup(&backup, &()).unwrap_err(), RescueError::OtherStore { .. }));
     let full = other.backup(dir.path(), &()).unwrap_err();
     assert!(matches!(&full, RescueError::NotABackup { why, .. } if why.contains("it holds `")), "{full}");
-    let held = super::super::backup::lock(&Disk, &backup).unwrap();
+    let held = crate::log::upkeep::backup::lock(&Disk, &backup).unwrap();
     assert!(matches!(store.backup(&backup, &()).unwrap_err(), RescueError::Busy { .. }));
     drop(held);
     store.backup(&backup, &()).unwrap();

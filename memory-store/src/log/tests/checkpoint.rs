@@ -16,11 +16,11 @@ use super::{
 use crate::{
     LogOptions, LogStore, VacuumOptions,
     log::{
-        directory::Directory,
         media::{
             Disk, Media,
             sim::{Fault, SimDisk, Unsynced},
         },
+        read::directory::Directory,
     },
 };
 
@@ -72,9 +72,10 @@ fn copy_of_sample() -> tempfile::TempDir {
 fn checkpointed(media: &dyn Media, path: &Path) -> Option<u64> {
     let directory = Directory::open(media, path).unwrap();
     let names = media.list(&directory.log()).unwrap();
-    let mut numbers: Vec<_> = names.iter().filter_map(|name| crate::log::segment::segment_number(name)).collect();
+    let mut numbers: Vec<_> =
+        names.iter().filter_map(|name| crate::log::format::segment::segment_number(name)).collect();
     numbers.sort_unstable();
-    let state = crate::log::recovery::saved(media, &directory)?.state(media, &directory, &numbers)?;
+    let state = crate::log::read::recovery::saved(media, &directory)?.state(media, &directory, &numbers)?;
     Some(state.conversations().map(|conversation| conversation.nodes()).sum())
 }
 
@@ -95,7 +96,7 @@ fn a_store_opened_from_its_checkpoint_is_the_same() {
     }
     let nodes: u64 = shown(&model(&done)).unwrap().iter().map(|(state, ..)| state.nodes).sum();
     assert!(checkpointed(&Disk, dir.path()).unwrap() + 60 > nodes, "the checkpoint is as new as it pays");
-    // Keys are found whether they are in the checkpoint, behind it, or both.
+    // Keys are found whether they are in the checkpoint, after it, or both.
     let store = LogStore::open_with(dir.path(), eager()).unwrap();
     for number in 0..40 {
         let key = MessageKey::new(&format!("key {number}")).unwrap();
@@ -148,7 +149,7 @@ fn a_checkpoint_from_before_its_last_segment_was_rewritten_is_not_believed() {
     perform(&store, &Request::Append("a", vec![draft(1, 100)])).unwrap();
     drop(store);
     let before = fs::read(&path).unwrap();
-    // Behind the checkpoint, in the same segment: something that a vacuum leaves out.
+    // After the checkpoint, in the same segment: something that a vacuum leaves out.
     let store = LogStore::open_with(dir.path(), eager()).unwrap();
     let pins = [true, false].map(|pinned| Event::Pin { node: node(1), pinned });
     perform(&store, &Request::Record("a", pins.to_vec())).unwrap();
@@ -196,16 +197,16 @@ fn an_end_that_the_checkpoint_knows_of_is_missed_after_the_machine_was_started_a
             is_missed(&reader);
             let store = LogStore::open(dir.path()).unwrap();
             is_missed(&store);
-            // It reads everything anew now that there is a HORIZON, and misses it still.
+            // It reads everything anew now that there is a HORIZON, and still reports it missing.
             is_missed(&reader);
-            // Others see it while HORIZON is believed, and nothing is written over it.
+            // Others report it while HORIZON is valid, and nothing is written over it.
             is_missed(&LogStore::open_read_only(dir.path()).unwrap());
             assert!(pollster::block_on(store.seal()).unwrap_err().is_damage(), "{what}");
             assert!(store.vacuum(VacuumOptions::default(), &()).unwrap_err().is_damage(), "{what}");
             drop(store);
             forget();
         }
-        // Whoever put an earlier log back on purpose says so by removing what knows of the later one.
+        // To put an earlier log back on purpose, remove the files that record the later one.
         drop(LogStore::open(dir.path()).unwrap());
         forget();
         fs::remove_dir_all(dir.path().join("cache")).unwrap();

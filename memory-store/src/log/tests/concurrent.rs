@@ -72,7 +72,7 @@ fn a_dropped_future_neither_loses_nor_doubles_its_batch() {
     let talk = id("talk");
     // Never polled: nothing was asked for.
     drop(store.append(&talk, vec![draft(1, 10)]));
-    // Polled once: the batch is on its way, whoever still waits for it.
+    // Polled once: the batch is on its way, even if no caller waits for it.
     let mut context = Context::from_waker(Waker::noop());
     drop(pin!(store.append(&talk, vec![draft(2, 10), draft(3, 10)])).poll(&mut context));
     let after = pollster::block_on(store.append(&talk, vec![draft(4, 10)])).unwrap();

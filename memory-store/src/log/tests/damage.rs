@@ -1,4 +1,4 @@
-//! Stores whose files somebody has changed.
+//! Stores whose files were changed.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use memory_core::{ConversationState, Store, StoreError, testing::store_conforman
 use proptest::{prelude::*, sample::Index};
 
 use super::sample::{Request, all, draft, id, model, node, perform, requests_without_forks, shown, tiny_segments};
-use crate::LogStore;
+use crate::{LogStore, log::fuzzing::mend};
 
 fn open(path: &Path) -> Result<LogStore, StoreError> {
     LogStore::open_with(path, tiny_segments())
@@ -145,7 +145,7 @@ fn damage_in_a_sealed_segment_is_named_and_the_rest_goes_on() {
     edit(&sealed, |bytes| bytes[64 + 52 + 40] ^= 1);
 
     let store = open(dir.path()).unwrap();
-    // The first frame opened `a`: with its name all of `a` is gone, which is said once. The others are whole.
+    // The first frame opened `a`: with its name all of `a` is gone, which is reported once. The others are whole.
     let [damage, orphans] = store.report().damage.as_slice() else { panic!("{:?}", store.report().damage) };
     assert_eq!((damage.path.as_path(), damage.offset), (sealed.as_path(), 64));
     assert!(orphans.why.contains("its opening is lost"), "{orphans}");
@@ -216,7 +216,7 @@ fn a_lost_node_is_damage_and_its_neighbours_keep_their_numbers() {
     everything_read_is_true(&store, &truth, "nodes 3 to 7 lost");
     let verified = pollster::block_on(store.verify(Some(&id("a")))).unwrap();
     assert_eq!((verified.nodes, verified.verified, verified.damage.len()), (20, 15, 1), "{:?}", verified.damage);
-    // A later frame says how many nodes there were, so that the conversation may grow.
+    // A later frame records how many nodes there were, so that the conversation may grow.
     perform(&store, &Request::Append("a", vec![draft(21, 10)])).unwrap();
 }
 
@@ -224,7 +224,7 @@ fn a_lost_node_is_damage_and_its_neighbours_keep_their_numbers() {
 fn nothing_is_appended_where_a_number_could_be_that_of_a_lost_node() {
     let dir = sample_store();
     let store = open(dir.path()).unwrap();
-    // Behind this frame nothing says how long `c` is.
+    // After this frame nothing records how long `c` is.
     perform(&store, &Request::Append("c", vec![draft(2, 2_000)])).unwrap();
     perform(&store, &Request::Append("b", vec![draft(4, 3_000)])).unwrap();
     drop(store);
@@ -356,6 +356,34 @@ fn a_newer_store_is_refused() {
 }
 
 #[test]
+fn a_record_of_a_newer_version_is_refused_and_nothing_is_changed() {
+    let dir = sample_store();
+    let last = segments(dir.path()).pop().unwrap();
+    const KIND: usize = 64 + 52 + 8;
+    for (at, kind, version) in [(KIND, 15, 1), (KIND + 1, 2, 2)] {
+        let whole = fs::read(&last).unwrap();
+        edit(&last, |bytes| {
+            bytes[KIND] = kind;
+            bytes[KIND + 1] = version;
+            let (number, store) =
+                (u32::from_le_bytes(bytes[12..16].try_into().unwrap()), bytes[16..32].try_into().unwrap());
+            mend::segment(bytes, store, number);
+        });
+        let newer = fs::read(&last).unwrap();
+        for error in [open(dir.path()).unwrap_err(), LogStore::open_read_only(dir.path()).unwrap_err()] {
+            let StoreError::NewerRecord { path, offset: 64, kind: found, version: of, .. } = &error else {
+                panic!("byte {at}: {error:?}")
+            };
+            assert_eq!((path, *found, *of), (&last, kind, version));
+            assert!(error.to_string().contains("a newer version wrote"), "{error}");
+        }
+        assert!(fs::read(&last).unwrap() == newer, "the log is as it was");
+        fs::write(&last, whole).unwrap();
+    }
+    assert!(open(dir.path()).is_ok());
+}
+
+#[test]
 fn a_directory_of_something_else_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("thesis.txt"), "years of work").unwrap();
@@ -412,7 +440,7 @@ fn acknowledged_records_that_were_cut_off_are_damage_and_no_torn_tail() {
         assert!(store.report().damage.iter().any(|damage| damage.path == last), "{:?}", store.report().damage);
         assert!(perform(&store, &Request::Append("b", vec![draft(9, 10)])).is_err(), "its number may be taken");
     }
-    // Without what tells how far the log was on disk, it is what a crash leaves.
+    // Without a record of how far the log was on disk, it is what a crash leaves.
     fs::remove_file(dir.path().join("HORIZON")).unwrap();
     let store = open(dir.path()).unwrap();
     assert!(store.report().torn.is_some() && store.report().damage.is_empty(), "{:?}", store.report());
@@ -562,7 +590,7 @@ fn what_was_on_disk_and_is_gone_is_not_forgotten() {
         perform(&open(dir.path()).unwrap(), &Request::Append("b", vec![draft(4, 10)])).unwrap();
         let last = segments(dir.path()).pop().unwrap();
         if is_cut {
-            // Exactly behind a whole frame: nothing in the log itself tells that there was another.
+            // Exactly after a whole frame: nothing in the log itself records that there was another.
             let end = last_frame(&last);
             fs::OpenOptions::new().write(true).open(&last).unwrap().set_len(end).unwrap();
         } else {

@@ -14,11 +14,11 @@ use super::sample::{Request, all, draft, id, model, node, perform, requests, sho
 use crate::{
     LogStore,
     log::{
-        lock::Lock,
         media::{
             Media,
             sim::{Fault, SimDisk, Unsynced},
         },
+        write::lock::Lock,
     },
 };
 

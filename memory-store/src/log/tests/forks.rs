@@ -153,7 +153,7 @@ fn a_fork_whose_parent_is_lost_keeps_what_is_its_own() {
         let salvaged = LogStore::open(&path).unwrap();
         assert!(salvaged.report().damage.is_empty(), "{:?}", salvaged.report().damage);
         let nodes = pollster::block_on(salvaged.conversation(&id("child"))).unwrap().nodes;
-        // Where the count of its own first frame was right for another past, that frame is damage.
+        // Where the count of its own first frame was right for another shared prefix, that frame is damage.
         assert!(nodes >= shared, "{nodes} nodes");
         let read = pollster::block_on(salvaged.readable_nodes(&id("child"), all())).unwrap();
         assert!(read.nodes.len() as u64 >= there && !read.losses.is_empty());
@@ -190,26 +190,37 @@ fn ten_thousand_forks_cost_no_ten_thousand_copies() {
     perform(&store, &Request::Append("parent", (0..20_000).map(|n| draft(n, 0)).collect())).unwrap();
     drop(store);
     let media = crate::log::media::Disk;
-    let directory = crate::log::directory::Directory::open(&media, dir.path()).unwrap();
-    let mut state =
-        crate::log::recovery::recover(&media, &directory, crate::log::recovery::Mode::ReadOnly, None, None, None)
-            .unwrap()
-            .state;
+    let directory = crate::log::read::directory::Directory::open(&media, dir.path()).unwrap();
+    let mut state = crate::log::read::recovery::recover(
+        &media,
+        &directory,
+        crate::log::read::recovery::Mode::ReadOnly,
+        None,
+        None,
+        None,
+    )
+    .unwrap()
+    .state;
     for number in 0..10_000u64 {
-        let opening = crate::log::codec::Opening {
+        let opening = crate::log::format::codec::Opening {
             name: id(&format!("fork-{number}")),
-            past: Some(crate::log::codec::Past { parent: 1, nodes: 19_990 - number % 5, summaries: 0, views: 0 }),
+            past: Some(crate::log::format::codec::Past {
+                parent: 1,
+                nodes: 19_990 - number % 5,
+                summaries: 0,
+                views: 0,
+            }),
         };
         let applied = crate::log::state::Applied {
             conversation: 10 + number,
-            opened: Some((opening, crate::log::state::Location::default())),
+            opened: Some((opening, crate::log::format::location::Location::default())),
             nodes_before: 0,
             changes: Vec::new(),
         };
         state.apply(applied).unwrap();
     }
     let forks = state.conversations().filter(|one| one.past.is_some());
-    assert_eq!(forks.map(crate::log::conversation::Conversation::nodes).sum::<u64>(), 10_000 * 19_988);
+    assert_eq!(forks.map(crate::log::state::conversation::Conversation::nodes).sum::<u64>(), 10_000 * 19_988);
     let own: usize = state.conversations().map(|one| one.nodes.own_bytes()).sum();
     assert!(own < 10_000 * 8_192, "{own} bytes beside what is shared");
 }

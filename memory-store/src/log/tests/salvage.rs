@@ -1,4 +1,4 @@
-//! Stores that are wrecked: what doctor says of them, and what salvage gets out.
+//! Wrecked stores: what doctor reports of them, and what salvage recovers.
 
 use std::{
     collections::BTreeMap,
@@ -16,11 +16,13 @@ use super::{
 use crate::{
     ConversationLabel, Diagnosis, LogStore, RescueError, SalvageReport, examine,
     log::{
-        codec,
-        frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, Place},
+        format::{
+            codec,
+            frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, Place},
+            segment::{SEGMENT_HEADER, SegmentHeader},
+        },
         media::{self, Disk, sim::SimDisk},
-        salvage::salvage_on,
-        segment::{SEGMENT_HEADER, SegmentHeader},
+        upkeep::salvage::salvage_on,
     },
 };
 
@@ -97,7 +99,7 @@ fn doctor_agrees_with_the_store(dir: &Path, diagnosis: &Diagnosis, context: &str
         assert!(!diagnosis.is_whole(), "{context}: it cannot even be opened");
         return;
     };
-    // A segment of another store is nobody's tail.
+    // A segment of another store is not a torn tail.
     let foreign = diagnosis.findings.iter().find(|finding| finding.why.contains("another store"));
     if foreign.is_none_or(|foreign| Some(&foreign.path) != store.report().torn.as_ref().map(|torn| &torn.path)) {
         assert_eq!(diagnosis.torn, store.report().torn, "{context}");
@@ -107,7 +109,7 @@ fn doctor_agrees_with_the_store(dir: &Path, diagnosis: &Diagnosis, context: &str
     assert_eq!(diagnosis.is_whole(), is_whole, "{context}: {diagnosis:?} {verified:?}");
     for checkup in &diagnosis.conversations {
         let ConversationLabel::Named(name) = &checkup.label else { continue };
-        // Single records that are whole are more than what can be read without salvage, be it the opening.
+        // Salvage reads single whole records, the opening too, which cannot be read without it.
         let Some(same) = verified.conversations.iter().find(|one| one.id == *name) else { continue };
         assert!(checkup.verified >= same.verified, "{context}: `{name}`");
         if checkup.nodes == same.verified {
@@ -197,7 +199,7 @@ fn missing_empty_and_foreign_segments_cost_what_was_in_them() {
             let mut wrecked = whole.clone();
             wreck(&mut wrecked);
             let diagnosis = salvage_gives_all_that_is_whole(&whole, &truth, &wrecked, &context);
-            // Nothing tells of the last segment when it is gone.
+            // Nothing records the last segment when it is gone.
             assert!(!diagnosis.is_whole() || number == count, "{context}");
         }
     }
@@ -291,7 +293,7 @@ fn a_message_that_was_forged_with_its_checksums_is_not_salvaged() {
     assert_eq!(readable(&store, &id("a")).into_keys().collect::<Vec<_>>(), [node(1), node(3)]);
 }
 
-/// Bytes in somebody's message that look like records are none, wherever the damage is.
+/// Bytes in a message that look like records are not taken for records, wherever the damage is.
 #[test]
 fn records_inside_of_a_damaged_message_are_not_taken_for_records() {
     let (inner, _) = sample();
@@ -352,7 +354,7 @@ fn rewritten_segments_are_whole() {
     let store = store_id(&whole);
     let frames = frames(&whole);
     let mut rewritten = whole.clone();
-    let mut vacated = 0;
+    let mut filler = 0;
     for (number, name) in (1..).zip(whole.keys().filter(|name| name.starts_with("log"))) {
         let bytes = &whole[name];
         let mut out = bytes[..SEGMENT_HEADER as usize].to_vec();
@@ -362,8 +364,8 @@ fn rewritten_segments_are_whole() {
             let mut payload = Payload::default();
             let is_dead = frame.records.iter().all(|record| matches!(record.what, What::Other));
             let header = if is_dead {
-                vacated += 1;
-                FrameHeader { kind: FrameKind::Vacated, conversation: 0, nodes_before: 1, payload: 0, ..header }
+                filler += 1;
+                FrameHeader { kind: FrameKind::Filler, conversation: 0, nodes_before: 1, payload: 0, ..header }
             } else {
                 payload.push(records);
                 header
@@ -376,7 +378,7 @@ fn rewritten_segments_are_whole() {
         out[..SEGMENT_HEADER as usize].copy_from_slice(&header.encode());
         rewritten.insert(name.clone(), out);
     }
-    assert!(vacated > 1, "something was left out");
+    assert!(filler > 1, "something was left out");
     let dir = put(&rewritten);
     let (report, target) = rescue(dir.path()).unwrap();
     assert!(report.source.is_whole(), "{:?}", report.source.findings);

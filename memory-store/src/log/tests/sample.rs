@@ -32,7 +32,7 @@ pub(super) fn tiny_segments() -> LogOptions {
     LogOptions::default().with_segment_bytes(0)
 }
 
-/// A message whose text says its number and is `bytes` long or a little more.
+/// A message whose text has its number and is `bytes` long or a little more.
 pub(super) fn draft(number: usize, bytes: usize) -> NodeDraft {
     let text = format!("message {number} {}", "x".repeat(bytes));
     NodeDraft::new(Message::user(text), Timestamp::from_millis(1_000 + i64::try_from(number).unwrap()), 7)
@@ -51,7 +51,7 @@ pub(super) fn summary(first: u64, last: u64, children: &[u64]) -> SummaryDraft {
     }
 }
 
-/// A view of the first `nodes` messages: summary 1, and word for word what is behind it.
+/// A view of the first `nodes` messages: summary 1, and word for word what is after it.
 pub(super) fn view(nodes: u64, question: &str) -> Event {
     let salt = [5; 16];
     let run = |shown| ShownRun { shown, check: run_check(&salt, [question]) };
@@ -127,7 +127,7 @@ pub(super) fn perform(store: &dyn Store, request: &Request) -> Result<(), StoreE
     }
 }
 
-/// A model that has taken in these requests.
+/// A model that has applied these requests.
 pub(super) fn model(requests: &[Request]) -> MemoryStore {
     let model = MemoryStore::default();
     requests.iter().for_each(|request| perform(&model, request).unwrap());

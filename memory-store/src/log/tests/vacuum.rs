@@ -21,7 +21,7 @@ fn weigh(number: u64, importance: f32) -> Event {
     Event::Importance { node: node(number), importance, scored_by }
 }
 
-/// The sample, and weights, pins, titles and tags that replace each other over several segments.
+/// The sample, and importances, pins, titles and tags that replace each other over several segments.
 fn wasteful() -> Vec<Request> {
     let mut all = requests();
     for round in 0..60u64 {
@@ -49,7 +49,7 @@ fn kinds() -> [VacuumOptions; 2] {
     [VacuumOptions::default(), VacuumOptions::compress(squeeze)]
 }
 
-/// Everything is there, as it was said, whichever way it is asked for.
+/// Everything is there, as it was written, by any way of reading.
 fn check(store: &LogStore, requests: &[Request], context: &str) {
     let truth = model(requests);
     assert!(shown(store).unwrap() == shown(&truth).unwrap(), "{context}");
@@ -135,7 +135,7 @@ fn whoever_writes_does_not_wait_until_a_vacuumed_log_is_read_again() {
         let by_vacuum = under_lock(&mut || log = store.vacuum(options, &()).unwrap().bytes_before);
         let log = usize::try_from(log).unwrap();
         assert!(by_vacuum < log / 50, "{options:?}: {by_vacuum} of {log} bytes were read with the lock held");
-        // Another process takes in the checkpoint that fits, and the segments' headers.
+        // Another process applies the checkpoint that fits, and the segments' headers.
         let by_other = under_lock(&mut || fill(&other, &[Request::Append("b", vec![draft(77, 900)])]));
         assert!(by_other < log / 5, "{options:?}: {by_other} of {log} bytes were read by the next writer");
     }
@@ -270,10 +270,10 @@ fn a_dead_vacuum_is_finished_by_the_next_writer() {
     let reader = LogStore::open_read_only_on(Arc::new(disk.clone()), Path::new(PATH)).unwrap();
     fill(&store, &wasteful());
     check(&reader, &wasteful(), "before");
-    // It died right behind its first rename: the generation is odd, and nobody was told again.
+    // It died right after its first rename: the generation is odd, and the other processes were not notified again.
     let horizon = store.shared.horizon().unwrap();
     let durable = horizon.durable().unwrap();
-    horizon.publish(super::super::horizon::Durable { generation: durable.generation + 1, ..durable });
+    horizon.publish(crate::log::read::horizon::Durable { generation: durable.generation + 1, ..durable });
     check(&reader, &wasteful(), "meanwhile");
     let more = Request::Append("b", vec![draft(77, 900)]);
     perform(&other, &more).unwrap();

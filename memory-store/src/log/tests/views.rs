@@ -1,4 +1,4 @@
-//! Views whose records are damaged: the others stay, and nobody takes one for another.
+//! Views whose records are damaged: the others stay, and none is taken for another.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Whole stores as files, and what of them is left when somebody has changed the files.
+//! Whole stores as files, and what is left of them when the files were changed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use memory_core::{ConversationId, Event, NodeId, SummaryId};
 use super::sample::{Request, draft, perform, requests_without_forks, summary, tiny_segments};
 use crate::{
     LogStore,
-    log::{
+    log::format::{
         codec::{self, EventRecord, Record},
         frame::{FRAME_HEADER, FrameHeader, Place, StoreId, records},
         segment::SEGMENT_HEADER,
@@ -50,7 +50,7 @@ pub(super) fn segment(number: u32) -> PathBuf {
     format!("log/{number:04}.seg").into()
 }
 
-/// The sample and more in tiny segments: its files, and what they say.
+/// The sample and more in tiny segments: its files, and their contents.
 pub(super) fn sample() -> (Files, Vec<Request>) {
     let mut requests = requests_without_forks();
     requests.extend([
@@ -147,7 +147,7 @@ pub(super) fn left(whole: &Files, wrecked: &Files) -> Left {
         let is_same = |range: Range<usize>| now.get(range.clone()) == before.get(range);
         let header = frame.range.start..frame.range.start + FRAME_HEADER;
         let has_header = is_same(header);
-        // Behind a record of unknown length nothing can be told apart.
+        // After a record of unknown length the records cannot be separated.
         let is_all_there = now.len() >= frame.range.end;
         let lengths = frame.records.iter().all(|record| is_same(record.range.start..record.range.start + 4));
         let mut bad_before = false;

@@ -1,4 +1,4 @@
-//! Stores of every kind with random damage: what they still say is true, and no damage goes unnoticed.
+//! Stores of every kind with random damage: what can still be read is true, and no damage goes unnoticed.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use super::sample::{
 };
 use crate::{
     LogOptions, LogStore, SqueezeOptions, VacuumOptions,
-    log::{fuzzing::Ram, media::WORDS},
+    log::media::{WORDS, sim::SimDisk},
 };
 
 /// Stores that are damaged; `MEMORY_WRECK_ROUNDS` asks for more.
@@ -36,7 +36,7 @@ enum Change {
     Zeros(usize),
     Garbage(Vec<u8>),
     Cut,
-    /// Garbage behind the end.
+    /// Garbage after the end.
     Tail(Vec<u8>),
     Remove,
     /// It and another file change places.
@@ -65,7 +65,7 @@ struct Whole {
     /// What it shows after each request.
     history: Vec<Shown>,
     root: Hash,
-    /// A vacuum left out weights, pins, titles and tags that later records had replaced.
+    /// A vacuum dropped importances, pins, titles and tags that later records had replaced.
     is_vacuumed: bool,
 }
 
@@ -76,8 +76,9 @@ impl Whole {
 
     /// Whether it showed this at some time.
     ///
-    /// The record that replaced another one may be lost with the end of the log, and HORIZON or the checkpoint alone may
-    /// tell that there was more. Where all are damaged, a vacuum has left nothing of what was replaced, and nothing says so.
+    /// The record that replaced another one may be lost with the end of the log, and HORIZON or the checkpoint alone
+    /// may show that there was more. Where all are damaged, a vacuum has left nothing of what was replaced, and nothing
+    /// shows it.
     fn has_shown(&self, now: &Shown, wrecked: &Files) -> bool {
         let is_changed = |name: &str| {
             let path = root().join(name);
@@ -88,18 +89,18 @@ impl Whole {
     }
 }
 
-fn open(ram: &Ram) -> Result<LogStore, StoreError> {
-    LogStore::open_on(Arc::new(ram.clone()), root(), tiny_segments())
+fn open(disk: &SimDisk) -> Result<LogStore, StoreError> {
+    LogStore::open_on(Arc::new(disk.clone()), root(), tiny_segments())
 }
 
-fn open_read_only(ram: &Ram) -> Result<LogStore, StoreError> {
-    LogStore::open_read_only_on(Arc::new(ram.clone()), root())
+fn open_read_only(disk: &SimDisk) -> Result<LogStore, StoreError> {
+    LogStore::open_read_only_on(Arc::new(disk.clone()), root())
 }
 
-fn of(files: &Files) -> Ram {
-    let ram = Ram::default();
-    files.iter().for_each(|(path, bytes)| ram.put(path, bytes.clone()));
-    ram
+fn of(files: &Files) -> SimDisk {
+    let disk = SimDisk::lossless();
+    files.iter().for_each(|(path, bytes)| disk.put(path, bytes.clone()));
+    disk
 }
 
 /// The sample, and titles and pins that replace each other.
@@ -119,10 +120,10 @@ fn wholes() -> &'static [Whole; 4] {
     static WHOLES: OnceLock<[Whole; 4]> = OnceLock::new();
     WHOLES.get_or_init(|| {
         [0, 1, 2, 3].map(|kind| {
-            let ram = Ram::default();
+            let disk = SimDisk::lossless();
             let checkpoints = if kind == 1 { 1 } else { u64::MAX };
             let options: LogOptions = tiny_segments().with_checkpoint_bytes(checkpoints);
-            let store = LogStore::open_on(Arc::new(ram.clone()), root(), options).unwrap();
+            let store = LogStore::open_on(Arc::new(disk.clone()), root(), options).unwrap();
             let mut history = vec![shown(&store).unwrap()];
             for request in said() {
                 perform(&store, &request).unwrap();
@@ -136,7 +137,7 @@ fn wholes() -> &'static [Whole; 4] {
             }
             let root = pollster::block_on(store.verify(None)).unwrap().root;
             drop(store);
-            let mut files = ram.files();
+            let mut files = disk.files();
             files.retain(|path, _| !path.ends_with("LOCK") && !path.ends_with("LEASE"));
             Whole { files, history, root, is_vacuumed: kind >= 2 }
         })
@@ -181,7 +182,7 @@ fn damage_or<T>(result: Result<T, StoreError>, context: &dyn Fn() -> String) -> 
     }
 }
 
-/// Reads a store in every way: each answer is true, or an error that says damage. Gives back whether all of it could be
+/// Reads a store in every way: each answer is true, or an error that reports damage. Gives whether all of it could be
 /// read and nothing is missing.
 fn is_all_there(store: &LogStore, whole: &Whole, context: &dyn Fn() -> String) -> bool {
     let truth: BTreeMap<&ConversationId, &Told> = whole.last().iter().map(|one| (&one.0.id, one)).collect();
@@ -229,15 +230,21 @@ fn is_all_there(store: &LogStore, whole: &Whole, context: &dyn Fn() -> String) -
 }
 
 fn refuses(error: &StoreError) -> bool {
-    matches!(error, StoreError::Damaged { .. } | StoreError::NotAStore { .. } | StoreError::NewerFormat { .. })
+    matches!(
+        error,
+        StoreError::Damaged { .. }
+            | StoreError::NotAStore { .. }
+            | StoreError::NewerFormat { .. }
+            | StoreError::NewerRecord { .. }
+    )
 }
 
-/// Whether damage is told of: by opening it, where that reads the log, or else by verification.
+/// Whether damage is reported: by opening it, where that reads the log, or else by verification.
 fn tells_of_damage(store: &LogStore) -> bool {
     !store.report().damage.is_empty() || !pollster::block_on(store.verify(None)).unwrap().is_whole()
 }
 
-/// Whether `now` is `then`, but for weights, pins, titles and tags that it does not have.
+/// Whether `now` is `then`, except for importances, pins, titles and tags that it does not have.
 fn lacks_only_marks(now: &Shown, then: &Shown) -> bool {
     let mut then = then.clone();
     for (now, then) in now.iter().zip(&mut then) {
@@ -257,27 +264,27 @@ fn lacks_only_marks(now: &Shown, then: &Shown) -> bool {
     *now == then
 }
 
-/// Whether damage is told of, or what a store shows is what it showed at some time.
+/// Whether damage is reported, or the store shows what it showed at some time.
 fn tells_or_is_of_the_past(store: &LogStore, whole: &Whole, wrecked: &Files) -> bool {
     tells_of_damage(store) || shown(store).is_ok_and(|now| whole.has_shown(&now, wrecked))
 }
 
 /// Opens what is left of a store for reading, for writing, and once more, and appends in between.
 fn check(whole: &Whole, wrecked: &Files, context: &dyn Fn() -> String) {
-    let ram = of(wrecked);
-    match open_read_only(&ram) {
+    let disk = of(wrecked);
+    match open_read_only(&disk) {
         Ok(store) => {
             is_all_there(&store, whole, context);
             assert!(tells_or_is_of_the_past(&store, whole, wrecked), "{}: nobody noticed", context());
         }
         Err(error) => assert!(refuses(&error), "{}: {error:?}", context()),
     }
-    let store = match open(&ram) {
+    let store = match open(&disk) {
         Ok(store) => store,
         Err(error) => return assert!(refuses(&error), "{}: {error:?}", context()),
     };
     if store.report().created {
-        // Everything that told of a store was cut off: then nothing of it is left to be read.
+        // Everything that identified a store was cut off: then nothing of it is left to be read.
         return assert!(!wrecked.contains_key(&root().join("FORMAT")), "{}", context());
     }
     is_all_there(&store, whole, context);
@@ -296,7 +303,7 @@ fn check(whole: &Whole, wrecked: &Files, context: &dyn Fn() -> String) {
         }
     }
     drop(store);
-    let store = open(&ram).unwrap_or_else(|error| panic!("{}: reopened: {error:?}", context()));
+    let store = open(&disk).unwrap_or_else(|error| panic!("{}: reopened: {error:?}", context()));
     assert_eq!(store.report().torn, None, "{}: what was cut is gone", context());
     assert!(damage.is_empty() || !store.report().damage.is_empty(), "{}: forgotten: {damage:?}", context());
     for (id, number, new) in &appended {
@@ -332,7 +339,7 @@ proptest! {
         let context = || format!("kind {kind}, {} {at:?} {bit}", path.display());
         match open_read_only(&of(&files)) {
             Ok(store) if is_cache || files == whole.files => {
-                // Rebuilt from the log, or of no account.
+                // Rebuilt from the log, or ignored.
                 prop_assert_eq!(&store.report().damage, &[]);
                 prop_assert_eq!(&shown(&store).unwrap(), whole.last());
             }

@@ -1,0 +1,26 @@
+//! Everything that is derived from the log, and the cache files that keep it between runs.
+//!
+//! Losing these files loses time, never data. `docs/format.md`, section "Derived files", defines their bytes.
+
+mod anchor;
+mod block;
+mod conversations;
+mod disk;
+mod file;
+mod graph;
+mod header;
+mod map;
+mod other_models;
+mod tokens;
+mod turn;
+mod vectors;
+mod words;
+
+pub use graph::{Codes, Graph, GraphBinding, GraphOptions, Near, SetAside};
+pub(crate) use header::{NAMED_BY, is_of_store};
+pub use other_models::forget_other_models;
+pub use tokens::{QuantizedTokens, TokenBits};
+pub use vectors::{AutoIndex, AutoOptions, ExactIndex, Kernels, Method, quantize};
+#[cfg(feature = "hnsw-rs")]
+pub use vectors::{HnswRs, HnswRsError, HnswRsOptions};
+pub use words::BlockFiles;

@@ -1,0 +1,183 @@
+//! The header of a block: the nodes it covers, the log they are from, and the checksums of its bytes.
+
+use memory_core::Hash;
+
+use crate::checksum;
+
+const MAGIC: [u8; 4] = *b"blok";
+/// Key epoch, nonce and authentication tag of a block that is not encrypted.
+const PLAIN: [u8; 4 + 12 + 16] = [0; 32];
+/// Magic, first node, last node, its leaf, bytes and checksum of the body, bytes and checksum of the rows, the fields
+/// of an encrypted block, checksum over all of this.
+pub(super) const HEADER: usize = 4 + 8 + 8 + 32 + 8 + 4 + 8 + 4 + PLAIN.len() + 4;
+
+/// The header of a body, which is read with it, and of rows after that, which are checked when they are used.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct BlockHeader {
+    /// The first and the last node that it covers.
+    pub(super) first: u64,
+    pub(super) last: u64,
+    /// The leaf of the last node.
+    pub(super) leaf: Hash,
+    pub(super) body_bytes: u64,
+    pub(super) body_sum: u32,
+    pub(super) row_bytes: u64,
+    /// Over the rows, in this file or another.
+    pub(super) rows_sum: u32,
+}
+
+/// The layout of the headers of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    Present,
+    /// Magic, nodes, leaf, number of vectors, checksum over their codes, checksum over all of this and the body.
+    Vectors3,
+    /// Magic, nodes, leaf, bytes of the body, number of rows of so many bytes, checksum over the rows, checksum over all
+    /// of this and the body.
+    Tokens2 {
+        row: u64,
+    },
+}
+
+impl BlockHeader {
+    pub(super) fn bytes(&self) -> [u8; HEADER] {
+        let mut out = Vec::with_capacity(HEADER);
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&self.first.to_le_bytes());
+        out.extend_from_slice(&self.last.to_le_bytes());
+        out.extend_from_slice(self.leaf.as_bytes());
+        out.extend_from_slice(&self.body_bytes.to_le_bytes());
+        out.extend_from_slice(&self.body_sum.to_le_bytes());
+        out.extend_from_slice(&self.row_bytes.to_le_bytes());
+        out.extend_from_slice(&self.rows_sum.to_le_bytes());
+        out.extend_from_slice(&PLAIN);
+        out.extend_from_slice(&checksum::crc32c(&out).to_le_bytes());
+        out.try_into().unwrap_or([0; HEADER])
+    }
+}
+
+impl Layout {
+    /// Bytes of a header.
+    pub(super) const fn size(self) -> usize {
+        match self {
+            Self::Present => HEADER,
+            Self::Vectors3 => 64,
+            Self::Tokens2 { .. } => 68,
+        }
+    }
+
+    /// The header at this place, and the checksum that its body continues; `None` where there is none.
+    pub(super) fn read(self, bytes: &[u8]) -> Option<(BlockHeader, u32)> {
+        let (fields, sum) = bytes.split_last_chunk::<4>()?;
+        let (own, sum) = (checksum::crc32c(fields), u32::from_le_bytes(*sum));
+        let mut fields = Fields(fields);
+        let magic = fields.take::<4>()?;
+        let (first, last, leaf) = (fields.u64()?, fields.u64()?, Hash::from_bytes(fields.take()?));
+        let header = |body_bytes, body_sum, row_bytes, rows_sum| BlockHeader {
+            first,
+            last,
+            leaf,
+            body_bytes,
+            body_sum,
+            row_bytes,
+            rows_sum,
+        };
+        match self {
+            Self::Present => {
+                let header = header(fields.u64()?, fields.u32()?, fields.u64()?, fields.u32()?);
+                (magic == MAGIC && fields.take()? == PLAIN && own == sum).then_some((header, 0))
+            }
+            Self::Vectors3 => {
+                let (vectors, codes_sum) = (fields.u32()?, fields.u32()?);
+                (magic == MAGIC).then(|| (header(u64::from(vectors) * 20, sum, 0, codes_sum), own))
+            }
+            Self::Tokens2 { row } => {
+                let (body, rows, rows_sum) = (fields.u32()?, fields.u32()?, fields.u32()?);
+                let rows = u64::from(rows).checked_mul(row)?;
+                (magic == *b"toks").then(|| (header(body.into(), sum, rows, rows_sum), own))
+            }
+        }
+    }
+}
+
+/// Numbers one after the other.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> BlockHeader {
+        BlockHeader {
+            first: 3,
+            last: 9,
+            leaf: Hash::from_bytes([7; 32]),
+            body_bytes: 4,
+            body_sum: 0x0A0B_0C0D,
+            row_bytes: 5,
+            rows_sum: 6,
+        }
+    }
+
+    /// Golden bytes: if they change, these must stay readable, under another version of the files.
+    #[test]
+    fn the_bytes_of_a_header_never_change() {
+        let golden = concat!(
+            "626c6f6b",
+            "0300000000000000",
+            "0900000000000000",
+            "0707070707070707070707070707070707070707070707070707070707070707",
+            "0400000000000000",
+            "0d0c0b0a",
+            "0500000000000000",
+            "06000000",
+            "0000000000000000000000000000000000000000000000000000000000000000",
+        );
+        let bytes = sample().bytes();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, format!("{golden}{}", crc_of(golden)));
+        assert_eq!(Layout::Present.read(&bytes), Some((sample(), 0)));
+    }
+
+    fn crc_of(hex: &str) -> String {
+        let bytes: Vec<u8> =
+            (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+        ::crc32c::crc32c(&bytes).to_le_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn a_flipped_byte_and_a_cut_are_seen() {
+        let bytes = sample().bytes();
+        for at in 0..HEADER {
+            let mut flipped = bytes;
+            flipped[at] ^= 1;
+            assert_eq!(Layout::Present.read(&flipped), None, "{at}");
+            assert_eq!(Layout::Present.read(&bytes[..at]), None, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_block_of_a_key_epoch_is_not_read_as_a_plain_one() {
+        let mut bytes = sample().bytes();
+        bytes[HEADER - 4 - PLAIN.len()] = 1;
+        let crc = ::crc32c::crc32c(&bytes[..HEADER - 4]).to_le_bytes();
+        bytes[HEADER - 4..].copy_from_slice(&crc);
+        assert_eq!(Layout::Present.read(&bytes), None);
+    }
+}

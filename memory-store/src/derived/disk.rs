@@ -1,0 +1,32 @@
+//! Opens derived files; anything but a regular file counts as missing, and is made again.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    path::Path,
+};
+
+use memory_files::{Links, or_missing};
+
+/// Opens a file for reading.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    memory_files::open(path, Links::Refuse).or_else(or_missing)
+}
+
+/// Opens an existing file for writing.
+pub(super) fn open_written(path: &Path) -> io::Result<File> {
+    memory_files::open_with(OpenOptions::new().read(true).write(true), path, Links::Refuse).or_else(or_missing)
+}
+
+/// Makes an empty file, in place of anything that is there. The caller has the [turn](super::turn::Turn).
+pub(super) fn create(path: &Path) -> io::Result<File> {
+    memory_files::make_way(path)?;
+    let mut options = memory_files::options();
+    memory_files::open_with(options.read(true).write(true).create(true).truncate(true), path, Links::Refuse)
+}
+
+/// Whether the contents of a file are wrong, so that it is made anew. Any other failure, such as a lack of descriptors
+/// or of memory, shows nothing about the file, which then does not count as damaged.
+pub(super) fn is_damage(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
+}

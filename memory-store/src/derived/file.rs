@@ -1,0 +1,336 @@
+//! A file of blocks: its good prefix is read, blocks are appended, and any other change writes it anew.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufReader, Read},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use memory_core::Hash;
+
+use super::{
+    anchor::Anchor,
+    block::{BlockHeader, HEADER, Layout},
+    disk,
+    header::Format,
+    turn::Turn,
+};
+use crate::checksum;
+
+/// Bytes that are read ahead: a block of a few nodes has fewer.
+const BUFFER: usize = 64 << 10;
+/// The longest body.
+const LONGEST_BODY: u64 = 4 << 30;
+
+/// A file of blocks that follow one another without a gap from node 1 on.
+///
+/// The blocks before the first bad one count: each is undamaged, and the leaf of its last node is the log's. What
+/// follows them is not an error.
+#[derive(Debug)]
+pub(super) struct BlockFile {
+    path: PathBuf,
+    header: Vec<u8>,
+    /// The header of the version before, where that can be read, and the layout of its blocks.
+    before: Option<(Vec<u8>, Layout)>,
+    anchor: Anchor,
+    /// The layout of the file; `None` where there is no file, or one that does not fit.
+    layout: Option<Layout>,
+    /// The good blocks.
+    blocks: Vec<Placed>,
+    /// Whether the file goes on after the good blocks.
+    overlong: bool,
+    /// Whether the file could not be read the last time. It is not overwritten before it can be read.
+    is_unread: bool,
+}
+
+/// A block in the file.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    pub(super) header: BlockHeader,
+    begin: u64,
+    pub(super) rows_at: u64,
+    end: u64,
+}
+
+/// A block that is to be written.
+#[derive(Debug)]
+pub(super) struct NewBlock {
+    header: BlockHeader,
+    bytes: Vec<u8>,
+}
+
+impl NewBlock {
+    /// Covers nodes `first` to `last`, the last of which has this leaf. `rows_sum` is over `rows`, or over those that
+    /// stand in another file.
+    pub(super) fn new((first, last): (u64, u64), leaf: Hash, body: &[u8], rows: &[u8], rows_sum: u32) -> Self {
+        let header = BlockHeader {
+            first,
+            last,
+            leaf,
+            body_bytes: body.len() as u64,
+            body_sum: checksum::crc32c(body),
+            row_bytes: rows.len() as u64,
+            rows_sum,
+        };
+        Self { bytes: [&header.bytes(), body, rows].concat(), header }
+    }
+}
+
+/// A file that was written but has not replaced the old one yet.
+#[derive(Debug)]
+pub(super) struct Staged {
+    file: File,
+    blocks: Vec<Placed>,
+}
+
+impl BlockFile {
+    /// The file at `path`, nothing of it read yet. `fields` and `names` are those of its header.
+    pub(super) fn new(path: PathBuf, anchor: Anchor, format: Format, fields: &[u8], names: [&str; 2]) -> Self {
+        Self {
+            path,
+            header: format.header(anchor.store(), fields, names),
+            before: None,
+            anchor,
+            layout: None,
+            blocks: Vec::new(),
+            overlong: false,
+            is_unread: false,
+        }
+    }
+
+    /// Also reads a file of the version before.
+    pub(super) fn or_before(mut self, format: Format, layout: Layout, fields: &[u8], names: [&str; 2]) -> Self {
+        self.before = Some((format.header(self.anchor.store(), fields, names), layout));
+        self
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn anchor(&self) -> &Anchor {
+        &self.anchor
+    }
+
+    pub(super) fn blocks(&self) -> &[Placed] {
+        &self.blocks
+    }
+
+    /// Bytes of the good prefix.
+    pub(super) fn bytes(&self) -> u64 {
+        // Headers of both versions are equally long.
+        let header = self.layout.map_or(0, |_| self.header.len() as u64);
+        self.blocks.last().map_or(header, |last| last.end)
+    }
+
+    /// The last node of the good blocks.
+    pub(super) fn through(&self) -> u64 {
+        self.blocks.last().map_or(0, |last| last.header.last)
+    }
+
+    /// Whether it must be written anew before anything is appended.
+    pub(super) fn is_overlong(&self) -> bool {
+        self.overlong
+    }
+
+    /// Whether it is of the version before.
+    pub(super) fn is_of_before(&self) -> bool {
+        self.layout.is_some_and(|layout| layout != Layout::Present)
+    }
+
+    /// Waits for the right to write; `None` when another process keeps it.
+    pub(super) fn turn(&self) -> io::Result<Option<Turn>> {
+        Turn::wait(self.path.parent().unwrap_or(Path::new(".")))
+    }
+
+    /// Reads the good blocks, and passes each to `apply` with its body. The first that `apply` refuses ends the good
+    /// prefix. Gives the file, where there is one.
+    ///
+    /// # Errors
+    /// When the file cannot be checked, for example for lack of descriptors or of memory.
+    pub(super) fn read(&mut self, apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<File>> {
+        self.forget();
+        self.read_good(apply).inspect_err(|_| self.leave_alone())
+    }
+
+    fn read_good(&mut self, mut apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<File>> {
+        let file = match disk::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let length = file.metadata()?.len();
+        let mut input = BufReader::with_capacity(BUFFER, &file);
+        let mut body = vec![0; self.header.len()];
+        if fill(&mut input, &mut body)? {
+            let before = self.before.iter().find(|(header, _)| *header == body).map(|(_, layout)| *layout);
+            self.layout = if body == self.header { Some(Layout::Present) } else { before };
+        }
+        while let Some(placed) = self.next_block(&mut input, length, &mut body)?
+            && apply(&placed.header, &body)
+        {
+            input.seek_relative(i64::try_from(placed.header.row_bytes).unwrap_or(i64::MAX))?;
+            self.blocks.push(placed);
+        }
+        let (path, good) = (self.path.display(), self.bytes());
+        self.overlong = good < length;
+        match good {
+            0 => tracing::warn!(%path, of = length, "a derived file does not fit: it is derived again"),
+            // Most often another process is writing it right now.
+            _ if self.overlong => tracing::info!(%path, good, of = length, "the end of a derived file is not whole"),
+            _ => {}
+        }
+        drop(input);
+        Ok(Some(file))
+    }
+
+    /// The good block after those that were read; its body is read into `body`.
+    fn next_block(&self, input: &mut impl Read, length: u64, body: &mut Vec<u8>) -> io::Result<Option<Placed>> {
+        let Some(layout) = self.layout else { return Ok(None) };
+        body.resize(layout.size(), 0);
+        if !fill(input, body)? {
+            return Ok(None);
+        }
+        let Some((header, sum)) = layout.read(body) else { return Ok(None) };
+        let (begin, head) = (self.bytes(), layout.size() as u64);
+        let rows_at = header.body_bytes.checked_add(begin + head);
+        let end = rows_at.and_then(|rows_at| rows_at.checked_add(header.row_bytes));
+        // Before any memory is allocated.
+        let (Some(rows_at), Some(end)) = (rows_at, end.filter(|end| *end <= length)) else { return Ok(None) };
+        let follows = header.first == self.through() + 1 && header.last >= header.first;
+        let Some(bytes) = usize::try_from(header.body_bytes).ok().filter(|_| header.body_bytes <= LONGEST_BODY) else {
+            return Ok(None);
+        };
+        body.resize(bytes, 0);
+        let is_good = follows
+            && fill(input, body)?
+            && checksum::crc32c_append(sum, body) == header.body_sum
+            && self.anchor.leaf(header.last) == Some(header.leaf);
+        Ok(is_good.then_some(Placed { header, begin, rows_at, end }))
+    }
+
+    /// Whether no other process has written to the file since it was read or written here.
+    pub(super) fn is_as_it_was(&self) -> io::Result<bool> {
+        let file = match disk::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(self.bytes() == 0 && !self.is_unread),
+            Err(error) => return Err(error),
+        };
+        let Some(last) = self.blocks.last().filter(|_| !self.is_of_before()) else { return Ok(false) };
+        let mut header = [0; HEADER];
+        let is_there = file.read_exact_at(&mut header, last.begin).is_ok();
+        Ok(is_there && header == last.header.bytes() && file.metadata()?.len() == last.end)
+    }
+
+    /// Treats the blocks from this one on as bad.
+    pub(super) fn drop_blocks(&mut self, from: usize) {
+        self.overlong |= from < self.blocks.len();
+        self.blocks.truncate(from);
+    }
+
+    /// Forgets what was read.
+    pub(super) fn forget(&mut self) {
+        self.blocks.clear();
+        (self.layout, self.overlong, self.is_unread) = (None, false, false);
+    }
+
+    /// Marks the file as unreadable for now.
+    pub(super) fn leave_alone(&mut self) {
+        self.forget();
+        self.is_unread = true;
+    }
+
+    /// Writes blocks after the good ones, over bytes that are not mapped. Nothing is synced.
+    pub(super) fn put(&mut self, block: NewBlock) -> io::Result<()> {
+        if self.overlong {
+            // Cut first: what follows must not be taken for a part of what is written now.
+            disk::open_written(&self.path)?.set_len(self.bytes())?;
+            self.overlong = false;
+        }
+        self.extend([Ok(block)]).map(drop)
+    }
+
+    /// Writes blocks after the good ones.
+    pub(super) fn append(&mut self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<File> {
+        let (file, mut written) = self.extend(blocks)?;
+        file.sync_data()?;
+        self.layout = Some(Layout::Present);
+        self.blocks.append(&mut written);
+        Ok(file)
+    }
+
+    fn extend(&self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<(File, Vec<Placed>)> {
+        if self.bytes() == 0 {
+            let file = disk::create(&self.path)?;
+            let written = self.write_all(&file, blocks)?;
+            return Ok((file, written));
+        }
+        let file = disk::open_written(&self.path)?;
+        let written = write(&file, self.bytes(), blocks)?;
+        Ok((file, written))
+    }
+
+    /// Writes a file of these blocks beside this one, to replace it later: maps of the old file stay as they are.
+    pub(super) fn stage(&self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<Staged> {
+        let file = disk::create(&temporary(&self.path))?;
+        let blocks = self.write_all(&file, blocks)?;
+        file.sync_all()?;
+        Ok(Staged { file, blocks })
+    }
+
+    /// Puts a staged file in the place of this one.
+    pub(super) fn commit(&mut self, staged: Staged) -> io::Result<File> {
+        fs::rename(temporary(&self.path), &self.path)?;
+        self.forget();
+        (self.layout, self.blocks) = (Some(Layout::Present), staged.blocks);
+        Ok(staged.file)
+    }
+
+    fn write_all(
+        &self,
+        file: &File,
+        blocks: impl IntoIterator<Item = io::Result<NewBlock>>,
+    ) -> io::Result<Vec<Placed>> {
+        file.write_all_at(&self.header, 0)?;
+        write(file, self.header.len() as u64, blocks)
+    }
+
+    /// Removes the file, and those beside it with other extensions.
+    pub(super) fn remove(&mut self, beside: &[&str]) -> io::Result<()> {
+        self.forget();
+        let mut paths = vec![self.path.clone()];
+        paths.extend(beside.iter().map(|extension| self.path.with_extension(extension)));
+        // Not between another process's look at the files and its block. But they are removed in any case.
+        let _turn = if paths.iter().any(|path| path.exists()) { self.turn()? } else { None };
+        paths.iter().try_for_each(|path| match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        })
+    }
+}
+
+/// The temporary path of a file that is to be renamed to `path`.
+pub(super) fn temporary(path: &Path) -> PathBuf {
+    path.with_added_extension("tmp")
+}
+
+fn write(file: &File, mut at: u64, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<Vec<Placed>> {
+    let mut written = Vec::new();
+    for block in blocks {
+        let NewBlock { header, bytes } = block?;
+        file.write_all_at(&bytes, at)?;
+        let (begin, rows_at) = (at, at + HEADER as u64 + header.body_bytes);
+        at += bytes.len() as u64;
+        written.push(Placed { header, begin, rows_at, end: at });
+    }
+    Ok(written)
+}
+
+/// Reads exactly as many bytes; gives whether the file had them.
+fn fill(input: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
+    match input.read_exact(bytes) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| true),
+    }
+}

@@ -1,0 +1,266 @@
+//! A graph of near neighbours over rows of codes that the caller holds.
+
+mod codes;
+mod file;
+mod levels;
+mod link;
+mod links;
+mod options;
+mod parallel;
+mod pool;
+mod select;
+mod tombstones;
+mod visited;
+mod walk;
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU32, AtomicUsize, Ordering},
+};
+
+pub use codes::Codes;
+pub use file::{GraphBinding, SetAside};
+pub use options::GraphOptions;
+
+use self::{
+    links::{NONE, Rows},
+    tombstones::Tombstones,
+    walk::{Layer, Walk},
+};
+
+/// A row that a search found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Near {
+    /// Its number.
+    pub row: u32,
+    /// The inner product of its vector with the query's codes: about the cosine, up to the scale of the query.
+    pub likeness: f32,
+}
+
+/// A hierarchical navigable small world: HNSW (Malkov and Yashunin, IEEE TPAMI 42(4), 2020, arXiv 1603.09320; comments
+/// name its algorithms) over rows of int8 codes.
+///
+/// It holds only links. Lists have fixed widths and follow one another in cache lines: those of the lowest layer in one
+/// array, where a node's number is its place, those of the layers above in another. The layers of a node follow from
+/// its number and the seed, so the same rows linked by the same calls give the same graph, on any number of threads and
+/// after any reopening.
+///
+/// Its results are near the query by the codes; the owner of the components scores the best anew.
+///
+/// Searches take `&self`, as [`link`](Self::link) does, and run meanwhile. [`grow`](Self::grow) makes room and takes
+/// `&mut self` briefly: where rows are appended under a lock, make room under the exclusive lock and link the rows
+/// under a shared one.
+///
+/// ```
+/// use std::num::NonZero;
+///
+/// use memory_store::{Codes, Graph, GraphOptions, quantize};
+///
+/// let (mut codes, mut scales) = (Vec::new(), Vec::new());
+/// for vector in [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]] {
+///     scales.push(quantize(&vector, &mut codes));
+/// }
+/// let codes = Codes::new(2, &codes, &scales);
+/// let mut graph = Graph::new(GraphOptions::default());
+/// graph.grow(codes.len());
+/// graph.link(&codes, NonZero::<usize>::MIN);
+///
+/// let mut query = Vec::new();
+/// let _ = quantize(&[0.8, 0.6], &mut query);
+/// let near = graph.search(&codes, &query, 2, 10, |row| row != 2);
+/// assert_eq!(near.iter().map(|near| near.row).collect::<Vec<_>>(), [1, 0]);
+/// ```
+#[derive(Debug)]
+pub struct Graph {
+    options: GraphOptions,
+    lower: Rows,
+    upper: Rows,
+    /// The row of each node's list on layer 1; the rows of the layers above follow it.
+    upper_rows: Vec<u32>,
+    tombstones: Tombstones,
+    /// Nodes below this are linked.
+    linked: AtomicUsize,
+    /// The node where walks begin: no linked node is on more layers.
+    entry: AtomicU32,
+    /// Held while linking.
+    linking: Mutex<()>,
+    /// Working memory of walks, for as many as have run at once.
+    walks: Mutex<Vec<Walk>>,
+}
+
+impl Graph {
+    /// An empty graph.
+    #[must_use]
+    pub fn new(options: GraphOptions) -> Self {
+        let options = options.checked();
+        let (lower, upper) = (Rows::new(options.capacity(0)), Rows::new(options.capacity(1)));
+        Self::of(options, lower, upper)
+    }
+
+    fn of(options: GraphOptions, lower: Rows, upper: Rows) -> Self {
+        Self {
+            options,
+            lower,
+            upper,
+            upper_rows: Vec::new(),
+            tombstones: Tombstones::default(),
+            linked: AtomicUsize::new(0),
+            entry: AtomicU32::new(NONE),
+            linking: Mutex::default(),
+            walks: Mutex::default(),
+        }
+    }
+
+    /// The options it is built with.
+    #[must_use]
+    pub fn options(&self) -> GraphOptions {
+        self.options
+    }
+
+    /// Rows that are linked: those below this number.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.linked.load(Ordering::Acquire)
+    }
+
+    /// Whether no row is linked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of its arrays, in memory or in a file that is mapped.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.lower.bytes() + self.upper.bytes() + self.upper_rows.len() * size_of::<u32>() + self.tombstones.bytes()
+    }
+
+    /// Makes room for `rows` in all, capped at the largest number of nodes. Copies a mapped graph into memory.
+    pub fn grow(&mut self, rows: usize) {
+        let rows = rows.min(pool::MAX_NODES);
+        self.number_upper_rows(rows);
+        self.lower.grow(rows);
+        self.upper.grow(self.upper_rows_in_use());
+        self.tombstones.grow(rows);
+    }
+
+    fn number_upper_rows(&mut self, rows: usize) {
+        let mut upper = self.upper_rows_in_use();
+        for node in (0u32..).take(rows).skip(self.upper_rows.len()) {
+            // There are fewer upper rows than nodes.
+            self.upper_rows.push(u32::try_from(upper).unwrap_or(NONE));
+            upper += self.level(node);
+        }
+    }
+
+    /// Upper rows of the nodes that have room.
+    fn upper_rows_in_use(&self) -> usize {
+        let Some(last) = self.upper_rows.len().checked_sub(1) else { return 0 };
+        let level = u32::try_from(last).map_or(0, |last| self.level(last));
+        self.upper_rows.get(last).map_or(0, |first| *first as usize + level)
+    }
+
+    /// Rows that there is room for.
+    fn room(&self) -> usize {
+        self.upper_rows.len()
+    }
+
+    /// The `limit` nearest rows among those that `keep` accepts, nearest first, equal ones by number. A wider `ef`
+    /// finds more of the truly nearest and takes longer; it is at least `limit`.
+    ///
+    /// This search ignores rows that `codes` does not have. There are fewer results than `limit` only where there are
+    /// fewer rows to find.
+    ///
+    /// A filter that accepts few rows makes the walk long, as it goes on until it has met `ef` of them: scan the rows
+    /// instead when it accepts less than about a tenth.
+    #[must_use]
+    pub fn search(
+        &self,
+        codes: &Codes<'_>,
+        query: &[i8],
+        limit: usize,
+        ef: usize,
+        keep: impl Fn(u32) -> bool,
+    ) -> Vec<Near> {
+        let Some(entry) = self.entry() else { return Vec::new() };
+        let limit = limit.min(codes.len());
+        if limit == 0 || query.len() != codes.dimensions() {
+            return Vec::new();
+        }
+        let mut walk = self.walks().pop().unwrap_or_default();
+        let entries = [walk.descend(self, codes, query, entry, 0)];
+        let layer = Layer { number: 0, entries: &entries };
+        let ef = ef.clamp(limit, codes.len().max(limit));
+        if self.tombstones.is_empty() {
+            walk.search_layer(self, codes, query, layer, ef, &keep);
+        } else {
+            walk.search_layer(self, codes, query, layer, ef, |row| !self.tombstones.has(row) && keep(row));
+        }
+        if walk.pool.len() < limit {
+            walk.search_unmet(codes, query, |row| !self.tombstones.has(row) && keep(row));
+        }
+        let near = walk.pool.results().take(limit).map(|(row, likeness)| Near { row, likeness }).collect();
+        self.walks().push(walk);
+        near
+    }
+
+    /// Buries a row: walks still pass through it, but it is never a result. Gives whether the row existed and was not
+    /// buried before.
+    pub fn remove(&self, row: u32) -> bool {
+        (row as usize) < self.len() && self.tombstones.add(row)
+    }
+
+    /// Rows that are buried.
+    #[must_use]
+    pub fn removed(&self) -> usize {
+        self.tombstones.len()
+    }
+
+    /// Whether at least a quarter of its rows are buried: they slow walks so much that the rest should be linked anew.
+    #[must_use]
+    pub fn wants_rebuilding(&self) -> bool {
+        let removed = self.removed();
+        removed > 0 && removed * 4 >= self.len()
+    }
+
+    fn walks(&self) -> std::sync::MutexGuard<'_, Vec<Walk>> {
+        self.walks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn entry(&self) -> Option<u32> {
+        Some(self.entry.load(Ordering::Acquire)).filter(|entry| *entry != NONE)
+    }
+
+    /// The highest layer of a node.
+    fn level(&self, node: u32) -> usize {
+        levels::level(self.options.seed, node, self.options.degree)
+    }
+
+    /// The rows of a layer, and the index of the node's row among them.
+    fn list(&self, node: u32, layer: usize) -> Option<(&Rows, usize)> {
+        match layer.checked_sub(1) {
+            None => Some((&self.lower, node as usize)),
+            Some(above) if layer <= self.level(node) => {
+                Some((&self.upper, *self.upper_rows.get(node as usize)? as usize + above))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Passes on the neighbours of a node on a layer, if the node is on it. In a damaged file they may be any numbers.
+    #[inline]
+    fn neighbours(&self, node: u32, layer: usize, take: impl FnMut(u32)) {
+        if let Some((rows, row)) = self.list(node, layer) {
+            rows.read(row, take);
+        }
+    }
+
+    fn write(&self, node: u32, layer: usize, neighbours: &[u32]) {
+        if let Some((rows, row)) = self.list(node, layer) {
+            rows.write(row, neighbours);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! The cache file of a graph: one block, whose rows are the arrays as they are in memory.
+
+use std::{
+    ops::Range,
+    sync::{Arc, atomic::Ordering},
+};
+
+use memory_core::Hash;
+
+use super::{
+    super::{
+        block::{BlockHeader, HEADER, Layout},
+        header::{BadHeader, GRAPH},
+    },
+    Graph, GraphOptions,
+    links::{NONE, Rows, Section},
+    pool::MAX_NODES,
+    tombstones::Tombstones,
+};
+use crate::checksum;
+
+/// Seed, degree, candidates, nodes, lists above the lowest layer, entry, hash of the rows.
+const FIXED: usize = 8 + 4 + 4 + 8 + 8 + 4 + 32;
+/// Alignment of the arrays.
+const ALIGN: usize = 64;
+
+/// What a graph file belongs to. It is valid only with exactly these rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphBinding {
+    /// The store that the vectors were derived from; zeros without one.
+    pub store: [u8; 16],
+    /// The conversation of the vectors.
+    pub conversation: String,
+    /// The model that made them.
+    pub model: String,
+    /// Codes of a row.
+    pub dimensions: u32,
+    /// The position in the log up to which the rows are valid.
+    pub through: u64,
+    /// The leaf at that position; zeros without a log.
+    pub leaf: [u8; 32],
+    /// Identifies the rows up to that position: a hash over the node and chunk of each.
+    pub rows: [u8; 32],
+}
+
+impl GraphBinding {
+    /// The binding in a file's header; `None` if the header is not whole.
+    #[must_use]
+    pub fn of_file(bytes: &[u8]) -> Option<Self> {
+        Some(read(bytes).ok()?.binding)
+    }
+}
+
+/// Why a graph file is not used. None of these is an error: the graph is built anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetAside {
+    /// It is shorter or longer than its header requires.
+    #[error("it is {found} bytes long, and should be {expected}")]
+    Size {
+        /// Bytes that its header requires, or that a header needs at least.
+        expected: u64,
+        /// Bytes that are there.
+        found: u64,
+    },
+    /// It is not a graph file, or its format is unknown to this program.
+    #[error("it is not a graph of format 3")]
+    Format,
+    /// A checksum does not match, or a number is out of range.
+    #[error("it is damaged: {what}")]
+    Damaged {
+        /// Where.
+        what: &'static str,
+    },
+    /// It was built with other options.
+    #[error("it was built with other options")]
+    Options,
+    /// It belongs to something else.
+    #[error("it belongs to another {what}")]
+    Foreign {
+        /// The part of the binding that differs.
+        what: &'static str,
+    },
+    /// It ends before or after the rows do.
+    #[error("it is true up to position {found}, the vectors are up to {expected}")]
+    Position {
+        /// How far the vectors reach.
+        expected: u64,
+        /// How far the file does.
+        found: u64,
+    },
+}
+
+/// The numbers of a graph.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    nodes: usize,
+    upper_rows: usize,
+    entry: u32,
+}
+
+/// The places of the arrays.
+struct Arrays {
+    lower: Range<usize>,
+    upper: Range<usize>,
+    tombstones: Range<usize>,
+}
+
+impl Arrays {
+    /// `None` when they would be longer than a file can be.
+    fn of(mut at: usize, options: &GraphOptions, sizes: Sizes) -> Option<Self> {
+        let mut section = |bytes: Option<usize>| {
+            let start = at;
+            at = at.checked_add(bytes?)?;
+            Some(start..at)
+        };
+        Some(Self {
+            lower: section(sizes.nodes.checked_mul(Rows::row_bytes(options.capacity(0))))?,
+            upper: section(sizes.upper_rows.checked_mul(Rows::row_bytes(options.capacity(1))))?,
+            tombstones: section(Some(Tombstones::bytes_of(sizes.nodes)))?,
+        })
+    }
+}
+
+impl Graph {
+    /// The graph as the bytes of a file. Waits while rows are being linked.
+    #[must_use]
+    pub fn encode(&self, binding: &GraphBinding) -> Vec<u8> {
+        let _turn = self.linking.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let nodes = self.len();
+        let upper_rows = match nodes.checked_sub(1).and_then(|last| u32::try_from(last).ok()) {
+            Some(last) => self.upper_rows.get(last as usize).map_or(0, |row| *row as usize + self.level(last)),
+            None => 0,
+        };
+        let sizes = Sizes { nodes, upper_rows, entry: self.entry.load(Ordering::Acquire) };
+        let dimensions = u64::from(binding.dimensions).to_le_bytes();
+        let mut out = GRAPH.header(binding.store, &dimensions, [&binding.model, &binding.conversation]);
+        let block = out.len();
+        out.resize(block + HEADER, 0);
+        write_body(&mut out, binding, &self.options, sizes);
+        let rows = out.len();
+        self.lower.encode(nodes, &mut out);
+        self.upper.encode(upper_rows, &mut out);
+        self.tombstones.encode(nodes, &mut out);
+        let part = |range: Range<usize>| out.get(range).unwrap_or_default();
+        let (body, rows) = (part(block + HEADER..rows), part(rows..out.len()));
+        let header = BlockHeader {
+            first: 1,
+            last: binding.through,
+            leaf: Hash::from_bytes(binding.leaf),
+            body_bytes: body.len() as u64,
+            body_sum: checksum::crc32c(body),
+            row_bytes: rows.len() as u64,
+            rows_sum: checksum::crc32c(rows),
+        };
+        let header = header.bytes();
+        out.iter_mut().skip(block).zip(header).for_each(|(out, byte)| *out = byte);
+        out
+    }
+
+    /// The graph of a file, which is read in place. Checksums are compared first. Later changes under the map mislead
+    /// walks at worst: every number is checked when it is used.
+    ///
+    /// # Errors
+    /// [`SetAside`] when the file does not belong to these rows, or is not whole.
+    pub fn decode(
+        image: Arc<dyn AsRef<[u8]> + Send + Sync>,
+        binding: &GraphBinding,
+        options: GraphOptions,
+    ) -> Result<Self, SetAside> {
+        let bytes = (*image).as_ref();
+        let options = options.checked();
+        let found = read(bytes)?;
+        found.check(binding, &options)?;
+        let (sizes, rows) = (found.sizes, bytes.get(found.rows_at..).unwrap_or_default());
+        let arrays = Arrays::of(found.rows_at, &options, sizes).filter(|arrays| arrays.tombstones.end == bytes.len());
+        let arrays = arrays.ok_or(SetAside::Damaged { what: "its sizes" })?;
+        if checksum::crc32c(rows) != found.rows_sum {
+            return Err(SetAside::Damaged { what: "its lists" });
+        }
+        let tombstones = Tombstones::decode(bytes.get(arrays.tombstones).unwrap_or_default());
+        let section = |range| Section::new(Arc::clone(&image), range);
+        let lower = Rows::mapped(options.capacity(0), section(arrays.lower));
+        let upper = Rows::mapped(options.capacity(1), section(arrays.upper));
+        let mut graph = Self { tombstones, ..Self::of(options, lower, upper) };
+        graph.number_upper_rows(sizes.nodes);
+        let has_entry = (sizes.entry as usize) < sizes.nodes;
+        if graph.upper_rows_in_use() != sizes.upper_rows || has_entry == (sizes.nodes == 0) {
+            return Err(SetAside::Damaged { what: "its sizes" });
+        }
+        graph.linked = sizes.nodes.into();
+        graph.entry = if has_entry { sizes.entry.into() } else { NONE.into() };
+        Ok(graph)
+    }
+}
+
+/// The contents of a file's header.
+struct Found {
+    binding: GraphBinding,
+    options: GraphOptions,
+    sizes: Sizes,
+    rows_at: usize,
+    rows_sum: u32,
+}
+
+impl Found {
+    fn check(&self, expected: &GraphBinding, options: &GraphOptions) -> Result<(), SetAside> {
+        let Self { binding: found, options: built_with, .. } = self;
+        let foreign = |differs, what| if differs { Err(SetAside::Foreign { what }) } else { Ok(()) };
+        foreign(found.store != expected.store, "store")?;
+        foreign(found.conversation != expected.conversation, "conversation")?;
+        foreign(found.model != expected.model, "model")?;
+        foreign(found.dimensions != expected.dimensions, "number of dimensions")?;
+        if built_with != options {
+            return Err(SetAside::Options);
+        }
+        if found.through != expected.through {
+            return Err(SetAside::Position { expected: expected.through, found: found.through });
+        }
+        foreign(found.rows != expected.rows || found.leaf != expected.leaf, "file of vectors")
+    }
+}
+
+/// Appends the body of a block, and zeros up to where its rows may begin.
+fn write_body(out: &mut Vec<u8>, binding: &GraphBinding, options: &GraphOptions, sizes: Sizes) {
+    let word = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
+    out.extend_from_slice(&options.seed.to_le_bytes());
+    out.extend_from_slice(&word(options.degree));
+    out.extend_from_slice(&word(options.ef_construction));
+    out.extend_from_slice(&(sizes.nodes as u64).to_le_bytes());
+    out.extend_from_slice(&(sizes.upper_rows as u64).to_le_bytes());
+    out.extend_from_slice(&sizes.entry.to_le_bytes());
+    out.extend_from_slice(&binding.rows);
+    out.resize(out.len().next_multiple_of(ALIGN), 0);
+}
+
+/// The parts of a body: seed, degree, candidates, sizes and hash of the rows.
+fn read_body(body: &[u8; FIXED]) -> Option<(GraphOptions, Sizes, [u8; 32])> {
+    let (seed, rest) = body.split_first_chunk()?;
+    let (degree, rest) = rest.split_first_chunk()?;
+    let (ef_construction, rest) = rest.split_first_chunk()?;
+    let (nodes, rest) = rest.split_first_chunk()?;
+    let (upper_rows, rest) = rest.split_first_chunk()?;
+    let (entry, rows) = rest.split_first_chunk()?;
+    let nodes = usize::try_from(u64::from_le_bytes(*nodes)).ok().filter(|nodes| *nodes <= MAX_NODES)?;
+    let options = GraphOptions {
+        seed: u64::from_le_bytes(*seed),
+        degree: u32::from_le_bytes(*degree) as usize,
+        ef_construction: u32::from_le_bytes(*ef_construction) as usize,
+    };
+    let upper_rows = usize::try_from(u64::from_le_bytes(*upper_rows)).ok()?;
+    Some((options, Sizes { nodes, upper_rows, entry: u32::from_le_bytes(*entry) }, *rows.first_chunk()?))
+}
+
+/// The contents of a file without its rows.
+fn read(bytes: &[u8]) -> Result<Found, SetAside> {
+    let (damaged, found) = (SetAside::Damaged { what: "its header" }, bytes.len() as u64);
+    let size = |expected: u64| SetAside::Size { expected, found };
+    let named = GRAPH.read(bytes).map_err(|why| match why {
+        BadHeader::Short => size((bytes.len() + HEADER + FIXED) as u64),
+        BadHeader::Format => SetAside::Format,
+        BadHeader::Damaged => damaged,
+    })?;
+    let begin = bytes.len() - named.rest.len() + HEADER;
+    let (header, rest) = named.rest.split_first_chunk::<HEADER>().ok_or(size((begin + FIXED) as u64))?;
+    let (header, _) = Layout::Present.read(header).ok_or(damaged)?;
+    let expected = header.body_bytes.saturating_add(header.row_bytes).saturating_add(begin as u64);
+    if expected != found {
+        return Err(size(expected));
+    }
+    let body = usize::try_from(header.body_bytes).ok().and_then(|bytes| rest.get(..bytes)).ok_or(damaged)?;
+    if checksum::crc32c(body) != header.body_sum {
+        return Err(damaged);
+    }
+    let (options, sizes, rows) = body.first_chunk().and_then(read_body).ok_or(damaged)?;
+    let binding = GraphBinding {
+        store: named.store,
+        conversation: named.names[1].to_owned(),
+        model: named.names[0].to_owned(),
+        dimensions: u32::try_from(u64::from_le_bytes(named.fields)).map_err(|_| damaged)?,
+        through: header.last,
+        leaf: *header.leaf.as_bytes(),
+        rows,
+    };
+    Ok(Found { binding, options, sizes, rows_at: begin + body.len(), rows_sum: header.rows_sum })
+}

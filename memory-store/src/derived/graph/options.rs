@@ -1,0 +1,53 @@
+//! How a graph is built.
+
+/// How a graph is built. Two graphs with the same options and rows are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GraphOptions {
+    /// Neighbours that a node chooses on each layer. It has at most that many on each layer, on the lowest at most
+    /// twice as many: the paper's M. 8 to 64, by default 24.
+    pub degree: usize,
+    /// Candidates that a node chooses its neighbours from: the paper's efConstruction. 1 to 4096, by default 200.
+    pub ef_construction: usize,
+    /// The seed of the layers of nodes.
+    pub seed: u64,
+}
+
+impl Default for GraphOptions {
+    fn default() -> Self {
+        Self { degree: 24, ef_construction: 200, seed: 0 }
+    }
+}
+
+impl GraphOptions {
+    /// Sets [`degree`](Self::degree).
+    #[must_use]
+    pub const fn degree(mut self, degree: usize) -> Self {
+        self.degree = degree;
+        self
+    }
+
+    /// Sets [`ef_construction`](Self::ef_construction).
+    #[must_use]
+    pub const fn ef_construction(mut self, ef: usize) -> Self {
+        self.ef_construction = ef;
+        self
+    }
+
+    /// Sets [`seed`](Self::seed).
+    #[must_use]
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Clamps each value to its range.
+    pub(super) fn checked(self) -> Self {
+        Self { degree: self.degree.clamp(8, 64), ef_construction: self.ef_construction.clamp(1, 4096), seed: self.seed }
+    }
+
+    /// Neighbours of a node on a layer at most.
+    pub(super) fn capacity(&self, layer: usize) -> usize {
+        if layer == 0 { 2 * self.degree } else { self.degree }
+    }
+}

@@ -1,0 +1,109 @@
+//! The headers of derived files: kind, version, store and names.
+
+use memory_core::{ConversationId, Hash, ModelId};
+
+use crate::checksum;
+
+/// Bytes at the beginning of a file that identify its kind and store.
+pub(crate) const NAMED_BY: usize = 8 + 4 + 16;
+
+/// The longest name that is read.
+const LONGEST_NAME: usize = 4096;
+
+/// A kind of derived file. Its version is a number of its own, apart from that of the store's format.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Format {
+    pub(super) magic: [u8; 8],
+    pub(super) version: u32,
+}
+
+pub(super) const VECTORS: Format = Format { magic: *b"MEMVEC\r\n", version: 4 };
+/// The rows of vectors have not changed since version 3; the blocks of version 3 can be read.
+pub(super) const VECTOR_ROWS: Format = Format { version: 3, ..VECTORS };
+pub(super) const TOKENS: Format = Format { magic: *b"MEMTOK\r\n", version: 3 };
+/// It can be read.
+pub(super) const TOKENS_BEFORE: Format = Format { version: 2, ..TOKENS };
+pub(super) const WORDS: Format = Format { magic: *b"MEMBLK\r\n", version: 2 };
+pub(super) const GRAPH: Format = Format { magic: *b"MEMHNSW\n", version: 3 };
+
+/// Whether the file that begins with `header` holds vectors, tokens or words that were derived from the log of this
+/// store, in a readable format.
+pub(crate) fn is_of_store(header: &[u8; NAMED_BY], store: [u8; 16]) -> bool {
+    [VECTORS, VECTOR_ROWS, TOKENS, TOKENS_BEFORE, WORDS].iter().any(|format| format.named_by(store) == header)
+}
+
+/// A header that was read, with a number of bytes of fields.
+#[derive(Debug)]
+pub(super) struct Header<'a, const FIELDS: usize> {
+    pub(super) store: [u8; 16],
+    pub(super) fields: [u8; FIELDS],
+    pub(super) names: [&'a str; 2],
+    /// The bytes after it.
+    pub(super) rest: &'a [u8],
+}
+
+/// Why bytes are not a header of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BadHeader {
+    /// They end too soon.
+    Short,
+    /// They are of another format.
+    Format,
+    Damaged,
+}
+
+impl Format {
+    /// Reads what [`Self::header`] writes, for any names.
+    pub(super) fn read<const FIELDS: usize>(self, bytes: &[u8]) -> Result<Header<'_, FIELDS>, BadHeader> {
+        fn array<'a, const N: usize>(rest: &mut &'a [u8]) -> Result<&'a [u8; N], BadHeader> {
+            let (array, after) = rest.split_first_chunk().ok_or(BadHeader::Short)?;
+            *rest = after;
+            Ok(array)
+        }
+        let mut rest = bytes;
+        let (magic, version) = (array(&mut rest)?, array(&mut rest)?);
+        if *magic != self.magic || u32::from_le_bytes(*version) != self.version {
+            return Err(BadHeader::Format);
+        }
+        let (store, fields) = (*array(&mut rest)?, *array(&mut rest)?);
+        let mut name = || {
+            let length = u64::from_le_bytes(*array(&mut rest)?);
+            let length = usize::try_from(length).ok().filter(|length| *length <= LONGEST_NAME);
+            let (name, after) = rest.split_at_checked(length.ok_or(BadHeader::Damaged)?).ok_or(BadHeader::Short)?;
+            rest = after;
+            Ok(name)
+        };
+        let names = [name()?, name()?];
+        let covered = bytes.len() - rest.len();
+        let crc = u32::from_le_bytes(*array(&mut rest)?);
+        if bytes.get(..covered).map(checksum::crc32c) != Some(crc) {
+            return Err(BadHeader::Damaged);
+        }
+        let [first, second] = names.map(|name| str::from_utf8(name).map_err(|_| BadHeader::Damaged));
+        Ok(Header { store, fields, names: [first?, second?], rest })
+    }
+
+    /// The first bytes of a file that is derived from the log of this store.
+    pub(super) fn named_by(self, store: [u8; 16]) -> Vec<u8> {
+        [self.magic.as_slice(), &self.version.to_le_bytes(), &store].concat()
+    }
+
+    /// Names everything that must be the same for a file to be valid; compared as a whole. `fields` come before the
+    /// names, each name follows its length, and a checksum over all ends it.
+    pub(super) fn header(self, store: [u8; 16], fields: &[u8], names: [&str; 2]) -> Vec<u8> {
+        let mut out = self.named_by(store);
+        out.extend_from_slice(fields);
+        for name in names {
+            out.extend_from_slice(&(name.len() as u64).to_le_bytes());
+            out.extend_from_slice(name.as_bytes());
+        }
+        let crc = checksum::crc32c(&out);
+        out.extend_from_slice(&crc.to_le_bytes());
+        out
+    }
+}
+
+/// The stem of the files of a conversation and a model.
+pub(super) fn file_name(conversation: &ConversationId, model: &ModelId) -> String {
+    Hash::of_parts([conversation.as_str().as_bytes(), model.as_str().as_bytes()]).to_string()
+}

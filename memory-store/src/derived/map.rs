@@ -1,0 +1,84 @@
+//! Rows of a cache file in memory without a copy.
+
+use std::{fmt, fs::File, io, mem, slice};
+
+/// Bytes before the first row of a file: a cache line, so that rows of 384 dimensions begin at one.
+pub(super) const ROWS_AT: usize = 64;
+
+/// The rows of a file as they were when it was mapped.
+pub(super) struct RowMap(memmap2::Mmap);
+
+impl RowMap {
+    /// Maps the first `bytes` bytes of rows of a file.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when the file is shorter, and others when it cannot be mapped.
+    #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
+    pub(super) fn of(file: &File, bytes: usize) -> io::Result<Self> {
+        let length = bytes.checked_add(ROWS_AT).ok_or(io::ErrorKind::InvalidData)?;
+        if file.metadata()?.len() < length as u64 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        // SAFETY: the bytes must not change under the slices. Rows that a block of the cache file names are never
+        // written again and never cut off by this program: appending writes after them, and any other change makes a
+        // new file and renames it over the name, while the map keeps the old one alive. Changes by other programs
+        // cannot be ruled out: changed bytes fail their checksum, a cut ends the process with SIGBUS.
+        unsafe { memmap2::MmapOptions::new().len(length).map(file) }.map(Self)
+    }
+
+    /// The rows as stored on disk.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.0.get(ROWS_AT..).unwrap_or_default()
+    }
+
+    /// The rows as codes.
+    pub(super) fn codes(&self) -> &[i8] {
+        let bytes = self.bytes();
+        #[expect(unsafe_code, reason = "bytes are seen as signed ones")]
+        // SAFETY: both have one size, one alignment, and no invalid values; the slice lives as long as the map.
+        unsafe {
+            slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len())
+        }
+    }
+
+    /// The rows as components.
+    pub(super) fn components(&self) -> &[f32] {
+        const { assert!(cfg!(target_endian = "little"), "components stand on disk as little-endian numbers") };
+        let bytes = self.bytes();
+        #[expect(unsafe_code, reason = "bytes are seen as numbers")]
+        // SAFETY: a map begins at a page, so its byte 64 is aligned. Every bit pattern is a number, and only whole ones
+        // are taken. The slice lives as long as the map.
+        unsafe {
+            slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / mem::size_of::<f32>())
+        }
+    }
+}
+
+impl fmt::Debug for RowMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RowMap({} bytes)", self.0.len())
+    }
+}
+
+/// A file that this program replaces but never changes.
+pub(super) struct FileMap(memmap2::Mmap);
+
+impl FileMap {
+    /// Maps all of a file.
+    ///
+    /// # Errors
+    /// When it cannot be mapped.
+    #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        // SAFETY: the bytes must not change under the slice. Only graphs are mapped like this; the next one is a new
+        // file that is renamed over the name, while the map keeps the old one alive. Changes by other programs cannot
+        // be ruled out: links are checked when they are used, a cut ends the process.
+        unsafe { memmap2::Mmap::map(file) }.map(Self)
+    }
+}
+
+impl AsRef<[u8]> for FileMap {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}

@@ -1,0 +1,226 @@
+//! The cache file of a conversation's tokens: blocks whose rows are mapped.
+
+use std::{fs::File, io, ops::Range, path::Path, sync::atomic::AtomicBool};
+
+use memory_core::ModelId;
+
+use super::{
+    super::{
+        anchor::Anchor,
+        block::{BlockHeader, Layout},
+        disk::is_damage,
+        file::{BlockFile, NewBlock},
+        header::{TOKENS, TOKENS_BEFORE, file_name},
+        map::{ROWS_AT, RowMap},
+    },
+    TokenBits,
+    codec::Codec,
+    entries::read_entry,
+    kept::{Kept, MappedRows, OnDisk},
+};
+use crate::checksum;
+
+/// Most rows of a block, unless a single node has more: damage to a block loses all of them.
+const BLOCK_ROWS: u64 = 8192;
+
+/// Where a conversation's tokens are kept between runs.
+#[derive(Debug)]
+pub(super) struct TokenFile {
+    file: BlockFile,
+    row_bytes: usize,
+    /// Whether the good blocks hold something that the memory no longer has.
+    altered: bool,
+}
+
+impl TokenFile {
+    /// The file for a conversation and `model` in `dir`, and the good part of it. The next [`Self::save`] overwrites
+    /// the rest, which is not an error. A file that is unreadable for a reason other than damage counts as missing
+    /// until it can be read.
+    pub(super) fn load(
+        dir: &Path,
+        anchor: Anchor,
+        model: &ModelId,
+        (codec, bits): (&Codec, TokenBits),
+    ) -> (Self, Kept) {
+        let conversation = anchor.conversation().clone();
+        let path = dir.join(file_name(&conversation, model)).with_extension("tok");
+        let fields = [codec.dimensions(), bits.count()].map(|number| (number as u64).to_le_bytes()).concat();
+        let names = [model.as_str(), conversation.as_str()];
+        let row_bytes = codec.row_bytes();
+        let file = BlockFile::new(path, anchor, TOKENS, &fields, names);
+        let file = file.or_before(TOKENS_BEFORE, Layout::Tokens2 { row: row_bytes as u64 }, &fields, names);
+        let mut file = Self { file, row_bytes, altered: false };
+        let kept = file.read();
+        (file, kept)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Bytes on disk that are good.
+    pub(super) fn bytes(&self) -> u64 {
+        self.file.bytes()
+    }
+
+    /// Reads the good part of the file; nothing where it cannot be read.
+    fn read(&mut self) -> Kept {
+        self.try_read().unwrap_or_else(|error| {
+            tracing::warn!(path = %self.path().display(), %error, "a token cache cannot be read: it is left alone");
+            Kept::default()
+        })
+    }
+
+    /// Reads the good part of the file.
+    ///
+    /// # Errors
+    /// When the file cannot be checked, for example for lack of descriptors or of memory.
+    fn try_read(&mut self) -> io::Result<Kept> {
+        let (mut kept, row_bytes) = (Kept::default(), self.row_bytes as u64);
+        let Some(file) = self.file.read(|header, index| apply(header, index, row_bytes, &mut kept).is_some())? else {
+            return Ok(kept);
+        };
+        match self.on_disk(&file) {
+            Ok(on_disk) => kept.rebase(on_disk, self.row_bytes),
+            // It was cut meanwhile.
+            Err(error) if is_damage(&error) => {
+                tracing::warn!(path = %self.path().display(), %error, "a token cache cannot be mapped");
+                self.file.drop_blocks(0);
+                kept = Kept::default();
+            }
+            Err(error) => {
+                self.file.leave_alone();
+                return Err(error);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The rows of the good blocks.
+    fn on_disk(&self, file: &File) -> io::Result<OnDisk> {
+        let after_header = |at: u64| usize::try_from(at).map_or(0, |at| at.saturating_sub(ROWS_AT));
+        if self.file.blocks().is_empty() {
+            return Ok(OnDisk::default());
+        }
+        let map = RowMap::of(file, after_header(self.file.bytes()))?;
+        let mut first = 0;
+        let blocks = self.file.blocks().iter().map(|placed| {
+            let rows = first..first + placed.header.row_bytes.checked_div(self.row_bytes as u64).unwrap_or(0);
+            first = rows.end;
+            let (first_node, sum) = (placed.header.first, placed.header.rows_sum);
+            MappedRows { first_node, rows, at: after_header(placed.rows_at), sum, checked: AtomicBool::new(false) }
+        });
+        Ok(OnDisk::new(Some(map), blocks.collect()))
+    }
+
+    /// Makes the next [`Self::save`] write the whole file anew.
+    pub(super) fn write_anew(&mut self) {
+        self.altered = true;
+    }
+
+    /// Whether the file must be written anew before anything is appended.
+    fn wants_rewriting(&self) -> bool {
+        self.file.is_overlong() || self.altered
+    }
+
+    /// Writes what is not on disk yet. Where another process has written more, loads what that process has written.
+    ///
+    /// Writes nothing while another process is writing: the next call does. Also writes nothing after the last node
+    /// that the log can read: the tokens could not be matched to a log later.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written; the set of unwritten tokens is unchanged.
+    pub(super) fn save(&mut self, kept: &mut Kept) -> io::Result<()> {
+        if kept.through() <= self.file.through() && !self.wants_rewriting() {
+            return Ok(());
+        }
+        let Some(_turn) = self.file.turn()? else {
+            tracing::warn!(path = %self.path().display(), "another process is writing tokens: these are saved later");
+            return Ok(());
+        };
+        if !self.file.is_as_it_was()? {
+            self.merge(kept)?;
+        }
+        let first = if self.wants_rewriting() { 1 } else { self.file.through() + 1 };
+        let Some(end) = self.file.anchor().last_readable(first..=kept.through()) else { return Ok(()) };
+        if self.wants_rewriting() || self.file.is_of_before() {
+            return self.rewrite(kept, end);
+        }
+        let blocks = self.blocks(kept, self.file.through()..end);
+        let file = self.file.append(blocks)?;
+        kept.rebase(self.on_disk(&file)?, self.row_bytes);
+        Ok(())
+    }
+
+    /// Loads what another process has written, and adds after it what that lacks.
+    fn merge(&mut self, kept: &mut Kept) -> io::Result<()> {
+        let theirs = self.try_read()?;
+        if !self.altered {
+            let mine = std::mem::replace(kept, theirs);
+            kept.take_after(&mine, self.row_bytes);
+            return Ok(());
+        }
+        // The file may still hold what is removed here, and what was found damaged. This memory then has it again, or
+        // it is left out with all after it.
+        let mut all = theirs.without(&kept.nodes_without_tokens(), self.row_bytes);
+        all.take_after(kept, self.row_bytes);
+        all.take_after(&theirs, self.row_bytes);
+        *kept = all;
+        Ok(())
+    }
+
+    /// Makes the file anew.
+    fn rewrite(&mut self, kept: &mut Kept, end: u64) -> io::Result<()> {
+        let mut all = Kept::default();
+        all.take_after(kept, self.row_bytes);
+        let staged = self.file.stage(self.blocks(&all, 0..end.min(all.through())))?;
+        let file = self.file.commit(staged)?;
+        self.altered = false;
+        *kept = all;
+        kept.rebase(self.on_disk(&file)?, self.row_bytes);
+        Ok(())
+    }
+
+    /// Blocks of nodes whose rows are all in memory: those after the start of `nodes`, up to its end.
+    fn blocks<'k>(&self, kept: &'k Kept, nodes: Range<u64>) -> impl Iterator<Item = io::Result<NewBlock>> + use<'k> {
+        let (anchor, row_bytes, end, mut through) =
+            (self.file.anchor().clone(), self.row_bytes, nodes.end, nodes.start);
+        std::iter::from_fn(move || {
+            if through >= end {
+                return None;
+            }
+            let (first, first_row) = (through + 1, kept.rows_through(through));
+            let full = |node: &u64| kept.rows_through(*node) - first_row > BLOCK_ROWS;
+            let last = (first..=end).find(full).map_or(end, |node| (node - 1).max(first));
+            let (last, leaf) = anchor.first_readable(last..=end)?;
+            let rows = kept.unsaved(first_row..kept.rows_through(last), row_bytes);
+            let index = kept.entries(through, last);
+            through = last;
+            Some(Ok(NewBlock::new((first, last), leaf, index, rows, checksum::crc32c(rows))))
+        })
+    }
+
+    /// Removes the file; the next [`Self::save`] makes it anew.
+    pub(super) fn remove(&mut self) -> io::Result<()> {
+        self.altered = false;
+        self.file.remove(&[])
+    }
+}
+
+/// Adds the entries of a block; `None`, with none added, where they make no sense.
+fn apply(header: &BlockHeader, index: &[u8], row_bytes: u64, kept: &mut Kept) -> Option<()> {
+    // The checksum matched, so it was written like this; it is checked for consistency nevertheless.
+    let (mut nodes, mut rows, mut rest) = (kept.through(), 0_u64, index);
+    while !rest.is_empty() {
+        let (tokens, _, after) = read_entry(rest)?;
+        (nodes, rows, rest) = (nodes + 1, rows + u64::from(tokens), after);
+    }
+    if nodes != header.last || rows.checked_mul(row_bytes) != Some(header.row_bytes) {
+        return None;
+    }
+    rest = index;
+    while !rest.is_empty() {
+        rest = kept.push_entry(rest)?;
+    }
+    Some(())
+}

@@ -1,0 +1,286 @@
+//! The index of tokens' vectors: a few bits for each component, compared with a question's tokens one node at a time.
+
+use std::path::{Path, PathBuf};
+
+use memory_core::{
+    BoxFuture, ConversationId, ModelId, NodeId, NodeSet, TokenAnswer, TokenIndex, TokenIndexStats, TokenPart,
+    TokenVectors, VectorError,
+};
+
+use super::{
+    super::{anchor::Anchor, conversations::Conversations, vectors::Kernels},
+    codec::{Codec, QuestionCodes, TokenBits},
+    file::TokenFile,
+    kept::{DamagedBlock, Kept},
+};
+use crate::{LogStore, log::Leaves};
+
+/// The tolerance for a vector's length of 1.
+const UNIT_TOLERANCE: f32 = 1e-3;
+
+/// Keeps the vectors of tokens with a few bits for each component, and for each node which tokens occur in it.
+///
+/// With a directory it keeps a cache file for each conversation there, beside the log that the tokens are derived from.
+/// A file that is cut short, damaged, or of another model, conversation or log is not an error: its good part counts,
+/// [`TokenIndexStats::through`] reports how far that reaches, and the owner inserts the rest.
+///
+/// ```
+/// use memory_core::{ConversationId, ModelId, NodeId, TokenIndex, TokenPart, TokenVectors};
+/// use memory_store::{QuantizedTokens, TokenBits};
+///
+/// # pollster::block_on(async {
+/// let index = QuantizedTokens::in_memory(ModelId::new("toy"), 64, TokenBits::Four);
+/// let talk = ConversationId::new("talk")?;
+/// let token = |at: usize| (0..64).map(|place| f32::from(u8::from(place == at))).collect::<Vec<f32>>();
+/// let said = TokenVectors::new(vec![7, 9], 64, [token(3), token(5)].concat()).unwrap();
+/// index.insert(&talk, &[(NodeId::FIRST, said)]).await?;
+///
+/// let question = TokenVectors::new(vec![9], 64, token(5)).unwrap();
+/// let parts = [TokenPart { conversation: &talk, nodes: &[NodeId::FIRST] }];
+/// let answer = index.max_cosines(&question, &parts).await?;
+/// assert!((answer.max_cosines[0].as_ref().unwrap()[0] - 1.0).abs() < 0.1);
+/// assert_eq!(answer.nodes_with, [1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct QuantizedTokens {
+    model: ModelId,
+    bits: TokenBits,
+    codec: Codec,
+    dir: Option<PathBuf>,
+    /// What binds the files to the log that they were derived from.
+    leaves: Option<Leaves>,
+    /// Whether a flush writes to disk.
+    writes: bool,
+    conversations: Conversations<Held>,
+}
+
+/// The part of a conversation in memory, and its file.
+#[derive(Debug)]
+struct Held {
+    kept: Kept,
+    file: Option<TokenFile>,
+}
+
+impl QuantizedTokens {
+    /// An index in memory alone.
+    #[must_use]
+    pub fn in_memory(model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
+        let codec = Codec::new(dimensions, bits);
+        Self { model, bits, codec, dir: None, leaves: None, writes: false, conversations: Conversations::default() }
+    }
+
+    /// An index beside the log that its tokens are derived from, with its files in the store's [cache
+    /// directory](LogStore::cache_dir). Tokens from another store's log, or of nodes that this log does not have (any
+    /// more), are ignored. Beside a store that was opened for reading alone it writes no file.
+    #[must_use]
+    pub fn beside(store: &LogStore, model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
+        Self {
+            leaves: Some(store.leaves()),
+            writes: store.may_write(),
+            ..Self::open(store.cache_dir().join("tokens"), model, dimensions, bits)
+        }
+    }
+
+    /// An index with its files in `dir`, bound to no log: the caller ensures that the nodes are the same. The directory
+    /// is made when the first file is written.
+    ///
+    /// Several processes may flush to it: they take turns, and each block is written after what is there already.
+    #[must_use]
+    pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
+        Self { dir: Some(dir.as_ref().to_owned()), writes: true, ..Self::in_memory(model, dimensions, bits) }
+    }
+
+    /// Forgets a conversation's tokens, on disk as well: for a log that is shorter than [`TokenIndexStats::through`],
+    /// such as one that was restored from a backup.
+    ///
+    /// # Errors
+    /// When the file cannot be removed; in memory the tokens are gone nevertheless.
+    pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
+        self.writing(conversation, |held| {
+            held.kept = Kept::default();
+            let Some(file) = &mut held.file else { return Ok(()) };
+            file.remove().map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
+        })
+    }
+
+    fn reading<T>(&self, conversation: &ConversationId, act: impl FnOnce(&Held) -> T) -> T {
+        act(&self.conversations.entry(conversation).read(|| self.load(conversation)))
+    }
+
+    fn writing<T>(&self, conversation: &ConversationId, act: impl FnOnce(&mut Held) -> T) -> T {
+        act(&mut self.conversations.entry(conversation).write(|| self.load(conversation)))
+    }
+
+    fn load(&self, conversation: &ConversationId) -> Held {
+        let Some(dir) = &self.dir else { return Held { kept: Kept::default(), file: None } };
+        let anchor = Anchor::new(self.leaves.as_ref(), conversation);
+        let (file, kept) = TokenFile::load(dir, anchor, &self.model, (&self.codec, self.bits));
+        Held { kept, file: Some(file) }
+    }
+
+    fn check(&self, tokens: &TokenVectors) -> Result<(), VectorError> {
+        if !tokens.is_empty() && tokens.dimensions() != self.codec.dimensions() {
+            return Err(VectorError::Dimensions { expected: self.codec.dimensions(), found: tokens.dimensions() });
+        }
+        Ok(())
+    }
+
+    /// Checks everything before anything is added.
+    fn insert_all(&self, held: &mut Held, nodes: &[(NodeId, TokenVectors)]) -> Result<(), VectorError> {
+        for (reached, (node, tokens)) in (held.kept.through()..).zip(nodes) {
+            if node.get() != reached + 1 {
+                let expected = NodeId::new(reached + 1).unwrap_or(*node);
+                return Err(VectorError::OutOfOrder { expected, found: *node });
+            }
+            self.check(tokens)?;
+            for (_, vector) in tokens.iter() {
+                // NaN and infinities show in the length.
+                let length = Kernels::detected().dot_f32(vector, vector).sqrt();
+                if length.is_nan() || (length - 1.0).abs() > UNIT_TOLERANCE {
+                    let what = "one of a token is not of unit length";
+                    return Err(VectorError::BadVector { node: *node, what });
+                }
+            }
+        }
+        nodes.iter().for_each(|(_, tokens)| held.kept.push(tokens, &self.codec));
+        Ok(())
+    }
+
+    /// The largest cosines for the nodes of a part. Where a block turns out to be damaged, the file is set aside from
+    /// there on, and the rest is queried again.
+    fn answer(&self, question: &[QuestionCodes], part: &TokenPart<'_>) -> Vec<Option<Vec<f32>>> {
+        loop {
+            let answer = self.reading(part.conversation, |held| {
+                let mut codes = Vec::new();
+                let of_node = |node: &NodeId| self.of_node(&held.kept, question, *node, &mut codes);
+                part.nodes.iter().map(of_node).collect::<Result<_, _>>()
+            });
+            match answer {
+                Ok(answer) => return answer,
+                // Each time fewer nodes are left.
+                Err(DamagedBlock(first)) => self.writing(part.conversation, |held| held.set_aside(first, &self.codec)),
+            }
+        }
+    }
+
+    fn of_node(
+        &self,
+        kept: &Kept,
+        question: &[QuestionCodes],
+        node: NodeId,
+        codes: &mut Vec<i8>,
+    ) -> Result<Option<Vec<f32>>, DamagedBlock> {
+        codes.clear();
+        self.codec.decode(kept.rows_of(node, self.codec.row_bytes())?, codes);
+        if codes.is_empty() {
+            return Ok(None);
+        }
+        let mut products = vec![0; codes.len() / self.codec.dimensions().max(1)];
+        let largest = |token: &QuestionCodes| {
+            Kernels::detected().dots_i8(&token.codes, codes, &mut products);
+            let product = products.iter().copied().max().unwrap_or_default();
+            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+            let cosine = product as f32 * token.scale;
+            cosine.clamp(-1.0, 1.0)
+        };
+        Ok(Some(question.iter().map(largest).collect()))
+    }
+
+    fn flush_all(&self) -> Result<(), VectorError> {
+        if self.dir.is_some() && !self.writes {
+            return Ok(());
+        }
+        self.conversations.each_loaded(Held::flush)
+    }
+}
+
+impl Held {
+    fn flush(&mut self) -> Result<(), VectorError> {
+        let Self { kept, file } = self;
+        let Some(file) = file else { return Ok(()) };
+        file.save(kept).map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
+    }
+
+    /// Forgets the nodes from `first` on, on disk as well.
+    fn set_aside(&mut self, first: u64, codec: &Codec) {
+        if let Some(file) = &mut self.file {
+            tracing::warn!(path = %file.path().display(), first, "a token cache is damaged: rebuilding the rest of it");
+            file.write_anew();
+        }
+        let mut whole = Kept::default();
+        whole.take_after(&self.kept, codec.row_bytes());
+        self.kept = whole;
+    }
+}
+
+impl TokenIndex for QuantizedTokens {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn dimensions(&self) -> usize {
+        self.codec.dimensions()
+    }
+
+    fn stats(&self, conversation: &ConversationId) -> TokenIndexStats {
+        self.reading(conversation, |held| TokenIndexStats {
+            tokens: held.kept.tokens(),
+            through: held.kept.through(),
+            bytes: held.file.as_ref().map_or_else(|| held.kept.bytes(&self.codec), TokenFile::bytes),
+        })
+    }
+
+    fn insert<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        nodes: &'a [(NodeId, TokenVectors)],
+    ) -> BoxFuture<'a, Result<(), VectorError>> {
+        Box::pin(async move { self.writing(conversation, |held| self.insert_all(held, nodes)) })
+    }
+
+    fn remove<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        nodes: &'a NodeSet,
+    ) -> BoxFuture<'a, Result<u64, VectorError>> {
+        Box::pin(async move {
+            Ok(self.writing(conversation, |held| {
+                let removed = held.kept.count(nodes);
+                if removed > 0 {
+                    held.kept = held.kept.without(nodes, self.codec.row_bytes());
+                    held.file.as_mut().map(TokenFile::write_anew);
+                }
+                removed
+            }))
+        })
+    }
+
+    fn max_cosines<'a>(
+        &'a self,
+        question: &'a TokenVectors,
+        parts: &'a [TokenPart<'a>],
+    ) -> BoxFuture<'a, Result<TokenAnswer, VectorError>> {
+        Box::pin(async move {
+            self.check(question)?;
+            let codes: Vec<_> = question.iter().map(|(_, vector)| self.codec.question(vector)).collect();
+            let mut answer = TokenAnswer { nodes_with: vec![0; question.len()], ..TokenAnswer::default() };
+            for part in parts {
+                answer.max_cosines.extend(self.answer(&codes, part));
+                self.reading(part.conversation, |held| {
+                    answer.nodes += held.kept.nodes_with_tokens();
+                    let counts = answer.nodes_with.iter_mut().zip(question.ids());
+                    counts.for_each(|(count, id)| *count += held.kept.nodes_with(*id));
+                });
+            }
+            Ok(answer)
+        })
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
+        Box::pin(async move { self.flush_all() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

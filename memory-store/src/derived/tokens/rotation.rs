@@ -1,0 +1,108 @@
+//! A fixed rotation that spreads a vector evenly over its components.
+
+/// Rounds of sign changes and transforms; after two each component depends on every other, for any number of
+/// dimensions.
+const ROUNDS: usize = 2;
+/// Part of the format of token caches: another seed gives other codes.
+const SEED: u64 = 0x6D65_6D74_6F6B_656E;
+
+/// A rotation of vectors of a number of dimensions, the same in every process.
+///
+/// Pseudorandom signs and Walsh–Hadamard transforms alternate (Ailon and Chazelle, "The fast Johnson–Lindenstrauss
+/// transform", 2009). A transform takes a power of two of components. For any other number of dimensions it is applied
+/// to the first ones and then to the last ones, which overlap. Lengths and inner products are preserved; a component of
+/// a rotated unit vector is distributed about as a normal one of variance 1 / dimensions.
+#[derive(Debug)]
+pub(super) struct Rotation {
+    signs: Vec<f32>,
+    dimensions: usize,
+}
+
+impl Rotation {
+    pub(super) fn new(dimensions: usize) -> Self {
+        let mut state = SEED;
+        let sign = || if split_mix(&mut state) >> 63 == 0 { 1.0 } else { -1.0 };
+        Self { signs: std::iter::repeat_with(sign).take(2 * ROUNDS * dimensions).collect(), dimensions }
+    }
+
+    /// Rotates a vector of that number of dimensions in place.
+    pub(super) fn rotate(&self, vector: &mut [f32]) {
+        let Some(width) = vector.len().checked_ilog2().map(|log| 1_usize << log) else { return };
+        let last = vector.len() - width;
+        for (half, signs) in self.signs.chunks_exact(self.dimensions.max(1)).enumerate() {
+            vector.iter_mut().zip(signs).for_each(|(component, sign)| *component *= sign);
+            let begin = if half % 2 == 0 { 0 } else { last };
+            transform(vector.get_mut(begin..begin + width).unwrap_or_default());
+        }
+    }
+}
+
+/// The Walsh–Hadamard transform of a power of two of components, scaled so that lengths are preserved.
+fn transform(values: &mut [f32]) {
+    let mut half = 1;
+    while half < values.len() {
+        for pair in values.chunks_exact_mut(2 * half) {
+            let (first, second) = pair.split_at_mut(half);
+            for (a, b) in first.iter_mut().zip(second) {
+                (*a, *b) = (*a + *b, *a - *b);
+            }
+        }
+        half *= 2;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a number of dimensions")]
+    let scale = 1.0 / (values.len().max(1) as f32).sqrt();
+    values.iter_mut().for_each(|value| *value *= scale);
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn dot(a: &[f32], b: &[f32]) -> f32 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    proptest! {
+        #[test]
+        fn inner_products_stay(pairs in prop::collection::vec((-1.0_f32..1.0, -1.0_f32..1.0), 1..500)) {
+            let (mut a, mut b): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+            let before = [dot(&a, &a), dot(&a, &b), dot(&b, &b)];
+            let rotation = Rotation::new(a.len());
+            rotation.rotate(&mut a);
+            rotation.rotate(&mut b);
+            let after = [dot(&a, &a), dot(&a, &b), dot(&b, &b)];
+            for (before, after) in before.into_iter().zip(after) {
+                prop_assert!((before - after).abs() < 1e-3 * pairs_scale(a.len()), "{before} {after}");
+            }
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
+    fn pairs_scale(length: usize) -> f32 {
+        (length as f32).sqrt().max(1.0)
+    }
+
+    #[test]
+    fn one_component_is_spread_over_all() {
+        for dimensions in [384, 768, 300, 1024] {
+            for at in [0, dimensions / 2, dimensions - 1] {
+                let mut vector = vec![0.0; dimensions];
+                vector[at] = 1.0;
+                Rotation::new(dimensions).rotate(&mut vector);
+                let largest = vector.iter().fold(0.0_f32, |largest, component| largest.max(component.abs()));
+                assert!(largest < 0.3, "{dimensions} {at} {largest}");
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Nearest vectors, and the cache files that keep them between runs.
+
+mod auto;
+mod cores;
+mod exact;
+mod file;
+#[cfg(feature = "hnsw-rs")]
+mod hnsw_rs;
+mod kernel;
+mod rows;
+mod scan;
+
+pub use auto::{AutoIndex, AutoOptions, Method};
+pub use exact::ExactIndex;
+#[cfg(feature = "hnsw-rs")]
+pub use hnsw_rs::{HnswRs, HnswRsError, HnswRsOptions};
+pub use kernel::{Kernels, quantize};

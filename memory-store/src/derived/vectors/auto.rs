@@ -1,0 +1,276 @@
+//! The index that scans all vectors where that is faster, and walks a graph where it is not.
+
+mod graphs;
+#[cfg(feature = "hnsw-rs")]
+mod hnsw_rs;
+mod options;
+
+use std::{
+    path::Path,
+    sync::{Arc, PoisonError},
+};
+
+use memory_core::{
+    AnsweredBy, BoxFuture, ConversationId, ModelId, NodeId, NodeSet, Progress, VectorAnswer, VectorError, VectorIndex,
+    VectorIndexStats, VectorQuery,
+};
+
+pub use options::{AutoOptions, Method};
+
+use self::graphs::Graphs;
+use super::{
+    super::graph::{Codes, Near},
+    exact::ExactIndex,
+    scan::{self, Candidate, Part, Question},
+};
+use crate::LogStore;
+
+const BACKEND: &str = "memory";
+
+/// Finds the nearest vectors in the fastest way: it scans a small conversation, or what a narrow selection leaves of
+/// one, and walks a graph of near neighbours for anything larger. [`AutoOptions`] sets the limits.
+///
+/// Graphs are derived from the cache of vectors, in the background: once a conversation exceeds the limit, and again
+/// when a quarter of its vectors were removed. Until a graph is there, and for vectors that it lacks, a scan answers.
+/// Each graph is kept in a file of its own, whose loss or damage costs only time.
+///
+/// Everything else is as with [`ExactIndex`].
+#[derive(Debug)]
+pub struct AutoIndex {
+    exact: Arc<ExactIndex>,
+    graphs: Arc<Graphs>,
+    #[cfg(feature = "hnsw-rs")]
+    hnsw_rs: Arc<hnsw_rs::Backends>,
+    options: AutoOptions,
+}
+
+impl AutoIndex {
+    /// Adds graphs to `exact`.
+    #[must_use]
+    pub fn over(exact: ExactIndex, options: AutoOptions) -> Self {
+        let exact = Arc::new(exact);
+        Self {
+            graphs: Arc::new(Graphs::new(&exact, options.graph)),
+            #[cfg(feature = "hnsw-rs")]
+            hnsw_rs: Arc::new(hnsw_rs::Backends::new(&exact)),
+            exact,
+            options,
+        }
+    }
+
+    /// As [`ExactIndex::in_memory`].
+    #[must_use]
+    pub fn in_memory(model: ModelId, dimensions: usize, options: AutoOptions) -> Self {
+        Self::over(ExactIndex::in_memory(model, dimensions), options)
+    }
+
+    /// As [`ExactIndex::beside`].
+    #[must_use]
+    pub fn beside(store: &LogStore, model: ModelId, dimensions: usize, options: AutoOptions) -> Self {
+        Self::over(ExactIndex::beside(store, model, dimensions), options)
+    }
+
+    /// As [`ExactIndex::open`].
+    #[must_use]
+    pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize, options: AutoOptions) -> Self {
+        Self::over(ExactIndex::open(dir, model, dimensions), options)
+    }
+
+    /// Links the vectors of a conversation now instead of in the background; gives how many its graph then holds, 0
+    /// where no graph is needed. Progress counts vectors.
+    pub fn build_graph(&self, conversation: &ConversationId, progress: &dyn Progress) -> u64 {
+        let rows = self.exact.reading(conversation, |held| held.rows.len());
+        match self.options.method {
+            _ if !self.wants_graph(rows) => 0,
+            #[cfg(feature = "hnsw-rs")]
+            Method::HnswRs => self.hnsw_rs.build(&self.exact, conversation, progress) as u64,
+            _ => self.graphs.build(&self.exact, conversation, progress) as u64,
+        }
+    }
+
+    /// How many vectors of a conversation its graph holds, and how many there are.
+    #[must_use]
+    pub fn linked(&self, conversation: &ConversationId) -> (u64, u64) {
+        #[cfg(feature = "hnsw-rs")]
+        if self.options.method == Method::HnswRs {
+            return self.exact.reading(conversation, |held| {
+                let linked = self.hnsw_rs.of(conversation, &held.rows);
+                (linked as u64, held.rows.len() as u64)
+            });
+        }
+        let entry = self.graphs.entry(conversation);
+        self.exact.reading(conversation, |held| {
+            let linked = entry.built.read().unwrap_or_else(PoisonError::into_inner).of(&held.rows);
+            (linked as u64, held.rows.len() as u64)
+        })
+    }
+
+    /// As [`ExactIndex::forget`].
+    ///
+    /// # Errors
+    /// When a file cannot be removed; in memory the vectors are gone nevertheless.
+    pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
+        self.exact.forget(conversation)?;
+        #[cfg(feature = "hnsw-rs")]
+        self.hnsw_rs.forget(conversation);
+        self.graphs.forget(&self.exact, conversation)
+    }
+
+    fn wants_graph(&self, rows: usize) -> bool {
+        match self.options.method {
+            Method::Scan => false,
+            Method::Graph => rows > 0,
+            #[cfg(feature = "hnsw-rs")]
+            Method::HnswRs => rows > 0,
+            Method::Fastest => rows >= self.options.graph_from,
+        }
+    }
+
+    /// Whether a graph, if there is one, should answer for a part.
+    fn suits_graph(&self, part: &Part<'_>, candidates: usize) -> bool {
+        let (rows, selected) = (part.rows.len(), part.selected());
+        let is_narrow = selected.saturating_mul(100) < rows.saturating_mul(usize::from(self.options.subset_percent));
+        // A walk for a large part of the vectors meets most of them anyway, one by one.
+        self.wants_graph(rows) && !is_narrow && candidates < selected / 10
+    }
+
+    /// Candidates for an answer, and the method used for each part.
+    fn pick(
+        &self,
+        query: &VectorQuery<'_>,
+        parts: &[Part<'_>],
+        question: &Question,
+        limit: usize,
+    ) -> (Vec<Candidate>, Vec<AnsweredBy>) {
+        let wanted = scan::candidates_for(limit);
+        let (mut found, mut answered_by, mut rest) = (Vec::new(), Vec::new(), parts.to_vec());
+        for (number, (part, asked)) in rest.iter_mut().zip(query.parts).enumerate() {
+            if self.suits_graph(part, wanted)
+                && let Some(walked) = self.walk(asked.conversation, part, question, wanted)
+            {
+                let candidate = |near: &Near| Candidate { part: number, row: near.row as usize, score: near.likeness };
+                found.extend(walked.near.iter().map(candidate));
+                // Unlinked rows are scanned.
+                part.runs.iter_mut().for_each(|run| run.start = run.start.max(walked.linked).min(run.end));
+                answered_by.push(AnsweredBy::Graph { backend: walked.backend });
+                continue;
+            }
+            answered_by.push(if asked.only.is_some() { AnsweredBy::SubsetScan } else { AnsweredBy::Scan });
+        }
+        found.extend(scan::nearest_by_codes(&rest, question, wanted));
+        (found, answered_by)
+    }
+
+    /// The nearest of the linked rows, if any. Starts linking the rest.
+    fn walk(
+        &self,
+        conversation: &ConversationId,
+        part: &Part<'_>,
+        question: &Question,
+        wanted: usize,
+    ) -> Option<Walked> {
+        let rows = part.rows;
+        let selected = (part.selected() < rows.len()).then(|| part.bitmap());
+        let is_selected = |row: usize| {
+            let has = |bits: &Vec<u64>| bits.get(row / 64).is_some_and(|word| word & (1 << (row % 64)) != 0);
+            selected.as_ref().is_none_or(has)
+        };
+        let keep = |row: u32| is_selected(row as usize) && !rows.is_removed(row as usize);
+        let ef = self.options.ef.max(wanted);
+        #[cfg(feature = "hnsw-rs")]
+        if self.options.method == Method::HnswRs {
+            let linked = self.hnsw_rs.of(conversation, rows);
+            if rows.len() > linked {
+                self.hnsw_rs.build_in_background(conversation);
+            }
+            let keep = |row: u32| (row as usize) < linked && keep(row);
+            let near = self.hnsw_rs.search(conversation, &question.components, (wanted, ef), keep);
+            return near.filter(|_| linked > 0).map(|near| Walked { linked, near, backend: "hnsw_rs" });
+        }
+        let (first, codes) = rows.first_block();
+        let entry = self.graphs.entry(conversation);
+        self.graphs.load_once(&entry, &self.exact, conversation, rows);
+        let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
+        let linked = built.of(rows);
+        if first > linked + self.options.scan_beside(linked) {
+            self.graphs.build_in_background(conversation);
+        }
+        // The graph may grow meanwhile, by rows that are scanned already: it must not see them.
+        let codes = codes.get(..linked * rows.dimensions()).filter(|_| linked > 0)?;
+        let codes = Codes::new(rows.dimensions(), codes, rows.scales());
+        let near = built.graph.search(&codes, &question.codes, wanted, ef, keep);
+        Some(Walked { linked, near, backend: BACKEND })
+    }
+}
+
+/// The answer of a graph.
+struct Walked {
+    /// How many rows it has.
+    linked: usize,
+    near: Vec<Near>,
+    backend: &'static str,
+}
+
+impl VectorIndex for AutoIndex {
+    fn model(&self) -> &ModelId {
+        self.exact.model()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.exact.dimensions()
+    }
+
+    fn stats(&self, conversation: &ConversationId) -> VectorIndexStats {
+        self.exact.stats(conversation)
+    }
+
+    fn insert<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        nodes: &'a [(NodeId, Vec<Vec<f32>>)],
+    ) -> BoxFuture<'a, Result<(), VectorError>> {
+        self.exact.insert(conversation, nodes)
+    }
+
+    fn remove<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        nodes: &'a NodeSet,
+    ) -> BoxFuture<'a, Result<u64, VectorError>> {
+        self.exact.remove(conversation, nodes)
+    }
+
+    fn search<'a>(&'a self, query: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>> {
+        Box::pin(
+            async move { self.exact.answer(query, |parts, question, limit| self.pick(query, parts, question, limit)) },
+        )
+    }
+
+    /// Links what would be linked in the background, and saves the graph for the next process. A read-only index leaves
+    /// that to a writer, and so does hnsw_rs, whose graph would be lost with this process.
+    fn prepare<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<(), VectorError>> {
+        Box::pin(async move {
+            let rows = self.exact.reading(conversation, |held| held.rows.len());
+            let builds_its_own =
+                matches!(self.options.method, Method::Fastest | Method::Graph) && self.wants_graph(rows);
+            if builds_its_own && self.exact.writes() {
+                let (linked, linkable) = self.graphs.linked(&self.exact, conversation);
+                if linkable > linked + self.options.scan_beside(linked) {
+                    self.graphs.build(&self.exact, conversation, progress);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
+        self.exact.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! The graphs of an index: built, saved in files, and rebuilt.
+
+use std::{
+    collections::HashMap,
+    fs,
+    io::{self, Write as _},
+    num::NonZero,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use memory_core::{ConversationId, Hash, NodeRange, Progress, VectorError, VectorIndex};
+
+use super::super::{
+    super::{
+        disk,
+        file::temporary,
+        graph::{Codes, Graph, GraphBinding, GraphOptions},
+        header::file_name,
+        map::FileMap,
+    },
+    cores::cores,
+    exact::ExactIndex,
+    rows::Rows,
+};
+
+/// Vectors that are linked while inserts to the conversation are locked out: a few hundredths of a second.
+const STEP: usize = 512;
+/// A graph built in the background is saved once an eighth of it is new: a conversation that grows by single messages
+/// must not write its graph each time.
+const NEWS_IN_BACKGROUND: usize = 8;
+
+/// The graphs of conversations that are large enough.
+#[derive(Debug)]
+pub(super) struct Graphs {
+    /// The index whose vectors they link; gone when it is dropped.
+    exact: Weak<ExactIndex>,
+    options: GraphOptions,
+    entries: Mutex<HashMap<ConversationId, Arc<Entry>>>,
+}
+
+/// The graph of one conversation.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) built: RwLock<Built>,
+    /// Held while building.
+    building: Mutex<()>,
+    in_background: AtomicBool,
+}
+
+/// A graph, and the rows it belongs to.
+#[derive(Debug)]
+pub(super) struct Built {
+    pub(super) graph: Graph,
+    /// [`Rows::id`] of the rows.
+    rows: u64,
+    /// Rows in the saved file.
+    saved: usize,
+}
+
+impl Built {
+    /// How many of these rows are linked.
+    pub(super) fn of(&self, rows: &Rows) -> usize {
+        if self.rows == rows.id() { self.graph.len().min(rows.first_block().0) } else { 0 }
+    }
+}
+
+impl Graphs {
+    pub(super) fn new(exact: &Arc<ExactIndex>, options: GraphOptions) -> Self {
+        Self { exact: Arc::downgrade(exact), options, entries: Mutex::default() }
+    }
+
+    pub(super) fn entry(&self, conversation: &ConversationId) -> Arc<Entry> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let built = RwLock::new(Built { graph: Graph::new(self.options), rows: 0, saved: 0 });
+            Arc::new(Entry { built, building: Mutex::default(), in_background: AtomicBool::new(false) })
+        };
+        Arc::clone(entries.entry(conversation.clone()).or_insert_with(new))
+    }
+
+    pub(super) fn forget(&self, exact: &ExactIndex, conversation: &ConversationId) -> Result<(), VectorError> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
+        let Some(path) = Self::path(exact, conversation) else { return Ok(()) };
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(VectorError::Io { path, source }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Links the missing rows of a graph on a thread of its own, unless that is under way.
+    pub(super) fn build_in_background(self: &Arc<Self>, conversation: &ConversationId) {
+        let entry = self.entry(conversation);
+        if entry.in_background.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (graphs, conversation) = (Arc::downgrade(self), conversation.clone());
+        let build = {
+            let entry = Arc::clone(&entry);
+            move || {
+                build_while_there(&graphs, &conversation);
+                entry.in_background.store(false, Ordering::Release);
+            }
+        };
+        if let Err(error) = thread::Builder::new().name("memory-graph".to_owned()).spawn(build) {
+            tracing::warn!(%error, "no thread for building a graph of vectors");
+            entry.in_background.store(false, Ordering::Release);
+        }
+    }
+
+    /// Links the missing rows of a graph on all cores, since a caller waits. Gives how many rows it then has.
+    pub(super) fn build(&self, exact: &ExactIndex, conversation: &ConversationId, progress: &dyn Progress) -> usize {
+        loop {
+            let Step { linked, rows } = self.step(exact, conversation, cores());
+            progress.report(linked as u64, rows as u64);
+            if linked >= rows {
+                self.save(exact, conversation, 0);
+                return linked;
+            }
+        }
+    }
+
+    /// How many rows are linked, in memory or in the file, and how many there are.
+    pub(super) fn linked(&self, exact: &ExactIndex, conversation: &ConversationId) -> (usize, usize) {
+        let entry = self.entry(conversation);
+        let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
+        exact.reading(conversation, |held| {
+            (self.of_rows(&entry, exact, conversation, &held.rows).graph.len(), held.rows.first_block().0)
+        })
+    }
+
+    /// Reads the graph of these rows from its file, unless it was read or is being built: an answer must not wait for
+    /// that.
+    pub(super) fn load_once(&self, entry: &Entry, exact: &ExactIndex, conversation: &ConversationId, rows: &Rows) {
+        let is_known = || entry.built.read().unwrap_or_else(PoisonError::into_inner).rows == rows.id();
+        if !is_known()
+            && let Ok(_turn) = entry.building.try_lock()
+        {
+            drop(self.of_rows(entry, exact, conversation, rows));
+        }
+    }
+
+    /// The graph of these rows; from its file if the one in memory belongs to others. Only for the builder.
+    fn of_rows<'e>(
+        &self,
+        entry: &'e Entry,
+        exact: &ExactIndex,
+        conversation: &ConversationId,
+        rows: &Rows,
+    ) -> RwLockWriteGuard<'e, Built> {
+        let mut built = entry.built.write().unwrap_or_else(PoisonError::into_inner);
+        if built.rows != rows.id() {
+            let graph = self.load(exact, conversation, rows).unwrap_or_else(|| Graph::new(self.options));
+            *built = Built { saved: graph.len(), graph, rows: rows.id() };
+        }
+        built
+    }
+
+    /// Links some rows on some threads.
+    fn step(&self, exact: &ExactIndex, conversation: &ConversationId, threads: NonZero<usize>) -> Step {
+        let entry = self.entry(conversation);
+        let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
+        exact.reading(conversation, |held| {
+            let rows = &held.rows;
+            let (count, codes) = rows.first_block();
+            let mut built = self.of_rows(&entry, exact, conversation, rows);
+            let linked = built.graph.len();
+            // Steps always end at the same rows, so that the graph does not depend on when it was built.
+            let end = ((linked / STEP + 1) * STEP).min(count);
+            if linked < end {
+                built.graph.grow(count);
+            }
+            drop(built);
+            if let Some(codes) = codes.get(..end * rows.dimensions()).filter(|_| linked < end) {
+                let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
+                built.graph.link(&Codes::new(rows.dimensions(), codes, rows.scales()), threads);
+            }
+            Step { linked: end.max(linked), rows: count }
+        })
+    }
+
+    fn path(exact: &ExactIndex, conversation: &ConversationId) -> Option<PathBuf> {
+        let name = file_name(conversation, exact.model());
+        Some(exact.dir()?.join("graphs").join(name).with_extension("hnsw"))
+    }
+
+    /// The binding of a graph of the rows up to node `through`: the slots of these rows, and the leaf of that node in
+    /// the log. The leaf is salted, so a log restored to an earlier state has no equal one. The vectors themselves are
+    /// not hashed: a removed one is gone from the disk, and the graph of the others stays valid.
+    fn binding(exact: &ExactIndex, conversation: &ConversationId, rows: &Rows, through: u64) -> Option<GraphBinding> {
+        let anchor = exact.anchor(conversation);
+        let leaf = anchor.leaf(through)?;
+        let first = rows.rows_of(NodeRange::first_n(through)).end;
+        let mut slots = Vec::with_capacity(first * 12);
+        for slot in rows.slots().iter().take(first) {
+            slots.extend_from_slice(&slot.node.get().to_le_bytes());
+            slots.extend_from_slice(&slot.chunk.to_le_bytes());
+        }
+        Some(GraphBinding {
+            store: anchor.store(),
+            conversation: conversation.as_str().to_owned(),
+            model: exact.model().as_str().to_owned(),
+            dimensions: u32::try_from(exact.dimensions()).unwrap_or(u32::MAX),
+            through,
+            leaf: *leaf.as_bytes(),
+            rows: *Hash::of_parts([slots.as_slice()]).as_bytes(),
+        })
+    }
+
+    /// The graph on disk, if it belongs to these rows or the first of them.
+    fn load(&self, exact: &ExactIndex, conversation: &ConversationId, rows: &Rows) -> Option<Graph> {
+        let path = Self::path(exact, conversation)?;
+        let image = Arc::new(disk::open(&path).and_then(|file| FileMap::of(&file)).ok()?);
+        let through = GraphBinding::of_file((*image).as_ref())?.through;
+        let binding = Self::binding(exact, conversation, rows, through.min(rows.through()))?;
+        match Graph::decode(image, &binding, self.options) {
+            Ok(graph) if graph.len() <= rows.first_block().0 => Some(graph),
+            Ok(_) => None,
+            Err(why) => {
+                tracing::info!(path = %path.display(), %why, "a graph of vectors is set aside: building it anew");
+                None
+            }
+        }
+    }
+
+    /// Saves a graph of rows that are on disk, if more than one in `news_in` of its rows are not in the file; with 0,
+    /// if any is not.
+    fn save(&self, exact: &ExactIndex, conversation: &ConversationId, news_in: usize) {
+        let Some(path) = Self::path(exact, conversation).filter(|_| exact.writes()) else { return };
+        let entry = self.entry(conversation);
+        let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let encoded = exact.reading(conversation, |held| {
+            let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
+            let (rows, linked) = (&held.rows, built.of(&held.rows));
+            let is_news = linked.saturating_sub(built.saved) > linked.checked_div(news_in).unwrap_or(0);
+            let last = rows.slots().get(linked.checked_sub(1)?)?.node.get();
+            // A node with only some of its chunks linked marks no position.
+            let is_whole = rows.rows_of(NodeRange::first_n(last)).end == linked;
+            if !is_news || !is_whole || linked > rows.on_disk() {
+                return None;
+            }
+            Some((linked, built.graph.encode(&Self::binding(exact, conversation, rows, last)?)))
+        });
+        let Some((linked, bytes)) = encoded else { return };
+        match write(&path, &bytes) {
+            Ok(()) => entry.built.write().unwrap_or_else(PoisonError::into_inner).saved = linked,
+            Err(error) => tracing::warn!(path = %path.display(), %error, "a graph of vectors cannot be kept"),
+        }
+    }
+}
+
+/// The progress of building a graph.
+struct Step {
+    linked: usize,
+    rows: usize,
+}
+
+/// Leaves the other half of the processor to callers that wait for an answer.
+fn half_of_the_cores() -> NonZero<usize> {
+    NonZero::new(cores().get() / 2).unwrap_or(NonZero::<usize>::MIN)
+}
+
+fn build_while_there(graphs: &Weak<Graphs>, conversation: &ConversationId) {
+    // Held for one step at a time: its own graph must not keep a dropped index alive.
+    while let Some(graphs) = graphs.upgrade()
+        && let Some(exact) = graphs.exact.upgrade()
+    {
+        let Step { linked, rows } = graphs.step(&exact, conversation, half_of_the_cores());
+        tracing::debug!(%conversation, linked, rows, "building a graph of vectors");
+        if linked >= rows {
+            return graphs.save(&exact, conversation, NEWS_IN_BACKGROUND);
+        }
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = temporary(path);
+    path.parent().map_or(Ok(()), memory_files::create_dir_all)?;
+    disk::create(&temporary)?.write_all(bytes)?;
+    fs::rename(&temporary, path)
+}

@@ -1,0 +1,319 @@
+//! The index that compares with every vector.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use memory_core::{
+    AnsweredBy, BoxFuture, ConversationId, ModelId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex,
+    VectorIndexStats, VectorPart, VectorQuery,
+};
+
+use super::{
+    super::{anchor::Anchor, conversations::Conversations},
+    file::VectorFile,
+    kernel::Kernels,
+    rows::{DamagedRow, Rows},
+    scan::{self, Candidate, Part, Question},
+};
+use crate::{LogStore, log::Leaves};
+
+/// The tolerance for a vector's length of 1.
+const UNIT_TOLERANCE: f32 = 1e-3;
+
+/// Finds the nearest vectors by comparing with each one: first by int8 codes, then the best of these again by the
+/// vectors as they were inserted. Large sets are scanned by all cores together.
+///
+/// With a directory it keeps three cache files for each conversation there, beside the log that the vectors are derived
+/// from. Files that are cut short, damaged, or of another model, conversation or log are not an error: their good part
+/// counts, [`VectorIndexStats::through`] reports how far that reaches, and the owner inserts the rest.
+///
+/// ```
+/// use memory_core::{ConversationId, ModelId, NodeId, VectorIndex, VectorPart, VectorQuery};
+/// use memory_store::ExactIndex;
+///
+/// # pollster::block_on(async {
+/// let index = ExactIndex::in_memory(ModelId::new("toy"), 2);
+/// let talk = ConversationId::new("talk")?;
+/// let nodes = [(NodeId::FIRST, vec![vec![1.0, 0.0]]), (NodeId::FIRST.next(), vec![vec![0.6, 0.8]])];
+/// index.insert(&talk, &nodes).await?;
+/// let query = VectorQuery { vector: &[0.0, 1.0], limit: 1, parts: &[VectorPart::whole(&talk)] };
+/// let best = index.search(&query).await?;
+/// assert_eq!(best.hits[0].slot.node.get(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct ExactIndex {
+    model: ModelId,
+    dimensions: usize,
+    dir: Option<PathBuf>,
+    /// What binds the files to the log that they were derived from.
+    leaves: Option<Leaves>,
+    /// Whether a flush writes to disk.
+    writes: bool,
+    conversations: Conversations<Held>,
+}
+
+/// The part of a conversation in memory, and its files.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) rows: Rows,
+    file: Option<VectorFile>,
+}
+
+impl ExactIndex {
+    /// An index in memory alone.
+    #[must_use]
+    pub fn in_memory(model: ModelId, dimensions: usize) -> Self {
+        Self { model, dimensions, dir: None, leaves: None, writes: false, conversations: Conversations::default() }
+    }
+
+    /// An index beside the log that its vectors are derived from, with its files in the store's [cache
+    /// directory](LogStore::cache_dir). Vectors from another store's log, or of nodes that this log does not have (any
+    /// more), are ignored. Beside a store that was opened for reading alone it writes no file.
+    #[must_use]
+    pub fn beside(store: &LogStore, model: ModelId, dimensions: usize) -> Self {
+        Self {
+            leaves: Some(store.leaves()),
+            writes: store.may_write(),
+            ..Self::open_read_only(store.cache_dir().join("vectors"), model, dimensions)
+        }
+    }
+
+    /// An index with its files in `dir`, bound to no log: the caller ensures that the nodes are the same. The directory
+    /// is made when the first file is written.
+    ///
+    /// Several processes may flush to it: they take turns, and each block is written after what is there already. A
+    /// process that waits too long for its turn keeps its vectors in memory until the next flush.
+    #[must_use]
+    pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
+        Self { writes: true, ..Self::open_read_only(dir, model, dimensions) }
+    }
+
+    /// An index that reads its files in `dir` and writes none, for use beside a process that writes: inserted vectors
+    /// are forgotten at exit.
+    #[must_use]
+    pub fn open_read_only(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
+        Self { dir: Some(dir.as_ref().to_owned()), ..Self::in_memory(model, dimensions) }
+    }
+
+    /// Forgets a conversation's vectors, on disk as well: for a log that is shorter than [`VectorIndexStats::through`],
+    /// such as one that was restored from a backup.
+    ///
+    /// # Errors
+    /// When the file cannot be removed; in memory the vectors are gone nevertheless.
+    pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
+        self.writing(conversation, |held| {
+            held.rows = Rows::new(self.dimensions);
+            let Some(file) = &mut held.file else { return Ok(()) };
+            file.remove().map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
+        })
+    }
+
+    pub(super) fn dir(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
+    /// What binds the vectors of a conversation to the log.
+    pub(super) fn anchor(&self, conversation: &ConversationId) -> Anchor {
+        Anchor::new(self.leaves.as_ref(), conversation)
+    }
+
+    /// Whether a flush writes to disk.
+    pub(super) fn writes(&self) -> bool {
+        self.writes
+    }
+
+    pub(super) fn reading<T>(&self, conversation: &ConversationId, act: impl FnOnce(&Held) -> T) -> T {
+        act(&self.conversations.entry(conversation).read(|| self.load(conversation)))
+    }
+
+    fn writing<T>(&self, conversation: &ConversationId, act: impl FnOnce(&mut Held) -> T) -> T {
+        act(&mut self.conversations.entry(conversation).write(|| self.load(conversation)))
+    }
+
+    /// Reads the vectors of several conversations, each named once.
+    ///
+    /// Locks are taken in the order of the names, whatever the order of the conversations: two searches that wait for
+    /// each other, with a writer between them, would deadlock.
+    pub(super) fn reading_all<T>(&self, parts: &[VectorPart<'_>], act: impl FnOnce(&[&Held]) -> T) -> T {
+        let entry = |part: &VectorPart<'_>| self.conversations.entry(part.conversation);
+        let entries: BTreeMap<_, _> = parts.iter().map(|part| (part.conversation, entry(part))).collect();
+        let guards: BTreeMap<_, _> = entries.iter().map(|(id, entry)| (*id, entry.read(|| self.load(id)))).collect();
+        let held: Vec<&Held> =
+            parts.iter().filter_map(|part| guards.get(part.conversation).map(|held| &**held)).collect();
+        act(&held)
+    }
+
+    fn load(&self, conversation: &ConversationId) -> Held {
+        let Some(dir) = &self.dir else { return Held { rows: Rows::new(self.dimensions), file: None } };
+        let (file, rows) = VectorFile::load(dir, self.anchor(conversation), &self.model, self.dimensions);
+        Held { rows, file: Some(file) }
+    }
+
+    fn check(&self, node: NodeId, vector: &[f32]) -> Result<(), VectorError> {
+        if vector.len() != self.dimensions {
+            return Err(VectorError::Dimensions { expected: self.dimensions, found: vector.len() });
+        }
+        // NaN and infinities show in the length.
+        let length = Kernels::detected().dot_f32(vector, vector).sqrt();
+        if !length.is_finite() {
+            return Err(VectorError::BadVector { node, what: "it has a component that is not a finite number" });
+        }
+        if (length - 1.0).abs() > UNIT_TOLERANCE {
+            return Err(VectorError::BadVector { node, what: "it is not of unit length" });
+        }
+        Ok(())
+    }
+
+    /// Checks everything before anything is added.
+    fn insert_all(&self, held: &mut Held, nodes: &[(NodeId, Vec<Vec<f32>>)]) -> Result<(), VectorError> {
+        for (reached, (node, vectors)) in (held.rows.through()..).zip(nodes) {
+            if node.get() != reached + 1 {
+                let expected = NodeId::new(reached + 1).unwrap_or(*node);
+                return Err(VectorError::OutOfOrder { expected, found: *node });
+            }
+            vectors.iter().try_for_each(|vector| self.check(*node, vector))?;
+        }
+        nodes.iter().for_each(|(node, vectors)| held.rows.push(*node, vectors));
+        Ok(())
+    }
+
+    /// A query that can be compared with these vectors.
+    pub(super) fn question(&self, query: &VectorQuery<'_>) -> Result<Question, VectorError> {
+        if query.vector.len() != self.dimensions {
+            return Err(VectorError::Dimensions { expected: self.dimensions, found: query.vector.len() });
+        }
+        Question::of(query.vector).ok_or(VectorError::BadQuery)
+    }
+
+    /// Answers a query from candidates that `pick` finds in the rows of its parts, and reports the method.
+    ///
+    /// Where a row turns out to be damaged, its file is set aside from there on, and the rest is queried again.
+    pub(super) fn answer(
+        &self,
+        query: &VectorQuery<'_>,
+        pick: impl Fn(&[Part<'_>], &Question, usize) -> (Vec<Candidate>, Vec<AnsweredBy>),
+    ) -> Result<VectorAnswer, VectorError> {
+        let question = self.question(query)?;
+        loop {
+            let answer = self.reading_all(query.parts, |held| {
+                let parts: Vec<_> = held.iter().zip(query.parts).map(|(held, part)| held.part(part.only)).collect();
+                let (candidates, answered_by) = pick(&parts, &question, query.limit);
+                let best = scan::rescore(&parts, &question, candidates, query.limit)?;
+                Ok(VectorAnswer { hits: hits(&parts, &best), answered_by })
+            });
+            match answer {
+                Ok(answer) => return Ok(answer),
+                // Each time fewer rows are left.
+                Err((part, damaged)) => {
+                    if let Some(part) = query.parts.get(part) {
+                        self.writing(part.conversation, |held| held.set_aside(damaged));
+                    }
+                }
+            }
+        }
+    }
+
+    fn flush_all(&self) -> Result<(), VectorError> {
+        if self.dir.is_some() && !self.writes {
+            return Ok(());
+        }
+        self.conversations.each_loaded(Held::flush)
+    }
+}
+
+/// Rows with their scores, in the caller's terms.
+fn hits(parts: &[Part<'_>], best: &[Candidate]) -> Vec<VectorHit> {
+    let hit = |best: &Candidate| {
+        let slot = parts.get(best.part)?.rows.slots().get(best.row)?;
+        Some(VectorHit { part: best.part, slot: *slot, cosine: best.score })
+    };
+    best.iter().filter_map(hit).collect()
+}
+
+impl Held {
+    fn flush(&mut self) -> Result<(), VectorError> {
+        let Self { rows, file } = self;
+        let Some(file) = file else {
+            if rows.wants_rebuilding()
+                && let Ok(rest) = rows.without_removed()
+            {
+                *rows = rest;
+            }
+            return Ok(());
+        };
+        file.save(rows).map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
+    }
+
+    fn part(&self, only: Option<&NodeSet>) -> Part<'_> {
+        let all = 0..self.rows.len();
+        let runs = only.map_or_else(|| vec![all], |only| self.rows.runs_of(only));
+        Part { rows: &self.rows, runs }
+    }
+
+    /// Forgets a damaged row and what follows it, on disk as well.
+    fn set_aside(&mut self, damaged: DamagedRow) {
+        // Another search may have done so meanwhile.
+        if self.rows.components(damaged.0).is_err() && damaged.0 < self.rows.len() {
+            let through = match &mut self.file {
+                Some(file) => file.cut(damaged),
+                None => 0,
+            };
+            self.rows.cut(through);
+        }
+    }
+}
+
+impl VectorIndex for ExactIndex {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn stats(&self, conversation: &ConversationId) -> VectorIndexStats {
+        self.reading(conversation, |held| VectorIndexStats {
+            vectors: (held.rows.len() - held.rows.removed()) as u64,
+            removed: held.rows.removed() as u64,
+            through: held.rows.through(),
+            bytes: held.file.as_ref().map_or(0, VectorFile::bytes),
+        })
+    }
+
+    fn insert<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        nodes: &'a [(NodeId, Vec<Vec<f32>>)],
+    ) -> BoxFuture<'a, Result<(), VectorError>> {
+        Box::pin(async move { self.writing(conversation, |held| self.insert_all(held, nodes)) })
+    }
+
+    fn remove<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        nodes: &'a NodeSet,
+    ) -> BoxFuture<'a, Result<u64, VectorError>> {
+        Box::pin(async move { Ok(self.writing(conversation, |held| held.rows.remove(nodes)) as u64) })
+    }
+
+    fn search<'a>(&'a self, query: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>> {
+        Box::pin(async move {
+            self.answer(query, |parts, question, limit| {
+                let how = |part: &VectorPart<'_>| part.only.map_or(AnsweredBy::Scan, |_| AnsweredBy::SubsetScan);
+                let answered_by = query.parts.iter().map(how).collect();
+                (scan::nearest_by_codes(parts, question, scan::candidates_for(limit)), answered_by)
+            })
+        })
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
+        Box::pin(async move { self.flush_all() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! The contents of the blocks of a file of vectors.
+
+use std::thread;
+
+use memory_core::Slot;
+
+use super::{
+    super::{
+        super::{block::BlockHeader, map::RowMap},
+        scan::threads_for,
+    },
+    entries,
+};
+use crate::checksum;
+
+/// The contents of all blocks of a file, concatenated.
+#[derive(Default)]
+pub(super) struct Contents {
+    pub(super) slots: Vec<Slot>,
+    pub(super) scales: Vec<f32>,
+    pub(super) sums: Vec<u32>,
+    /// The end of each block's rows, and the checksum of their codes.
+    codes: Vec<(usize, u32)>,
+}
+
+impl Contents {
+    /// Adds the contents of a block; `false`, with nothing added, where they make no sense.
+    pub(super) fn add(&mut self, header: &BlockHeader, body: &[u8]) -> bool {
+        let Some(entries) = entries::read(header, body) else { return false };
+        for entry in entries {
+            self.slots.push(entry.slot);
+            self.scales.push(entry.scale);
+            self.sums.push(entry.sum);
+        }
+        self.codes.push((self.slots.len(), header.rows_sum));
+        true
+    }
+
+    pub(super) fn truncate(&mut self, rows: usize) {
+        self.slots.truncate(rows);
+        self.scales.truncate(rows);
+        self.sums.truncate(rows);
+        self.codes.retain(|(end, _)| *end <= rows);
+    }
+
+    /// Whether all codes match their checksums. Uses all cores: an index is opened for an answer.
+    pub(super) fn are_whole(&self, codes: &RowMap, dimensions: usize) -> bool {
+        let is_whole = |(begin, end, sum): &(usize, usize, u32)| {
+            let bytes = codes.bytes().get(begin * dimensions..end * dimensions);
+            bytes.is_some_and(|bytes| checksum::crc32c(bytes) == *sum)
+        };
+        let begins = std::iter::once(0).chain(self.codes.iter().map(|(end, _)| *end));
+        let blocks: Vec<_> = begins.zip(&self.codes).map(|(begin, (end, sum))| (begin, *end, *sum)).collect();
+        let share = blocks.len().div_ceil(threads_for(codes.bytes().len())).max(1);
+        if share >= blocks.len() {
+            return blocks.iter().all(is_whole);
+        }
+        thread::scope(|scope| {
+            let shares = blocks.chunks(share).map(|share| scope.spawn(move || share.iter().all(is_whole)));
+            // All threads start before the first is joined.
+            let shares: Vec<_> = shares.collect();
+            shares.into_iter().all(|share| share.join().unwrap_or(false))
+        })
+    }
+}

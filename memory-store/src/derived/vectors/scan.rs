@@ -1,0 +1,315 @@
+//! Compares a query with every row: by the codes, then the best of these by the components.
+
+use std::{cmp::Ordering, ops::Range, thread};
+
+use super::{
+    cores::cores,
+    kernel::{Kernels, quantize},
+    rows::{DamagedRow, Rows},
+};
+
+/// Rows whose products are computed at a time: few enough that the products stay in the first-level cache, and enough
+/// that the prefetch, which works only within a batch, misses a small part of them.
+const BATCH: usize = 1024;
+/// Shorter runs of rows than this are gathered by number: a call for each would cost more than it saves.
+const SHORT_RUN: usize = 8;
+/// Bytes that are worth a thread: it takes some 40 µs to start and to end, in which 1 MB is scanned.
+const BYTES_A_THREAD: usize = 4 << 20;
+/// Fewest candidates that are scored anew. Codes are off by some 0.003 in cosine; when only the first few are wanted,
+/// as many more may be that close to each other.
+const FEWEST_CANDIDATES: usize = 32;
+
+/// A query in both precisions.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) codes: Vec<i8>,
+    /// Of unit length.
+    pub(super) components: Vec<f32>,
+    kernels: Kernels,
+}
+
+impl Question {
+    /// `None` for a vector that is zero or not finite.
+    pub(super) fn of(vector: &[f32]) -> Option<Self> {
+        let kernels = Kernels::detected();
+        let length = kernels.dot_f32(vector, vector).sqrt();
+        if !length.is_normal() {
+            return None;
+        }
+        let components: Vec<f32> = vector.iter().map(|component| component / length).collect();
+        let mut codes = Vec::with_capacity(components.len());
+        // All rows are compared with the same query, so its scale makes no difference.
+        let _scale = quantize(&components, &mut codes);
+        Some(Self { codes, components, kernels })
+    }
+}
+
+/// A row that may be among the best.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) part: usize,
+    pub(super) row: usize,
+    pub(super) score: f32,
+}
+
+impl Candidate {
+    /// The better first; equal ones by place.
+    pub(super) fn order(a: &Self, b: &Self) -> Ordering {
+        b.score.total_cmp(&a.score).then_with(|| (a.part, a.row).cmp(&(b.part, b.row)))
+    }
+}
+
+/// The part of a conversation that is searched.
+#[derive(Clone, Debug)]
+pub(super) struct Part<'a> {
+    pub(super) rows: &'a Rows,
+    /// The rows that may answer, in order.
+    pub(super) runs: Vec<Range<usize>>,
+}
+
+impl Part<'_> {
+    pub(super) fn selected(&self) -> usize {
+        self.runs.iter().map(Range::len).sum()
+    }
+
+    /// A bit for each row, set where it may answer.
+    pub(super) fn bitmap(&self) -> Vec<u64> {
+        let mut bits = vec![0u64; self.rows.len().div_ceil(64)];
+        for row in self.runs.iter().cloned().flatten() {
+            if let Some(word) = bits.get_mut(row / 64) {
+                *word |= 1 << (row % 64);
+            }
+        }
+        bits
+    }
+}
+
+/// How many candidates are scored anew for an answer of `limit`.
+pub(super) fn candidates_for(limit: usize) -> usize {
+    limit.saturating_mul(2).max(FEWEST_CANDIDATES)
+}
+
+/// The `limit` best rows of some parts by their codes, unordered. Large parts are scanned by all cores together.
+pub(super) fn nearest_by_codes(parts: &[Part<'_>], question: &Question, limit: usize) -> Vec<Candidate> {
+    let rows: usize = parts.iter().map(Part::selected).sum();
+    if limit >= rows {
+        return all(parts);
+    }
+    let threads = threads_for(rows * question.codes.len());
+    let shares = shares(parts, rows.div_ceil(threads).max(1));
+    let Some((last, others)) = shares.split_last() else { return Vec::new() };
+    let scan = |share: &[Piece]| scan(parts, share, question, limit);
+    let mut found = thread::scope(|scope| {
+        let running: Vec<_> = others.iter().map(|share| scope.spawn(|| scan(share))).collect();
+        let mut found = scan(last);
+        for (thread, share) in running.into_iter().zip(others) {
+            // A thread that panicked costs only time.
+            found.extend(thread.join().unwrap_or_else(|_| scan(share)));
+        }
+        found
+    });
+    keep_best(&mut found, limit);
+    found
+}
+
+/// How many threads are worth it for a pass over some bytes.
+pub(super) fn threads_for(bytes: usize) -> usize {
+    cores().get().min(bytes / BYTES_A_THREAD).max(1)
+}
+
+fn all(parts: &[Part<'_>]) -> Vec<Candidate> {
+    let mut all = Vec::with_capacity(parts.iter().map(Part::selected).sum());
+    for (number, part) in parts.iter().enumerate() {
+        let rows = part.runs.iter().cloned().flatten().filter(|row| !part.rows.is_removed(*row));
+        all.extend(rows.map(|row| Candidate { part: number, row, score: 0.0 }));
+    }
+    all
+}
+
+/// Sorts candidates by their components and keeps the `limit` best. Without a limit all stay, in the order of their places.
+///
+/// # Errors
+/// The first damaged row found, and its part.
+pub(super) fn rescore(
+    parts: &[Part<'_>],
+    question: &Question,
+    mut candidates: Vec<Candidate>,
+    limit: usize,
+) -> Result<Vec<Candidate>, (usize, DamagedRow)> {
+    let score = |candidates: &mut [Candidate]| {
+        for candidate in candidates {
+            let Some(part) = parts.get(candidate.part) else { continue };
+            let row = part.rows.components(candidate.row).map_err(|damaged| (candidate.part, damaged))?;
+            candidate.score = question.kernels.dot_f32(&question.components, row).clamp(-1.0, 1.0);
+        }
+        Ok(())
+    };
+    let threads = threads_for(candidates.len() * question.components.len() * size_of::<f32>());
+    if threads > 1 {
+        let share = candidates.len().div_ceil(threads);
+        thread::scope(|scope| {
+            let shares: Vec<_> = candidates.chunks_mut(share).map(|share| scope.spawn(move || score(share))).collect();
+            shares.into_iter().try_for_each(|share| share.join().unwrap_or(Ok(())))
+        })?;
+    } else {
+        score(&mut candidates)?;
+    }
+    if limit == usize::MAX {
+        // Most often they are sorted already, and one look at each is enough.
+        candidates.sort_by_key(|candidate| (candidate.part, candidate.row));
+    } else {
+        keep_best(&mut candidates, limit);
+        candidates.sort_unstable_by(Candidate::order);
+    }
+    Ok(candidates)
+}
+
+fn keep_best(candidates: &mut Vec<Candidate>, limit: usize) {
+    if limit < candidates.len() {
+        if limit > 0 {
+            candidates.select_nth_unstable_by(limit - 1, Candidate::order);
+        }
+        candidates.truncate(limit);
+    }
+}
+
+/// The best candidates so far: one comparison skips anything worse than the worst of them.
+struct Best {
+    limit: usize,
+    /// At most twice the limit; the best are picked when it is full.
+    kept: Vec<Candidate>,
+    floor: f32,
+}
+
+impl Best {
+    fn new(limit: usize) -> Self {
+        Self { limit, kept: Vec::with_capacity(limit.saturating_mul(2).min(BATCH)), floor: f32::NEG_INFINITY }
+    }
+
+    /// Adds a row. Rows come in order, so that of equal ones the first stay.
+    fn offer(&mut self, candidate: Candidate) {
+        self.kept.push(candidate);
+        if self.kept.len() >= self.limit.saturating_mul(2) {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        keep_best(&mut self.kept, self.limit);
+        if self.kept.len() == self.limit {
+            self.floor = self.kept.last().map_or(f32::INFINITY, |worst| worst.score);
+        }
+    }
+
+    fn into_candidates(mut self) -> Vec<Candidate> {
+        self.settle();
+        self.kept
+    }
+}
+
+/// A run of rows of a part.
+type Piece = (usize, Range<usize>);
+
+/// Divides the rows of all parts into shares of `share` rows, at least one.
+fn shares(parts: &[Part<'_>], share: usize) -> Vec<Vec<Piece>> {
+    let (mut shares, mut filling, mut room) = (Vec::new(), Vec::new(), share);
+    for (number, part) in parts.iter().enumerate() {
+        for run in &part.runs {
+            let mut begin = run.start;
+            while begin < run.end {
+                if room == 0 {
+                    shares.push(std::mem::take(&mut filling));
+                    room = share;
+                }
+                let end = run.end.min(begin + room);
+                filling.push((number, begin..end));
+                room -= end - begin;
+                begin = end;
+            }
+        }
+    }
+    shares.push(filling);
+    shares
+}
+
+/// The best of some pieces.
+fn scan(parts: &[Part<'_>], pieces: &[Piece], question: &Question, limit: usize) -> Vec<Candidate> {
+    let mut best = Best::new(limit);
+    let mut pieces = pieces;
+    while let Some((number, _)) = pieces.first() {
+        let (of_part, rest) = pieces.split_at(pieces.partition_point(|(part, _)| part <= number));
+        if let Some(part) = parts.get(*number) {
+            for (block, codes) in part.rows.blocks() {
+                let block = Block { part: *number, rows: part.rows, begin: block.start, end: block.end, codes };
+                block.scan(of_part, question, &mut best);
+            }
+        }
+        pieces = rest;
+    }
+    best.into_candidates()
+}
+
+/// Rows whose codes are contiguous.
+struct Block<'a> {
+    part: usize,
+    rows: &'a Rows,
+    begin: usize,
+    end: usize,
+    codes: &'a [i8],
+}
+
+impl Block<'_> {
+    /// Scans the pieces that are in the block.
+    fn scan(&self, pieces: &[Piece], question: &Question, best: &mut Best) {
+        let mut products = [0; BATCH];
+        let mut scattered = Vec::new();
+        let before = pieces.partition_point(|(_, run)| run.end <= self.begin);
+        for (_, run) in pieces.get(before..).unwrap_or_default() {
+            let run = run.start.max(self.begin)..run.end.min(self.end);
+            if run.start >= self.end {
+                break;
+            }
+            if run.len() < SHORT_RUN {
+                // A block has fewer rows than 2³²: their codes would take terabytes.
+                scattered.extend(run.filter_map(|row| u32::try_from(row - self.begin).ok()));
+                if scattered.len() + SHORT_RUN > BATCH {
+                    self.scan_scattered(&scattered, question, &mut products, best);
+                    scattered.clear();
+                }
+            } else {
+                self.scan_run(run, question, &mut products, best);
+            }
+        }
+        self.scan_scattered(&scattered, question, &mut products, best);
+    }
+
+    fn scan_run(&self, run: Range<usize>, question: &Question, products: &mut [i32; BATCH], best: &mut Best) {
+        let dimensions = question.codes.len();
+        for begin in run.clone().step_by(BATCH) {
+            let end = run.end.min(begin + BATCH);
+            let codes = self.codes.get((begin - self.begin) * dimensions..(end - self.begin) * dimensions);
+            let (Some(codes), Some(scales)) = (codes, self.rows.scales().get(begin..end)) else { return };
+            question.kernels.dots_i8(&question.codes, codes, products);
+            for ((row, product), scale) in (begin..).zip(products.iter()).zip(scales) {
+                self.offer(row, *product, *scale, best);
+            }
+        }
+    }
+
+    fn scan_scattered(&self, rows: &[u32], question: &Question, products: &mut [i32; BATCH], best: &mut Best) {
+        question.kernels.dots_i8_of(&question.codes, self.codes, rows, products);
+        for (row, product) in rows.iter().zip(products.iter()) {
+            let row = self.begin + *row as usize;
+            self.offer(row, *product, self.rows.scales().get(row).copied().unwrap_or(0.0), best);
+        }
+    }
+
+    #[inline]
+    fn offer(&self, row: usize, product: i32, scale: f32, best: &mut Best) {
+        #[expect(clippy::cast_precision_loss, reason = "24 bits of a likeness are plenty")]
+        let score = product as f32 * scale;
+        if score > best.floor && scale != 0.0 {
+            best.offer(Candidate { part: self.part, row, score });
+        }
+    }
+}

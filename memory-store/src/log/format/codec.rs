@@ -1,0 +1,122 @@
+//! Records as bytes: versioned wire types through bincode, converted by hand.
+//!
+//! Only this module uses bincode.
+
+mod blocks;
+mod cursor;
+mod event;
+mod items;
+mod lists;
+mod message;
+mod view;
+mod wire;
+
+use memory_core::ConversationId;
+
+pub(crate) use blocks::check_depth;
+pub(crate) use event::{EventRecord, encode_event};
+pub(crate) use message::{BLANK, MessageRecord, StoredMessage};
+pub(crate) use view::encode_view;
+pub(crate) use wire::CodecError;
+use wire::{VERSION, encode, kind, whole};
+
+/// The content of a record, borrowed from its bytes.
+#[derive(Debug)]
+pub(crate) enum Record<'a> {
+    /// A conversation begins; the first record of its first frame.
+    Opened(Opening),
+    /// The next node.
+    Message(MessageRecord<'a>),
+    /// The next nodes, this many, were lost before the store was salvaged.
+    Lost(u64),
+    /// Anything else.
+    Event(EventRecord<'a>),
+}
+
+/// How a conversation begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Opening {
+    pub(crate) name: ConversationId,
+    /// Where it was forked from, if it was.
+    pub(crate) past: Option<Past>,
+}
+
+/// What a fork shares with its parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Past {
+    /// The parent's number.
+    pub(crate) parent: u64,
+    /// How many of its nodes are shared; at least one.
+    pub(crate) nodes: u64,
+    /// The number of the parent's last summary at that place: the fork's own have higher ones.
+    pub(crate) summaries: u32,
+    /// The number of the last view that both have in common.
+    pub(crate) views: u32,
+}
+
+/// The whole record, header included, that opens a conversation, one of its own or a fork.
+pub(crate) fn encode_opened(name: &ConversationId, past: Option<Past>) -> Result<Vec<u8>, CodecError> {
+    match past {
+        None => encode(kind::OPENED, &name.as_str()),
+        Some(Past { parent, nodes, summaries, views }) => {
+            encode(kind::FORKED, &(name.as_str(), parent, nodes, summaries, views))
+        }
+    }
+}
+
+/// The whole record, header included, that stands for `count` lost nodes.
+pub(crate) fn encode_lost(count: u64) -> Result<Vec<u8>, CodecError> {
+    encode(kind::LOST, &count)
+}
+
+/// Whether a record's body is that of a message, even one that cannot be decoded.
+pub(crate) fn is_message(body: &[u8]) -> bool {
+    body.first() == Some(&kind::MESSAGE)
+}
+
+/// Reads the body of a message, the most frequent record; use [`decode`] for any other.
+#[inline]
+pub(crate) fn decode_message(body: &[u8]) -> Option<Result<MessageRecord<'_>, CodecError>> {
+    match body.split_first_chunk::<2>() {
+        Some(([kind::MESSAGE, VERSION], value)) => Some(MessageRecord::decode(value)),
+        _ => None,
+    }
+}
+
+/// The kind and version of a valid record that this version cannot read: a newer version wrote it.
+pub(crate) fn newer(body: &[u8]) -> Option<(u8, u8)> {
+    let (&[kind, version], _) = body.split_first_chunk::<2>()?;
+    (version > VERSION || !kind::KNOWN.contains(&kind)).then_some((kind, version))
+}
+
+/// Reads a record's body.
+pub(crate) fn decode(body: &[u8]) -> Result<Record<'_>, CodecError> {
+    let ([number, version], value) = body.split_first_chunk::<2>().ok_or("a record is cut short")?;
+    if *version != VERSION {
+        return Err(CodecError(format!("a record of kind {number} has unknown version {version}")));
+    }
+    match *number {
+        kind::OPENED => {
+            let name = named(whole(value)?)?;
+            Ok(Record::Opened(Opening { name, past: None }))
+        }
+        kind::FORKED => {
+            let (name, parent, nodes, summaries, views) = whole::<(&str, u64, u64, u32, u32)>(value)?;
+            if nodes == 0 {
+                return Err("a fork shares no node with its parent".into());
+            }
+            let past = Some(Past { parent, nodes, summaries, views });
+            Ok(Record::Opened(Opening { name: named(name)?, past }))
+        }
+        kind::MESSAGE => MessageRecord::decode(value).map(Record::Message),
+        kind::LOST => whole(value).map(Record::Lost),
+        other => event::decode(other, value).map(Record::Event),
+    }
+}
+
+fn named(name: &str) -> Result<ConversationId, CodecError> {
+    ConversationId::new(name).map_err(|error| CodecError(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! The wire types of events.
+
+use bincode::{BorrowDecode, Encode};
+use memory_core::{
+    Event, Hash, Level, NodeId, NodeRange, Summary, SummaryDraft, SummaryId, SummaryMetadata, View, WrittenBy,
+};
+
+use super::{
+    items::{Items, bounded, node_id},
+    view::WireView,
+    wire::{CodecError, encode, kind, whole},
+};
+
+const HAS_DECISION: u8 = 1;
+const HAS_CODE: u8 = 2;
+
+/// An event of a conversation.
+#[derive(Debug, PartialEq)]
+pub(crate) enum EventRecord<'a> {
+    Summary(Box<Summary>),
+    Importance { node: NodeId, importance: f32 },
+    Pin { node: NodeId, pinned: bool },
+    Title(&'a str),
+    Tags(Vec<&'a str>),
+    View(Box<View>),
+}
+
+#[derive(Encode, BorrowDecode)]
+struct WireSummary<'a> {
+    id: u64,
+    level: u8,
+    first: u64,
+    last: u64,
+    children: Items<u64>,
+    text: &'a str,
+    tokens: u32,
+    importance: f32,
+    topics: Items<&'a str>,
+    flags: u8,
+    line_count: u64,
+    strategy: &'a str,
+    version: &'a str,
+    input_hash: [u8; 32],
+}
+
+#[derive(Encode, BorrowDecode)]
+struct WireImportance<'a> {
+    node: u64,
+    importance: f32,
+    strategy: &'a str,
+    version: &'a str,
+}
+
+#[derive(Encode, BorrowDecode)]
+struct WirePin {
+    node: u64,
+    pinned: bool,
+}
+
+/// The whole record, header included, of an event that is not a view; `summary` is the number that a summary gets.
+pub(crate) fn encode_event(event: &Event, summary: SummaryId) -> Result<Vec<u8>, CodecError> {
+    match event {
+        Event::Summary(draft) => encode_summary(draft, summary),
+        Event::Importance { node, importance, scored_by: WrittenBy { strategy, version } } => {
+            encode(kind::IMPORTANCE, &WireImportance { node: node.get(), importance: *importance, strategy, version })
+        }
+        Event::Pin { node, pinned } => encode(kind::PIN, &WirePin { node: node.get(), pinned: *pinned }),
+        Event::Title(title) => encode(kind::TITLE, title),
+        Event::Tags(tags) => {
+            bounded(tags.len())?;
+            encode(kind::TAGS, tags)
+        }
+        _ => Err("this version of the log cannot keep such an event".into()),
+    }
+}
+
+fn encode_summary(draft: &SummaryDraft, id: SummaryId) -> Result<Vec<u8>, CodecError> {
+    let SummaryDraft { level, span, children, text, tokens, metadata, written_by, input_hash } = draft;
+    bounded(children.len().max(metadata.topics.len()))?;
+    let wire = WireSummary {
+        id: id.get(),
+        level: level.number(),
+        first: span.first().get(),
+        last: span.last().get(),
+        children: Items(children.iter().map(|child| child.get()).collect()),
+        text,
+        tokens: *tokens,
+        importance: metadata.importance,
+        topics: Items(metadata.topics.iter().map(String::as_str).collect()),
+        flags: u8::from(metadata.has_decision) * HAS_DECISION + u8::from(metadata.has_code) * HAS_CODE,
+        line_count: metadata.line_count,
+        strategy: &written_by.strategy,
+        version: &written_by.version,
+        input_hash: *input_hash.as_bytes(),
+    };
+    encode(kind::SUMMARY, &wire)
+}
+
+pub(super) fn decode(number: u8, value: &[u8]) -> Result<EventRecord<'_>, CodecError> {
+    match number {
+        kind::SUMMARY => whole::<WireSummary<'_>>(value)?.into_summary().map(Box::new).map(EventRecord::Summary),
+        kind::IMPORTANCE => {
+            let WireImportance { node, importance, .. } = whole(value)?;
+            Ok(EventRecord::Importance { node: node_id(node)?, importance })
+        }
+        kind::PIN => {
+            let WirePin { node, pinned } = whole(value)?;
+            Ok(EventRecord::Pin { node: node_id(node)?, pinned })
+        }
+        kind::VIEW => whole::<WireView<'_>>(value)?.into_view().map(Box::new).map(EventRecord::View),
+        kind::TITLE => whole(value).map(EventRecord::Title),
+        kind::TAGS => whole(value).map(|Items(tags)| EventRecord::Tags(tags)),
+        unknown => Err(CodecError(format!("a record has the unknown kind {unknown}"))),
+    }
+}
+
+impl WireSummary<'_> {
+    fn into_summary(self) -> Result<Summary, CodecError> {
+        let id = SummaryId::new(self.id).ok_or("a summary has number 0")?;
+        let level = Level::from_number(self.level).ok_or("a summary has an unknown level")?;
+        let span = NodeRange::new(node_id(self.first)?, node_id(self.last)?).ok_or("a summary's span is reversed")?;
+        let children: Option<_> = self.children.0.into_iter().map(SummaryId::new).collect();
+        let metadata = SummaryMetadata {
+            importance: self.importance,
+            topics: self.topics.0.into_iter().map(str::to_owned).collect(),
+            has_decision: self.flags & HAS_DECISION != 0,
+            has_code: self.flags & HAS_CODE != 0,
+            line_count: self.line_count,
+        };
+        let body = SummaryDraft {
+            level,
+            span,
+            children: children.ok_or("a summary has child number 0")?,
+            text: self.text.to_owned(),
+            tokens: self.tokens,
+            metadata,
+            written_by: WrittenBy { strategy: self.strategy.to_owned(), version: self.version.to_owned() },
+            input_hash: Hash::from_bytes(self.input_hash),
+        };
+        Ok(Summary { id, body })
+    }
+}

@@ -1,0 +1,289 @@
+//! Golden bytes of every wire type, and bytes that no writer makes.
+
+use std::sync::Arc;
+
+use memory_core::{
+    ContentBlock, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline,
+    NodeRange, Relation, RelationKind, Role, Shown, ShownRun, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
+    ViewDraft, ViewId, WrittenBy,
+};
+use proptest::prelude::*;
+
+use super::*;
+use crate::log::format::frame::{MAX_RECORD, parse_record};
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn golden(name: &str, record: &[u8], expected: &str) {
+    let body = parse_record(record).unwrap();
+    assert_eq!(hex(body), expected.replace([' ', '\n'], ""), "{name}: changed bytes make stores unreadable");
+}
+
+fn node(position: u64) -> NodeId {
+    NodeId::new(position).unwrap()
+}
+
+fn written_by() -> WrittenBy {
+    WrittenBy { strategy: "ext".into(), version: "2".into() }
+}
+
+fn nested(depth: usize) -> Message {
+    let mut block = ContentBlock::Text("core".into());
+    for level in 0..depth {
+        block = ContentBlock::ToolResult { tool_use_id: level.to_string(), content: vec![block], is_error: false };
+    }
+    Message { content: vec![block], ..Message::user("") }
+}
+
+/// Every kind of block, with tool results beside and inside of one another.
+fn everything() -> NodeDraft {
+    let json = |text: &str| Json::new(text).unwrap();
+    let text = |text: &str| ContentBlock::Text(text.into());
+    let result = |id: &str, content| ContentBlock::ToolResult { tool_use_id: id.into(), content, is_error: id == "e" };
+    let bytes = Media::Bytes { media_type: "image/png".into(), data: Arc::from([0u8, 255]) };
+    let message = Message {
+        role: Role::Tool,
+        speaker: Some("Ann".into()),
+        content: vec![
+            text("t"),
+            ContentBlock::ToolUse { id: "c".into(), name: "run".into(), input: json("{}") },
+            result("r", vec![text("in"), result("e", vec![]), result("f", vec![text("deep")]), text("out")]),
+            result("s", vec![]),
+            ContentBlock::Image(Media::Url("u".into())),
+            ContentBlock::Image(bytes),
+            ContentBlock::Document {
+                title: Some("d".into()),
+                media: Media::Text { media_type: "text/plain".into(), text: "words".into() },
+            },
+            ContentBlock::Reasoning { text: "hm".into(), signature: Some("sig".into()) },
+            ContentBlock::Unknown(json(r#"{"type":"x"}"#)),
+        ],
+        key: MessageKey::new("k").ok(),
+        metadata: [("m".to_owned(), json("1.50"))].into(),
+        keep_out_of_summaries: true,
+    };
+    let mut draft = NodeDraft::new(message, Timestamp::from_millis(-2), 300);
+    draft.importance = 0.75;
+    draft.topics = vec!["one".into(), "two".into()];
+    draft.relates_to = Some(Relation { to: node(5), kind: RelationKind::Correction });
+    draft
+}
+
+fn encoded(stored: &StoredMessage) -> Result<Vec<u8>, CodecError> {
+    let mut record = Vec::new();
+    stored.encode_onto(&mut record).map(|()| record)
+}
+
+fn decoded(record: &[u8]) -> Record<'_> {
+    decode(parse_record(record).unwrap()).unwrap()
+}
+
+#[test]
+fn a_message_of_version_1_never_changes() {
+    let stored = StoredMessage { line_count: 9, ..StoredMessage::new(everything(), [9; 16]) };
+    let record = encoded(&stored).unwrap();
+    let leaf = hex(stored.proof.leaf.as_bytes());
+    let expected = format!(
+        "02 01 09090909090909090909090909090909 {leaf}
+         03 fb2c01 09 0000403f 04 01
+         01 05 02  01 03 416e6e  01 01 6b  02 03 6f6e65 03 74776f
+         0e
+         00 01 74
+         01 01 63 03 72756e 02 7b7d
+         02 01 72 00 04
+           00 02 696e
+           02 01 65 01 00
+           02 01 66 00 01
+             00 04 64656570
+           00 03 6f7574
+         02 01 73 00 00
+         03 00 01 75
+         03 02 09 696d6167652f706e67 02 00ff
+         04 01 01 64 01 0a 746578742f706c61696e 05 776f726473
+         05 02 686d 01 03 736967
+         06 0c 7b2274797065223a2278227d
+         01 01 6d 04 312e3530"
+    );
+    golden("message", &record, &expected);
+    let Record::Message(read) = decoded(&record) else { panic!("a message is read as one") };
+    assert_eq!(read.into_stored().unwrap(), stored);
+}
+
+#[test]
+fn events_of_version_1_never_change() {
+    let number = SummaryId::new(7).unwrap();
+    let event = |event: Event| encode_event(&event, number).unwrap();
+    golden("opened", &encode_opened(&ConversationId::new("talk").unwrap(), None).unwrap(), "01 01 04 74616c6b");
+    let past = Past { parent: 300, nodes: 7, summaries: 2, views: 0 };
+    let forked = encode_opened(&ConversationId::new("talk").unwrap(), Some(past)).unwrap();
+    golden("forked", &forked, "0e 01 04 74616c6b fb 2c01 07 02 00");
+    let importance = Event::Importance { node: node(3), importance: 0.5, scored_by: written_by() };
+    golden("importance", &event(importance), "04 01 03 0000003f 03 657874 01 32");
+    golden("pin", &event(Event::Pin { node: node(300), pinned: true }), "05 01 fb2c01 01");
+    golden("title", &event(Event::Title("T".into())), "06 01 01 54");
+    golden("tags", &event(Event::Tags(vec!["a".into(), "b".into()])), "07 01 02 01 61 01 62");
+    golden("lost", &encode_lost(300).unwrap(), "0d 01 fb2c01");
+    let draft = SummaryDraft {
+        level: Level::Meta,
+        span: NodeRange::new(node(1), node(40)).unwrap(),
+        children: vec![SummaryId::new(1).unwrap(), SummaryId::new(2).unwrap()],
+        text: "words".into(),
+        tokens: 12,
+        metadata: SummaryMetadata {
+            importance: 1.0,
+            topics: vec!["t".into()],
+            has_decision: true,
+            has_code: true,
+            line_count: 62,
+        },
+        written_by: written_by(),
+        input_hash: Hash::from_bytes([8; 32]),
+    };
+    let record = event(Event::Summary(draft.clone()));
+    let expected = format!(
+        "03 01 07 02 01 28 02 01 02 05 776f726473 0c 0000803f 01 01 74 03 3e 03 657874 01 32 {}",
+        "08".repeat(32)
+    );
+    golden("summary", &record, &expected);
+    let Record::Event(EventRecord::Summary(read)) = decoded(&record) else { panic!("a summary is read as one") };
+    assert_eq!((read.id, read.body), (number, draft));
+}
+
+#[test]
+fn a_view_of_version_1_never_changes() {
+    let run = |shown, check| ShownRun { shown, check: [check; 8] };
+    let nodes = |first, last| NodeRange::new(node(first), node(last)).unwrap();
+    let draft = ViewDraft {
+        at: Timestamp::from_millis(-2),
+        nodes: 300,
+        layout: 1,
+        budget: 4_000,
+        tokens: 200,
+        counter: "w".into(),
+        chosen_by: written_by(),
+        longest_result: Some(64),
+        history: vec![
+            run(Shown::Summaries { first: SummaryId::new(5).unwrap(), count: 2 }, 1),
+            run(Shown::Lost(nodes(3, 3)), 2),
+            run(Shown::Messages(nodes(4, 300)), 3),
+        ],
+        recalled: vec![run(Shown::Messages(nodes(1, 1)), 4)],
+        question: "q?".into(),
+        salt: [9; 16],
+        hash: Hash::from_bytes([8; 32]),
+    };
+    let record = encode_view(&draft, ViewId::new(7).unwrap()).unwrap();
+    let check = |byte: &str| byte.repeat(8);
+    let expected = format!(
+        "0a 01 07 03 fb2c01 01 fba00f c8 01 77 03 657874 01 32 01 40
+         03  01 05 02 {}  02 03 01 {}  00 04 fb2901 {}
+         01  00 01 01 {}
+         02 713f {} {}",
+        check("01"),
+        check("02"),
+        check("03"),
+        check("04"),
+        "09".repeat(16),
+        "08".repeat(32)
+    );
+    golden("view", &record, &expected);
+    let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
+    assert_eq!((read.id.get(), &read.body), (7, &draft));
+    // A run of no messages, and one beyond the last number that there is.
+    for bad in ["00 04 00", "00 fdffffffffffffffff 02", "04 01 01", "03 00 01", "01 00 01"] {
+        let forged = expected.replacen("00 04 fb2901", bad, 1).replace([' ', '\n'], "");
+        let forged: Vec<u8> =
+            (0..forged.len()).step_by(2).map(|at| u8::from_str_radix(&forged[at..at + 2], 16).unwrap()).collect();
+        assert!(decode(&forged).is_err(), "{bad}");
+    }
+    // A standing line: 20 bytes of message 4, from its byte 300 on.
+    let shown = Shown::Excerpt { node: node(4), at: 300, bytes: 20 };
+    let standing = ViewDraft { recalled: vec![run(shown, 4)], ..draft };
+    let record = encode_view(&standing, ViewId::new(7).unwrap()).unwrap();
+    golden("view with a standing line", &record, &expected.replacen("00 01 01", "03 04 fc14002c01", 1));
+    let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
+    assert_eq!(read.body, standing);
+}
+
+#[test]
+fn the_outline_of_a_record_is_that_of_its_node() {
+    let stored = StoredMessage::new(everything(), [0; 16]);
+    let record = encoded(&stored).unwrap();
+    let Record::Message(read) = decoded(&record) else { panic!("a message is read as one") };
+    let outline = read.outline().unwrap();
+    let mut filled = Node { id: node(7), importance: 0.25, pinned: true, ..BLANK };
+    read.fill_in(&mut filled).unwrap();
+    assert_eq!((filled.id, filled.importance, filled.pinned), (node(7), 0.25, true), "as events made it");
+    let node = filled;
+    let node = Node { importance: everything().importance, pinned: false, ..node };
+    assert_eq!(outline, NodeOutline::of(&node));
+    assert_eq!((NodeOutline::of(&node).calls, NodeOutline::of(&node).answers), (1, 2), "inner results do not count");
+}
+
+#[test]
+fn nesting_is_bounded_on_the_way_in_and_on_the_way_out() {
+    for depth in [0, 1, 32] {
+        let message = nested(depth);
+        check_depth(&message).unwrap();
+        let stored = StoredMessage::new(NodeDraft::new(message, Timestamp::default(), 1), [0; 16]);
+        let record = encoded(&stored).unwrap();
+        let Record::Message(read) = decoded(&record) else { panic!("a message is read as one") };
+        assert_eq!(read.into_stored().unwrap(), stored, "depth {depth}");
+    }
+    assert!(check_depth(&nested(33)).is_err());
+    // Hostile bytes that nest ten thousand tool results.
+    let hostile = NodeDraft::new(nested(0), Timestamp::default(), 1);
+    let record = encoded(&StoredMessage::new(hostile, [0; 16])).unwrap();
+    let body = parse_record(&record).unwrap();
+    let blocks = body.windows(7).position(|window| window == b"\x01\x00\x04core").unwrap();
+    let mut deep = body[..blocks].to_vec();
+    deep.extend([0xfb, 0x11, 0x27]);
+    deep.extend([2, 0, 0, 1].repeat(10_000));
+    deep.extend(&body[blocks + 1..]);
+    let Ok(Record::Message(read)) = decode(&deep) else { panic!("the bytes are well formed") };
+    assert!(read.outline().is_ok());
+    assert!(read.into_stored().unwrap_err().0.contains("nested"));
+}
+
+#[test]
+fn lengths_that_lie_ask_for_no_memory() {
+    // A title and a list of tags that claim 2^62 items.
+    for kind in [kind::TITLE, kind::TAGS, kind::OPENED] {
+        let body = [&[kind, VERSION, 0xfd][..], &(1u64 << 62).to_le_bytes()].concat();
+        assert!(decode(&body).is_err());
+    }
+    for body in [&[][..], &[2], &[0, 1], &[2, 9], &[8, 1], &[255, 1, 0]] {
+        assert!(decode(body).is_err(), "{body:?}");
+    }
+}
+
+#[test]
+fn a_record_that_is_too_long_is_refused() {
+    let draft = NodeDraft::new(Message::user("x".repeat(MAX_RECORD)), Timestamp::default(), 1);
+    assert!(encoded(&StoredMessage::new(draft, [0; 16])).unwrap_err().0.contains("at most"));
+}
+
+proptest! {
+    #[test]
+    fn garbage_never_panics(number in 0u8..14, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let body = [&[number, VERSION][..], &bytes].concat();
+        if let Ok(Record::Message(message)) = decode(&body) {
+            drop(message.outline());
+            drop(message.into_stored());
+        }
+    }
+
+    #[test]
+    fn a_changed_message_is_an_error_or_another_message(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let record = encoded(&StoredMessage::new(everything(), [9; 16])).unwrap();
+        let mut body = parse_record(&record).unwrap().to_vec();
+        let at = at.index(body.len());
+        body[at] = byte;
+        if let Ok(Record::Message(message)) = decode(&body) {
+            drop(message.outline());
+            drop(message.into_stored());
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Compressed segments: the whole image of a sealed segment, in blocks that can be read alone.
+//!
+//! Offsets in the image are those in the segment, and so are the checksums of frames and records: the compression is
+//! invisible to a reader of the segment. `docs/format.md` has the bytes.
+
+mod dictionary;
+mod header;
+mod options;
+mod pack;
+mod reader;
+mod recent;
+mod source;
+mod table;
+#[cfg(test)]
+mod tests;
+mod zstandard;
+
+pub use options::SqueezeOptions;
+pub use pack::{SqueezeError, squeeze};
+pub use reader::{LostBlocks, Squeezed};
+pub use source::ReadAt;

@@ -1,0 +1,150 @@
+//! Compresses the image of a segment.
+
+use zstd::zstd_safe::CDict;
+
+use super::{
+    dictionary,
+    header::{ENTRY, Header, MAX_IMAGE},
+    options::SqueezeOptions,
+    reader::Squeezed,
+    zstandard::Compressor,
+};
+use crate::{checksum, log::format::segment::SegmentHeader};
+
+/// Blocks that are compressed without the dictionary as well, to see what it saves.
+const TRIED: usize = 256;
+
+/// Why a segment was not compressed. It stays as it is.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SqueezeError {
+    /// The bytes are not a segment, or its header is damaged.
+    #[error("no segment to compress: {0}")]
+    NoSegment(&'static str),
+    /// Longer than any segment.
+    #[error("a segment of {bytes} bytes is too long to be compressed")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// The compression library failed.
+    #[error("compressing the segment failed: {0}")]
+    Failed(&'static str),
+    /// The output does not decompress to the segment.
+    #[error("the compressed segment does not give back the bytes from {offset} on")]
+    Unfaithful {
+        /// Where in the segment.
+        offset: usize,
+    },
+}
+
+/// Compresses the image of a sealed segment: its header and its frames, without zeros after them. The result is a file
+/// that [`Squeezed`] reads; it was read back once, and gave the image.
+///
+/// # Errors
+/// When the image has no segment's header or is too long, or compression fails.
+pub fn squeeze(image: &[u8], options: &SqueezeOptions) -> Result<Vec<u8>, SqueezeError> {
+    let SegmentHeader { store, number, .. } = SegmentHeader::parse(image).map_err(SqueezeError::NoSegment)?;
+    let too_long = SqueezeError::TooLong { bytes: image.len() };
+    let length = u32::try_from(image.len()).ok().filter(|length| *length <= MAX_IMAGE).ok_or(too_long)?;
+    let trained = dictionary::train(image, store, number, options.dictionary_bytes as usize);
+    let dictionary = match trained {
+        Some(bytes) if pays(image, options, &bytes).map_err(SqueezeError::Failed)? => bytes,
+        _ => Vec::new(),
+    };
+    let prepared = prepare(&dictionary, options.level).map_err(SqueezeError::Failed)?;
+    let blocks = Blocks::of(image, options, prepared.as_ref()).map_err(SqueezeError::Failed)?;
+    let mut header = Header {
+        number,
+        store,
+        image: length,
+        block: options.block_bytes,
+        dictionary: u32::try_from(dictionary.len()).map_err(|_| SqueezeError::Failed("the dictionary is too long"))?,
+        dictionary_crc: checksum::crc32c(&dictionary),
+        table_crc: 0,
+        file: 0,
+    };
+    let table = blocks.table(header.first_block());
+    header.table_crc = checksum::crc32c(&table);
+    let bytes = 2 * header.first_block() as usize + blocks.bytes.len();
+    header.file = u32::try_from(bytes).map_err(|_| SqueezeError::TooLong { bytes: image.len() })?;
+    let encoded = header.encode();
+    let file =
+        [&encoded, &dictionary, &table, &blocks.bytes, &dictionary, &table, &encoded].map(Vec::as_slice).concat();
+    prove(&file, image)?;
+    Ok(file)
+}
+
+/// The blocks of an image as they are stored.
+struct Blocks {
+    bytes: Vec<u8>,
+    /// Where in `bytes` each ends, and its checksum.
+    ends: Vec<(u32, u32)>,
+}
+
+impl Blocks {
+    fn of(image: &[u8], options: &SqueezeOptions, dictionary: Option<&CDict<'_>>) -> Result<Self, &'static str> {
+        let mut compressor = Compressor::new(options.level, options.block_bytes, dictionary)?;
+        let (mut bytes, mut ends) = (Vec::with_capacity(image.len() / 2), Vec::new());
+        for block in image.chunks(options.block_bytes as usize) {
+            let stored = compressor.store(block)?;
+            bytes.extend_from_slice(stored);
+            let end = u32::try_from(bytes.len()).map_err(|_| "the blocks are too long")?;
+            ends.push((end, checksum::crc32c(stored)));
+        }
+        Ok(Self { bytes, ends })
+    }
+
+    /// The table of the blocks when the first stands at `first`.
+    fn table(&self, first: u32) -> Vec<u8> {
+        let mut table = Vec::with_capacity(self.ends.len() * ENTRY as usize);
+        let mut offset = first;
+        for (end, crc) in &self.ends {
+            table.extend_from_slice(&offset.to_le_bytes());
+            table.extend_from_slice(&crc.to_le_bytes());
+            offset = first.saturating_add(*end);
+        }
+        table
+    }
+}
+
+fn prepare(dictionary: &[u8], level: i32) -> Result<Option<CDict<'static>>, &'static str> {
+    if dictionary.is_empty() {
+        return Ok(None);
+    }
+    CDict::try_create(dictionary, level).map(Some).ok_or("zstd cannot load the dictionary that it made")
+}
+
+/// Whether the dictionary saves more than its two copies take, judged by some of the blocks.
+fn pays(image: &[u8], options: &SqueezeOptions, dictionary: &[u8]) -> Result<bool, &'static str> {
+    let block_bytes = options.block_bytes as usize;
+    let blocks = image.len().div_ceil(block_bytes);
+    let every = blocks.div_ceil(TRIED).max(1);
+    let prepared = prepare(dictionary, options.level)?;
+    let mut with = Compressor::new(options.level, options.block_bytes, prepared.as_ref())?;
+    let mut without = Compressor::new(options.level, options.block_bytes, None)?;
+    let (mut plain, mut helped) = (0, 0);
+    for block in image.chunks(block_bytes).step_by(every) {
+        plain += without.store(block)?.len();
+        helped += with.store(block)?.len();
+    }
+    Ok(plain.saturating_sub(helped).saturating_mul(every) > 2 * dictionary.len())
+}
+
+/// Reads the file back, block by block.
+fn prove(file: &[u8], image: &[u8]) -> Result<(), SqueezeError> {
+    let squeezed = Squeezed::open(file).map_err(|_| SqueezeError::Unfaithful { offset: 0 })?;
+    let mut buffer = vec![0; squeezed.block_bytes() as usize];
+    let mut offset = 0;
+    for block in image.chunks(buffer.len()) {
+        let read = u32::try_from(offset).ok().and_then(|offset| squeezed.read_at(file, offset, &mut buffer).ok());
+        if read.and_then(|read| buffer.get(..read)) != Some(block) {
+            return Err(SqueezeError::Unfaithful { offset });
+        }
+        offset += block.len();
+    }
+    if squeezed.len() as usize != image.len() {
+        return Err(SqueezeError::Unfaithful { offset });
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! The store's directory: which files are in it, and `FORMAT`, which names the store.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use memory_core::StoreError;
+
+use super::horizon::HORIZON_FILE;
+use crate::{
+    checksum,
+    log::{
+        failure::io_error,
+        format::frame::StoreId,
+        media::{Access, Media, read_part},
+    },
+};
+
+/// The format that this version writes, and the newest that it reads.
+const FORMAT: u32 = 1;
+const MAGIC: &str = "memory-store";
+pub(crate) const FORMAT_FILE: &str = "FORMAT";
+/// Longer than the `FORMAT` of any version.
+pub(crate) const FORMAT_BYTES: u64 = 1 << 16;
+/// Its name until all of it is on disk.
+pub(crate) const FORMAT_TEMPORARY: &str = "FORMAT.tmp";
+/// The file that names the holder of the write lock.
+pub(crate) const LOCK_FILE: &str = "LOCK";
+/// The file that names the holder of the lease.
+pub(crate) const LEASE_FILE: &str = "LEASE";
+pub(crate) const LOG: &str = "log";
+pub(crate) const CACHE: &str = "cache";
+/// Files beside the log; with all directories, anything else under their names is refused.
+const FILES: [&str; 4] = [FORMAT_FILE, HORIZON_FILE, LOCK_FILE, LEASE_FILE];
+const DIRECTORIES: [&str; 7] =
+    [LOG, CACHE, "cache/vectors", "cache/vectors/graphs", "cache/tokens", "cache/words", "cache/embeddings"];
+
+/// A store's directory and the name in its `FORMAT`.
+#[derive(Clone, Debug)]
+pub(crate) struct Directory {
+    pub(crate) path: PathBuf,
+    pub(crate) id: StoreId,
+}
+
+impl Directory {
+    pub(crate) fn log(&self) -> PathBuf {
+        self.path.join(LOG)
+    }
+
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.path.join(CACHE)
+    }
+
+    /// Makes the names of all files durable.
+    pub(crate) fn sync(&self, media: &dyn Media) -> Result<(), StoreError> {
+        sync_dir(media, &self.log())?;
+        sync_with_parent(media, &self.path)
+    }
+
+    /// Opens a store for reading alone.
+    pub(crate) fn open(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
+        check(media, path)?;
+        let id = read_format(media, path)?.ok_or_else(|| not_a_store(path, "it holds no file FORMAT"))?;
+        Ok(Self { path: path.to_owned(), id })
+    }
+}
+
+/// Refuses a store in which a link, a device or a FIFO has the name of one of our files or directories. The store's own
+/// path may be a link: the user names it.
+pub(crate) fn check(media: &dyn Media, path: &Path) -> Result<(), StoreError> {
+    media.check(path, &FILES, &DIRECTORIES).map_err(|(path, error)| io_error("open", &path)(error))
+}
+
+/// Makes a directory and those above it, and syncs every name that it makes.
+pub(crate) fn make_dir(media: &dyn Media, path: &Path) -> Result<(), StoreError> {
+    let there = |dir: &Path| dir.as_os_str().is_empty() || media.list(dir).is_ok();
+    let missing = path.ancestors().take_while(|dir| !there(dir)).count();
+    media.create_dir_all(path).map_err(io_error("create", path))?;
+    path.ancestors().take(missing).filter_map(Path::parent).try_for_each(|parent| sync_dir(media, parent))
+}
+
+/// Makes the names in a directory durable. The parent of a relative path without a directory is the working directory.
+pub(crate) fn sync_dir(media: &dyn Media, path: &Path) -> Result<(), StoreError> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    media.sync_dir(path).map_err(io_error("sync", path))
+}
+
+/// Makes the names in a directory durable, and its own.
+pub(crate) fn sync_with_parent(media: &dyn Media, path: &Path) -> Result<(), StoreError> {
+    sync_dir(media, path)?;
+    path.parent().map_or(Ok(()), |parent| sync_dir(media, parent))
+}
+
+pub(crate) fn is_there(media: &dyn Media, path: &Path) -> Result<bool, StoreError> {
+    let names = media.list(path).map_err(io_error("list", path))?;
+    Ok(names.iter().any(|name| name == FORMAT_FILE))
+}
+
+pub(crate) fn not_a_store(path: &Path, why: &str) -> StoreError {
+    StoreError::NotAStore { path: path.to_owned(), why: why.to_owned() }
+}
+
+/// The store's name from `FORMAT`; `None` when there is no such file.
+pub(crate) fn read_format(media: &dyn Media, path: &Path) -> Result<Option<StoreId>, StoreError> {
+    let file = path.join(FORMAT_FILE);
+    let bytes = match media.open(&file, Access::Read) {
+        Ok(open) => read_part(&*open, 0, FORMAT_BYTES).map_err(io_error("read", &file))?,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(io_error("read", &file)(error)),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = text.lines();
+    if lines.next() != Some(MAGIC) {
+        return Err(not_a_store(path, "its file FORMAT is that of something else"));
+    }
+    let damaged = |why: &str| StoreError::Damaged { path: file.clone(), offset: 0, why: why.to_owned() };
+    let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|number| number.parse().ok());
+    match format {
+        // A newer version may lay out the rest as it likes.
+        Some(found) if found > FORMAT => {
+            Err(StoreError::NewerFormat { path: path.to_owned(), found, supported: FORMAT })
+        }
+        Some(FORMAT) => {
+            let id = lines.next().and_then(|line| line.strip_prefix("id ")).and_then(parse_id);
+            let id = id.ok_or_else(|| damaged("it names no store"))?;
+            if text == format_text(id) { Ok(Some(id)) } else { Err(damaged("its checksum does not match")) }
+        }
+        _ => Err(damaged("it names no format")),
+    }
+}
+
+/// Whether this is the text of a `FORMAT` of ours, of any version.
+pub(crate) fn is_format(text: &[u8]) -> bool {
+    text.strip_prefix(MAGIC.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
+}
+
+/// The text of `FORMAT` for a store of this name.
+pub(crate) fn format_text(id: StoreId) -> String {
+    let body = format!("{MAGIC}\nformat {FORMAT}\nid {}\n", id_text(id));
+    format!("{body}crc32c {:08x}\n", checksum::crc32c(body.as_bytes()))
+}
+
+/// The name of a store in hexadecimal digits.
+pub(crate) fn id_text(id: StoreId) -> String {
+    format!("{:032x}", u128::from_be_bytes(id))
+}
+
+/// The name of a store, from its hexadecimal digits.
+pub(crate) fn parse_id(hex: &str) -> Option<StoreId> {
+    let number = u128::from_str_radix(hex, 16).ok()?;
+    (hex.len() == 32).then(|| number.to_be_bytes())
+}

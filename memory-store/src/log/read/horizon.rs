@@ -1,0 +1,184 @@
+//! The durable watermark: how far the log is on disk, published to every process in a few shared words of memory.
+
+use std::{io, path::Path};
+
+use memory_core::{Hash, StoreError};
+
+use crate::log::{
+    failure::io_error,
+    format::{
+        frame::{Fields, StoreId},
+        location::Location,
+    },
+    media::{Access, Media, Words},
+};
+
+pub(crate) const HORIZON_FILE: &str = "HORIZON";
+/// Begins the file: `MEMHORZ` and the format.
+const MAGIC: u64 = u64::from_le_bytes(*b"MEMHORZ\x01");
+
+/// Places of the words.
+mod word {
+    pub(crate) const MAGIC: usize = 0;
+    /// Even; odd while segments are being replaced.
+    pub(crate) const GENERATION: usize = 1;
+    pub(crate) const DURABLE: usize = 2;
+    /// The last writer.
+    pub(crate) const WRITER: usize = 3;
+    /// Not 0 while a commit group is being written, and after its writer died.
+    pub(crate) const WRITING: usize = 4;
+    /// Counts how often a process waited for the write lock.
+    pub(crate) const WANTED: usize = 5;
+    /// Two slots of generation, place and check, written in turn: while one is being written, the other is valid.
+    pub(crate) const SLOTS: [usize; 2] = [8, 11];
+}
+
+/// What is known to be on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Durable {
+    /// Changes when segments were replaced.
+    pub(crate) generation: u64,
+    /// Everything before this place was synced.
+    pub(crate) end: Location,
+}
+
+impl Durable {
+    /// The place as one number that grows with the log.
+    pub(crate) fn position(end: Location) -> u64 {
+        u64::from(end.segment) << 32 | u64::from(end.offset)
+    }
+
+    /// The place that a position stands for.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+    pub(crate) fn place(position: u64) -> Location {
+        Location { segment: (position >> 32) as u32, offset: position as u32 }
+    }
+}
+
+/// The store's file `HORIZON`.
+///
+/// It is changed only under the write lock, except by [`Self::want`]. It is valid only on the file system and in the
+/// run of the machine that it was written in: after a loss of power the frames themselves show what was on disk. So it
+/// is never synced, and may hold anything after a crash.
+#[derive(Debug)]
+pub(crate) struct Horizon {
+    words: Box<dyn Words>,
+    /// The seed of the check.
+    seed: Hash,
+}
+
+impl Horizon {
+    /// Opens the store's durable watermark. With [`Access::Read`], `None` when there is none.
+    pub(crate) fn open(
+        media: &dyn Media,
+        store: &Path,
+        id: StoreId,
+        access: Access,
+    ) -> Result<Option<Self>, StoreError> {
+        let path = store.join(HORIZON_FILE);
+        let words = match media.words(&path, access) {
+            Ok(words) => words,
+            Err(error) if access == Access::Read && error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if access == Access::Read && error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(io_error("open", &path)(error)),
+        };
+        let seed = Hash::of_parts([id.as_slice(), words.identity().as_slice()]);
+        Ok(Some(Self { words, seed }))
+    }
+
+    fn check(&self, generation: u64, position: u64) -> u64 {
+        let sealed =
+            Hash::of_parts([self.seed.as_bytes().as_slice(), &generation.to_le_bytes(), &position.to_le_bytes()]);
+        Fields(sealed.as_bytes()).u64().unwrap_or_default()
+    }
+
+    fn slot(&self, at: usize) -> Option<Durable> {
+        let (generation, position) = (self.words.load(at), self.words.load(at + 1));
+        if self.words.load(at + 2) != self.check(generation, position) {
+            return None;
+        }
+        Some(Durable { generation, end: Durable::place(position) })
+    }
+
+    /// The published value, unless it is of another machine or another run of this one, or damaged.
+    pub(crate) fn durable(&self) -> Option<Durable> {
+        if self.words.load(word::MAGIC) != MAGIC {
+            return None;
+        }
+        let (generation, position) = self.peek();
+        let slots = word::SLOTS.into_iter().filter_map(|at| self.slot(at));
+        let newest = slots.max_by_key(|durable| (durable.generation, durable.end))?;
+        // A slot is written before the words that are peeked at. If the newest valid slot is older than these, the last
+        // one published is damaged.
+        ((newest.generation, Durable::position(newest.end)) >= (generation, position)).then_some(newest)
+    }
+
+    /// Generation and position, unchecked: enough to see that nothing has changed.
+    pub(crate) fn peek(&self) -> (u64, u64) {
+        (self.words.load(word::GENERATION), self.words.load(word::DURABLE))
+    }
+
+    /// A generation that was never published.
+    pub(crate) fn next_generation(&self) -> u64 {
+        let known = self.durable().map_or_else(|| self.peek().0, |durable| durable.generation);
+        known.wrapping_add(2) & !1
+    }
+
+    /// Publishes `durable` to all processes. The caller holds the write lock, and `durable` is on disk.
+    pub(crate) fn publish(&self, durable: Durable) {
+        let position = Durable::position(durable.end);
+        let check = self.check(durable.generation, position);
+        let [first, second] = word::SLOTS.map(|at| self.slot(at).map(|durable| (durable.generation, durable.end)));
+        let [one, other] = word::SLOTS;
+        let at = if first <= second { one } else { other };
+        // A half-written slot fails its check, whatever it held before.
+        self.words.store(at + 2, !check);
+        self.words.store(at, durable.generation);
+        self.words.store(at + 1, position);
+        self.words.store(at + 2, check);
+        self.words.store(word::MAGIC, MAGIC);
+        self.words.store(word::GENERATION, durable.generation);
+        self.words.store(word::DURABLE, position);
+    }
+
+    /// Whether its file still has its name. If not, other processes share another file.
+    pub(crate) fn is_in_place(&self, media: &dyn Media, store: &Path) -> bool {
+        self.words.is_at(media, &store.join(HORIZON_FILE))
+    }
+
+    /// Records that `writer` begins to write.
+    pub(crate) fn begin(&self, writer: u64) {
+        self.words.store(word::WRITING, writer);
+    }
+
+    /// Records that what `writer` wrote is published, or gone.
+    pub(crate) fn finish(&self, writer: u64) {
+        self.words.store(word::WRITER, writer);
+        self.words.store(word::WRITING, 0);
+    }
+
+    /// Whether `writer` wrote last and finished, and no other process died while writing.
+    pub(crate) fn is_as_left_by(&self, writer: u64) -> bool {
+        self.words.load(word::WRITER) == writer && self.words.load(word::WRITING) == 0
+    }
+
+    /// Whether a process is writing, or died while doing so.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.words.load(word::WRITING) != 0
+    }
+
+    /// Records that a process waits for the write lock.
+    pub(crate) fn want(&self) {
+        self.words.add(word::WANTED);
+    }
+
+    /// The same, where nothing more is known of the store.
+    pub(crate) fn want_at(words: &dyn Words) {
+        words.add(word::WANTED);
+    }
+
+    /// Changes whenever a process begins to wait for the write lock.
+    pub(crate) fn wanted(&self) -> u64 {
+        self.words.load(word::WANTED)
+    }
+}

@@ -1,0 +1,198 @@
+//! The records of a frame, one by one, where the frame as a whole may be damaged.
+
+use std::ops::Range;
+
+use memory_core::{Hash, Summary, ViewId};
+
+use crate::log::format::{
+    codec::{self, EventRecord, Opening, Record},
+    frame::{FRAME_HEADER, FrameHeader, RECORD_HEADER, parse_record, record_bytes},
+};
+
+/// The content of a whole record.
+#[derive(Debug)]
+pub(crate) enum Part {
+    Opened(Opening),
+    /// A message with its leaf, hashed anew.
+    Message(Hash),
+    /// Lost nodes: recorded by this record, or the record itself was the message.
+    Lost(u64),
+    Summary(Box<Summary>),
+    View(ViewId),
+    OtherEvent,
+}
+
+/// Records that cannot be used.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BadRecords {
+    /// Where in the frame.
+    pub(crate) range: Range<usize>,
+    pub(crate) why: String,
+    /// The node that is lost with it, by its index among those of the frame.
+    pub(crate) node: Option<u64>,
+    /// Whether it may have held more than is known.
+    pub(crate) hides: bool,
+}
+
+/// A frame read record by record.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    payload: &'a [u8],
+    /// The end of the part of the payload whose records can be separated.
+    known: usize,
+    /// Whether records that cannot be read are messages.
+    holds_messages: bool,
+    /// Whether the opening of a conversation, first in its frame, cannot be read.
+    lost_opening: bool,
+    /// The conversation that it opens, if any.
+    pub(crate) opened: Option<Opening>,
+    /// How many nodes the frame has, lost ones included.
+    pub(crate) nodes: u64,
+    /// How many of them are lost.
+    pub(crate) lost: u64,
+    /// The first unusable records, and how many more there are.
+    pub(crate) bad: Vec<BadRecords>,
+}
+
+/// A record found by its length; unreadable ones are skipped.
+struct Raw<'a> {
+    range: Range<usize>,
+    body: Result<&'a [u8], &'static str>,
+}
+
+/// Goes from record to record by their lengths; ends where no record can stand.
+fn raw(payload: &[u8], length: usize) -> impl Iterator<Item = Raw<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = payload.get(at..).filter(|rest| !rest.is_empty())?;
+        let bytes = record_bytes(*rest.first_chunk::<RECORD_HEADER>()?)?;
+        let end = at.checked_add(bytes).filter(|end| *end <= length)?;
+        let raw = Raw { range: at..end.min(payload.len()), body: parse_record(rest) };
+        at = end;
+        Some(raw)
+    })
+}
+
+/// Most places in one frame that are reported one by one.
+const MOST_BAD: usize = 16;
+
+impl<'a> Reading<'a> {
+    /// Reads the records of a frame; `broken` when the payload as a whole is damaged.
+    ///
+    /// After a record that cannot be read, the others are found by its length. They count only if they end with the
+    /// payload, since nothing protects the place of a record: bytes in a message may look like records. A frame holds
+    /// messages or events, never both, so that a good record shows the kind of the bad ones, and each bad message takes
+    /// its number.
+    pub(crate) fn new(header: &FrameHeader, payload: &'a [u8], broken: Option<&'static str>) -> Self {
+        let length = header.payload as usize;
+        let (mut end, mut first_bad) = (0, None);
+        for Raw { range, body } in raw(payload, length) {
+            end = range.end;
+            first_bad = first_bad.or(body.is_err().then_some(range.start));
+        }
+        let (mut messages, mut events) = (false, false);
+        // The kind of the frame matters only when some of it cannot be read.
+        for Raw { body, .. } in raw(payload, length).filter(|_| first_bad.is_some()) {
+            match body.map(|body| (body, codec::decode(body))) {
+                Ok((_, Ok(Record::Event(_)))) => events = true,
+                Ok((_, Ok(_))) => messages = true,
+                Ok((body, Err(_))) if codec::is_message(body) => messages = true,
+                Ok((_, Err(_))) | Err(_) => {}
+            }
+        }
+        let is_told_apart = end == length && messages != events;
+        let known = first_bad.filter(|_| !is_told_apart).unwrap_or(end);
+        let mut reading = Self {
+            payload,
+            known,
+            holds_messages: messages && !events,
+            lost_opening: false,
+            opened: None,
+            nodes: 0,
+            lost: 0,
+            bad: Vec::new(),
+        };
+        reading.count(header, broken, length);
+        reading
+    }
+
+    fn count(&mut self, header: &FrameHeader, broken: Option<&'static str>, length: usize) {
+        let mut opened = None;
+        let (mut nodes, mut lost) = (0u64, 0u64);
+        let mut bad = Vec::new();
+        let mut more = 0u64;
+        let opens = header.conversation == header.lsn;
+        let first = raw(self.payload, self.known).next();
+        self.lost_opening = opens && self.holds_messages && first.is_some_and(|first| first.body.is_err());
+        self.parts(|_, part, range| match part {
+            Ok(Part::Opened(opening)) => opened = Some(opening),
+            Ok(Part::Message(_)) => nodes = nodes.saturating_add(1),
+            Ok(Part::Lost(count)) => {
+                nodes = nodes.saturating_add(count);
+                lost = lost.saturating_add(count);
+            }
+            Ok(Part::Summary(_) | Part::View(_) | Part::OtherEvent) => {}
+            Err((why, is_node)) => {
+                let node = is_node.then_some(nodes);
+                nodes = nodes.saturating_add(u64::from(is_node));
+                lost = lost.saturating_add(u64::from(is_node));
+                if bad.len() < MOST_BAD {
+                    let range = range.start + FRAME_HEADER..range.end + FRAME_HEADER;
+                    bad.push(BadRecords { range, why, node, hides: false });
+                } else {
+                    more += 1;
+                }
+            }
+        });
+        if let Some(last) = bad.last_mut().filter(|_| more > 0) {
+            last.why = format!("{}; {more} more records of the frame cannot be read", last.why);
+        }
+        if self.known < length || (broken.is_some() && bad.is_empty()) {
+            let range = self.known + FRAME_HEADER..length + FRAME_HEADER;
+            let why = broken.unwrap_or("the records of a frame cannot be separated").to_owned();
+            bad.push(BadRecords { range, why, node: None, hides: self.known < length });
+        }
+        (self.opened, self.nodes, self.lost, self.bad) = (opened, nodes, lost, bad);
+    }
+
+    /// Whether every record can be used as it is.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.bad.is_empty()
+    }
+
+    /// The payload as it stands in the log.
+    pub(crate) fn payload(&self) -> &'a [u8] {
+        self.payload
+    }
+
+    /// Calls `each` with the bytes of each record and its content, or the error and whether a node is lost with it.
+    pub(crate) fn parts(&self, mut each: impl FnMut(&'a [u8], Result<Part, (String, bool)>, Range<usize>)) {
+        for (index, Raw { range, body }) in raw(self.payload, self.known).enumerate() {
+            let bytes = self.payload.get(range.clone()).unwrap_or_default();
+            let part = match body {
+                Ok(body) => read(body),
+                Err(why) => {
+                    let is_opening = index == 0 && self.lost_opening;
+                    Err((why.to_owned(), self.holds_messages && !is_opening))
+                }
+            };
+            each(bytes, part, range);
+        }
+    }
+}
+
+fn read(body: &[u8]) -> Result<Part, (String, bool)> {
+    match codec::decode(body) {
+        Ok(Record::Opened(opening)) => Ok(Part::Opened(opening)),
+        Ok(Record::Lost(count)) => Ok(Part::Lost(count)),
+        Ok(Record::Event(EventRecord::Summary(summary))) => Ok(Part::Summary(summary)),
+        Ok(Record::Event(EventRecord::View(view))) => Ok(Part::View(view.id)),
+        Ok(Record::Event(_)) => Ok(Part::OtherEvent),
+        Ok(Record::Message(message)) => match message.into_stored() {
+            Ok(stored) if stored.rehash() == stored.proof.leaf => Ok(Part::Message(stored.proof.leaf)),
+            Ok(_) => Err(("the message is not what was hashed when it was appended".to_owned(), true)),
+            Err(error) => Err((error.0, true)),
+        },
+        Err(error) => Err((error.0, codec::is_message(body))),
+    }
+}

@@ -1,0 +1,243 @@
+//! What is kept in memory of one conversation.
+
+use memory_core::{
+    Changes, ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeOutline, NodeRange, Revision, Role,
+    StoreError, SummaryId, Timestamp, ViewId,
+};
+
+use super::{
+    damage::{Damage, LostNodes},
+    keys::Keys,
+    nodes::Nodes,
+    read_request::ReadRequest,
+    revised::Revised,
+    summaries::Summaries,
+    views::Views,
+};
+use crate::log::format::{codec::Past, location::Location};
+
+/// One change that a frame made to its conversation.
+#[derive(Debug)]
+pub(crate) enum Change {
+    Node {
+        outline: NodeOutline,
+        importance: f32,
+        location: Location,
+        key: Option<u64>,
+    },
+    /// Nodes that were lost before the store was salvaged.
+    Lost {
+        count: u64,
+        location: Location,
+    },
+    Summary {
+        id: SummaryId,
+        level: Level,
+        span: NodeRange,
+        location: Location,
+    },
+    View {
+        id: ViewId,
+        location: Location,
+    },
+    Importance {
+        node: NodeId,
+        importance: f32,
+    },
+    Pin {
+        node: NodeId,
+        pinned: bool,
+    },
+    Title(String),
+    Tags(Vec<String>),
+}
+
+impl Change {
+    /// Turns an offset in the frame, which stands at `frame`, into a location in the log.
+    pub(crate) fn locate(&mut self, frame: Location) {
+        if let Self::Node { location, .. }
+        | Self::Lost { location, .. }
+        | Self::Summary { location, .. }
+        | Self::View { location, .. } = self
+        {
+            *location = Location { segment: frame.segment, offset: location.offset.saturating_add(frame.offset) };
+        }
+    }
+}
+
+/// One conversation.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    pub(crate) id: ConversationId,
+    /// The log sequence number of the frame that opened it.
+    pub(crate) number: u64,
+    /// Where it was forked from, if it was. Its shared prefix may go on in the parent's own shared prefix.
+    pub(crate) past: Option<Past>,
+    /// Its depth in a chain of forks.
+    pub(crate) depth: u32,
+    pub(crate) nodes: Nodes,
+    pub(crate) summaries: Summaries,
+    pub(crate) views: Views,
+    /// Nodes whose importance or pin was changed lately.
+    pub(crate) revised: Revised,
+    pub(crate) title: Option<String>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) keys: Keys,
+    /// Runs of nodes that cannot be read, in order.
+    pub(crate) lost: Vec<NodeRange>,
+    /// Damage after which more of this conversation may be lost than is known. Meanwhile nothing may be appended: its
+    /// number could be that of a lost node.
+    pub(crate) doubt: Option<Damage>,
+}
+
+impl Conversation {
+    pub(crate) fn new(id: ConversationId, number: u64) -> Self {
+        Self {
+            id,
+            number,
+            past: None,
+            depth: 0,
+            nodes: Nodes::default(),
+            summaries: Summaries::default(),
+            views: Views::default(),
+            revised: Revised::default(),
+            title: None,
+            tags: Vec::new(),
+            keys: Keys::default(),
+            lost: Vec::new(),
+            doubt: None,
+        }
+    }
+
+    /// A conversation that shares this one's nodes, as they are now.
+    pub(crate) fn fork(&self, id: ConversationId, number: u64, past: Past) -> Self {
+        let until = NodeId::new(past.nodes);
+        let cut = |run: &NodeRange| NodeRange::new(run.first(), until?.min(run.last()));
+        Self {
+            past: Some(past),
+            depth: self.depth.saturating_add(1),
+            nodes: self.nodes.first(past.nodes),
+            summaries: self.summaries.fork(past.nodes, past.summaries),
+            views: self.views.fork(past.views),
+            lost: self.lost.iter().map_while(cut).collect(),
+            ..Self::new(id, number)
+        }
+    }
+
+    /// How many of the first `nodes` nodes cannot be read.
+    pub(crate) fn lost_among(&self, nodes: u64) -> u64 {
+        let begun = self.lost.partition_point(|run| run.first().get() <= nodes);
+        let runs = self.lost.iter().take(begun);
+        runs.map(|run| run.last().get().min(nodes) - run.first().get() + 1).sum()
+    }
+
+    /// What a fork at a node shares with it.
+    pub(crate) fn past_until(&self, node: NodeId) -> Past {
+        let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let views = match self.nodes.location(node.next()) {
+            Some(next) => self.views.last_before(next),
+            None => self.views.last().map_or(0, ViewId::get),
+        };
+        Past {
+            parent: self.number,
+            nodes: node.get(),
+            summaries: small(self.summaries.last().map_or(0, SummaryId::get)),
+            views: small(views),
+        }
+    }
+
+    /// How many nodes; the last node's position.
+    pub(crate) fn nodes(&self) -> u64 {
+        self.nodes.len()
+    }
+
+    pub(crate) fn unknown_node(&self, node: NodeId) -> StoreError {
+        StoreError::UnknownNode { conversation: self.id.clone(), node, nodes: self.nodes() }
+    }
+
+    /// The nodes of a run that exist, in order.
+    pub(crate) fn wanted(&self, range: NodeRange) -> Vec<ReadRequest> {
+        self.nodes.all_wanted(range)
+    }
+
+    /// Its overview; `forked_from` is where it was forked from.
+    pub(crate) fn state(&self, forked_from: Option<ForkedFrom>) -> ConversationState {
+        let at = |node: NodeId| self.nodes.outline(node).map(|outline| outline.at);
+        ConversationState {
+            id: self.id.clone(),
+            nodes: self.nodes(),
+            summaries: self.summaries.len(),
+            views: self.views.last().map_or(0, ViewId::get),
+            first_at: at(NodeId::FIRST),
+            last_at: NodeId::new(self.nodes()).and_then(at),
+            tokens: self.nodes.tokens(),
+            title: self.title.clone(),
+            tags: self.tags.clone(),
+            forked_from,
+        }
+    }
+
+    /// What happened since, except the summaries: those are still to be read, from these places.
+    pub(crate) fn changes(&self, epoch: u64, since: Revision) -> (Changes, Vec<Location>) {
+        let (nodes, summaries) = (self.nodes(), self.summaries.len());
+        let revision = Revision { epoch, nodes, summaries, revised: self.revised.total() };
+        let is_ours = since.epoch == epoch && since.nodes <= nodes && since.summaries <= summaries;
+        let revised = self.revised.since(since.revised).filter(|_| is_ours);
+        let is_whole = revised.is_none();
+        let since = if is_whole { Revision::default() } else { since };
+        let changes = Changes {
+            is_whole,
+            nodes: self.nodes.outlines_behind(since.nodes),
+            revised: revised
+                .into_iter()
+                .flatten()
+                .filter(|node| node.get() <= since.nodes)
+                .filter_map(|node| Some((node, self.nodes.outline(node)?)))
+                .collect(),
+            summaries: Vec::new(),
+            revision,
+        };
+        (changes, self.summaries.locations(usize::try_from(since.summaries).unwrap_or(usize::MAX)))
+    }
+
+    /// Applies a change; `Err` says why it cannot follow what came before.
+    pub(crate) fn apply(&mut self, change: Change) -> Result<(), &'static str> {
+        match change {
+            Change::Node { outline, importance, location, key } => {
+                self.nodes.push(&outline, importance, location);
+                if let Some((hash, node)) = key.zip(NodeId::new(self.nodes())) {
+                    self.keys.insert(hash, node);
+                }
+            }
+            Change::Lost { count, location } => self.lose(self.nodes().saturating_add(count), location),
+            Change::Summary { id, level, span, location } => self.summaries.push(id, level, span, location)?,
+            Change::View { id, location } => self.views.push(id, location)?,
+            Change::Importance { node, importance } => {
+                self.nodes.set_importance(node, importance);
+                self.revised.push(node);
+            }
+            Change::Pin { node, pinned } => {
+                self.nodes.set_pinned(node, pinned);
+                self.revised.push(node);
+            }
+            Change::Title(title) => self.title = Some(title),
+            Change::Tags(tags) => self.tags = tags,
+        }
+        Ok(())
+    }
+
+    /// The nodes that are known to be missing.
+    pub(crate) fn lost_nodes(&self) -> impl Iterator<Item = LostNodes> {
+        self.lost.iter().map(|nodes| LostNodes { conversation: self.id.clone(), nodes: *nodes })
+    }
+
+    /// Gives lost nodes their places, so that the ones after them keep their numbers. A place points at the damage that
+    /// holds the node.
+    pub(crate) fn lose(&mut self, until: u64, location: Location) {
+        let (first, last) = (NodeId::new(self.nodes() + 1), NodeId::new(until));
+        self.lost.extend(first.zip(last).and_then(|(first, last)| NodeRange::new(first, last)));
+        while self.nodes() < until {
+            self.nodes.push(&NodeOutline::new(Timestamp::default(), Role::User), 0.0, location);
+        }
+    }
+}

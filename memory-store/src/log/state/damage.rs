@@ -1,0 +1,56 @@
+//! What is wrong with a log, as reported to those who open it.
+
+use std::{fmt, path::PathBuf};
+
+use memory_core::{ConversationId, NodeRange, StoreError};
+
+/// A place of the log that cannot be read any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The file.
+    pub path: PathBuf,
+    /// Where the damage begins.
+    pub offset: u64,
+    /// How far it reaches; 0 when that is not known.
+    pub bytes: u64,
+    /// What is wrong there.
+    pub why: String,
+    /// The number of the conversation that it is in, where that is known.
+    pub(crate) conversation: Option<u64>,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is damaged at byte {}", self.path.display(), self.offset)?;
+        if self.bytes > 0 {
+            write!(f, " for {} bytes", self.bytes)?;
+        }
+        write!(f, ": {}", self.why)
+    }
+}
+
+impl From<Damage> for StoreError {
+    fn from(Damage { path, offset, why, .. }: Damage) -> Self {
+        Self::Damaged { path, offset, why }
+    }
+}
+
+/// What a crash left of the last write. None of it was ever acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TornTail {
+    /// The segment.
+    pub path: PathBuf,
+    /// Where the log ends now.
+    pub offset: u64,
+    /// Bytes that stood after it.
+    pub bytes: u64,
+}
+
+/// Nodes of a conversation that cannot be read. Those after them have kept their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostNodes {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Which nodes.
+    pub nodes: NodeRange,
+}

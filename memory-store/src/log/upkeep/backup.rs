@@ -1,0 +1,331 @@
+//! A copy of a store that may be written to meanwhile: all that is durable when the backup begins.
+
+mod bytes;
+mod manifest;
+mod restore;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use memory_core::{Hash, Progress, StoreError, Timestamp};
+
+use super::rescue::{RescueError, make_file, write_file};
+use crate::log::{
+    failure::io_error,
+    format::{
+        scan::{Found, Scan},
+        segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name},
+    },
+    media::{Access, DirLock, Media},
+    read::{
+        directory::{FORMAT_FILE, format_text, make_dir, sync_dir},
+        survey::read_image,
+    },
+    state::damage::Damage,
+    write::shared::Shared,
+};
+use bytes::{copy_bytes, hash};
+use manifest::{Entry, FILES, MANIFEST, Manifest};
+#[cfg(test)]
+pub(crate) use restore::restore_on;
+pub use restore::{BackupCheck, RestoreReport, check_backup, restore};
+
+/// What a backup did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BackupReport {
+    /// The directory with the backup.
+    pub path: PathBuf,
+    /// Files of the store that the backup holds.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files that were copied; the others were there already.
+    pub copied: u64,
+    /// Their bytes.
+    pub copied_bytes: u64,
+    /// Files that only earlier backups needed and that were removed.
+    pub removed: u64,
+    /// Damage of the store that was copied along unchanged.
+    pub damage: Vec<Damage>,
+}
+
+/// The log at one point in time.
+struct Snapshot {
+    segments: Arc<Vec<Segment>>,
+    /// Where the durable part of the last segment ends.
+    end: u32,
+    /// Known damage. It is more than the segments show where the end of the log is lost.
+    damage: Vec<Damage>,
+}
+
+fn snapshot(shared: &Shared) -> Result<Snapshot, StoreError> {
+    let state = shared.current()?;
+    let end = state.cursor.end.offset.max(SEGMENT_HEADER);
+    Ok(Snapshot { segments: Arc::clone(&state.segments), end, damage: state.damage.clone() })
+}
+
+/// Keeps other backups from the same directory while the value lives.
+pub(crate) fn lock(media: &dyn Media, target: &Path) -> Result<Box<dyn DirLock>, RescueError> {
+    let lock = media.dir_lock(target).map_err(io_error("lock", target))?;
+    if lock.try_lock().map_err(io_error("lock", target))? {
+        Ok(lock)
+    } else {
+        Err(RescueError::Busy { path: target.to_owned() })
+    }
+}
+
+pub(crate) fn backup_on(
+    media: &dyn Media,
+    shared: &Shared,
+    target: &Path,
+    progress: &dyn Progress,
+) -> Result<BackupReport, RescueError> {
+    check_target(media, target)?;
+    let dir = target.join(FILES);
+    make_dir(media, &dir)?;
+    media.tighten(target);
+    let _lock = lock(media, target)?;
+    // Under the lock, so that no backup is replaced by an earlier one.
+    let Snapshot { segments, end, damage } = snapshot(shared)?;
+    let earlier = Manifest::read(media, target)?;
+    if earlier.as_ref().is_some_and(|earlier| earlier.store != shared.directory.id) {
+        return Err(RescueError::OtherStore { path: target.to_owned() });
+    }
+    let mut backup = Backup {
+        media,
+        dir,
+        there: BTreeMap::new(),
+        earlier,
+        known: damage,
+        entries: Vec::new(),
+        report: report(target),
+    };
+    backup.nothing_is_missing(&segments, &shared.directory.path)?;
+    backup.look()?;
+    backup.format(&format_text(shared.directory.id))?;
+    let lengths = lengths(&segments, end).map_err(|(path, error)| io_error("read", &path)(error))?;
+    let total = lengths.iter().sum();
+    let mut done = 0;
+    for (index, (segment, length)) in segments.iter().zip(lengths).enumerate() {
+        // Bytes after the end of the log belong to no snapshot.
+        let is_last = index + 1 == segments.len();
+        let end = if is_last { end } else { u32::MAX };
+        backup.segment(shared, segment, (length, end, is_last), &|read| progress.report(done + read, total))?;
+        done += length;
+    }
+    // Damage outside all segments.
+    backup.report.damage.append(&mut backup.known);
+    let segment = segments.last().map_or(0, Segment::number);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let taken = Timestamp::from_millis(i64::try_from(now).unwrap_or(i64::MAX));
+    backup.finish(target, Manifest { store: shared.directory.id, taken, segment, end, files: Vec::new() })
+}
+
+/// How a backup names a segment.
+fn stored_path(segment: u32) -> String {
+    format!("log/{}", segment_name(segment))
+}
+
+fn report(target: &Path) -> BackupReport {
+    let path = target.to_owned();
+    BackupReport { path, files: 0, bytes: 0, copied: 0, copied_bytes: 0, removed: 0, damage: Vec::new() }
+}
+
+/// How many bytes of each segment's file belong to the snapshot.
+fn lengths(segments: &[Segment], end: u32) -> Result<Vec<u64>, (PathBuf, io::Error)> {
+    let last = segments.len().saturating_sub(1);
+    let length = |(index, segment): (usize, &Segment)| {
+        let size = segment.file().size().map_err(|error| (segment.path().to_owned(), error))?;
+        Ok(if index == last { size.min(u64::from(end)) } else { size })
+    };
+    segments.iter().enumerate().map(length).collect()
+}
+
+/// Checks that a directory holds nothing but backups.
+fn check_target(media: &dyn Media, target: &Path) -> Result<(), RescueError> {
+    let names = match media.list(target) {
+        Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(io_error("list", target)(error).into()),
+    };
+    let is_ours = |name: &String| [FILES, MANIFEST].contains(&name.trim_end_matches(".tmp"));
+    match names.iter().find(|name| !is_ours(name)) {
+        Some(other) => Err(RescueError::NotABackup {
+            path: target.to_owned(),
+            why: format!("it holds `{other}`: give a directory that is empty, not there yet, or made by a backup"),
+        }),
+        None => Ok(()),
+    }
+}
+
+struct Backup<'m> {
+    media: &'m dyn Media,
+    /// Where the files are.
+    dir: PathBuf,
+    /// Bytes of each file that is there.
+    there: BTreeMap<String, u64>,
+    earlier: Option<Manifest>,
+    /// Damage of the store that is not in the report yet.
+    known: Vec<Damage>,
+    entries: Vec<Entry>,
+    report: BackupReport,
+}
+
+impl Backup<'_> {
+    /// Notes which files are there. A file has its name only once all of it is on disk.
+    fn look(&mut self) -> Result<(), RescueError> {
+        for name in self.media.list(&self.dir).map_err(io_error("list", &self.dir))? {
+            let path = self.dir.join(&name);
+            let size = self.media.open(&path, Access::Read).and_then(|file| file.size());
+            self.there.insert(name, size.map_err(io_error("read", &path))?);
+        }
+        Ok(())
+    }
+
+    fn format(&mut self, text: &str) -> Result<(), RescueError> {
+        let hash = Hash::from_bytes(*blake3::hash(text.as_bytes()).as_bytes());
+        let entry = Entry { hash, bytes: text.len() as u64, path: FORMAT_FILE.to_owned() };
+        self.keep(entry, |media, dir, name| Ok(write_file(media, dir, name, text.as_bytes())?))
+    }
+
+    fn segment(
+        &mut self,
+        shared: &Shared,
+        segment: &Segment,
+        (length, end, is_last): (u64, u32, bool),
+        progress: &dyn Fn(u64),
+    ) -> Result<(), RescueError> {
+        let path = segment.path();
+        let hash = hash(segment.file(), length, progress).map_err(io_error("read", path))?;
+        let entry = Entry { hash, bytes: length, path: stored_path(segment.number()) };
+        if !self.has(&entry) {
+            let contents = image(segment, end)?;
+            let found = damage(shared, segment, &contents);
+            let damage = found.or_else(|| self.known.iter().find(|known| known.path == path).cloned());
+            // A good copy is not given up for a bad one. The last segment was never rewritten, and after a restart of
+            // the machine nothing else shows that it has lost its end.
+            let may_lose = damage.is_some() || is_last && self.is_copy_whole(&entry.path);
+            if may_lose && !self.holds_no_more_than(&entry.path, segment.number(), &contents)? {
+                return Err(match damage {
+                    Some(Damage { path, offset, .. }) => RescueError::WouldLoseGood { path, offset },
+                    None => RescueError::WouldLoseRecords { path: path.to_owned() },
+                });
+            }
+            self.report.damage.extend(damage);
+        }
+        self.known.retain(|known| known.path != path);
+        let (bytes, hash) = (entry.bytes, entry.hash);
+        self.keep(entry, |media, dir, name| {
+            make_file(media, dir, name, |copy| {
+                let copied = copy_bytes(segment.file(), copy, bytes, &|_| ()).map_err(io_error("copy", path))?;
+                if copied == hash {
+                    return Ok(());
+                }
+                let why = "it was changed while it was copied: try again".to_owned();
+                Err(StoreError::Damaged { path: path.to_owned(), offset: 0, why }.into())
+            })
+        })
+    }
+
+    /// The entry of the earlier backup for a file of the store, and where the copy is.
+    fn earlier_copy(&self, path: &str) -> Option<(&Entry, PathBuf)> {
+        let entry = self.earlier.iter().flat_map(|earlier| &earlier.files).find(|file| file.path == path)?;
+        Some((entry, self.dir.join(entry.stored())))
+    }
+
+    /// Whether the copy in the earlier backup is what was written there.
+    fn is_copy_whole(&self, path: &str) -> bool {
+        self.earlier_copy(path).is_some_and(|(entry, copy)| {
+            let hash = self.media.open(&copy, Access::Read).and_then(|file| hash(&*file, entry.bytes, &|_| ()));
+            hash.is_ok_and(|hash| hash == entry.hash)
+        })
+    }
+
+    /// Whether `contents` begin with all that the earlier backup has of a file of the store.
+    fn holds_no_more_than(&self, path: &str, segment: u32, contents: &[u8]) -> Result<bool, RescueError> {
+        let Some((_, copy)) = self.earlier_copy(path) else { return Ok(true) };
+        let file = match self.media.open(&copy, Access::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            opened => opened.map_err(io_error("read", &copy))?,
+        };
+        Ok(contents.starts_with(&image(&Segment::new(segment, &copy, file), u32::MAX)?))
+    }
+
+    /// Refuses to begin when a file of the earlier backup is missing, since segments are never removed.
+    fn nothing_is_missing(&self, segments: &[Segment], store: &Path) -> Result<(), RescueError> {
+        let there: Vec<String> = segments.iter().map(|segment| stored_path(segment.number())).collect();
+        let is_there = |path: &String| path == FORMAT_FILE || there.contains(path);
+        let earlier = self.earlier.iter().flat_map(|earlier| &earlier.files);
+        match earlier.map(|file| &file.path).find(|path| !is_there(path)) {
+            Some(missing) => Err(RescueError::WouldLoseRecords { path: store.join(missing) }),
+            None => Ok(()),
+        }
+    }
+
+    fn has(&self, entry: &Entry) -> bool {
+        self.there.get(&entry.stored()) == Some(&entry.bytes)
+    }
+
+    /// Adds a file to the backup, and writes it unless it is there.
+    fn keep(
+        &mut self,
+        entry: Entry,
+        make: impl FnOnce(&dyn Media, &Path, &str) -> Result<(), RescueError>,
+    ) -> Result<(), RescueError> {
+        if !self.has(&entry) {
+            make(self.media, &self.dir, &entry.stored())?;
+            self.report.copied += 1;
+            self.report.copied_bytes += entry.bytes;
+        }
+        self.report.files += 1;
+        self.report.bytes += entry.bytes;
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// Makes the new backup the current one, and removes the files that only earlier ones needed.
+    fn finish(mut self, target: &Path, manifest: Manifest) -> Result<BackupReport, RescueError> {
+        sync_dir(self.media, &self.dir)?;
+        let manifest = Manifest { files: self.entries, ..manifest };
+        write_file(self.media, target, MANIFEST, manifest.to_text().as_bytes())?;
+        sync_dir(self.media, target)?;
+        let needed: Vec<String> = manifest.files.iter().map(Entry::stored).collect();
+        for name in self.there.keys().filter(|name| !needed.contains(name)) {
+            // A leftover takes space and does no harm; the next backup tries again.
+            match self.media.remove(&self.dir.join(name)) {
+                Ok(()) => self.report.removed += 1,
+                Err(error) => tracing::debug!(%error, name, "a file of an earlier backup cannot be removed"),
+            }
+        }
+        Ok(self.report)
+    }
+}
+
+/// The contents of a segment before `end`.
+fn image(segment: &Segment, end: u32) -> Result<Vec<u8>, StoreError> {
+    let mut image = read_image(segment).map_err(io_error("read", segment.path()))?;
+    image.truncate(end as usize);
+    Ok(image)
+}
+
+/// The first damage in the contents of a segment.
+fn damage(shared: &Shared, segment: &Segment, image: &[u8]) -> Option<Damage> {
+    let path = segment.path();
+    let noted = |offset, bytes, why: &str| {
+        let (path, why) = (path.to_owned(), why.to_owned());
+        Some(Damage { path, offset, bytes, why, conversation: None })
+    };
+    if let Err(why) = SegmentHeader::parse(image) {
+        return noted(0, u64::from(SEGMENT_HEADER), why);
+    }
+    Scan::new(image, shared.directory.id, segment.number(), true).find_map(|found| match found {
+        Found::Damage { offset, end, why, .. } => noted(u64::from(offset), u64::from(end - offset), why),
+        Found::Frame { .. } | Found::Torn { .. } => None,
+    })
+}

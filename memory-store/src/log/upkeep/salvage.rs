@@ -1,0 +1,257 @@
+//! Makes a new store of all that is whole in a damaged one.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
+};
+
+use memory_core::{ConversationId, Progress, StoreError};
+
+use super::{
+    doctor::{ConversationLabel, Diagnosis, examine_on},
+    enclosing::check_outside,
+    rescue::{RescueError, make_empty_dir, write_file},
+};
+use crate::log::{
+    failure::fill_random,
+    format::{
+        codec::{CodecError, Past, encode_lost, encode_opened},
+        frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, Place, StoreId},
+        segment::{SEGMENT_HEADER, SegmentHeader, segment_name},
+    },
+    media::{Disk, Media},
+    read::{
+        directory::{FORMAT_FILE, format_text, make_dir, sync_dir},
+        survey::{Part, RawFinding, Source, Surveyed, Tail, Visitor, survey},
+    },
+    state::damage::TornTail,
+};
+
+/// The size at which a segment of the new store is full.
+const SEGMENT_BYTES: usize = 64 << 20;
+
+/// The result of a salvage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SalvageReport {
+    /// The diagnosis of the damaged store.
+    pub source: Diagnosis,
+    /// The diagnosis of the new store, read back from disk. Lost nodes have no message in it, and nothing in it is
+    /// damaged.
+    pub target: Diagnosis,
+}
+
+/// Makes a new store in `target`, an empty directory, of all that is whole in the store in `source`, which is not
+/// changed.
+///
+/// Messages are copied byte for byte, with salts and leaves, so that an undamaged conversation keeps its root. Events
+/// and summaries are copied likewise. Lost nodes keep their numbers where later frames record them; reading one is
+/// [`StoreError::Lost`]. What can be read of a conversation whose opening is lost is named `recovered-NUMBER`. Whole
+/// frames after a torn tail are copied, although they were never acknowledged.
+///
+/// After an interruption the directory is not a store.
+///
+/// # Errors
+/// [`RescueError::NotEmpty`], [`RescueError::Inside`], where there is no store or one of a newer format, or an error of
+/// the file system. Damage is not an error.
+pub fn salvage(
+    source: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    progress: &dyn Progress,
+) -> Result<SalvageReport, RescueError> {
+    check_outside(Some(source.as_ref()), target.as_ref())?;
+    salvage_on(&Disk, source.as_ref(), target.as_ref(), SEGMENT_BYTES, progress)
+}
+
+pub(crate) fn salvage_on(
+    media: &dyn Media,
+    source: &Path,
+    target: &Path,
+    segment_bytes: usize,
+    progress: &dyn Progress,
+) -> Result<SalvageReport, RescueError> {
+    let diagnosis = examine_on(media, source, progress)?;
+    make_empty_dir(media, target)?;
+    let log = target.join("log");
+    make_dir(media, &log)?;
+    make_dir(media, &target.join("cache"))?;
+    let mut id = StoreId::default();
+    fill_random(&mut id)?;
+    let taken = diagnosis.conversations.iter().filter_map(|checkup| match &checkup.label {
+        ConversationLabel::Named(name) => Some(name.clone()),
+        ConversationLabel::Nameless(_) => None,
+    });
+    let mut salvager =
+        Salvager { taken: taken.collect(), numbers: HashMap::new(), log: NewLog::new(media, log, id, segment_bytes) };
+    survey(media, &Source::find(media, source)?, Tail::Searched, progress, &mut salvager)?;
+    salvager.log.finish()?;
+    // Written last: it makes the directory a store.
+    write_file(media, target, FORMAT_FILE, format_text(id).as_bytes())?;
+    sync_dir(media, target)?;
+    Ok(SalvageReport { source: diagnosis, target: examine_on(media, target, progress)? })
+}
+
+struct Salvager<'m> {
+    /// Names that may not be given to conversations whose own is lost.
+    taken: HashSet<ConversationId>,
+    /// From the old number of a conversation to the new one.
+    numbers: HashMap<u64, u64>,
+    log: NewLog<'m>,
+}
+
+impl Salvager<'_> {
+    /// A name for a conversation whose own is lost.
+    fn placeholder(&mut self, number: u64) -> Result<ConversationId, StoreError> {
+        let mut name = format!("recovered-{number}");
+        loop {
+            let id = ConversationId::new(&name).map_err(|error| unwritable(CodecError(error.to_string())))?;
+            if self.taken.insert(id.clone()) {
+                return Ok(id);
+            }
+            name.push('+');
+        }
+    }
+}
+
+impl Visitor for Salvager<'_> {
+    fn frame(&mut self, frame: &Surveyed<'_>) -> Result<(), StoreError> {
+        let mut number = self.numbers.get(&frame.conversation).copied();
+        let mut lost = Payload::default();
+        let mut count = frame.lost_before;
+        let mut before = frame.nodes.saturating_add(frame.lost_before);
+        if let Some(shared) = frame.past {
+            let name = frame.opened.cloned().map_or_else(|| self.placeholder(frame.conversation), Ok)?;
+            // The parent has another number in the new log, and all its shared nodes are there by now.
+            let parent = self.numbers.get(&shared.parent).filter(|_| shared.nodes > 0);
+            let past = parent.map(|parent| Past { parent: *parent, ..shared });
+            lost.push(&encode_opened(&name, past).map_err(unwritable)?);
+            count = count.saturating_add(frame.lost_past).saturating_add(past.map_or(shared.nodes, |_| 0));
+            before = before.saturating_add(shared.nodes).saturating_add(frame.lost_past);
+        } else if number.is_none() && frame.opened.is_none() {
+            let name = self.placeholder(frame.conversation)?;
+            lost.push(&encode_opened(&name, None).map_err(unwritable)?);
+        }
+        if count > 0 {
+            lost.push(&encode_lost(count).map_err(unwritable)?);
+        }
+        if lost.frame_bytes() > FRAME_HEADER {
+            number = Some(self.log.push(number, frame.nodes, lost)?);
+        }
+        let payload = whole_records(frame)?;
+        if payload.frame_bytes() > FRAME_HEADER {
+            number = Some(self.log.push(number, before, payload)?);
+        }
+        if let Some(number) = number {
+            self.numbers.insert(frame.conversation, number);
+        }
+        Ok(())
+    }
+
+    fn finding(&mut self, _: RawFinding) {}
+
+    fn torn(&mut self, _: TornTail) {}
+}
+
+/// The usable records of a frame, with lost messages in the places of the others.
+fn whole_records(frame: &Surveyed<'_>) -> Result<Payload, StoreError> {
+    let mut payload = Payload::default();
+    // The opening of a fork was written anew, and so was one whose name is taken.
+    let keeps_name = frame.past.is_none() && (frame.opened.is_some() || frame.reading.opened.is_none());
+    if frame.reading.is_whole() && keeps_name {
+        payload.push(frame.reading.payload());
+        return Ok(payload);
+    }
+    let mut lost = 0;
+    let mut failed = None;
+    let mut push_lost = |payload: &mut Payload, lost: &mut u64| match std::mem::take(lost) {
+        0 => {}
+        count => match encode_lost(count) {
+            Ok(record) => drop(payload.push(&record)),
+            Err(error) => failed = Some(error),
+        },
+    };
+    frame.reading.parts(|record, part, _| match part {
+        Ok(Part::Opened(_)) if !keeps_name => {}
+        Ok(_) => {
+            push_lost(&mut payload, &mut lost);
+            payload.push(record);
+        }
+        Err((_, is_node)) => lost += u64::from(is_node),
+    });
+    push_lost(&mut payload, &mut lost);
+    failed.map_or(Ok(payload), |error| Err(unwritable(error)))
+}
+
+/// Records of a few bytes can always be encoded; anything else is a bug.
+fn unwritable(error: CodecError) -> StoreError {
+    StoreError::Backend { backend: "salvage", source: error.0.into() }
+}
+
+/// A log that is written from its beginning, segment by segment.
+struct NewLog<'m> {
+    media: &'m dyn Media,
+    dir: PathBuf,
+    header: SegmentHeader,
+    next_lsn: u64,
+    segment_bytes: usize,
+    bytes: Vec<u8>,
+}
+
+impl<'m> NewLog<'m> {
+    fn new(media: &'m dyn Media, dir: PathBuf, store: StoreId, segment_bytes: usize) -> Self {
+        let header = SegmentHeader { store, number: 1, previous_end: 0, first_lsn: 1, end: None, rewritten: 0 };
+        Self { media, dir, header, next_lsn: 1, segment_bytes, bytes: header.encode() }
+    }
+
+    /// Adds a frame of the conversation of this number, or of one that it opens; gives the number.
+    fn push(&mut self, conversation: Option<u64>, nodes_before: u64, payload: Payload) -> Result<u64, StoreError> {
+        if self.holds_frames() && self.bytes.len().saturating_add(payload.frame_bytes()) > self.segment_bytes {
+            self.seal()?;
+        }
+        let lsn = self.next_lsn;
+        let header = FrameHeader {
+            kind: FrameKind::Batch,
+            conversation: conversation.unwrap_or(lsn),
+            lsn,
+            nodes_before,
+            payload: u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap_or(u32::MAX),
+            // The whole segment is synced at once.
+            durable: SEGMENT_HEADER,
+        };
+        let place = Place { store: self.header.store, segment: self.header.number, offset: self.end() };
+        payload.finish(&header, &place, &mut self.bytes);
+        self.next_lsn += 1;
+        Ok(header.conversation)
+    }
+
+    fn holds_frames(&self) -> bool {
+        self.end() > SEGMENT_HEADER
+    }
+
+    fn end(&self) -> u32 {
+        u32::try_from(self.bytes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Puts the segment on disk and begins the next.
+    fn seal(&mut self) -> Result<(), StoreError> {
+        write_file(self.media, &self.dir, &segment_name(self.header.number), &self.bytes)?;
+        let header = SegmentHeader {
+            number: self.header.number.saturating_add(1),
+            previous_end: self.end(),
+            first_lsn: self.next_lsn,
+            ..self.header
+        };
+        (self.header, self.bytes) = (header, header.encode());
+        Ok(())
+    }
+
+    /// Puts everything on disk. The last segment stays empty, so that all records are in sealed segments, in which
+    /// nothing is ever treated as a torn tail.
+    fn finish(mut self) -> Result<(), StoreError> {
+        if self.holds_frames() {
+            self.seal()?;
+        }
+        write_file(self.media, &self.dir, &segment_name(self.header.number), &self.bytes)?;
+        sync_dir(self.media, &self.dir)
+    }
+}

@@ -1,0 +1,224 @@
+//! Rewrites sealed segments without their dead records, and compresses them, beside readers and writers.
+
+mod alive;
+mod renewed;
+mod rewrite;
+
+use std::{io, path::Path, sync::Arc, time::Duration};
+
+use memory_core::{Progress, StoreError};
+
+use self::{
+    alive::Alive,
+    renewed::{Replacement, renewed},
+    rewrite::rewritten,
+};
+use crate::log::{
+    failure::io_error,
+    format::{
+        compressed::{SqueezeOptions, squeeze},
+        segment::{Segment, segment_name, segment_path},
+    },
+    media::{Access, Media},
+    read::{
+        horizon::{Durable, Horizon},
+        recovery::read_to,
+    },
+    state::State,
+    write::{checkpointer, lock::Lock, shared::Shared},
+};
+
+/// Suffix of a segment's new file until it replaces the old one.
+const NEW: &str = ".new";
+
+/// Options of a vacuum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VacuumOptions {
+    compression: Compression,
+}
+
+/// Which encoding segments get.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Compression {
+    #[default]
+    Keep,
+    Squeeze(SqueezeOptions),
+    Expand,
+}
+
+impl VacuumOptions {
+    /// Compresses every sealed segment that is not compressed yet. Reading a record of a compressed one costs the
+    /// decompression of a block.
+    #[must_use]
+    pub fn compress(options: SqueezeOptions) -> Self {
+        Self { compression: Compression::Squeeze(options) }
+    }
+
+    /// Turns compressed segments back into plain ones.
+    #[must_use]
+    pub fn expand() -> Self {
+        Self { compression: Compression::Expand }
+    }
+}
+
+/// The result of a vacuum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VacuumReport {
+    /// How many sealed segments there are.
+    pub segments: u64,
+    /// How many of them were replaced.
+    pub replaced: u64,
+    /// Records that were dropped: importances, pins, titles and tags with a later one after them.
+    pub dropped: u64,
+    /// Bytes of all sealed segments before.
+    pub bytes_before: u64,
+    /// Bytes of all sealed segments now.
+    pub bytes_after: u64,
+}
+
+pub(crate) fn vacuum(
+    shared: &Shared,
+    options: VacuumOptions,
+    progress: &dyn Progress,
+) -> Result<VacuumReport, StoreError> {
+    let log = shared.directory.log();
+    remove_leftovers(shared)?;
+    let (segments, end) = {
+        let state = shared.current()?;
+        if let Some(damage) = state.damage.first() {
+            return Err(damage.clone().into());
+        }
+        (Arc::clone(&state.segments), state.cursor.end)
+    };
+    let sealed: Vec<&Segment> = segments.iter().filter(|segment| segment.number() < end.segment).collect();
+    // Read once, from the end, to find what is alive, and once more to write.
+    let total = 2 * sealed.len() as u64;
+    let mut alive = Alive::default();
+    for (done, segment) in segments.iter().rev().enumerate() {
+        let mut image = read(segment)?;
+        if segment.number() == end.segment {
+            image.truncate(end.offset as usize);
+        }
+        alive.note(shared.directory.id, segment.number(), &image);
+        progress.report(done as u64, total);
+    }
+    let mut report = VacuumReport { segments: sealed.len() as u64, ..VacuumReport::default() };
+    let mut replacements = Vec::new();
+    for (done, segment) in sealed.iter().enumerate() {
+        progress.report((sealed.len() + done) as u64, total);
+        let size = segment.file().size().map_err(io_error("read", segment.path()))?;
+        report.bytes_before += size;
+        report.bytes_after += size;
+        let image = read(segment)?;
+        let dead = alive.dead_in(segment.number());
+        let (image, dropped) = match dead {
+            [] => (image, 0),
+            dead => {
+                let image = rewritten(shared.directory.id, segment, &image, dead)?;
+                (image, dead.len() as u64)
+            }
+        };
+        let is_squeezed = segment.is_squeezed();
+        let file = match options.compression {
+            Compression::Squeeze(options) if dropped > 0 || !is_squeezed => Some(squeezed(segment, &image, &options)?),
+            Compression::Keep if dropped > 0 && is_squeezed => {
+                Some(squeezed(segment, &image, &SqueezeOptions::default())?)
+            }
+            Compression::Keep if dropped > 0 => Some(image),
+            Compression::Expand if dropped > 0 || is_squeezed => Some(image),
+            Compression::Keep | Compression::Squeeze(_) | Compression::Expand => None,
+        };
+        // A segment that would not get smaller stays as it is, unless its encoding must change.
+        let Some(bytes) =
+            file.filter(|file| dropped > 0 || options.compression == Compression::Expand || (file.len() as u64) < size)
+        else {
+            continue;
+        };
+        let path = log.join(format!("{}{NEW}", segment_name(segment.number())));
+        write(&*shared.media, &path, &bytes).map_err(io_error("write", &path))?;
+        report.replaced += 1;
+        report.dropped += dropped;
+        report.bytes_after = report.bytes_after - size + bytes.len() as u64;
+        replacements.push(Replacement { number: segment.number(), file: path });
+    }
+    if !replacements.is_empty() {
+        let state = renewed(shared, &segments, end, &replacements)?;
+        checkpointer::write_ahead(shared, &state);
+        replace(shared, &replacements, state)?;
+        // A writer may have been about to write a checkpoint of the old segments. Also, what a checkpoint holds need
+        // not stay in memory.
+        checkpointer::write_now(shared);
+    }
+    progress.report(total, total);
+    Ok(report)
+}
+
+fn read(segment: &Segment) -> Result<Vec<u8>, StoreError> {
+    segment.image().map_err(io_error("read", segment.path()))
+}
+
+fn squeezed(segment: &Segment, image: &[u8], options: &SqueezeOptions) -> Result<Vec<u8>, StoreError> {
+    squeeze(image, options).map_err(|error| StoreError::Io {
+        action: "compress",
+        path: segment.path().to_owned(),
+        source: io::Error::other(error),
+    })
+}
+
+fn write(media: &dyn Media, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = media.open(path, Access::Create)?;
+    file.write_at(bytes, 0)?;
+    file.sync_all()
+}
+
+/// Removes what an interrupted vacuum left. The lease is held, so none is under way.
+pub(crate) fn remove_leftovers(shared: &Shared) -> Result<(), StoreError> {
+    checkpointer::remove_ahead(shared);
+    let log = shared.directory.log();
+    for name in shared.media.list(&log).map_err(io_error("list", &log))? {
+        if name.ends_with(NEW) {
+            let path = log.join(name);
+            shared.media.remove(&path).map_err(io_error("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the new files in place, with the write lock held, and makes all processes look again. `state` was read from the
+/// new files, so writers wait only for the renames and for what was appended since.
+fn replace(shared: &Shared, replacements: &[Replacement], mut state: State) -> Result<(), StoreError> {
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let log = shared.directory.log();
+    let lock = Lock::write(&*shared.media, &shared.directory.path, &log)?;
+    let waiting = || shared.horizon().into_iter().for_each(Horizon::want);
+    lock.take(&*shared.media, PATIENCE, waiting)?;
+    lock.sign(&*shared.media);
+    let _held = shared.hold_following();
+    let before = shared.catch_up_locked()?;
+    read_to(&mut state, &*shared.media, &shared.directory, before.end)?;
+    let damage = shared.state().damage.first().or(state.damage.first()).cloned();
+    if let Some(damage) = damage {
+        return Err(damage.into());
+    }
+    // Odd while files are being replaced: if this process dies here, the next writer makes it even again.
+    let during = Durable { generation: before.generation.wrapping_add(1), ..before };
+    shared.tell(during);
+    let renamed = replacements.iter().try_for_each(|Replacement { number, file }| {
+        let path = segment_path(&log, *number);
+        shared.media.rename(file, &path).map_err(io_error("replace", &path))
+    });
+    let synced = shared.media.sync_dir(&log).map_err(io_error("sync", &log));
+    let after = Durable { generation: during.generation.wrapping_add(1), ..before };
+    match &renamed {
+        Ok(()) => {
+            checkpointer::put_ahead(shared);
+            shared.renew(state, after);
+        }
+        // Whichever files were replaced, the ones on disk count now.
+        Err(_) => shared.reload(after)?,
+    }
+    shared.tell(after);
+    lock.release();
+    renamed.and(synced)
+}

@@ -1,0 +1,99 @@
+//! A segment's image without its dead records.
+
+use memory_core::StoreError;
+
+use crate::log::format::{
+    frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, RECORD_HEADER, StoreId, records},
+    scan::{Found, Scan},
+    segment::{Segment, SegmentHeader},
+};
+
+/// The image of `segment` without the records that stand at `dead`. A run of frames without live records becomes one
+/// small filler frame, so that no log sequence number is missing.
+pub(super) fn rewritten(store: StoreId, segment: &Segment, image: &[u8], dead: &[u32]) -> Result<Vec<u8>, StoreError> {
+    let damaged = |offset: u32, why: &str| StoreError::Damaged {
+        path: segment.path().to_owned(),
+        offset: u64::from(offset),
+        why: why.to_owned(),
+    };
+    let header = SegmentHeader::parse(image).map_err(|why| damaged(0, why))?;
+    let mut new = Rewriter { store, segment, bytes: header.encode(), filler: None };
+    for found in Scan::new(image, store, segment.number(), true) {
+        let (offset, header, payload) = match found {
+            Found::Frame { offset, header, payload } => (offset, header, payload),
+            Found::Damage { offset, why, .. } => return Err(damaged(offset, why)),
+            Found::Torn { offset, .. } => return Err(damaged(offset, "the segment ends within a frame")),
+        };
+        if header.kind == FrameKind::Filler {
+            new.leave_out(header.lsn, header.lsns());
+            continue;
+        }
+        let mut kept = Payload::with_capacity(payload.len());
+        for record in records(payload) {
+            let (range, _) = record.map_err(|why| damaged(offset, why))?;
+            let at = u32::try_from(range.start).ok().and_then(|within| offset.checked_add(within));
+            if at.is_some_and(|at| dead.binary_search(&at).is_ok()) {
+                continue;
+            }
+            // The range counts from the beginning of the frame.
+            let record = payload.get(range.start - FRAME_HEADER..range.end - FRAME_HEADER);
+            kept.push(record.ok_or_else(|| damaged(offset, "a record is cut short"))?);
+        }
+        // A frame that was always empty is kept as it was.
+        if kept.frame_bytes() < FRAME_HEADER + RECORD_HEADER && !payload.is_empty() {
+            new.leave_out(header.lsn, 1);
+        } else {
+            new.push(&header, &kept);
+        }
+    }
+    Ok(new.finish(header))
+}
+
+struct Rewriter<'s> {
+    store: StoreId,
+    segment: &'s Segment,
+    bytes: Vec<u8>,
+    /// Log sequence numbers without a frame, that were not written yet: the first, and how many.
+    filler: Option<(u64, u64)>,
+}
+
+impl Rewriter<'_> {
+    fn end(&self) -> u32 {
+        u32::try_from(self.bytes.len()).unwrap_or(u32::MAX)
+    }
+
+    fn leave_out(&mut self, lsn: u64, count: u64) {
+        let (first, before) = self.filler.unwrap_or((lsn, 0));
+        self.filler = Some((first, before + count));
+    }
+
+    fn push(&mut self, header: &FrameHeader, payload: &Payload) {
+        self.write_filler();
+        self.write(header, payload);
+    }
+
+    fn write_filler(&mut self) {
+        let Some((lsn, nodes_before)) = self.filler.take() else { return };
+        let kind = FrameKind::Filler;
+        let filler = FrameHeader { kind, conversation: 0, lsn, nodes_before, payload: 0, durable: 0 };
+        self.write(&filler, &Payload::with_capacity(0));
+    }
+
+    fn write(&mut self, header: &FrameHeader, payload: &Payload) {
+        let length = u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap_or(u32::MAX);
+        // The whole segment is on disk before any of it counts.
+        let header = FrameHeader { payload: length, durable: self.end(), ..*header };
+        let place = self.segment.place(self.store, self.end());
+        payload.finish(&header, &place, &mut self.bytes);
+    }
+
+    fn finish(mut self, header: SegmentHeader) -> Vec<u8> {
+        self.write_filler();
+        let header = SegmentHeader { end: Some(self.end()), rewritten: header.rewritten.saturating_add(1), ..header };
+        let encoded = header.encode();
+        if let Some(room) = self.bytes.get_mut(..encoded.len()) {
+            room.copy_from_slice(&encoded);
+        }
+        self.bytes
+    }
+}

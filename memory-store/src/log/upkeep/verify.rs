@@ -1,0 +1,203 @@
+//! Reads everything again from disk, and hashes it again.
+
+use std::collections::HashMap;
+
+use memory_core::{ConversationId, NodeId, StoreError, Verification, VerifiedConversation};
+
+use super::merkle::MerkleBuilder;
+use crate::log::{
+    format::{
+        codec::{self, Record},
+        frame::{FrameHeader, records},
+        location::Location,
+        segment::{SEGMENT_HEADER, Segment},
+    },
+    state::{State, conversation::Conversation, damage::Damage},
+    write::shared::Shared,
+};
+
+/// A conversation that is being verified.
+#[derive(Debug)]
+struct Check {
+    id: ConversationId,
+    /// Nodes that ought to be there; in a conversation that was not asked for, those that forks share.
+    nodes: u64,
+    tree: MerkleBuilder,
+    /// Whether it was asked for, and is not read only for the nodes that its forks share.
+    is_asked: bool,
+    /// For a fork: the conversation whose nodes it shares, and how many.
+    shares: Option<(u64, u64)>,
+}
+
+impl Check {
+    /// Adds placeholders for missing leaves, so that the ones after them keep their places. The root is then wrong, as
+    /// it must be.
+    fn skip_to(&mut self, leaves: u64) {
+        while self.tree.len() < leaves.min(self.nodes) {
+            self.tree.lose();
+        }
+    }
+
+    fn finish(mut self) -> VerifiedConversation {
+        self.skip_to(self.nodes);
+        let stands = self.tree.finish();
+        VerifiedConversation { id: self.id, nodes: self.nodes, verified: stands.verified, root: stands.tree.root() }
+    }
+}
+
+/// Conversations to be read by their numbers: those asked for, and those whose nodes they share.
+fn checks(state: &State, asked: Vec<&Conversation>) -> HashMap<u64, Check> {
+    let mut checks = HashMap::new();
+    for conversation in asked {
+        let check = Check { nodes: conversation.nodes(), is_asked: true, ..Check::of(state, conversation) };
+        checks.insert(conversation.number, check);
+    }
+    let mut shared: Vec<_> = checks.values().filter_map(|check| check.shares).collect();
+    while let Some((owner, nodes)) = shared.pop() {
+        let Some(conversation) = state.by_number(owner) else { continue };
+        let check = checks.entry(owner).or_insert_with(|| {
+            let check = Check::of(state, conversation);
+            shared.extend(check.shares);
+            check
+        });
+        check.tree.remember(nodes);
+        if !check.is_asked {
+            check.nodes = check.nodes.max(nodes.min(conversation.nodes()));
+        }
+    }
+    checks
+}
+
+impl Check {
+    /// A conversation that was not asked for yet.
+    fn of(state: &State, conversation: &Conversation) -> Self {
+        Self {
+            id: conversation.id.clone(),
+            nodes: 0,
+            tree: MerkleBuilder::default(),
+            is_asked: false,
+            shares: state.owner_of_past(conversation),
+        }
+    }
+}
+
+/// Verifies one conversation or all, as far as acknowledged when it begins.
+///
+/// The root over a conversation is that of the leaves found on disk, computed anew from the messages.
+pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<Verification, StoreError> {
+    let (segments, end, known, mut checks) = {
+        let state = shared.current()?;
+        let wanted: Vec<_> = match only {
+            Some(id) => vec![state.conversation(id)?],
+            None => state.conversations().collect(),
+        };
+        (state.segments.clone(), state.cursor.end.offset, state.damage.clone(), checks(&state, wanted))
+    };
+
+    let mut replay = State::new(shared.directory.id);
+    let mut mismatched = Vec::new();
+    for (index, segment) in segments.iter().enumerate() {
+        let is_last = index + 1 == segments.len();
+        let bytes = match segment.image() {
+            Ok(mut bytes) => {
+                if is_last {
+                    bytes.truncate(end as usize);
+                }
+                bytes
+            }
+            Err(error) => {
+                replay.damaged(segment.path(), 0, 0, &format!("it cannot be read: {error}"), None);
+                continue;
+            }
+        };
+        // Everything up to the acknowledged end was on disk, in the last segment as well: nothing is torn.
+        let read = replay.replay_segment(segment, &bytes, true, 0, &mut |header, location, payload| {
+            if header.conversation == header.lsn {
+                begin(&mut checks, header.conversation);
+            }
+            if let Some(check) = checks.get_mut(&header.conversation) {
+                mismatched.extend(check_frame(check, segment, header, location, payload));
+            }
+        });
+        if is_last && read.end < end.max(SEGMENT_HEADER) {
+            replay.damaged(segment.path(), read.end, end - read.end, "the segment is cut short", None);
+        }
+    }
+    // Ignored: the unshared nodes of conversations that were not asked for.
+    let numbers: HashMap<u64, bool> = checks.iter().map(|(number, check)| (*number, check.is_asked)).collect();
+    let checked: Vec<_> = checks.into_values().filter(|check| check.is_asked).map(Check::finish).collect();
+    let all_there = checked.iter().all(|one| one.verified == one.nodes);
+    let concerns_us = |damage: &&Damage| match damage.conversation {
+        _ if only.is_none() => true,
+        Some(number) => numbers.get(&number).is_some_and(|is_asked| *is_asked || !all_there),
+        None => !all_there,
+    };
+    // A lost end of the log leaves nothing to be found, and no count that would reveal it. It may belong to any
+    // conversation.
+    let is_found = |known: &&Damage| {
+        let covers = |found: &Damage| (found.offset..=found.offset + found.bytes.max(1) - 1).contains(&known.offset);
+        replay.damage.iter().any(|found| found.path == known.path && covers(found))
+    };
+    let gone = known.iter().filter(|known| !is_found(known));
+    let damage = replay.damage.iter().filter(concerns_us).chain(gone).chain(&mismatched).map(Damage::to_string);
+    Ok(Verification::of(checked, damage.collect()))
+}
+
+/// Gives a fork the leaves of its shared prefix.
+fn begin(checks: &mut HashMap<u64, Check>, fork: u64) {
+    let Some((owner, nodes)) = checks.get(&fork).and_then(|check| check.shares) else { return };
+    let shared = checks.get(&owner).and_then(|owner| owner.tree.with(nodes));
+    if let Some((check, shared)) = checks.get_mut(&fork).zip(shared) {
+        check.tree.begin(shared);
+        check.skip_to(nodes);
+    }
+}
+
+/// Hashes the messages of a frame anew. Gives those whose content has changed.
+fn check_frame(
+    check: &mut Check,
+    segment: &Segment,
+    header: &FrameHeader,
+    location: Location,
+    payload: &[u8],
+) -> Vec<Damage> {
+    check.skip_to(header.nodes_before);
+    let mut mismatched = Vec::new();
+    for (range, body) in records(payload).flatten() {
+        if !check.is_asked && check.tree.len() >= check.nodes {
+            break;
+        }
+        let message = match codec::decode(body) {
+            Ok(Record::Message(message)) => message,
+            Ok(Record::Lost(count)) => {
+                check.skip_to(check.tree.len().saturating_add(count));
+                continue;
+            }
+            _ => continue,
+        };
+        let node = NodeId::from_index(usize::try_from(check.tree.len()).unwrap_or(usize::MAX));
+        let why = match message.into_stored() {
+            Ok(stored) => {
+                let leaf = stored.rehash();
+                let is_verified = leaf == stored.proof.leaf;
+                check.tree.push(leaf, is_verified);
+                if is_verified {
+                    continue;
+                }
+                format!("node {node} of `{}` is not what was hashed when it was appended", check.id)
+            }
+            Err(error) => {
+                check.tree.lose();
+                format!("node {node} of `{}`: {}", check.id, error.0)
+            }
+        };
+        mismatched.push(Damage {
+            path: segment.path().to_owned(),
+            offset: u64::from(location.offset) + range.start as u64,
+            bytes: range.len() as u64,
+            why,
+            conversation: Some(header.conversation),
+        });
+    }
+    mismatched
+}

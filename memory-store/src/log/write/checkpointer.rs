@@ -1,0 +1,162 @@
+//! When a checkpoint is written, and how it gets its name.
+
+use std::{io, path::Path, sync::Arc};
+
+use super::shared::Shared;
+use crate::log::{
+    format::{location::Location, segment::Segment},
+    media::{Access, Media},
+    read::{
+        checkpoint::{FILE, encode},
+        horizon::Horizon,
+    },
+    state::{
+        State,
+        keys::{self, Kept},
+    },
+};
+
+/// A checkpoint that fits once segments are replaced.
+const AHEAD: &str = "checkpoint.next";
+
+/// Writes a checkpoint after segments were replaced: the one before no longer fits.
+pub(crate) fn write_now(shared: &Shared) {
+    if shared.state().damage.is_empty() {
+        Checkpointer::new(0, Location::default(), 0).write(shared);
+    }
+}
+
+/// Writes the checkpoint for segments that are about to be replaced, beside the current one.
+pub(crate) fn write_ahead(shared: &Shared, state: &State) {
+    let (media, dir) = (&*shared.media, shared.directory.cache());
+    let Some((bytes, _)) = encode(state) else { return };
+    let path = dir.join(AHEAD);
+    let written = media.create_dir_all(&dir).and_then(|()| media.open(&path, Access::Create)?.write_at(&bytes, 0));
+    if let Err(error) = written {
+        tracing::debug!(path = %path.display(), %error, "no checkpoint was written ahead");
+        drop(media.remove(&path));
+    }
+}
+
+/// Puts that checkpoint in place, now that it fits: readers of the new segments need not read all of the log.
+pub(crate) fn put_ahead(shared: &Shared) {
+    let dir = shared.directory.cache();
+    if let Err(error) = shared.media.rename(&dir.join(AHEAD), &dir.join(FILE)) {
+        tracing::debug!(path = %dir.display(), %error, "no checkpoint was written ahead");
+    }
+}
+
+/// Removes the checkpoint of segments that were not replaced after all.
+pub(crate) fn remove_ahead(shared: &Shared) {
+    let path = shared.directory.cache().join(AHEAD);
+    match shared.media.remove(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::debug!(path = %path.display(), %error, "what was written ahead stays");
+        }
+        _ => {}
+    }
+}
+
+/// A checkpoint is due when more keys than that are in memory alone.
+const MANY_KEYS: u64 = 1 << 16;
+
+/// When a checkpoint is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// Between two commit groups. A checkpoint holds all nodes: it is written so rarely that it costs little compared
+    /// with what was appended since the last one.
+    Between,
+    /// When the store is closed, so that it is opened fast.
+    Close,
+}
+
+/// Writes checkpoints as the log grows.
+#[derive(Debug)]
+pub(crate) struct Checkpointer {
+    /// Distinguishes its temporary file.
+    name: u64,
+    /// Where the last checkpoint ends, and how long it is.
+    last: Location,
+    bytes: u64,
+    least: u64,
+}
+
+impl Checkpointer {
+    /// `last` is where the checkpoint that was read ends; the next is due after `least` bytes of the log or more.
+    pub(crate) fn new(name: u64, last: Location, least: u64) -> Self {
+        Self { name, last, bytes: 0, least }
+    }
+
+    /// Whether enough was written since the last checkpoint for another to pay.
+    pub(crate) fn is_due(&self, shared: &Shared, moment: Moment) -> bool {
+        let enough = match moment {
+            Moment::Between => self.least.saturating_mul(64).max(self.bytes.saturating_mul(8)),
+            Moment::Close => self.least.max(self.bytes / 4),
+        };
+        let state = shared.state();
+        if !state.damage.is_empty() {
+            return false;
+        }
+        let since = bytes_between(&state.segments, self.last, state.cursor.end);
+        // Keys are in memory until a checkpoint holds them.
+        let many_keys = MANY_KEYS.max(self.bytes / (4 * keys::ENTRY as u64));
+        since >= enough || since > 0 && state.recent_keys > many_keys
+    }
+
+    pub(crate) fn write_if_due(&mut self, shared: &Shared, moment: Moment) {
+        if self.is_due(shared, moment) {
+            self.write(shared);
+        }
+    }
+
+    /// Writes a checkpoint. A failure only makes the next opening slower.
+    pub(crate) fn write(&mut self, shared: &Shared) {
+        let (encoded, end) = {
+            let state = shared.state();
+            (encode(&state), state.cursor.end)
+        };
+        // The writer may not have published yet what it has just written. The durable watermark must cover the
+        // checkpoint before it can be read.
+        let is_told = |horizon: &Horizon| horizon.durable().is_none_or(|durable| end <= durable.end);
+        if !shared.horizon().is_none_or(is_told) {
+            return;
+        }
+        self.last = end;
+        let Some((bytes, ranges)) = encoded else { return };
+        self.bytes = bytes.len() as u64;
+        let dir = shared.directory.cache();
+        if let Err(error) = self.put(&*shared.media, &dir, &bytes) {
+            tracing::warn!(path = %dir.join(FILE).display(), %error, "no checkpoint was written");
+            return;
+        }
+        // What the file holds need not stay in memory.
+        let map = shared.media.open(&dir.join(FILE), Access::Read).and_then(|file| file.map());
+        let Ok(Some(map)) = map else { return };
+        if *map == bytes {
+            let kept: Kept = Arc::new(map);
+            shared.state_mut().settle_keys(&kept, ranges);
+        }
+    }
+
+    /// Not synced: a checkpoint that is not whole after a crash is ignored.
+    fn put(&self, media: &dyn Media, dir: &Path, bytes: &[u8]) -> io::Result<()> {
+        media.create_dir_all(dir)?;
+        for name in media.list(dir)? {
+            // Left by a process that died, or by one that is writing its own now and will do without.
+            if name.starts_with(FILE) && name.ends_with(".tmp") {
+                media.remove(&dir.join(name))?;
+            }
+        }
+        let temporary = dir.join(format!("{FILE}.{:016x}.tmp", self.name));
+        let file = media.open(&temporary, Access::Create)?;
+        file.write_at(bytes, 0)?;
+        media.rename(&temporary, &dir.join(FILE))
+    }
+}
+
+/// Bytes of the log between two places.
+fn bytes_between(segments: &[Segment], from: Location, to: Location) -> u64 {
+    let whole = segments.iter().filter(|segment| (from.segment..to.segment).contains(&segment.number()));
+    let whole: u64 = whole.map(|segment| segment.file().size().unwrap_or_default()).sum();
+    (whole + u64::from(to.offset)).saturating_sub(u64::from(from.offset))
+}

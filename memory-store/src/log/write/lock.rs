@@ -1,0 +1,133 @@
+//! The write lock, taken for each commit group, and the lease for background work.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process, thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use memory_core::{StoreError, Timestamp};
+
+use crate::log::{
+    failure::io_error,
+    media::{Access, DirLock, Media, read_part},
+    read::directory::{LEASE_FILE, LOCK_FILE},
+};
+
+/// The size of a holder's record in its file, padded with spaces.
+const SIGNATURE_BYTES: usize = 384;
+/// How long to wait between two tries: the first pause and the longest.
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+
+/// The right to do background work on a store, held by one process at a time. It ends with the value.
+#[derive(Debug)]
+pub(crate) struct HeldLease {
+    lock: Lock,
+}
+
+impl HeldLease {
+    pub(crate) fn new(lock: Lock) -> Self {
+        Self { lock }
+    }
+}
+
+impl Drop for HeldLease {
+    fn drop(&mut self) {
+        self.lock.release();
+    }
+}
+
+/// A lock on one of the store's directories, which are not deleted by mistake. It ends with its process.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    /// The store.
+    path: PathBuf,
+    lock: Box<dyn DirLock>,
+    /// The file that names the holder.
+    file: PathBuf,
+}
+
+impl Lock {
+    /// The write lock of the store at `path`: a lock on its directory `log`.
+    pub(crate) fn write(media: &dyn Media, path: &Path, log: &Path) -> Result<Self, StoreError> {
+        Self::on(media, path, log, LOCK_FILE)
+    }
+
+    /// The lease of the store at `path`: a lock on the directory itself.
+    pub(crate) fn lease(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
+        Self::on(media, path, path, LEASE_FILE)
+    }
+
+    fn on(media: &dyn Media, path: &Path, dir: &Path, file: &str) -> Result<Self, StoreError> {
+        let lock = media.dir_lock(dir).map_err(io_error("lock", dir))?;
+        Ok(Self { path: path.to_owned(), lock, file: path.join(file) })
+    }
+
+    /// Takes the lock if it is free.
+    pub(crate) fn try_take(&self) -> Result<bool, StoreError> {
+        self.lock.try_lock().map_err(io_error("lock", &self.file))
+    }
+
+    /// Takes the lock, waiting for it no longer than `at_most`. `waiting` is called now and then meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] with the holder's name when it was not free in time.
+    pub(crate) fn take(&self, media: &dyn Media, at_most: Duration, waiting: impl Fn()) -> Result<(), StoreError> {
+        if self.try_take()? {
+            return Ok(());
+        }
+        let mut tries = 0u32;
+        let (start, mut pause) = (Instant::now(), FIRST_PAUSE);
+        while !self.try_take()? {
+            if start.elapsed() >= at_most {
+                return Err(self.held(media));
+            }
+            if tries.is_multiple_of(4) {
+                waiting();
+            }
+            tries = tries.wrapping_add(1);
+            thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn release(&self) {
+        if let Err(error) = self.lock.unlock() {
+            tracing::error!(path = %self.file.display(), %error, "a lock could not be let go");
+        }
+    }
+
+    /// Records the holder of the lock. It is only informative, so failing to write it does no harm.
+    pub(crate) fn sign(&self, media: &dyn Media) {
+        let host = gethostname::gethostname();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let since = Timestamp::from_millis(i64::try_from(since).unwrap_or(i64::MAX));
+        // Of fixed length, so that one write replaces what the last holder wrote.
+        let text = format!("pid {}\nhost {}\nsince {since}\n", process::id(), host.to_string_lossy());
+        let text = format!("{text:SIGNATURE_BYTES$}");
+        let file = match media.open(&self.file, Access::Write) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => media.open(&self.file, Access::Create),
+            file => file,
+        };
+        let written = file.and_then(|file| file.write_at(text.as_bytes(), 0));
+        if let Err(error) = written {
+            tracing::debug!(path = %self.file.display(), %error, "the holder of a lock is not written down");
+        }
+    }
+
+    /// The error that names the holder.
+    pub(crate) fn held(&self, media: &dyn Media) -> StoreError {
+        let bytes = media.open(&self.file, Access::Read).and_then(|open| read_part(&*open, 0, SIGNATURE_BYTES as u64));
+        let bytes = bytes.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        StoreError::Locked {
+            path: self.path.clone(),
+            pid: field("pid").and_then(|pid| pid.parse().ok()).unwrap_or(0),
+            host: field("host").unwrap_or("an unknown host").to_owned(),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Conversations as files: one conversation as lines of JSON, and back to the same Merkle root.
+//!
+//! `docs/format.md`, section "Export", defines the lines.
+
+mod error;
+mod export;
+mod file;
+mod import;
+mod line;
+#[cfg(test)]
+mod tests;
+
+pub use error::ExchangeError;
+pub use export::{Exported, export};
+pub use file::ExportFile;
+pub use import::{ImportedExport, import};
+
+use memory_core::{NodeId, NodeRange};
+
+/// Version of the lines that this module writes, and the highest that it reads.
+const FORMAT: u32 = 1;
+/// Bytes of lines that are held at once, apart from one line that is longer.
+const RUN_BYTES: usize = 4 << 20;
+/// Most nodes or summaries that are held at once.
+const RUN: usize = 512;
+
+/// The run of at most `most` nodes after the first `done` of `nodes`.
+fn run(done: u64, most: u64, nodes: u64) -> Option<NodeRange> {
+    NodeRange::new(NodeId::new(done.saturating_add(1))?, NodeId::new(nodes.min(done.saturating_add(most)))?)
+}

@@ -1,0 +1,145 @@
+//! From a store to the lines of a file.
+
+use std::io::{self, Write};
+
+use memory_core::{
+    ConversationId, Hash, MerkleFrontier, NodeRange, Progress, Store, StoreError, canonical_bytes, leaf_hash,
+};
+use serde::Serialize;
+
+use super::{
+    ExchangeError, RUN, RUN_BYTES,
+    line::{Closing, Header, NodeLine, SummaryLine},
+    run,
+};
+
+/// What was exported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Its messages.
+    pub nodes: u64,
+    /// Its summaries.
+    pub summaries: u64,
+    /// The Merkle root over its messages.
+    pub root: Hash,
+}
+
+/// Writes a conversation, as far as it reaches when the call begins, as lines of JSON.
+///
+/// Messages are read in runs, so that memory is bounded. The last line closes the export; without it a reader refuses
+/// the file.
+///
+/// # Errors
+/// [`ExchangeError`]; the output is not a valid export then.
+pub async fn export(
+    store: &dyn Store,
+    conversation: &ConversationId,
+    out: &mut dyn Write,
+    progress: &dyn Progress,
+) -> Result<Exported, ExchangeError> {
+    let state = store.conversation(conversation).await?;
+    let root = root(store, conversation, state.nodes).await?;
+    // Read after the nodes were counted; later summaries belong to a later export.
+    let mut summaries = store.summaries(conversation).await?;
+    summaries.retain(|summary| summary.body.span.last().get() <= state.nodes);
+    let mut header = Header::new(conversation.clone(), state.nodes, summaries.len() as u64, root);
+    (header.title, header.tags) = (state.title, state.tags);
+
+    let mut lines = Lines::new(out);
+    lines.push(&header)?;
+    let said = nodes(store, conversation, state.nodes, &mut lines, progress).await?;
+    if said != root {
+        return Err(ExchangeError::Damaged { conversation: conversation.clone() });
+    }
+    summaries.iter().try_for_each(|summary| lines.push(&SummaryLine::new(summary)))?;
+    lines.close(root)?;
+    Ok(Exported { conversation: conversation.clone(), nodes: header.nodes, summaries: header.summaries, root })
+}
+
+/// The root over the leaves of the first nodes.
+async fn root(store: &dyn Store, conversation: &ConversationId, nodes: u64) -> Result<Hash, ExchangeError> {
+    let mut frontier = MerkleFrontier::new();
+    while let Some(run) = run(frontier.len(), RUN as u64, nodes) {
+        let proofs = store.proofs(conversation, run).await.map_err(|error| incomplete(conversation, error))?;
+        proofs.iter().for_each(|proof| frontier.push(proof.leaf));
+        all_there(conversation, run, proofs.len())?;
+    }
+    Ok(frontier.root())
+}
+
+/// Writes the first nodes and gives the root over their contents.
+async fn nodes(
+    store: &dyn Store,
+    conversation: &ConversationId,
+    nodes: u64,
+    lines: &mut Lines<'_>,
+    progress: &dyn Progress,
+) -> Result<Hash, ExchangeError> {
+    let mut frontier = MerkleFrontier::new();
+    // Grows while messages are short.
+    let mut at_once = 16;
+    while let Some(run) = run(frontier.len(), at_once as u64, nodes) {
+        let read = store.nodes(conversation, run).await.map_err(|error| incomplete(conversation, error))?;
+        let proofs = store.proofs(conversation, run).await.map_err(|error| incomplete(conversation, error))?;
+        all_there(conversation, run, read.len().min(proofs.len()))?;
+        let before = lines.bytes;
+        for (node, proof) in read.iter().zip(&proofs) {
+            frontier.push(leaf_hash(&proof.salt, &canonical_bytes(&node.message, node.at)));
+            lines.push(&NodeLine::new(node, proof.salt).map_err(io::Error::from).map_err(ExchangeError::Write)?)?;
+        }
+        let bytes = usize::try_from(lines.bytes - before).unwrap_or(usize::MAX);
+        at_once = (RUN_BYTES / (bytes / read.len().max(1)).max(1)).clamp(1, RUN);
+        progress.report(frontier.len(), nodes);
+    }
+    Ok(frontier.root())
+}
+
+fn incomplete(conversation: &ConversationId, source: StoreError) -> ExchangeError {
+    if source.is_damage() {
+        return ExchangeError::Incomplete { conversation: conversation.clone(), source };
+    }
+    source.into()
+}
+
+fn all_there(conversation: &ConversationId, run: NodeRange, read: usize) -> Result<(), ExchangeError> {
+    if read as u64 == run.count() {
+        return Ok(());
+    }
+    Err(ExchangeError::Damaged { conversation: conversation.clone() })
+}
+
+/// Lines to be written, hashed as they go.
+struct Lines<'w> {
+    out: &'w mut dyn Write,
+    digest: blake3::Hasher,
+    lines: u64,
+    bytes: u64,
+}
+
+impl<'w> Lines<'w> {
+    fn new(out: &'w mut dyn Write) -> Self {
+        Self { out, digest: blake3::Hasher::new(), lines: 0, bytes: 0 }
+    }
+
+    fn push(&mut self, line: &impl Serialize) -> Result<(), ExchangeError> {
+        self.write(line).map_err(ExchangeError::Write)
+    }
+
+    fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.digest.update(&text);
+        self.lines += 1;
+        self.bytes += text.len() as u64;
+        self.out.write_all(&text)
+    }
+
+    fn close(mut self, root: Hash) -> Result<(), ExchangeError> {
+        let digest = Hash::from_bytes(*self.digest.finalize().as_bytes());
+        let closing = Closing::new(self.lines, root, digest);
+        self.push(&closing)?;
+        self.out.flush().map_err(ExchangeError::Write)
+    }
+}

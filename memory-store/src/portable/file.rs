@@ -1,0 +1,269 @@
+//! A file that holds an export, read and checked as a whole before it is used.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Seek},
+    path::Path,
+};
+
+use memory_core::{
+    ConversationId, Hash, MerkleFrontier, NodeDraft, NodeId, NodeRange, Summary, SummaryId, canonical_bytes, leaf_hash,
+    plan::check_summary,
+};
+use serde::Deserialize;
+
+use super::{
+    ExchangeError, FORMAT,
+    line::{BEGINNING, Closing, Header, NodeLine, SummaryLine, Version},
+};
+
+/// Longest line: what the longest record of the log takes when every byte of it is escaped.
+const MAX_LINE: u64 = 400 << 20;
+
+/// An export that was read from its first line to its closing one: it is complete, and its messages give its root.
+///
+/// Reading holds one line at a time, 16 bytes for each message with a key, and the span of each summary.
+#[derive(Debug)]
+pub struct ExportFile {
+    name: String,
+    file: File,
+    header: Header,
+}
+
+impl ExportFile {
+    /// Whether a file begins as an export does; `false` for a directory.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn recognizes(path: &Path) -> Result<bool, ExchangeError> {
+        if path.is_dir() {
+            return Ok(false);
+        }
+        let name = path.display().to_string();
+        let mut beginning = Vec::new();
+        let file = File::open(path).map_err(read_error(&name))?;
+        file.take(BEGINNING.len() as u64).read_to_end(&mut beginning).map_err(read_error(&name))?;
+        Ok(beginning == BEGINNING.as_bytes())
+    }
+
+    /// Opens a file and checks all of it.
+    ///
+    /// # Errors
+    /// [`ExchangeError`] with the place and the cause.
+    pub fn open(path: &Path) -> Result<Self, ExchangeError> {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(read_error(&name))?;
+        Self::check(name, file)
+    }
+
+    /// Checks an export that comes through a pipe. It is read more than once, so it is kept in a temporary file. `name`
+    /// stands for it in errors.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn spool(name: &str, from: &mut dyn Read) -> Result<Self, ExchangeError> {
+        let mut file = tempfile::tempfile().map_err(read_error(name))?;
+        io::copy(from, &mut file).map_err(read_error(name))?;
+        Self::check(name.to_owned(), file)
+    }
+
+    /// Its file's name, for errors.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The conversation that was exported.
+    #[must_use]
+    pub fn conversation(&self) -> &ConversationId {
+        &self.header.conversation
+    }
+
+    /// How many messages it holds.
+    #[must_use]
+    pub fn nodes(&self) -> u64 {
+        self.header.nodes
+    }
+
+    /// The Merkle root over its messages.
+    #[must_use]
+    pub fn root(&self) -> Hash {
+        self.header.root
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Its lines after the header.
+    pub(super) fn lines(&mut self) -> Result<Lines<'_>, ExchangeError> {
+        let mut lines = Lines::new(&self.name, &mut self.file)?;
+        lines.header()?;
+        Ok(lines)
+    }
+
+    fn check(name: String, mut file: File) -> Result<Self, ExchangeError> {
+        let mut lines = Lines::new(&name, &mut file)?;
+        let header = lines.header()?;
+        check_nodes(&mut lines, &header)?;
+        check_summaries(&mut lines, &header)?;
+        lines.closing(header.root)?;
+        Ok(Self { header, name, file })
+    }
+}
+
+fn check_nodes(lines: &mut Lines<'_>, header: &Header) -> Result<(), ExchangeError> {
+    let mut frontier = MerkleFrontier::new();
+    // Half a hash each: enough to distinguish keys, even ones chosen to collide.
+    let mut keys: HashSet<Option<[u8; 16]>> = HashSet::new();
+    while frontier.len() < header.nodes {
+        let Entry { draft, leaf, .. } = lines.node(frontier.len() + 1)?;
+        if let Some(key) = &draft.message.key
+            && !keys.insert(blake3::hash(key.as_str().as_bytes()).as_bytes().first_chunk().copied())
+        {
+            return Err(lines.fault(format!("another message has the key `{key}`, too")));
+        }
+        frontier.push(leaf);
+    }
+    if frontier.root() == header.root {
+        return Ok(());
+    }
+    let why = format!("its messages give the root {}, its header names {}", frontier.root(), header.root);
+    Err(lines.altered(why))
+}
+
+fn check_summaries(lines: &mut Lines<'_>, header: &Header) -> Result<(), ExchangeError> {
+    let mut spans: HashMap<SummaryId, NodeRange> = HashMap::new();
+    let mut last = None;
+    for number in 1..=header.summaries {
+        let (Summary { id, body }, _) = lines.summary(number, header.summaries)?;
+        if Some(id) <= last {
+            return Err(lines.fault(format!("summary {id} stands after one with the same or a higher number")));
+        }
+        // Children that the exporting store had lost are missing here, too; the import skips what was made from them.
+        if body.children.iter().all(|child| spans.contains_key(child)) {
+            check_summary(&body, header.nodes, |child| spans.get(&child).copied()).map_err(|why| lines.fault(why))?;
+        }
+        spans.insert(id, body.span);
+        last = Some(id);
+    }
+    Ok(())
+}
+
+/// A message on its way from a file into a store.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// With its salt.
+    pub(super) draft: NodeDraft,
+    pub(super) pinned: bool,
+    pub(super) leaf: Hash,
+    /// Bytes of its line.
+    pub(super) bytes: usize,
+}
+
+/// The lines of an export in order, hashed as they come.
+#[derive(Debug)]
+pub(super) struct Lines<'f> {
+    name: &'f str,
+    input: BufReader<&'f mut File>,
+    /// The line that was read last.
+    line: Vec<u8>,
+    number: u64,
+    /// Over all lines before that one.
+    digest: blake3::Hasher,
+}
+
+impl<'f> Lines<'f> {
+    fn new(name: &'f str, file: &'f mut File) -> Result<Self, ExchangeError> {
+        file.rewind().map_err(read_error(name))?;
+        let input = BufReader::with_capacity(128 << 10, file);
+        Ok(Self { name, input, line: Vec::new(), number: 0, digest: blake3::Hasher::new() })
+    }
+
+    fn header(&mut self) -> Result<Header, ExchangeError> {
+        self.advance()?;
+        let version = self.parse::<Version>("the header of an export")?.memory_export;
+        if version > FORMAT {
+            let file = self.name.to_owned();
+            return Err(ExchangeError::NewerFormat { file, found: version, supported: FORMAT });
+        }
+        self.parse("the header of an export")
+    }
+
+    /// The next line, which must be that of this node.
+    pub(super) fn node(&mut self, number: u64) -> Result<Entry, ExchangeError> {
+        self.advance()?;
+        let node = NodeId::new(number).ok_or_else(|| self.fault("nodes are numbered from 1".to_owned()))?;
+        let line: NodeLine<'_> = self.parse(&format!("node {node}"))?;
+        let (draft, pinned) = line.into_draft(node).map_err(|why| self.fault(why))?;
+        let canonical = canonical_bytes(&draft.message, draft.at);
+        let leaf = leaf_hash(&draft.salt.unwrap_or_default(), &canonical);
+        Ok(Entry { draft, pinned, leaf, bytes: self.line.len() })
+    }
+
+    /// The next line, which must be a summary, the `number`th of `of`; and its bytes.
+    pub(super) fn summary(&mut self, number: u64, of: u64) -> Result<(Summary, usize), ExchangeError> {
+        self.advance()?;
+        let line: SummaryLine<'_> = self.parse(&format!("summary {number} of {of}"))?;
+        let summary = line.into_summary().map_err(|why| self.fault(why))?;
+        Ok((summary, self.line.len()))
+    }
+
+    /// The next line, which must be the closing one, and nothing after it.
+    fn closing(&mut self, root: Hash) -> Result<(), ExchangeError> {
+        let lines = self.number;
+        self.advance()?;
+        let digest = Hash::from_bytes(*self.digest.finalize().as_bytes());
+        let mut expected =
+            serde_json::to_vec(&Closing::new(lines, root, digest)).map_err(|error| self.fault(error.to_string()))?;
+        expected.push(b'\n');
+        if self.line != expected {
+            return Err(self.altered("its closing line does not fit the lines before it".to_owned()));
+        }
+        match self.input.fill_buf() {
+            Ok([]) => Ok(()),
+            Ok(_) => Err(self.altered("something stands after its closing line".to_owned())),
+            Err(error) => Err(read_error(self.name)(error)),
+        }
+    }
+
+    /// Reads the next line; a file without one was cut short.
+    fn advance(&mut self) -> Result<(), ExchangeError> {
+        self.digest.update(&self.line);
+        self.line.clear();
+        let read = (&mut self.input).take(MAX_LINE).read_until(b'\n', &mut self.line);
+        let read = read.map_err(read_error(self.name))? as u64;
+        if self.line.ends_with(b"\n") {
+            self.number += 1;
+            return Ok(());
+        }
+        if read < MAX_LINE {
+            return Err(ExchangeError::Cut { file: self.name.to_owned(), lines: self.number });
+        }
+        self.number += 1;
+        Err(self.fault(format!("a line has at most {MAX_LINE} bytes")))
+    }
+
+    fn parse<'a, T: Deserialize<'a>>(&'a self, what: &str) -> Result<T, ExchangeError> {
+        let text = str::from_utf8(&self.line).map_err(|_| self.fault("not UTF-8".to_owned()))?;
+        serde_json::from_str(text).map_err(|error| {
+            let why = error.to_string();
+            // The parser's position is within the line, so only its column is useful.
+            let why = why.split(" at line ").next().unwrap_or_default();
+            self.fault(format!("expected {what}: {why} at column {}", error.column()))
+        })
+    }
+
+    fn fault(&self, why: String) -> ExchangeError {
+        ExchangeError::Line { file: self.name.to_owned(), line: self.number, why }
+    }
+
+    fn altered(&self, why: String) -> ExchangeError {
+        ExchangeError::Altered { file: self.name.to_owned(), why }
+    }
+}
+
+fn read_error(name: &str) -> impl Fn(io::Error) -> ExchangeError {
+    move |source| ExchangeError::Read { file: name.to_owned(), source }
+}

@@ -1,0 +1,286 @@
+//! The lines of an export, as they stand in the file.
+
+use std::borrow::Cow;
+
+use memory_core::{
+    ConversationId, Hash, Level, Node, NodeDraft, NodeId, NodeRange, Relation, RelationKind, Salt, Summary,
+    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy, message_from_raw_json, message_to_raw_json,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::FORMAT;
+
+/// The beginning of every export, so that its first bytes identify it.
+pub(super) const BEGINNING: &str = r#"{"memory_export":"#;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Header {
+    /// Version of the format.
+    pub(super) memory_export: u32,
+    #[serde(with = "text")]
+    pub(super) conversation: ConversationId,
+    /// Lines of nodes.
+    pub(super) nodes: u64,
+    /// Lines of summaries, after them.
+    pub(super) summaries: u64,
+    /// The Merkle root over the nodes.
+    #[serde(with = "text")]
+    pub(super) root: Hash,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) title: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) tags: Vec<String>,
+}
+
+/// The version alone, which decides whether the rest can be read.
+#[derive(Deserialize)]
+pub(super) struct Version {
+    pub(super) memory_export: u32,
+}
+
+/// One message in its place.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NodeLine<'a> {
+    node: u64,
+    #[serde(with = "hex")]
+    salt: Salt,
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    at: i64,
+    tokens: u32,
+    importance: f32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    topics: Vec<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    relates_to: Option<RelationLine>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pinned: bool,
+    message: Box<RawValue>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RelationLine {
+    node: u64,
+    kind: RelationName,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RelationName {
+    FollowUp,
+    Correction,
+}
+
+impl<'a> NodeLine<'a> {
+    pub(super) fn new(node: &'a Node, salt: Salt) -> serde_json::Result<Self> {
+        let relates_to = node.relates_to.map(|Relation { to, kind }| RelationLine {
+            node: to.get(),
+            kind: match kind {
+                RelationKind::FollowUp => RelationName::FollowUp,
+                RelationKind::Correction => RelationName::Correction,
+            },
+        });
+        Ok(Self {
+            node: node.id.get(),
+            salt,
+            at: node.at.as_millis(),
+            tokens: node.tokens,
+            importance: node.importance,
+            topics: node.topics.iter().map(|topic| Cow::Borrowed(topic.as_str())).collect(),
+            relates_to,
+            pinned: node.pinned,
+            message: message_to_raw_json(&node.message)?,
+        })
+    }
+
+    /// The message that was appended as `node`, and whether it is pinned; `Err` says what is wrong with it.
+    pub(super) fn into_draft(self, node: NodeId) -> Result<(NodeDraft, bool), String> {
+        if self.node != node.get() {
+            return Err(format!("node {} stands where node {node} belongs", self.node));
+        }
+        let relates_to = self.relates_to.map(|RelationLine { node, kind }| {
+            let kind = match kind {
+                RelationName::FollowUp => RelationKind::FollowUp,
+                RelationName::Correction => RelationKind::Correction,
+            };
+            NodeId::new(node).map(|to| Relation { to, kind }).ok_or("it relates to node 0")
+        });
+        let draft = NodeDraft {
+            message: message_from_raw_json(&self.message).map_err(|error| error.to_string())?,
+            at: Timestamp::from_millis(self.at),
+            tokens: self.tokens,
+            importance: weight(self.importance)?,
+            topics: self.topics.into_iter().map(Cow::into_owned).collect(),
+            relates_to: relates_to.transpose()?,
+            salt: Some(self.salt),
+        };
+        Ok((draft, self.pinned))
+    }
+}
+
+/// One summary.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SummaryLine<'a> {
+    summary: u64,
+    level: LevelName,
+    first: u64,
+    last: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    children: Vec<u64>,
+    tokens: u32,
+    importance: f32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    topics: Vec<Cow<'a, str>>,
+    has_decision: bool,
+    has_code: bool,
+    line_count: u64,
+    #[serde(borrow)]
+    strategy: Cow<'a, str>,
+    #[serde(borrow)]
+    version: Cow<'a, str>,
+    #[serde(with = "text")]
+    input_hash: Hash,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum LevelName {
+    Full,
+    Summary,
+    Meta,
+    Archive,
+}
+
+impl<'a> SummaryLine<'a> {
+    pub(super) fn new(summary: &'a Summary) -> Self {
+        let Summary { id, body } = summary;
+        Self {
+            summary: id.get(),
+            level: match body.level {
+                Level::Full => LevelName::Full,
+                Level::Summary => LevelName::Summary,
+                Level::Meta => LevelName::Meta,
+                Level::Archive => LevelName::Archive,
+            },
+            first: body.span.first().get(),
+            last: body.span.last().get(),
+            children: body.children.iter().map(|child| child.get()).collect(),
+            tokens: body.tokens,
+            importance: body.metadata.importance,
+            topics: body.metadata.topics.iter().map(|topic| Cow::Borrowed(topic.as_str())).collect(),
+            has_decision: body.metadata.has_decision,
+            has_code: body.metadata.has_code,
+            line_count: body.metadata.line_count,
+            strategy: Cow::Borrowed(&body.written_by.strategy),
+            version: Cow::Borrowed(&body.written_by.version),
+            input_hash: body.input_hash,
+            text: Cow::Borrowed(&body.text),
+        }
+    }
+
+    /// The summary as it was recorded; `Err` says what is wrong with it.
+    pub(super) fn into_summary(self) -> Result<Summary, String> {
+        let node = |position| NodeId::new(position).ok_or("nodes are numbered from 1");
+        let children: Option<_> = self.children.into_iter().map(SummaryId::new).collect();
+        let body = SummaryDraft {
+            level: match self.level {
+                LevelName::Full => Level::Full,
+                LevelName::Summary => Level::Summary,
+                LevelName::Meta => Level::Meta,
+                LevelName::Archive => Level::Archive,
+            },
+            span: NodeRange::new(node(self.first)?, node(self.last)?).ok_or("its span is reversed")?,
+            children: children.ok_or("summaries are numbered from 1")?,
+            text: self.text.into_owned(),
+            tokens: self.tokens,
+            metadata: SummaryMetadata {
+                importance: weight(self.importance)?,
+                topics: self.topics.into_iter().map(Cow::into_owned).collect(),
+                has_decision: self.has_decision,
+                has_code: self.has_code,
+                line_count: self.line_count,
+            },
+            written_by: WrittenBy { strategy: self.strategy.into_owned(), version: self.version.into_owned() },
+            input_hash: self.input_hash,
+        };
+        Ok(Summary { id: SummaryId::new(self.summary).ok_or("summaries are numbered from 1")?, body })
+    }
+}
+
+/// The last line, which confirms that all lines before it are there and unaltered.
+#[derive(Debug, Serialize)]
+pub(super) struct Closing {
+    end: End,
+}
+
+#[derive(Debug, Serialize)]
+struct End {
+    lines: u64,
+    #[serde(with = "text")]
+    root: Hash,
+    #[serde(with = "text")]
+    blake3: Hash,
+}
+
+impl Closing {
+    /// Closes `lines` lines, whose bytes have the hash `blake3`.
+    pub(super) fn new(lines: u64, root: Hash, blake3: Hash) -> Self {
+        Self { end: End { lines, root, blake3 } }
+    }
+}
+
+impl Header {
+    pub(super) fn new(conversation: ConversationId, nodes: u64, summaries: u64, root: Hash) -> Self {
+        Self { memory_export: FORMAT, conversation, nodes, summaries, root, title: None, tags: Vec::new() }
+    }
+}
+
+fn weight(importance: f32) -> Result<f32, String> {
+    let lies_within = (0.0..=1.0).contains(&importance);
+    lies_within.then_some(importance).ok_or_else(|| format!("an importance lies in 0..=1, not at {importance}"))
+}
+
+/// A value as the text that it prints and parses.
+mod text {
+    use std::{borrow::Cow, fmt::Display, str::FromStr};
+
+    use super::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(super) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        Cow::<str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A salt as 32 hexadecimal digits.
+mod hex {
+    use std::borrow::Cow;
+
+    use super::{Deserialize, Deserializer, Salt, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(salt: &Salt, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:032x}", u128::from_be_bytes(*salt)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Salt, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = u128::from_str_radix(&text, 16).ok().filter(|_| is_hex);
+        let number = number.ok_or_else(|| serde::de::Error::custom("a salt has 32 hexadecimal digits"))?;
+        Ok(number.to_be_bytes())
+    }
+}

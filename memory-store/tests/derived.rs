@@ -1,0 +1,233 @@
+//! Derived files of each version that can be read, and the bytes of those that are written.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::{collections::BTreeMap, env, fs, path::Path};
+
+use memory_core::{
+    Block, BlockCache, BlockKey, ConversationId, ModelId, NodeId, NodeRange, TokenAnswer, TokenIndex, TokenPart,
+    TokenVectors, VectorHit, VectorIndex, VectorPart, VectorQuery,
+};
+use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogStore, Method, QuantizedTokens, TokenBits, examine};
+use pollster::block_on;
+use tempfile::TempDir;
+
+const DIMENSIONS: usize = 5;
+
+fn talk() -> ConversationId {
+    ConversationId::new("talk").unwrap()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn golden(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+/// A copy of the golden store, whose salts, and so whose leaves, are what they are.
+fn store() -> (TempDir, LogStore) {
+    let dir = tempfile::tempdir().unwrap();
+    copy(&golden("format-1"), dir.path());
+    let store = LogStore::open(dir.path()).unwrap();
+    (dir, store)
+}
+
+fn vectors(store: &LogStore) -> AutoIndex {
+    AutoIndex::beside(store, ModelId::new("toy/1"), DIMENSIONS, AutoOptions::default().method(Method::Graph))
+}
+
+fn tokens(store: &LogStore) -> QuantizedTokens {
+    QuantizedTokens::beside(store, ModelId::new("toy/1"), DIMENSIONS, TokenBits::Four)
+}
+
+fn axis(at: usize) -> Vec<f32> {
+    (0..DIMENSIONS).map(|place| f32::from(u8::from(place == at))).collect()
+}
+
+/// What is derived from the first four nodes.
+fn insert_vectors(index: &AutoIndex, from: usize, to: usize) {
+    let all = [vec![axis(0)], vec![], vec![axis(1), vec![0.6, 0.8, 0.0, 0.0, 0.0]], vec![axis(4)]];
+    for (at, vectors) in all.into_iter().enumerate().take(to).skip(from) {
+        // A flush may have found more in the file.
+        if index.stats(&talk()).through > at as u64 {
+            continue;
+        }
+        block_on(index.insert(&talk(), &[(NodeId::from_index(at), vectors)])).unwrap();
+        // A block of two nodes, and then one each.
+        if at > 0 {
+            block_on(index.flush()).unwrap();
+        }
+    }
+}
+
+fn insert_tokens(index: &QuantizedTokens, from: usize, to: usize) {
+    let said =
+        |ids: &[u32], vectors: &[Vec<f32>]| TokenVectors::new(ids.to_vec(), DIMENSIONS, vectors.concat()).unwrap();
+    let all = [said(&[7, 9], &[axis(3), axis(2)]), said(&[], &[]), said(&[9], &[axis(4)]), said(&[3], &[axis(0)])];
+    for (at, said) in all.into_iter().enumerate().take(to).skip(from) {
+        if index.stats(&talk()).through > at as u64 {
+            continue;
+        }
+        block_on(index.insert(&talk(), &[(NodeId::from_index(at), said)])).unwrap();
+        if at > 0 {
+            block_on(index.flush()).unwrap();
+        }
+    }
+}
+
+fn nearest(index: &AutoIndex) -> Vec<VectorHit> {
+    let talk = talk();
+    let query = VectorQuery { vector: &[0.5, 0.4, 0.3, 0.2, 0.6], limit: 9, parts: &[VectorPart::whole(&talk)] };
+    block_on(index.search(&query)).unwrap().hits
+}
+
+fn cosines(index: &QuantizedTokens) -> TokenAnswer {
+    let question = TokenVectors::new(vec![9], DIMENSIONS, axis(4)).unwrap();
+    let (talk, nodes) = (talk(), (0..4).map(NodeId::from_index).collect::<Vec<_>>());
+    block_on(index.max_cosines(&question, &[TokenPart { conversation: &talk, nodes: &nodes }])).unwrap()
+}
+
+fn words() -> Vec<Block> {
+    let run = |first, last| NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap();
+    let block = |nodes: NodeRange| Block { nodes, bytes: format!("the words of {nodes}").into_bytes().into() };
+    vec![block(run(1, 3)), block(run(4, 4))]
+}
+
+fn write(store: &LogStore) {
+    let index = vectors(store);
+    insert_vectors(&index, 0, 4);
+    assert_eq!(index.build_graph(&talk(), &()), 4);
+    insert_tokens(&tokens(store), 0, 4);
+    let talk = talk();
+    let key = BlockKey { kind: "words", version: 1, conversation: &talk };
+    assert!(words().iter().all(|block| block_on(BlockFiles::beside(store).write(key, block)).unwrap()));
+}
+
+fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for name in ["vectors", "vectors/graphs", "tokens", "words"] {
+        for path in
+            fs::read_dir(dir.join(name)).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file())
+        {
+            files.insert(path.strip_prefix(dir).unwrap().display().to_string(), fs::read(path).unwrap());
+        }
+    }
+    files
+}
+
+/// Golden bytes: changing them takes a new version. With `MEMORY_GOLDEN=DIR` it leaves the files there.
+#[test]
+fn this_version_writes_the_golden_files() {
+    let (_dir, store) = store();
+    write(&store);
+    if let Some(golden) = env::var_os("MEMORY_GOLDEN") {
+        for (name, bytes) in files(&store.cache_dir()) {
+            let path = Path::new(&golden).join("derived").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+    }
+    let (written, golden) = (files(&store.cache_dir()), files(&golden("derived")));
+    assert_eq!(written.keys().collect::<Vec<_>>(), golden.keys().collect::<Vec<_>>());
+    assert_eq!(written.len(), 6);
+    for (name, bytes) in &written {
+        assert!(golden.get(name) == Some(bytes), "{name}");
+    }
+}
+
+#[test]
+fn the_golden_files_are_read() {
+    let ((_dir, store), (_other, expected)) = (store(), store());
+    write(&expected);
+    for name in ["vectors", "tokens", "words"] {
+        copy(&golden("derived").join(name), &store.cache_dir().join(name));
+    }
+    assert_eq!(nearest(&vectors(&store)), nearest(&vectors(&expected)));
+    assert_eq!(vectors(&store).build_graph(&talk(), &()), 4);
+    assert_eq!(cosines(&tokens(&store)), cosines(&tokens(&expected)));
+    let talk = talk();
+    let key = BlockKey { kind: "words", version: 1, conversation: &talk };
+    assert_eq!(block_on(BlockFiles::beside(&store).read(key)), words());
+    assert!(examine(store.path(), &()).unwrap().stale_caches.is_empty());
+}
+
+/// An upgrade throws no vectors away: making them again takes a model.
+#[test]
+fn vectors_and_tokens_of_the_versions_before_are_read_and_carried_on() {
+    let ((_dir, store), (_other, expected)) = (store(), store());
+    write(&expected);
+    for (name, old) in [("vectors", "vectors-3"), ("tokens", "tokens-2")] {
+        copy(&golden(old), &store.cache_dir().join(name));
+    }
+    assert!(examine(store.path(), &()).unwrap().stale_caches.is_empty());
+    let reader = LogStore::open_read_only(store.path()).unwrap();
+    assert_eq!(vectors(&reader).stats(&talk()).through, 3);
+    assert_eq!(tokens(&reader).stats(&talk()).through, 3);
+
+    let (index, said) = (vectors(&store), tokens(&store));
+    assert_eq!((index.stats(&talk()).through, index.stats(&talk()).vectors), (3, 3));
+    assert_eq!((said.stats(&talk()).through, said.stats(&talk()).tokens), (3, 3));
+    block_on(index.flush()).unwrap();
+    block_on(said.flush()).unwrap();
+    insert_vectors(&index, 3, 4);
+    insert_tokens(&said, 3, 4);
+    // One that is opened while they are, and one that is opened after.
+    for (index, said) in [(index, said), (vectors(&store), tokens(&store))] {
+        assert_eq!(nearest(&index), nearest(&vectors(&expected)));
+        assert_eq!(cosines(&said), cosines(&tokens(&expected)));
+    }
+    // They are files of this version now. Those of vectors are the same, block by block; tokens are in one block.
+    let kept = |store: &LogStore, name: &str| {
+        let files = fs::read_dir(store.cache_dir().join(name)).unwrap().map(|entry| entry.unwrap().path());
+        let files = files.filter(|path| path.is_file());
+        files
+            .map(|path| (path.clone().file_name().unwrap().to_owned(), fs::read(path).unwrap()))
+            .collect::<BTreeMap<_, _>>()
+    };
+    assert!(kept(&store, "vectors") == kept(&expected, "vectors"));
+    assert!(kept(&store, "tokens").values().all(|bytes| bytes.starts_with(b"MEMTOK\r\n\x03")));
+}
+
+/// Every byte of a file of the version before counts, too.
+#[test]
+fn a_flipped_byte_in_a_file_of_the_version_before_costs_what_follows_and_never_an_answer() {
+    let (_other, expected) = store();
+    write(&expected);
+    let (hits, all) = (nearest(&vectors(&expected)), cosines(&tokens(&expected)));
+    let (_dir, store) = store();
+    for (name, old) in [("vectors", "vectors-3"), ("tokens", "tokens-2")] {
+        for entry in fs::read_dir(golden(old)).unwrap().map(Result::unwrap) {
+            let whole = fs::read(entry.path()).unwrap();
+            for at in 0..whole.len() {
+                let mut flipped = whole.clone();
+                *flipped.get_mut(at).unwrap() ^= 0x10;
+                drop(fs::remove_dir_all(store.cache_dir().join(name)));
+                copy(&golden(old), &store.cache_dir().join(name));
+                fs::write(store.cache_dir().join(name).join(entry.file_name()), flipped).unwrap();
+                if name == "vectors" {
+                    let index = vectors(&store);
+                    assert!(nearest(&index).iter().all(|hit| hits.contains(hit)), "{at}");
+                    let through = usize::try_from(index.stats(&talk()).through).unwrap();
+                    insert_vectors(&index, through, 4);
+                    assert_eq!(nearest(&vectors(&store)), hits, "{at}");
+                } else {
+                    let index = tokens(&store);
+                    let found = cosines(&index).max_cosines;
+                    assert!(found.iter().zip(&all.max_cosines).all(|(a, b)| a.is_none() || a == b), "{at}");
+                    let through = usize::try_from(index.stats(&talk()).through).unwrap();
+                    insert_tokens(&index, through, 4);
+                    assert_eq!(cosines(&tokens(&store)).max_cosines, all.max_cosines, "{at}");
+                }
+            }
+        }
+    }
+}
