@@ -1,4 +1,4 @@
-//! The canonical bytes of a message: what is hashed, apart from any codec.
+//! The canonical bytes of a message: the input of its hash, independent of any codec.
 
 mod read;
 
@@ -9,7 +9,7 @@ use crate::{ContentBlock, Json, Media, Message, Role, Timestamp};
 /// Version of the canonical form, its first byte.
 const VERSION: u8 = 1;
 
-/// The bytes that stand for `message`, said at `at`, in a Merkle leaf. `docs/format.md` defines them.
+/// The bytes that represent `message`, said at `at`, in a Merkle leaf. `docs/format.md` defines them.
 ///
 /// Every variable part is preceded by its length as a little-endian `u64` and every choice by a tag
 /// byte, so two different messages never give the same bytes.

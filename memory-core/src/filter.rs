@@ -2,9 +2,9 @@
 
 use crate::{Level, Node, Role, TimeRange, TimeWords, Timestamp};
 
-/// Which messages may answer a question; the default lets all through.
+/// Which messages may answer a question. The default admits all.
 ///
-/// What is asked for must hold all together; of several roles, sessions or levels, one is enough.
+/// A message must meet every condition. Of several roles, sessions or levels, one is enough.
 ///
 /// ```
 /// use memory_core::{Filter, Role};
@@ -15,41 +15,41 @@ use crate::{Level, Node, Role, TimeRange, TimeWords, Timestamp};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// When it was said.
+    /// When the message was said.
     pub time: TimeRange,
-    /// When it was said, in words that are counted from the last message of its conversation, not from now.
+    /// When it was said, in words that are relative to the last message of its conversation, not to the present.
     pub during: Option<TimeWords>,
-    /// Who said it; none for anybody.
+    /// Who said it; empty for any role.
     pub roles: Vec<Role>,
-    /// In which session of its conversation; none for any. See [`Filter::SESSION`].
+    /// In which session of its conversation; empty for any. See [`Filter::SESSION`].
     pub sessions: Vec<String>,
-    /// Tags that its conversation must have, every one of them. They choose conversations, as a
-    /// [`Scope`](crate::Scope) does: the others are not searched at all.
+    /// Tags that its conversation must have, all of them. Tags select conversations, as a [`Scope`](crate::Scope) does:
+    /// other conversations are not searched at all.
     pub tags: Vec<String>,
-    /// Its level, which is that of the highest summary that covers it; none for any.
+    /// Its level, which is that of the highest summary that covers it; empty for any.
     pub levels: Vec<Level>,
 }
 
 impl Filter {
-    /// The member of a message's metadata that names its session: a string, or anything else as JSON writes it. A
-    /// session without a name is called by its place among those of its conversation, from 1; one begins with each other
-    /// name and, where there is none, after a pause of six hours.
+    /// The member of a message's metadata that names its session: a string, or any other value as JSON text. A session
+    /// without a name is named by its position among those of its conversation, from 1. A session begins where the name
+    /// changes and, for messages without a name, after a pause of six hours.
     pub const SESSION: &'static str = "session";
 
-    /// Whether it lets every message of every conversation through.
+    /// Whether every message of every conversation passes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether every tag that is asked for is among those of a conversation.
+    /// Whether a conversation with these tags has all that are required.
     #[must_use]
     pub fn admits_tags(&self, tags: &[String]) -> bool {
         self.tags.iter().all(|tag| tags.contains(tag))
     }
 
-    /// What may be the time of a message of a conversation whose last one was said at `clock`; nothing passes where the
-    /// list is empty.
+    /// The ranges in which a message may have been said, in a conversation whose last message was said at `clock`. An
+    /// empty list admits no message.
     #[must_use]
     pub fn times(&self, clock: Timestamp) -> Vec<TimeRange> {
         match &self.during {
@@ -58,7 +58,7 @@ impl Filter {
         }
     }
 
-    /// What a session is called.
+    /// The text of a session's name.
     #[must_use]
     pub fn session_of(node: &Node) -> Option<String> {
         let named = node.message.metadata.get(Self::SESSION)?;

@@ -1,4 +1,4 @@
-//! The strategy of last resort: the first words of what is to be summarized.
+//! The strategy of last resort: the first words of the sources.
 
 use crate::{
     BoxFuture, SummarizeError, Summarizer, SummaryJob, SummaryMetadata, TokenCounter, WrittenBy, WrittenSummary,
@@ -6,7 +6,7 @@ use crate::{
 
 /// Summarizes by the first eight words of each source, as many sources as fit.
 ///
-/// It needs nothing and cannot fail, so nothing is ever without a summarizer.
+/// It has no dependencies and cannot fail, so a summarizer is always available.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstWords;
 
@@ -23,7 +23,7 @@ impl Summarizer for FirstWords {
 }
 
 impl FirstWords {
-    /// Writes the summary at once.
+    /// Writes the summary, synchronously.
     #[must_use]
     pub fn write(job: &SummaryJob<'_>) -> WrittenSummary {
         let mut text = String::new();
@@ -46,8 +46,8 @@ impl FirstWords {
     }
 }
 
-/// The first words of a text, `…` behind them where there are more. In languages written without
-/// spaces a "word" may be a paragraph, so it is cut at 16 characters a word.
+/// The first words of a text, followed by `…` where there are more. In languages written without spaces a "word" may be
+/// a paragraph, so the result is also limited to 16 characters a word.
 fn head(text: &str) -> String {
     let mut words = text.split_whitespace();
     let first: Vec<_> = words.by_ref().take(WORDS).collect();
@@ -63,8 +63,8 @@ fn head(text: &str) -> String {
     head
 }
 
-/// The longest beginning of `text` that costs at most `max_tokens`; cut at a character, never empty
-/// unless `text` is or not even one character fits.
+/// The longest beginning of `text` that costs at most `max_tokens`. It ends between two characters, and is empty only
+/// if `text` is or not even one character fits.
 fn fit(text: &str, max_tokens: u32, counter: &dyn TokenCounter) -> String {
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
     let fitting = ends.partition_point(|&end| text.get(..end).is_some_and(|head| counter.count(head) <= max_tokens));
@@ -72,7 +72,7 @@ fn fit(text: &str, max_tokens: u32, counter: &dyn TokenCounter) -> String {
     text.get(..end).unwrap_or_default().to_owned()
 }
 
-/// What the sources know, joined: highest importance, all topics once, any decision, any code.
+/// The merged metadata of the sources: highest importance, all topics once, any decision, any code.
 fn merged_metadata(job: &SummaryJob<'_>) -> SummaryMetadata {
     let mut merged = SummaryMetadata::default();
     for metadata in job.sources.iter().map(|source| &source.metadata) {

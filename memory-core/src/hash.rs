@@ -1,8 +1,8 @@
-//! Digests.
+//! BLAKE3 hashes.
 
 use std::{fmt, str::FromStr};
 
-/// A 256-bit BLAKE3 digest, shown as 64 hexadecimal digits.
+/// A 256-bit BLAKE3 hash, shown as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash([u8; 32]);
 
@@ -12,7 +12,7 @@ pub struct Hash([u8; 32]);
 pub struct InvalidHash;
 
 impl Hash {
-    /// From its bytes.
+    /// The hash with these bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -24,8 +24,8 @@ impl Hash {
         &self.0
     }
 
-    /// The digest of several byte strings, each preceded by its length, so that no two lists of
-    /// parts give the same input.
+    /// The hash of several byte strings, each preceded by its length, so that no two lists of parts give the same
+    /// input.
     #[must_use]
     pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hasher = blake3::Hasher::new();

@@ -9,15 +9,15 @@ use crate::{Timestamp, is_hidden, one_line};
 
 /// The name of a conversation: 1 to 200 bytes, without white space, control characters, `/` or `\`.
 ///
-/// That much holds of every name that a store may have. What a *new* conversation may be named is less
-/// ([`Self::check_new`]), and a store checks it when it begins one.
+/// These rules hold for every name in a store. The name of a *new* conversation must meet stricter ones
+/// ([`Self::check_new`]), which a store checks when it begins a conversation.
 ///
-/// Names that the software makes itself are UUIDv7 ([RFC 9562](https://www.rfc-editor.org/rfc/rfc9562)),
-/// so that they sort by the time of their making.
+/// Generated names are UUIDv7 ([RFC 9562](https://www.rfc-editor.org/rfc/rfc9562)), so that they sort by the time of
+/// their creation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConversationId(Arc<str>);
 
-/// Why a text cannot name a conversation, or a new one.
+/// Why a text cannot name a conversation, or cannot name a new one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` cannot name a conversation: {why}", one_line(name))]
 pub struct InvalidConversationId {
@@ -31,13 +31,13 @@ pub struct InvalidConversationId {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnfitName {
-    /// It has no character.
+    /// The name has no characters.
     #[error("it is empty")]
     Empty,
-    /// It has more than [`ConversationId::MAX_BYTES`].
+    /// The name has more than [`ConversationId::MAX_BYTES`].
     #[error("it is longer than {} bytes", ConversationId::MAX_BYTES)]
     TooLong,
-    /// White space, a control character, `/` or `\`.
+    /// The name has white space, a control character, `/` or `\`.
     #[error("white space, control characters, `/` and `\\` are not allowed, as {} at byte {at}", escaped(*character))]
     Forbidden {
         /// The first such character.
@@ -45,7 +45,7 @@ pub enum UnfitName {
         /// Its first byte in the name.
         at: usize,
     },
-    /// A character that nobody sees, so that two names would look like one.
+    /// The name has an invisible character, so that two names would look the same.
     #[error("a new one has no characters that cannot be seen, as {} at byte {at}", escaped(*character))]
     Hidden {
         /// The first such character.
@@ -53,12 +53,12 @@ pub enum UnfitName {
         /// Its first byte in the name.
         at: usize,
     },
-    /// The same text can be written in other bytes, so that two names would look like one.
+    /// The name is not normalized, so that two names would look the same.
     #[error(
         "a new one is written in normalization form C (NFC), and this is not from byte {at} on: write `{composed}`"
     )]
     NotComposed {
-        /// The first byte that is another one in normalization form C.
+        /// The first byte that differs in normalization form C.
         at: usize,
         /// The name as it should be written.
         composed: String,
@@ -73,7 +73,7 @@ impl ConversationId {
     /// Longest name, in bytes.
     pub const MAX_BYTES: usize = 200;
 
-    /// A name that a conversation may have which is there.
+    /// A valid name for an existing conversation.
     ///
     /// # Errors
     /// When it is empty, longer than [`Self::MAX_BYTES`], or holds white space, control characters, `/` or `\`.
@@ -91,12 +91,12 @@ impl ConversationId {
         }
     }
 
-    /// Whether a new conversation may have this name: one that is seen as what it is. A store asks this when it begins a
-    /// conversation or a fork, and never of one that is there.
+    /// Checks that a new conversation may have this name: no other name may look the same. A store checks this
+    /// when it begins a conversation or a fork, and never for an existing one.
     ///
     /// # Errors
-    /// When it holds characters that cannot be seen ([`is_hidden`], and the blank of Braille), or is not in normalization
-    /// form C ([UAX 15](https://www.unicode.org/reports/tr15/)).
+    /// When it holds invisible characters ([`is_hidden`], and the blank of Braille), or is not in normalization form C
+    /// ([UAX 15](https://www.unicode.org/reports/tr15/)).
     pub fn check_new(&self) -> Result<(), InvalidConversationId> {
         let name = self.as_str();
         if let Some((at, character)) = name.char_indices().find(|(_, c)| is_hidden(*c) || *c == '\u{2800}') {
@@ -196,7 +196,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// The number of a summary in its conversation: dense, from 1, apart from node numbers.
+/// The number of a summary in its conversation: dense, from 1, independent of node numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SummaryId(NonZeroU64);
 
@@ -237,7 +237,7 @@ impl fmt::Display for SummaryId {
 pub struct ViewId(NonZeroU64);
 
 impl ViewId {
-    /// The first view of a conversation that was recorded.
+    /// The first recorded view of a conversation.
     pub const FIRST: Self = Self(NonZeroU64::MIN);
 
     /// The view numbered `number`; `None` for 0.
@@ -265,7 +265,7 @@ impl fmt::Display for ViewId {
     }
 }
 
-/// Names an embedding model so that vectors of two models are never compared.
+/// The name of an embedding model, so that vectors of two models are never compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModelId(Arc<str>);
 
@@ -325,7 +325,7 @@ mod tests {
         let error = refused("le-cafe\u{301}");
         assert_eq!(error.why, UnfitName::NotComposed { at: 6, composed: "le-caf\u{e9}".into() });
         assert!(error.to_string().contains("write `le-caf\u{e9}`"), "{error}");
-        // One character may be another in the composed form, too.
+        // A single character may also differ from its composed form.
         assert!(matches!(refused("5\u{212a}").why, UnfitName::NotComposed { at: 1, .. }));
         for good in ["talk", "caf\u{e9}", "日本", "locomo-43", "q\u{323}\u{307}", "🏔"] {
             ConversationId::new(good).unwrap().check_new().unwrap();

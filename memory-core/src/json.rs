@@ -1,11 +1,11 @@
-//! A JSON value kept as the text it came in.
+//! A JSON value kept as its original text.
 
 use std::{fmt, sync::Arc};
 
 /// Valid JSON, byte for byte as it was given.
 ///
-/// Tool inputs, unknown content blocks and metadata travel as text, so that key order, number
-/// spelling and white space survive, and so that codecs which do not describe themselves can carry them.
+/// Tool inputs, unknown content blocks and metadata are kept as text, so that key order, number spelling and white
+/// space survive, and so that codecs that are not self-describing can carry them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json(Arc<str>);
 
@@ -25,7 +25,7 @@ impl Json {
             .map_err(InvalidJson)
     }
 
-    /// The JSON string that means `text`.
+    /// The JSON string with the value `text`.
     #[must_use]
     pub fn string(text: &str) -> Self {
         Self(serde_json::Value::from(text).to_string().into())

@@ -1,4 +1,4 @@
-//! Messages hashed into leaves of the Merkle tree.
+//! Hashing of messages into leaves of the Merkle tree.
 
 use crate::{Hash, Message, Salt, Timestamp, canonical::push_canonical_bytes, merkle::LEAF};
 
@@ -23,7 +23,7 @@ impl LeafHasher {
         messages.into_iter().map(|(salt, message, at)| self.leaf(salt, message, at)).collect()
     }
 
-    /// Everything that is hashed stands in one piece: BLAKE3 is almost twice as fast then.
+    /// The input is in one piece: BLAKE3 is almost twice as fast then.
     fn push(&mut self, salt: &Salt, message: &Message, at: Timestamp) {
         self.input.push(LEAF);
         self.input.extend_from_slice(salt);

@@ -1,11 +1,24 @@
 //! Types, ports and pure planning of an agent's memory.
 //!
-//! Every message of a conversation is a [`Node`] and is kept exactly. [`Summary`]s cover runs of nodes, and a
-//! view of a conversation is a [cut](plan::Cut) through the tree they make: each node is represented exactly
-//! once. This crate decides; it does no IO, knows no clock and no randomness, and names no async runtime.
-//! Engines implement the ports ([`Store`], [`Retriever`], [`Embedder`], …) in crates of their own.
+//! Every message of a conversation is kept exactly. Summaries cover runs of messages and form a tree. A view of a
+//! conversation is a cut through that tree that represents each message exactly once. This crate decides what to
+//! compact and what to show. It does no IO.
 //!
-//! Non-goals: serialization for disk or wire, file access, threads.
+//! In the order in which a user meets them:
+//!
+//! 1. A [`Message`] has a [`Role`] and [`ContentBlock`]s. [`message_from_json`] reads it in the shape of Anthropic's
+//!    Messages API.
+//! 2. A [`Store`] appends it to the conversation of a [`ConversationId`] and reads it back as a [`Node`] with a
+//!    [`NodeId`], dense from 1. A [`NodeRange`] is a run of nodes.
+//! 3. A [`Summary`] covers a run of nodes at a [`Level`]. A [`Summarizer`] writes it, an [`ImportanceScorer`] scores
+//!    the messages, and a [`TokenCounter`] counts what they cost.
+//! 4. [`plan`] decides: a [`Tree`](plan::Tree) holds the shape of a conversation,
+//!    [`plan_compaction`](plan::plan_compaction) lists the summaries to write, and a [`ContextStrategy`] chooses the
+//!    [`Cut`](plan::Cut) that fits a budget.
+//! 5. A [`Retriever`] finds the messages that answer a [`Query`]: a question, a [`Scope`] and a [`Filter`].
+//! 6. A [`View`] records what a model was shown, so that the text can be written out again byte for byte.
+//! 7. A [`MessageProof`] or [`HistoryProof`] proves, against a Merkle root, that a message is in a conversation or that
+//!    a conversation only grew.
 //!
 //! ```
 //! use memory_core::{Message, NodeRange, NodeId};
@@ -15,6 +28,28 @@
 //! assert_eq!(NodeRange::first_n(12).unwrap().widen(2, 12).to_string(), "1-12");
 //! # assert_eq!(NodeId::FIRST.get(), 1);
 //! ```
+//!
+//! # Ports
+//!
+//! Engines in other crates implement the ports. A program holds each of them as `Arc<dyn Port>`:
+//!
+//! - [`Store`] keeps conversations, [`BlockCache`] keeps derived data between runs.
+//! - [`Embedder`], [`TokenEmbedder`] and [`Reranker`] run models for search. [`VectorIndex`] and [`TokenIndex`] keep
+//!   the vectors.
+//! - [`Retriever`] searches and recalls.
+//! - [`Summarizer`], [`ImportanceScorer`] and [`ContextStrategy`] are the replaceable strategies.
+//! - [`ChatModel`] replies, [`TokenCounter`] counts and [`Clock`] returns the time.
+//!
+//! Asynchronous ports return a [`BoxFuture`] and name no runtime. Each port documents its contract.
+//!
+//! # Features
+//!
+//! `testing` adds the module `testing`: in-memory fakes of the ports, generators for property tests, and conformance
+//! suites for implementations of [`Store`], [`VectorIndex`] and [`BlockCache`].
+//!
+//! # Non-goals
+//!
+//! No encoding for disk, no file or network access, no threads, no clock, no randomness, no async runtime.
 
 mod canonical;
 mod filter;
@@ -51,7 +86,9 @@ pub use json::{InvalidJson, Json};
 pub use leaf::LeafHasher;
 pub use merkle::{ConsistencyProof, InclusionProof, MerkleFrontier, ProofError, Salt, leaf_hash, size_with_root};
 pub use message::{ContentBlock, InvalidMessageKey, Media, Message, MessageKey, Role};
-pub use message_json::{InvalidMessage, message_from_json, message_to_json};
+pub use message_json::{
+    InvalidMessage, message_from_json, message_from_raw_json, message_to_json, message_to_raw_json,
+};
 pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;

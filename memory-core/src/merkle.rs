@@ -1,8 +1,8 @@
-//! The append-only Merkle tree that proves a conversation whole.
+//! The append-only Merkle tree over a conversation.
 //!
 //! Shape and proofs as in [RFC 9162, section 2.1](https://www.rfc-editor.org/rfc/rfc9162#section-2.1) with
 //! BLAKE3 as the hash: a leaf is `H(0x00 ‖ salt ‖ message)`, an inner node `H(0x01 ‖ left ‖ right)`.
-//! The salt makes a leaf say nothing once salt and message are erased.
+//! The salt makes a leaf reveal nothing once salt and message are erased.
 
 mod climb;
 mod consistency;
@@ -17,7 +17,7 @@ pub use inclusion::InclusionProof;
 
 use crate::Hash;
 
-/// Random bytes hashed with a message, in a leaf.
+/// Random bytes that are hashed with a message into its leaf.
 pub type Salt = [u8; 16];
 
 pub(crate) const LEAF: u8 = 0;
@@ -37,7 +37,7 @@ fn inner_hash(left: &Hash, right: &Hash) -> Hash {
     let (first, second) = hashes.split_at_mut(32);
     first.copy_from_slice(left.as_bytes());
     second.copy_from_slice(right.as_bytes());
-    // In one piece: BLAKE3 is faster then.
+    // In one piece, since BLAKE3 is faster then.
     Hash::from_bytes(*blake3::hash(&input).as_bytes())
 }
 
@@ -46,7 +46,7 @@ fn root_of(leaves: &[Hash]) -> Hash {
     leaves.iter().copied().collect::<MerkleFrontier>().root()
 }
 
-/// Parts two leaves or more as the tree does: on the left the largest power of two smaller than their number.
+/// Splits two leaves or more as the tree does: the left part has the largest power of two smaller than their number.
 fn halves(leaves: &[Hash]) -> (&[Hash], &[Hash]) {
     leaves.split_at(leaves.len().next_power_of_two() / 2)
 }
@@ -81,7 +81,7 @@ impl MerkleFrontier {
     /// Adds the next leaf.
     pub fn push(&mut self, leaf: Hash) {
         let mut subtree = leaf;
-        // Each trailing one bit of the old count is a complete subtree of the size just completed.
+        // Each trailing one bit of the old count is a complete subtree of the size that was just completed.
         for _ in 0..self.leaves.trailing_ones() {
             if let Some(left) = self.peaks.pop() {
                 subtree = inner_hash(&left, &subtree);

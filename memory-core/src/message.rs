@@ -13,7 +13,7 @@ pub enum Role {
     Assistant,
     /// Instructions of the application.
     System,
-    /// A tool's answer, where a provider gives it a role of its own.
+    /// A tool's answer, where a provider has a separate role for it.
     Tool,
 }
 
@@ -43,7 +43,7 @@ pub enum ContentBlock {
     Text(String),
     /// The model calls a tool.
     ToolUse {
-        /// Ties the result to the call.
+        /// The call's id, which its result repeats.
         id: String,
         /// The tool.
         name: String,
@@ -52,7 +52,7 @@ pub enum ContentBlock {
     },
     /// A tool's answer.
     ToolResult {
-        /// The call it answers.
+        /// The id of the call that it answers.
         tool_use_id: String,
         /// What the tool returned.
         content: Vec<ContentBlock>,
@@ -75,23 +75,23 @@ pub enum ContentBlock {
         /// The provider's signature over it.
         signature: Option<String>,
     },
-    /// A block of a kind that this version does not know, kept as it came.
+    /// A block of an unknown kind, kept as it came.
     Unknown(Json),
 }
 
-/// A picture or document: by address or by value.
+/// A picture or document, by address or by value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Media {
-    /// Somewhere else.
+    /// Stored elsewhere.
     Url(String),
-    /// Text held here.
+    /// Text stored here.
     Text {
         /// IANA media type, as in `text/plain`.
         media_type: String,
         /// The text.
         text: String,
     },
-    /// Bytes held here.
+    /// Bytes stored here.
     Bytes {
         /// IANA media type, as in `image/png`.
         media_type: String,
@@ -100,8 +100,8 @@ pub enum Media {
     },
 }
 
-/// The caller's own name for a message: appending a second message under the same key of the same
-/// conversation is a no-op. 1 to 256 bytes.
+/// The caller's own name for a message, of 1 to 256 bytes. Appending a second message under the same key to the same
+/// conversation does nothing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageKey(Arc<str>);
 
@@ -143,9 +143,9 @@ pub struct Message {
     pub content: Vec<ContentBlock>,
     /// The caller's name for the message, which makes appending it idempotent.
     pub key: Option<MessageKey>,
-    /// Anything else that the caller wants kept with it.
+    /// Anything else that the caller stores with it.
     pub metadata: BTreeMap<String, Json>,
-    /// No summary may hold its content; recall still finds it.
+    /// No summary may hold its content. Recall still finds it.
     pub keep_out_of_summaries: bool,
 }
 
@@ -175,22 +175,23 @@ impl Message {
         Self::text_of(Role::Assistant, text)
     }
 
-    /// Names the speaker.
+    /// Sets the speaker.
     #[must_use]
     pub fn by(mut self, speaker: impl Into<String>) -> Self {
         self.speaker = Some(speaker.into());
         self
     }
 
-    /// Gives the message a key.
+    /// Sets the key.
     #[must_use]
     pub fn with_key(mut self, key: MessageKey) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// Keeps its content out of all summaries, and whatever identifies it (terms with a digit in them) out of summaries of
-    /// other messages. Other words of it that another message repeats are summarized there, unless that is kept out, too.
+    /// Excludes its content from all summaries, and its identifying terms (terms with a digit) from summaries of other
+    /// messages. Other words of it that another message repeats may be summarized there, unless that message is
+    /// excluded too.
     #[must_use]
     pub fn kept_out_of_summaries(mut self) -> Self {
         self.keep_out_of_summaries = true;
@@ -203,8 +204,8 @@ impl Message {
         self.speaker.as_deref().unwrap_or(self.role.as_str())
     }
 
-    /// All that the message says, as text: blocks one below the other, tool calls and results as
-    /// what they say, media as a line that names it.
+    /// The message as text: blocks one below the other, tool calls and results by their content, media as a line that
+    /// names them.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -222,7 +223,7 @@ impl Message {
         u32::try_from(lines.max(1)).unwrap_or(u32::MAX)
     }
 
-    /// About how many bytes its texts take.
+    /// The approximate number of bytes of its texts.
     #[must_use]
     pub fn text_bytes(&self) -> usize {
         self.content.iter().map(ContentBlock::text_bytes).sum()
@@ -251,9 +252,9 @@ impl Message {
     }
 }
 
-/// As many as [`str::lines`] gives, counted without looking at one after the other.
+/// As many as [`str::lines`] gives, counted without splitting.
 fn lines(text: &str) -> usize {
-    // Sums of bytes are added in one instruction for many; 255 of them cannot overflow.
+    // Sums of bytes are vectorized; 255 of them cannot overflow.
     let in_chunk = |chunk: &[u8]| chunk.iter().fold(0_u8, |sum, byte| sum + u8::from(*byte == b'\n'));
     let ends: usize = text.as_bytes().chunks(255).map(|chunk| usize::from(in_chunk(chunk))).sum();
     ends + usize::from(!text.is_empty() && !text.ends_with('\n'))
@@ -282,7 +283,7 @@ impl ContentBlock {
         }
     }
 
-    /// What the block says, as text; empty where it says nothing.
+    /// The block as text; empty where it has none.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match self {

@@ -1,7 +1,6 @@
-//! Names that look like the one that was asked for.
+//! Names similar to a given one.
 
-/// The at most three `known` names nearest to `wanted`, nearest first; names that are not alike at all
-/// are left out.
+/// The `known` names nearest to `wanted`, at most three, nearest first. Dissimilar names are left out.
 #[must_use]
 pub fn nearest<'a, T: Clone + 'a>(
     wanted: &str,

@@ -1,10 +1,10 @@
-//! A message in its place.
+//! A message at its position in a conversation.
 
 use crate::{Message, NodeId, Role, Salt, Timestamp};
 
-/// A stored message with what is known about it.
+/// A stored message with its metadata.
 ///
-/// Its compression [`Level`](crate::Level) is no field: it follows from which summaries cover it.
+/// Its compression [`Level`](crate::Level) is not a field: it follows from the summaries that cover it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// Its position in the conversation.
@@ -15,30 +15,30 @@ pub struct Node {
     pub at: Timestamp,
     /// Lines of its text, at least 1.
     pub line_count: u32,
-    /// Tokens of its text, by the counter of whoever appended it.
+    /// Tokens of its text, by the counter of the program that appended it.
     pub tokens: u32,
-    /// Weight in 0..=1; 0.5 until something scored it.
+    /// Importance in 0..=1; 0.5 until it is scored.
     pub importance: f32,
     /// What it is about.
     pub topics: Vec<String>,
     /// An earlier node that it follows up or corrects.
     pub relates_to: Option<Relation>,
-    /// Stays verbatim in every view that it fits.
+    /// Whether it stays verbatim in every view that it fits.
     pub pinned: bool,
 }
 
 impl Node {
-    /// Importance of a node that nothing has scored.
+    /// Importance of a node without a score.
     pub const NEUTRAL_IMPORTANCE: f32 = 0.5;
 
-    /// Whether a person or the model said it.
+    /// Whether the user's side or the model said it.
     #[must_use]
     pub fn kind(&self) -> NodeKind {
         NodeKind::of(self.message.role)
     }
 }
 
-/// Whether a person's side or the model said it.
+/// Whether the user's side or the model said a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// The user's side, tools and instructions included.
@@ -48,7 +48,7 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    /// The kind of a role.
+    /// The kind for a role.
     #[must_use]
     pub const fn of(role: Role) -> Self {
         match role {
@@ -79,9 +79,9 @@ pub struct Relation {
 /// What a node does to the earlier one that it refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RelationKind {
-    /// Goes on with it.
+    /// Continues it.
     FollowUp,
-    /// Sets it right.
+    /// Corrects it.
     Correction,
 }
 
@@ -94,13 +94,13 @@ pub struct NodeDraft {
     pub at: Timestamp,
     /// Tokens of its text.
     pub tokens: u32,
-    /// Weight in 0..=1.
+    /// Importance in 0..=1.
     pub importance: f32,
     /// What it is about.
     pub topics: Vec<String>,
     /// An earlier node that it follows up or corrects.
     pub relates_to: Option<Relation>,
-    /// The salt that an export carried, so that the leaf is the one it was; `None`: the store draws one.
+    /// The salt of an imported message, so that its leaf stays the same; with `None` the store draws one.
     pub salt: Option<Salt>,
 }
 
@@ -120,7 +120,7 @@ impl NodeDraft {
     }
 }
 
-/// What planning needs to know of a node; 24 bytes, so that a million of them fit in memory.
+/// The part of a node that planning needs; 24 bytes, so that a million of them fit in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeOutline {
     /// When it was said.
@@ -137,15 +137,15 @@ pub struct NodeOutline {
     importance: u8,
     /// Who speaks.
     pub role: Role,
-    /// Stays verbatim in every view that it fits.
+    /// Whether it stays verbatim in every view that it fits.
     pub pinned: bool,
-    /// No summary may hold its content.
+    /// Whether its content is excluded from summaries.
     pub keep_out_of_summaries: bool,
 }
 
 impl NodeOutline {
-    /// The outline of a message by `role`, said `at` that time, with nothing else known yet: for stores that
-    /// fill it in without building the whole [`Node`].
+    /// The outline of a message by `role`, said `at` that time, with the other fields empty: for stores that fill them
+    /// in without building the whole [`Node`].
     #[must_use]
     pub fn new(at: Timestamp, role: Role) -> Self {
         Self {
@@ -171,7 +171,7 @@ impl NodeOutline {
         outline
     }
 
-    /// The outline of a message of `line_count` lines, said `at` that time, with no tokens or importance yet.
+    /// The outline of a message of `line_count` lines, said `at` that time, without tokens and importance.
     #[must_use]
     pub fn of_message(message: &Message, at: Timestamp, line_count: u32) -> Self {
         Self {
@@ -183,13 +183,13 @@ impl NodeOutline {
         }
     }
 
-    /// Weight in 0..=1.
+    /// Importance in 0..=1.
     #[must_use]
     pub fn importance(&self) -> f32 {
         f32::from(self.importance) / 255.0
     }
 
-    /// Sets the weight; what lies outside 0..=1 is taken as the nearest end, NaN as 0.
+    /// Sets the importance. A value outside 0..=1 becomes the nearest end, NaN becomes 0.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=255 just before")]
     pub fn set_importance(&mut self, importance: f32) {
         self.importance = (importance.clamp(0.0, 1.0) * 255.0).round() as u8;

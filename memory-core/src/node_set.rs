@@ -2,7 +2,7 @@
 
 use crate::{NodeId, NodeRange};
 
-/// Nodes of one conversation, held as runs: small where they stand together, and as cheap to walk as to ask.
+/// Nodes of one conversation, held as runs: small where nodes are adjacent, and quick to iterate and to query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeSet {
     /// In order; no two overlap or touch.
@@ -11,7 +11,7 @@ pub struct NodeSet {
 }
 
 impl NodeSet {
-    /// The nodes of these runs, which may overlap and come in any order.
+    /// The set of the nodes of these runs, which may overlap and come in any order.
     #[must_use]
     pub fn of_runs(runs: Vec<NodeRange>) -> Self {
         let runs = NodeRange::merge(runs);
@@ -30,13 +30,13 @@ impl NodeSet {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Whether `node` is one of them.
+    /// Whether `node` is in the set.
     #[must_use]
     pub fn contains(&self, node: NodeId) -> bool {
         let behind = self.runs.partition_point(|run| run.last() < node);

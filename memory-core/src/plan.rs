@@ -1,8 +1,10 @@
-//! Pure decisions over the summary tree: what to compact, and what a view shows.
+//! Pure decisions over the summary tree: which summaries to write, and what a view shows.
 
 mod check;
 mod chunks;
 mod compaction;
+mod cut;
+mod policy;
 mod profile;
 mod runs;
 #[cfg(test)]
@@ -16,6 +18,8 @@ pub use compaction::{
     Compaction, InvalidThresholds, Merge, Thresholds, plan_compaction, plan_merge_before_end, plan_shrink,
     plan_shrink_before_end,
 };
+pub use cut::{Cut, CutPiece, PlanError};
+pub use policy::ViewPolicy;
 pub use tree::Tree;
 pub use turns::turns;
-pub use view::{Cut, CutPiece, HierarchicalView, PlanError, ViewPolicy, coarsest, plan_view};
+pub use view::{HierarchicalView, coarsest, plan_view};

@@ -1,7 +1,7 @@
-//! The ports: what the engines outside this crate implement.
+//! The ports: traits that crates outside this one implement.
 //!
-//! Every port is object-safe and is held as `Arc<dyn Port>`. Ports that may wait are asynchronous
-//! without naming a runtime: they return a [`BoxFuture`].
+//! Every port is object-safe and is held as `Arc<dyn Port>`. Ports that may wait are asynchronous without naming a
+//! runtime: they return a [`BoxFuture`].
 
 mod block_cache;
 mod changes;
@@ -49,8 +49,8 @@ pub use vector_index::{
     AnsweredBy, Slot, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
 };
 
-/// A future that may move between threads.
+/// A boxed future that can be sent between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Any error, for the cause of a typed one.
+/// Any error, as the cause of a typed one.
 pub type BoxError = Box<dyn Error + Send + Sync>;

@@ -1,4 +1,4 @@
-//! Proofs that carry all that is needed to check them.
+//! Self-contained proofs about conversations.
 
 mod json;
 #[cfg(test)]
@@ -11,11 +11,11 @@ use crate::{
     Timestamp, canonical_bytes, leaf_hash, size_with_root,
 };
 
-/// A proof about a conversation, which can be checked without the store that it was made from.
+/// A proof about a conversation, which can be checked without its store.
 ///
-/// What it proves, it proves about roots. Whether a root is that of the conversation in question is for the reader to
-/// know: from an earlier `memory verify`, a receipt, somebody else. No root covers the conversation's name, and a root
-/// says nothing of how many nodes are below it: trust it together with the number it was given with.
+/// A proof is about roots. The reader must know that a root belongs to the conversation in question: from an earlier
+/// `memory verify`, a receipt, or another person. No root covers the conversation's name or the number of nodes below
+/// it: trust a root only together with the number it was given with.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -35,17 +35,17 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Proof {
-    /// That a message is a node of a conversation.
+    /// Proves that a message is a node of a conversation.
     Message(Box<MessageProof>),
-    /// That a conversation only grew.
+    /// Proves that a conversation only grew.
     History(HistoryProof),
 }
 
 impl Proof {
-    /// Whether the proof holds.
+    /// Checks the proof.
     ///
     /// # Errors
-    /// [`ProofError`]: it does not.
+    /// [`ProofError`] when it does not hold.
     pub fn verify(&self) -> Result<(), ProofError> {
         match self {
             Self::Message(proof) => proof.verify(),
@@ -66,7 +66,7 @@ impl From<HistoryProof> for Proof {
     }
 }
 
-/// A conversation as its Merkle tree sees it at some moment.
+/// The size and root of a conversation's Merkle tree at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeHead {
     /// How many nodes it has.
@@ -84,27 +84,27 @@ impl TreeHead {
     }
 }
 
-/// A message, and that it is a node of a conversation.
+/// Proves that a message is a node of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageProof {
-    /// The conversation, as whoever made the proof calls it.
+    /// The conversation's name, according to the proof's author.
     pub conversation: ConversationId,
     /// The message's position in it.
     pub node: NodeId,
     /// The conversation when the proof was made.
     pub tree: TreeHead,
-    /// What was hashed with the message.
+    /// The salt that was hashed with the message.
     pub salt: Salt,
     /// When it was said.
     pub at: Timestamp,
     /// The message.
     pub message: Message,
-    /// The hashes that lead from its leaf to the root, the lowest first.
+    /// The hashes from its leaf to the root, the lowest first.
     pub path: Vec<Hash>,
 }
 
 impl MessageProof {
-    /// The proof for `node`, `proofs` being those of all nodes of the conversation.
+    /// The proof for `node`; `proofs` are those of all nodes of the conversation.
     ///
     /// # Errors
     /// [`ProofError`] when there is no such node, or when its message is not the one that its leaf was hashed from.
@@ -117,16 +117,16 @@ impl MessageProof {
         proof.verify().map(|()| proof)
     }
 
-    /// The leaf, hashed anew from the message.
+    /// The leaf, hashed again from the message.
     #[must_use]
     pub fn leaf(&self) -> Hash {
         leaf_hash(&self.salt, &canonical_bytes(&self.message, self.at))
     }
 
-    /// Whether the message, hashed anew, is that node under the root.
+    /// Checks that the message, hashed again, is that node under the root.
     ///
     /// # Errors
-    /// [`ProofError`]: it is not.
+    /// [`ProofError`] when it is not.
     pub fn verify(&self) -> Result<(), ProofError> {
         let TreeHead { nodes: size, root } = self.tree;
         let proof = InclusionProof { index: self.node.get() - 1, size, path: self.path.clone() };
@@ -134,12 +134,12 @@ impl MessageProof {
     }
 }
 
-/// That nothing which a conversation held earlier was changed, moved or taken out since.
+/// Proves that no earlier part of a conversation was changed, moved or removed since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryProof {
-    /// The conversation, as whoever made the proof calls it.
+    /// The conversation's name, according to the proof's author.
     pub conversation: ConversationId,
-    /// The conversation as it was.
+    /// The earlier conversation.
     pub earlier: TreeHead,
     /// The conversation when the proof was made.
     pub tree: TreeHead,
@@ -148,10 +148,11 @@ pub struct HistoryProof {
 }
 
 impl HistoryProof {
-    /// The proof that the conversation with these leaves once had `earlier_root`, and only grew.
+    /// The proof that the conversation with these leaves once had `earlier_root`, and only grew since.
     ///
     /// # Errors
-    /// [`ProofError::NeverHad`]; the root of no leaves is an earlier state of everything, and no proof is made of it.
+    /// [`ProofError::NeverHad`]. The root of no leaves is an earlier state of every conversation; no proof is made for
+    /// it.
     pub fn new(conversation: ConversationId, leaves: &[Hash], earlier_root: &Hash) -> Result<Self, ProofError> {
         let tree = TreeHead::of(leaves);
         let never = ProofError::NeverHad { root: *earlier_root, size: tree.nodes };
@@ -160,10 +161,10 @@ impl HistoryProof {
         Ok(Self { conversation, earlier: TreeHead { nodes, root: *earlier_root }, tree, path })
     }
 
-    /// Whether the later tree grew from the earlier one.
+    /// Checks that the later tree grew from the earlier one.
     ///
     /// # Errors
-    /// [`ProofError`]: it did not.
+    /// [`ProofError`] when it did not.
     pub fn verify(&self) -> Result<(), ProofError> {
         let proof = ConsistencyProof { earlier: self.earlier.nodes, size: self.tree.nodes, path: self.path.clone() };
         proof.verify(&self.earlier.root, &self.tree.root)

@@ -18,7 +18,7 @@ impl NodeRange {
         (first <= last).then_some(Self { first, last })
     }
 
-    /// One node alone.
+    /// The run of one node.
     #[must_use]
     pub const fn single(node: NodeId) -> Self {
         Self { first: node, last: node }
@@ -60,19 +60,19 @@ impl NodeRange {
         self.first <= other.first && other.last <= self.last
     }
 
-    /// Whether `other` begins right behind this run.
+    /// Whether `other` begins right after this run.
     #[must_use]
     pub fn is_followed_by(self, other: Self) -> bool {
         self.last.next() == other.first
     }
 
-    /// The smallest run that holds both.
+    /// The smallest run that contains both.
     #[must_use]
     pub fn hull(self, other: Self) -> Self {
         Self { first: self.first.min(other.first), last: self.last.max(other.last) }
     }
 
-    /// `radius` nodes more on both sides, as far as a conversation of `total` nodes reaches.
+    /// The run with `radius` more nodes on both sides, limited to a conversation of `total` nodes.
     #[must_use]
     pub fn widen(self, radius: u64, total: u64) -> Self {
         let first = NodeId::new(self.first.get().saturating_sub(radius)).unwrap_or(NodeId::FIRST);

@@ -1,4 +1,4 @@
-//! Levels of compression, and the summaries that make them.
+//! Levels of compression, and summaries.
 
 use std::fmt;
 
@@ -57,18 +57,18 @@ impl fmt::Display for Level {
 pub struct Summary {
     /// Its number.
     pub id: SummaryId,
-    /// What it says and covers.
+    /// Its content and coverage.
     pub body: SummaryDraft,
 }
 
-/// What planning needs to know of a summary: all but its words.
+/// The part of a summary that planning needs: everything but its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SummaryOutline {
     /// Its number.
     pub id: SummaryId,
     /// SUMMARY, META or ARCHIVE.
     pub level: Level,
-    /// The nodes it stands for.
+    /// The nodes it covers.
     pub span: NodeRange,
     /// The summaries it was made from; empty at level SUMMARY.
     pub children: Box<[SummaryId]>,
@@ -77,7 +77,7 @@ pub struct SummaryOutline {
 }
 
 impl SummaryOutline {
-    /// The outline of a summary recorded under this number.
+    /// The outline of a summary with this number.
     #[must_use]
     pub fn of(id: SummaryId, draft: &SummaryDraft) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl SummaryOutline {
 pub struct SummaryDraft {
     /// SUMMARY, META or ARCHIVE.
     pub level: Level,
-    /// The nodes it stands for.
+    /// The nodes it covers.
     pub span: NodeRange,
     /// The summaries it was made from; empty at level SUMMARY. Their spans tile [`Self::span`].
     pub children: Vec<SummaryId>,
@@ -103,24 +103,24 @@ pub struct SummaryDraft {
     pub text: String,
     /// Tokens of the words.
     pub tokens: u32,
-    /// What else is known about what it covers.
+    /// Metadata of the nodes it covers.
     pub metadata: SummaryMetadata,
     /// Who wrote it.
     pub written_by: WrittenBy,
-    /// Digest over the leaves and texts that it was written from.
+    /// Hash over the leaves and texts that it was written from.
     pub input_hash: Hash,
 }
 
-/// What a summary knows about the nodes it covers, beside its words.
+/// Metadata of the nodes that a summary covers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SummaryMetadata {
-    /// Weight in 0..=1.
+    /// Importance in 0..=1.
     pub importance: f32,
     /// What it is about.
     pub topics: Vec<String>,
-    /// A decision was taken.
+    /// Whether a decision was taken.
     pub has_decision: bool,
-    /// Code was shown.
+    /// Whether code was shown.
     pub has_code: bool,
     /// Lines of the messages that it covers.
     pub line_count: u64,
@@ -131,7 +131,7 @@ pub struct SummaryMetadata {
 pub struct WrittenBy {
     /// The strategy's name, as in `extractive`.
     pub strategy: String,
-    /// Its version; another version may write other words from the same input.
+    /// Its version. Another version may write other words from the same input.
     pub version: String,
 }
 

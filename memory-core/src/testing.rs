@@ -1,7 +1,7 @@
 //! Fakes of the ports, generators for property tests, and the conformance suites of [`Store`](crate::Store),
 //! [`VectorIndex`](crate::VectorIndex) and [`BlockCache`](crate::BlockCache).
 //!
-//! Behind the feature `testing`; nothing here is fit for production.
+//! Requires the feature `testing`. Not for production.
 
 mod block_cache;
 mod conformance;

@@ -6,13 +6,13 @@ use std::{fmt, str::FromStr};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// A text that is no point in time.
+/// A text that is not a point in time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no time: expected RFC 3339, as in 2026-03-02T09:14:00Z, or a date")]
+#[error("`{0}` is not a time: expected RFC 3339, as in 2026-03-02T09:14:00Z, or a date")]
 pub struct InvalidTimestamp(pub String);
 
 impl Timestamp {
-    /// From milliseconds since the Unix epoch.
+    /// The time at these milliseconds since the Unix epoch.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
@@ -24,25 +24,25 @@ impl Timestamp {
         self.0
     }
 
-    /// Whether it is a time at all: the epoch itself, which is the default, stands for a time that is not known.
+    /// Whether the time is known. The epoch itself, which is the default, means an unknown time.
     #[must_use]
     pub const fn is_known(self) -> bool {
         self.0 != 0
     }
 
-    /// What a calendar and a clock show at that time, `offset` seconds east of UTC; `None` for a time that is not known or
-    /// lies outside the calendar.
+    /// The date and time of day at `offset` seconds east of UTC; `None` for an unknown time or one outside the
+    /// calendar.
     #[must_use]
     pub fn civil(self, offset: i32) -> Option<Civil> {
         let time = jiff::Timestamp::from_millisecond(self.0).ok().filter(|_| self.is_known())?;
         let there = jiff::tz::Offset::from_seconds(offset).ok()?.to_datetime(time);
-        // What is known by its day alone is read as its first moment, in UTC.
+        // A time known only by its day is stored as midnight UTC.
         let has_time = self.0 % 86_400_000 != 0;
         Some(Civil { date: there.date(), time: has_time.then(|| there.time()) })
     }
 }
 
-/// A day, and the time of day where one is known.
+/// A day, with the time of day where it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Civil {
     date: jiff::civil::Date,
@@ -56,7 +56,7 @@ impl Civil {
         self.date.to_string()
     }
 
-    /// Whether both are of one day.
+    /// Whether both are on the same day.
     #[must_use]
     pub fn is_same_day(&self, other: &Self) -> bool {
         self.date == other.date
@@ -64,7 +64,7 @@ impl Civil {
 }
 
 impl fmt::Display for Civil {
-    /// `Sunday 2023-05-21, 19:48`; without the time of day where none is known.
+    /// `Sunday 2023-05-21, 19:48`; without the time of day where it is unknown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use jiff::civil::Weekday;
         let weekday = match self.date.weekday() {
@@ -84,7 +84,7 @@ impl fmt::Display for Civil {
     }
 }
 
-/// Seconds east of UTC of a time in RFC 3339; `None` where it says none, or says UTC.
+/// The offset of an RFC 3339 time in seconds east of UTC; `None` where it has no offset or is in UTC.
 #[must_use]
 pub fn utc_offset(text: &str) -> Option<i32> {
     let (_, time) = text.split_once(['T', 't', ' '])?;
@@ -109,7 +109,7 @@ impl fmt::Display for Timestamp {
 impl FromStr for Timestamp {
     type Err = InvalidTimestamp;
 
-    /// Reads RFC 3339, or a date with or without a time of day, which is then taken as UTC.
+    /// Reads RFC 3339, or a date with or without a time of day, taken as UTC.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let zoned = text.parse::<jiff::Timestamp>();
         let time = zoned.or_else(|_| {

@@ -1,10 +1,10 @@
-//! Stretches of time.
+//! Ranges of time.
 
 use std::fmt;
 
 use crate::Timestamp;
 
-/// A stretch of time, from a moment on and up to another one, which is not in it; either end may be open.
+/// A half-open range of time: the start is included, the end is excluded. Either end may be open.
 ///
 /// ```
 /// use memory_core::TimeRange;
@@ -20,13 +20,13 @@ pub struct TimeRange {
     before: Option<Timestamp>,
 }
 
-/// Two moments with no time between them.
+/// Two times with no time between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no time lies between {since} and {before}")]
 pub struct EmptyTimeRange {
-    /// Where it was to begin.
+    /// The start.
     pub since: Timestamp,
-    /// Where it was to end.
+    /// The end.
     pub before: Timestamp,
 }
 
@@ -34,7 +34,7 @@ impl TimeRange {
     /// All times.
     pub const ALL: Self = Self { since: None, before: None };
 
-    /// From `since` on, up to `before` and without it; `None` leaves an end open.
+    /// From `since` up to, and excluding, `before`; `None` leaves an end open.
     ///
     /// # Errors
     /// When no time lies between them.
@@ -45,34 +45,34 @@ impl TimeRange {
         }
     }
 
-    /// Where it begins; `None` for one without a beginning.
+    /// The start; `None` if it is open.
     #[must_use]
     pub const fn since(self) -> Option<Timestamp> {
         self.since
     }
 
-    /// Where it ends, the first moment that is not in it; `None` for one without an end.
+    /// The end, which is excluded; `None` if it is open.
     #[must_use]
     pub const fn before(self) -> Option<Timestamp> {
         self.before
     }
 
-    /// Whether a moment lies in it.
+    /// Whether a time lies in the range.
     #[must_use]
     pub fn contains(self, at: Timestamp) -> bool {
         self.since.is_none_or(|since| since <= at) && self.before.is_none_or(|before| at < before)
     }
 
-    /// Whether it is all times.
+    /// Whether the range is unbounded.
     #[must_use]
     pub fn is_all(self) -> bool {
         self == Self::ALL
     }
 
-    /// What lies in both; `None` where nothing does.
+    /// The intersection; `None` if it is empty.
     #[must_use]
     pub fn overlap(self, other: Self) -> Option<Self> {
-        // `None` is the least of all.
+        // `None` is the least of all `Option`s.
         let before = match (self.before, other.before) {
             (Some(one), Some(two)) => Some(one.min(two)),
             (one, two) => one.or(two),

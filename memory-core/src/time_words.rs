@@ -7,18 +7,18 @@ use std::str::FromStr;
 
 use crate::{TimeRange, Timestamp};
 
-/// The times that an English text names, in words or as dates, to be counted from some conversation's clock.
+/// The times that an English text names, in words or as dates, relative to the clock of a conversation.
 ///
-/// Read are: days (`today`, `yesterday`, `the day before yesterday`, `last night`, `this morning`), calendar units
-/// (`this week`, `last month`, `last year`, `last weekend`; a week begins on Monday), stretches up to the clock (`the
-/// past two weeks`, `the last 3 days`), counts back (`two days ago`, `a week ago`, `a few months ago`), days of the week
-/// (`on Monday`, `last Friday`), months, days and years (`in March`, `on 7 May 2023`, `May 7th`, `in 2022`,
+/// Recognized are: days (`today`, `yesterday`, `the day before yesterday`, `last night`, `this morning`), calendar
+/// units (`this week`, `last month`, `last year`, `last weekend`; a week begins on Monday), spans up to the clock (`the
+/// past two weeks`, `the last 3 days`), counts back (`two days ago`, `a week ago`, `a few months ago`), days of the
+/// week (`on Monday`, `last Friday`), months, days and years (`in March`, `on 7 May 2023`, `May 7th`, `in 2022`,
 /// `2023-05-07`, `2023-05`), and these with `since`, `after`, `before`, `until`, `between … and …`, `from … to …`.
-/// Nothing is read of other languages, of seasons and holidays, and of times to come.
+/// Other languages, seasons, holidays and future times are not recognized.
 ///
-/// Days are those of UTC, in which the log keeps its times. What names no year is the latest that had begun by the clock.
-/// `two weeks ago` means the week around that moment, `two months ago` the month around it, and so on; `two days ago` is
-/// that day.
+/// Days are in UTC, as are the times of the log. A date without a year is the latest that had begun by the clock. `two
+/// weeks ago` means the week around that time, `two months ago` the month around it, and so on; `two days ago` is that
+/// day.
 ///
 /// ```
 /// use memory_core::TimeWords;
@@ -41,7 +41,7 @@ pub struct TimeWords {
 pub struct NoTimeWords(pub String);
 
 impl TimeWords {
-    /// The times that `text` names; none is no error.
+    /// The times that `text` names, possibly none.
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self { phrases: parse::phrases(text) }
@@ -53,8 +53,8 @@ impl TimeWords {
         self.phrases.is_empty()
     }
 
-    /// The stretches of time that are meant when it is `clock`, in the order of the words; one that the calendar does
-    /// not have (`30 February`) is left out.
+    /// The ranges of time that are meant when the clock shows `clock`, in the order of the words. A date that does not
+    /// exist (`30 February`) is left out.
     #[must_use]
     pub fn ranges(&self, clock: Timestamp) -> Vec<TimeRange> {
         self.phrases.iter().filter_map(|phrase| resolve::range(*phrase, clock)).collect()
@@ -69,7 +69,7 @@ impl FromStr for TimeWords {
     }
 }
 
-/// A time and what is said of it.
+/// A named time with its preposition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phrase {
     During(Time),
@@ -80,18 +80,18 @@ enum Phrase {
     Between(Time, Time),
 }
 
-/// A time as it is named.
+/// A named time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Time {
-    /// A day, so many before the clock's.
+    /// A day, this many before the clock's.
     DaysBack(i32),
     /// The night before the clock's day.
     LastNight,
-    /// A unit of the calendar, so many before the one that the clock is in.
+    /// A calendar unit, this many before the clock's own.
     Calendar { unit: Unit, back: i32 },
-    /// So many units up to the clock.
+    /// This many units up to the clock.
     Past { unit: Unit, count: i32 },
-    /// A time so many units before the clock, at least and at most.
+    /// A time between `least` and `most` units before the clock.
     Ago { unit: Unit, least: i32, most: i32 },
     /// The latest weekend, of this week or of weeks before.
     Weekend { is_last: bool },
@@ -103,14 +103,14 @@ enum Time {
     Year(i16),
 }
 
-/// Which of the days or months of one name.
+/// Which of several days or months of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     /// The latest that had begun.
     Latest,
-    /// The latest before the one that the clock is in.
+    /// The latest before the clock's own.
     Last,
-    /// That of the clock's own week or year.
+    /// The one in the clock's own week or year.
     This,
 }
 

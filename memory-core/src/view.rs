@@ -1,8 +1,8 @@
-//! What a model was shown, as it is recorded: enough to write it out again byte for byte.
+//! A record of what a model was shown, sufficient to write it out again byte for byte.
 
 use crate::{Hash, NodeId, NodeRange, Salt, SummaryId, Timestamp, ViewId, WrittenBy};
 
-/// Domains of hashes beside those of leaves (0) and inner nodes (1) of the tree.
+/// Domains of hashes, distinct from those of leaves (0) and inner nodes (1) of the tree.
 const TEXT: u8 = 2;
 const RUN: u8 = 3;
 
@@ -15,66 +15,66 @@ pub struct View {
     pub body: ViewDraft,
 }
 
-/// A view about to be recorded: which messages and summaries were shown, the question, and hashes of the text that they
-/// made.
+/// A view about to be recorded: which messages and summaries were shown, the question, and hashes of the resulting
+/// text.
 ///
-/// Together with the messages and summaries that it names, the layout and the token counter, it gives the text again. Why a
-/// piece was chosen is no part of it. Everything that content could be guessed from is hashed with the salt; who erases
-/// something that a view showed erases the salt.
+/// Together with the messages and summaries that it names, the layout and the token counter, it reproduces the text.
+/// The reason for choosing a piece is not recorded. Every hash from which content could be guessed is salted. Erasing
+/// something that a view showed also means erasing its salt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewDraft {
     /// When it was shown.
     pub at: Timestamp,
     /// How many messages the conversation had.
     pub nodes: u64,
-    /// The version of how pieces are written out.
+    /// The version of the layout.
     pub layout: u32,
-    /// The ceiling that was kept, in tokens.
+    /// The token budget.
     pub budget: u32,
     /// Tokens of the text.
     pub tokens: u32,
-    /// What counted them.
+    /// The token counter's name.
     pub counter: String,
-    /// What chose the history's cut.
+    /// The strategy that chose the history's cut.
     pub chosen_by: WrittenBy,
-    /// Most tokens of a tool result; a longer one was shown by its head and tail.
+    /// Most tokens of a tool result. A longer one was shown by its head and tail.
     pub longest_result: Option<u32>,
     /// The history: each of the messages exactly once, in order.
     pub history: Vec<ShownRun>,
-    /// What stood beside the history: standing lines, then what was recalled for the question, each in order.
+    /// What was shown beside the history: standing lines, then what was recalled for the question, each in order.
     pub recalled: Vec<ShownRun>,
-    /// The question, as it was asked.
+    /// The question as it was asked.
     pub question: String,
-    /// What the hashes of this view alone are salted with.
+    /// The salt of this view's hashes, used for no other view.
     pub salt: Salt,
     /// [`text_hash`] of the whole text.
     pub hash: Hash,
 }
 
-/// Pieces of a view that follow each other.
+/// Consecutive pieces of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownRun {
     /// What they show.
     pub shown: Shown,
-    /// [`run_check`] of their text, to say what differs where something does.
+    /// [`run_check`] of their text, to find the part that differs.
     pub check: [u8; 8],
 }
 
-/// What a run of pieces shows.
+/// The content of a run of pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// Messages word for word, a piece each.
+    /// Messages word for word, one piece each.
     Messages(NodeRange),
-    /// Summaries with numbers in a row, a piece each.
+    /// Summaries with consecutive numbers, one piece each.
     Summaries {
         /// The first one's number.
         first: SummaryId,
         /// How many.
         count: u64,
     },
-    /// One line in the place of messages that could not be read.
+    /// One line in place of messages that could not be read.
     Lost(NodeRange),
-    /// A standing line: a part of a message's text, in bytes, that lies within it and on its characters' boundaries.
+    /// A standing line: a part of a message's text, in bytes, that lies within it and on character boundaries.
     Excerpt {
         /// The message.
         node: NodeId,
@@ -86,7 +86,7 @@ pub enum Shown {
 }
 
 impl Shown {
-    /// How many pieces the run is.
+    /// How many pieces are in the run.
     #[must_use]
     pub fn pieces(&self) -> u64 {
         match self {
@@ -97,7 +97,7 @@ impl Shown {
     }
 }
 
-/// The hash that a view has of its whole text.
+/// The hash of a view's whole text.
 #[must_use]
 pub fn text_hash(salt: &Salt, text: &str) -> Hash {
     let mut hasher = blake3::Hasher::new();
@@ -105,7 +105,7 @@ pub fn text_hash(salt: &Salt, text: &str) -> Hash {
     Hash::from_bytes(*hasher.finalize().as_bytes())
 }
 
-/// What a view keeps of the texts of a run of pieces: the first bytes of a hash, each text preceded by its length.
+/// The check of the texts of a run of pieces: the first bytes of a hash, each text preceded by its length.
 #[must_use]
 pub fn run_check<'a>(salt: &Salt, texts: impl IntoIterator<Item = &'a str>) -> [u8; 8] {
     let mut hasher = blake3::Hasher::new();
@@ -118,11 +118,11 @@ pub fn run_check<'a>(salt: &Salt, texts: impl IntoIterator<Item = &'a str>) -> [
     check
 }
 
-/// Checks that a view may be recorded in a conversation of `nodes` messages: its history represents each of the messages
-/// that there were exactly once, in order, and it names nothing that is not there.
+/// Checks that a view may be recorded in a conversation of `nodes` messages: its history represents each message up to
+/// then exactly once, in order, and it names nothing that does not exist.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A description of the fault.
 pub fn check_view(
     draft: &ViewDraft,
     nodes: u64,
@@ -144,7 +144,7 @@ pub fn check_view(
             Shown::Messages(run) | Shown::Lost(run) => follow(run)?,
             Shown::Excerpt { node, .. } => return Err(format!("a view shows a part of node {node} as its history")),
             Shown::Summaries { first, count } => {
-                // Each covers a node or more, so that the loop ends where the nodes do.
+                // Each summary covers at least one node, so the loop ends where the nodes do.
                 for number in (first.get()..).take(usize::try_from(count).unwrap_or(usize::MAX)) {
                     let summary = SummaryId::new(number);
                     let span = summary.and_then(&span_of);
@@ -158,7 +158,7 @@ pub fn check_view(
     }
     for ShownRun { shown, .. } in &draft.recalled {
         match shown {
-            // It may have been said while the history was read.
+            // A recalled message may have been appended while the history was read.
             Shown::Messages(run) if run.last().get() <= nodes => {}
             Shown::Excerpt { node, .. } if node.get() <= nodes => {}
             other => return Err(format!("a view cannot recall {other:?}")),

@@ -1,8 +1,8 @@
-//! A text as a person is shown it: what would steer a terminal, or could not be seen, stands there as an escape.
+//! Text for display to a person: characters that would steer a terminal, or are invisible, are escaped.
 
 use std::{borrow::Cow, iter};
 
-/// `text` for a place where a line ends the field: line breaks and tabs are escaped as well.
+/// `text` for a place where a line break ends the field: line breaks and tabs are escaped as well.
 ///
 /// ```
 /// assert_eq!(memory_core::one_line("Ann\nroot: \u{202e}x"), r"Ann\nroot: \u{202e}x");
@@ -12,16 +12,16 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     shown(text, |_| false)
 }
 
-/// `text` for a place where it may have lines: new lines and tabs stay.
+/// `text` for a place that may have several lines: new lines and tabs stay.
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     shown(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// Whether nobody sees `c` as itself: control characters, characters that turn the direction of writing or have no
-/// width, separators of lines and paragraphs, tags, and what Unicode keeps for such.
+/// Whether `c` is invisible: control characters, characters that change the direction of writing or have no width,
+/// separators of lines and paragraphs, tags, and what Unicode reserves for such.
 ///
-/// Signs of format that are printed, as the Arabic ones that stand around numbers, are none of these.
+/// Format characters that are printed, such as the Arabic ones around numbers, are visible.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
@@ -43,7 +43,7 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{1d173}'..='\u{1d17a}'   // beams and slurs
             | '\u{e0000}'..='\u{e0fff}'   // tags, more selectors
         )
-        // The last two of each plane are no characters.
+        // The last two of each plane are noncharacters.
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
@@ -53,7 +53,7 @@ fn shown(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    // What stands on the left is known as far as it is shown: nothing belongs to an escape.
+    // The left neighbour as far as it is shown: an escape has no attached characters.
     let mut left = None;
     let mut chars = text.chars().peekable();
     for c in iter::from_fn(|| chars.next().map(|c| (c, chars.peek().copied()))) {
@@ -69,9 +69,9 @@ fn shown(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether the hidden character `c` shapes what it stands behind, as writing has it: joiners in scripts that need them
-/// and in emoji, selectors behind what has variants, breaks between words where no spaces are written. One alone: a
-/// second one has nothing to shape.
+/// Whether the hidden character `c` shapes the character before it, as scripts define: joiners in scripts that need
+/// them and in emoji, selectors after characters with variants, breaks between words where no spaces are written. Only
+/// one in a row: a second one shapes nothing.
 fn belongs(left: char, c: char, right: Option<char>) -> bool {
     match c {
         '\u{200d}' if is_emoji(left) || matches!(left, '\u{fe0f}') => right.is_some_and(is_emoji),
@@ -85,7 +85,7 @@ fn belongs(left: char, c: char, right: Option<char>) -> bool {
     }
 }
 
-/// Pictures, and symbols that have a picture too.
+/// Pictures, and symbols that also have a picture.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{24c2}'
@@ -99,7 +99,7 @@ fn is_emoji(c: char) -> bool {
     )
 }
 
-/// Scripts whose letters change with their neighbours: Arabic and its kin, those of India and around, Mongolian.
+/// Scripts whose letters change with their neighbours: Arabic and related ones, those of India and around, Mongolian.
 fn needs_joiners(c: char) -> bool {
     !is_hidden(c)
         && matches!(c,
@@ -170,7 +170,7 @@ mod tests {
         ] {
             assert_eq!(one_line(text), text);
         }
-        // A second one shapes nothing, and nothing is shaped in other scripts.
+        // A second joiner shapes nothing, and in other scripts joiners shape nothing.
         assert_eq!(one_line("ه\u{200d}\u{200d}"), "ه\u{200d}\\u{200d}");
         assert_eq!(one_line("❤\u{fe0f}\u{fe0f}"), "❤\u{fe0f}\\u{fe0f}");
         assert_eq!(one_line("👩\u{200d}x"), "👩\\u{200d}x");

@@ -1,16 +1,16 @@
-//! A message back from its canonical bytes.
+//! Reading a message from its canonical bytes.
 
 use std::collections::BTreeMap;
 
 use super::VERSION;
 use crate::{ContentBlock, Json, Media, Message, MessageKey, Role, Timestamp};
 
-/// How deep tool results may be nested: far more than any message is, and far less than the stack holds.
+/// How deep tool results may be nested: far deeper than in any real message, and far less than the stack allows.
 const DEEPEST: u32 = 64;
 
 /// Why bytes are not those of a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no canonical message: {why} at byte {offset}")]
+#[error("not a canonical message: {why} at byte {offset}")]
 pub struct InvalidCanonical {
     /// Where reading stopped.
     pub offset: usize,
@@ -20,7 +20,8 @@ pub struct InvalidCanonical {
 
 /// Reads what [`canonical_bytes`](crate::canonical_bytes) wrote: the message, and when it was said.
 ///
-/// Only the bytes of a message are accepted: written anew, it gives the same bytes. Memory is bounded by their number.
+/// Only canonical bytes are accepted: writing the message again gives the same bytes. Memory use is bounded by their
+/// number.
 ///
 /// # Errors
 /// When they are anything else, or tool results are nested more than 64 deep.
@@ -79,7 +80,7 @@ impl<'a> Reader<'a> {
 
     fn blocks(&mut self) -> Read<Vec<ContentBlock>> {
         let count = self.number()?;
-        // Grows block by block: the count may claim anything.
+        // The list grows block by block, since the count is not trusted.
         (0..count).map(|_| self.block()).collect::<Result<Vec<_>, _>>()
     }
 
@@ -118,7 +119,7 @@ impl<'a> Reader<'a> {
 
     fn json(&mut self) -> Read<Json> {
         let text = self.str()?;
-        // Space around the value would be lost, and with it the leaf.
+        // Space around the value would be lost, and the leaf would change.
         Json::new(text).ok().filter(|json| json.as_str() == text).ok_or("a text that is not JSON")
     }
 

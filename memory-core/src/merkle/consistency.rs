@@ -7,7 +7,7 @@ use super::{
 };
 use crate::Hash;
 
-/// The hashes that lead from a tree to what it has grown to.
+/// The hashes that lead from an earlier tree to the later one.
 ///
 /// The sizes are part of the proof, not of the roots: trust a root only together with the size it was given with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,13 +16,13 @@ pub struct ConsistencyProof {
     pub earlier: u64,
     /// Leaves in the later tree, no fewer.
     pub size: u64,
-    /// Roots of subtrees, the lowest first, at most 65; none when nothing was added.
+    /// Roots of subtrees, the lowest first, at most 65; empty when nothing was added.
     pub path: Vec<Hash>,
 }
 
 impl ConsistencyProof {
-    /// The proof that the first `earlier` of `leaves` are the tree of that size, as section 2.1.4.1 defines it;
-    /// fewer hashes than there are leaves. Of a tree that has not grown, the path is empty.
+    /// The proof that the first `earlier` of `leaves` are the tree of that size, as section 2.1.4.1 defines it, from
+    /// fewer hashes than there are leaves. If the tree has not grown, the path is empty.
     ///
     /// # Errors
     /// [`ProofError::NotEarlier`].
@@ -44,7 +44,7 @@ impl ConsistencyProof {
                 subtree = right;
             }
         }
-        // The verifier has the earlier root: a complete earlier tree need not be told again.
+        // The verifier has the earlier root, so a complete earlier tree is left out.
         if subtree.len() as u64 != earlier {
             path.push(root_of(subtree));
         }
@@ -52,11 +52,11 @@ impl ConsistencyProof {
         Ok(Self { earlier, size, path })
     }
 
-    /// Whether the path leads to both roots, by the algorithm of section 2.1.4.2. That one asks for a tree that has
-    /// grown; trees of one size are consistent when they are the same and the path is empty.
+    /// Checks that the path leads to both roots, by the algorithm of section 2.1.4.2. That algorithm requires a tree
+    /// that has grown. Trees of one size are consistent when their roots are equal and the path is empty.
     ///
     /// # Errors
-    /// [`ProofError`]: the proof does not hold.
+    /// [`ProofError`] when the proof does not hold.
     pub fn verify(&self, earlier_root: &Hash, root: &Hash) -> Result<(), ProofError> {
         let Self { earlier, size, ref path } = *self;
         let too_long = ProofError::PathTooLong { length: path.len(), size };
@@ -101,7 +101,7 @@ impl ConsistencyProof {
     }
 }
 
-/// How many of `leaves`, from the first, have this root; at least one. Hashes O(n log n) times for n leaves.
+/// How many of `leaves`, from the first, have this root; at least one. Computes O(n log n) hashes for n leaves.
 #[must_use]
 pub fn size_with_root(leaves: &[Hash], root: &Hash) -> Option<u64> {
     let mut frontier = MerkleFrontier::new();
@@ -231,7 +231,7 @@ mod tests {
             prop_assert!(whole.verify(&first, &flip(second, bit)).is_err(), "another root");
         }
 
-        /// A message that was changed after the earlier root was given cannot be hidden.
+        /// A change of an earlier message cannot be hidden.
         #[test]
         fn a_changed_history_has_no_proof(size in 2usize..200, at: Index, changed: Index, bit in 0usize..256) {
             let (mut leaves, earlier) = (leaves(size), at.index(size - 1) + 1);
@@ -243,8 +243,7 @@ mod tests {
             prop_assert!(forged.verify(&first, &reference::root(&leaves)).is_err());
         }
 
-        /// A path proves exactly what it spells: it holds for other sizes just where both trees are hashed together
-        /// from it in the same way.
+        /// A path holds for other sizes only where both trees are computed from it in the same way.
         #[test]
         fn other_sizes_hold_only_where_both_trees_are_spelled_the_same(
             size in 2usize..70, at: Index, other in 0usize..140, other_earlier in 0usize..140,

@@ -14,8 +14,8 @@ pub enum ProofError {
         /// How many there are.
         size: u64,
     },
-    /// That many leaves are no earlier state of the tree, or are none at all, about which there is nothing to prove.
-    #[error("{earlier} leaves are no earlier state of a tree of {size} leaves")]
+    /// The number of leaves is not that of an earlier state of the tree, or is 0, for which nothing can be proven.
+    #[error("{earlier} leaves are not an earlier state of a tree of {size} leaves")]
     NotEarlier {
         /// The claimed earlier size.
         earlier: u64,
@@ -30,7 +30,7 @@ pub enum ProofError {
         /// The size of the tree.
         size: u64,
     },
-    /// The path has more hashes than lead to the root.
+    /// The path has more hashes than needed.
     #[error("the path of {length} hashes is too long for a tree of {size} leaves")]
     PathTooLong {
         /// How many hashes it has.
@@ -38,7 +38,7 @@ pub enum ProofError {
         /// The size of the tree.
         size: u64,
     },
-    /// The path has fewer hashes than lead to the root.
+    /// The path has fewer hashes than needed.
     #[error("the path of {length} hashes is too short for a tree of {size} leaves")]
     PathTooShort {
         /// How many hashes it has.
@@ -49,17 +49,17 @@ pub enum ProofError {
     /// The path leads to another root.
     #[error("the path leads to the root {found}, not to {claimed}")]
     OtherRoot {
-        /// The root that was to be reached.
+        /// The expected root.
         claimed: Hash,
-        /// The root that was reached.
+        /// The computed root.
         found: Hash,
     },
     /// The path of a consistency proof leads to another earlier root.
     #[error("the path leads to the earlier root {found}, not to {claimed}")]
     OtherEarlierRoot {
-        /// The earlier root that was to be reached.
+        /// The expected earlier root.
         claimed: Hash,
-        /// The one that was reached.
+        /// The computed earlier root.
         found: Hash,
     },
 }

@@ -9,20 +9,21 @@ use crate::Hash;
 
 /// The hashes that lead from a leaf to the root.
 ///
-/// Index and size are part of the proof, not of the root: where a leaf has the same way up in trees of different
-/// sizes, the same path proves it in each. Trust a root only together with the size it was given with.
+/// Index and size are part of the proof, not of the root: where a leaf has the same path in trees of different sizes,
+/// the path proves it in each. Trust a root only together with the size it was given with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InclusionProof {
     /// Position of the leaf, from 0.
     pub index: u64,
     /// Leaves in the tree.
     pub size: u64,
-    /// Siblings on the way, the lowest first; at most 64.
+    /// Siblings on the path, the lowest first; at most 64.
     pub path: Vec<Hash>,
 }
 
 impl InclusionProof {
-    /// The proof for the leaf at `index`, from 0, as section 2.1.3.1 defines it; fewer hashes than there are leaves.
+    /// The proof for the leaf at `index`, from 0, as section 2.1.3.1 defines it, from fewer hashes than there are
+    /// leaves.
     ///
     /// # Errors
     /// [`ProofError::NoLeaf`].
@@ -47,10 +48,10 @@ impl InclusionProof {
         Ok(Self { index, size, path })
     }
 
-    /// Whether the path leads from `leaf` to `root`, by the algorithm of section 2.1.3.2.
+    /// Checks that the path leads from `leaf` to `root`, by the algorithm of section 2.1.3.2.
     ///
     /// # Errors
-    /// [`ProofError`]: the proof does not hold.
+    /// [`ProofError`] when the proof does not hold.
     pub fn verify(&self, leaf: &Hash, root: &Hash) -> Result<(), ProofError> {
         let Self { index, size, ref path } = *self;
         if index >= size {
@@ -186,8 +187,8 @@ mod tests {
             prop_assert_eq!(elsewhere.verify(&leaves[index], &root).is_ok(), moved == index, "another index");
         }
 
-        /// A path proves exactly what it spells: it holds for another index and size just where the tree of that
-        /// size is hashed together in the same way around that leaf.
+        /// A path holds for another index and size only where the tree of that size is computed from it in the same way
+        /// around that leaf.
         #[test]
         fn another_size_holds_only_where_the_way_up_is_the_same(
             size in 1usize..70, at: Index, other in 0usize..140, other_at in 0usize..140,

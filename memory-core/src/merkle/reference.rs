@@ -1,4 +1,4 @@
-//! The recursive definitions of RFC 9162 as they are written there, to test against.
+//! The recursive definitions of RFC 9162 as published, to test against.
 
 use super::{inner_hash, leaf_hash};
 use crate::Hash;
@@ -65,7 +65,7 @@ fn subproof(d: &[Hash], m: usize, b: bool) -> Vec<Hash> {
     }
 }
 
-/// How a root is hashed together from what a proof gives.
+/// How a root is computed from the parts of a proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Term {
     /// The leaf of an inclusion proof, the earlier root of a consistency proof.
@@ -94,7 +94,7 @@ pub(super) fn inclusion_term(n: usize, m: usize, length: usize) -> Option<Term> 
 }
 
 /// The roots of the first `m` and of all `n` leaves from a path of exactly `length` hashes, from SUBPROOF read
-/// backwards; `None` when it has not that many, or the sizes make no sense.
+/// backwards; `None` when the path has another length, or the sizes are invalid.
 pub(super) fn consistency_terms(n: usize, m: usize, length: usize) -> Option<(Term, Term)> {
     if m == 0 || m > n { None } else { subproof_terms(n, m, true, length) }
 }

@@ -1,4 +1,4 @@
-//! What makes a summary fit into the tree.
+//! Checks that a summary fits into the tree.
 
 use crate::{Level, NodeRange, SummaryDraft, SummaryId};
 
@@ -6,7 +6,7 @@ use crate::{Level, NodeRange, SummaryDraft, SummaryId};
 /// it spans nodes that exist, and its children, if any, are recorded and tile its span.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A description of the fault.
 pub fn check_summary(
     draft: &SummaryDraft,
     nodes: u64,

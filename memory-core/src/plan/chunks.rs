@@ -1,12 +1,12 @@
-//! A vector whose copies share what they have in common.
+//! A vector whose copies share their common parts.
 
 use std::sync::Arc;
 
 /// Elements of a chunk.
 const CHUNK: usize = 1024;
 
-/// A vector in shared chunks: a copy costs a thousandth of its length, and writing to one copies the chunk that is
-/// written to, if that is shared.
+/// A vector in shared chunks. A copy costs a thousandth of its length. A write copies only the chunk it changes, if
+/// that is shared.
 #[derive(Clone, Debug)]
 pub(super) struct Chunks<T> {
     /// All but the last are full; none is empty.
@@ -37,7 +37,7 @@ impl<T> Chunks<T> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// The first index whose element does not satisfy `is`; those that do come first.
+    /// The first index whose element does not satisfy `is`. Elements that do must come first.
     pub(super) fn partition_point(&self, mut is: impl FnMut(&T) -> bool) -> usize {
         let full = self.chunks.partition_point(|chunk| chunk.last().is_some_and(&mut is));
         let within = self.chunks.get(full).map_or(0, |chunk| chunk.partition_point(is));

@@ -1,4 +1,4 @@
-//! What to summarize next.
+//! Which summaries to write next.
 
 use super::Tree;
 use crate::{Level, NodeId, NodeRange, SummaryId, SummaryOutline};
@@ -8,15 +8,15 @@ use crate::{Level, NodeId, NodeRange, SummaryId, SummaryOutline};
 pub struct Thresholds {
     /// FULL nodes that remain when compaction stops.
     pub recent_node_limit: u64,
-    /// Compaction starts when more FULL nodes than this stand.
+    /// Compaction starts when there are more FULL nodes than this.
     pub summary_threshold: u64,
-    /// Merging into METAs starts when more unmerged SUMMARY nodes than this stand.
+    /// Merging into METAs starts when there are more unmerged SUMMARY nodes than this.
     pub meta_summary_threshold: u64,
     /// Merging into ARCHIVEs starts when unmerged METAs cover more nodes than this.
     pub archive_threshold: u64,
     /// Fewest nodes in a META.
     pub meta_min: u64,
-    /// Most nodes in a META, save for one turn that is longer.
+    /// Most nodes in a META, except for a single turn that is longer.
     pub meta_max: u64,
     /// Most summaries in an ARCHIVE.
     pub archive_fan_out: usize,
@@ -45,7 +45,7 @@ impl Thresholds {
     /// Checks that compaction under these thresholds stops and makes progress.
     ///
     /// # Errors
-    /// Says which two contradict each other.
+    /// Names the two that contradict each other.
     pub fn check(&self) -> Result<(), InvalidThresholds> {
         if self.recent_node_limit > self.summary_threshold {
             return Err(InvalidThresholds("recent_node_limit must not exceed summary_threshold"));
@@ -63,23 +63,23 @@ impl Thresholds {
     }
 }
 
-/// Summaries to be written: everything in it can be written from what is recorded already.
+/// Summaries to write. Each can be written from what is recorded already.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compaction {
-    /// Nodes to get a SUMMARY each.
+    /// Nodes that get a SUMMARY each.
     pub summarize: Vec<NodeId>,
-    /// Summaries to be merged into one of a higher level.
+    /// Summaries to merge into one of a higher level.
     pub merge: Vec<Merge>,
 }
 
-/// Neighbouring summaries to be merged into one.
+/// Adjacent summaries to merge into one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merge {
     /// META or ARCHIVE.
     pub level: Level,
-    /// What it is made from, in order.
+    /// Its children, in order.
     pub children: Vec<SummaryId>,
-    /// The nodes that they cover together.
+    /// The nodes that the children cover together.
     pub span: NodeRange,
 }
 
@@ -91,8 +91,8 @@ impl Compaction {
     }
 }
 
-/// Plans what the thresholds ask for. Performing a plan may make another one due: plan again until it is
-/// empty. Turns are not parted: their nodes are summarized and merged together.
+/// Plans the summaries that the thresholds require. Performing a plan may make another one due: plan again until it is
+/// empty. Turns are not split: their nodes are summarized and merged together.
 #[must_use]
 pub fn plan_compaction(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let mut plan = Compaction::default();
@@ -105,7 +105,7 @@ pub fn plan_compaction(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     if covered(summaries) > thresholds.meta_summary_threshold {
         plan.merge.extend(meta_groups(tree, summaries, thresholds));
     }
-    // Whatever is older than the trailing SUMMARYs is METAs and ARCHIVEs, lower ones to the right.
+    // Everything older than the trailing SUMMARYs is METAs and ARCHIVEs, lower ones to the right.
     let merged = roots.get(..roots.len() - summaries.len()).unwrap_or_default();
     let metas = trailing(merged, |summary| summary.level == Level::Meta);
     if covered(metas) > thresholds.archive_threshold {
@@ -116,15 +116,15 @@ pub fn plan_compaction(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     plan
 }
 
-/// Plans the next step that makes the coarsest cut smaller when it does not fit its budget, whatever the
-/// thresholds say. Empty when nothing is left to do.
+/// Plans the next step that makes the coarsest cut smaller when it does not fit its budget, regardless of the
+/// thresholds. Empty when no step is left.
 ///
-/// The steps, each only when the one before has nothing left: the oldest SUMMARYs into a META of at least
-/// [`Thresholds::meta_min`] nodes, the oldest neighbours of equal height into an ARCHIVE, the older half of
-/// the FULL nodes into SUMMARYs, SUMMARYs into a smaller META. First they are taken for what is older than the last
-/// [`ViewPolicy::recent`](super::ViewPolicy::recent) nodes, then for what is older than the last user's message, then for
-/// everything; at last the two newest neighbours become an ARCHIVE. Merging equals first keeps the tree's height
-/// logarithmic: were everything merged with whatever came last, each turn would wrap the whole history once more.
+/// The steps, each only when the one before is exhausted: merge the oldest SUMMARYs into a META of at least
+/// [`Thresholds::meta_min`] nodes; merge the oldest neighbours of equal height into an ARCHIVE; summarize the older
+/// half of the FULL nodes; merge SUMMARYs into a smaller META. They apply first to what is older than the last
+/// [`ViewPolicy::recent`](super::ViewPolicy::recent) nodes, then to what is older than the last user's message, then to
+/// everything. At last the two newest neighbours become an ARCHIVE. Merging equals first keeps the tree's height
+/// logarithmic: merging everything with the newest part would wrap the whole history once more at each turn.
 #[must_use]
 pub fn plan_shrink(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let plan = plan_shrink_before_end(tree, thresholds);
@@ -135,8 +135,8 @@ pub fn plan_shrink(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     }
 }
 
-/// [`plan_shrink`] as long as it leaves the last user's message and what follows it word for word; empty when nothing else
-/// is left to do.
+/// [`plan_shrink`] as long as it leaves the last user's message and what follows it word for word; empty when no such
+/// step is left.
 #[must_use]
 pub fn plan_shrink_before_end(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let recent = tree.recent_turns().last();
@@ -145,8 +145,8 @@ pub fn plan_shrink_before_end(tree: &Tree, thresholds: &Thresholds) -> Compactio
     plans.unwrap_or_default()
 }
 
-/// [`plan_shrink_before_end`], and where nothing else is left to do, the two newest neighbours before the end into an ARCHIVE:
-/// where no budget is left for two.
+/// [`plan_shrink_before_end`]; when no such step is left, merges the two newest neighbours before the end into an
+/// ARCHIVE, for a budget that has no room for both.
 #[must_use]
 pub fn plan_merge_before_end(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let plan = plan_shrink_before_end(tree, thresholds);
@@ -171,7 +171,7 @@ fn shrink_before(tree: &Tree, thresholds: &Thresholds, spared: Option<NodeRange>
     oldest_meta(&roots, 2, thresholds).map(of_one)
 }
 
-/// The two newest neighbours as an ARCHIVE, of what is older than `spared`.
+/// The two newest neighbours before `spared` as an ARCHIVE.
 fn newest_pair(tree: &Tree, spared: Option<NodeRange>) -> Compaction {
     let is_older = |root: &&SummaryOutline| spared.is_none_or(|spared| root.span.last() < spared.first());
     let roots: Vec<_> = tree.roots().take_while(is_older).collect();
@@ -180,7 +180,7 @@ fn newest_pair(tree: &Tree, spared: Option<NodeRange>) -> Compaction {
     Compaction { merge: merged.into_iter().collect(), ..Compaction::default() }
 }
 
-/// The oldest run of at least `fewest` SUMMARYs, cut to what one META may hold.
+/// The oldest run of at least `fewest` SUMMARYs, limited to what one META may hold.
 fn oldest_meta(roots: &[&SummaryOutline], fewest: usize, thresholds: &Thresholds) -> Option<Merge> {
     let most = usize::try_from(thresholds.meta_max).unwrap_or(usize::MAX).max(2);
     let run = runs_of(roots, |summary| summary.level == Level::Summary);
@@ -196,7 +196,8 @@ fn oldest_equals(tree: &Tree, roots: &[&SummaryOutline], thresholds: &Thresholds
     merge_oldest(oldest, thresholds.archive_fan_out.max(2))
 }
 
-/// The older half of the FULL nodes of such turns; a turn that is more than half of them goes whole.
+/// The older half of the FULL nodes of turns that satisfy `is_meant`. A turn with more than half of them is taken
+/// whole.
 fn older_half(tree: &Tree, is_meant: impl Fn(NodeRange) -> bool) -> Vec<NodeId> {
     let meant = |full: &Vec<NodeId>| full.last().is_some_and(|last| tree.turn_of(*last).is_none_or(&is_meant));
     let turns: Vec<_> = full_turns(tree).take_while(meant).collect();
@@ -210,7 +211,7 @@ fn oldest_full(tree: &Tree, count: u64) -> Vec<NodeId> {
     oldest(full_turns(tree), count)
 }
 
-/// The first of these turns, at most `count` nodes.
+/// The first of these turns, with at most `count` nodes.
 fn oldest(turns: impl Iterator<Item = Vec<NodeId>>, count: u64) -> Vec<NodeId> {
     let mut chosen: Vec<NodeId> = Vec::new();
     for full in turns {
@@ -251,7 +252,7 @@ fn covered(summaries: &[&SummaryOutline]) -> u64 {
 
 fn merge(level: Level, children: &[&SummaryOutline]) -> Option<Merge> {
     let span = children.iter().map(|summary| summary.span).reduce(NodeRange::hull)?;
-    // A gap (a FULL node between) would let the new summary claim a node that no child covers.
+    // With a gap (a FULL node between) the new summary would claim a node that no child covers.
     (covered(children) == span.count()).then(|| Merge {
         level,
         children: children.iter().map(|summary| summary.id).collect(),
@@ -264,7 +265,7 @@ fn merge_oldest(summaries: &[&SummaryOutline], fan_out: usize) -> Option<Merge> 
     if oldest.len() < 2 { None } else { merge(Level::Archive, oldest) }
 }
 
-/// Of the ARCHIVEs of one height, the oldest `fan_out` once there are more than that.
+/// The oldest `fan_out` ARCHIVEs of each height that has more than that.
 fn crowded_archives(tree: &Tree, archives: &[&SummaryOutline], fan_out: usize) -> Vec<Merge> {
     archives
         .chunk_by(|a, b| tree.height(a.id) == tree.height(b.id))
@@ -273,7 +274,7 @@ fn crowded_archives(tree: &Tree, archives: &[&SummaryOutline], fan_out: usize) -
         .collect()
 }
 
-/// Groups the oldest SUMMARYs until no more than the threshold would stand.
+/// Groups the oldest SUMMARYs until no more than the threshold remain.
 fn meta_groups(tree: &Tree, summaries: &[&SummaryOutline], thresholds: &Thresholds) -> Vec<Merge> {
     let mut groups = Vec::new();
     let mut rest = summaries;
@@ -286,8 +287,8 @@ fn meta_groups(tree: &Tree, summaries: &[&SummaryOutline], thresholds: &Threshol
     groups
 }
 
-/// How many of `summaries` make the next group: between `meta_min` and `meta_max` nodes, ending with a
-/// turn, and there where the conversation paused longest.
+/// How many of `summaries` form the next group: between `meta_min` and `meta_max` nodes, ending with a turn, at the
+/// longest pause of the conversation.
 fn group_size(tree: &Tree, summaries: &[&SummaryOutline], thresholds: &Thresholds) -> Option<usize> {
     let mut nodes = 0;
     let mut best: Option<(i64, usize)> = None;

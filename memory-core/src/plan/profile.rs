@@ -1,13 +1,13 @@
-//! Profiles: the most value that each number of tokens buys in a part of the tree.
+//! Profiles: the most value for each number of tokens in a part of the tree.
 
 use std::{cmp::Ordering, sync::Arc};
 
 /// Most points of the profile of a closed part of the tree.
 pub(super) const MOST: usize = 64;
-/// Most pairs of points that are looked at one by one; with more, pairs are told apart by a grain of tokens.
+/// Most pairs of points that are compared one by one. With more, pairs are grouped into steps of tokens.
 const FEW: usize = 1024;
 
-/// What a choice costs and what it is worth.
+/// The cost and the value of a choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     pub(super) tokens: u32,
@@ -17,17 +17,17 @@ pub(super) struct Point {
 /// Points in order: the more tokens, the more value.
 pub(super) type Profile = Arc<[Point]>;
 
-/// A point, and which two it was made of.
+/// A point, and the two that it was made of.
 pub(super) type Made = (Point, [u16; 2]);
 
-/// The choice of nothing.
+/// The empty choice.
 pub(super) const NOTHING: Point = Point { tokens: 0, value: 0.0 };
 
-/// All pairs of a point of `one` and a point of `other`, without those that cost no less than a pair of no less value,
-/// and without those of more than `budget` tokens; but for the cheapest, which always is there.
+/// All pairs of a point of `one` and a point of `other`. Pairs are left out if another one costs no more and is worth
+/// no less, or if they cost more than `budget` tokens. The cheapest pair is always kept.
 ///
-/// It is exact while there are few pairs and no more than `most` points remain. Beyond that the best pair of each of
-/// `most` equal steps of tokens is kept, so that what is lost is the value of one step at most.
+/// The result is exact while there are few pairs and no more than `most` points remain. Beyond that, the best pair of
+/// each of `most` equal steps of tokens is kept, which loses at most the value of one step.
 pub(super) fn merge(one: &[Point], other: &[Point], most: usize, budget: u32) -> Vec<Made> {
     let (Some(cheapest), Some(dearest)) = (one.first().zip(other.first()), one.last().zip(other.last())) else {
         return Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn merge(one: &[Point], other: &[Point], most: usize, budget: u32) ->
     };
     let all = || (0u16..).zip(one.iter().copied()).flat_map(with);
     match one {
-        // Two sequences in order are merged as such: most parts of a tree are SUMMARYs, with two points each.
+        // Two ordered sequences are merged as such: most parts of a tree are SUMMARYs, with two points each.
         [only] => thin(pareto(with((0, *only))), most),
         [first, second] => thin(pareto(in_order(with((0, *first)), with((1, *second)))), most),
         _ if one.len() * other.len() <= FEW => {
@@ -54,12 +54,12 @@ pub(super) fn merge(one: &[Point], other: &[Point], most: usize, budget: u32) ->
     }
 }
 
-/// By tokens; of equal ones the most value first.
+/// By tokens; for equal tokens the most value first.
 fn cheaper((a, i): &Made, (b, j): &Made) -> Ordering {
     a.tokens.cmp(&b.tokens).then(b.value.total_cmp(&a.value)).then(i.cmp(j))
 }
 
-/// Two sequences in order as one.
+/// Merges two ordered sequences.
 fn in_order(one: impl Iterator<Item = Made>, other: impl Iterator<Item = Made>) -> impl Iterator<Item = Made> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     std::iter::from_fn(move || match (one.peek(), other.peek()) {
@@ -69,7 +69,7 @@ fn in_order(one: impl Iterator<Item = Made>, other: impl Iterator<Item = Made>) 
     })
 }
 
-/// Of points in order of their tokens, those that are worth more than all before them.
+/// The points, given in order of their tokens, that are worth more than all before them.
 pub(super) fn pareto(points: impl IntoIterator<Item = Made>) -> Vec<Made> {
     let mut kept: Vec<Made> = Vec::new();
     for made in points {
@@ -90,7 +90,7 @@ pub(super) fn thin(points: Vec<Made>, most: usize) -> Vec<Made> {
     best_of_steps(points, least, highest, most)
 }
 
-/// The cheapest point, and the best of each of equal steps of tokens.
+/// The cheapest point, and the best of each of several equal steps of tokens.
 fn best_of_steps(points: impl IntoIterator<Item = Made>, least: u32, highest: u32, most: usize) -> Vec<Made> {
     let steps = most.saturating_sub(1).max(1);
     let width = (highest - least).div_ceil(u32::try_from(steps).unwrap_or(u32::MAX)).max(1);

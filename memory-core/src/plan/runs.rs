@@ -1,4 +1,4 @@
-//! Nodes of a conversation, held as runs that can be taken from and added to.
+//! A mutable set of nodes, held as runs.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Runs {
         self.runs.iter().filter_map(|(first, last)| NodeRange::new(*first, *last))
     }
 
-    /// Adds a run of which no node is in the set.
+    /// Adds a run that is disjoint from the set.
     pub(super) fn add(&mut self, run: NodeRange) {
         self.count += run.count();
         let (mut first, mut last) = (run.first(), run.last());
@@ -43,7 +43,7 @@ impl Runs {
         before.is_some_and(|(_, end)| run.last() <= *end)
     }
 
-    /// Takes a run out, all of whose nodes are in the set.
+    /// Removes a run that is contained in the set.
     pub(super) fn take(&mut self, run: NodeRange) {
         let Some((first, last)) = self.runs.range(..=run.first()).next_back().map(|(first, last)| (*first, *last))
         else {

@@ -34,7 +34,7 @@ pub(crate) fn outlines(shape: &str) -> Vec<NodeOutline> {
     shape.chars().map(outline).collect()
 }
 
-/// A summary as a manager would record it, its number the next.
+/// A summary with the next number, as a manager would record it.
 pub(crate) fn summary(summaries: &[Summary], level: Level, span: NodeRange, children: Vec<SummaryId>) -> Summary {
     let body = SummaryDraft {
         level,

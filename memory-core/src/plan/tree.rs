@@ -1,4 +1,4 @@
-//! The forest that summaries make over the nodes of a conversation.
+//! The forest of summaries over the nodes of a conversation.
 
 mod grow;
 
@@ -10,20 +10,20 @@ use std::{
 use super::{ViewPolicy, chunks::Chunks, profile::Profile, runs::Runs, turns::Turns};
 use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline, Timestamp};
 
-/// Most nodes of what follows a user's message that are shown word for word for being the end: an agent may work for hours
-/// without a word of its user.
+/// Most nodes after a user's message that are shown word for word as the end of a conversation. An agent may work for
+/// hours without a message of its user.
 const LONGEST_TURN: usize = 32;
 
-/// Most nodes of unknown time that are passed over in search of one that has a time.
+/// Most nodes of unknown time that are skipped in the search for one with a time.
 const UNTIMED: usize = 1_000;
 
-/// A conversation's nodes and the summaries over them, with who covers whom.
+/// A conversation's nodes, the summaries over them, and which summary covers which.
 ///
-/// It grows with the conversation: a node or a summary more costs a step for each storey at most, whatever the length.
-/// Copies share what they have in common, so that planning may try things out on a copy. Of two summaries that
-/// claim the same nodes or children, the one that came first counts and the other is ignored, and so is one whose
-/// child was lost; so any sequence of summaries makes a forest. A later one of the same level, span and children
-/// supersedes the first: that one keeps its place and its number, and the words in it are the later one's.
+/// It grows with the conversation: a new node or summary costs at most one step for each level, whatever the length.
+/// Copies share their common parts, so that planning may try changes on a copy. If two summaries claim the same nodes
+/// or children, the first counts and the other is ignored. A summary whose child was lost is ignored too, so any
+/// sequence of summaries makes a forest. A later summary of the same level, span and children supersedes the first: the
+/// first keeps its place and number, and the words shown are the later one's.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     policy: ViewPolicy,
@@ -33,7 +33,7 @@ pub struct Tree {
     leaves: Chunks<Option<SummaryId>>,
     /// The summaries in order of their numbers.
     places: Chunks<Place>,
-    /// Summaries that stand under no other, by the first node they cover.
+    /// Summaries without a parent, by the first node they cover.
     roots: BTreeMap<NodeId, SummaryId>,
     /// Nodes that no summary covers.
     full: Runs,
@@ -49,28 +49,28 @@ struct Tokens {
     nodes: u64,
     /// Of nodes that no summary covers.
     full: u64,
-    /// What the roots cost.
+    /// Of the roots.
     roots: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Place {
-    /// Its tokens are those of the words that are shown in this place.
+    /// Its tokens are those of the words shown in this place.
     summary: SummaryOutline,
     parent: Option<SummaryId>,
-    /// Steps down to a SUMMARY; `None` for a summary that has no place in the forest.
+    /// Steps down to a SUMMARY; `None` for a summary without a place in the forest.
     height: Option<u32>,
-    /// Whose words are shown in this place: its own, or those of the last one that superseded it.
+    /// The summary whose words are shown in this place: itself, or the last one that superseded it.
     words: SummaryId,
-    /// What it took the place of.
+    /// The words that it replaced.
     superseded: Option<Superseded>,
-    /// Importance of what it covers, each node's halved with every half-life between it and the last one.
+    /// Importance of the covered nodes, each halved with every half-life between the node and the last one.
     weight: f64,
-    /// What cuts of it are worth, once that was asked for.
+    /// Values of its cuts, once they were computed.
     profile: OnceLock<Profile>,
 }
 
-/// What was shown in a place before another one's words were.
+/// What was shown in a place before other words replaced it.
 #[derive(Clone, Copy, Debug)]
 struct Superseded {
     /// Which place.
@@ -80,19 +80,19 @@ struct Superseded {
 }
 
 impl Tree {
-    /// An empty conversation, to be weighed by this policy.
+    /// An empty conversation under this policy.
     #[must_use]
     pub fn new(policy: ViewPolicy) -> Self {
         Self { policy, ..Self::default() }
     }
 
-    /// What views of it weigh.
+    /// The policy of its views.
     #[must_use]
     pub fn policy(&self) -> &ViewPolicy {
         &self.policy
     }
 
-    /// Where a summary stands among the recorded ones: at its number, unless some before it were lost.
+    /// A summary's position among the recorded ones: its number, unless some before it were lost.
     fn position(&self, id: SummaryId) -> Option<usize> {
         let is_it = |place: &Place| place.summary.id == id;
         if self.places.get(id.index()).is_some_and(is_it) {
@@ -135,20 +135,20 @@ impl Tree {
         self.places.len()
     }
 
-    /// The index of the number that the next summary gets: numbers go on behind the last, also where some before
-    /// it were lost.
+    /// The index of the number that the next summary gets. Numbering continues after the last, even if earlier ones
+    /// were lost.
     #[must_use]
     pub fn next_summary(&self) -> usize {
         self.places.last().map_or(0, |last| last.summary.id.index() + 1)
     }
 
-    /// A summary. Of one that was superseded, the tokens are those of the words that are shown in its place.
+    /// A summary. If it was superseded, its tokens are those of the words shown in its place.
     #[must_use]
     pub fn summary(&self, id: SummaryId) -> Option<&SummaryOutline> {
         Some(&self.place(id)?.summary)
     }
 
-    /// The number of the summary whose words are shown in the place of this one: its own, unless it was superseded.
+    /// The number of the summary whose words are shown in place of this one: its own, unless it was superseded.
     #[must_use]
     pub fn words_for(&self, id: SummaryId) -> SummaryId {
         self.place(id).map_or(id, |place| place.words)
@@ -177,13 +177,13 @@ impl Tree {
         self.place(id)?.parent
     }
 
-    /// Steps from a summary down to a SUMMARY; `None` for one that is ignored, or that only lends its words to another.
+    /// Steps from a summary down to a SUMMARY; `None` for one that is ignored or that supersedes another.
     #[must_use]
     pub fn height(&self, id: SummaryId) -> Option<u32> {
         self.place(id)?.height
     }
 
-    /// Summaries that stand under no other, in order of the nodes they cover.
+    /// Summaries without a parent, in order of the nodes they cover.
     pub fn roots(&self) -> impl DoubleEndedIterator<Item = &SummaryOutline> {
         self.roots.values().filter_map(|id| self.summary(*id))
     }
@@ -204,24 +204,25 @@ impl Tree {
         self.pinned.iter().copied()
     }
 
-    /// Nodes whose content no summary may hold, as runs in order.
+    /// Nodes that are excluded from summaries, as runs in order.
     #[must_use]
     pub fn kept_out(&self) -> Vec<NodeRange> {
         NodeRange::merge(self.kept_out.iter().copied().map(NodeRange::single).collect())
     }
 
-    /// How many nodes' content no summary may hold.
+    /// How many nodes are excluded from summaries.
     #[must_use]
     pub fn kept_out_count(&self) -> usize {
         self.kept_out.len()
     }
 
-    /// The turns, as by [`turns`](super::turns), from the one that holds `node` on.
+    /// The turns, as by [`turns`](super::turns), starting with the one that contains `node`.
     pub fn turns_from(&self, node: NodeId) -> impl Iterator<Item = NodeRange> {
         self.turns.from(node)
     }
 
-    /// The last user's message up to `last`, with what follows up to there, but at most the last 32 nodes of it.
+    /// The last user's message up to `last` and the nodes after it up to `last`, but at most the last 32 of these
+    /// nodes.
     #[must_use]
     pub fn last_turn_within(&self, last: NodeId) -> Option<NodeRange> {
         let end = last.index().min(self.nodes.len().checked_sub(1)?);
@@ -231,8 +232,8 @@ impl Tree {
         NodeRange::new(NodeId::from_index(first), NodeId::from_index(end))
     }
 
-    /// The turns, as by [`turns`](super::turns), that hold the last [`ViewPolicy::recent`] nodes or the last user's message and
-    /// what follows it, the newest first.
+    /// The turns, as by [`turns`](super::turns), that contain the last [`ViewPolicy::recent`] nodes or the last user's
+    /// message and what follows it, the newest first.
     pub fn recent_turns(&self) -> impl Iterator<Item = NodeRange> {
         let recent = NodeId::new(self.total().saturating_sub(self.policy.recent).saturating_add(1));
         let end = NodeId::new(self.total()).and_then(|last| self.last_turn_within(last)).map(NodeRange::first);
@@ -241,13 +242,13 @@ impl Tree {
         turns.into_iter().rev()
     }
 
-    /// When the last node was said that has a known time.
+    /// The time of the last node whose time is known.
     #[must_use]
     pub fn last_time(&self) -> Timestamp {
         self.last_time_within(self.total())
     }
 
-    /// When the last of the first `nodes` nodes was said that has a known time.
+    /// The time of the last node, among the first `nodes`, whose time is known.
     #[must_use]
     pub fn last_time_within(&self, nodes: u64) -> Timestamp {
         let end = usize::try_from(nodes).unwrap_or(usize::MAX).min(self.nodes.len());
@@ -261,8 +262,7 @@ impl Tree {
         self.turns_from(node).next()
     }
 
-    /// Turns of which some nodes are covered by a summary and others not: a call was summarized before its result
-    /// came, or a summary was lost.
+    /// Turns that summaries cover only in part: a call was summarized before its result came, or a summary was lost.
     pub(super) fn mixed_turns(&self) -> Vec<NodeRange> {
         let ends = |run: NodeRange| {
             let first = self.turn_of(run.first()).filter(|turn| turn.first() < run.first());
@@ -301,19 +301,19 @@ impl Tree {
         counts
     }
 
-    /// What all nodes cost word for word.
+    /// The cost of all nodes word for word.
     pub(super) fn words(&self) -> u64 {
         self.tokens.nodes + self.total() * u64::from(self.policy.per_message)
     }
 
-    /// What a run of nodes costs word for word, in tokens, [`ViewPolicy::per_message`] of each included.
+    /// The cost of a run of nodes word for word, in tokens, including [`ViewPolicy::per_message`] for each.
     #[must_use]
     pub fn words_of(&self, run: NodeRange) -> u64 {
         let outlines = run.iter().filter_map(|node| self.node(node));
         outlines.map(|outline| u64::from(outline.tokens) + u64::from(self.policy.per_message)).sum()
     }
 
-    /// What a summary costs in a view: of a short message as much as the message, which is shown in its place.
+    /// The cost of a summary in a view. For a short message it is the cost of the message, which is shown in its place.
     pub(super) fn summary_cost(&self, id: SummaryId) -> u64 {
         self.summary(id).map_or(0, |summary| self.cost_of(summary))
     }
@@ -326,7 +326,7 @@ impl Tree {
         }
     }
 
-    /// Whether a summary stands for one message that is too short to be summarized.
+    /// Whether a summary covers one message that is too short to be summarized.
     fn is_short(&self, summary: &SummaryOutline) -> bool {
         let is_short = |node: &NodeOutline| node.tokens < self.policy.short && !node.keep_out_of_summaries;
         summary.level == Level::Summary
@@ -334,27 +334,27 @@ impl Tree {
             && self.node(summary.span.first()).is_some_and(is_short)
     }
 
-    /// What a view costs that shows every root, and word for word what no summary covers.
+    /// The cost of a view that shows every root, and word for word what no summary covers.
     pub(super) fn top(&self) -> u64 {
         self.tokens.roots + self.tokens.full + self.full.count() * u64::from(self.policy.per_message)
     }
 
-    /// Importance of a run of nodes, each node's halved with every half-life between it and the last one.
+    /// Importance of a run of nodes, each halved with every half-life between the node and the last one.
     pub(super) fn weight_of(&self, run: NodeRange) -> f64 {
         let weigh = |node: NodeId| {
             let importance = self.node(node).map_or(0.0, |outline| f64::from(outline.importance()));
-            // Nothing weighs nothing: between two nodes of importance 0 the newer still wins.
+            // The importance is at least 0.01: between two nodes of importance 0 the newer still wins.
             importance.max(0.01) * self.ageing(node, run.last())
         };
         run.iter().map(weigh).sum()
     }
 
-    /// [`Self::weight_of`] what a summary covers.
+    /// [`Self::weight_of`] the nodes that a summary covers.
     pub(super) fn weight(&self, id: SummaryId) -> f64 {
         self.place(id).map_or(0.0, |place| place.weight)
     }
 
-    /// The profile of a merged summary, made at most once for as long as nothing below it changes.
+    /// The profile of a merged summary, computed once until something below it changes.
     pub(super) fn profile(&self, id: SummaryId, make: impl FnOnce() -> Profile) -> Profile {
         match self.place(id) {
             Some(place) => place.profile.get_or_init(make).clone(),
@@ -362,14 +362,14 @@ impl Tree {
         }
     }
 
-    /// What is left of a node's weight when the conversation has come to `now`.
+    /// The remaining share of a node's weight when `now` is the last node.
     pub(super) fn ageing(&self, node: NodeId, now: NodeId) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a weight need not be exact")]
         let age = now.get().saturating_sub(node.get()) as f64;
         (-age / f64::from(self.policy.half_life.max(1.0))).exp2()
     }
 
-    /// What is kept of a node that a summary stands for. ARCHIVEs in ARCHIVEs: the lower one says more.
+    /// The share of a node that a summary preserves. Of nested ARCHIVEs, the lower one preserves more.
     pub(super) fn fidelity(&self, id: SummaryId) -> f64 {
         let Some(place) = self.place(id) else { return 0.0 };
         let level = place.summary.level;

@@ -1,13 +1,13 @@
-//! Runs of nodes that stand or fall together: a tool call and its results.
+//! Runs of nodes that must stay together: a tool call and its results.
 
 use super::chunks::Chunks;
 use crate::{NodeId, NodeOutline, NodeRange, Role};
 
-/// Splits a conversation into runs that must not be parted: a message that calls tools, everything up to
-/// the last of their results, and else each message alone. The runs tile the conversation.
+/// Splits a conversation into turns that must not be split further: a message that calls tools with everything up to
+/// the last of their results, and every other message alone. The turns tile the conversation.
 ///
-/// A call that is never answered (the agent died, a tool was given up) binds nothing beyond the next message
-/// that may begin a prompt, nor beyond the model's next message once a result came: providers take no later one.
+/// A call that is never answered (the agent died, a tool was given up) extends its turn only to the next message that
+/// may begin a prompt, or to the model's next message after a result: providers accept no later result.
 #[must_use]
 pub fn turns(nodes: &[NodeOutline]) -> Vec<NodeRange> {
     let mut starts = Vec::new();
@@ -18,7 +18,7 @@ pub fn turns(nodes: &[NodeOutline]) -> Vec<NodeRange> {
     starts.iter().zip(ends).filter_map(|(start, end)| NodeRange::new(*start, end)).collect()
 }
 
-/// What is open at the end of a conversation.
+/// The open calls at the end of a conversation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Splitter {
     open_calls: u32,
@@ -26,7 +26,7 @@ struct Splitter {
 }
 
 impl Splitter {
-    /// Whether the next node begins a turn of its own.
+    /// Whether the next node begins a new turn.
     fn begins_turn(&mut self, node: &NodeOutline) -> bool {
         let goes_on = self.answered && node.role == Role::Assistant;
         if node.begins_prompt() || goes_on {
@@ -39,17 +39,17 @@ impl Splitter {
     }
 }
 
-/// The turns of a conversation that grows.
+/// The turns of a growing conversation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turns {
-    /// The first node of each.
+    /// The first node of each turn.
     starts: Chunks<NodeId>,
     nodes: usize,
     splitter: Splitter,
 }
 
 impl Turns {
-    /// Adds the next node; `false` when it goes on with the last turn.
+    /// Adds the next node; `false` when it continues the last turn.
     pub(super) fn push(&mut self, node: &NodeOutline) -> bool {
         let here = NodeId::from_index(self.nodes);
         self.nodes += 1;
@@ -69,7 +69,7 @@ impl Turns {
         NodeRange::new(start, end?)
     }
 
-    /// The turns from the one that holds `node` on.
+    /// The turns, starting with the one that contains `node`.
     pub(super) fn from(&self, node: NodeId) -> impl Iterator<Item = NodeRange> {
         let first = self.starts.partition_point(|start| *start <= node).saturating_sub(1);
         let there = node.index() < self.nodes;

@@ -1,34 +1,34 @@
-//! What happened to a conversation since somebody last looked.
+//! What happened to a conversation since a caller last looked.
 
 use crate::{NodeId, NodeOutline, SummaryOutline};
 
-/// How far somebody has followed a conversation: what [`Store::changes`](super::Store::changes) gives and takes.
-/// It means something to the opening of the store that gave it, and to no other.
+/// How far a caller has followed a conversation. [`Store::changes`](super::Store::changes) takes it and returns the
+/// next. It is valid only for the opening of the store that returned it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Revision {
-    /// Another one when the store has read everything anew.
+    /// Changes when the store has read everything anew.
     pub epoch: u64,
     /// How many nodes there were.
     pub nodes: u64,
     /// How many summaries were recorded, lost ones included.
     pub summaries: u64,
-    /// How many times the weight or the pin of a node was changed.
+    /// How many times the importance or the pin of a node was changed.
     pub revised: u64,
 }
 
 /// What happened to a conversation since a [`Revision`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Everything there is, and what was known before is void: the store was read anew, or what happened since is
-    /// more than it keeps.
+    /// Whether this holds everything, so that the caller must drop what it knew before. The store was read anew, or
+    /// more happened since than it keeps.
     pub is_whole: bool,
     /// Outlines of the nodes that were appended, in order.
     pub nodes: Vec<NodeOutline>,
-    /// Nodes from before whose weight or pin was changed, as they are now.
+    /// Earlier nodes whose importance or pin was changed, as they are now.
     pub revised: Vec<(NodeId, NodeOutline)>,
     /// The summaries that were recorded and can be read, in order of their numbers. They cover no node that is neither
-    /// known nor among these.
+    /// known nor among `nodes`.
     pub summaries: Vec<SummaryOutline>,
-    /// Where to go on from.
+    /// Where to continue.
     pub revision: Revision,
 }

@@ -1,34 +1,34 @@
-//! Port: the model that answers.
+//! Port: the model that replies.
 
 use std::fmt;
 
 use super::{BoxError, BoxFuture};
 use crate::Message;
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatRequest {
-    /// Instructions that stand before the messages.
+    /// Instructions that precede the messages.
     pub system: Option<String>,
-    /// The messages; the first may begin a prompt and no tool call is without its result.
+    /// The messages. The first may begin a prompt, and every tool call has its result.
     pub messages: Vec<Message>,
     /// The most tokens that the reply may have.
     pub max_reply_tokens: u32,
 }
 
-/// What a model answered.
+/// A model's reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatReply {
     /// The reply.
     pub message: Message,
-    /// Tokens of the request, where the provider says.
+    /// Tokens of the request, where the provider reports them.
     pub prompt_tokens: Option<u32>,
 }
 
 /// A language model.
 ///
-/// Contract: a request beyond the window is [`ChatError::ContextOverflow`] and nothing else, because
-/// that error starts a reduction.
+/// Contract: a request beyond the window fails with [`ChatError::ContextOverflow`] and nothing else, because that error
+/// starts a reduction.
 pub trait ChatModel: fmt::Debug + Send + Sync {
     /// The model's name at its provider.
     fn name(&self) -> &str;

@@ -1,10 +1,10 @@
-//! Port: what time it is.
+//! Port: the current time.
 
 use std::fmt;
 
 use crate::Timestamp;
 
-/// Tells the time. Two calls may give the same time, and a later one an earlier time.
+/// Returns the time. Two calls may return the same time, and a later call an earlier time.
 pub trait Clock: fmt::Debug + Send + Sync {
     /// Now.
     fn now(&self) -> Timestamp;

@@ -1,4 +1,4 @@
-//! Port: which part of a history a model is shown.
+//! Port: which part of a history is shown to a model.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use crate::{
     plan::{Cut, PlanError, Tree},
 };
 
-/// Chooses what of a history is shown.
+/// Chooses what is shown of a history.
 ///
-/// Contract: pure; the [`Cut`] represents every node exactly once and costs at most the budget, or the
-/// call fails with the tokens needed; equal inputs give equal cuts. The question at hand is no input, so
-/// that the history's part of a prompt stays the same between turns. A strategy sees the shape of a conversation
-/// and what its parts weigh and cost, no words.
+/// Contract: pure. The [`Cut`] represents every node exactly once and costs at most the budget, or the call fails with
+/// the tokens needed. Equal inputs give equal cuts. The question is not an input, so that the history's part of a
+/// prompt stays the same between turns. A strategy sees the shape of a conversation and the importance and cost of its
+/// parts, but no words.
 pub trait ContextStrategy: fmt::Debug + Send + Sync {
     /// Name and version.
     fn identity(&self) -> WrittenBy;
 
     /// Plans a view of at most `budget` tokens under the tree's policy.
     ///
-    /// `shown` is what was shown before, where that is known: what changes early in a prompt has everything behind
-    /// it read anew by the model, so a strategy may stay with what was shown as far as that goes.
+    /// `shown` is what was shown before, where that is known. A change early in a prompt makes the model read
+    /// everything after it anew, so a strategy may keep what was shown as far as that is possible.
     ///
     /// # Errors
     /// [`PlanError::BudgetTooSmall`] when not even the coarsest cut fits.

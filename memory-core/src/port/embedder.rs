@@ -1,4 +1,4 @@
-//! Port: text becomes vectors.
+//! Port: vectors of texts.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use crate::ModelId;
 
 /// Embeds texts.
 ///
-/// Contract: every vector has [`dimensions`](Self::dimensions) finite components and unit length; the
-/// vectors of a text do not depend on the texts embedded with it; documents and queries may be encoded
-/// differently. Dropping a future gives the work up.
+/// Contract: every vector has [`dimensions`](Self::dimensions) finite components and unit length. The vectors of a text
+/// do not depend on the texts embedded with it. Documents and queries may be encoded differently. Dropping a future
+/// cancels its work.
 pub trait Embedder: fmt::Debug + Send + Sync {
     /// The model; vectors of different models are never compared.
     fn model(&self) -> &ModelId;
@@ -17,14 +17,14 @@ pub trait Embedder: fmt::Debug + Send + Sync {
     /// Components of each vector.
     fn dimensions(&self) -> usize;
 
-    /// For each text, in input order, one vector a chunk: at least one, and several where the text is
-    /// longer than the model's input. Nothing is cut off.
+    /// The vectors of each text, in input order, one for each chunk. A text has at least one chunk, and several where
+    /// it is longer than the model's input. Nothing is cut off.
     fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>>;
 
-    /// The vector of a question; one longer than the model's input is represented by all its chunks.
+    /// The vector of a question. A question longer than the model's input is represented by all its chunks.
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>>;
 
-    /// The same embedder with the vectors of tokens beside those of texts, if its model gives them.
+    /// The same embedder with vectors of tokens, if its model provides them.
     fn with_tokens(&self) -> Option<&dyn TokenEmbedder> {
         None
     }
@@ -34,7 +34,7 @@ pub trait Embedder: fmt::Debug + Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmbedError {
-    /// The model or its runtime is not there.
+    /// The model or its runtime is missing.
     #[error("{what} is missing: {how}")]
     Unavailable {
         /// What is missing.
@@ -42,8 +42,8 @@ pub enum EmbedError {
         /// How to get it.
         how: String,
     },
-    /// A model elsewhere gives no answer: the network, its limits or its credentials are in the way. Another time, or
-    /// with other settings, it may.
+    /// A remote model does not answer, because of the network, its limits or its credentials. It may later, or with
+    /// other settings.
     #[error("{model} cannot be asked")]
     Unreachable {
         /// The model.
@@ -52,12 +52,12 @@ pub enum EmbedError {
         #[source]
         source: BoxError,
     },
-    /// The model gave something that is no embedding.
+    /// The model's output is not an embedding.
     #[error("model {model} returned {what}")]
     BadOutput {
         /// The model.
         model: ModelId,
-        /// What came back.
+        /// What the model returned.
         what: String,
     },
     /// The backend failed.

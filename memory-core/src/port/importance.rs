@@ -1,4 +1,4 @@
-//! Port: how much a message matters.
+//! Port: how important a message is.
 
 use std::fmt;
 
@@ -8,23 +8,23 @@ use crate::{NodeId, Role, Timestamp, WrittenBy};
 /// A message to be scored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoreJob<'a> {
-    /// Who speaks.
+    /// The speaker's role.
     pub role: Role,
-    /// What is said.
+    /// The message's text.
     pub text: &'a str,
     /// Its unit-length embedding, where there is one.
     pub embedding: Option<&'a [f32]>,
-    /// Its place in the conversation, where it has one already.
+    /// Its position in the conversation, if it has one already.
     pub node: Option<NodeId>,
     /// When it was said, where that is known.
     pub said_at: Option<Timestamp>,
-    /// How often it was asked for before it was scored, as far as that is counted; `memory-hooks` counts searches that
+    /// How often it was requested before it was scored, as far as that is counted. `memory-hooks` counts searches that
     /// find it and expansions since its process began.
     pub uses: u32,
 }
 
 impl<'a> ScoreJob<'a> {
-    /// A message of which nothing else is known.
+    /// A message with nothing else known.
     #[must_use]
     pub const fn new(role: Role, text: &'a str) -> Self {
         Self { role, text, embedding: None, node: None, said_at: None, uses: 0 }
@@ -33,8 +33,8 @@ impl<'a> ScoreJob<'a> {
 
 /// Scores messages.
 ///
-/// Contract: one finite score in 0..=1 for each job, in input order; equal jobs in equal company score
-/// the same; no IO.
+/// Contract: one finite score in 0..=1 for each job, in input order. Equal jobs among equal other jobs score the same.
+/// No IO.
 pub trait ImportanceScorer: fmt::Debug + Send + Sync {
     /// Name and version, recorded with every score.
     fn identity(&self) -> WrittenBy;
@@ -42,7 +42,7 @@ pub trait ImportanceScorer: fmt::Debug + Send + Sync {
     /// Scores `jobs`, consecutive messages of one conversation.
     ///
     /// # Errors
-    /// When the strategy fails; no score counts then.
+    /// When the strategy fails; then no score is valid.
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError>;
 }
 

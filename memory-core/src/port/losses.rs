@@ -1,4 +1,4 @@
-//! What a damaged store still gives of a run of nodes.
+//! The readable part of a run of nodes in a damaged store.
 
 use super::StoreError;
 use crate::{ConversationId, Node, NodeId, NodeRange};
@@ -8,13 +8,13 @@ use crate::{ConversationId, Node, NodeId, NodeRange};
 pub struct ReadNodes {
     /// The nodes that can be read, in order.
     pub nodes: Vec<Node>,
-    /// Those that cannot.
+    /// The nodes that cannot be read.
     pub losses: Losses,
 }
 
-/// Nodes of one conversation that are there and cannot be read.
+/// Nodes of one conversation that exist and cannot be read.
 ///
-/// Kept as runs, and the reason of the first alone: a salvaged store may lack millions.
+/// Kept as runs, with the reason of the first alone: a salvaged store may lack millions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// In order; no two overlap or touch.
@@ -24,7 +24,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Notes that a node cannot be read.
+    /// Adds a node that cannot be read.
     pub fn add(&mut self, node: NodeId, why: &StoreError) {
         if self.first().is_none_or(|first| node < first) {
             self.why = why.to_string();
@@ -32,7 +32,7 @@ impl Losses {
         self.add_runs(&[NodeRange::single(node)]);
     }
 
-    /// Notes all that `other` notes.
+    /// Adds all nodes of `other`.
     pub fn extend(&mut self, other: &Self) {
         if other.first().is_some_and(|node| self.first().is_none_or(|first| node < first)) {
             self.why.clone_from(&other.why);
@@ -81,13 +81,13 @@ impl Losses {
         &self.runs
     }
 
-    /// Those in a run, as runs in order.
+    /// The unreadable nodes within a run, as runs in order.
     pub fn within(&self, run: NodeRange) -> impl Iterator<Item = NodeRange> {
         let cut = move |lost: &NodeRange| NodeRange::new(lost.first().max(run.first()), lost.last().min(run.last()));
         self.runs_from(run.first()).iter().map_while(cut)
     }
 
-    /// What is left of a run without them, in order.
+    /// The readable parts of a run, in order.
     #[must_use]
     pub fn rest_of(&self, run: NodeRange) -> Vec<NodeRange> {
         let mut rest = Vec::new();
@@ -100,13 +100,14 @@ impl Losses {
         rest
     }
 
-    /// The runs that reach up to `node` or lie behind it.
+    /// The runs that contain `node` or come after it.
     fn runs_from(&self, node: NodeId) -> &[NodeRange] {
         let from = self.runs.partition_point(|run| run.last() < node);
         self.runs.get(from..).unwrap_or_default()
     }
 
-    /// How many there are, which is the first, why it cannot be read, and what to do; `None` when there are none.
+    /// The number of unreadable nodes, the first of them, its reason, and what to do; `None` when everything can be
+    /// read.
     #[must_use]
     pub fn notice(&self, conversation: &ConversationId) -> Option<String> {
         let (first, why) = (self.first()?, &self.why);

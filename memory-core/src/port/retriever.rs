@@ -1,4 +1,4 @@
-//! Port: what of the past bears on a question.
+//! Port: search and recall.
 
 use std::{fmt, time::Duration};
 
@@ -22,7 +22,7 @@ impl Scope {
     }
 }
 
-/// A question to the past.
+/// A question to search for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     /// The question, in plain words.
@@ -31,19 +31,19 @@ pub struct Query {
     pub scope: Scope,
     /// Which messages may be hits.
     pub filter: Filter,
-    /// The most hits to give.
+    /// The most hits to return.
     pub limit: usize,
 }
 
 impl Query {
-    /// A question to any message of a scope, for ten hits.
+    /// A query for any message of a scope, with ten hits.
     #[must_use]
     pub fn new(text: &str, scope: Scope) -> Self {
         Self { text: text.to_owned(), scope, filter: Filter::default(), limit: 10 }
     }
 }
 
-/// What a score means, so that scores of two scales are never compared.
+/// The scale of a score, so that scores of different scales are never compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScoreScale {
@@ -85,7 +85,7 @@ impl fmt::Display for Score {
     }
 }
 
-/// One reason for a hit's place.
+/// One reason for a hit's rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signal {
     /// The signal's name, as in `bm25`.
@@ -96,7 +96,7 @@ pub struct Signal {
     pub share: f32,
 }
 
-/// A node that bears on the question.
+/// A node that answers a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
     /// Its conversation.
@@ -105,18 +105,18 @@ pub struct Hit {
     pub node: NodeId,
     /// How well it answers.
     pub score: Score,
-    /// Why, the heaviest signal first.
+    /// The reasons, the largest share first.
     pub signals: Vec<Signal>,
 }
 
-/// A step on the way to an answer.
+/// A step of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchStep {
     /// What was done, as in `rerank`.
     pub name: &'static str,
-    /// How long it took.
+    /// How long the step took.
     pub took: Duration,
-    /// How many candidates it looked at.
+    /// How many candidates the step examined.
     pub candidates: usize,
 }
 
@@ -125,50 +125,49 @@ pub struct SearchStep {
 pub struct Retrieved {
     /// Best first.
     pub hits: Vec<Hit>,
-    /// What the caller ought to know, a line each: for one, that recall was by words only.
+    /// What the caller should know, one line each: for example, that recall was by words only.
     pub notices: Vec<String>,
-    /// How the answer came about, one step after the other; nothing from a retriever that does not tell.
+    /// The steps in order; empty if the retriever does not report them.
     pub steps: Vec<SearchStep>,
 }
 
-/// A request for exact words to set beside a view.
+/// A request for exact words to show beside a view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecallRequest {
     /// The question.
     pub question: String,
     /// The conversation to recall from.
     pub conversation: ConversationId,
-    /// Which messages may be hits; their neighbours may be any.
+    /// Which messages may be hits. Their neighbours may be any messages.
     pub filter: Filter,
-    /// The most tokens that the excerpts may cost, a message being its own tokens and `per_message`.
+    /// The most tokens that the excerpts may cost. A message costs its own tokens and `per_message`.
     pub max_tokens: u32,
     /// Tokens that a message costs beside its text.
     pub per_message: u32,
-    /// The most characters (Unicode scalar values) that the texts of the excerpts may have; `None` for as many as the
-    /// tokens allow.
+    /// The most characters (Unicode scalar values) of the texts of the excerpts; `None` if only the tokens limit them.
     pub max_characters: Option<u32>,
-    /// The share of both budgets that the simplest question gets, 0..=1; the more complex a question, the nearer to all
-    /// of them. At 1 every question gets all.
+    /// The share of both budgets that the simplest question gets, 0..=1. The more complex a question, the nearer its
+    /// share is to 1. At 1 every question gets all.
     pub least_share: f32,
     /// The most hits to take, before their neighbours.
     pub limit: usize,
-    /// Messages to show before and after each hit. Without any, a question comes with its answer and an answer with its
+    /// Messages to show before and after each hit. At 0, a question comes with its answer and an answer with its
     /// question, where that is cheap.
     pub radius: u64,
-    /// Whether hits are left out whose chance of being what is asked for is less than their tokens are worth, so that room
-    /// is left over, instead of filling the budget with the best of them. Scores on a scale that nothing was fitted to, such
-    /// as a cross-encoder's, leave out nothing.
+    /// Whether to leave out hits that are less likely to be relevant than their tokens are worth, so that room is left
+    /// over, instead of filling the budget with the best hits. Scores on a scale that nothing was fitted to, such as a
+    /// cross-encoder's, leave out nothing.
     pub stop_early: bool,
-    /// What is shown verbatim already and would be wasted.
+    /// What is shown verbatim already and need not be repeated.
     pub shown: Vec<NodeRange>,
 }
 
 impl RecallRequest {
-    /// The most hits by default.
+    /// The default limit of hits.
     pub const LIMIT: usize = 200;
 
-    /// A request for whatever of a conversation bears on a question: any messages, without neighbours, none shown
-    /// already; as much of the budget as hits are worth, and nothing for a message beside its text.
+    /// A request for any messages of a conversation that answer a question: without neighbours, with nothing shown
+    /// already, with early stopping, and with no cost for a message beside its text.
     #[must_use]
     pub fn new(question: &str, conversation: &ConversationId, max_tokens: u32) -> Self {
         Self {
@@ -196,7 +195,7 @@ pub struct Excerpt {
     pub hits: Vec<Hit>,
 }
 
-/// Hits that stand in no excerpt.
+/// Hits that are in no excerpt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeldBack {
     /// How many.
@@ -212,30 +211,30 @@ pub struct Recall {
     pub excerpts: Vec<Excerpt>,
     /// What they cost, as the request counts it.
     pub tokens: u64,
-    /// The hits that were not worth their tokens of a budget of this size: room for them is left over, or would be.
+    /// The hits that were not worth their tokens of a budget of this size, whether or not room for them is left.
     pub not_worth: Option<HeldBack>,
     /// The hits for which no room was left.
     pub no_room: Option<HeldBack>,
-    /// What the caller ought to know, a line each, but for `losses`.
+    /// What the caller should know, one line each, except `losses`.
     pub notices: Vec<String>,
-    /// Nodes that were not searched: they cannot be read.
+    /// Nodes that were not searched because they cannot be read.
     pub losses: Losses,
-    /// How the answer came about, one step after the other; nothing from a retriever that does not tell.
+    /// The steps in order; empty if the retriever does not report them.
     pub steps: Vec<SearchStep>,
 }
 
-/// What an index had to catch up on.
+/// What [`Retriever::catch_up`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IndexReport {
     /// Nodes whose words were indexed.
     pub words: u64,
     /// Nodes whose meaning was embedded.
     pub embedded: u64,
-    /// What the caller ought to know, a line each.
+    /// What the caller should know, one line each.
     pub notices: Vec<String>,
 }
 
-/// Told about long work.
+/// Receives the progress of long work.
 pub trait Progress: Send + Sync {
     /// `done` of `total` units are done.
     fn report(&self, done: u64, total: u64);
@@ -245,13 +244,12 @@ impl Progress for () {
     fn report(&self, _done: u64, _total: u64) {}
 }
 
-/// Finds what bears on a question.
+/// Finds the messages that answer a question.
 ///
-/// Contract: whatever was appended before the call is found by its words; where there is no embedding
-/// model, or vectors are missing, the answer is by words and says so in a notice. Nodes that cannot be read are
-/// left out, and said to be. The order of equal scores is fixed. A filter chooses among the nodes before the best of
-/// them are taken, so that what passes it is found however little that is, and changes no score but what is measured of
-/// the best alone.
+/// Contract: whatever was appended before the call is found by its words. Without an embedding model, or where vectors
+/// are missing, the answer is by words and a notice states it. Nodes that cannot be read are left out and reported. The
+/// order of equal scores is fixed. A filter applies before the best nodes are taken, so that a node that passes is
+/// found however few there are. A filter changes no score except signals that are measured on the best nodes alone.
 pub trait Retriever: fmt::Debug + Send + Sync {
     /// The nodes that answer the question best.
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>>;
@@ -259,7 +257,7 @@ pub trait Retriever: fmt::Debug + Send + Sync {
     /// The messages worth showing for a question, within a budget that is never exceeded.
     fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>>;
 
-    /// Brings what is cached about a conversation up to its last node.
+    /// Brings the caches of a conversation up to its last node.
     fn catch_up<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -274,7 +272,7 @@ pub enum RetrieveError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The embedder failed in another way than by being absent.
+    /// The embedder failed for another reason than being absent.
     #[error(transparent)]
     Embed(#[from] EmbedError),
     /// The vector index failed.

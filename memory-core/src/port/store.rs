@@ -1,4 +1,4 @@
-//! Port: where conversations are kept.
+//! Port: the store of conversations.
 
 use std::{fmt, path::PathBuf};
 
@@ -8,29 +8,29 @@ use crate::{
     Summary, SummaryDraft, SummaryId, SummaryOutline, Timestamp, View, ViewDraft, ViewId, WrittenBy,
 };
 
-/// What became of an appended message.
+/// The result of appending a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// Its position.
     pub node: NodeId,
-    /// `false` when its key was there already with the same message: nothing was written.
+    /// `false` when its key already names the same message: nothing was written.
     pub is_new: bool,
 }
 
-/// Something that happened to a conversation beside a message.
+/// Something that is recorded in a conversation beside messages.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A strategy wrote a summary. A later one of the same level, span and children, written from another input, supersedes
-    /// it: both are kept, and the later words are shown.
+    /// A strategy wrote a summary. A later one of the same level, span and children, written from another input,
+    /// supersedes it: both are kept, and the later words are shown.
     Summary(SummaryDraft),
-    /// A strategy or a person weighed a node.
+    /// A strategy or a person scored a node.
     Importance {
         /// The node.
         node: NodeId,
-        /// Weight in 0..=1.
+        /// Importance in 0..=1.
         importance: f32,
-        /// Who weighed it.
+        /// The scorer.
         scored_by: WrittenBy,
     },
     /// A node is to stay verbatim, or no longer.
@@ -44,32 +44,31 @@ pub enum Event {
     Title(String),
     /// The conversation's tags, all of them.
     Tags(Vec<String>),
-    /// A model was shown this.
+    /// What a model was shown.
     View(Box<ViewDraft>),
 }
 
-/// What became of an event.
+/// The result of recording an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// A summary under this number. Recording the same level, span and input hash again gives the number
-    /// that is there.
+    /// The summary's number. Recording the same level, span and input hash again returns the existing number.
     Summary(SummaryId),
-    /// A view under this number.
+    /// The view's number.
     View(ViewId),
     /// Anything else.
     Done,
 }
 
-/// Where a conversation was forked from another one.
+/// Where a conversation was forked from its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkedFrom {
-    /// The other one.
+    /// The parent.
     pub conversation: ConversationId,
-    /// The last node that both have in common.
+    /// The last node of the shared prefix.
     pub node: NodeId,
 }
 
-/// A conversation at a glance.
+/// The state of a conversation without its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationState {
     /// Its name.
@@ -90,7 +89,7 @@ pub struct ConversationState {
     pub title: Option<String>,
     /// Its tags, sorted.
     pub tags: Vec<String>,
-    /// Where it was forked from, if it was, and if that is still known.
+    /// Where it was forked, if it was and if that is still known.
     pub forked_from: Option<ForkedFrom>,
 }
 
@@ -103,18 +102,18 @@ pub struct NodeProof {
     pub leaf: Hash,
 }
 
-/// What a re-read of everything found.
+/// The result of reading everything again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verification {
     /// Each conversation that was read, by name.
     pub conversations: Vec<VerifiedConversation>,
-    /// Nodes that ought to be there.
+    /// Nodes that should exist.
     pub nodes: u64,
     /// Nodes that were read back, decoded, and whose leaf was hashed again.
     pub verified: u64,
-    /// The conversation's root, or for several the digest over their names and roots.
+    /// The conversation's root; for several conversations, the hash over their names and roots.
     pub root: Hash,
-    /// What is damaged, in words with path and offset; empty when all is well.
+    /// The damage, in words with path and offset; empty when there is none.
     pub damage: Vec<String>,
 }
 
@@ -123,7 +122,7 @@ pub struct Verification {
 pub struct VerifiedConversation {
     /// Its name.
     pub id: ConversationId,
-    /// Nodes that ought to be there.
+    /// Nodes that should exist.
     pub nodes: u64,
     /// Nodes that were read back and hashed again.
     pub verified: u64,
@@ -132,8 +131,8 @@ pub struct VerifiedConversation {
 }
 
 impl Verification {
-    /// Sums up conversations; the root of exactly one stands for itself, that of several is the digest
-    /// over their names and roots.
+    /// The result for some conversations. The root of a single one is its own; that of several is the hash over their
+    /// names and roots.
     #[must_use]
     pub fn of(mut conversations: Vec<VerifiedConversation>, damage: Vec<String>) -> Self {
         conversations.sort_by(|a, b| a.id.cmp(&b.id));
@@ -157,15 +156,15 @@ impl Verification {
     }
 }
 
-/// The right to do background work on a store: compacting, building indexes, rewriting files. It ends with the
-/// value.
+/// The right to do background work on a store: compacting, building indexes, rewriting files. It ends when the value is
+/// dropped.
 pub struct Lease {
-    /// What the store ends the lease by, when it is dropped.
+    /// Dropping this ends the lease in the store.
     _held: Option<Box<dyn Send + Sync>>,
 }
 
 impl Lease {
-    /// A lease that nobody else could want.
+    /// A lease for a store that needs no exclusion.
     #[must_use]
     pub fn unshared() -> Self {
         Self { _held: None }
@@ -184,23 +183,21 @@ impl fmt::Debug for Lease {
     }
 }
 
-/// Keeps conversations: an append-only sequence of messages each, and the events beside them.
+/// Keeps conversations: for each, an append-only sequence of messages and the events beside them.
 ///
 /// Contract, which `testing::store_conformance` checks:
 /// - `append` and `record` return once what they wrote survives a crash. A batch is written whole or
 ///   not at all, in order, without another batch between; dropping the future neither loses nor doubles it.
-/// - Nodes are numbered densely from 1 in the order of appending. A conversation begins with its first
-///   append.
-/// - A message whose key is in the conversation already is not written again; under the same key a
-///   *different* message is [`StoreError::KeyConflict`] and its batch writes nothing.
-/// - Reads see everything that was acknowledged before they began, and give back exactly what was
-///   appended.
+/// - Nodes are numbered densely from 1 in the order of appending. A conversation begins with its first append.
+/// - A message whose key is in the conversation already is not written again. A *different* message under the same key
+///   is [`StoreError::KeyConflict`], and its batch writes nothing.
+/// - Reads see everything that was acknowledged before they began, and return exactly what was appended.
 /// - Nothing is ever changed in place: a node's importance and pin are those of the latest event.
-/// - A fork has the nodes of its parent up to the one that it was forked at, under the same numbers and with the same
-///   proofs; what is appended or recorded in one of them from then on is not in the other.
+/// - A fork has the nodes of its parent up to the fork point, under the same numbers and with the same proofs. What is
+///   appended or recorded later in one of them is not in the other.
 /// - One process at a time has the lease for background work; within that process it is shared.
 pub trait Store: fmt::Debug + Send + Sync {
-    /// Appends messages to a conversation, which it begins if need be. An empty batch writes nothing.
+    /// Appends messages to a conversation and begins it if needed. An empty batch writes nothing.
     fn append<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -209,19 +206,19 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// Records events of a conversation, which must exist. A summary must have a level above FULL, span
     /// existing nodes, and name children whose spans tile its own; a view must cover its messages, as
-    /// [`check_view`](crate::check_view) says.
+    /// [`check_view`](crate::check_view) specifies.
     fn record<'a>(
         &'a self,
         conversation: &'a ConversationId,
         events: Vec<Event>,
     ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>>;
 
-    /// Begins the conversation `child` as a continuation of `parent` behind `node`, and gives it at a glance.
+    /// Begins the conversation `child` as a continuation of `parent` after `node`, and returns its state.
     ///
-    /// The child has the parent's nodes 1 to `node`, with their keys, weights and pins as they are now; the parent's
-    /// summaries that cover no other nodes; and the views that were recorded before the next node was appended. All of
-    /// them keep their numbers; what the child records gets numbers behind those of the parent. It has no title and no
-    /// tags. Forks may be forked.
+    /// The child has the parent's nodes 1 to `node`, with their keys and their current importance and pins; the
+    /// parent's summaries that cover no other nodes; and the views that were recorded before the next node was
+    /// appended. All of them keep their numbers. What the child records is numbered after those of the parent. The
+    /// child has no title and no tags. Forks may be forked.
     ///
     /// # Errors
     /// [`StoreError::UnknownConversation`] and [`StoreError::UnknownNode`] of the parent, [`StoreError::NameTaken`] and
@@ -243,8 +240,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>>;
 
-    /// The nodes of a run that exist and can be read, and which others exist: what is damaged in a
-    /// conversation is no reason to do without the rest of it.
+    /// The nodes of a run that exist and can be read, and those that cannot. Damage in a conversation does not hide the
+    /// rest of it.
     fn readable_nodes<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -277,7 +274,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// damage leaves their numbers out.
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>>;
 
-    /// Those of these summaries that can be read, in order of their numbers.
+    /// The summaries with these numbers that can be read, in order of their numbers.
     fn summaries_of<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -299,8 +296,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         last: ViewId,
     ) -> BoxFuture<'a, Result<Vec<View>, StoreError>>;
 
-    /// What happened since `since`, so that whoever shows a long conversation at every turn need not read all of it
-    /// each time. The default says that everything is new.
+    /// What happened since `since`, so that a caller that shows a long conversation at every turn need not read all of
+    /// it each time. The default reports everything as new.
     fn changes<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -330,28 +327,28 @@ pub trait Store: fmt::Debug + Send + Sync {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>>;
 
-    /// One conversation at a glance.
+    /// The state of one conversation.
     fn conversation<'a>(
         &'a self,
         conversation: &'a ConversationId,
     ) -> BoxFuture<'a, Result<ConversationState, StoreError>>;
 
-    /// All conversations at a glance, by name.
+    /// The states of all conversations, by name.
     fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>>;
 
-    /// Reads everything again from where it is kept, hashes it again, and says what is whole. Damage is
-    /// an answer, not an error. `None` verifies every conversation.
+    /// Reads everything again from where it is kept, hashes it again, and reports the result. Damage is an answer, not
+    /// an error. `None` verifies every conversation.
     fn verify<'a>(
         &'a self,
         conversation: Option<&'a ConversationId>,
     ) -> BoxFuture<'a, Result<Verification, StoreError>>;
 
-    /// The lease for background work, so that two processes do not pay for the same work. Nothing that must be done
-    /// now waits for it, and no data depends on it. A store that one process alone can open always grants it, and so
-    /// does one that takes no writes: nothing done there is kept.
+    /// The lease for background work, so that two processes do not do the same work. No urgent work waits for it, and
+    /// no data depends on it. A store that only one process can open always grants it. So does one that is read-only,
+    /// since nothing done there is kept.
     ///
     /// # Errors
-    /// [`StoreError::Locked`], at once, while another process has it.
+    /// [`StoreError::Locked`], at once, while another process holds it.
     fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
         Box::pin(async { Ok(Lease::unshared()) })
     }
@@ -361,15 +358,15 @@ pub trait Store: fmt::Debug + Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// No conversation of that name.
+    /// No conversation has that name.
     #[error("no conversation `{id}`{}", did_you_mean(nearest))]
     UnknownConversation {
         /// The name asked for.
         id: ConversationId,
-        /// Names that are there and look like it, nearest first.
+        /// Existing names that are similar, nearest first.
         nearest: Vec<ConversationId>,
     },
-    /// No node at that position.
+    /// No node has that position.
     #[error("node {node} not found: `{conversation}` has nodes 1 to {nodes}")]
     UnknownNode {
         /// The conversation.
@@ -379,7 +376,7 @@ pub enum StoreError {
         /// How many nodes there are.
         nodes: u64,
     },
-    /// A conversation of that name is there already.
+    /// A conversation of that name exists already.
     #[error("a conversation `{id}` is there already: choose another name")]
     NameTaken {
         /// The name.
@@ -388,7 +385,7 @@ pub enum StoreError {
     /// A new conversation cannot have that name.
     #[error(transparent)]
     UnfitName(#[from] InvalidConversationId),
-    /// The key names another message already.
+    /// The key already names another message.
     #[error("message key `{key}` of `{conversation}` already names a different message, node {node}")]
     KeyConflict {
         /// The conversation.
@@ -398,7 +395,7 @@ pub enum StoreError {
         /// The node that has it.
         node: NodeId,
     },
-    /// What was to be written makes no sense.
+    /// What was to be written is invalid.
     #[error("not recorded in `{conversation}`: {why}")]
     Invalid {
         /// The conversation.
@@ -406,7 +403,7 @@ pub enum StoreError {
         /// What is wrong.
         why: String,
     },
-    /// What is on disk is not what was written there.
+    /// The bytes on disk are not those that were written.
     #[error("{path} is damaged at byte {offset}: {why}")]
     Damaged {
         /// The file.
@@ -417,14 +414,14 @@ pub enum StoreError {
         why: String,
     },
     /// The node was lost to damage, and the store was salvaged without it.
-    #[error("the node was lost to damage before the store was salvaged, as {path} says at byte {offset}")]
+    #[error("the node was lost to damage before the store was salvaged, as {path} records at byte {offset}")]
     Lost {
-        /// The file that says so.
+        /// The file that records the loss.
         path: PathBuf,
         /// Where in it.
         offset: u64,
     },
-    /// Somebody else writes to the store.
+    /// Another process writes to the store.
     #[error("the store {path} is in use by process {pid} on {host}")]
     Locked {
         /// The store.
@@ -434,7 +431,7 @@ pub enum StoreError {
         /// The holder's machine.
         host: String,
     },
-    /// The store was opened for reading alone, and something was to be written.
+    /// The store was opened for reading alone, and the call would have written.
     #[error("the store {path} was opened for reading alone")]
     ReadOnly {
         /// The store.
@@ -450,7 +447,22 @@ pub enum StoreError {
         /// The newest that this version reads.
         supported: u32,
     },
-    /// The directory holds something that is no store.
+    /// The log holds a record of a kind, or of a version of a kind, that only a newer version knows.
+    #[error(
+        "{path} holds, in the frame at byte {offset}, a record of kind {kind}, version {version}, that a newer version wrote: \
+         use that version"
+    )]
+    NewerRecord {
+        /// The file.
+        path: PathBuf,
+        /// Where the frame that holds the record begins.
+        offset: u64,
+        /// The kind.
+        kind: u8,
+        /// The version of the kind.
+        version: u8,
+    },
+    /// The directory is not a store.
     #[error("{path} is not a memory store: {why}")]
     NotAStore {
         /// The directory.
@@ -458,7 +470,7 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
-    /// An earlier write failed to reach the disk; nothing more is written until the store is reopened.
+    /// An earlier write failed to reach the disk. Nothing more is written until the store is reopened.
     #[error("the store {path} takes no more writes since one failed ({why}): reopen it")]
     Poisoned {
         /// The store.
@@ -495,7 +507,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The error for an unknown conversation, with the names among `known` that look like it.
+    /// The error for an unknown conversation, with the similar names among `known`.
     #[must_use]
     pub fn unknown_conversation<'a>(id: &ConversationId, known: impl IntoIterator<Item = &'a ConversationId>) -> Self {
         Self::UnknownConversation {
@@ -504,19 +516,19 @@ impl StoreError {
         }
     }
 
-    /// Whether something was asked for that is not there.
+    /// Whether the conversation, node or other item does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::UnknownConversation { .. } | Self::UnknownNode { .. })
     }
 
-    /// Whether what is on disk is damaged, or was.
+    /// Whether data on disk is damaged, or was.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Damaged { .. } | Self::Lost { .. })
     }
 
-    /// Whether the same call may succeed later without anything being repaired.
+    /// Whether the same call may succeed later without any repair.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Locked { .. } | Self::DiskFull { .. })

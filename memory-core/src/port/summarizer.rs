@@ -1,29 +1,29 @@
-//! Port: many words become few.
+//! Port: summaries of messages and of summaries.
 
 use std::fmt;
 
 use super::{BoxError, BoxFuture, TokenCounter};
 use crate::{Level, NodeRange, Role, SummaryMetadata, WrittenBy};
 
-/// Something to be summarized: a message, or a summary of a lower level.
+/// A source of a summary: a message, or a summary of a lower level.
 ///
-/// A SUMMARY is written from one message and an ARCHIVE from summaries. A META is written from its messages, too, each of
-/// 8 KiB at most; the SUMMARY of one that is longer, or that cannot be read any more, stands among them.
+/// A SUMMARY is written from one message and an ARCHIVE from summaries. A META is also written from its messages, each
+/// of 8 KiB at most. A message that is longer, or that cannot be read any more, is replaced by its SUMMARY.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummarySource {
-    /// The nodes it stands for.
+    /// The nodes it represents.
     pub nodes: NodeRange,
-    /// Who speaks; `None` where it is a summary.
+    /// The speaker's role; `None` for a summary.
     pub role: Option<Role>,
-    /// The speaker's name or role; empty where it is a summary.
+    /// The speaker's name or role; empty for a summary.
     pub speaker: String,
-    /// The words. Content that must stay out of summaries is already gone: where it was all, they are blank.
+    /// The words. Content that must stay out of summaries is removed already, so that the text may be blank.
     pub text: String,
-    /// What is known beside the words; of a message under a META, what its SUMMARY knows.
+    /// Metadata of the source. For a message under a META, that of its SUMMARY.
     pub metadata: SummaryMetadata,
 }
 
-/// A summary of fewer tokens may be blank: a character may cost several.
+/// Below this many tokens a summary may be blank, since one character may cost several tokens.
 const FEW_TOKENS: u32 = 8;
 
 /// What to summarize, and how long the summary may be.
@@ -31,9 +31,9 @@ const FEW_TOKENS: u32 = 8;
 pub struct SummaryJob<'a> {
     /// The level of the summary to write.
     pub level: Level,
-    /// What it is written from, in order; never empty.
+    /// The sources, in order; never empty.
     pub sources: &'a [SummarySource],
-    /// The summary of what came right before, for strategies that carry on.
+    /// The summary right before this one, for strategies that continue it.
     pub previous: Option<&'a str>,
     /// The most tokens that the text may cost, by [`Self::counter`]; at least 1.
     pub max_tokens: u32,
@@ -42,33 +42,33 @@ pub struct SummaryJob<'a> {
 }
 
 impl SummaryJob<'_> {
-    /// All nodes that the sources stand for; `None` when there is no source.
+    /// All nodes of the sources; `None` when there is no source.
     #[must_use]
     pub fn span(&self) -> Option<NodeRange> {
         self.sources.iter().map(|source| source.nodes).reduce(NodeRange::hull)
     }
 
-    /// Whether the summary may say nothing: where the sources do not, or where not even one character may fit.
+    /// Whether the summary may be blank: the sources are, or not even one character may fit.
     #[must_use]
     pub fn may_be_blank(&self) -> bool {
         self.max_tokens < FEW_TOKENS || self.sources.iter().all(|source| source.text.trim().is_empty())
     }
 }
 
-/// What a summarizer wrote.
+/// The output of a summarizer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WrittenSummary {
     /// The words.
     pub text: String,
-    /// What it found beside them; `line_count` is set by the manager.
+    /// Metadata of the summary. The manager sets `line_count`.
     pub metadata: SummaryMetadata,
 }
 
 /// Writes summaries.
 ///
-/// Contract: the text costs at most `max_tokens`, is not blank unless it [may be](SummaryJob::may_be_blank), and depends on the
-/// job alone, so that a rebuild gives the same tree (a model-written summary is recorded and never asked
-/// for twice). The whole of every source is read, not its beginning.
+/// Contract: the text costs at most `max_tokens`, is not blank unless it [may be](SummaryJob::may_be_blank), and
+/// depends on the job alone, so that a rebuild gives the same tree. (A summary written by a model is recorded and never
+/// requested twice.) The whole of every source is read, not only its beginning.
 pub trait Summarizer: fmt::Debug + Send + Sync {
     /// Name and version, recorded with every summary.
     fn identity(&self) -> WrittenBy;

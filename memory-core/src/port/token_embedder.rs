@@ -1,21 +1,21 @@
-//! Port: the tokens of a text become vectors too, for late interaction.
+//! Port: vectors of tokens, for late interaction.
 
 use super::{BoxFuture, EmbedError, Embedder};
 
-/// Embeds texts and, in the same pass of the model, each of their tokens.
+/// Embeds texts and, in the same run of the model, each of their tokens.
 ///
 /// Late interaction (Khattab and Zaharia, "ColBERT", 2020) compares every token of a question with every token of a
-/// text: a text's score is the sum, over the question's tokens, of the largest cosine with one of the text's tokens
-/// (MaxSim), which a caller may weight by the rarity of the question's token. Token vectors take far more room than the
-/// vector of a chunk: to be kept, they are compressed, and they can be made again from the text at any time.
+/// text. A text's score is the sum, over the question's tokens, of the largest cosine with one of the text's tokens
+/// (MaxSim). A caller may weight the terms by the rarity of the question's token. Token vectors take far more room than
+/// the vector of a chunk. They are stored compressed, and can be computed again from the text at any time.
 ///
-/// Contract: what [`Embedder`] asks of a vector holds for each token's too; the vectors of chunks are those that
-/// [`Embedder::embed_documents`] and [`Embedder::embed_query`] give, with the same chunks.
+/// Contract: the requirements of [`Embedder`] on a vector also hold for each token's. The chunks and their vectors are
+/// those of [`Embedder::embed_documents`] and [`Embedder::embed_query`].
 pub trait TokenEmbedder: Embedder {
     /// Components of each token's vector.
     fn token_dimensions(&self) -> usize;
 
-    /// For each text, in input order, its chunks. A token that two chunks share, as chunks overlap, is in the first.
+    /// The chunks of each text, in input order. A token in the overlap of two chunks is in the first.
     fn embed_documents_with_tokens<'a>(
         &'a self,
         texts: &'a [&'a str],
@@ -28,13 +28,13 @@ pub trait TokenEmbedder: Embedder {
 /// The vectors of a chunk or a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TokenEmbedding {
-    /// That of the whole, of unit length.
+    /// The vector of the whole, of unit length.
     pub whole: Vec<f32>,
-    /// Those of its tokens.
+    /// The vectors of its tokens.
     pub tokens: TokenVectors,
 }
 
-/// The vectors of tokens, of unit length, in the order of the text. Tokens that the model puts around a text, a
+/// Vectors of tokens, of unit length, in the order of the text. Special tokens that the model adds around a text, a
 /// prompt before it, and punctuation are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TokenVectors {
@@ -44,9 +44,9 @@ pub struct TokenVectors {
 }
 
 impl TokenVectors {
-    /// Of tokens with these numbers in the vocabulary; `components` is `[ids.len(), dimensions]`, row-major.
+    /// Vectors of tokens with these ids in the vocabulary; `components` is `[ids.len(), dimensions]`, row-major.
     ///
-    /// `None` if that is not its size.
+    /// `None` if `components` has another size.
     #[must_use]
     pub fn new(ids: Vec<u32>, dimensions: usize, components: Vec<f32>) -> Option<Self> {
         (ids.len().checked_mul(dimensions) == Some(components.len())).then_some(Self { ids, dimensions, components })
@@ -58,7 +58,7 @@ impl TokenVectors {
         self.ids.len()
     }
 
-    /// Whether there are none, as in an empty text.
+    /// Whether there are no tokens, as in an empty text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
@@ -70,7 +70,7 @@ impl TokenVectors {
         self.dimensions
     }
 
-    /// The number of each token in the model's vocabulary: what the rarity of a token is counted by.
+    /// Each token's id in the model's vocabulary, by which rarity is counted.
     #[must_use]
     pub fn ids(&self) -> &[u32] {
         &self.ids
@@ -82,14 +82,14 @@ impl TokenVectors {
         &self.components
     }
 
-    /// Each token's number and its vector.
+    /// Each token's id and its vector.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &[f32])> {
         self.ids.iter().copied().zip(self.components.chunks_exact(self.dimensions.max(1)))
     }
 
     /// Adds the tokens of `more`.
     ///
-    /// `None`, and nothing is added, if its vectors have other dimensions.
+    /// `None` if its vectors have other dimensions; then nothing is added.
     #[must_use]
     pub fn append(&mut self, more: &Self) -> Option<()> {
         if self.is_empty() {

@@ -1,4 +1,4 @@
-//! Port: the vectors of tokens, kept for late interaction.
+//! Port: stored vectors of tokens, for late interaction.
 
 use std::fmt;
 
@@ -14,34 +14,34 @@ pub struct TokenPart<'a> {
     pub nodes: &'a [NodeId],
 }
 
-/// What an index says of nodes and of a question's tokens.
+/// An index's answer for some nodes and a question's tokens.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TokenAnswer {
     /// For each node, part by part in the order asked: for each of the question's tokens the largest cosine with one of
-    /// the node's, −1..=1; `None` for a node of which no token is kept.
+    /// the node's, −1..=1; `None` for a node without stored tokens.
     pub max_cosines: Vec<Option<Vec<f32>>>,
-    /// For each of the question's tokens, in how many nodes of the conversations its number occurs.
+    /// For each of the question's tokens, in how many nodes of the conversations its id occurs.
     pub nodes_with: Vec<u64>,
     /// How many nodes of the conversations have tokens.
     pub nodes: u64,
 }
 
-/// What an index has of a conversation.
+/// What an index holds of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenIndexStats {
     /// Tokens that are kept.
     pub tokens: u64,
-    /// All nodes up to this position are in it.
+    /// All nodes up to this position are indexed.
     pub through: u64,
-    /// Bytes that its files take, or its memory where it has none.
+    /// Bytes of its files, or of its memory where it has no files.
     pub bytes: u64,
 }
 
-/// Keeps the vectors of nodes' tokens, most likely compressed, and compares a question's with them.
+/// Keeps the vectors of nodes' tokens, usually compressed, and compares a question's with them.
 ///
-/// Contract: a cache, as [`VectorIndex`](super::VectorIndex) is. Nodes are inserted in order; whoever owns the index
-/// asks [`stats`](Self::stats) how far it reaches and inserts the rest. What is compressed gives cosines that are near
-/// the true ones.
+/// Contract: a cache, as [`VectorIndex`](super::VectorIndex) is. Nodes are inserted in order. The owner of the index
+/// asks [`stats`](Self::stats) how far it reaches and inserts the rest. Compressed vectors give cosines near the true
+/// ones.
 pub trait TokenIndex: fmt::Debug + Send + Sync {
     /// The model that made the vectors.
     fn model(&self) -> &ModelId;
@@ -49,18 +49,18 @@ pub trait TokenIndex: fmt::Debug + Send + Sync {
     /// Components of each vector.
     fn dimensions(&self) -> usize;
 
-    /// What there is of a conversation.
+    /// What the index holds of a conversation.
     fn stats(&self, conversation: &ConversationId) -> TokenIndexStats;
 
-    /// Adds the tokens of the nodes that follow, each node's chunks together; a node without a token has an empty one.
+    /// Adds the tokens of the nodes that follow, each node's chunks together. A node without tokens has an empty entry.
     fn insert<'a>(
         &'a self,
         conversation: &'a ConversationId,
         nodes: &'a [(NodeId, TokenVectors)],
     ) -> BoxFuture<'a, Result<(), VectorError>>;
 
-    /// Forgets the tokens of nodes, which then count as having none; gives how many nodes that were. They are gone from
-    /// the disk once [`flush`](Self::flush) returns.
+    /// Forgets the tokens of nodes, which then count as having no tokens. Returns how many nodes had some. They are
+    /// gone from the disk once [`flush`](Self::flush) returns.
     fn remove<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -74,6 +74,6 @@ pub trait TokenIndex: fmt::Debug + Send + Sync {
         parts: &'a [TokenPart<'a>],
     ) -> BoxFuture<'a, Result<TokenAnswer, VectorError>>;
 
-    /// Puts on disk what is not there yet; where that is a local disk, written and synced by the thread that polls this.
+    /// Writes and syncs what is not on disk yet. A local disk is written by the thread that polls this.
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
 }

@@ -1,11 +1,11 @@
-//! Port: nearest vectors.
+//! Port: search for the nearest vectors.
 
 use std::{fmt, path::PathBuf};
 
 use super::{BoxError, BoxFuture};
 use crate::{ConversationId, ModelId, NodeId, NodeSet, Progress};
 
-/// Which vector: a node and one of its chunks.
+/// The identity of a vector: a node and one of its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot {
     /// The node.
@@ -14,23 +14,23 @@ pub struct Slot {
     pub chunk: u32,
 }
 
-/// A question to an index.
+/// A query to an index.
 #[derive(Clone, Copy, Debug)]
 pub struct VectorQuery<'a> {
     /// Finite, not zero, of the index's dimensions; its length does not matter.
     pub vector: &'a [f32],
-    /// The most vectors to give. `usize::MAX` scores all, in the order of their places.
+    /// The most vectors to return. `usize::MAX` scores all, in the order of their slots.
     pub limit: usize,
-    /// Where to search, each conversation once.
+    /// Where to search, each conversation at most once.
     pub parts: &'a [VectorPart<'a>],
 }
 
-/// A conversation, or some nodes of it, to be searched.
+/// A conversation, or some of its nodes, to search.
 #[derive(Clone, Copy, Debug)]
 pub struct VectorPart<'a> {
     /// The conversation.
     pub conversation: &'a ConversationId,
-    /// The nodes that may answer: what of time, role, session or level was asked for. `None` for all.
+    /// The nodes that may answer, chosen by time, role, session or level; `None` for all.
     pub only: Option<&'a NodeSet>,
 }
 
@@ -45,17 +45,17 @@ impl<'a> VectorPart<'a> {
 /// The answer to a [`VectorQuery`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VectorAnswer {
-    /// Best first; equal ones by part, then by slot. Where all were asked for, by part, then by slot: to order tens of
-    /// thousands by their likeness takes as long as to compute it.
+    /// Best first; equal ones by part, then by slot. With the limit `usize::MAX`, by part, then by slot: sorting tens
+    /// of thousands by their cosine takes as long as computing it.
     pub hits: Vec<VectorHit>,
     /// How each part was searched, in the order of the parts.
     pub answered_by: Vec<AnsweredBy>,
 }
 
-/// A vector's likeness to a query.
+/// A vector's similarity to a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VectorHit {
-    /// The part of the query that it is of, from 0.
+    /// The part of the query that it belongs to, from 0.
     pub part: usize,
     /// The vector.
     pub slot: Slot,
@@ -71,9 +71,9 @@ pub enum AnsweredBy {
     Scan,
     /// The vectors of the nodes that may answer were compared, and no others.
     SubsetScan,
-    /// A graph of near neighbours was walked, and what it lacks was compared.
+    /// A graph of near neighbours was searched, and vectors that are not in it were compared.
     Graph {
-        /// Whose.
+        /// The backend of the graph.
         backend: &'static str,
     },
 }
@@ -91,11 +91,11 @@ impl fmt::Display for AnsweredBy {
 /// What an index holds of one conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VectorIndexStats {
-    /// Vectors that can be found.
+    /// Vectors that a search can find.
     pub vectors: u64,
     /// Vectors that were removed and still take room.
     pub removed: u64,
-    /// All nodes up to this position are in it; 0 for none.
+    /// All nodes up to this position are indexed; 0 if none is.
     pub through: u64,
     /// Bytes on disk.
     pub bytes: u64,
@@ -103,11 +103,11 @@ pub struct VectorIndexStats {
 
 /// Vectors of one model by conversation. A cache: losing it loses time, never data.
 ///
-/// Contract: nodes are inserted in order, each with all its vectors, which are none for a node that cannot be
-/// read, so that "through node N" says all;
-/// vectors are finite, of unit length (± 1e-3) and of the index's dimensions, or refused whole; a search
-/// sees every insert and removal that returned before it, and waits for none that is under way longer than it takes
-/// to copy its vectors. What is found may be approximate, and [`VectorAnswer::answered_by`] says so; cosines never are.
+/// Contract: nodes are inserted in order, each with all its vectors. A node that cannot be read is inserted without
+/// vectors, so that [`VectorIndexStats::through`] alone states what is indexed. Vectors are finite, of unit length (±
+/// 1e-3) and of the index's dimensions; otherwise the whole insert is refused. A search sees every insert and removal
+/// that returned before it. It waits for a running insert or removal at most as long as copying its vectors takes. The
+/// result may be approximate, and [`VectorAnswer::answered_by`] states how it was found; cosines are always exact.
 pub trait VectorIndex: fmt::Debug + Send + Sync {
     /// The model whose vectors these are.
     fn model(&self) -> &ModelId;
@@ -115,19 +115,19 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
     /// Components of each vector.
     fn dimensions(&self) -> usize;
 
-    /// What is there of a conversation; zeros for one that it does not know.
+    /// What the index holds of a conversation; zeros for an unknown one.
     fn stats(&self, conversation: &ConversationId) -> VectorIndexStats;
 
-    /// Adds nodes: the first must be the one after [`VectorIndexStats::through`], the others follow it
-    /// without a gap. Returns once the vectors are searchable; they reach the disk by [`Self::flush`].
+    /// Adds nodes: the first must be the one after [`VectorIndexStats::through`], the others follow without a gap.
+    /// Returns once the vectors are searchable. [`Self::flush`] writes them to disk.
     fn insert<'a>(
         &'a self,
         conversation: &'a ConversationId,
         nodes: &'a [(NodeId, Vec<Vec<f32>>)],
     ) -> BoxFuture<'a, Result<(), VectorError>>;
 
-    /// Removes the vectors of nodes, for ever: they answer no more, and the next flush destroys what of them is on disk.
-    /// [`VectorIndexStats::through`] stays. Gives how many vectors that were.
+    /// Removes the vectors of nodes permanently: no search finds them, and the next flush destroys their bytes on disk.
+    /// [`VectorIndexStats::through`] stays. Returns how many vectors were removed.
     fn remove<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -137,12 +137,12 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
     /// The best vectors over all parts of a query.
     fn search<'a>(&'a self, query: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>>;
 
-    /// Does now, however long it takes, what an index would otherwise do in the background so that answers come faster:
-    /// it links a graph. One that has nothing of the kind does nothing. Progress counts vectors.
+    /// Does now, to its end, the work that an index would otherwise do in the background to make answers faster, such
+    /// as linking a graph. An index without such work does nothing. Progress counts vectors.
     ///
-    /// Answers are right without it, so that a process that ends soon need not wait. The indexes of `memory-store` work on
-    /// the thread that polls this, for seconds where a hundred thousand vectors are to be linked: beside other tasks of a
-    /// runtime, poll it where blocking is allowed.
+    /// Answers are correct without it, so a short-lived process need not wait. The indexes of `memory-store` work on
+    /// the thread that polls this, for seconds where a hundred thousand vectors are to be linked: in a runtime, poll it
+    /// where blocking is allowed.
     fn prepare<'a>(
         &'a self,
         _conversation: &'a ConversationId,
@@ -151,40 +151,39 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
-    /// Puts what was inserted and removed on disk; where that is a local disk, written and synced by the thread that polls
-    /// this.
+    /// Writes and syncs inserts and removals. A local disk is written by the thread that polls this.
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
 }
 
-/// Why an index did not take or find vectors.
+/// Why an index did not accept or find vectors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorError {
-    /// A vector of another length.
+    /// A vector has another number of components.
     #[error("a vector has {found} components, the index holds vectors of {expected}")]
     Dimensions {
         /// The index's dimensions.
         expected: usize,
-        /// The vector's.
+        /// The vector's dimensions.
         found: usize,
     },
-    /// A query that is zero or not finite.
+    /// The query is zero or not finite.
     #[error("the query is zero or not finite")]
     BadQuery,
-    /// NaN, an infinity, or not of unit length.
+    /// A component is NaN or infinite, or the length is not 1.
     #[error("vector of node {node}: {what}")]
     BadVector {
-        /// The node it was for.
+        /// The node of the vector.
         node: NodeId,
         /// What is wrong.
         what: &'static str,
     },
-    /// Not the next node.
+    /// The node is not the next one.
     #[error("vectors come in order: node {expected} is next, not {found}")]
     OutOfOrder {
         /// The next node.
         expected: NodeId,
-        /// The one that came.
+        /// The node that was given.
         found: NodeId,
     },
     /// A file could not be read or written.

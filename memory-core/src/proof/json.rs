@@ -1,4 +1,4 @@
-//! Proofs to and from JSON; `docs/format.md` says what each member means.
+//! Proofs to and from JSON. `docs/format.md` defines each member.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
@@ -9,18 +9,18 @@ use crate::{
     message_to_json,
 };
 
-/// Why bytes are no proof.
+/// Why bytes are not a proof.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidProof {
-    /// There are too many of them.
+    /// The document is too long.
     #[error("a proof has at most {} bytes, this has {bytes}", Proof::MAX_BYTES)]
     TooLong {
-        /// How many there are.
+        /// Its length.
         bytes: usize,
     },
-    /// They are not JSON.
-    #[error("a proof is one JSON object; this is none")]
+    /// The bytes are not JSON.
+    #[error("a proof is one JSON object; this is not")]
     NotJson(#[source] serde_json::Error),
     /// A later version of this software wrote the proof.
     #[error("the proof has format {found}, this version reads format {}: use a newer version", Proof::FORMAT)]
@@ -28,7 +28,7 @@ pub enum InvalidProof {
         /// Its format.
         found: u64,
     },
-    /// A member is missing, unknown or not what it should be.
+    /// A member is missing, unknown or invalid.
     #[error("{at}: {why}")]
     Member {
         /// The member, as in `path[3]`.
@@ -51,10 +51,10 @@ impl Proof {
     /// The most bytes that [`Self::parse`] reads: room for every message a log can hold, base64 included.
     pub const MAX_BYTES: usize = 128 << 20;
 
-    /// Reads a proof. It need not hold: [`Self::verify`] tells.
+    /// Reads a proof without checking it: [`Self::verify`] does.
     ///
     /// # Errors
-    /// [`InvalidProof`]; no bytes whatever make it panic or take memory out of proportion to their number.
+    /// [`InvalidProof`]. No input causes a panic or memory use out of proportion to its length.
     pub fn parse(bytes: &[u8]) -> Result<Self, InvalidProof> {
         if bytes.len() > Self::MAX_BYTES {
             return Err(InvalidProof::TooLong { bytes: bytes.len() });
@@ -114,8 +114,8 @@ fn message_proof_to_json(proof: &MessageProof) -> Value {
     Value::Object(map)
 }
 
-/// The message as JSON, when it can be read from there exactly as it is. Spelling and space inside the JSON that a
-/// message holds would be lost, and with them the leaf; so would what is nested deeper than a parser goes.
+/// The message as JSON, if it can be read back from it exactly. Spelling and space inside the JSON that a message holds
+/// would be lost, and with them the leaf. So would JSON that is nested deeper than a parser accepts.
 fn faithful_json(message: &Message) -> Option<Value> {
     let document = json!({"message": message_to_json(message)}).to_string();
     let mut read: Value = serde_json::from_str(&document).ok()?;
@@ -123,7 +123,7 @@ fn faithful_json(message: &Message) -> Option<Value> {
     (message_from_json(&read).as_ref() == Ok(message)).then_some(read)
 }
 
-/// RFC 3339; milliseconds where the calendar has no such time.
+/// RFC 3339, or milliseconds for a time outside the calendar.
 fn at_to_json(at: Timestamp) -> Value {
     let text = at.to_string();
     if text.parse() == Ok(at) { text.into() } else { at.as_millis().into() }
@@ -172,7 +172,7 @@ fn canonical(members: &Members<'_>) -> Result<(Message, Timestamp), InvalidProof
 
 /// The members of an object of the document.
 struct Members<'a> {
-    /// The object's name, but for the document itself.
+    /// The object's name; `None` for the document itself.
     within: Option<&'static str>,
     map: &'a Map<String, Value>,
 }
@@ -263,7 +263,7 @@ fn salt_from_hex(text: &str) -> Option<Salt> {
     digits.then(|| u128::from_str_radix(text, 16).ok().map(u128::to_be_bytes)).flatten()
 }
 
-/// Enough of a text from a stranger's document to find it there.
+/// A beginning of an untrusted text, long enough to find it in the document.
 fn short(text: &str) -> String {
     text.chars().take(200).flat_map(char::escape_debug).collect()
 }

@@ -1,4 +1,4 @@
-//! Proofs that travel, and what becomes of them on the way.
+//! Tests of proofs as documents, intact and altered.
 
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ fn holds(value: &Value) -> bool {
     parse(value).is_ok_and(|proof| proof.verify().is_ok())
 }
 
-/// Golden documents: format 1 is read for ever.
+/// Golden documents: format 1 stays readable forever.
 #[test]
 fn documents_of_format_1_never_change() {
     let proof = proof_of(Message::user("hi").by("Ann"), Timestamp::from_millis(258), 1, 3);
@@ -228,7 +228,7 @@ fn absurd_sizes_do_not_hold() {
     }
 }
 
-/// Replaces what stands at a place of the document, counted from the front.
+/// Replaces the value at a position of the document, counted from the front.
 fn replace_at(value: &mut Value, place: &mut usize, with: &Value) {
     match place.checked_sub(1) {
         None => {
@@ -291,7 +291,7 @@ proptest! {
         prop_assert!(holds(&json));
     }
 
-    /// A message cannot be put into somebody's mouth.
+    /// A message cannot be attributed to another speaker.
     #[test]
     fn another_message_does_not_hold(message in messages(), other in messages(), at: i64, later: i64) {
         let mut proof = proof_of(message.clone(), Timestamp::from_millis(at), 4, 11);
@@ -302,8 +302,8 @@ proptest! {
         prop_assert_eq!(proof.verify().is_ok(), at == later);
     }
 
-    /// Whatever is done to a document: it is refused, does not hold, or proves the same. The name is a claim that
-    /// no root covers; for the number of nodes see `another_size_holds_only_where_the_way_up_is_the_same`.
+    /// Any altered document is refused, does not hold, or proves the same. The name is a claim that no root covers. For
+    /// the number of nodes see `another_size_holds_only_where_the_way_up_is_the_same`.
     #[test]
     fn a_tampered_document_is_refused_or_proves_the_same(
         message in messages(), index in 0usize..9, more in 1usize..9, place: Index, with in values(),
@@ -369,7 +369,7 @@ proptest! {
             }
         }
         if let Ok(proof) = Proof::parse(&bytes) {
-            // Whether it holds is for `verify` to say; it must only be able to.
+            // The proof need not hold; `verify` must only return.
             let _ = proof.verify();
         }
     }

@@ -1,15 +1,15 @@
-//! The conformance suite of [`BlockCache`]: what every cache of blocks keeps to.
+//! The conformance suite of [`BlockCache`]: one set of checks that every cache passes.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a suite of tests: a breach panics")]
 
 use std::sync::Arc;
 
 use crate::{Block, BlockCache, BlockKey, ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, Timestamp};
 
-/// Checks the contract of [`BlockCache`] over an empty store. `open` gives the cache again and again, as different
-/// processes would have it.
+/// Checks the contract of [`BlockCache`] over an empty store. Each call of `open` returns the cache as another process
+/// would open it.
 ///
 /// # Panics
-/// When the cache breaks it.
+/// When the cache breaks the contract.
 pub async fn block_cache_conformance(store: &dyn Store, open: &dyn Fn() -> Arc<dyn BlockCache>) {
     let [talk, other] = ["talk", "other"].map(|name| ConversationId::new(name).expect("a plain name"));
     let draft = |n: u64| NodeDraft::new(Message::user(format!("message {n}")), Timestamp::from_millis(0), 2);
@@ -40,12 +40,12 @@ pub async fn block_cache_conformance(store: &dyn Store, open: &dyn Fn() -> Arc<d
     {
         assert_eq!(cache.read(key).await, [], "{key:?}");
     }
-    // Each has its own.
+    // Each conversation has its own blocks.
     let of_other = BlockKey { conversation: &other, ..key };
     assert!(cache.write(of_other, &block(1, 2)).await.unwrap());
     assert_eq!(cache.read(of_other).await, [block(1, 2)]);
     assert_eq!(cache.read(key).await, [block(1, 4), block(5, 9)]);
-    // A newer version begins anew, and an empty block is one too.
+    // A newer version starts from the beginning, and an empty block is valid too.
     let newer = BlockKey { version: 2, ..key };
     let empty = Block { bytes: Arc::default(), ..block(1, 9) };
     assert!(cache.write(newer, &empty).await.unwrap());

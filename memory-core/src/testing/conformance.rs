@@ -57,7 +57,7 @@ fn summary(level: Level, span: NodeRange, children: &[u64], text: &str) -> Summa
     }
 }
 
-/// Every kind of block in one message.
+/// A message with every kind of block.
 fn everything() -> Message {
     let json = |text: &str| Json::new(text).expect("JSON");
     let result = ContentBlock::ToolResult {
@@ -92,10 +92,10 @@ fn everything() -> Message {
     }
 }
 
-/// Checks that `store`, which must be empty, keeps the contract of [`Store`].
+/// Checks that `store`, which must be empty, fulfils the contract of [`Store`].
 ///
 /// # Panics
-/// At the first breach, saying which.
+/// At the first breach, with its description.
 pub async fn store_conformance(store: &dyn Store) {
     an_empty_store_knows_nothing(store).await;
     messages_come_back_exactly(store).await;
@@ -268,7 +268,7 @@ async fn summaries_are_checked_and_idempotent(store: &dyn Store) {
     assert_eq!((state.nodes, state.summaries), (6, 3), "summaries take no node number");
 }
 
-/// What is written anew from another input is a summary of its own, and both stay.
+/// A summary that is written again from another input is a separate summary, and both stay.
 async fn summaries_may_be_written_anew(store: &dyn Store) {
     let anew = id("written-anew");
     store.append(&anew, vec![draft("one", 1), draft("two", 2)]).await.unwrap();
@@ -292,7 +292,7 @@ async fn summaries_may_be_written_anew(store: &dyn Store) {
     assert_eq!(words, [4, 2, 5]);
 }
 
-/// Whoever follows a conversation by its changes knows what whoever reads all of it knows.
+/// Following a conversation by its changes gives the same result as reading all of it.
 async fn changes_are_what_happened_since(store: &dyn Store) {
     let followed = id("followed");
     assert!(store.changes(&followed, Revision::default()).await.unwrap_err().is_not_found());

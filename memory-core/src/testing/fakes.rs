@@ -1,4 +1,4 @@
-//! Simple, honest implementations of the small ports.
+//! Simple implementations of the small ports.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Counts words, each at most 4 characters long: about what a real tokenizer gives.
+/// Counts words, each at most 4 characters long, which approximates a real tokenizer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WordCounter;
 
@@ -29,7 +29,7 @@ impl TokenCounter for WordCounter {
     }
 }
 
-/// A clock that moves by one second at each look.
+/// A clock that advances by one second at each call.
 #[derive(Debug)]
 pub struct FixedClock(AtomicI64);
 
@@ -47,8 +47,8 @@ impl Clock for FixedClock {
     }
 }
 
-/// Embeds a text as the normalized sum of one pseudo-random direction a word: texts that share words are
-/// alike, and nothing else is known of meaning.
+/// Embeds a text as the normalized sum of one pseudo-random direction for each word. Texts that share words are
+/// similar; meaning is ignored.
 #[derive(Debug)]
 pub struct HashEmbedder {
     model: ModelId,
@@ -108,7 +108,7 @@ impl Embedder for HashEmbedder {
 }
 
 impl HashEmbedder {
-    /// A text as one chunk, each word a token.
+    /// A text as one chunk, with each word as a token.
     fn with_words(&self, text: &str) -> TokenEmbedding {
         let (mut ids, mut components) = (Vec::new(), Vec::new());
         for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
@@ -138,7 +138,7 @@ impl TokenEmbedder for HashEmbedder {
     }
 }
 
-/// Retrieves by counting the question's words in every message: slow, simple, right enough for tests.
+/// Retrieves by counting the question's words in every message: slow, simple, sufficient for tests.
 #[derive(Debug)]
 pub struct ScanRetriever {
     store: Arc<dyn Store>,
@@ -151,7 +151,7 @@ impl ScanRetriever {
         Self { store }
     }
 
-    /// Which nodes of a conversation pass a filter; of sessions, those with a name alone.
+    /// The nodes of a conversation that pass a filter. Of sessions only named ones pass.
     async fn passing(
         &self,
         conversation: &ConversationId,

@@ -1,4 +1,4 @@
-//! A store that forgets at exit: the model that real stores are tested against.
+//! A store in memory: the model that real stores are tested against.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +15,7 @@ use crate::{
     canonical_bytes, check_view, leaf_hash, plan::check_summary,
 };
 
-/// Keeps everything in maps. The salts that it draws are zero, so its roots are repeatable.
+/// Keeps everything in maps. Its salts are zero, so that its roots are repeatable.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     conversations: Mutex<BTreeMap<ConversationId, Conversation>>,
@@ -25,18 +25,18 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct Conversation {
     nodes: Vec<Node>,
-    /// One for each node.
+    /// One salt for each node.
     salts: Vec<Salt>,
     summaries: Vec<Summary>,
-    /// The number of the parent's last summary when this one was forked: its own have higher ones.
+    /// The number of the parent's last summary at the fork. Own summaries have higher numbers.
     summaries_before: usize,
     views: Vec<View>,
-    /// How many nodes there were when each of them was recorded.
+    /// For each view, how many nodes there were when it was recorded.
     nodes_at_views: Vec<usize>,
     lost: BTreeSet<NodeId>,
-    /// Nodes whose weight or pin was changed, an entry each time.
+    /// Nodes whose importance or pin was changed, one entry for each change.
     revised: Vec<NodeId>,
-    /// How many times something was lost.
+    /// How often something was lost.
     epoch: u64,
     title: Option<String>,
     tags: Vec<String>,
@@ -63,7 +63,7 @@ impl Conversation {
         }
     }
 
-    /// A conversation that continues this one behind `node`, which is there.
+    /// A conversation that continues this one after `node`, which exists.
     fn fork(&self, id: &ConversationId, node: NodeId) -> Self {
         let count = node.index() + 1;
         let views = self.nodes_at_views.partition_point(|nodes| *nodes <= count);
@@ -81,7 +81,7 @@ impl Conversation {
         }
     }
 
-    /// The number of the last summary, here or in the parent before the fork.
+    /// The number of the last summary, here or in the shared prefix.
     fn last_summary(&self) -> usize {
         self.summaries.last().map_or(0, |last| last.id.index() + 1).max(self.summaries_before)
     }
@@ -90,7 +90,7 @@ impl Conversation {
         self.nodes.iter().filter(move |node| range.contains(node.id))
     }
 
-    /// Nothing is known of a lost node but its place and whether it is pinned, as in a log that was read around damage.
+    /// Of a lost node only the position and the pin are known, as in a damaged log.
     fn outline(&self) -> Vec<NodeOutline> {
         let outline = |node: &Node| {
             if !self.lost.contains(&node.id) {
@@ -243,7 +243,7 @@ impl Conversation {
 }
 
 impl MemoryStore {
-    /// Loses a node, as a damaged file would.
+    /// Loses a node, like a damaged file.
     pub fn lose_node(&self, conversation: &ConversationId, node: NodeId) {
         if let Some(conversation) = self.lock().get_mut(conversation).filter(|c| node.index() < c.nodes.len()) {
             conversation.lost.insert(node);
@@ -251,7 +251,7 @@ impl MemoryStore {
         }
     }
 
-    /// Loses a summary, as a damaged file would.
+    /// Loses a summary, like a damaged file.
     pub fn lose_summary(&self, conversation: &ConversationId, summary: SummaryId) {
         if let Some(conversation) = self.lock().get_mut(conversation) {
             conversation.summaries.retain(|there| there.id != summary);
@@ -259,7 +259,7 @@ impl MemoryStore {
         }
     }
 
-    /// From now on refuses the lease, as while another process has it, or grants it again.
+    /// With `true`, refuses the lease from now on, as while another process holds it; with `false`, grants it again.
     pub fn lease_away(&self, away: bool) {
         self.is_leased_away.store(away, Ordering::Relaxed);
     }

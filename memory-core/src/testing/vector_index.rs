@@ -19,24 +19,24 @@ use crate::{
 
 /// Components of every vector in the suite.
 pub const DIMENSIONS: usize = 48;
-/// What two ways of adding up a cosine may differ by.
+/// The largest difference between two ways of summing a cosine.
 const TOLERANCE: f32 = 1e-5;
 const QUERIES: usize = 50;
 const LIMIT: usize = 10;
 
 /// How an index under test is opened.
 pub trait IndexUnderTest: Sync {
-    /// The index number `case`: an empty one when it is opened first. When opened again, the handle before is gone, and
-    /// what was flushed is there again where the index [keeps](Self::keeps) it.
+    /// The index number `case`, which is empty when opened first. When it is opened again, the earlier handle was
+    /// dropped, and flushed data is present if the index [keeps](Self::keeps) it.
     fn open(&self, case: u32) -> Arc<dyn VectorIndex>;
 
     /// Whether a flush outlives the handle.
     fn keeps(&self) -> bool;
 
-    /// The least share of the truly ten nearest that it finds of clustered vectors.
+    /// The least share of the ten nearest that it finds among clustered vectors.
     fn recall(&self) -> f64;
 
-    /// Whether a graph answers for the suite's largest conversation once it was [prepared](VectorIndex::prepare).
+    /// Whether a graph answers for the suite's largest conversation after it was [prepared](VectorIndex::prepare).
     fn prepares_graphs(&self) -> bool {
         false
     }
@@ -50,7 +50,7 @@ pub trait IndexUnderTest: Sync {
 /// Checks the whole contract of [`VectorIndex`].
 ///
 /// # Panics
-/// When the index breaks it.
+/// When the index breaks the contract.
 pub fn vector_index_conformance<I: IndexUnderTest>(under_test: &I) {
     let suite = Suite { under_test };
     suite.an_unknown_conversation_is_empty(0);
@@ -111,7 +111,7 @@ impl<I: IndexUnderTest> Suite<'_, I> {
         self.search(index, &query).expect("it can be searched").hits
     }
 
-    /// Every hit is what should be there, with its own cosine; gives how many of the truly nearest were found.
+    /// Checks that every hit is an expected vector with its own cosine. Returns how many of the nearest were found.
     fn check(
         &self,
         index: &dyn VectorIndex,
@@ -130,12 +130,12 @@ impl<I: IndexUnderTest> Suite<'_, I> {
             assert!(right, "{hit:?} is there with cosine {expected:?}");
             assert!(only.is_none_or(|only| only.contains(hit.slot.node)), "{hit:?} was not to answer");
         }
-        // One that is as near as the last is as good.
+        // A vector as near as the last one is equally good.
         let last = nearest.last().map_or(1.0, |(cosine, _)| cosine - TOLERANCE);
         hits.iter().filter(|hit| hit.cosine >= last).count()
     }
 
-    /// Prepared first, so that what answers does not depend on how far something is in the background.
+    /// Prepares first, so that the answer does not depend on the progress of background work.
     fn check_recall(&self, index: &dyn VectorIndex, id: &ConversationId, plain: &Plain, queries: &[Vec<f32>]) {
         self.under_test.block_on(index.prepare(id, &())).unwrap();
         let found: usize = queries.iter().map(|query| self.check(index, id, plain, query, None)).sum();
@@ -236,7 +236,7 @@ impl<I: IndexUnderTest> Suite<'_, I> {
             let only: NodeSet = (1..=1_600).filter_map(NodeId::new).filter(|_| random.below(one_in) == 0).collect();
             for query in &centres {
                 let found = self.check(&*index, &a, &plain, query, Some(&only));
-                // A tenth of the vectors or fewer are compared one by one.
+                // With a tenth of the vectors or fewer, these are compared one by one.
                 assert!(one_in < 20 || found == plain.nearest(query, LIMIT, Some(&only)).len(), "one in {one_in}");
             }
         }
@@ -307,7 +307,7 @@ impl<I: IndexUnderTest> Suite<'_, I> {
         thread::scope(|scope| {
             for centre in centres.iter().take(2) {
                 scope.spawn(|| {
-                    // Once more when all are in.
+                    // One more round when all are inserted.
                     let mut last = false;
                     while !last {
                         last = done.load(Ordering::Acquire);
@@ -324,7 +324,7 @@ impl<I: IndexUnderTest> Suite<'_, I> {
             }
             for batch in &batches {
                 self.insert(&*index, &a, batch).unwrap();
-                // What was inserted is found at once.
+                // An inserted vector is found at once.
                 for (node, vectors) in batch.iter().filter(|(_, vectors)| !vectors.is_empty()).take(1) {
                     let hits = self.search_one(&*index, &a, vectors.first().unwrap(), 1);
                     assert_eq!(hits.first().map(|hit| hit.slot.node), Some(*node));
@@ -360,7 +360,7 @@ impl<I: IndexUnderTest> Suite<'_, I> {
                     plain.insert(&nodes);
                 }
             }
-            // At every point: what was not flushed is lost, and is put in again by whoever owns it.
+            // A restart at any point: what was not flushed is lost, and the owner inserts it again.
             if random.below(2) == 0 {
                 drop(index);
                 index = self.open(case);

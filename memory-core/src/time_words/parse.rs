@@ -2,7 +2,7 @@
 
 use super::{Phrase, Time, Unit, Which};
 
-/// The most units that anything is counted back: no conversation is older.
+/// The largest count of units back: no conversation is older.
 const MOST: i32 = 9_999;
 
 const MONTHS: [&str; 12] = [
@@ -25,10 +25,10 @@ const NUMBERS: [&str; 12] =
 
 /// A word of a text, or a date as ISO 8601 writes it.
 struct Word<'a> {
-    /// In lower case, a possessive's ending off.
+    /// In lower case, without a possessive's ending.
     lower: String,
     is_capital: bool,
-    /// As it is written, with what stands around it.
+    /// As written, with surrounding punctuation.
     written: &'a str,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn phrases(text: &str) -> Vec<Phrase> {
     phrases
 }
 
-/// The words of what stands between two spaces: dates stay whole.
+/// The words between two spaces. Dates stay whole.
 fn split(written: &str) -> Vec<Word<'_>> {
     let word = |part: &str| {
         let lower = part.to_lowercase().replace('\u{2019}', "'");
@@ -60,7 +60,7 @@ fn split(written: &str) -> Vec<Word<'_>> {
     bare.split(ends).filter(|part| !part.is_empty()).map(word).collect()
 }
 
-/// A phrase at the beginning of some words, and how many of them it takes.
+/// A phrase at the beginning of some words, and how many words it has.
 fn phrase(words: &[Word<'_>]) -> Option<(Phrase, usize)> {
     let before = words.first()?.lower.as_str();
     let behind = |skipped: usize| -> Option<(Time, usize)> {
@@ -86,8 +86,8 @@ fn phrase(words: &[Word<'_>]) -> Option<(Phrase, usize)> {
     }
 }
 
-/// A time at the beginning of some words, and how many of them it takes; `is_led` says that a word of time stands
-/// before them, without which `March` and `2048` may be anything.
+/// A time at the beginning of some words, and how many words it has. `is_led` means that a word of time precedes them,
+/// without which `March` and `2048` are ambiguous.
 fn time(words: &[Word<'_>], is_led: bool) -> Option<(Time, usize)> {
     let articles = words.iter().take_while(|word| matches!(word.lower.as_str(), "the" | "early" | "late" | "mid"));
     let skipped = articles.count();
@@ -124,7 +124,7 @@ fn relative(words: &[Word<'_>]) -> Option<(Time, usize)> {
     };
     let noun = rest.first()?.lower.as_str();
     if let Some((count, taken)) = count(rest).filter(|_| which == Which::Last) {
-        // `last May 7` counts nothing.
+        // `last May 7` has no count.
         let unit = unit(&rest.get(taken)?.lower)?;
         return Some((Time::Past { unit, count }, 2 + taken));
     }
@@ -153,7 +153,7 @@ fn back(words: &[Word<'_>]) -> Option<(Time, usize)> {
     (words.get(taken + 1)?.lower == "ago").then_some((Time::Ago { unit, least, most }, taken + 2))
 }
 
-/// A number at the beginning of some words, and how many of them it takes.
+/// A number at the beginning of some words, and how many words it has.
 fn count(words: &[Word<'_>]) -> Option<(i32, usize)> {
     let first = words.first()?.lower.as_str();
     let couple = [["a", "couple", "of"].as_slice(), &["couple", "of"]];
@@ -202,12 +202,12 @@ fn date(words: &[Word<'_>], is_led: bool) -> Option<(Time, usize)> {
     let year = word(next).and_then(|word| year_number(&word.lower));
     next += usize::from(year.is_some());
     let day = day_before.or(day_behind);
-    // `May` and `March` are more than months.
+    // `May` and `March` are not only months.
     let is_sure = is_led || is_plain || day.is_some() || year.is_some();
     is_sure.then_some((Time::Month { month, day, year, which: Which::Latest }, next))
 }
 
-/// The month that a word names; in short only with a capital, and `may` too.
+/// The month that a word names. Abbreviations and `may` need a capital.
 fn month(word: &Word<'_>) -> Option<i8> {
     if word.lower == "may" {
         return word.is_capital.then_some(5);
@@ -224,7 +224,7 @@ fn weekday(words: &[Word<'_>]) -> Option<(Time, usize)> {
 
 fn year(words: &[Word<'_>], is_led: bool) -> Option<(Time, usize)> {
     let word = words.first().filter(|_| is_led)?;
-    // `in 2000 km` counts something; a year ends what is said of it.
+    // `in 2000 km` is a quantity, not a year.
     let counts = words.get(1).is_some_and(|next| unit(&next.lower).is_some());
     let is_alone = word.written.trim_matches(|c: char| c.is_ascii_punctuation()).len() == word.lower.len();
     year_number(&word.lower).filter(|_| !counts && is_alone).map(|year| (Time::Year(year), 1))

@@ -1,4 +1,4 @@
-//! From words and a clock to a stretch of time.
+//! From words and a clock to a range of time.
 
 use jiff::{
     Span, ToSpan,
@@ -9,7 +9,7 @@ use jiff::{
 use super::{Phrase, Time, Unit, Which};
 use crate::{TimeRange, Timestamp};
 
-/// The stretch that is meant; `None` where the calendar has none.
+/// The range that is meant; `None` where the date does not exist.
 pub(super) fn range(phrase: Phrase, clock: Timestamp) -> Option<TimeRange> {
     let now = jiff::Timestamp::from_millisecond(clock.as_millis()).ok()?.to_zoned(TimeZone::UTC).datetime();
     let of = |time: Time| stretch(time, now);
@@ -34,7 +34,7 @@ fn timestamp(at: DateTime) -> Result<Timestamp, jiff::Error> {
     Ok(Timestamp::from_millis(at.to_zoned(TimeZone::UTC)?.timestamp().as_millisecond()))
 }
 
-/// Where a time begins, and where it ends.
+/// The beginning and the end of a time.
 fn stretch(time: Time, now: DateTime) -> Option<(DateTime, DateTime)> {
     let today = now.date();
     match time {
@@ -42,7 +42,7 @@ fn stretch(time: Time, now: DateTime) -> Option<(DateTime, DateTime)> {
         Time::LastNight => Some((today.yesterday().ok()?.at(18, 0, 0, 0), today.at(6, 0, 0, 0))),
         Time::Calendar { unit, back } => calendar(unit, back, now),
         Time::Past { unit, count } => {
-            // The clock's own message is in it.
+            // The message at the clock's time is included.
             let end = now.checked_add(1.millisecond()).ok()?;
             Some((now.checked_sub(span(unit, count)?).ok()?, end))
         }
@@ -55,7 +55,7 @@ fn stretch(time: Time, now: DateTime) -> Option<(DateTime, DateTime)> {
             let (begin, end) = (begin.checked_sub(half).ok()?, end.checked_add(half).ok()?);
             Some(match unit {
                 Unit::Minute | Unit::Hour => (begin, end),
-                // Nobody means a time of day.
+                // The time of day is ignored.
                 _ => (midnight(begin.date()), midnight(end.date().tomorrow().ok()?)),
             })
         }
@@ -83,7 +83,7 @@ fn stretch(time: Time, now: DateTime) -> Option<(DateTime, DateTime)> {
                 Which::Last => stretch.1 <= now,
             };
             this_year.filter(is_past).or_else(|| {
-                // 29 February may be some years back.
+                // 29 February may be several years back.
                 (1..=8).find_map(|back| month_of(today.year() - back, month, day))
             })
         }
@@ -112,7 +112,7 @@ fn month_of(year: i16, month: i8, day: Option<i8>) -> Option<(DateTime, DateTime
     }
 }
 
-/// Whole days from the beginning of `first` on.
+/// Whole days, starting with `first`.
 fn days_from(first: Date, length: Span) -> Option<(DateTime, DateTime)> {
     Some((midnight(first), midnight(first.checked_add(length).ok()?)))
 }
@@ -139,7 +139,7 @@ fn span(unit: Unit, count: i32) -> Option<Span> {
     .ok()
 }
 
-/// What `a week ago` may be off by, to either side.
+/// The tolerance of `a week ago`, to either side.
 fn half(unit: Unit) -> Span {
     match unit {
         Unit::Minute => 1.minute(),

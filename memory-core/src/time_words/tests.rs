@@ -1,4 +1,4 @@
-//! Words and clocks, and what is meant.
+//! Tests of time words against a clock.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Tests of compaction: thresholds, hysteresis, whole turns, and that it ends.
+//! Tests of compaction: thresholds, hysteresis, whole turns, and termination.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Performs plans as a manager would, until nothing is due.
+/// Performs plans as a manager would, until no more are due.
 fn settle(nodes: &[NodeOutline], summaries: &mut Vec<Summary>, thresholds: &Thresholds) -> usize {
     for round in 0.. {
         let tree = tree(nodes, summaries);
@@ -92,7 +92,7 @@ fn the_top_of_the_tree_grows_with_the_logarithm() {
 #[test]
 fn the_tail_is_not_eaten_to_spare_a_tool_pair() {
     let thresholds = Thresholds { recent_node_limit: 4, summary_threshold: 6, ..Thresholds::default() };
-    // Node 4 calls, node 5 answers: the boundary before node 5 would part them.
+    // Node 4 calls, node 5 answers: the boundary before node 5 would split them.
     let nodes = outlines("uau2rruaua");
     let mut summaries = Vec::new();
     settle(&nodes, &mut summaries, &thresholds);
@@ -131,7 +131,7 @@ fn contradicting_thresholds_are_refused() {
     }
 }
 
-/// A budget that only a few roots fit makes every turn shrink: the tree must not gain a storey each time.
+/// A budget that only a few roots fit makes every turn shrink: the tree must not gain a level each time.
 #[test]
 fn shrinking_at_every_turn_keeps_the_tree_low() {
     let thresholds = Thresholds::default();

@@ -1,15 +1,15 @@
-//! What makes a tree grow, and the way back.
+//! Growth of a tree, and its reversal.
 
 use std::sync::OnceLock;
 
 use super::{Place, Superseded, Tree, ViewPolicy};
 use crate::{Changes, Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline};
 
-/// Tokens of the line in the place of a middle.
+/// Tokens of the line in place of an omitted middle.
 const CUT: u32 = 24;
 
 impl Tree {
-    /// The tree of a conversation of which everything there is has just been read, to be weighed by the default policy.
+    /// The tree of a conversation that was just read whole, under the default policy.
     #[must_use]
     pub fn of(all: Changes) -> Self {
         let mut tree = Self::new(ViewPolicy::default());
@@ -24,7 +24,7 @@ impl Tree {
         self.nodes.push(node);
         self.leaves.push(None);
         if !self.turns.push(&node) {
-            // What was a turn of its own until now is none any more.
+            // The turn grew: its former extent is no longer a turn.
             let grown = self.turn_of(here);
             grown.into_iter().flat_map(NodeRange::iter).for_each(|node| self.forget_profiles(node));
         }
@@ -34,7 +34,7 @@ impl Tree {
         self.mark(here, &node);
     }
 
-    /// Takes over what an event changed of a node: its weight, or whether it is pinned.
+    /// Applies an event that changed a node's importance or pin.
     pub fn revise(&mut self, node: NodeId, revised: NodeOutline) {
         let Some(outline) = self.nodes.get_mut(node.index()) else { return };
         let is_weighed_anew = outline.importance().to_bits() != revised.importance().to_bits();
@@ -49,8 +49,9 @@ impl Tree {
         }
     }
 
-    /// Counts each of these nodes as no longer than `longest` tokens and what marks the cut; gives the tokens that are not
-    /// counted any more. For a copy that a view is planned on: shown like this, the node is cut in its middle.
+    /// Counts each of these nodes as no longer than `longest` tokens and the line that marks the omission. Returns the
+    /// tokens that are not counted any more. For a copy on which a view is planned that shows these nodes by head and
+    /// tail.
     pub fn shorten(&mut self, run: NodeRange, longest: u32) -> u32 {
         let mut hidden = 0;
         for node in run.iter() {
@@ -73,12 +74,12 @@ impl Tree {
         hidden
     }
 
-    /// Forgets what is known of the cuts of whatever stands over a node.
+    /// Drops the profiles of all summaries over a node.
     fn forget_profiles(&mut self, node: NodeId) {
         self.forget_profiles_from(self.leaf(node));
     }
 
-    /// Forgets what is known of the cuts of a summary and of whatever stands over it.
+    /// Drops the profiles of a summary and of all summaries over it.
     fn forget_profiles_from(&mut self, lowest: Option<SummaryId>) {
         let mut above = lowest;
         while let Some(id) = above {
@@ -100,7 +101,7 @@ impl Tree {
         }
     }
 
-    /// Adds a summary; one whose number is not above those before it is not.
+    /// Adds a summary. A number that is not above all earlier ones is ignored.
     pub fn add(&mut self, summary: SummaryOutline) {
         let id = summary.id;
         if self.places.last().is_some_and(|last| last.summary.id >= id) {
@@ -119,7 +120,7 @@ impl Tree {
         }
     }
 
-    /// What a summary takes the place of: one in the forest that stands for the same in the same way.
+    /// The summary that this one supersedes: one in the forest of the same level, span and children.
     fn superseded_by(&self, summary: &SummaryOutline) -> Option<Superseded> {
         let id = match summary.children.first() {
             Some(child) => self.parent(*child),
@@ -131,7 +132,7 @@ impl Tree {
         is_same.then_some(Superseded { place: there.id, words: *words, tokens: there.tokens })
     }
 
-    /// Shows other words in the place of a summary. The forest stays as it is, and so do weights.
+    /// Replaces the words shown in place of a summary. The forest and the weights stay.
     fn put_words(&mut self, id: SummaryId, words: SummaryId, tokens: u32) {
         let before = self.summary_cost(id);
         let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) else { return };
@@ -143,7 +144,7 @@ impl Tree {
         self.forget_profiles_from(Some(id));
     }
 
-    /// The height of a summary that can take its place in the forest; `None` for one that cannot.
+    /// The height of a summary that fits into the forest; `None` for one that does not.
     fn height_over(&self, summary: &SummaryOutline) -> Option<u32> {
         if summary.level == Level::Summary {
             return self.full.covers(summary.span).then_some(0);
@@ -156,7 +157,7 @@ impl Tree {
         Some(heights?.into_iter().max()? + 1)
     }
 
-    /// Puts the last summary over what it stands for.
+    /// Makes the last summary the parent of what it covers.
     fn enter(&mut self, id: SummaryId) {
         let Some(summary) = self.summary(id).cloned() else { return };
         if summary.level == Level::Summary {
@@ -171,7 +172,7 @@ impl Tree {
         self.weigh(id);
     }
 
-    /// Takes the last summary away, as if it had never come.
+    /// Removes the last summary, as if it had never been added.
     pub fn undo(&mut self) {
         let Some(Place { summary, height, superseded, .. }) = self.places.pop() else { return };
         if let Some(Superseded { place, words, tokens }) = superseded {
@@ -216,7 +217,7 @@ impl Tree {
         }
     }
 
-    /// Finds the weight of what a summary covers, those below it being weighed.
+    /// Computes the weight of what a summary covers from the weights below it.
     fn weigh(&mut self, id: SummaryId) {
         let Some(summary) = self.summary(id) else { return };
         let last = summary.span.last();

@@ -1,4 +1,4 @@
-//! Tests of the forest: who covers whom, what is ignored, and that undoing undoes.
+//! Tests of the forest: who covers whom, what is ignored, and undo.
 
 use proptest::prelude::*;
 
@@ -96,13 +96,13 @@ fn a_later_summary_of_the_same_lends_its_words_and_nothing_else() {
     after.undo();
     assert_eq!((words(&after), told(&after)), (words(&before), told(&before)));
 
-    // Where the first one was lost, the later one has the place, and what was made of the lost one has none.
+    // If the first one is lost, the later one takes the place, and a parent of the lost one has no place.
     summaries.remove(0);
     let without = tree(&nodes, &summaries);
     assert_eq!(without.placed().map(|there| there.id.get()).collect::<Vec<_>>(), [2, 4]);
     assert_eq!(without.words_for(number(4)), number(6));
 }
-/// What a tree says of itself.
+/// The observable state of a tree.
 #[derive(Debug, PartialEq)]
 struct Told {
     roots: Vec<SummaryId>,
@@ -112,7 +112,7 @@ struct Told {
     levels: Vec<Level>,
     nodes_per_level: [u64; 4],
     words: Vec<(SummaryId, u32)>,
-    /// A cut that uses what is kept of profiles.
+    /// A cut that uses the cached profiles.
     view: Result<Cut, PlanError>,
 }
 
@@ -130,7 +130,7 @@ fn told(tree: &Tree) -> Told {
     }
 }
 
-/// The tree of these, grown from nothing.
+/// The tree of these, grown from an empty one.
 fn anew(nodes: &[NodeOutline], summaries: &[SummaryOutline]) -> Tree {
     let mut tree = tree(nodes, &[]);
     summaries.iter().for_each(|summary| tree.add(summary.clone()));
@@ -153,7 +153,7 @@ fn whole() -> Vec<SummaryOutline> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any claims at all: what fits makes a forest, and undoing gives back what was before, step by step.
+    /// Arbitrary claims: those that fit make a forest, and undoing restores each earlier state, step by step.
     #[test]
     fn undoing_gives_back_what_was_before(shape in "[ua1r]{1,30}", claims in prop::collection::vec((1u64..30, 0u64..3, prop::collection::vec(1u64..20, 0..4)), 0..20)) {
         let nodes = outlines(&shape);
@@ -180,8 +180,8 @@ proptest! {
         prop_assert_eq!(Some(told(&grown)), before.pop());
     }
 
-    /// Words are put into the places of a whole tree, in any order: what it knows is what a recount gives, and what a tree
-    /// knows that was told the last words of each place at once.
+    /// Words of a whole tree are superseded in any order. The tree's sums must equal a recount, and those of a tree
+    /// that got the last words of each place at once.
     #[test]
     fn superseded_words_count_nowhere(shape in "[ua1r]{24}", later in prop::collection::vec((0usize..29, 1u32..60), 0..60)) {
         let nodes = outlines(&shape);

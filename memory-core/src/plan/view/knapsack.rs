@@ -1,36 +1,36 @@
-//! The cut of most value for its tokens, by dynamic programming over the tree.
+//! The cut with the most value for its tokens, by dynamic programming over the tree.
 
 use crate::{
     Level, NodeId, NodeRange, SummaryId,
     plan::{
-        Tree,
+        Cut, CutPiece, Tree,
+        cut::tokens,
         profile::{MOST, Made, NOTHING, Point, Profile, merge, pareto, thin},
-        view::{Cut, CutPiece, tokens},
     },
 };
 
-/// Most points of the profiles of the whole, where it matters most.
+/// Most points of the profiles at the top, where precision matters most.
 const MOST_AT_TOP: usize = 256;
-/// What is left of a weight that sums of 64-bit floats do not tell from nothing, beside one that was just given.
+/// The remaining share of a weight below which 64-bit sums cannot represent it beside a new one.
 const NOTHING_LEFT: f64 = f64::EPSILON;
 
-/// A tree to be cut.
+/// A tree to cut.
 ///
-/// Choices are made unit by unit: a merged summary stays or gives way to a cut of what is below it; the SUMMARYs of a
-/// turn stay or give way to its words. A turn whose SUMMARYs stand under different parents stays summarized,
-/// unless it is forced.
+/// Choices are made by unit: a merged summary is kept or replaced by a cut of what is below it; the SUMMARYs of a turn
+/// are kept or replaced by its words. A turn whose SUMMARYs have different parents stays summarized, unless it is
+/// forced.
 pub(super) struct Knapsack<'t> {
     tree: &'t Tree,
-    /// Turns that are shown word for word whatever they cost, in order; that cost is not the knapsack's.
+    /// Turns that are shown word for word whatever they cost, in order. Their cost is not counted here.
     forced: Vec<NodeRange>,
 }
 
-/// What a choice is made for.
+/// The unit of a choice.
 #[derive(Clone, Debug)]
 enum Unit {
     /// A META or an ARCHIVE.
     Branch(SummaryId),
-    /// SUMMARYs, and the turns that they stand for, if those may be shown in their place.
+    /// SUMMARYs, and the turns they cover, if those may be shown in their place.
     Leaves(Vec<SummaryId>, Option<NodeRange>),
 }
 
@@ -41,18 +41,18 @@ enum Shown {
     Summarized,
     /// Word for word.
     Verbatim,
-    /// By the choices below that make this point of their table.
+    /// By the choices below it that make this point of their table.
     Below(u16),
 }
 
-/// Units in order, and for each the profile of it and all behind it.
+/// Units in order, each with the profile of it and all after it.
 struct Table {
     units: Vec<Unit>,
-    /// One more than there are units.
+    /// One more layer than there are units.
     layers: Vec<Vec<Made>>,
 }
 
-/// A cut, and whether nothing of what was shown before is kept by it.
+/// A cut, and whether it keeps nothing of what was shown before.
 pub(super) struct Chosen {
     pub(super) cut: Cut,
     pub(super) is_new: bool,
@@ -64,12 +64,12 @@ impl<'t> Knapsack<'t> {
         Self { tree, forced }
     }
 
-    /// The cut of all roots of most value for at most `budget` tokens, forced turns being counted apart and added; `None`
-    /// when the cheapest costs more.
+    /// The cut of all roots with the most value for at most `budget` tokens. Forced turns are added and not counted.
+    /// `None` when the cheapest cut costs more.
     ///
-    /// What was shown before stays up to where changing it gains more than [`ViewPolicy::stickiness`] for each token from
-    /// there on: those, and the `behind` that follow, the model would have to read anew. Places where it may change are
-    /// the roots' beginnings.
+    /// The earlier cut is kept up to a point where changing it gains more than [`ViewPolicy::stickiness`] for each
+    /// token from there on. The model would have to read these anew, and the `behind` tokens that follow. The possible
+    /// points are the beginnings of roots.
     ///
     /// [`ViewPolicy::stickiness`]: crate::plan::ViewPolicy::stickiness
     pub(super) fn cut(&self, budget: u32, shown: Option<&Cut>, behind: u32) -> Option<Chosen> {
@@ -111,7 +111,7 @@ impl<'t> Knapsack<'t> {
         self.tree.weight_of(run) * self.tree.policy().fidelity.first().copied().map_or(0.0, f64::from)
     }
 
-    /// For each number of units that may be kept as they were shown, the best choice for those behind.
+    /// For each number of units that may be kept as they were shown, the best choice for those after.
     fn candidates(&self, table: &Table, now: NodeId, budget: u32, shown: Option<&Cut>, behind: u32) -> Vec<Candidate> {
         let stickiness = if shown.is_some() { f64::from(self.tree.policy().stickiness) } else { 0.0 };
         let mut candidates = Vec::new();
@@ -133,7 +133,7 @@ impl<'t> Knapsack<'t> {
             let Some(span) = table.units.get(at).and_then(|unit| self.span(unit)) else { break };
             let Some(count) = self.tiles(rest, span) else { break };
             let (unit, behind) = rest.split_at(count);
-            // The words of forced turns are counted apart.
+            // The words of forced turns are counted separately.
             let counted = |piece: &&CutPiece| self.forced.binary_search(&piece.span()).is_err();
             cost += unit.iter().filter(counted).map(|piece| self.cost(*piece)).sum::<u64>();
             value += unit.iter().filter(counted).map(|piece| self.value(*piece, now)).sum::<f64>();
@@ -151,7 +151,7 @@ impl<'t> Knapsack<'t> {
         }
     }
 
-    /// How many of the first pieces are a cut of exactly `span` that may still be shown.
+    /// How many of the first pieces tile exactly `span` and may still be shown.
     fn tiles(&self, pieces: &[CutPiece], span: NodeRange) -> Option<usize> {
         let mut next = span.first();
         for (index, piece) in pieces.iter().enumerate() {
@@ -171,7 +171,7 @@ impl<'t> Knapsack<'t> {
         None
     }
 
-    /// The units that summaries, neighbours of one parent, fall into.
+    /// The units of neighbouring summaries of one parent.
     fn units(&self, siblings: &[SummaryId]) -> Vec<Unit> {
         let mut units = Vec::new();
         let mut rest = siblings;
@@ -181,7 +181,7 @@ impl<'t> Knapsack<'t> {
             if summary.level != Level::Summary {
                 units.push(Unit::Branch(id));
             } else if self.is_forced(summary.span) {
-                // Its turn's words stand in its place.
+                // The turn's words are shown in its place.
             } else if let Some((count, run)) = self.whole_turns(id, behind) {
                 let (leaves, others) = behind.split_at(count);
                 units.push(Unit::Leaves(std::iter::once(id).chain(leaves.iter().copied()).collect(), Some(run)));
@@ -193,7 +193,7 @@ impl<'t> Knapsack<'t> {
         units
     }
 
-    /// How many SUMMARYs behind `first` stand with it for whole turns, and those turns' nodes.
+    /// How many SUMMARYs, starting with `first`, cover whole turns, and the nodes of those turns.
     fn whole_turns(&self, first: SummaryId, behind: &[SummaryId]) -> Option<(usize, NodeRange)> {
         let begins = |run: NodeRange| self.tree.turn_of(run.first()).is_some_and(|turn| turn.first() == run.first());
         let ends = |run: NodeRange| self.tree.turn_of(run.last()).is_some_and(|turn| turn.last() == run.last());
@@ -211,7 +211,7 @@ impl<'t> Knapsack<'t> {
         None
     }
 
-    /// The points of a unit and how each is shown; values as they are when its last node was said.
+    /// The points of a unit and how each is shown. Values are as of the unit's last node.
     fn points(&self, unit: &Unit) -> Vec<(Point, Shown)> {
         match unit {
             Unit::Branch(id) => self.opened(*id).1,
@@ -234,7 +234,7 @@ impl<'t> Knapsack<'t> {
         }
     }
 
-    /// The points alone; those of a closed part are kept by the tree.
+    /// The points alone. The tree caches those of a closed part.
     fn profile(&self, unit: &Unit) -> Profile {
         match unit {
             Unit::Branch(id) if !self.is_forced_below(*id) => self.tree.profile(*id, || self.untagged(unit)),
@@ -246,22 +246,23 @@ impl<'t> Knapsack<'t> {
         self.points(unit).into_iter().map(|(point, _)| point).collect()
     }
 
-    /// What is left of a unit's weight at `now`.
+    /// The remaining share of a unit's weight at `now`.
     fn ageing(&self, unit: &Unit, now: NodeId) -> f64 {
         self.span(unit).map_or(1.0, |span| self.tree.ageing(span.last(), now))
     }
 
-    /// Whether nothing below a merged summary is worth a look: so the length of a conversation costs nothing.
+    /// Whether everything below a merged summary is negligible, so that its inside is skipped: the length of a
+    /// conversation then costs nothing.
     fn stays_closed(&self, id: SummaryId, ageing: f64) -> bool {
         ageing < NOTHING_LEFT && !self.is_forced_below(id)
     }
 
-    /// A merged summary as it is.
+    /// The point of a merged summary itself.
     fn own(&self, id: SummaryId) -> Point {
         Point { tokens: tokens(self.tree.summary_cost(id)), value: self.summary_value(id) }
     }
 
-    /// Whether a forced turn reaches into a run.
+    /// Whether a forced turn overlaps a run.
     fn is_forced(&self, run: NodeRange) -> bool {
         let behind = self.forced.partition_point(|turn| turn.last() < run.first());
         self.forced.get(behind).is_some_and(|turn| turn.first() <= run.last())
@@ -271,7 +272,7 @@ impl<'t> Knapsack<'t> {
         self.tree.summary(id).is_some_and(|summary| self.is_forced(summary.span))
     }
 
-    /// The choices below a merged summary, and its points: itself, and whatever cut is below it.
+    /// The choices below a merged summary, and its points: itself, and every cut below it.
     fn opened(&self, id: SummaryId) -> (Table, Vec<(Point, Shown)>) {
         let (children, last) = match self.tree.summary(id) {
             Some(summary) => (&*summary.children, summary.span.last()),
@@ -308,7 +309,7 @@ impl<'t> Knapsack<'t> {
         Table { units, layers }
     }
 
-    /// Adds the pieces that a point stands for, of the units from `at` on.
+    /// Adds the pieces of a point, for the units from `at` on.
     fn pick(&self, table: &Table, at: usize, point: u16, now: NodeId, pieces: &mut Vec<CutPiece>) {
         let mut point = usize::from(point);
         for (unit, layer) in table.units.iter().zip(&table.layers).skip(at) {
@@ -345,7 +346,7 @@ impl<'t> Knapsack<'t> {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     kept: usize,
-    /// How many pieces those were shown as.
+    /// How many pieces these units were shown as.
     pieces: usize,
     /// The point of the profile of the rest.
     point: u16,

@@ -1,39 +1,41 @@
-//! A cut that is refined step by step, the step with the most value for its tokens first.
+//! A cut that is refined step by step, in order of value for tokens.
 
 use std::{
     cmp::Ordering,
     collections::{BTreeMap, BinaryHeap},
 };
 
-use super::{Cut, CutPiece, tokens};
-use crate::{Level, NodeId, NodeRange, SummaryId, plan::Tree};
+use crate::{
+    Level, NodeId, NodeRange, SummaryId,
+    plan::{Cut, CutPiece, Tree, cut::tokens},
+};
 
 /// A cut while it is being refined.
 pub(super) struct Refinement<'t> {
     tree: &'t Tree,
-    /// What is shown, by the first node that it stands for.
+    /// The pieces, by their first node.
     shown: BTreeMap<NodeId, CutPiece>,
     tokens: u64,
-    /// Where the conversation has come to, for recency.
+    /// The last node, for recency.
     now: NodeId,
 }
 
-/// A step that makes a cut finer.
+/// A step that refines a cut.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     /// Value gained for each token; infinite for a step that costs nothing.
     density: f64,
     cost: i64,
-    /// First node concerned, so that equal steps have an order.
+    /// First node of the step, which orders equal steps.
     first: NodeId,
     refine: Refine,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refine {
-    /// A summary gives way to its children.
+    /// A summary is replaced by its children.
     Open(SummaryId),
-    /// A turn's SUMMARYs give way to its words.
+    /// A turn's SUMMARYs are replaced by its words.
     Verbatim(NodeRange),
 }
 
@@ -59,7 +61,7 @@ impl Ord for Step {
 }
 
 impl<'t> Refinement<'t> {
-    /// The coarsest cut of what is summarized: every root.
+    /// The coarsest cut of the summarized part: every root.
     pub(super) fn of_roots(tree: &'t Tree) -> Self {
         let now = tree.roots().next_back().map_or(NodeId::FIRST, |last| last.span.last());
         let mut view = Self { tree, shown: BTreeMap::new(), tokens: 0, now };
@@ -73,8 +75,8 @@ impl<'t> Refinement<'t> {
         view.now = NodeId::new(tree.total()).unwrap_or(NodeId::FIRST);
         for run in tree.full() {
             for turn in tree.turns_from(run.first()).take_while(|turn| turn.first() <= run.last()) {
-                // A turn that is covered in part only (its call was merged before the result came) stays
-                // whole: word for word, in the place of its own SUMMARYs.
+                // A turn that is covered only in part (its call was merged before the result came) stays whole: it is
+                // shown word for word, in place of its own SUMMARYs.
                 view.leaves(turn).into_iter().for_each(|leaf| view.open_path_to(leaf));
                 if !view.is_verbatim(turn) {
                     view.set_verbatim(turn);
@@ -84,7 +86,7 @@ impl<'t> Refinement<'t> {
         view
     }
 
-    /// A cut that is there already.
+    /// An existing cut.
     pub(super) fn of_cut(tree: &'t Tree, cut: Cut) -> Self {
         let now = tree.roots().next_back().map_or(NodeId::FIRST, |last| last.span.last());
         let shown = cut.pieces.into_iter().map(|piece| (piece.span().first(), piece)).collect();
@@ -134,7 +136,7 @@ impl<'t> Refinement<'t> {
         leaves
     }
 
-    /// Whether a turn can stand in the place of its SUMMARYs: they are shown and cover nothing else.
+    /// Whether a turn can replace its SUMMARYs: they are shown and cover nothing else.
     fn may_be_verbatim(&self, turn: NodeRange) -> bool {
         self.leaves(turn).iter().all(|&leaf| {
             let span = self.tree.summary(leaf).map(|summary| summary.span);
@@ -167,7 +169,7 @@ impl<'t> Refinement<'t> {
         self.children(id).iter().for_each(|child| self.show(*child));
     }
 
-    /// Brings the last turns back word for word, newest first, as long as they fit: none is passed over for an older one.
+    /// Restores the last turns word for word, newest first, while they fit. None is skipped in favour of an older one.
     pub(super) fn restore_end(&mut self, budget: u64) {
         for turn in self.tree.recent_turns() {
             if !self.restore(turn, budget) {
@@ -176,7 +178,7 @@ impl<'t> Refinement<'t> {
         }
     }
 
-    /// Brings pinned turns back word for word, newest first, as long as they fit.
+    /// Restores pinned turns word for word, newest first, while they fit.
     pub(super) fn restore_pinned(&mut self, budget: u64) {
         for node in self.tree.pinned().rev() {
             if let Some(turn) = self.tree.turn_of(node) {
@@ -185,11 +187,11 @@ impl<'t> Refinement<'t> {
         }
     }
 
-    /// Brings a turn back word for word if that fits; `false` where it does not.
+    /// Restores a turn word for word if it fits; `false` if it does not.
     fn restore(&mut self, turn: NodeRange, budget: u64) -> bool {
         let leaves = self.leaves(turn);
         if self.is_verbatim(turn) || leaves.is_empty() || turn.iter().any(|node| self.tree.leaf(node).is_none()) {
-            // It is shown, or it is not for this view to show.
+            // It is shown already, or it is outside this view.
             return true;
         }
         let before = (self.shown.clone(), self.tokens);
@@ -204,7 +206,7 @@ impl<'t> Refinement<'t> {
         fits
     }
 
-    /// Opens whatever shown summary stands above `leaf`, down to it.
+    /// Opens every shown summary above `leaf`, down to it.
     fn open_path_to(&mut self, leaf: SummaryId) {
         let mut path = Vec::new();
         let mut at = leaf;
@@ -216,7 +218,7 @@ impl<'t> Refinement<'t> {
         path.into_iter().rev().for_each(|id| self.open(id));
     }
 
-    /// Spends what is left of the budget, always on the step with the most value for its tokens.
+    /// Spends the rest of the budget, always on the step with the most value for its tokens.
     pub(super) fn refine(&mut self, budget: u64) {
         let shown = self.shown.values().filter_map(|piece| match piece {
             CutPiece::Summary { id, .. } => self.step_from(*id),
@@ -232,14 +234,14 @@ impl<'t> Refinement<'t> {
                     self.open(id);
                     steps.extend(self.children(id).iter().filter_map(|&child| self.step_from(child)));
                 }
-                // A turn of several SUMMARYs is offered once by each of them.
+                // Each SUMMARY of a turn offers the turn once.
                 Refine::Verbatim(turn) if self.is_verbatim(turn) => {}
                 Refine::Verbatim(turn) => self.set_verbatim(turn),
             }
         }
     }
 
-    /// The step that refines a shown summary, if there is one.
+    /// The step that refines a shown summary, if it exists.
     fn step_from(&self, id: SummaryId) -> Option<Step> {
         let summary = self.tree.summary(id)?;
         let first = summary.span.first();

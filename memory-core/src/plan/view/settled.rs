@@ -1,17 +1,17 @@
-//! The view between two compactions: what is summarized keeps its cut while messages are added.
+//! The view between two compactions: the summarized part keeps its cut while messages are added.
 
-use super::{Cut, CutPiece, PlanError, Refinement, finest, plan_view, tokens};
+use super::{finest, plan_view, refinement::Refinement};
 use crate::{
     NodeId, NodeRange,
-    plan::{Thresholds, Tree},
+    plan::{Cut, CutPiece, PlanError, Thresholds, Tree, cut::tokens},
 };
 
 /// Plans a view whose older part depends on the summaries, the pins, the budget, and what was shown before.
 ///
-/// What was shown stays until compaction has come further, or it does not fit any more: only then is the older part cut
-/// anew. Room for what is still to come before the next compaction is then set aside at once, so that the cut, and
-/// the prompt rendered from it, holds until then. Where more comes than was expected, the
-/// older part is cut anew at most twice: with half of the budget, then as coarse as it gets.
+/// The shown cut stays until compaction has come further or it does not fit any more. Only then is the older part cut
+/// anew. Room for the messages until the next compaction is then reserved at once, so that the cut, and the prompt
+/// rendered from it, stays until then. If more messages come than expected, the older part is cut anew at most twice:
+/// with half of the budget, then as coarse as possible.
 pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
     let Some(recent) = recent(tree).filter(|_| tree.words() > u64::from(budget)) else {
         return plan_view(tree, budget);
@@ -42,7 +42,7 @@ pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32, shown: Opt
     Ok(cut)
 }
 
-/// A cut of what is summarized, of at most `budget` tokens, which is enough for the coarsest; `behind` more tokens
+/// A cut of the summarized part of at most `budget` tokens, which must suffice for the coarsest. `behind` more tokens
 /// follow it.
 fn plan_older(tree: &Tree, words: u64, budget: u32, shown: Option<&Cut>, behind: u32) -> Cut {
     if words <= u64::from(budget) {
@@ -53,8 +53,8 @@ fn plan_older(tree: &Tree, words: u64, budget: u32, shown: Option<&Cut>, behind:
     finest(tree, Refinement::of_roots(tree), budget, shown, behind)
 }
 
-/// The part up to `older` of what was shown, if it is a cut of that and costs at most `left` tokens, and shows all
-/// pinned turns.
+/// The part up to `older` of what was shown, if it tiles that part, costs at most `left` tokens, and shows all pinned
+/// turns.
 fn kept(tree: &Tree, older: NodeId, left: u32, shown: &Cut) -> Option<Cut> {
     let mut next = NodeId::FIRST;
     let mut cost = 0;
@@ -82,7 +82,7 @@ fn kept(tree: &Tree, older: NodeId, left: u32, shown: &Cut) -> Option<Cut> {
     (is_whole && ends_in_words && tree.pinned().all(is_shown)).then_some(cut)
 }
 
-/// What the coarsest view of what is summarized costs, with as many pinned messages as fit into `budget`.
+/// The cost of the coarsest view of the summarized part, with as many pinned messages as fit into `budget`.
 fn coarsest(tree: &Tree, words: u64, budget: u32) -> u32 {
     let mut view = Refinement::of_roots(tree);
     view.restore_end(u64::from(budget));
@@ -90,7 +90,7 @@ fn coarsest(tree: &Tree, words: u64, budget: u32) -> u32 {
     tokens(view.tokens().min(words))
 }
 
-/// The turns behind the last summarized one; `None` where there are FULL nodes before it too.
+/// The turns after the last summarized one; `None` where FULL nodes also precede it.
 fn recent(tree: &Tree) -> Option<Vec<NodeRange>> {
     let mut full = tree.full();
     match (full.next(), full.next()) {

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Level, NodeOutline, Summary,
+    ContextStrategy, Level, NodeOutline, NodeRange, Summary, SummaryId,
     plan::{
-        Compaction, plan_compaction, plan_shrink,
+        Compaction, Thresholds, ViewPolicy, plan_compaction, plan_shrink,
         testing::{outlines, summary, tree, tree_under},
         turns,
     },
@@ -19,7 +19,7 @@ fn settled(shape: &str) -> (Vec<NodeOutline>, Vec<Summary>) {
     (nodes, summaries)
 }
 
-/// Performs one plan; whether there was anything to do.
+/// Performs one plan; returns whether there was anything to do.
 fn perform(
     nodes: &[NodeOutline],
     summaries: &mut Vec<Summary>,

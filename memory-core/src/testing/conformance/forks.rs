@@ -1,4 +1,4 @@
-//! What a store owes to forks.
+//! Checks of a store's forks.
 
 use super::{draft, id, keyed, node, range, summary};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     Shown, ShownRun, Store, StoreError, Summary, SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy,
 };
 
-/// Everything that a store says of a conversation.
+/// Everything that a store returns for a conversation.
 #[derive(Debug, PartialEq)]
 struct Told {
     nodes: Vec<Node>,
@@ -79,7 +79,7 @@ fn leaf(first: u64, last: u64, text: &str) -> Event {
     Event::Summary(summary(Level::Summary, range(first, last), &[], text))
 }
 
-/// Six nodes, four summaries of which two reach behind node 4, and views of 3, 4 and 6 nodes.
+/// Six nodes, four summaries of which two reach beyond node 4, and views of 3, 4 and 6 nodes.
 async fn parent(store: &dyn Store, name: &str) -> ConversationId {
     let parent = id(name);
     let mut batch: Vec<_> = (0..4).map(|n| draft("shared", n)).collect();
@@ -114,7 +114,7 @@ pub(super) async fn a_fork_shares_the_past_and_nothing_else(store: &dyn Store) {
     assert_eq!(shared.keys, [Some(2), None, None]);
     assert_eq!(told(store, &parent).await, whole);
 
-    // What the child does is its own. The key of a node that it does not share is free.
+    // The child's additions are its own. The key of a node that it does not share is free.
     let appended = store
         .append(&child, vec![keyed("the second", "early"), keyed("another", "late"), keyed("mine", "own")])
         .await
@@ -137,7 +137,7 @@ pub(super) async fn a_fork_shares_the_past_and_nothing_else(store: &dyn Store) {
     assert_eq!(recorded, [number(1), number(3), number(5), Recorded::Done, Recorded::Done, next_view]);
     assert_eq!(told(store, &parent).await, whole, "the parent has nothing of it");
 
-    // And what the parent does from now on is not the child's.
+    // Later additions of the parent do not reach the child.
     let before = told(store, &child).await;
     store.append(&parent, vec![keyed("the parent's", "own"), draft("more", 3)]).await.unwrap();
     store.record(&parent, vec![leaf(1, 4, "e"), pin(3, true), weigh(4, 0.125), view(8, "eight")]).await.unwrap();
@@ -158,7 +158,7 @@ pub(super) async fn forks_may_be_forked(store: &dyn Store) {
     assert_eq!(told(store, &child).await, told(store, &parent).await, "all of it");
     store.append(&child, vec![keyed("mine", "own"), draft("mine too", 5)]).await.unwrap();
     store.record(&child, vec![leaf(1, 3, "child"), leaf(7, 8, "own"), pin(6, true)]).await.unwrap();
-    // Of a node that the child has of its parent, and of one of its own.
+    // Forks at a node of the shared prefix, and at one of the child's own.
     store.fork(&child, node(3), &grandchild).await.unwrap();
     store.fork(&child, node(7), &other).await.unwrap();
     let (whole, young, beside) = (told(store, &child).await, told(store, &grandchild).await, told(store, &other).await);

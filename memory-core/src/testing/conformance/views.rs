@@ -1,4 +1,4 @@
-//! What a store owes to recorded views.
+//! Checks of a store's recorded views.
 
 use super::{draft, id, node, range, summary};
 use crate::{

@@ -1,11 +1,11 @@
-//! What an index should hold, and vectors that look random to put in.
+//! The expected content of an index, and pseudo-random vectors to insert.
 
 use std::collections::BTreeMap;
 
 use super::{DIMENSIONS, Nodes};
 use crate::{NodeId, NodeSet, Slot};
 
-/// What an index should hold.
+/// The expected content of an index.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plain {
     pub(super) vectors: BTreeMap<Slot, Vec<f32>>,
@@ -42,7 +42,7 @@ impl Plain {
     }
 }
 
-/// Numbers that look random and are the same for a seed: Steele and others' SplitMix64 (OOPSLA 2014).
+/// Pseudo-random numbers from a seed: Steele and others' SplitMix64 (OOPSLA 2014).
 #[derive(Clone, Debug)]
 pub(super) struct Random(pub(super) u64);
 
@@ -75,7 +75,7 @@ impl Random {
         unit(centre.iter().zip(away).map(|(centre, away)| centre + 0.75 * away).collect())
     }
 
-    /// Nodes from `from` on, near some of `centres`; a few have no vector, or several.
+    /// Nodes from `from` on, near some of `centres`. Some have no vector or several.
     pub(super) fn nodes(&mut self, centres: &[Vec<f32>], from: u64, count: u64) -> Nodes {
         let mut nodes = Vec::new();
         for position in from..from + count {

@@ -1,4 +1,4 @@
-//! The knapsack against every cut there is, on small trees.
+//! The knapsack against all possible cuts, on small trees.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn policy() -> ViewPolicy {
 }
 
 prop_compose! {
-    /// Nodes of all kinds of turns, and summaries over all of them in up to three storeys.
+    /// Nodes of all kinds of turns, and summaries over all of them in up to three levels.
     fn trees()(shape in "[uaa12rR]{1,9}")(
         tokens in prop::collection::vec((1u32..80, 0f32..=1.0), shape.len()),
         summaries in prop::collection::vec(1u32..30, 20),
@@ -80,7 +80,7 @@ fn every_cut(tree: &Tree, siblings: &[SummaryId]) -> Vec<Vec<CutPiece>> {
     heads.into_iter().flat_map(whole).collect()
 }
 
-/// What a cut is worth, from the messages up.
+/// The value of a cut, computed from the messages.
 fn worth(tree: &Tree, nodes: &[NodeOutline], pieces: &[CutPiece]) -> f64 {
     let last = nodes.len() as f64;
     let node = |node: NodeId| {
@@ -140,7 +140,7 @@ proptest! {
         }
     }
 
-    /// The same with a penalty for every token from the first root on that is shown otherwise than before.
+    /// The same with a penalty for every token from the first changed root on.
     #[test]
     fn no_cut_is_worth_more_when_change_costs((nodes, summaries) in trees(), budget in 0u32..500, before in any::<prop::sample::Index>(), behind in 0u32..50) {
         let tree = tree_under(policy(), &nodes, &summaries);
@@ -169,7 +169,7 @@ proptest! {
         }
     }
 
-    /// What the tree keeps of its parts stays true while it grows and messages are weighed anew.
+    /// What the tree caches of its parts stays valid while it grows and messages are scored again.
     #[test]
     fn profiles_that_are_kept_are_those_that_would_be_made((nodes, summaries) in trees(), more in "[uar1]{0,3}", changed in 0usize..9, weight in 0f32..=1.0, budget in 0u32..500) {
         let mut grown = tree_under(policy(), &nodes, &summaries);

@@ -1,0 +1,187 @@
+//! Reading a message from JSON, parsed or raw.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use super::{
+    InvalidMessage,
+    value::{AnyJson, Members},
+};
+use crate::{ContentBlock, Json, Media, Message, MessageKey, Role};
+
+const MEMBERS: [&str; 6] = ["role", "content", "speaker", "key", "keep_out_of_summaries", "metadata"];
+
+/// How deep tool results may be nested for exact reading. No store of ours keeps a deeper one.
+const MAX_DEPTH: usize = 32;
+
+fn invalid(at: impl Into<String>, why: impl Into<String>) -> InvalidMessage {
+    InvalidMessage { at: at.into(), why: why.into() }
+}
+
+pub(super) fn message<'a, J: AnyJson<'a>>(json: J) -> Result<Message, InvalidMessage> {
+    let members = Object(json.members().ok_or_else(|| invalid("message", "expected an object"))?);
+    if let Some(unknown) = members.beyond(&MEMBERS) {
+        let why = format!("a message has no such member, only {}", MEMBERS.join(", "));
+        return Err(invalid(unknown, why));
+    }
+    let role = match members.text("role")?.ok_or_else(|| invalid("role", "missing"))?.as_ref() {
+        "user" | "human" => Role::User,
+        "assistant" | "ai" => Role::Assistant,
+        "system" | "developer" => Role::System,
+        "tool" => Role::Tool,
+        other => {
+            return Err(invalid("role", format!("`{other}` is none of user, assistant, system, tool")));
+        }
+    };
+    let content = match members.get("content") {
+        Some(content) => blocks(content, "content", 0)?,
+        None => return Err(invalid("content", "missing")),
+    };
+    let key = match members.text("key")? {
+        Some(key) => Some(MessageKey::new(&key).map_err(|e| invalid("key", e.to_string()))?),
+        None => None,
+    };
+    let metadata = match members.given("metadata").map(AnyJson::members) {
+        None => BTreeMap::new(),
+        Some(Some(entries)) => entries
+            .into_iter()
+            .map(|(name, value)| Ok((name.into_owned(), from_outside(value, "metadata")?)))
+            .collect::<Result<_, _>>()?,
+        Some(None) => return Err(invalid("metadata", "expected an object")),
+    };
+    let keep_out_of_summaries = match members.given("keep_out_of_summaries").map(AnyJson::flag) {
+        None => false,
+        Some(Some(keep)) => keep,
+        Some(None) => return Err(invalid("keep_out_of_summaries", "expected true or false")),
+    };
+    let speaker = members.text("speaker")?.map(Cow::into_owned);
+    Ok(Message { role, speaker, content, key, metadata, keep_out_of_summaries })
+}
+
+/// JSON from outside.
+fn from_outside<'a, J: AnyJson<'a>>(json: J, at: &str) -> Result<Json, InvalidMessage> {
+    match json.unquoted() {
+        Some(text) => Json::new(&text).map_err(|_| invalid(at, "`json_text` holds no JSON")),
+        None => json.json().map_err(|error| invalid(at, error.to_string())),
+    }
+}
+
+fn blocks<'a, J: AnyJson<'a>>(content: J, at: &str, depth: usize) -> Result<Vec<ContentBlock>, InvalidMessage> {
+    if let Some(text) = content.text() {
+        return Ok(vec![ContentBlock::Text(text.into_owned())]);
+    }
+    if !J::EXACT && content.is_null() {
+        return Ok(Vec::new());
+    }
+    let items = content.items().ok_or_else(|| invalid(at, "expected a text or a list of blocks"))?;
+    items.into_iter().enumerate().map(|(i, item)| block(item, &format!("{at}[{i}]"), depth)).collect()
+}
+
+pub(super) fn block<'a, J: AnyJson<'a>>(json: J, at: &str, depth: usize) -> Result<ContentBlock, InvalidMessage> {
+    if J::EXACT && depth > MAX_DEPTH {
+        return Err(invalid("content", format!("tool results are nested more than {MAX_DEPTH} deep")));
+    }
+    let as_it_came = || from_outside(json, at).map(ContentBlock::Unknown);
+    if J::EXACT && json.unquoted().is_some() {
+        return as_it_came();
+    }
+    let Some(members) = json.members().map(Object) else {
+        return if J::EXACT { as_it_came() } else { Err(invalid(at, "expected an object")) };
+    };
+    let known = match members.get("type").and_then(AnyJson::text).as_deref() {
+        Some("text") => members.text_block(),
+        Some("tool_use") => members.tool_use(at)?,
+        Some("tool_result") => members.tool_result(at, depth)?,
+        Some("thinking") => members.thinking(),
+        Some("image") => members.only(&["type", "source"]).and_then(|()| members.media()).map(ContentBlock::Image),
+        Some("document") => members.document(),
+        Some(_) => None,
+        None if J::EXACT => None,
+        None => return Err(invalid(format!("{at}.type"), "missing")),
+    };
+    known.map_or_else(as_it_came, Ok)
+}
+
+/// An object. A method returns `None`, which means that it is not a block of the kind, where a member is missing or
+/// unexpected.
+struct Object<'a, J>(Members<'a, J>);
+
+impl<'a, J: AnyJson<'a>> Object<'a, J> {
+    fn get(&self, name: &str) -> Option<J> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    /// A member that is not `null`.
+    fn given(&self, name: &str) -> Option<J> {
+        self.get(name).filter(|value| !value.is_null())
+    }
+
+    fn text(&self, name: &str) -> Result<Option<Cow<'a, str>>, InvalidMessage> {
+        self.given(name).map(|value| value.text().ok_or_else(|| invalid(name, "expected a text"))).transpose()
+    }
+
+    /// A member with another name, which would be lost.
+    fn beyond(&self, members: &[&str]) -> Option<&str> {
+        self.0.iter().map(|(name, _)| name.as_ref()).find(|name| !members.contains(name))
+    }
+
+    fn only(&self, members: &[&str]) -> Option<()> {
+        self.beyond(members).is_none().then_some(())
+    }
+
+    fn string(&self, name: &str) -> Option<String> {
+        self.get(name)?.text().map(Cow::into_owned)
+    }
+
+    /// A text that may be missing.
+    fn optional(&self, name: &str) -> Option<Option<String>> {
+        match self.get(name) {
+            None => Some(None),
+            Some(value) if J::EXACT && value.is_null() => Some(None),
+            Some(value) => Some(Some(value.text()?.into_owned())),
+        }
+    }
+
+    fn text_block(&self) -> Option<ContentBlock> {
+        self.only(&["type", "text"])?;
+        self.string("text").map(ContentBlock::Text)
+    }
+
+    fn tool_use(&self, at: &str) -> Result<Option<ContentBlock>, InvalidMessage> {
+        let named = self
+            .only(&["type", "id", "name", "input"])
+            .and_then(|()| Some((self.string("id")?, self.string("name")?, self.get("input")?)));
+        let Some((id, name, input)) = named else { return Ok(None) };
+        let input = from_outside(input, &format!("{at}.input"))?;
+        Ok(Some(ContentBlock::ToolUse { id, name, input }))
+    }
+
+    fn tool_result(&self, at: &str, depth: usize) -> Result<Option<ContentBlock>, InvalidMessage> {
+        let (content, is_error) = (self.get("content"), self.get("is_error"));
+        if J::EXACT && (content.is_none() || is_error.is_none()) {
+            return Ok(None);
+        }
+        let known = self
+            .only(&["type", "tool_use_id", "content", "is_error"])
+            .and_then(|()| Some((self.string("tool_use_id")?, is_error.map_or(Some(false), AnyJson::flag)?)));
+        let Some((tool_use_id, is_error)) = known else { return Ok(None) };
+        let at = format!("{at}.content");
+        let content = content.map_or(Ok(Vec::new()), |content| blocks(content, &at, depth + 1))?;
+        Ok(Some(ContentBlock::ToolResult { tool_use_id, content, is_error }))
+    }
+
+    fn thinking(&self) -> Option<ContentBlock> {
+        self.only(&["type", "thinking", "signature"])?;
+        let signature = self.optional("signature")?;
+        Some(ContentBlock::Reasoning { text: self.string("thinking")?, signature })
+    }
+
+    fn document(&self) -> Option<ContentBlock> {
+        self.only(&["type", "title", "source"])?;
+        let title = self.optional("title")?;
+        Some(ContentBlock::Document { title, media: self.media()? })
+    }
+
+    fn media(&self) -> Option<Media> {
+        self.get("source")?.source()?.into_media()
+    }
+}

@@ -1,0 +1,69 @@
+//! A cut through the summary tree: what is shown, each node exactly once.
+
+use crate::{NodeId, NodeRange, SummaryId};
+
+/// A selection of pieces that represents each node of a conversation exactly once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// In order of the nodes they represent; the spans tile the conversation.
+    pub pieces: Vec<CutPiece>,
+    /// What the pieces cost under the policy, in tokens.
+    pub tokens: u32,
+    /// The last node of the older part, whose pieces stay until the next compaction.
+    pub settled: Option<NodeId>,
+}
+
+/// One piece of a cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutPiece {
+    /// A turn, word for word.
+    Verbatim(NodeRange),
+    /// A summary in place of the nodes that it covers.
+    Summary {
+        /// The summary.
+        id: SummaryId,
+        /// The nodes.
+        span: NodeRange,
+    },
+}
+
+impl CutPiece {
+    /// The nodes that the piece represents.
+    #[must_use]
+    pub const fn span(self) -> NodeRange {
+        match self {
+            Self::Verbatim(span) | Self::Summary { span, .. } => span,
+        }
+    }
+}
+
+impl Cut {
+    /// Runs of nodes that are shown word for word.
+    #[must_use]
+    pub fn verbatim(&self) -> Vec<NodeRange> {
+        let verbatim = |piece: &CutPiece| match piece {
+            CutPiece::Verbatim(span) => Some(*span),
+            CutPiece::Summary { .. } => None,
+        };
+        NodeRange::merge(self.pieces.iter().filter_map(verbatim).collect())
+    }
+}
+
+/// Why no cut can be planned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// Not even the coarsest cut fits.
+    #[error("the coarsest view of the conversation needs {needed} tokens, the budget is {budget}")]
+    BudgetTooSmall {
+        /// Tokens of the coarsest cut.
+        needed: u32,
+        /// The budget.
+        budget: u32,
+    },
+}
+
+/// A token count in the type of cuts, saturated.
+pub(super) fn tokens(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
