@@ -1,8 +1,8 @@
-//! Fetches the pinned model into the model store, makes its graphs and says what it did.
+//! Fetches the pinned model into the model store, converts its weights to ONNX graphs and prints the result.
 
 use std::error::Error;
 
-use memory_embed::{ALL_MINILM_L6_V2, FetchOptions, ModelStore, fetch, prepare};
+use memory_embed::{ALL_MINILM_L6_V2, FetchOptions, ModelStore, PrepareOptions, fetch, prepare};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let store = ModelStore::discover(None)?;
@@ -12,7 +12,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{} {}: {} bytes, {did}", package.name, package.version, package.bytes);
     }
     let name = ALL_MINILM_L6_V2.name;
-    let prepared = prepare(&store.directory_of(name), name, &store.runtime()?, false, &mut |_| {})?;
+    let options = PrepareOptions::default();
+    let prepared = prepare(&store.directory_of(name), name, &store.runtime()?, &options, &mut |_| {})?;
     println!("{}: int8 {:?}", report.root.display(), prepared.int8?);
     Ok(())
 }

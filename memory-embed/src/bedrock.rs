@@ -1,10 +1,10 @@
 //! Sentence embeddings by Amazon Bedrock.
 
-mod answer;
 mod embedder;
-mod failure;
+mod error;
 mod guard;
 mod model;
+mod wire;
 
 pub use embedder::{BedrockEmbedder, BedrockOptions};
 pub use model::{BedrockFamily, BedrockModel, InvalidBedrockModel};

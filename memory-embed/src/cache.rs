@@ -1,4 +1,4 @@
-//! Vectors of texts that were embedded before, kept on disk under a keyed hash of the text.
+//! On-disk cache of vectors, keyed by a keyed hash of model and text.
 
 mod embedder;
 mod generation;
@@ -17,24 +17,24 @@ use memory_files::{Links, open_with};
 pub use self::embedder::CachedEmbedder;
 use self::generation::{Generation, size_of};
 
-/// The vectors of a text, one a chunk.
+/// The vectors of a text, one for each chunk.
 type Vectors = Vec<Vec<f32>>;
 
-/// Stands for a model and a text.
-type Digest = [u8; 32];
+/// Keyed BLAKE3 hash of a model and a text.
+type TextHash = [u8; 32];
 
-/// The file that is written to, and the one before it.
+/// The file that is appended to, and its predecessor.
 const RECENT: &str = "recent";
 const OLDER: &str = "older";
-/// Who holds a lock on this file may write.
+/// The holder of a lock on this file may write.
 const LOCK: &str = "lock";
 
-/// What a cache holds if nothing is said: some 160,000 messages of 384 components each.
+/// The default bound: about 160,000 vectors of 384 components.
 const DEFAULT_BYTES: u64 = 256 << 20;
 
-/// The key of a cache: 32 secret random bytes, the same whenever the cache is opened.
+/// The key of a cache: 32 secret random bytes, the same at every opening of the cache.
 ///
-/// Texts cannot be guessed from the files by whoever does not have it.
+/// Without the key nobody can test from the files whether a text was embedded.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CacheKey([u8; 32]);
 
@@ -45,9 +45,9 @@ impl CacheKey {
         Self(bytes)
     }
 
-    /// A key for this use alone, so that the bytes may serve others too.
-    fn derive(&self, use_of_it: &str) -> [u8; 32] {
-        blake3::derive_key(use_of_it, &self.0)
+    /// Derives a key for one purpose, so that the same bytes can serve several purposes.
+    fn derive(&self, purpose: &str) -> [u8; 32] {
+        blake3::derive_key(purpose, &self.0)
     }
 }
 
@@ -57,27 +57,29 @@ impl fmt::Debug for CacheKey {
     }
 }
 
-/// Keeps the vectors of texts in a directory of its own.
+/// Caches the vectors of texts in a directory of its own.
 ///
-/// Nothing depends on it: what it gives is what a model gave for the same text, bit for bit, and what it lost, through
-/// damage or for want of room, is embedded again. A failing disk makes it forget, not fail; that is logged.
+/// A hit is bit for bit the vectors that the model computed. Vectors lost to damage or eviction are computed again. A
+/// failing disk is logged once and turns the cache off; it is not an error.
 ///
-/// Room is bounded: vectors go to one file until that has half of the bytes allowed, which then takes the place of the
-/// one before it. What is asked for in the older file is written to the newer one again, so that what is in use stays.
-/// Several processes may use one directory. `docs/format.md` says what is in the files.
+/// The size is bounded by two generations: vectors are appended to one file until it has half of the allowed bytes;
+/// then it replaces the older file. A hit in the older file is copied to the newer one, so that vectors in use stay.
+/// Several processes may share one directory. `docs/format.md` describes the files.
 #[derive(Debug)]
 pub struct EmbeddingCache {
     directory: PathBuf,
-    digests: [u8; 32],
-    check: Digest,
+    /// The key of the hashes of texts.
+    hash_key: [u8; 32],
+    /// In each header: recognizes files of this key.
+    key_check: [u8; 32],
     max_bytes: u64,
     writes: bool,
-    files: Mutex<Files>,
+    files: Mutex<Generations>,
 }
 
-/// What is known of the files.
+/// The files as last read.
 #[derive(Debug, Default)]
-struct Files {
+struct Generations {
     recent: Option<Generation>,
     older: Option<Generation>,
     /// Set by the first failure, so that it is logged once.
@@ -85,40 +87,40 @@ struct Files {
 }
 
 impl EmbeddingCache {
-    /// The cache in `directory`, which need not exist. Reads and writes nothing yet.
+    /// The cache in `directory`, which need not exist. Does no IO.
     #[must_use]
     pub fn new(directory: impl Into<PathBuf>, key: &CacheKey) -> Self {
         Self {
             directory: directory.into(),
-            digests: key.derive("memory-embed 2026 digests of texts in a cache of embeddings"),
-            check: key.derive("memory-embed 2026 recognizes the key of a cache of embeddings"),
+            hash_key: key.derive("memory-embed 2026 digests of texts in a cache of embeddings"),
+            key_check: key.derive("memory-embed 2026 recognizes the key of a cache of embeddings"),
             max_bytes: DEFAULT_BYTES,
             writes: true,
             files: Mutex::default(),
         }
     }
 
-    /// At most this many bytes on disk, 256 MiB by default.
+    /// Sets the bound on bytes on disk. By default 256 MiB.
     #[must_use]
     pub const fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Changes nothing on disk.
+    /// Makes the cache read-only: it changes nothing on disk.
     #[must_use]
     pub const fn read_only(mut self) -> Self {
         self.writes = false;
         self
     }
 
-    /// Forgets everything.
+    /// Removes all vectors.
     ///
     /// # Errors
     /// If a file cannot be removed.
     pub fn clear(&self) -> io::Result<()> {
         let mut files = self.files();
-        *files = Files::default();
+        *files = Generations::default();
         for name in [RECENT, OLDER] {
             match fs::remove_file(self.directory.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -128,28 +130,28 @@ impl EmbeddingCache {
         Ok(())
     }
 
-    fn digest(&self, model: &ModelId, text: &str) -> Digest {
+    fn hash(&self, model: &ModelId, text: &str) -> TextHash {
         let model = model.as_str();
-        let mut hasher = blake3::Hasher::new_keyed(&self.digests);
+        let mut hasher = blake3::Hasher::new_keyed(&self.hash_key);
         hasher.update(&(model.len() as u64).to_le_bytes()).update(model.as_bytes()).update(text.as_bytes());
         hasher.finalize().into()
     }
 
-    /// For each digest the vectors kept under it, if they have that many components.
-    fn get(&self, digests: &[Digest], dimensions: usize) -> Vec<Option<Vectors>> {
+    /// The vectors under each hash, if they have so many components.
+    fn get(&self, hashes: &[TextHash], dimensions: usize) -> Vec<Option<Vectors>> {
         let mut files = self.files();
         if let Err(error) = self.reload(&mut files) {
             self.fail(&mut files, &error);
-            return vec![None; digests.len()];
+            return vec![None; hashes.len()];
         }
         let mut aged = Vec::new();
-        let mut found = Vec::with_capacity(digests.len());
-        for digest in digests {
-            let Files { recent, older, .. } = &mut *files;
-            let mut vectors = recent.as_mut().and_then(|recent| recent.get(digest));
+        let mut found = Vec::with_capacity(hashes.len());
+        for hash in hashes {
+            let Generations { recent, older, .. } = &mut *files;
+            let mut vectors = recent.as_mut().and_then(|recent| recent.get(hash));
             if vectors.is_none() {
-                vectors = older.as_mut().and_then(|older| older.get(digest));
-                aged.extend(vectors.clone().map(|vectors| (*digest, vectors)));
+                vectors = older.as_mut().and_then(|older| older.get(hash));
+                aged.extend(vectors.clone().map(|vectors| (*hash, vectors)));
             }
             found.push(vectors.filter(|vectors| vectors.iter().all(|vector| vector.len() == dimensions)));
         }
@@ -157,13 +159,13 @@ impl EmbeddingCache {
         found
     }
 
-    /// Keeps vectors, as far as there is room.
-    fn put(&self, records: &[(Digest, Vectors)]) {
+    /// Stores vectors as far as there is room.
+    fn put(&self, records: &[(TextHash, Vectors)]) {
         self.write(&mut self.files(), records);
     }
 
-    fn files(&self) -> MutexGuard<'_, Files> {
-        // Whatever a panic left is checked against the disk before it is believed.
+    fn files(&self) -> MutexGuard<'_, Generations> {
+        // State left by a panic is checked against the disk before it is used.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -171,25 +173,25 @@ impl EmbeddingCache {
         self.directory.join(name)
     }
 
-    /// Learns what is in the files by now: another process may have written to them, or put others in their place.
-    fn reload(&self, files: &mut Files) -> io::Result<()> {
+    /// Catches up with the files: another process may have appended to them or replaced them.
+    fn reload(&self, files: &mut Generations) -> io::Result<()> {
         let recent = self.path(RECENT);
-        let there = Generation::name(&recent, &self.check)?;
-        if files.recent.as_ref().map(Generation::id) != there {
+        let current = Generation::id_at(&recent, &self.key_check)?;
+        if files.recent.as_ref().map(Generation::id) != current {
             let known = files.recent.take();
             let older = self.path(OLDER);
-            let older_there = Generation::name(&older, &self.check)?;
+            let older_current = Generation::id_at(&older, &self.key_check)?;
             files.older = match known {
-                Some(known) if Some(known.id()) == older_there => Some(known),
-                _ => Generation::open(&older, &self.check)?,
+                Some(known) if Some(known.id()) == older_current => Some(known),
+                _ => Generation::open(&older, &self.key_check)?,
             };
-            files.recent = Generation::open(&recent, &self.check)?;
+            files.recent = Generation::open(&recent, &self.key_check)?;
         }
-        // The older file may still have grown before it became that.
+        // The older file may have grown before it was replaced.
         [&mut files.recent, &mut files.older].into_iter().flatten().try_for_each(Generation::refresh)
     }
 
-    fn write(&self, files: &mut Files, records: &[(Digest, Vectors)]) {
+    fn write(&self, files: &mut Generations, records: &[(TextHash, Vectors)]) {
         let bytes: u64 = records.iter().map(|(_, vectors)| size_of(vectors)).sum();
         if !self.writes || files.failed || records.is_empty() || bytes > self.max_bytes / 2 {
             return;
@@ -199,14 +201,14 @@ impl EmbeddingCache {
         }
     }
 
-    fn try_write(&self, files: &mut Files, records: &[(Digest, Vectors)], bytes: u64) -> io::Result<()> {
+    fn try_write(&self, files: &mut Generations, records: &[(TextHash, Vectors)], bytes: u64) -> io::Result<()> {
         memory_files::create_dir_all(&self.directory)?;
         memory_files::make_way(&self.path(LOCK))?;
         let mut options = memory_files::options();
         let lock = open_with(options.create(true).truncate(false).write(true), &self.path(LOCK), Links::Refuse)?;
         match lock.try_lock() {
             Ok(()) => {}
-            // Another process writes at this moment: what is lost is a little work.
+            // Another process is writing. Only the work of embedding is lost.
             Err(TryLockError::WouldBlock) => return Ok(()),
             Err(TryLockError::Error(error)) => return Err(error),
         }
@@ -214,21 +216,21 @@ impl EmbeddingCache {
         if files.recent.as_ref().is_some_and(|recent| recent.end() + bytes > self.max_bytes / 2) {
             files.recent = None;
             fs::rename(self.path(RECENT), self.path(OLDER))?;
-            files.older = Generation::open(&self.path(OLDER), &self.check)?;
+            files.older = Generation::open(&self.path(OLDER), &self.key_check)?;
         }
         let recent = match files.recent.take() {
             Some(recent) => recent,
-            None => Generation::create(&self.directory, &self.path(RECENT), &self.check)?,
+            None => Generation::create(&self.directory, &self.path(RECENT), &self.key_check)?,
         };
         files.recent.insert(recent).append(records)
     }
 
-    fn fail(&self, files: &mut Files, error: &io::Error) {
+    fn fail(&self, files: &mut Generations, error: &io::Error) {
         if !files.failed {
             let directory: &Path = &self.directory;
-            tracing::warn!(directory = %directory.display(), %error, "the cache of embeddings cannot be used");
+            tracing::warn!(directory = %directory.display(), %error, "the embedding cache cannot be used");
         }
-        *files = Files { failed: true, ..Files::default() };
+        *files = Generations { failed: true, ..Generations::default() };
     }
 }
 

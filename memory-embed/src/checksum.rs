@@ -1,4 +1,4 @@
-//! SHA-256 of files, as the hexadecimal text that pins are written in.
+//! SHA-256 of bytes and files in lower-case hexadecimal.
 
 use std::{
     io::{self, Read, Write},
@@ -9,17 +9,17 @@ use sha2::{Digest, Sha256};
 
 use crate::files;
 
-/// The digest of `bytes` in lower-case hexadecimal.
+/// The SHA-256 of `bytes`.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     hex(Sha256::digest(bytes).as_slice())
 }
 
-/// The digest of the file at `path` in lower-case hexadecimal.
+/// The SHA-256 of the file at `path`.
 pub(crate) fn sha256_hex_of_file(path: &Path) -> io::Result<String> {
     copy_and_hash(&mut files::open(path)?, &mut io::sink())
 }
 
-/// Copies everything and returns its digest in lower-case hexadecimal.
+/// Copies all bytes and returns their SHA-256.
 pub(crate) fn copy_and_hash(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
@@ -37,8 +37,8 @@ pub(crate) fn copy_and_hash(from: &mut impl Read, to: &mut impl Write) -> io::Re
 }
 
 /// Lower-case hexadecimal digits.
-pub(crate) fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -48,10 +48,10 @@ mod tests {
     #[test]
     fn copies_and_hashes_the_published_example() {
         let mut copy = Vec::new();
-        let digest = copy_and_hash(&mut b"abc".as_slice(), &mut copy).unwrap();
+        let sha256 = copy_and_hash(&mut b"abc".as_slice(), &mut copy).unwrap();
         assert_eq!(copy, b"abc");
         // FIPS 180-4, example "abc".
-        assert_eq!(digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert_eq!(digest, sha256_hex(b"abc"));
+        assert_eq!(sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(sha256, sha256_hex(b"abc"));
     }
 }

@@ -1,10 +1,10 @@
-//! Where a text longer than the model's input is cut.
+//! Cuts a text that is longer than the model's input.
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// How good a place to cut is before a token.
+/// How good a cut before a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Border {
     /// Inside a word, or between a word and a mark.
@@ -15,12 +15,12 @@ enum Border {
     Sentence,
 }
 
-/// Splits a text into chunks of at most `limit` tokens, given as ranges of `tokens`: the bytes that each stands for.
+/// Splits a text into chunks of at most `limit` tokens. `tokens` are the byte ranges of the tokens; chunks are ranges
+/// of their indices.
 ///
-/// A chunk ends with a sentence (Unicode Standard Annex 29), or, where a sentence is too long for that, with a word,
-/// or, where there are no words either, with a token. It begins with the last sentences of the chunk before it, or, if
-/// the last one is longer, with its last words: at most `overlap` tokens. Every token is in a chunk, and a text without
-/// tokens is one empty chunk.
+/// A chunk ends at a sentence boundary (Unicode Standard Annex 29), else at a word boundary, else at a token. It
+/// repeats at most `overlap` tokens of the previous chunk: whole sentences, else whole words. Every token is in a
+/// chunk. A text without tokens is one empty chunk.
 ///
 /// `overlap` must be less than `limit`.
 pub(crate) fn plan_chunks(text: &str, tokens: &[Range<usize>], limit: usize, overlap: usize) -> Vec<Range<usize>> {
@@ -32,17 +32,17 @@ pub(crate) fn plan_chunks(text: &str, tokens: &[Range<usize>], limit: usize, ove
     let mut chunks = Vec::new();
     let mut start = 0;
     while tokens.len() - start > limit {
-        // The last of the best borders. Any earlier than this, nothing new would stand beside the overlap.
+        // The last of the best borders. A cut before this range would add nothing to the overlap.
         let cut = (start + overlap + 1..=start + limit).max_by_key(border).unwrap_or(start + limit);
         chunks.push(start..cut);
-        // The first of the best borders, as `max_by_key` gives the last it meets.
+        // The first of the best borders: `max_by_key` returns the last maximum, and the range is reversed.
         start = (cut - overlap..cut).rev().max_by_key(border).unwrap_or(cut);
     }
     chunks.push(start..tokens.len());
     chunks
 }
 
-/// For each token, what lies between it and the one before.
+/// The border before each token.
 fn borders(text: &str, tokens: &[Range<usize>]) -> Vec<Border> {
     let mut sentences = text.split_sentence_bound_indices().map(|(start, _)| start).peekable();
     let mut before = 0..0;

@@ -1,4 +1,4 @@
-//! From the weights of an encoder to ONNX graphs, without Python.
+//! Converts the weights of an encoder to ONNX graphs, without Python.
 
 mod architecture;
 mod encoder;
@@ -14,24 +14,27 @@ use std::path::Path;
 pub use error::ConvertError;
 
 #[cfg(feature = "hub")]
-pub(crate) use self::architecture::with_head;
+pub(crate) use self::architecture::task_head;
 pub(crate) use self::ranges::Ranges;
-use self::{architecture::Architecture, encoder::Encoder, linear::Numbers, weights::Weights};
+use self::{architecture::Architecture, encoder::Encoder, linear::NumberFormat, weights::Weights};
 use crate::{checksum::sha256_hex, files};
 
-/// The most that an ONNX file holds: what a protocol buffer does.
+/// The size limit of an ONNX file: that of a protocol buffer.
 const MAX_BYTES: usize = i32::MAX as usize;
 
-/// Raised whenever the same weights give another graph, so that what was converted before is converted again.
+/// Version of the converter. Raised when the same weights give another graph, so that models are converted again.
 pub(crate) const CONVERTER: u32 = 2;
 
-/// In what numbers a graph computes.
+/// The numeric precision of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Precision {
     /// 32-bit floats.
     Full,
-    /// Linear layers in 8-bit integers, with a scale for each column of weights and one for all inputs of a layer, which
-    /// was measured beforehand, but for the outputs of activations, which have one for each row; the table of words in 8 bits; the rest in 32-bit floats. A quarter of the size.
+    /// Linear layers and word embeddings in 8-bit integers, the rest in 32-bit floats. A quarter of the size.
+    ///
+    /// Weights have a scale for each output column. The inputs of a layer have one calibrated scale; the outputs of
+    /// activations have a scale for each row.
     Int8,
 }
 
@@ -46,34 +49,35 @@ impl Precision {
     }
 }
 
-/// The ONNX graph, in 32-bit floats, of the encoder in `directory`, from its `config.json` and `model.safetensors`.
+/// Converts the encoder in `directory` to an ONNX graph in 32-bit floats, from its `config.json` and
+/// `model.safetensors`.
 ///
-/// BERT and MPNet with absolute positions and the exact GELU. The graph takes `input_ids`, `attention_mask` and, for
-/// BERT, `token_type_ids`, all `[batch, sequence]`, with the tokens of a text first in its row, and gives
-/// `last_hidden_state`, `[batch, sequence, hidden]`. It is made of operators of opset 24. The same files give the same
-/// bytes. Takes about four times the memory of the weights.
+/// Supports BERT and MPNet with absolute positions and the exact GELU. The graph takes `input_ids`, `attention_mask`
+/// and, for BERT, `token_type_ids`, all `[batch, sequence]`, with the tokens of a text first in its row. It returns
+/// `last_hidden_state`, `[batch, sequence, hidden]`. It uses operators of opset 24. The same files give the same bytes.
+/// The conversion takes about four times the memory of the weights.
 ///
-/// The graph in 8-bit integers needs the model to have been run: [`prepare`](crate::prepare) makes it.
+/// The graph in 8-bit integers needs calibration, which runs the model: [`prepare`](crate::prepare) does that.
 ///
 /// # Errors
-/// [`ConvertError`], when a file cannot be read, is damaged, or is of another kind.
+/// [`ConvertError`], when a file cannot be read, is damaged, or describes an unsupported model.
 pub fn convert(directory: &Path) -> Result<Vec<u8>, ConvertError> {
-    graph_of(directory, Numbers::Floats)
+    graph_of(directory, NumberFormat::Floats)
 }
 
-/// The graph of [`convert`](convert()) that also gives between which values the inputs of its linear layers lie, in outputs that
-/// [`Ranges`] takes in.
-pub(crate) fn convert_watched(directory: &Path) -> Result<Vec<u8>, ConvertError> {
-    graph_of(directory, Numbers::Watched)
+/// The graph of [`convert`](convert()) for calibration: extra outputs, read by [`Ranges`], give the minimum and maximum
+/// of the inputs of its linear layers.
+pub(crate) fn convert_for_calibration(directory: &Path) -> Result<Vec<u8>, ConvertError> {
+    graph_of(directory, NumberFormat::Calibration)
 }
 
-/// The graph in 8-bit integers for inputs of linear layers within `ranges`; those without are cut off. It needs ONNX
+/// The graph in 8-bit integers for inputs of linear layers within `ranges`; values outside are clamped. It needs ONNX
 /// Runtime.
 pub(crate) fn convert_quantized(directory: &Path, ranges: &Ranges) -> Result<Vec<u8>, ConvertError> {
-    graph_of(directory, Numbers::Codes(ranges))
+    graph_of(directory, NumberFormat::Quantized(ranges))
 }
 
-fn graph_of(directory: &Path, numbers: Numbers<'_>) -> Result<Vec<u8>, ConvertError> {
+fn graph_of(directory: &Path, format: NumberFormat<'_>) -> Result<Vec<u8>, ConvertError> {
     let read = |name: &str| {
         let path = directory.join(name);
         files::read_weights(&path)
@@ -87,12 +91,12 @@ fn graph_of(directory: &Path, numbers: Numbers<'_>) -> Result<Vec<u8>, ConvertEr
         return Err(ConvertError::TooLarge { what: "the model" });
     }
     let weights = Weights::read(&weights_path, &bytes)?;
-    let mut encoder = Encoder::new(&architecture, &weights, numbers);
+    let mut encoder = Encoder::new(&architecture, &weights, format);
     encoder.write()?;
     let source = sha256_hex(&bytes);
-    let precision = match numbers {
-        Numbers::Floats | Numbers::Watched => Precision::Full,
-        Numbers::Codes(_) => Precision::Int8,
+    let precision = match format {
+        NumberFormat::Floats | NumberFormat::Calibration => Precision::Full,
+        NumberFormat::Quantized(_) => Precision::Int8,
     };
     let graph = encoder.graph.finish(
         "encoder",

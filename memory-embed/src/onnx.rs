@@ -1,11 +1,11 @@
-//! Sentence embeddings and reranking by ONNX models in this process.
+//! Embedding and reranking by ONNX models in this process.
 
 mod batch;
+mod calibration;
 mod embedder;
 mod gate;
 mod pooling;
 mod prepare;
-mod ranges;
 mod reranker;
 mod rows;
 mod runtime;
@@ -15,8 +15,8 @@ mod workers;
 
 pub use embedder::{OnnxEmbedder, OnnxOptions};
 pub use gate::check_quantized;
-pub use prepare::{PrepareError, PrepareEvent, Prepared, prepare};
+pub use prepare::{PrepareError, PrepareEvent, PrepareOptions, Prepared, prepare};
 pub use reranker::{MS_MARCO_MINILM_L6_V2, OnnxReranker, RerankerFiles, RerankerOptions};
 pub use runtime::disable_telemetry;
 pub(crate) use splitter::Splitter;
-pub(crate) use workers::Urgency;
+pub(crate) use workers::Priority;

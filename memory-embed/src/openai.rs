@@ -1,8 +1,8 @@
-//! Sentence embeddings by an endpoint that speaks the OpenAI embeddings protocol.
+//! Sentence embeddings by an OpenAI-compatible endpoint.
 
-mod answer;
 mod embedder;
 mod model;
+mod wire;
 
 pub use embedder::{OPENAI_KEY_VARIABLE, OpenAiEmbedder, OpenAiOptions};
 pub use model::{InvalidOpenAiModel, OpenAiModel};

@@ -1,4 +1,4 @@
-//! Takes keys out of text: the one place that does.
+//! Removes keys from text.
 
 use std::{
     borrow::Cow,
@@ -10,17 +10,17 @@ use std::{
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use regex::{Captures, Regex};
 
-/// What stands in the place of a key.
+/// The replacement of a key.
 const REDACTED: &str = "[redacted]";
 
-/// Bytes of a key that is looked for everywhere. A shorter one, as local servers take, may be a part of any word, and is
-/// looked for behind the word `Bearer` alone.
-const LEAST: usize = 8;
+/// Bytes of a key that is searched for everywhere, at least. A shorter key, as local servers take it, may be part of
+/// any word and is only searched for after the word `Bearer`.
+const MIN_LENGTH: usize = 8;
 
-/// Keys that are kept, the newest.
-const MOST: usize = 1024;
+/// Keys that are remembered, at most; the oldest is dropped first.
+const MAX_SECRETS: usize = 1024;
 
-/// The environment variables that hold keys of the services asked here.
+/// Environment variables with keys of the services that this crate calls.
 const VARIABLES: [&str; 8] = [
     "AWS_BEARER_TOKEN_BEDROCK",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN",
@@ -32,7 +32,7 @@ const VARIABLES: [&str; 8] = [
     "OPENAI_API_KEY",
 ];
 
-/// The environment variables that hold addresses, of which the passwords are keys.
+/// Environment variables with addresses, whose passwords are keys.
 const ADDRESSES: [&str; 10] = [
     "ALL_PROXY",
     "AWS_ENDPOINT_URL",
@@ -46,8 +46,8 @@ const ADDRESSES: [&str; 10] = [
     "http_proxy",
 ];
 
-/// The keys that this process has met.
-static KNOWN: LazyLock<RwLock<Vec<Secret>>> = LazyLock::new(|| {
+/// The keys that this process knows.
+static SECRETS: LazyLock<RwLock<Vec<Secret>>> = LazyLock::new(|| {
     let mut known = Vec::new();
     for value in VARIABLES.iter().filter_map(|name| env::var(name).ok()) {
         add(&mut known, &value);
@@ -58,8 +58,7 @@ static KNOWN: LazyLock<RwLock<Vec<Secret>>> = LazyLock::new(|| {
     RwLock::new(known)
 });
 
-/// What a key looks like, whoever's it is: where an address has a password or a parameter for one, and where a header
-/// for one is repeated.
+/// Patterns of unknown keys: passwords and key parameters of addresses, and quoted authorization headers.
 static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let patterns = [
         r#"(?P<before>[A-Za-z][A-Za-z0-9+.-]*:\\?/\\?/)[^\s/?\#"'<>]*(?P<after>@)"#,
@@ -72,18 +71,18 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect()
 });
 
-/// A text without keys: without those that [`keep_secret`] was told of, in plain, percent-encoded, escaped as in JSON or
-/// HTML, in base64 and in hexadecimal digits, and without what looks like one, as a password in an address does.
+/// Removes keys from a text: those registered by [`keep_secret`], in plain, percent-encoded, escaped as in JSON or
+/// HTML, in base64 and in hexadecimal, and text that looks like a key, such as a password in an address.
 ///
-/// Whatever an embedder here says of a failure has been through this. A program that logs what other libraries say, the
-/// AWS SDK for one, has their lines go through it too.
+/// All errors of this crate's embedders are redacted. A program that logs the output of other libraries, such as the
+/// AWS SDK, should redact their lines too.
 ///
 /// ```
 /// assert_eq!(memory_embed::redacted("see https://me:hunter2@example.org/v1"), "see https://[redacted]@example.org/v1");
 /// ```
 #[must_use]
 pub fn redacted(text: &str) -> Cow<'_, str> {
-    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    let known = SECRETS.read().unwrap_or_else(PoisonError::into_inner);
     let mut places: Vec<Range<usize>> = known.iter().flat_map(|secret| secret.places(text)).collect();
     drop(known);
     places.sort_by_key(|place| place.start);
@@ -99,25 +98,25 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
     shown
 }
 
-/// Has [`redacted`] take out `secret` from now on. Those in environment variables, of options and of the AWS SDK's chain are
-/// known without it.
+/// Registers a key that [`redacted`] removes from now on. Keys in known environment variables, in options and of the
+/// AWS SDK's chain are registered automatically.
 pub fn keep_secret(secret: &str) {
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    let mut known = SECRETS.write().unwrap_or_else(PoisonError::into_inner);
     add(&mut known, secret);
 }
 
-/// Has [`redacted`] take out user and password of an address, which a client sends as a header.
+/// Registers user and password of an address, which a client sends as a header.
 #[cfg(any(feature = "hub", feature = "remote"))]
 pub(crate) fn keep_secret_of_address(address: &str) {
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    let mut known = SECRETS.write().unwrap_or_else(PoisonError::into_inner);
     add_credentials_of(&mut known, address);
 }
 
 fn add(known: &mut Vec<Secret>, secret: &str) {
     let secret = secret.trim();
     if !secret.is_empty() && known.iter().all(|other| other.plain != secret) {
-        // Tokens of sessions come and go as long as a process lives.
-        if known.len() >= MOST {
+        // Bounded, because session tokens are renewed as long as a process lives.
+        if known.len() >= MAX_SECRETS {
             known.remove(0);
         }
         known.push(Secret::new(secret));
@@ -129,19 +128,19 @@ fn add_credentials_of(known: &mut Vec<Secret>, address: &str) {
     let Some((credentials, _)) = rest.rsplit_once('@') else { return };
     let (user, password) = credentials.split_once(':').unwrap_or(("", credentials));
     for part in [credentials, password] {
-        // A short one is known by its place in an address alone.
-        if part.len() >= LEAST {
+        // A short one is only recognized by its place in an address.
+        if part.len() >= MIN_LENGTH {
             add(known, part);
             add(known, &decoded(part));
         }
     }
     if !user.is_empty() {
-        // As in the header.
+        // As in the header of basic authentication.
         add(known, &format!("{}:{}", decoded(user), decoded(password)));
     }
 }
 
-/// Percent-encoding undone.
+/// Decodes percent-encoding.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -182,17 +181,17 @@ fn without(text: &str, places: &[Range<usize>]) -> String {
 
 fn replacement(found: &Captures<'_>) -> String {
     let part = |name| found.name(name).map_or("", |part| part.as_str());
-    // A word of a sentence, as in "basic authentication".
+    // Keeps a word of a sentence, as in "basic authentication".
     if found.name("key").is_some_and(|key| !key.as_str().bytes().any(|byte| byte.is_ascii_digit())) {
         return found.get(0).map_or_else(String::new, |all| all.as_str().to_owned());
     }
     format!("{}{REDACTED}{}", part("before"), part("after"))
 }
 
-/// A key, and how it looks in other clothes.
+/// A key and its encodings.
 struct Secret {
     plain: String,
-    /// What is left of it in base64, whatever stands before and after it.
+    /// The base64 digits that do not depend on the bytes before and after it.
     base64: Vec<String>,
     /// Its bytes in hexadecimal digits.
     hex: String,
@@ -201,7 +200,7 @@ struct Secret {
 impl Secret {
     fn new(plain: &str) -> Self {
         let mut base64 = Vec::new();
-        // A byte is spread over two of its digits, so that where the key begins makes three forms of it.
+        // Base64 encodes three bytes at a time, so that the offset of the key gives three forms.
         for before in 0..3 {
             let bytes: Vec<u8> = iter::repeat_n(0, before).chain(plain.bytes()).collect();
             let digits = STANDARD_NO_PAD.encode(&bytes);
@@ -211,15 +210,15 @@ impl Secret {
             base64.push(inner.replace('+', "-").replace('/', "_"));
             base64.push(inner);
         }
-        base64.retain(|form| form.len() >= LEAST);
+        base64.retain(|form| form.len() >= MIN_LENGTH);
         base64.dedup();
         let hex = plain.bytes().map(|byte| format!("{byte:02x}")).collect();
         Self { plain: plain.to_owned(), base64, hex }
     }
 
-    /// Where it stands in `text`, in any form.
+    /// Its occurrences in `text`, in any form.
     fn places(&self, text: &str) -> Vec<Range<usize>> {
-        let is_short = self.plain.len() < LEAST;
+        let is_short = self.plain.len() < MIN_LENGTH;
         let mut places = Vec::new();
         for (at, _) in text.char_indices() {
             let (before, rest) = text.split_at(at);
@@ -237,7 +236,7 @@ impl Secret {
         }
         let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_' | '=');
         for form in &self.base64 {
-            // With its neighbours, which hold the rest of its bits.
+            // With the neighbouring digits, which hold the rest of its bits.
             places.extend(text.match_indices(form).map(|(at, _)| {
                 let (before, rest) = text.split_at(at);
                 let start = before.trim_end_matches(is_digit).len();
@@ -261,16 +260,16 @@ fn is_after_bearer(before: &str) -> bool {
             .is_some_and(|word| word.eq_ignore_ascii_case("bearer"))
 }
 
-/// Bytes of the beginning of `text` that say `secret`, each of its characters as it is or escaped in one of the ways that
-/// addresses, JSON, Rust and HTML have.
+/// Length of the prefix of `text` that is `secret`, each of its bytes plain or escaped as in addresses, JSON, Rust or
+/// HTML.
 fn escaped_prefix(text: &[u8], secret: &[u8]) -> Option<usize> {
     let mut at = 0;
-    for (index, wanted) in secret.iter().enumerate() {
+    for (index, plain) in secret.iter().enumerate() {
         let rest = text.get(at..)?;
-        let is_literal = rest.first() == Some(wanted);
-        match escape_of(*wanted, rest) {
+        let is_literal = rest.first() == Some(plain);
+        match escape_of(*plain, rest) {
             Some(length) if is_literal => {
-                // As in `&amp;` for `&`: what follows tells which of the two it is.
+                // As in `&amp;` for `&`: the rest decides whether it is an escape.
                 let after = |length| Some(at + length + escaped_prefix(rest.get(length..)?, secret.get(index + 1..)?)?);
                 return after(length).or_else(|| after(1));
             }
@@ -282,20 +281,20 @@ fn escaped_prefix(text: &[u8], secret: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// Bytes of the beginning of `text` that are an escape for `wanted`.
-fn escape_of(wanted: u8, text: &[u8]) -> Option<usize> {
+/// Length of the prefix of `text` that is an escape of the byte `plain`.
+fn escape_of(plain: u8, text: &[u8]) -> Option<usize> {
     let hex = |digits: &[u8]| {
         digits.iter().all(u8::is_ascii_hexdigit)
-            && digits.iter().fold(0_u32, |number, hex| number << 4 | u32::from(digit(*hex))) == u32::from(wanted)
+            && digits.iter().fold(0_u32, |number, hex| number << 4 | u32::from(digit(*hex))) == u32::from(plain)
     };
     match text {
         [b'%', b'2', b'5', high, low, ..] if hex(&[*high, *low]) => Some(5),
         [b'%', high, low, ..] if hex(&[*high, *low]) => Some(3),
         [b'\\', ..] => {
-            // What is quoted in a quotation has several of them.
+            // Nested quoting repeats the backslashes.
             let slashes = text.iter().take(8).take_while(|byte| **byte == b'\\').count();
             match text.get(slashes..)? {
-                [byte, ..] if *byte == wanted => Some(slashes + 1),
+                [byte, ..] if *byte == plain => Some(slashes + 1),
                 [b'u', digits @ ..] if digits.get(..4).is_some_and(hex) => Some(slashes + 5),
                 [b'x', digits @ ..] if digits.get(..2).is_some_and(hex) => Some(slashes + 3),
                 _ => None,
@@ -306,12 +305,12 @@ fn escape_of(wanted: u8, text: &[u8]) -> Option<usize> {
             let says = match name {
                 [b'#', b'x' | b'X', digits @ ..] => hex(digits),
                 [b'#', digits @ ..] => {
-                    str::from_utf8(digits).is_ok_and(|digits| digits.parse() == Ok(u32::from(wanted)))
+                    str::from_utf8(digits).is_ok_and(|digits| digits.parse() == Ok(u32::from(plain)))
                 }
-                b"amp" => wanted == b'&',
-                b"lt" => wanted == b'<',
-                b"gt" => wanted == b'>',
-                b"quot" => wanted == b'"',
+                b"amp" => plain == b'&',
+                b"lt" => plain == b'<',
+                b"gt" => plain == b'>',
+                b"quot" => plain == b'"',
                 _ => false,
             };
             says.then_some(name.len() + 2)

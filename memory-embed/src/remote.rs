@@ -1,11 +1,11 @@
-//! What the embedders over a network share: cutting, batches, bounded concurrency, retries, deadlines and checks.
+//! Common parts of remote embedders: chunks, batches, bounded concurrency, retries, deadlines and validation.
 
+mod batch_size;
 mod embedder;
 mod error;
+mod estimate;
 mod key;
 mod options;
-mod pace;
-mod pieces;
 mod retry;
 mod runtime;
 #[cfg(test)]

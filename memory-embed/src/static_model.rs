@@ -1,4 +1,4 @@
-//! Embeddings without a network: the mean of the vectors of a text's tokens.
+//! The embedder that averages static token vectors, without a neural network.
 
 use std::path::Path;
 
@@ -10,40 +10,40 @@ use crate::{
     checksum::sha256_hex,
     convert::weights::floats,
     files, model_id,
-    onnx::{Splitter, Urgency},
+    onnx::{Priority, Splitter},
     unit::unit_sum,
 };
 
-/// Tokens of a chunk: a mean over more says little of each.
+/// Tokens of a chunk, at most: a mean over more represents none of them well.
 const CHUNK_TOKENS: usize = 256;
 
-/// Tokens that a chunk repeats from the one before.
+/// Tokens that a chunk repeats from the previous one, at most.
 const OVERLAP_TOKENS: usize = 32;
 
 /// Embeds texts by a table of token vectors, as model2vec distils them from an encoder (Tulkens and van Dongen, 2024):
 /// the mean of the vectors of the known tokens, times each token's weight where the model has weights, scaled to unit
 /// length.
 ///
-/// Needs no ONNX Runtime, and is some hundred times faster than an encoder; order and context of words are lost on it. A
-/// text of no known token has the direction of the table's mean. Works on the caller's thread, a text in some
-/// microseconds.
+/// Needs no ONNX Runtime, and is about a hundred times faster than an encoder, but ignores order and context of words.
+/// A text without a known token gets the direction of the table's mean. Runs on the caller's thread, in microseconds
+/// for each text.
 #[derive(Debug)]
 pub struct StaticEmbedder {
     model: ModelId,
     dimensions: usize,
     splitter: Splitter,
-    /// Row-major, a row a token, weights multiplied in.
+    /// Row-major, one row for each token, multiplied by its weight.
     table: Vec<f32>,
     unknown: Option<u32>,
-    /// What stands for a text without a known token.
+    /// The vector of a text without a known token.
     neutral: Vec<f32>,
 }
 
 impl StaticEmbedder {
-    /// Loads the model in `directory`, which is called `name`, from its `model.safetensors` and `tokenizer.json`.
+    /// Loads the model `name` in `directory` from its `model.safetensors` and `tokenizer.json`.
     ///
     /// # Errors
-    /// [`ModelError`], when a file is missing, damaged or of a kind that cannot be used.
+    /// [`ModelError`], when a file is missing, damaged or not supported.
     pub fn load(directory: &Path, name: &str) -> Result<Self, ModelError> {
         let described = ModelDirectory::read(directory)?;
         let (weights, tokenizer) = (directory.join("model.safetensors"), directory.join("tokenizer.json"));
@@ -64,7 +64,7 @@ impl StaticEmbedder {
         let neutral = unit_sum(table.chunks_exact(dimensions), dimensions)
             .ok_or_else(|| ModelError::Graph { path: weights, source: "its vectors cancel each other out".into() })?;
         Ok(Self {
-            model: model_id::of_parts(name, &parts),
+            model: model_id::from_parts(name, &parts),
             dimensions,
             unknown: splitter.unknown(),
             splitter,
@@ -74,9 +74,9 @@ impl StaticEmbedder {
     }
 
     /// A vector for each chunk.
-    fn chunks(&self, text: &str, urgency: Urgency) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn chunks(&self, text: &str, priority: Priority) -> Result<Vec<Vec<f32>>, EmbedError> {
         let failed = |source| EmbedError::Backend { model: self.model.clone(), source };
-        let chunks = self.splitter.split(text, urgency, false).map_err(failed)?;
+        let chunks = self.splitter.split(text, priority, false).map_err(failed)?;
         Ok(chunks.iter().map(|chunk| self.mean(&chunk.ids)).collect())
     }
 
@@ -100,23 +100,23 @@ impl Embedder for StaticEmbedder {
     }
 
     fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
-        Box::pin(async move { texts.iter().map(|text| self.chunks(text, Urgency::Indexing)).collect() })
+        Box::pin(async move { texts.iter().map(|text| self.chunks(text, Priority::Indexing)).collect() })
     }
 
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
         Box::pin(async move {
-            let chunks = self.chunks(text, Urgency::Question)?;
+            let chunks = self.chunks(text, Priority::Query)?;
             let sum = unit_sum(chunks.iter().map(Vec::as_slice), self.dimensions);
             Ok(sum.unwrap_or_else(|| self.neutral.clone()))
         })
     }
 }
 
-/// The vectors of all tokens, row-major, weights multiplied in, and their dimensions.
+/// The row-major table of weighted token vectors, and its dimensions.
 fn table(bytes: &[u8]) -> Result<(Vec<f32>, usize), BoxError> {
     let tensors = SafeTensors::deserialize(bytes)?;
     if tensors.tensor("mapping").is_ok() {
-        return Err("its tokens share vectors, which is not done here".into());
+        return Err("tokens that share vectors (`mapping`) are not supported".into());
     }
     let view = tensors.tensor("embeddings")?;
     let &[tokens, dimensions] = view.shape() else {

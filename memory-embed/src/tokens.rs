@@ -1,18 +1,18 @@
-//! Exact token counts by tiktoken-rs.
+//! The token counter of tiktoken vocabularies.
 
 use std::{collections::HashSet, fmt};
 
 use memory_core::TokenCounter;
 use tiktoken_rs::CoreBPE;
 
-/// Bytes after which a text is cut at the next seam.
+/// Bytes of a window, after which a text is cut at the next seam.
 const WINDOW: usize = 64 << 10;
 
-/// Bytes after which a text is cut wherever it stands. Below the million steps at which the
+/// Bytes of a window, at most: without a seam the text is cut anywhere. Below the million steps at which the
 /// tokenizer's regular expressions give up.
 const LONGEST_WINDOW: usize = 128 << 10;
 
-/// A vocabulary that ships inside the binary.
+/// A vocabulary, compiled into the binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Encoding {
@@ -23,7 +23,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Its usual name, as in `cl100k_base`.
+    /// Its tiktoken name, as in `cl100k_base`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,11 +48,11 @@ impl fmt::Display for Encoding {
 
 /// Counts tokens as models with a tiktoken vocabulary do.
 ///
-/// Making one costs nothing: the vocabulary is read at the first count, once for the whole process.
-/// Special tokens such as `<|endoftext|>` count as the ordinary text they are.
+/// Construction is free: the vocabulary is loaded at the first count, once in a process. Special tokens such as
+/// `<|endoftext|>` count as ordinary text.
 ///
-/// Counts are exact for texts in which, every 64 KiB, a word ends before a space or before punctuation. A longer run is
-/// cut every 128 KiB, each cut changing the count by a few tokens, because its cost would otherwise have no bound.
+/// Counts are exact for texts in which a word ends before a space or punctuation at least every 64 KiB. A longer run is
+/// cut every 128 KiB to bound its cost; each such cut changes the count by a few tokens.
 ///
 /// ```
 /// use memory_core::TokenCounter;
@@ -96,7 +96,7 @@ impl TokenCounter for TiktokenCounter {
         self.encoding.name()
     }
 
-    // Both vocabularies part texts by patterns that leave nothing standing across a line end but white space and, in one of
+    // The splitting patterns of both vocabularies match nothing across a line end except white space and, in one of
     // them, a `/`.
     fn adds_up_at_lines(&self) -> bool {
         true
@@ -111,7 +111,7 @@ impl TokenCounter for TiktokenCounter {
         let count: usize = Windows::new(text, WINDOW, LONGEST_WINDOW)
             .map(|window| match bpe.encode(window, &no_special) {
                 Ok((tokens, _)) => tokens.len(),
-                // No byte makes more than one token: too high rather than too low.
+                // An upper bound: a token has at least one byte.
                 Err(_) => window.len(),
             })
             .sum();
@@ -143,7 +143,7 @@ impl<'a> Iterator for Windows<'a> {
             self.rest.len()
         } else {
             seam(self.rest, self.window).filter(|cut| *cut <= self.longest).unwrap_or_else(|| {
-                // At least one character, however small the limit.
+                // At least one character.
                 let first = self.rest.chars().next().map_or(0, char::len_utf8);
                 self.rest.floor_char_boundary(self.longest).max(first)
             })
@@ -154,12 +154,10 @@ impl<'a> Iterator for Windows<'a> {
     }
 }
 
-/// The first seam at or after byte `from`: a place where both sides together give the tokens of the
-/// whole.
+/// The first seam at or after byte `from`: an offset where a cut does not change the tokens.
 ///
-/// The vocabularies' splitting patterns never match a word's last letter together with a following
-/// blank or a following mark other than an apostrophe, look back at nothing, and look ahead only
-/// from inside a run of blanks.
+/// The vocabularies' splitting patterns never match a word's last letter together with a following blank or a following
+/// mark other than an apostrophe. They do not look back, and look ahead only inside a run of blanks.
 fn seam(text: &str, from: usize) -> Option<usize> {
     let from = text.floor_char_boundary(from);
     let tail = text.get(from..)?;
@@ -173,7 +171,7 @@ fn seam(text: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// Letters and digits without marks that could join them to what follows.
+/// Letters and digits that never combine with the next character of a gap.
 fn ends_a_word(c: char) -> bool {
     c.is_ascii_alphanumeric()
         || matches!(c, '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')

@@ -1,8 +1,8 @@
-//! Vectors of length 1.
+//! Unit vectors.
 
-/// The direction of the sum of `vectors`, which is that of their mean.
+/// The normalized sum of `vectors`, which is also their normalized mean.
 ///
-/// `None` if there is no direction, or it is not finite.
+/// `None` if the sum is zero or not finite.
 pub(crate) fn unit_sum<'a>(vectors: impl IntoIterator<Item = &'a [f32]>, dimensions: usize) -> Option<Vec<f32>> {
     let mut sum = vec![0.0; dimensions];
     for vector in vectors {

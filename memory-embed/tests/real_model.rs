@@ -6,7 +6,7 @@ use std::{env, fs, thread};
 use memory_core::{EmbedError, Embedder};
 use memory_embed::{
     ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, ModelError, ModelFiles, ModelStore, OnnxEmbedder, OnnxOptions, Precision,
-    PrepareEvent, check_quantized, convert, prepare,
+    PrepareEvent, PrepareOptions, check_quantized, convert, prepare,
 };
 use pollster::block_on;
 
@@ -54,7 +54,7 @@ const DISK: &str = "The deploy failed because the disk was full.";
 const SPACE: &str = "Release was aborted: no space left on device.";
 const TULIPS: &str = "She planted tulips in the garden last spring.";
 
-/// Sentences enough for several chunks, with one fact at the end.
+/// Several chunks of sentences, with one fact at the end.
 fn long_text() -> String {
     let filler = "The meeting went on with remarks about the weather, the coffee and the chairs. ";
     filler.repeat(40) + "Finally Maya said that the database password rotates every ninety days."
@@ -91,9 +91,9 @@ fn eight_bits_say_what_thirty_two_say() {
 fn a_quantized_graph_that_says_something_else_is_refused() {
     let (Some(files), Some(full)) = (files_or_skip(), files_or_skip_in(Precision::Full)) else { return };
     let report = check_quantized(&full, &files).unwrap();
-    assert!(report.mean > 0.997 && report.least > 0.98 && report.is_of_this_processor(), "{report:?}");
+    assert!(report.mean > 0.997 && report.least > 0.98 && report.matches_this_processor(), "{report:?}");
 
-    // The weights of one layer gone wrong: they stand behind the last mention of their name.
+    // Damages the weights of one layer, which follow the last occurrence of their name.
     let mut graph = fs::read(&files.model).unwrap();
     let name = b"encoder.layer.3.intermediate.dense.weight";
     let weights = graph.windows(name.len()).rposition(|bytes| bytes == name).unwrap() + name.len() + 10;
@@ -101,11 +101,13 @@ fn a_quantized_graph_that_says_something_else_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let model = directory.path().join("model_int8.onnx");
     fs::write(&model, graph).unwrap();
-    let error = check_quantized(&full, &ModelFiles { model, model_sha256: None, ..files }).unwrap_err();
+    let mut damaged = files;
+    (damaged.model, damaged.model_sha256) = (model, None);
+    let error = check_quantized(&full, &damaged).unwrap_err();
     assert!(matches!(error, ModelError::Gate { mean, .. } if mean < 0.99), "{error}");
 }
 
-/// all-mpnet-base-v2 is not among what `cargo xtask setup` fetches: this runs where somebody has fetched it.
+/// `cargo xtask setup` does not fetch all-mpnet-base-v2: this runs only where it was fetched.
 #[test]
 fn both_graphs_of_mpnet_pass_and_say_what_texts_mean() {
     let store = ModelStore::discover(None).unwrap();
@@ -115,8 +117,8 @@ fn both_graphs_of_mpnet_pass_and_say_what_texts_mean() {
         eprintln!("skipped: `memory model fetch {name}` fetches what this needs");
         return;
     };
-    // With one scale for all outputs of an activation its vectors would be noise; with a scale for each token they are not.
-    let report = prepare(&directory, name, &runtime, false, &mut |_| {}).unwrap().int8.unwrap();
+    // One scale for all outputs of an activation would turn its vectors to noise; a scale for each token does not.
+    let report = prepare(&directory, name, &runtime, &PrepareOptions::default(), &mut |_| {}).unwrap().int8.unwrap();
 
     assert!(report.mean > 0.99 && report.least > 0.97, "{report:?}");
     for precision in [Precision::Full, Precision::Int8] {
@@ -157,11 +159,12 @@ fn a_graph_is_the_same_whenever_it_is_made() {
     for name in ["model.onnx", "model_int8.onnx"] {
         fs::write(graphs.join(name), format!("{name} of its authors")).unwrap();
     }
-    // Ranges, and so graphs, differ between processors in the last digits: compared is what this one makes twice.
+    // Ranges, and so graphs, differ between processors in the last digits: compares two conversions on this one.
     let made = || {
         let mut events = Vec::new();
+        let options = PrepareOptions::default().force(true);
         let prepared =
-            prepare(directory.path(), "copy", &files.runtime, true, &mut |event| events.push(event)).unwrap();
+            prepare(directory.path(), "copy", &files.runtime, &options, &mut |event| events.push(event)).unwrap();
         assert!(prepared.converted && prepared.int8.is_ok(), "{prepared:?}");
         assert!(events.contains(&PrepareEvent::Measuring), "{events:?}");
         fs::read(directory.path().join("onnx/model_int8.onnx")).unwrap()
@@ -281,7 +284,7 @@ fn callers_on_many_threads_get_their_own_vectors() {
 }
 
 #[test]
-fn the_model_is_named_with_the_digest_of_what_its_vectors_depend_on() {
+fn the_id_holds_a_checksum_of_what_the_vectors_depend_on() {
     let Some(embedder) = embedder_or_skip() else { return };
     assert_eq!(embedder.model().as_str(), "all-MiniLM-L6-v2/int8@94c698714779");
 }
@@ -294,13 +297,17 @@ fn damaged_files_are_typed_errors() {
     fs::write(&damaged, b"\x08\x07 no graph and no tokenizer").unwrap();
     let load = |files: &ModelFiles| OnnxEmbedder::load(files, &OnnxOptions::default()).unwrap_err();
 
-    let pinned = ModelFiles { model: damaged.clone(), ..files.clone() };
+    let mut pinned = files.clone();
+    pinned.model = damaged.clone();
     assert!(matches!(load(&pinned), ModelError::Checksum { path, .. } if path == damaged));
-    let unpinned = ModelFiles { model_sha256: None, ..pinned };
+    let mut unpinned = pinned;
+    unpinned.model_sha256 = None;
     assert!(matches!(load(&unpinned), ModelError::Graph { path, .. } if path == damaged));
-    let tokenizer = ModelFiles { tokenizer: damaged.clone(), tokenizer_sha256: None, ..files.clone() };
+    let mut tokenizer = files.clone();
+    (tokenizer.tokenizer, tokenizer.tokenizer_sha256) = (damaged.clone(), None);
     assert!(matches!(load(&tokenizer), ModelError::Tokenizer { path, .. } if path == damaged));
-    let missing = ModelFiles { runtime: directory.path().join("libonnxruntime.so"), ..files };
+    let mut missing = files;
+    missing.runtime = directory.path().join("libonnxruntime.so");
     assert!(matches!(EmbedError::from(load(&missing)), EmbedError::Unavailable { .. }));
 }
 
@@ -311,6 +318,8 @@ fn a_second_runtime_in_the_process_is_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     let runtime = directory.path().join("libonnxruntime.so");
     fs::copy(&files.runtime, &runtime).unwrap();
-    let error = OnnxEmbedder::load(&ModelFiles { runtime, ..files }, &OnnxOptions::default()).unwrap_err();
+    let mut other = files;
+    other.runtime = runtime;
+    let error = OnnxEmbedder::load(&other, &OnnxOptions::default()).unwrap_err();
     assert!(matches!(error, ModelError::OtherRuntime { .. }), "{error}");
 }

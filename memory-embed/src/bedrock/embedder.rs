@@ -1,18 +1,24 @@
-//! The embedder that asks Bedrock.
+//! The embedder that calls Bedrock.
 
 use std::{fmt, time::Duration};
 
 use aws_config::{BehaviorVersion, Region, retry::RetryConfig, timeout::TimeoutConfig};
 use aws_sdk_bedrockruntime::{Client, config::Token, primitives::Blob};
-use aws_smithy_runtime_api::client::auth::http::HTTP_BEARER_AUTH_SCHEME_ID;
+use aws_smithy_http_client::{
+    Builder, ConnectorBuilder,
+    proxy::ProxyConfig,
+    tls::{Provider, rustls_provider::CryptoMode},
+};
+use aws_smithy_runtime_api::client::{auth::http::HTTP_BEARER_AUTH_SCHEME_ID, http::SharedHttpClient};
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
 use tokio::sync::OnceCell;
 use tracing::{Dispatch, instrument::WithSubscriber, subscriber::NoSubscriber};
 
 use super::{
-    BedrockModel, answer,
-    failure::remote_error,
-    guard::{Guard, Known},
+    BedrockModel,
+    error::remote_error,
+    guard::{Guard, RegisteredCredentials},
+    wire,
 };
 use crate::{
     redact::{keep_secret_of_address, redacted},
@@ -22,23 +28,23 @@ use crate::{
 const JSON: &str = "application/json";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How Bedrock is reached.
+/// How to reach Bedrock.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BedrockOptions {
-    /// The region, as in `eu-central-1`. By default the one of the environment, the profile or the machine.
+    /// The region, as in `eu-central-1`. By default that of the environment, the profile or the machine.
     pub region: Option<String>,
-    /// An API key of Bedrock. By default the variable `AWS_BEARER_TOKEN_BEDROCK`, else the default chain of
-    /// credentials: environment, profile (with `credential_process` and roles, without single sign-on), web identity,
-    /// container, machine.
+    /// A Bedrock API key. By default the variable `AWS_BEARER_TOKEN_BEDROCK`, else the default credentials chain:
+    /// environment, profile (with `credential_process` and roles, without single sign-on), web identity, container,
+    /// machine.
     pub api_key: Option<ApiKey>,
-    /// Another endpoint, as in `http://127.0.0.1:8080`: for a private one, or a stand-in. By default the one in
+    /// Another endpoint, as in `http://127.0.0.1:8080`: a private one or a stub. By default that of
     /// `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` or the profile, else that of the region.
     pub endpoint: Option<String>,
-    /// Whether requests may go over plain http to another machine or to a proxy on one, where others can read the key or the
-    /// session's token.
+    /// Whether requests may go over plain http to another machine, or to a proxy on one. Others can then read the key
+    /// or the session token.
     pub plain_http: bool,
-    /// Retries, times, concurrency and chunks.
+    /// Retries, timeouts, concurrency and chunks.
     pub calls: RemoteOptions,
 }
 
@@ -95,24 +101,24 @@ impl fmt::Debug for BedrockOptions {
 
 /// Embeds texts with a model of Amazon Bedrock.
 ///
-/// Vectors are scaled to unit length. A text of more than [`RemoteOptions::chunk_tokens`] is cut into overlapping chunks
-/// at the ends of sentences and has a vector for each; the service is told to refuse what is too long all the same, and
-/// such a chunk is cut again. Cohere and Nova encode documents and queries differently. Cohere takes 96 texts a call,
-/// the others one.
+/// Vectors are scaled to unit length. A text of more than [`RemoteOptions::chunk_tokens`] is cut into overlapping
+/// chunks at sentence boundaries and has one vector for each chunk. The service is asked to refuse a chunk that is too
+/// long; such a chunk is cut again. Cohere and Nova encode documents and queries differently. Cohere takes 96 texts a
+/// call, the others one.
 ///
-/// Works under any async runtime or none. The SDK's own retries are off: this crate's, with one deadline over all of a
-/// request, stand in their place ([`RemoteOptions`]). The SDK is called where no `tracing` subscriber hears it, as it logs the
-/// values of environment variables, keys among them. Nothing is asked of the network before the first text.
+/// Works under any async runtime or none. Sends nothing before the first text. The SDK's own retries are off:
+/// [`RemoteOptions`] sets the retries and the deadline of a whole request. The SDK runs without a `tracing` subscriber,
+/// because it logs the values of environment variables, keys included.
 #[derive(Debug)]
 pub struct BedrockEmbedder {
     remote: Remote<Bedrock>,
 }
 
 impl BedrockEmbedder {
-    /// Makes it ready, without asking anything of the network.
+    /// Creates the embedder. Sends nothing.
     ///
     /// # Errors
-    /// [`RemoteError::Setup`] for options without sense, or if there is no thread.
+    /// [`RemoteError::Setup`] for invalid options, or if no thread can be started.
     pub fn new(model: BedrockModel, options: BedrockOptions) -> Result<Self, RemoteError> {
         let calls = options.calls;
         if let Some(endpoint) = &options.endpoint {
@@ -145,7 +151,7 @@ impl Embedder for BedrockEmbedder {
 struct Bedrock {
     model: BedrockModel,
     options: BedrockOptions,
-    /// Made at the first call, as that may ask the machine for its region.
+    /// Created at the first call, because that may query the machine for its region.
     client: OnceCell<Client>,
 }
 
@@ -156,13 +162,15 @@ impl fmt::Debug for Bedrock {
 }
 
 impl Bedrock {
-    /// The client, whose requests say at `log` which proxy they take.
+    /// Creates the client. Its requests log at `log` which proxy they use.
     async fn connect(&self, log: Dispatch) -> Result<Client, RemoteError> {
         let BedrockOptions { region, api_key, endpoint, plain_http, .. } = &self.options;
-        // The time of a call is bounded by the caller.
+        // The caller bounds the time of a call.
         let times = TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).build();
-        let mut loader =
-            aws_config::defaults(BehaviorVersion::latest()).retry_config(RetryConfig::disabled()).timeout_config(times);
+        let mut loader = aws_config::defaults(BehaviorVersion::latest())
+            .http_client(http_client())
+            .retry_config(RetryConfig::disabled())
+            .timeout_config(times);
         if let Some(region) = region {
             loader = loader.region(Region::new(region.clone()));
         }
@@ -173,10 +181,10 @@ impl Bedrock {
         let mut config =
             aws_sdk_bedrockruntime::config::Builder::from(&found).interceptor(Guard { plain_http: *plain_http, log });
         if let Some(credentials) = found.credentials_provider() {
-            config = config.credentials_provider(Known(credentials));
+            config = config.credentials_provider(RegisteredCredentials(credentials));
         }
         if let Some(key) = api_key {
-            // Before the credentials of the chain, which may be there too.
+            // Takes precedence over credentials of the chain.
             config = config
                 .bearer_token(Token::new(key.expose(), None))
                 .auth_scheme_preference([HTTP_BEARER_AUTH_SCHEME_ID]);
@@ -188,16 +196,30 @@ impl Bedrock {
     }
 }
 
+/// The SDK's own client with ring for cryptography: the default, aws-lc-rs, takes minutes to build.
+fn http_client() -> SharedHttpClient {
+    Builder::new().build_with_connector_fn(|settings, components| {
+        let mut connector = ConnectorBuilder::default()
+            .tls_provider(Provider::Rustls(CryptoMode::Ring))
+            .proxy_config(ProxyConfig::from_env());
+        connector.set_connector_settings(settings.cloned());
+        if let Some(components) = components {
+            connector.set_sleep_impl(components.sleep_impl());
+        }
+        connector.build()
+    })
+}
+
 impl Protocol for Bedrock {
     async fn call(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
         let log = tracing::dispatcher::get_default(Dispatch::clone);
         let silent = NoSubscriber::default;
         let client = self.client.get_or_try_init(|| self.connect(log)).with_subscriber(silent()).await?;
-        let body = answer::request(&self.model, texts, purpose)?;
+        let body = wire::request(&self.model, texts, purpose)?;
         let call =
             client.invoke_model().model_id(self.model.id()).content_type(JSON).accept(JSON).body(Blob::new(body));
         match call.send().with_subscriber(silent()).await {
-            Ok(answer) => Ok(answer::vectors(self.model.family(), answer.body().as_ref())?),
+            Ok(response) => Ok(wire::vectors(self.model.family(), response.body().as_ref())?),
             Err(error) => {
                 let status = error.raw_response().map(|response| response.status().as_u16());
                 Err(remote_error(&error, status).into())

@@ -1,4 +1,4 @@
-//! Stands between the AWS SDK and a network that reads along.
+//! Keeps the AWS SDK from leaking secrets to the network and to logs.
 
 use aws_credential_types::{
     Credentials,
@@ -9,13 +9,13 @@ use aws_smithy_runtime_api::{box_error::BoxError, client::interceptors::context:
 use http::Uri;
 use tracing::Dispatch;
 
-use crate::{channel::Channel, redact::keep_secret};
+use crate::{redact::keep_secret, route::Route};
 
-/// Looks at the address of each request before it is signed, as that comes from several places.
+/// Checks the address of each request before it is signed, because several sources can set that address.
 #[derive(Debug)]
 pub(super) struct Guard {
     pub(super) plain_http: bool,
-    /// Where the proxy is said: the SDK itself is called where nobody listens.
+    /// Where the proxy is logged: the SDK itself runs without a subscriber.
     pub(super) log: Dispatch,
 }
 
@@ -36,17 +36,17 @@ impl Intercept for Guard {
         _config: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         let uri: Uri = context.request().uri().parse()?;
-        let channel = Channel::of_environment(&uri, true);
-        tracing::dispatcher::with_default(&self.log, || channel.check(self.plain_http))
+        let route = Route::of_environment(&uri, true);
+        tracing::dispatcher::with_default(&self.log, || route.check(self.plain_http))
             .map_err(|what| NotSent(what).into())
     }
 }
 
-/// Credentials of the SDK's chain, known to the redactor from when they are there.
+/// Registers credentials of the SDK's chain with the redactor as soon as they are loaded.
 #[derive(Debug)]
-pub(super) struct Known(pub(super) SharedCredentialsProvider);
+pub(super) struct RegisteredCredentials(pub(super) SharedCredentialsProvider);
 
-impl ProvideCredentials for Known {
+impl ProvideCredentials for RegisteredCredentials {
     fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
     where
         Self: 'a,

@@ -1,4 +1,4 @@
-//! Which models of Bedrock are known, and how they are named.
+//! The known Bedrock models and their names.
 
 use std::{fmt, str::FromStr};
 
@@ -6,10 +6,10 @@ use memory_core::ModelId;
 
 use crate::remote::Limits;
 
-/// What the name of a model in Bedrock begins with.
+/// Prefix of the name of a Bedrock model.
 const PREFIX: &str = "bedrock:";
 
-/// A kind of embedding model, with its own way of asking.
+/// A family of embedding models with one request format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BedrockFamily {
@@ -19,11 +19,11 @@ pub enum BedrockFamily {
     TitanV2,
     /// Cohere Embed 3, English or multilingual.
     CohereV3,
-    /// Amazon Nova Multimodal Embeddings, of which text is used.
+    /// Amazon Nova Multimodal Embeddings, used for text only.
     Nova,
 }
 
-/// A model of Bedrock and the length of its vectors.
+/// A Bedrock model and the dimensions of its vectors.
 ///
 /// Its name is `bedrock:` and the service's identifier, with `?dimensions=` where there is a choice:
 ///
@@ -49,47 +49,47 @@ pub struct BedrockModel {
     dimensions: usize,
 }
 
-/// Why a text names no model of Bedrock.
+/// Why a text does not name a Bedrock model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidBedrockModel {
-    /// No such model is known here.
-    #[error("{name} is no embedding model of Bedrock that is known here: these are {}", known())]
+    /// The model is not known.
+    #[error("{name} is not a known Bedrock embedding model; known are {}", known())]
     Unknown {
-        /// What was asked for.
+        /// The requested model.
         name: String,
     },
-    /// The model does not give vectors of that length.
+    /// The model has no vectors of these dimensions.
     #[error("{name} gives vectors of {}, not of {asked} dimensions", list(.possible))]
     Dimensions {
         /// The model.
         name: &'static str,
-        /// What was asked for.
+        /// The requested dimensions.
         asked: String,
-        /// What it gives.
+        /// The dimensions that the model has.
         possible: &'static [usize],
     },
-    /// Something else than dimensions is set.
-    #[error("{option} cannot be set for a model of Bedrock: only dimensions can, as in `?dimensions=512`")]
+    /// An option other than dimensions is set.
+    #[error("{option} cannot be set for a Bedrock model: only dimensions can, as in `?dimensions=512`")]
     Option {
-        /// What was to be set.
+        /// The name of the option.
         option: String,
     },
 }
 
-struct Known {
+struct KnownModel {
     id: &'static str,
     family: BedrockFamily,
     /// The default first.
     dimensions: &'static [usize],
 }
 
-const KNOWN: &[Known] = &[
-    Known { id: "amazon.titan-embed-text-v1", family: BedrockFamily::TitanV1, dimensions: &[1536] },
-    Known { id: "amazon.titan-embed-text-v2:0", family: BedrockFamily::TitanV2, dimensions: &[1024, 512, 256] },
-    Known { id: "cohere.embed-english-v3", family: BedrockFamily::CohereV3, dimensions: &[1024] },
-    Known { id: "cohere.embed-multilingual-v3", family: BedrockFamily::CohereV3, dimensions: &[1024] },
-    Known {
+const KNOWN: &[KnownModel] = &[
+    KnownModel { id: "amazon.titan-embed-text-v1", family: BedrockFamily::TitanV1, dimensions: &[1536] },
+    KnownModel { id: "amazon.titan-embed-text-v2:0", family: BedrockFamily::TitanV2, dimensions: &[1024, 512, 256] },
+    KnownModel { id: "cohere.embed-english-v3", family: BedrockFamily::CohereV3, dimensions: &[1024] },
+    KnownModel { id: "cohere.embed-multilingual-v3", family: BedrockFamily::CohereV3, dimensions: &[1024] },
+    KnownModel {
         id: "amazon.nova-2-multimodal-embeddings-v1:0",
         family: BedrockFamily::Nova,
         dimensions: &[1024, 3072, 384, 256],
@@ -100,17 +100,11 @@ impl BedrockModel {
     /// The model with identifier `id` and vectors of `dimensions`, or of its default.
     ///
     /// # Errors
-    /// [`InvalidBedrockModel`], if there is no such model, or it gives no such vectors.
+    /// [`InvalidBedrockModel`], if the model is not known or has no vectors of these dimensions.
     pub fn new(id: &str, dimensions: Option<usize>) -> Result<Self, InvalidBedrockModel> {
         let known = KNOWN.iter().find(|known| known.id == id);
         let known = known.ok_or_else(|| InvalidBedrockModel::Unknown { name: id.to_owned() })?;
         known.with(dimensions, || dimensions.unwrap_or_default().to_string())
-    }
-
-    /// Whether `name` is meant for Bedrock: it begins with `bedrock:`.
-    #[must_use]
-    pub fn is_meant_by(name: &str) -> bool {
-        name.starts_with(PREFIX)
     }
 
     /// The service's identifier.
@@ -119,7 +113,7 @@ impl BedrockModel {
         self.id
     }
 
-    /// Its kind.
+    /// Its family.
     #[must_use]
     pub const fn family(&self) -> BedrockFamily {
         self.family
@@ -131,25 +125,25 @@ impl BedrockModel {
         self.dimensions
     }
 
-    /// The name that vectors are kept under; it says the dimensions in any case.
+    /// The id that vectors are stored under. It always states the dimensions.
     #[must_use]
     pub fn model_id(&self) -> ModelId {
         ModelId::new(&self.to_string())
     }
 
-    /// What it takes, as its documentation says.
+    /// The limits that its documentation states.
     pub(crate) const fn limits(&self) -> Limits {
         match self.family {
             BedrockFamily::TitanV1 | BedrockFamily::TitanV2 | BedrockFamily::Nova => {
                 Limits { tokens: 8000, texts: 1, call_tokens: 8000 }
             }
-            // 512 tokens, some of them its own, and 2,048 characters: at most 4 of them are a token here.
+            // It reads 512 tokens, special tokens included, and 2,048 characters; an estimated token has at most 4.
             BedrockFamily::CohereV3 => Limits { tokens: 500, texts: 96, call_tokens: 96 * 500 },
         }
     }
 }
 
-impl Known {
+impl KnownModel {
     fn with(
         &self,
         dimensions: Option<usize>,
@@ -184,7 +178,7 @@ impl FromStr for BedrockModel {
         for option in options.split('&').filter(|option| !option.is_empty()) {
             match option.split_once('=') {
                 Some(("dimensions", value)) => asked = Some(value),
-                // What stands behind the name of an option may be a key.
+                // The value of an unknown option may be a key.
                 _ => {
                     let option = option.split('=').next().unwrap_or_default();
                     return Err(InvalidBedrockModel::Option { option: option.to_owned() });
@@ -235,9 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_says_what_there_is() {
+    fn a_refusal_lists_the_alternatives() {
         let error = parse("bedrock:amazon.titan-embed-text-v3").unwrap_err().to_string();
-        assert!(error.contains("titan-embed-text-v3 is no") && error.contains("cohere.embed-english-v3"), "{error}");
+        assert!(
+            error.contains("titan-embed-text-v3 is not a known") && error.contains("cohere.embed-english-v3"),
+            "{error}"
+        );
         let error = parse("bedrock:amazon.titan-embed-text-v2:0?dimensions=384").unwrap_err().to_string();
         assert!(error.contains("1024, 512, 256, not of 384"), "{error}");
         let error = parse("bedrock:cohere.embed-english-v3?dimensions=many").unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! An embedder that asks its model only for texts that it does not know yet.
+//! An embedder that runs its model only for texts that are not in the cache.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -7,12 +7,12 @@ use std::{
 
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenEmbedder};
 
-use super::{Digest, EmbeddingCache, Vectors};
+use super::{EmbeddingCache, TextHash, Vectors};
 
-/// Embeds documents through a cache: a text that its model has embedded before is not embedded again.
+/// Embeds documents through a cache: a text is embedded once by each model.
 ///
-/// Questions are embedded each time, and not kept. Token vectors, which take far more room, are not kept either:
-/// [`with_tokens`](Embedder::with_tokens) gives the model itself.
+/// Queries are not cached. Token vectors are not cached either, because they take far more space:
+/// [`with_tokens`](Embedder::with_tokens) returns that of the model itself.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct CachedEmbedder {
 }
 
 impl CachedEmbedder {
-    /// Puts `cache` before `inner`. Embedders of several models may share a cache.
+    /// Puts `cache` in front of `inner`. Embedders of several models may share a cache.
     #[must_use]
     pub fn new(inner: Arc<dyn Embedder>, cache: Arc<EmbeddingCache>) -> Self {
         Self { inner, cache }
@@ -44,32 +44,32 @@ impl CachedEmbedder {
 
     async fn documents(&self, texts: &[&str]) -> Result<Vec<Vectors>, EmbedError> {
         let model = self.inner.model();
-        let digests: Vec<Digest> = texts.iter().map(|text| self.cache.digest(model, text)).collect();
-        let found = self.cache.get(&digests, self.inner.dimensions());
-        // Each text that is not there, once.
+        let hashes: Vec<TextHash> = texts.iter().map(|text| self.cache.hash(model, text)).collect();
+        let found = self.cache.get(&hashes, self.inner.dimensions());
+        // Each missing text once.
         let mut places = HashMap::new();
-        let (mut missing, mut missing_digests) = (Vec::new(), Vec::new());
-        for ((text, digest), _) in texts.iter().zip(&digests).zip(&found).filter(|(_, found)| found.is_none()) {
-            if let Entry::Vacant(place) = places.entry(*digest) {
+        let (mut missing, mut missing_hashes) = (Vec::new(), Vec::new());
+        for ((text, hash), _) in texts.iter().zip(&hashes).zip(&found).filter(|(_, found)| found.is_none()) {
+            if let Entry::Vacant(place) = places.entry(*hash) {
                 place.insert(missing.len());
                 missing.push(*text);
-                missing_digests.push(*digest);
+                missing_hashes.push(*hash);
             }
         }
         if !missing.is_empty() {
-            tracing::debug!(texts = texts.len(), missing = missing.len(), "embedding what is not in the cache");
+            tracing::debug!(texts = texts.len(), missing = missing.len(), "embedding texts that are not in the cache");
         }
         let made = if missing.is_empty() { Vec::new() } else { self.inner.embed_documents(&missing).await? };
         if made.len() != missing.len() {
             let what = format!("vectors of {} texts for {}", made.len(), missing.len());
             return Err(EmbedError::BadOutput { model: model.clone(), what });
         }
-        let made: Vec<(Digest, Vectors)> = missing_digests.into_iter().zip(made).collect();
+        let made: Vec<(TextHash, Vectors)> = missing_hashes.into_iter().zip(made).collect();
         self.cache.put(&made);
-        let vectors = |(digest, found): (&Digest, Option<Vectors>)| {
-            found.or_else(|| made.get(*places.get(digest)?).map(|(_, vectors)| vectors.clone())).unwrap_or_default()
+        let vectors = |(hash, found): (&TextHash, Option<Vectors>)| {
+            found.or_else(|| made.get(*places.get(hash)?).map(|(_, vectors)| vectors.clone())).unwrap_or_default()
         };
-        Ok(digests.iter().zip(found).map(vectors).collect())
+        Ok(hashes.iter().zip(found).map(vectors).collect())
     }
 }
 

@@ -1,4 +1,4 @@
-//! One file of a cache: a header, and records that are only ever appended.
+//! One file of a cache: a header and append-only records.
 
 use std::{
     collections::HashMap,
@@ -9,81 +9,81 @@ use std::{
 
 use memory_files::{Links, open_with, or_missing};
 
-use super::{Digest, Vectors};
+use super::{TextHash, Vectors};
 
 const MAGIC: [u8; 8] = *b"MEMEMBED";
 const FORMAT: u32 = 1;
-/// Magic, format, name, check of the key, checksum.
+/// Magic, format, id, key check, checksum.
 const HEADER: usize = 64;
-/// Digest, components, vectors, checksum of the vectors, checksum of this.
+/// Hash, components, vectors, checksum of the vectors, checksum of this header.
 const RECORD: usize = 48;
-/// The most that the vectors of a text take. A longer text is not kept.
+/// Bytes of the vectors of one text, at most. Larger ones are not cached.
 const MAX_RECORD: u64 = 64 << 20;
 
-/// Tells one file from the next under the same path.
-pub(super) type Name = [u8; 16];
+/// Distinguishes a file from its successor under the same path.
+pub(super) type GenerationId = [u8; 16];
 
 #[derive(Debug)]
 pub(super) struct Generation {
     file: File,
-    name: Name,
-    /// Where the good records end, as far as the file was read.
+    id: GenerationId,
+    /// End of the valid records that were read.
     end: u64,
-    places: HashMap<Digest, Place>,
+    locations: HashMap<TextHash, Location>,
 }
 
-/// Where the vectors of a text lie.
+/// Location of the vectors of a text.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Location {
     at: u64,
     dimensions: u32,
     vectors: u32,
     crc: u32,
 }
 
-impl Place {
+impl Location {
     fn bytes(&self) -> u64 {
         (u64::from(self.dimensions) * u64::from(self.vectors)).saturating_mul(4)
     }
 }
 
-/// Bytes that the vectors of a text take in a file.
+/// Bytes of a record with these vectors.
 pub(super) fn size_of(vectors: &Vectors) -> u64 {
     let components: usize = vectors.iter().map(Vec::len).sum();
     RECORD as u64 + 4 * components as u64
 }
 
 impl Generation {
-    /// The name of the file at `path`; `None` if it is not there, or not one of this key and format.
-    pub(super) fn name(path: &Path, check: &Digest) -> io::Result<Option<Name>> {
-        Ok(open(path, check)?.map(|(_, name)| name))
+    /// The id of the file at `path`; `None` if it is missing or has another key or format.
+    pub(super) fn id_at(path: &Path, check: &[u8; 32]) -> io::Result<Option<GenerationId>> {
+        Ok(open(path, check)?.map(|(_, id)| id))
     }
 
-    /// The file at `path`, not read yet; `None` as for [`name`](Self::name).
-    pub(super) fn open(path: &Path, check: &Digest) -> io::Result<Option<Self>> {
-        let generation = |(file, name)| Self { file, name, end: HEADER as u64, places: HashMap::new() };
+    /// Opens the file at `path` without reading its records; `None` as for [`id_at`](Self::id_at).
+    pub(super) fn open(path: &Path, check: &[u8; 32]) -> io::Result<Option<Self>> {
+        let generation = |(file, id)| Self { file, id, end: HEADER as u64, locations: HashMap::new() };
         Ok(open(path, check)?.map(generation))
     }
 
-    /// An empty file in place of whatever is at `path`.
-    pub(super) fn create(directory: &Path, path: &Path, check: &Digest) -> io::Result<Self> {
-        let name = fastrand::u128(..).to_le_bytes();
+    /// Replaces the file at `path` by an empty one.
+    pub(super) fn create(directory: &Path, path: &Path, check: &[u8; 32]) -> io::Result<Self> {
+        let id = fastrand::u128(..).to_le_bytes();
         let mut partial = tempfile::Builder::new().prefix(".recent-").tempfile_in(directory)?;
-        partial.write_all(&header(&name, check))?;
+        partial.write_all(&header(&id, check))?;
         let file = partial.persist(path).map_err(|error| error.error)?;
-        Ok(Self { file, name, end: HEADER as u64, places: HashMap::new() })
+        Ok(Self { file, id, end: HEADER as u64, locations: HashMap::new() })
     }
 
-    pub(super) fn id(&self) -> Name {
-        self.name
+    pub(super) fn id(&self) -> GenerationId {
+        self.id
     }
 
-    /// Where the next record goes.
+    /// Offset of the next record.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Learns of the records that were appended since; stops before the first that is not whole.
+    /// Reads the headers of records that were appended since; stops before the first incomplete one.
     pub(super) fn refresh(&mut self) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         let mut header = [0; RECORD];
@@ -91,74 +91,75 @@ impl Generation {
             self.file.seek(SeekFrom::Start(self.end))?;
             self.file.read_exact(&mut header)?;
             let at = self.end + RECORD as u64;
-            let Some((digest, place)) = decode(&header, at) else { break };
-            if place.bytes() > MAX_RECORD || at + place.bytes() > length {
+            let Some((hash, location)) = decode(&header, at) else { break };
+            if location.bytes() > MAX_RECORD || at + location.bytes() > length {
                 break;
             }
-            self.places.insert(digest, place);
-            self.end = at + place.bytes();
+            self.locations.insert(hash, location);
+            self.end = at + location.bytes();
         }
         Ok(())
     }
 
-    /// The vectors under `digest`. Those that are damaged are forgotten.
-    pub(super) fn get(&mut self, digest: &Digest) -> Option<Vectors> {
-        let place = *self.places.get(digest)?;
-        let read = self.read(&place);
+    /// The vectors under `hash`. Damaged ones are dropped.
+    pub(super) fn get(&mut self, hash: &TextHash) -> Option<Vectors> {
+        let location = *self.locations.get(hash)?;
+        let read = self.read(&location);
         if read.is_none() {
-            tracing::warn!(at = place.at, "a cached embedding is damaged and is made again");
-            self.places.remove(digest);
+            tracing::warn!(at = location.at, "a cached embedding is damaged and is computed again");
+            self.locations.remove(hash);
         }
         read
     }
 
-    fn read(&mut self, place: &Place) -> Option<Vectors> {
-        // At most MAX_RECORD, and no more than the file had.
-        let mut bytes = vec![0; usize::try_from(place.bytes()).ok()?];
-        self.file.seek(SeekFrom::Start(place.at)).ok()?;
+    fn read(&mut self, location: &Location) -> Option<Vectors> {
+        // At most MAX_RECORD, and within the file's length.
+        let mut bytes = vec![0; usize::try_from(location.bytes()).ok()?];
+        self.file.seek(SeekFrom::Start(location.at)).ok()?;
         self.file.read_exact(&mut bytes).ok()?;
-        if crc32c::crc32c(&bytes) != place.crc {
+        if crc32c::crc32c(&bytes) != location.crc {
             return None;
         }
-        let dimensions = usize::try_from(place.dimensions).ok()?;
+        let dimensions = usize::try_from(location.dimensions).ok()?;
         let (components, _) = bytes.as_chunks::<4>();
         let components: Vec<f32> = components.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
         Some(components.chunks_exact(dimensions).map(<[f32]>::to_vec).collect())
     }
 
-    /// Writes records behind the last good one, in one call. Only under the lock.
-    pub(super) fn append(&mut self, records: &[(Digest, Vectors)]) -> io::Result<()> {
+    /// Writes records after the last valid one, in one call. The caller holds the lock.
+    pub(super) fn append(&mut self, records: &[(TextHash, Vectors)]) -> io::Result<()> {
         let mut bytes = Vec::new();
-        let mut places = Vec::with_capacity(records.len());
-        for (digest, vectors) in records {
+        let mut locations = Vec::with_capacity(records.len());
+        for (hash, vectors) in records {
             let dimensions = vectors.first().map_or(0, Vec::len);
             let body: Vec<u8> = vectors.iter().flatten().flat_map(|component| component.to_le_bytes()).collect();
-            let place = Place {
+            let location = Location {
                 at: self.end + (bytes.len() + RECORD) as u64,
                 dimensions: u32::try_from(dimensions).unwrap_or(0),
                 vectors: u32::try_from(vectors.len()).unwrap_or(0),
                 crc: crc32c::crc32c(&body),
             };
-            let is_even = vectors.iter().all(|vector| vector.len() == dimensions);
-            if body.is_empty() || !is_even || place.bytes() != body.len() as u64 || place.bytes() > MAX_RECORD {
+            let is_uniform = vectors.iter().all(|vector| vector.len() == dimensions);
+            if body.is_empty() || !is_uniform || location.bytes() != body.len() as u64 || location.bytes() > MAX_RECORD
+            {
                 continue;
             }
-            bytes.extend_from_slice(&encode(digest, &place));
+            bytes.extend_from_slice(&encode(hash, &location));
             bytes.extend_from_slice(&body);
-            places.push((*digest, place));
+            locations.push((*hash, location));
         }
-        // What a write that was cut short left.
+        // Cuts off a torn write.
         self.file.set_len(self.end)?;
         self.file.seek(SeekFrom::Start(self.end))?;
         self.file.write_all(&bytes)?;
         self.end += bytes.len() as u64;
-        self.places.extend(places);
+        self.locations.extend(locations);
         Ok(())
     }
 }
 
-fn open(path: &Path, check: &Digest) -> io::Result<Option<(File, Name)>> {
-    // Written to by whoever holds the lock; a file that can only be read is of use too.
+fn open(path: &Path, check: &[u8; 32]) -> io::Result<Option<(File, GenerationId)>> {
+    // Falls back to a file that can only be read.
     let writable = open_with(File::options().read(true).write(true), path, Links::Refuse);
     let opened = writable.or_else(|error| match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => memory_files::open(path, Links::Refuse),
@@ -175,34 +176,39 @@ fn open(path: &Path, check: &Digest) -> io::Result<Option<(File, Name)>> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         Err(error) => return Err(error),
     }
-    let name = found.get(12..28).and_then(|name| name.try_into().ok()).unwrap_or_default();
-    Ok((header(&name, check) == found).then_some((file, name)))
+    let id = found.get(12..28).and_then(|id| id.try_into().ok()).unwrap_or_default();
+    Ok((header(&id, check) == found).then_some((file, id)))
 }
 
-fn header(name: &Name, check: &Digest) -> [u8; HEADER] {
-    let fields = [&MAGIC[..], &FORMAT.to_le_bytes(), name, check];
-    checked(&fields)
+fn header(id: &GenerationId, check: &[u8; 32]) -> [u8; HEADER] {
+    let fields = [&MAGIC[..], &FORMAT.to_le_bytes(), id, check];
+    with_checksum(&fields)
 }
 
-fn encode(digest: &Digest, place: &Place) -> [u8; RECORD] {
-    checked(&[digest, &place.dimensions.to_le_bytes(), &place.vectors.to_le_bytes(), &place.crc.to_le_bytes()])
+fn encode(hash: &TextHash, location: &Location) -> [u8; RECORD] {
+    with_checksum(&[
+        hash,
+        &location.dimensions.to_le_bytes(),
+        &location.vectors.to_le_bytes(),
+        &location.crc.to_le_bytes(),
+    ])
 }
 
-fn decode(header: &[u8; RECORD], at: u64) -> Option<(Digest, Place)> {
-    let (digest, rest) = header.split_first_chunk::<32>()?;
+fn decode(header: &[u8; RECORD], at: u64) -> Option<(TextHash, Location)> {
+    let (hash, rest) = header.split_first_chunk::<32>()?;
     let (numbers, _) = rest.as_chunks::<4>();
     let [dimensions, vectors, crc, _] = *numbers else { return None };
-    let place = Place {
+    let location = Location {
         at,
         dimensions: u32::from_le_bytes(dimensions),
         vectors: u32::from_le_bytes(vectors),
         crc: u32::from_le_bytes(crc),
     };
-    (encode(digest, &place) == *header && place.bytes() > 0).then_some((*digest, place))
+    (encode(hash, &location) == *header && location.bytes() > 0).then_some((*hash, location))
 }
 
-/// The fields one after another, and a checksum of them in the last four bytes.
-fn checked<const N: usize>(fields: &[&[u8]]) -> [u8; N] {
+/// The concatenated fields, and their checksum in the last four bytes.
+fn with_checksum<const N: usize>(fields: &[&[u8]]) -> [u8; N] {
     let mut bytes = [0; N];
     let sum = crc32c::crc32c(&fields.concat()).to_le_bytes();
     for (byte, field) in bytes.iter_mut().zip(fields.iter().copied().flatten().chain(&sum)) {

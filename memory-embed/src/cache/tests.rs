@@ -1,4 +1,4 @@
-//! What a cache of embeddings keeps, forgets and survives.
+//! Tests of the embedding cache: hits, eviction and damage.
 
 use std::{
     fs::{File, OpenOptions},
@@ -73,7 +73,7 @@ fn embed(embedder: &CachedEmbedder, texts: &[&str]) -> Vec<Vectors> {
     block_on(embedder.embed_documents(texts)).unwrap()
 }
 
-/// What the model itself gives.
+/// The vectors of the model itself.
 fn expected(model: &Counting, texts: &[&str]) -> Vec<Vectors> {
     texts.iter().map(|text| model.vectors(text)).collect()
 }
@@ -240,10 +240,10 @@ fn whatever_is_damaged_or_cut_off_is_embedded_again_and_kept_again() {
 fn a_record_that_claims_the_world_allocates_nothing() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Counting::new("m"));
     let cache_of = cache(&directory);
-    let digest = cache_of.digest(&model.model, TEXTS[0]);
+    let hash = cache_of.hash(&model.model, TEXTS[0]);
     embed(&cached(&model, cache(&directory)), &["other"]);
     let path = directory.path().join("cache").join(RECENT);
-    let mut record = [&digest[..], &u32::MAX.to_le_bytes(), &u32::MAX.to_le_bytes(), &0u32.to_le_bytes()].concat();
+    let mut record = [&hash[..], &u32::MAX.to_le_bytes(), &u32::MAX.to_le_bytes(), &0u32.to_le_bytes()].concat();
     record.extend_from_slice(&crc32c::crc32c(&record).to_le_bytes());
     OpenOptions::new().append(true).open(&path).unwrap().write_all(&record).unwrap();
     assert_eq!(embed(&cached(&model, cache_of), &TEXTS), expected(&model, &TEXTS));

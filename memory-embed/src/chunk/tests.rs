@@ -1,4 +1,4 @@
-//! Tests of cutting, with tokens of at most three letters.
+//! Tests of chunks with tokens of at most three letters.
 
 use proptest::prelude::*;
 

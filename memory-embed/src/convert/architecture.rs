@@ -1,4 +1,4 @@
-//! What an encoder looks like, from its `config.json`.
+//! The architecture of an encoder, from its `config.json`.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use super::ConvertError;
 
-/// The families of encoders that are converted.
+/// The supported families of encoders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
-    /// Devlin et al. (2018); MiniLM is one of these.
+    /// Devlin et al. (2018); MiniLM belongs to it.
     Bert,
     /// Song et al. (2020): a bias on attention by distance, no token types, positions from 2.
     Mpnet,
@@ -24,16 +24,16 @@ pub(super) struct Architecture {
     pub(super) intermediate: usize,
     pub(super) layers: usize,
     pub(super) heads: usize,
-    /// Rows of the table of positions.
+    /// Rows of the position table.
     pub(super) positions: usize,
     pub(super) token_types: usize,
     pub(super) epsilon: f32,
-    /// Buckets of [`Family::Mpnet`]'s bias.
+    /// Buckets of the distance bias of [`Family::Mpnet`].
     pub(super) buckets: usize,
 }
 
 #[derive(Deserialize)]
-struct Config {
+struct EncoderConfig {
     #[serde(default)]
     architectures: Option<Vec<String>>,
     model_type: String,
@@ -61,7 +61,7 @@ const fn buckets() -> usize {
     32
 }
 
-/// How the names of architectures end, in the library `transformers`, whose weights were trained for a head.
+/// Name suffixes of architectures in `transformers` whose weights were trained for a task head.
 const HEADS: [&str; 5] = [
     "ForSequenceClassification",
     "ForTokenClassification",
@@ -70,33 +70,33 @@ const HEADS: [&str; 5] = [
     "ForNextSentencePrediction",
 ];
 
-/// What a model is that is nothing but models with a head.
-pub(crate) fn with_head(architectures: &[String]) -> Option<&String> {
+/// The first architecture, if all of them have a task head.
+pub(crate) fn task_head(architectures: &[String]) -> Option<&String> {
     let has_head = |name: &&String| HEADS.iter().any(|head| name.ends_with(head));
     architectures.first().filter(|_| architectures.iter().all(|name| has_head(&name)))
 }
 
 impl Architecture {
-    /// Reads the `json` of the file at `path`.
+    /// Parses `json`, the content of the file at `path`.
     pub(super) fn read(path: &Path, json: &[u8]) -> Result<Self, ConvertError> {
-        let config: Config = serde_json::from_slice(json)
+        let config: EncoderConfig = serde_json::from_slice(json)
             .map_err(|error| ConvertError::Config { path: path.to_path_buf(), source: error.into() })?;
         let unsupported = |what: String| ConvertError::Unsupported { path: path.to_path_buf(), what };
         let family = match config.model_type.as_str() {
             "bert" => Family::Bert,
             "mpnet" => Family::Mpnet,
-            other => return Err(unsupported(format!("a model of type {other} is not converted, only bert and mpnet"))),
+            other => return Err(unsupported(format!("models of type {other} are not supported, only bert and mpnet"))),
         };
-        // Its head would be left out, and what is left is no encoder of sentences.
-        if let Some(classifier) = with_head(config.architectures.as_deref().unwrap_or_default()) {
-            let what = format!("a {classifier} scores texts or words and gives no vectors: it is not converted");
+        // The converter drops a head, and the rest is not a sentence encoder.
+        if let Some(classifier) = task_head(config.architectures.as_deref().unwrap_or_default()) {
+            let what = format!("a {classifier} scores texts or words and is not an encoder");
             return Err(unsupported(what));
         }
         if config.hidden_act != "gelu" {
-            return Err(unsupported(format!("the activation {} is not converted, only gelu", config.hidden_act)));
+            return Err(unsupported(format!("the activation {} is not supported, only gelu", config.hidden_act)));
         }
         if config.position_embedding_type != "absolute" {
-            let what = format!("positions of type {} are not converted", config.position_embedding_type);
+            let what = format!("positions of type {} are not supported", config.position_embedding_type);
             return Err(unsupported(what));
         }
         let even = config.num_attention_heads > 0 && config.hidden_size.is_multiple_of(config.num_attention_heads);
@@ -107,7 +107,7 @@ impl Architecture {
             && config.relative_attention_num_buckets >= 4
             && (family == Family::Mpnet || config.type_vocab_size > 0);
         if !even || !positive {
-            return Err(unsupported("its dimensions are those of no encoder".to_owned()));
+            return Err(unsupported("its dimensions are not valid for an encoder".to_owned()));
         }
         Ok(Self {
             family,
@@ -123,7 +123,7 @@ impl Architecture {
         })
     }
 
-    /// The row of the table of positions that belongs to the first token.
+    /// The row of the position table for the first token.
     pub(super) fn first_position(&self) -> usize {
         match self.family {
             Family::Bert => 0,
@@ -131,7 +131,7 @@ impl Architecture {
         }
     }
 
-    /// The tokens that it reads at most.
+    /// Tokens of an input, at most.
     pub(super) fn max_tokens(&self) -> usize {
         self.positions - self.first_position()
     }

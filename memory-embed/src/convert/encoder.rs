@@ -1,27 +1,29 @@
-//! The graph of an encoder: token numbers in, the last layer's vectors out.
+//! Builds the graph of an encoder: token ids in, the last layer's vectors out.
 
 use super::{
     ConvertError,
     architecture::{Architecture, Family},
     graph::{GraphBuilder, Setting, Value, int},
-    linear::{GELU_ZERO, Linear, Numbers, Smoothing, divisors, multiply, multiply_by, multiply_gelu, quantized},
+    linear::{
+        GELU_ZERO_POINT, Linear, NumberFormat, Smoothing, divisors, multiply, multiply_by, multiply_gelu, quantized,
+    },
     proto,
     weights::Weights,
 };
 
-/// MPNet's distances from here on share a bucket.
+/// Distances from here on share a bucket in MPNet.
 const MAX_DISTANCE: f32 = 128.0;
 
-/// Writes an encoder's graph. Tokens are rows of matrices, `[batch · sequence, hidden]`, but in attention.
+/// Builds an encoder's graph. Tokens are rows of matrices, `[batch · sequence, hidden]`, except in attention.
 pub(super) struct Encoder<'a> {
     pub(super) graph: GraphBuilder,
     architecture: &'a Architecture,
     weights: &'a Weights<'a>,
-    numbers: Numbers<'a>,
+    format: NumberFormat<'a>,
 }
 
-/// The names of a layer's parts, which differ between families.
-struct Names {
+/// Names of a layer's tensors in one family.
+struct TensorNames {
     query: &'static str,
     key: &'static str,
     value: &'static str,
@@ -30,16 +32,16 @@ struct Names {
 }
 
 impl Family {
-    const fn names(self) -> Names {
+    const fn names(self) -> TensorNames {
         match self {
-            Self::Bert => Names {
+            Self::Bert => TensorNames {
                 query: "attention.self.query",
                 key: "attention.self.key",
                 value: "attention.self.value",
                 output: "attention.output.dense",
                 norm: "attention.output.LayerNorm",
             },
-            Self::Mpnet => Names {
+            Self::Mpnet => TensorNames {
                 query: "attention.attn.q",
                 key: "attention.attn.k",
                 value: "attention.attn.v",
@@ -50,26 +52,26 @@ impl Family {
     }
 }
 
-/// What all layers share.
-struct Shared {
+/// Values that all layers share.
+struct SharedValues {
     /// The shape of a matrix of tokens, `[-1, hidden]`.
     flat: Value,
     /// The shape of the tokens by texts, `[batch, sequence, hidden]`.
     by_text: Value,
-    /// Tokens of each text, `[batch]`: attention goes to these alone.
+    /// Tokens of each text, `[batch]`: attention is limited to these.
     lengths: Value,
-    /// Added to the scores of attention, `[1, heads, sequence, sequence]`, or absent.
+    /// Bias of the attention scores, `[1, heads, sequence, sequence]`, or absent.
     bias: Value,
-    /// The code of zero for each token, `[batch · sequence]`; absent from a graph of floats.
-    zeros: Value,
+    /// The zero point of each token, `[batch · sequence]`; absent in 32-bit floats.
+    zero_points: Value,
 }
 
 impl<'a> Encoder<'a> {
-    pub(super) fn new(architecture: &'a Architecture, weights: &'a Weights<'a>, numbers: Numbers<'a>) -> Self {
-        Self { graph: GraphBuilder::default(), architecture, weights, numbers }
+    pub(super) fn new(architecture: &'a Architecture, weights: &'a Weights<'a>, format: NumberFormat<'a>) -> Self {
+        Self { graph: GraphBuilder::default(), architecture, weights, format }
     }
 
-    /// Writes the whole graph.
+    /// Builds the whole graph.
     pub(super) fn write(&mut self) -> Result<(), ConvertError> {
         let &Architecture { hidden, layers, .. } = self.architecture;
         let ids = self.graph.tokens("input_ids");
@@ -82,7 +84,7 @@ impl<'a> Encoder<'a> {
         let embedded = self.embeddings(&ids, types.as_ref(), &sequence)?;
         let (first, row) = (self.graph.integers(&[0]), self.graph.integers(&[1]));
         let width = self.graph.integers(&[int(hidden)]);
-        let shared = Shared {
+        let shared = SharedValues {
             flat: self.graph.integers(&[-1, int(hidden)]),
             by_text: self.graph.op("Concat", &[&shape, &width], &[Setting::Int("axis", 0)]),
             lengths: self.graph.op("ReduceSum", &[&mask, &row], &[Setting::Int("keepdims", 0)]),
@@ -90,12 +92,12 @@ impl<'a> Encoder<'a> {
                 Family::Bert => Value::absent(),
                 Family::Mpnet => self.bias_by_distance(&sequence)?,
             },
-            zeros: match self.numbers {
-                Numbers::Floats | Numbers::Watched => Value::absent(),
-                Numbers::Codes(_) => {
+            zero_points: match self.format {
+                NumberFormat::Floats | NumberFormat::Calibration => Value::absent(),
+                NumberFormat::Quantized(_) => {
                     let tokens = self.graph.op("Size", &[&ids], &[]);
                     let tokens = self.graph.op("Unsqueeze", &[&tokens, &first], &[]);
-                    let zero = self.graph.byte(GELU_ZERO);
+                    let zero = self.graph.byte(GELU_ZERO_POINT);
                     self.graph.op("Expand", &[&zero, &tokens], &[])
                 }
             },
@@ -109,7 +111,7 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// The sum of the vectors of words, positions and types, normalized: `[batch, sequence, hidden]`.
+    /// The normalized sum of word, position and type embeddings: `[batch, sequence, hidden]`.
     fn embeddings(&mut self, ids: &Value, types: Option<&Value>, sequence: &Value) -> Result<Value, ConvertError> {
         let &Architecture { vocabulary, hidden, positions, token_types, .. } = self.architecture;
         let words = self.weights.tensor("embeddings.word_embeddings.weight", &[vocabulary, hidden])?;
@@ -130,16 +132,16 @@ impl<'a> Encoder<'a> {
         self.norm("embeddings.LayerNorm", &sum)
     }
 
-    /// The rows of the table of words; in 8 bits the table is, too, with a scale for each word.
+    /// Looks up word embeddings. In 8 bits the table has a scale for each word.
     fn table(&mut self, name: &str, ids: &Value, words: &[f32]) -> Result<Value, ConvertError> {
         let &Architecture { vocabulary, hidden, .. } = self.architecture;
         let axis = [Setting::Int("axis", 0)];
-        match self.numbers {
-            Numbers::Floats | Numbers::Watched => {
+        match self.format {
+            NumberFormat::Floats | NumberFormat::Calibration => {
                 let table = self.graph.floats(name, &[vocabulary, hidden], words);
                 Ok(self.graph.op("Gather", &[&table, ids], &axis))
             }
-            Numbers::Codes(_) => {
+            NumberFormat::Quantized(_) => {
                 let (codes, scales) = quantized(words, hidden);
                 let codes = self.graph.bytes(name, &[vocabulary, hidden], &codes);
                 let scales = self.graph.floats(&format!("{name}.scale"), &[vocabulary, 1], &scales);
@@ -151,7 +153,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// MPNet's bias, `[1, heads, sequence, sequence]`: a table of all distances, looked up.
+    /// MPNet's bias, `[1, heads, sequence, sequence]`, looked up in a table of all distances.
     fn bias_by_distance(&mut self, sequence: &Value) -> Result<Value, ConvertError> {
         let &Architecture { heads, buckets, .. } = self.architecture;
         let furthest = self.architecture.max_tokens() - 1;
@@ -181,7 +183,7 @@ impl<'a> Encoder<'a> {
         Ok(self.graph.op("Unsqueeze", &[&bias, &row], &[]))
     }
 
-    fn layer(&mut self, prefix: &str, tokens: Value, shared: &Shared) -> Result<Value, ConvertError> {
+    fn layer(&mut self, prefix: &str, tokens: Value, shared: &SharedValues) -> Result<Value, ConvertError> {
         let &Architecture { hidden, intermediate, family, heads, .. } = self.architecture;
         let names = family.names();
         let name = |part: &str| format!("{prefix}{part}");
@@ -192,41 +194,41 @@ impl<'a> Encoder<'a> {
         let output = self.linear(name(names.output), hidden, hidden)?;
         let (site, mixed_site) = (name("attention"), name("attention.mixed"));
         let smoothing = self.smoothing(&site, &[&query, &key, &value])?;
-        let mixed_smoothing = self.smoothed_by(&mut value, &mixed_site, &output)?;
-        let (graph, numbers) = (&mut self.graph, self.numbers);
-        let projected = multiply(graph, numbers, &site, &tokens, [query, key, value], &smoothing)?;
+        let mixed_smoothing = self.fold_smoothing(&mut value, &mixed_site, &output)?;
+        let (graph, format) = (&mut self.graph, self.format);
+        let projected = multiply(graph, format, &site, &tokens, [query, key, value], &smoothing)?;
         let [query, key, value] = projected.map(|rows| graph.op("Reshape", &[&rows, &shared.by_text], &[]));
         let absent = Value::absent();
         let inputs = [&query, &key, &value, &shared.bias, &absent, &absent, &shared.lengths];
         let heads = [Setting::Int("q_num_heads", int(heads)), Setting::Int("kv_num_heads", int(heads))];
         let mixed = graph.op("Attention", &inputs, &heads);
         let mixed = graph.op("Reshape", &[&mixed, &shared.flat], &[]);
-        let mixed = multiply_by(graph, numbers, &mixed_site, &mixed, output, &mixed_smoothing)?;
+        let mixed = multiply_by(graph, format, &mixed_site, &mixed, output, &mixed_smoothing)?;
         let sum = self.graph.op("Add", &[&mixed, &tokens], &[]);
         let attended = self.norm(&name(names.norm), &sum)?;
 
         let inner = self.linear(name("intermediate.dense"), intermediate, hidden)?;
         let site = name("intermediate");
         let smoothing = self.smoothing(&site, &[&inner])?;
-        let inner = multiply_by(&mut self.graph, numbers, &site, &attended, inner, &smoothing)?;
-        // The exact one (Hendrycks and Gimpel, 2016).
+        let inner = multiply_by(&mut self.graph, format, &site, &attended, inner, &smoothing)?;
+        // The exact GELU (Hendrycks and Gimpel, 2016).
         let inner = self.graph.op("Gelu", &[&inner], &[]);
         let outer = self.linear(name("output.dense"), hidden, intermediate)?;
-        let outer = multiply_gelu(&mut self.graph, numbers, &shared.zeros, &inner, &outer);
+        let outer = multiply_gelu(&mut self.graph, format, &shared.zero_points, &inner, &outer);
         let sum = self.graph.op("Add", &[&outer, &attended], &[]);
         self.norm(&name("output.LayerNorm"), &sum)
     }
 
-    /// How inputs of `layers` are smoothed.
+    /// The smoothing of the common inputs of `layers`.
     fn smoothing(&self, site: &str, layers: &[&Linear]) -> Result<Smoothing, ConvertError> {
-        let Numbers::Codes(ranges) = self.numbers else { return Ok(Smoothing::None) };
+        let NumberFormat::Quantized(ranges) = self.format else { return Ok(Smoothing::None) };
         Ok(Smoothing::Divide(divisors(ranges.of(site, self.architecture.hidden)?, layers)))
     }
 
-    /// Has `value` give outputs that are smoothed for `output`, into which means of them go under the name `site`: what
-    /// divides them costs nothing then.
-    fn smoothed_by(&self, value: &mut Linear, site: &str, output: &Linear) -> Result<Smoothing, ConvertError> {
-        let Numbers::Codes(ranges) = self.numbers else { return Ok(Smoothing::None) };
+    /// Folds the smoothing of the inputs of `output`, calibrated under `site`, into the outputs of `value`, so that it
+    /// costs nothing at run time: attention averages the outputs of `value`.
+    fn fold_smoothing(&self, value: &mut Linear, site: &str, output: &Linear) -> Result<Smoothing, ConvertError> {
+        let NumberFormat::Quantized(ranges) = self.format else { return Ok(Smoothing::None) };
         let by = divisors(ranges.of(site, self.architecture.hidden)?, &[output]);
         value.scale_outputs(by.iter().map(|by| by.recip()));
         Ok(Smoothing::Divided(by))
@@ -250,8 +252,8 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// MPNet's bucket of a distance: half of them for places `after`; of each half, one for each small distance, the others
-/// in steps of its logarithm.
+/// MPNet's bucket of a distance. Half of the buckets are for positions `after`. In each half small distances have a
+/// bucket each, larger ones logarithmic buckets.
 fn bucket(distance: usize, after: bool, buckets: usize) -> usize {
     let half = buckets / 2;
     let exact = half / 2;

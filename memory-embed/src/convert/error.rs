@@ -1,4 +1,4 @@
-//! Why a model cannot be converted.
+//! The error of converting a model.
 
 use std::{io, path::PathBuf};
 
@@ -18,7 +18,7 @@ pub enum ConvertError {
         source: io::Error,
     },
     /// The configuration is damaged.
-    #[error("{path} is no configuration of a model")]
+    #[error("{path} is not a valid model configuration")]
     Config {
         /// The file.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum ConvertError {
         #[source]
         source: BoxError,
     },
-    /// The model is of a kind that is not converted.
+    /// The kind of model is not supported.
     #[error("{path}: {what}; convert it with its own tools and name the ONNX file")]
     Unsupported {
         /// The configuration.
@@ -35,7 +35,7 @@ pub enum ConvertError {
         what: String,
     },
     /// The weights are damaged.
-    #[error("{path} holds no weights that can be read")]
+    #[error("the weights in {path} cannot be read")]
     Weights {
         /// The file.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum ConvertError {
         #[source]
         source: BoxError,
     },
-    /// A tensor is missing or is not what the configuration says.
+    /// A tensor is missing or does not match the configuration.
     #[error("tensor {name} of {path} {what}")]
     Tensor {
         /// The file.
@@ -53,13 +53,13 @@ pub enum ConvertError {
         /// What is wrong.
         what: String,
     },
-    /// The ranges of a layer's inputs are not known, without which it cannot be quantized.
-    #[error("the inputs of {site} were not measured: were the model's files changed meanwhile? Convert it again")]
+    /// A layer cannot be quantized because the ranges of its inputs were not measured.
+    #[error("the inputs of {site} were not measured: the model's files may have changed meanwhile; convert it again")]
     NotMeasured {
-        /// What goes into the layer.
+        /// The name of the layer's inputs.
         site: String,
     },
-    /// An ONNX file has at most 2 GiB.
+    /// The graph is larger than an ONNX file can be.
     #[error("{what} is too large for an ONNX file, which has at most 2 GiB")]
     TooLarge {
         /// What is too large.

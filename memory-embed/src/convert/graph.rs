@@ -1,4 +1,4 @@
-//! Puts an ONNX graph together, node by node.
+//! Builds an ONNX graph node by node.
 
 use std::{collections::HashMap, fmt::Display};
 
@@ -8,15 +8,15 @@ use super::proto::{
     self, Attribute, AttributeType, Dimension, Extent, Model, Node, Opset, Property, Shape, Tensor, TensorType, Type,
     ValueInfo,
 };
-use super::ranges::{HIGHS, LOWS};
+use super::ranges::{MAXIMA, MINIMA};
 
-/// The opset whose meaning of the operators is meant.
+/// The opset of the operators.
 const OPSET: i64 = 24;
 
 /// The domain of ONNX Runtime's own operators, and their version.
 const RUNTIME: (&str, i64) = ("com.microsoft", 1);
 
-/// The version of the file's own structure that goes with it.
+/// The IR version of the file.
 const IR_VERSION: i64 = 12;
 
 /// The name of a value in the graph.
@@ -24,7 +24,7 @@ const IR_VERSION: i64 = 12;
 pub(crate) struct Value(String);
 
 impl Value {
-    /// Stands for an input that an operator is not given.
+    /// An omitted optional input of an operator.
     pub(super) fn absent() -> Self {
         Self(String::new())
     }
@@ -45,39 +45,39 @@ pub(crate) enum Setting<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct GraphBuilder {
     graph: proto::Graph,
-    /// Small constants by what they hold.
+    /// Constants by name, which states the value.
     constants: HashMap<String, Value>,
 }
 
 impl GraphBuilder {
-    /// A token input: 64-bit integers, `[batch, sequence]`.
+    /// Adds an input of tokens: 64-bit integers, `[batch, sequence]`.
     pub(crate) fn tokens(&mut self, name: &str) -> Value {
         let shape = [named("batch"), named("sequence")];
         self.graph.input.push(value_info(name, proto::INT64, shape.to_vec()));
         Value(name.to_owned())
     }
 
-    /// A tensor of weights.
+    /// Adds a tensor of weights.
     pub(super) fn floats(&mut self, name: &str, dims: &[usize], values: &[f32]) -> Value {
         self.tensor(name, proto::FLOAT, dims, values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
 
-    /// A tensor of 8-bit weights.
+    /// Adds a tensor of 8-bit weights.
     pub(super) fn bytes(&mut self, name: &str, dims: &[usize], values: &[i8]) -> Value {
         self.tensor(name, proto::INT8, dims, values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
 
-    /// A number without dimensions.
+    /// A scalar float.
     pub(super) fn number(&mut self, value: f32) -> Value {
         self.constant(&format!("number_{value:e}"), proto::FLOAT, &[], &value.to_le_bytes())
     }
 
-    /// A byte without dimensions.
+    /// A scalar byte.
     pub(super) fn byte(&mut self, value: u8) -> Value {
         self.constant(&format!("byte_{value}"), proto::UINT8, &[], &[value])
     }
 
-    /// An integer without dimensions.
+    /// A scalar integer.
     pub(super) fn integer(&mut self, value: i64) -> Value {
         self.constant(&format!("integer_{value}"), proto::INT64, &[], &value.to_le_bytes())
     }
@@ -94,7 +94,7 @@ impl GraphBuilder {
         self.node(operator, inputs, settings, output)
     }
 
-    /// Adds a node of ONNX Runtime's own, with one output.
+    /// Adds a node of an ONNX Runtime operator, with one output.
     pub(super) fn runtime_op(&mut self, operator: &str, inputs: &[&Value]) -> Value {
         let output = self.op(operator, inputs, &[]);
         if let Some(node) = self.graph.node.last_mut() {
@@ -103,9 +103,9 @@ impl GraphBuilder {
         output
     }
 
-    /// Gives out the least and the greatest value of each column of `rows`, `[rows, width]`, under `name`.
-    pub(super) fn watch(&mut self, name: &str, rows: &Value, width: usize) {
-        for (operator, end) in [("ReduceMin", LOWS), ("ReduceMax", HIGHS)] {
+    /// Adds outputs for the minimum and maximum of each column of `rows`, `[rows, width]`, under `name`.
+    pub(super) fn output_ranges(&mut self, name: &str, rows: &Value, width: usize) {
+        for (operator, end) in [("ReduceMin", MINIMA), ("ReduceMax", MAXIMA)] {
             let axis = self.integers(&[0]);
             let output = format!("{name}{end}");
             self.node(operator, &[rows, &axis], &[Setting::Int("keepdims", 0)], output.clone());
@@ -161,7 +161,7 @@ impl GraphBuilder {
         Value(output)
     }
 
-    /// One tensor for all uses of a constant.
+    /// Adds a constant once for all its uses.
     fn constant(&mut self, name: &str, data_type: i32, dims: &[usize], bytes: &[u8]) -> Value {
         if let Some(value) = self.constants.get(name) {
             return value.clone();
@@ -182,7 +182,7 @@ impl GraphBuilder {
     }
 }
 
-/// A dimension; none is beyond the range, as what has it is in memory.
+/// A dimension as ONNX stores it. Sizes of data in memory always fit.
 pub(super) fn int(value: usize) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

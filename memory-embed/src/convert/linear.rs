@@ -1,4 +1,4 @@
-//! Linear layers: in 32-bit floats, the same and watched, or in 8-bit integers.
+//! Linear layers in 32-bit floats, with or without calibration outputs, or in 8-bit integers.
 
 use super::{
     ConvertError,
@@ -6,34 +6,34 @@ use super::{
     ranges::{Columns, Ranges},
 };
 
-/// Codes of weights run from -127 to 127.
-const CODES: f32 = 127.0;
+/// Quantized weights range from -127 to 127.
+const MAX_QUANTIZED: f32 = 127.0;
 
-/// The code of zero among the outputs of GELU, which are at least -0.17: the codes below it reach as far.
-pub(super) const GELU_ZERO: u8 = 20;
+/// Zero point of the outputs of GELU. The quantized values below it reach down to their minimum, -0.17.
+pub(super) const GELU_ZERO_POINT: u8 = 20;
 
-/// The step between two codes of a row, for each unit of its greatest value.
-const GELU_STEP: f32 = 1.0 / (255.0 - 20.0);
+/// The scale of a row, divided by its greatest value.
+const GELU_UNIT_SCALE: f32 = 1.0 / (255.0 - 20.0);
 
-/// A row is taken to be at least this wide, so that the codes below zero reach down to -0.17.
-const GELU_LEAST: f32 = 2.0;
+/// The least greatest value assumed for a row, so that the values below the zero point reach down to -0.17.
+const GELU_MIN_PEAK: f32 = 2.0;
 
-/// How much of the width of a column of inputs goes over to its weights; the rest stays.
-const MIGRATION: f32 = 0.5;
+/// SmoothQuant's migration strength: the share of a column's range that moves from the inputs to the weights.
+const MIGRATION_STRENGTH: f32 = 0.5;
 
-/// A column is taken to be at least this share of the mean as wide, and so are its weights: one that was hardly used in
-/// the sample may be elsewhere.
-const LEAST: f32 = 0.01;
+/// The least range assumed for a column and its weights, as a share of the mean: a column that the sample hardly uses
+/// may be used elsewhere.
+const MIN_WIDTH_SHARE: f32 = 0.01;
 
-/// In what numbers linear layers compute.
+/// The number format of linear layers.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Numbers<'a> {
+pub(super) enum NumberFormat<'a> {
     /// 32-bit floats.
     Floats,
-    /// 32-bit floats; the graph also gives the ranges of the columns of all inputs.
-    Watched,
-    /// 8-bit integers, for inputs within these ranges.
-    Codes(&'a Ranges),
+    /// 32-bit floats, with outputs for the ranges of the columns of all inputs.
+    Calibration,
+    /// 8-bit integers for inputs within these ranges.
+    Quantized(&'a Ranges),
 }
 
 /// A layer that multiplies rows by a matrix and adds a bias.
@@ -50,7 +50,7 @@ impl Linear {
         self.weight.len().checked_div(self.bias.len()).unwrap_or_default().max(1)
     }
 
-    /// Multiplies its outputs by a factor each.
+    /// Multiplies each output by its factor.
     pub(super) fn scale_outputs(&mut self, by: impl Iterator<Item = f32>) {
         let inputs = self.inputs();
         for ((row, bias), by) in self.weight.chunks_mut(inputs).zip(&mut self.bias).zip(by) {
@@ -59,7 +59,7 @@ impl Linear {
         }
     }
 
-    /// Takes inputs that were divided by a number each.
+    /// Adapts the weights to inputs that are divided by these numbers.
     fn scale_inputs(&mut self, by: &[f32]) {
         for row in self.weight.chunks_mut(by.len().max(1)) {
             row.iter_mut().zip(by).for_each(|(weight, by)| *weight *= by);
@@ -67,19 +67,19 @@ impl Linear {
     }
 }
 
-/// What is done so that a few wide columns of the inputs do not take the codes from all others.
+/// How wide columns of the inputs are scaled down, so that they do not cost all others their precision.
 #[derive(Debug)]
 pub(super) enum Smoothing {
     /// Nothing.
     None,
-    /// Each column of the inputs is divided by one of these numbers, and its weights are multiplied by it.
+    /// Divide each column of the inputs by its number, and multiply its weights by it.
     Divide(Vec<f32>),
-    /// The same, and the inputs come divided.
+    /// The same for inputs that are divided already.
     Divided(Vec<f32>),
 }
 
-/// By what to divide columns that were as wide as `columns` says before `layers` multiply them: such that inputs and
-/// weights are equally hard to tell apart in 8 bits (`SmoothQuant`, Xiao et al., 2022), and 1 in the geometric mean.
+/// The divisors of input columns with the ranges `columns`, the inputs of `layers`. They make inputs and weights
+/// equally hard to quantize (SmoothQuant, Xiao et al., 2022). Their geometric mean is 1.
 pub(super) fn divisors(columns: &Columns, layers: &[&Linear]) -> Vec<f32> {
     let mut widest = vec![0.0_f32; columns.len()];
     for layer in layers {
@@ -88,14 +88,17 @@ pub(super) fn divisors(columns: &Columns, layers: &[&Linear]) -> Vec<f32> {
         }
     }
     let (inputs, weights) = (logarithms(columns.magnitudes().collect()), logarithms(widest));
-    let logs: Vec<f32> =
-        inputs.iter().zip(&weights).map(|(input, weight)| MIGRATION * input - (1.0 - MIGRATION) * weight).collect();
+    let logs: Vec<f32> = inputs
+        .iter()
+        .zip(&weights)
+        .map(|(input, weight)| MIGRATION_STRENGTH * input - (1.0 - MIGRATION_STRENGTH) * weight)
+        .collect();
     let mean = mean(&logs);
     logs.into_iter().map(|log| (log - mean).exp()).collect()
 }
 
 fn logarithms(widths: Vec<f32>) -> Vec<f32> {
-    let least = (LEAST * mean(&widths)).max(f32::MIN_POSITIVE);
+    let least = (MIN_WIDTH_SHARE * mean(&widths)).max(f32::MIN_POSITIVE);
     widths.into_iter().map(|width| width.max(least).ln()).collect()
 }
 
@@ -106,21 +109,21 @@ fn mean(values: &[f32]) -> f32 {
 
 /// Multiplies the rows `inputs`, `[rows, inputs]`, by each of `layers`.
 ///
-/// In 8 bits the inputs have one scale, which is part of the graph: so a text's vector depends on no other text, and
-/// nothing has to be measured while it runs. The ranges are those under `site`.
+/// In 8 bits the inputs have one static scale, from the ranges under `site`: a text's vector depends on no other text,
+/// and nothing is measured at run time.
 pub(super) fn multiply<const N: usize>(
     graph: &mut GraphBuilder,
-    numbers: Numbers<'_>,
+    format: NumberFormat<'_>,
     site: &str,
     inputs: &Value,
     mut layers: [Linear; N],
     smoothing: &Smoothing,
 ) -> Result<[Value; N], ConvertError> {
-    let ranges = match numbers {
-        Numbers::Codes(ranges) => ranges,
-        Numbers::Floats => return Ok(layers.map(|layer| in_floats(graph, inputs, &layer))),
-        Numbers::Watched => {
-            graph.watch(site, inputs, layers.first().map_or(0, Linear::inputs));
+    let ranges = match format {
+        NumberFormat::Quantized(ranges) => ranges,
+        NumberFormat::Floats => return Ok(layers.map(|layer| in_floats(graph, inputs, &layer))),
+        NumberFormat::Calibration => {
+            graph.output_ranges(site, inputs, layers.first().map_or(0, Linear::inputs));
             return Ok(layers.map(|layer| in_floats(graph, inputs, &layer)));
         }
     };
@@ -140,51 +143,51 @@ pub(super) fn multiply<const N: usize>(
         columns.divide(by);
         layers.iter_mut().for_each(|layer| layer.scale_inputs(by));
     }
-    let (scale, zero) = columns.codes();
+    let (scale, zero) = columns.scale_and_zero_point();
     let (scale, zero) = (graph.number(scale), graph.byte(zero));
     let codes = graph.op("QuantizeLinear", &[&inputs, &scale, &zero], &[]);
     Ok(layers.map(|layer| {
         let bias = bias_of(graph, &layer);
-        in_codes(graph, [&codes, &scale, &zero], &layer, &bias)
+        in_integers(graph, [&codes, &scale, &zero], &layer, &bias)
     }))
 }
 
 /// [`multiply`] with one layer.
 pub(super) fn multiply_by(
     graph: &mut GraphBuilder,
-    numbers: Numbers<'_>,
+    format: NumberFormat<'_>,
     site: &str,
     inputs: &Value,
     layer: Linear,
     smoothing: &Smoothing,
 ) -> Result<Value, ConvertError> {
-    let [product] = multiply(graph, numbers, site, inputs, [layer], smoothing)?;
+    let [product] = multiply(graph, format, site, inputs, [layer], smoothing)?;
     Ok(product)
 }
 
-/// Multiplies `inputs`, what GELU gave, by `layer`.
+/// Multiplies `inputs`, the outputs of GELU, by `layer`.
 ///
-/// In 8 bits each row has a scale of its own, by its greatest value. One scale for all would not do: a few tokens of some
-/// encoders, such as MPNet, are a hundred times as wide as the others ("massive activations", Sun et al., 2024), and
-/// smoothing does not help, since columns are narrow in one text and wide in another. `zeros` are as many codes of zero
-/// as there are rows, [`GELU_ZERO`]s.
+/// In 8 bits each row has a dynamic scale, by its greatest value. One scale for all rows loses too much: a few tokens
+/// of some encoders, such as MPNet, are a hundred times as wide as the others ("massive activations", Sun et al.,
+/// 2024). Smoothing does not help, because a column can be narrow in one text and wide in another. `zero_points` holds
+/// [`GELU_ZERO_POINT`] once for each row.
 pub(super) fn multiply_gelu(
     graph: &mut GraphBuilder,
-    numbers: Numbers<'_>,
-    zeros: &Value,
+    format: NumberFormat<'_>,
+    zero_points: &Value,
     inputs: &Value,
     layer: &Linear,
 ) -> Value {
-    if !matches!(numbers, Numbers::Codes(_)) {
+    if !matches!(format, NumberFormat::Quantized(_)) {
         return in_floats(graph, inputs, layer);
     }
-    let (column, least, step) = (graph.integers(&[1]), graph.number(GELU_LEAST), graph.number(GELU_STEP));
+    let (column, least, step) = (graph.integers(&[1]), graph.number(GELU_MIN_PEAK), graph.number(GELU_UNIT_SCALE));
     let widest = graph.op("ReduceMax", &[inputs, &column], &[Setting::Int("keepdims", 0)]);
     let widest = graph.op("Max", &[&widest, &least], &[]);
     let scales = graph.op("Mul", &[&widest, &step], &[]);
-    let codes = graph.op("QuantizeLinear", &[inputs, &scales, zeros], &[Setting::Int("axis", 0)]);
-    let (one, zero) = (graph.number(1.0), graph.byte(GELU_ZERO));
-    let product = in_codes(graph, [&codes, &one, &zero], layer, &Value::absent());
+    let codes = graph.op("QuantizeLinear", &[inputs, &scales, zero_points], &[Setting::Int("axis", 0)]);
+    let (one, zero) = (graph.number(1.0), graph.byte(GELU_ZERO_POINT));
+    let product = in_integers(graph, [&codes, &one, &zero], layer, &Value::absent());
     let scales = graph.op("Unsqueeze", &[&scales, &column], &[]);
     let product = graph.op("Mul", &[&product, &scales], &[]);
     let bias = bias_of(graph, layer);
@@ -204,27 +207,29 @@ fn in_floats(graph: &mut GraphBuilder, inputs: &Value, layer: &Linear) -> Value 
     graph.op("Add", &[&product, &bias], &[])
 }
 
-/// An operator of ONNX Runtime's own: what it makes of a `QuantizeLinear` - `DequantizeLinear` - `Gemm` is slower, and
-/// what it makes of one with a `MatMul` multiplies floats.
-fn in_codes(graph: &mut GraphBuilder, [codes, scale, zero]: [&Value; 3], layer: &Linear, bias: &Value) -> Value {
+/// Multiplies quantized rows by an ONNX Runtime operator. Its rewrite of `QuantizeLinear` - `DequantizeLinear` - `Gemm`
+/// is slower, and its rewrite of one with `MatMul` multiplies floats.
+fn in_integers(graph: &mut GraphBuilder, [codes, scale, zero]: [&Value; 3], layer: &Linear, bias: &Value) -> Value {
     let Linear { name, weight, .. } = layer;
     let (inner, outer) = (layer.inputs(), layer.bias.len());
     let (weight, scales) = quantized(weight, inner);
     let weight = graph.bytes(&format!("{name}.weight"), &[inner, outer], &transposed(&weight, inner));
     let scales = graph.floats(&format!("{name}.scale"), &[outer], &scales);
-    let no_zeros = Value::absent();
-    graph.runtime_op("MatMulIntegerToFloat", &[codes, &weight, scale, &scales, zero, &no_zeros, bias])
+    let no_zero_points = Value::absent();
+    graph.runtime_op("MatMulIntegerToFloat", &[codes, &weight, scale, &scales, zero, &no_zero_points, bias])
 }
 
-/// Codes of a row-major matrix, and the scale of each of its rows of `width` values.
+/// Quantizes a row-major matrix: its values, and the scale of each row of `width` values.
 pub(super) fn quantized(matrix: &[f32], width: usize) -> (Vec<i8>, Vec<f32>) {
     let mut codes = Vec::with_capacity(matrix.len());
     let mut scales = Vec::with_capacity(matrix.len() / width.max(1));
     for row in matrix.chunks(width.max(1)) {
         let largest = row.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
-        let scale = if largest > 0.0 { largest / CODES } else { 1.0 };
+        let scale = if largest > 0.0 { largest / MAX_QUANTIZED } else { 1.0 };
         #[expect(clippy::cast_possible_truncation, reason = "within ±127 by the choice of the scale")]
-        codes.extend(row.iter().map(|value| (value / scale).round_ties_even().clamp(-CODES, CODES) as i8));
+        codes.extend(
+            row.iter().map(|value| (value / scale).round_ties_even().clamp(-MAX_QUANTIZED, MAX_QUANTIZED) as i8),
+        );
         scales.push(scale);
     }
     (codes, scales)
@@ -291,9 +296,9 @@ mod tests {
     fn the_least_that_gelu_gives_has_a_code() {
         // Its minimum is at x = -0.7518, where it is -0.16997.
         let least = -0.169_971;
-        let reach = -f32::from(GELU_ZERO) * GELU_STEP * GELU_LEAST;
+        let reach = -f32::from(GELU_ZERO_POINT) * GELU_UNIT_SCALE * GELU_MIN_PEAK;
         assert!(reach <= least && reach > 1.1 * least, "{reach}");
-        assert_eq!((GELU_STEP.recip() + f32::from(GELU_ZERO)).round(), 255.0);
+        assert_eq!((GELU_UNIT_SCALE.recip() + f32::from(GELU_ZERO_POINT)).round(), 255.0);
     }
 
     proptest! {

@@ -1,6 +1,6 @@
-//! The messages of an ONNX file, as far as converted models use them.
+//! The protobuf messages of an ONNX file, as far as converted models use them.
 //!
-//! Numbers are those of `onnx.proto` (ONNX IR version 12, opset 24).
+//! Field numbers are those of `onnx.proto` (ONNX IR version 12, opset 24).
 
 /// [`Tensor::data_type`] of 32-bit floats.
 pub(super) const FLOAT: i32 = 1;
@@ -154,7 +154,7 @@ pub(super) struct Dimension {
     pub(super) value: Option<Extent>,
 }
 
-/// How long a dimension is: a number, or a name that stands for one.
+/// The size of a dimension: a number, or a symbolic name.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub(super) enum Extent {
     #[prost(int64, tag = "1")]

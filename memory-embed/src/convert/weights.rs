@@ -1,4 +1,4 @@
-//! The tensors of a safetensors file as 32-bit floats.
+//! Reads the tensors of a safetensors file as 32-bit floats.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use safetensors::{Dtype, SafeTensors};
 
 use super::ConvertError;
 
-/// The end of a name that every encoder has; what stands before it is the prefix of all names.
-const ANCHOR: &str = "embeddings.word_embeddings.weight";
+/// A tensor that every encoder has. The text before it is the prefix of all names.
+const KNOWN_TENSOR: &str = "embeddings.word_embeddings.weight";
 
 /// The weights of an encoder.
 #[derive(Debug)]
@@ -19,21 +19,21 @@ pub(super) struct Weights<'a> {
 }
 
 impl<'a> Weights<'a> {
-    /// Reads the `bytes` of the file at `path`.
+    /// Parses `bytes`, the content of the file at `path`.
     pub(super) fn read(path: &Path, bytes: &'a [u8]) -> Result<Self, ConvertError> {
         let tensors = SafeTensors::deserialize(bytes)
             .map_err(|error| ConvertError::Weights { path: path.to_path_buf(), source: error.into() })?;
         let prefix = tensors
             .names()
             .into_iter()
-            .filter_map(|name| name.strip_suffix(ANCHOR))
+            .filter_map(|name| name.strip_suffix(KNOWN_TENSOR))
             .min_by_key(|prefix| prefix.len())
             .map(str::to_owned)
-            .ok_or_else(|| missing(path, ANCHOR))?;
+            .ok_or_else(|| missing(path, KNOWN_TENSOR))?;
         Ok(Self { path: path.to_path_buf(), tensors, prefix })
     }
 
-    /// The tensor of that name, which must have these dimensions and finite values; row-major.
+    /// The row-major tensor `name`, which must have these dimensions and finite values.
     pub(super) fn tensor(&self, name: &str, dims: &[usize]) -> Result<Vec<f32>, ConvertError> {
         let full = format!("{}{name}", self.prefix);
         let wrong = |what: String| ConvertError::Tensor { path: self.path.clone(), name: full.clone(), what };
@@ -50,7 +50,7 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// Little-endian floats; `None` for a type that is none.
+/// Decodes little-endian floats; `None` for another type.
 pub(crate) fn floats(dtype: Dtype, data: &[u8]) -> Option<Vec<f32>> {
     let pairs = || data.as_chunks::<2>().0.iter().copied();
     Some(match dtype {
@@ -84,21 +84,21 @@ mod tests {
     #[test]
     fn sixteen_bits_are_widened_and_a_prefix_is_found() {
         let data: Vec<u8> = [1.5_f32, -2.0].iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()).collect();
-        let bytes = file(&format!("bert.{ANCHOR}"), Dtype::BF16, &data, &[1, 2]);
+        let bytes = file(&format!("bert.{KNOWN_TENSOR}"), Dtype::BF16, &data, &[1, 2]);
         let weights = Weights::read(Path::new("w"), &bytes).unwrap();
-        assert_eq!(weights.tensor(ANCHOR, &[1, 2]).unwrap(), [1.5, -2.0]);
+        assert_eq!(weights.tensor(KNOWN_TENSOR, &[1, 2]).unwrap(), [1.5, -2.0]);
     }
 
     #[test]
     fn what_is_not_as_configured_is_refused_by_name() {
-        let bytes = file(ANCHOR, Dtype::F32, &f32::NAN.to_le_bytes(), &[1, 1]);
+        let bytes = file(KNOWN_TENSOR, Dtype::F32, &f32::NAN.to_le_bytes(), &[1, 1]);
         let weights = Weights::read(Path::new("w"), &bytes).unwrap();
-        assert!(what(weights.tensor(ANCHOR, &[1, 1]).unwrap_err()).contains("not finite"));
-        assert!(what(weights.tensor(ANCHOR, &[2, 1]).unwrap_err()).contains("shape"));
+        assert!(what(weights.tensor(KNOWN_TENSOR, &[1, 1]).unwrap_err()).contains("not finite"));
+        assert!(what(weights.tensor(KNOWN_TENSOR, &[2, 1]).unwrap_err()).contains("shape"));
         assert!(what(weights.tensor("pooler", &[1]).unwrap_err()).contains("missing"));
-        let bytes = file(ANCHOR, Dtype::I32, &[0; 4], &[1, 1]);
+        let bytes = file(KNOWN_TENSOR, Dtype::I32, &[0; 4], &[1, 1]);
         let weights = Weights::read(Path::new("w"), &bytes).unwrap();
-        assert!(what(weights.tensor(ANCHOR, &[1, 1]).unwrap_err()).contains("I32"));
+        assert!(what(weights.tensor(KNOWN_TENSOR, &[1, 1]).unwrap_err()).contains("I32"));
         assert!(matches!(Weights::read(Path::new("w"), b"{}"), Err(ConvertError::Weights { .. })));
     }
 }

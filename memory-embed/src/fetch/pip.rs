@@ -10,10 +10,10 @@ use std::{
 use super::{FetchError, PackageSource, Wheel};
 use crate::{models::Python, redact::redacted};
 
-/// Lines of pip's output that an error repeats.
+/// Lines of pip's output that an error quotes.
 const LAST_LINES: usize = 12;
 
-/// Any Python may run pip: the wheels asked for are named with theirs.
+/// Any Python may run pip: the options name the Python of the requested wheels.
 const OPTIONS: &[&str] = &[
     "download",
     "--no-input",
@@ -29,7 +29,7 @@ const OPTIONS: &[&str] = &[
     "--platform=any",
 ];
 
-/// The ways to start pip, best first.
+/// The commands that may start pip, preferred first.
 #[derive(Debug)]
 pub(super) struct Pip {
     commands: Vec<Vec<String>>,
@@ -109,13 +109,13 @@ fn wheel_in(directory: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// What pip said last; errors are at the end, on standard error.
+/// The last lines of pip's output. Errors are at the end, on standard error.
 fn last_lines(output: &Output) -> String {
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let lines = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default().join("\n");
-    // The address of an index may hold a password.
+    // The address of an index may contain a password.
     redacted(&lines).into_owned()
 }
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn the_exact_version_and_digest_are_asked_for() {
+    fn the_exact_version_and_checksum_are_requested() {
         let script = r#"[ "$1" = --version ] && exit 0
             case "$*" in *--require-hashes*) ;; *) exit 1;; esac
             while [ "$1" != --requirement ]; do shift; done

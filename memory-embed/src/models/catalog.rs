@@ -1,61 +1,65 @@
-//! The pinned packages that runtime, models and tokenizers are taken from.
+//! The catalog of pinned models and their packages.
 
 mod pins;
 
 use pins::{MINILM, MPNET, POTION};
 pub(crate) use pins::{ONNX_RUNTIME, ONNX_RUNTIME_LIBRARY};
 
-/// A file of a package that is kept.
+/// A file that is installed from a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PinnedFile {
     /// Its name inside the package.
     pub member: &'static str,
-    /// Where it is kept: relative to the model store, `/` between directories.
+    /// Its path in the model store, with `/` between directories.
     pub path: &'static str,
     /// Its size in bytes.
     pub size: u64,
-    /// Its digest: 64 lower-case hexadecimal digits.
+    /// Its SHA-256: 64 lower-case hexadecimal digits.
     pub sha256: &'static str,
 }
 
-/// One exact package.
+/// A package, pinned by version and checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Package {
     /// Its name on the Python package index.
     pub name: &'static str,
     /// Its version.
     pub version: &'static str,
-    /// The digest of the wheel: 64 lower-case hexadecimal digits.
+    /// The SHA-256 of the wheel: 64 lower-case hexadecimal digits.
     pub sha256: &'static str,
     /// The size of the wheel in bytes.
     pub size: u64,
-    /// Where its files are of use.
+    /// The platform of its files.
     pub platform: Platform,
-    /// The Python that its wheel says it is for; the files kept have nothing to do with it.
+    /// The Python version of its wheel. The installed files do not depend on it.
     pub python: Python,
-    /// The licence of the files kept, as SPDX names it.
+    /// The SPDX licence of the installed files.
     pub licence: &'static str,
-    /// Of an archive that was cut to fit into packages: where its pieces are. Without, the files are in the wheel itself.
+    /// The pieces of an archive that is split over packages; `None` if the files are in the wheel itself.
     pub pieces: Option<Pieces>,
-    /// What is kept of it.
+    /// The files to install.
     pub files: &'static [PinnedFile],
 }
 
-/// An archive of files in pieces, one in each of several packages.
+/// An archive that is split into pieces, one in each of several packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pieces {
-    /// The first piece's name inside the package that names them.
+    /// The first piece's name inside the package that lists the pieces.
     pub first: &'static str,
-    /// The others, in order.
+    /// The other pieces, in order.
     pub others: &'static [Piece],
 }
 
-/// A package that holds a piece of an archive, for the same Python as the first.
+/// A package with a further piece of an archive, for the same Python as the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Piece {
     /// The package's name on the Python package index.
     pub name: &'static str,
-    /// The digest of the wheel: 64 lower-case hexadecimal digits.
+    /// The SHA-256 of the wheel: 64 lower-case hexadecimal digits.
     pub sha256: &'static str,
     /// The size of the wheel in bytes.
     pub size: u64,
@@ -64,14 +68,14 @@ pub struct Piece {
 }
 
 impl Package {
-    /// Bytes that are downloaded.
+    /// Bytes to download.
     #[must_use]
     pub fn download_size(&self) -> u64 {
         self.size + self.pieces.iter().flat_map(|pieces| pieces.others).map(|piece| piece.size).sum::<u64>()
     }
 }
 
-/// A version of Python that a wheel is for.
+/// The Python version of a wheel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Python {
@@ -81,20 +85,20 @@ pub enum Python {
     V3_13,
 }
 
-/// Machines that a package is for.
+/// The platform of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Platform {
-    /// Data: all of them.
+    /// Any platform: the package holds data.
     Any,
     /// Linux with glibc 2.28 or later on x86-64.
     LinuxX86_64,
 }
 
 impl Platform {
-    /// Whether this program runs on it.
+    /// Whether this program runs on the platform.
     #[must_use]
-    pub const fn is_this_one(self) -> bool {
+    pub const fn is_current(self) -> bool {
         match self {
             Self::Any => true,
             Self::LinuxX86_64 => {
@@ -104,34 +108,35 @@ impl Platform {
     }
 }
 
-/// What runs a model.
+/// The engine of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
-    /// An encoder: its graph, run by ONNX Runtime.
+    /// An encoder: ONNX Runtime runs its graph.
     Onnx,
-    /// A table of the vectors of tokens; nothing but this program.
+    /// A table of token vectors, which needs no runtime.
     Static,
 }
 
 /// A model and the packages that hold its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PinnedModel {
-    /// Its name, and that of its directory in the model store.
+    /// Its name, which is also that of its directory in the model store.
     pub name: &'static str,
-    /// What runs it.
+    /// Its engine.
     pub backend: Backend,
     /// Components of its vectors.
     pub dimensions: usize,
-    /// Tokens that it reads at once, the two that enclose a text included; 0 for any number.
+    /// Tokens of an input, at most, including the two special tokens around a text; 0 for no limit.
     pub max_tokens: usize,
-    /// The licence of its weights, as SPDX names it.
+    /// The SPDX licence of its weights.
     pub licence: &'static str,
-    /// What holds its files, its runtime's among them.
+    /// The packages of its files, including those of its runtime.
     pub packages: &'static [Package],
 }
 
-/// `all-MiniLM-L6-v2`: small, and good for its size.
+/// `all-MiniLM-L6-v2`: the default, small and good for its size.
 pub const ALL_MINILM_L6_V2: PinnedModel = PinnedModel {
     name: "all-MiniLM-L6-v2",
     backend: Backend::Onnx,
@@ -141,7 +146,7 @@ pub const ALL_MINILM_L6_V2: PinnedModel = PinnedModel {
     packages: &[ONNX_RUNTIME, MINILM],
 };
 
-/// `potion-base-8M`: a table of vectors, for machines that ONNX Runtime cannot run on.
+/// `potion-base-8M`: a static model, for machines without ONNX Runtime.
 pub const POTION_BASE_8M: PinnedModel = PinnedModel {
     name: "potion-base-8M",
     backend: Backend::Static,
@@ -151,9 +156,9 @@ pub const POTION_BASE_8M: PinnedModel = PinnedModel {
     packages: &[POTION],
 };
 
-/// `all-mpnet-base-v2`: larger and slower.
+/// `all-mpnet-base-v2`: larger and slower than the default.
 ///
-/// The packages state no licence; the model's own is given.
+/// Its packages state no licence; `licence` is that of the model itself.
 pub const ALL_MPNET_BASE_V2: PinnedModel = PinnedModel {
     name: "all-mpnet-base-v2",
     backend: Backend::Onnx,
@@ -163,7 +168,7 @@ pub const ALL_MPNET_BASE_V2: PinnedModel = PinnedModel {
     packages: &[ONNX_RUNTIME, MPNET],
 };
 
-/// All models that are pinned, the default first.
+/// All pinned models, the default first.
 pub const PINNED_MODELS: &[PinnedModel] = &[ALL_MINILM_L6_V2, POTION_BASE_8M, ALL_MPNET_BASE_V2];
 
 #[cfg(test)]

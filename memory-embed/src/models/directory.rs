@@ -1,4 +1,4 @@
-//! What a model's own configuration files say about it.
+//! Reads a model's configuration files.
 
 use std::{
     collections::BTreeMap,
@@ -12,53 +12,54 @@ use serde::{Deserialize, de::DeserializeOwned};
 use super::{Backend, ModelError};
 use crate::files;
 
-/// Tokens that a model reads at once when none of its files says how many: what BERT was trained with.
-const USUAL_MAX_TOKENS: usize = 512;
+/// Tokens of an input if no file states a limit: that of BERT.
+pub(crate) const DEFAULT_MAX_TOKENS: usize = 512;
 
-/// How the vectors of a text's tokens become the vector of the text.
+/// How token vectors are pooled into the vector of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Pooling {
-    /// Their mean, the enclosing tokens included.
+    /// The mean, including the special tokens around the text.
     #[default]
     Mean,
-    /// That of the first token.
+    /// The vector of the first token.
     Cls,
-    /// In each component the largest.
+    /// The maximum of each component.
     Max,
 }
 
-/// What a model wants before a text.
+/// The prompts that a model expects before texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Prompts {
-    /// Before a question.
+    /// Before a query.
     pub query: String,
     /// Before a document.
     pub document: String,
 }
 
-/// A directory in the layout of sentence-transformers (Reimers and Gurevych, 2019) and what its files say.
+/// A model directory in the layout of sentence-transformers (Reimers and Gurevych, 2019) and its configuration.
 ///
-/// A model is read from `modules.json`, the `config.json` of the pooling module, `sentence_bert_config.json`,
-/// `config_sentence_transformers.json`, `tokenizer_config.json` and `config.json`. What a file does not say, or a file
-/// that is not there, leaves the default of sentence-transformers.
+/// The configuration is that of `modules.json`, the `config.json` of the pooling module, `sentence_bert_config.json`,
+/// `config_sentence_transformers.json`, `tokenizer_config.json` and `config.json`. Missing files and fields have the
+/// defaults of sentence-transformers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelDirectory {
     /// The directory.
     pub path: PathBuf,
-    /// What runs it.
+    /// Its engine.
     pub backend: Backend,
-    /// Tokens that it reads at once, the enclosing ones included. A static model reads any number.
+    /// Tokens of an input, at most, including special tokens. A static model has no limit.
     pub max_tokens: usize,
     /// How token vectors are pooled.
     pub pooling: Pooling,
-    /// Whether the model itself scales its vectors to unit length. Those of an embedder always are.
+    /// Whether the model itself scales its vectors to unit length. Embedders always do.
     pub normalizes: bool,
-    /// What is put before texts.
+    /// Prompts before texts.
     pub prompts: Prompts,
-    /// Whether texts are lower-cased before the tokenizer sees them.
+    /// Whether texts are lower-cased before tokenization.
     pub lower_case: bool,
-    /// Components of its vectors, where a file says it.
+    /// Components of its vectors, if a file states them.
     pub dimensions: Option<usize>,
 }
 
@@ -100,12 +101,12 @@ struct PromptConfig {
 
 #[derive(Default, Deserialize)]
 struct TokenizerConfig {
-    /// A float where it is "very many".
+    /// A float, because some files state a huge number for "no limit".
     model_max_length: Option<f64>,
 }
 
 #[derive(Default, Deserialize)]
-struct Config {
+struct ModelConfig {
     model_type: Option<String>,
     hidden_size: Option<usize>,
     hidden_dim: Option<usize>,
@@ -113,14 +114,14 @@ struct Config {
 }
 
 impl ModelDirectory {
-    /// Reads what the files in `path` say.
+    /// Reads the configuration files in `path`.
     ///
     /// # Errors
-    /// [`ModelError::Missing`] without `config.json`; [`ModelError::Config`] for a file that is damaged or asks for
-    /// something that is not done here.
+    /// [`ModelError::Missing`] without `config.json`; [`ModelError::Config`] for a file that is damaged or requires an
+    /// unsupported feature.
     pub fn read(path: &Path) -> Result<Self, ModelError> {
-        let files = Files { root: path };
-        let config: Config = files
+        let files = ConfigFiles { root: path };
+        let config: ModelConfig = files
             .read("config.json")?
             .ok_or_else(|| ModelError::missing("the configuration of the model", &path.join("config.json")))?;
         let sentence: SentenceConfig = files.read("sentence_bert_config.json")?.unwrap_or_default();
@@ -144,12 +145,12 @@ impl ModelDirectory {
                     dimensions = found.word_embedding_dimension.or(dimensions);
                     pooling = Some(found.pooling().map_err(|what| files.wrong(&name, what))?);
                 }
-                other => return Err(files.wrong("modules.json", format!("a module of type {other} is not run here"))),
+                other => return Err(files.wrong("modules.json", format!("modules of type {other} are not supported"))),
             }
         }
         let lengths = [
             sentence.max_seq_length,
-            tokenizer.model_max_length.and_then(whole),
+            tokenizer.model_max_length.and_then(limit),
             config.max_position_embeddings.map(|positions| positions_read(config.model_type.as_deref(), positions)),
         ];
         let named = |names: &[&str]| {
@@ -159,7 +160,7 @@ impl ModelDirectory {
         Ok(Self {
             path: path.to_path_buf(),
             backend,
-            max_tokens: lengths.into_iter().flatten().min().unwrap_or(USUAL_MAX_TOKENS),
+            max_tokens: lengths.into_iter().flatten().min().unwrap_or(DEFAULT_MAX_TOKENS),
             pooling: pooling.unwrap_or_default(),
             normalizes,
             prompts: Prompts { query: named(&["query"]), document: named(&["document", "passage", "corpus"]) },
@@ -169,7 +170,7 @@ impl ModelDirectory {
     }
 }
 
-/// Tokens that a model with so many rows in its table of positions reads: some families begin behind the padding's.
+/// Tokens that fit a position table with so many rows: some families reserve the first two rows for padding.
 pub(crate) fn positions_read(model_type: Option<&str>, positions: usize) -> usize {
     match model_type {
         Some("mpnet" | "roberta" | "xlm-roberta" | "camembert") => positions.saturating_sub(2),
@@ -177,16 +178,16 @@ pub(crate) fn positions_read(model_type: Option<&str>, positions: usize) -> usiz
     }
 }
 
-/// A length that is meant as one: tokenizers without a limit say 10³⁰.
-fn whole(length: f64) -> Option<usize> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range that is asked for")]
+/// A limit of tokens; `None` for a number such as 10³⁰, which tokenizers without a limit state.
+fn limit(length: f64) -> Option<usize> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range that is checked")]
     (1.0..1e9).contains(&length).then_some(length as usize)
 }
 
 impl PoolingConfig {
     fn pooling(&self) -> Result<Pooling, String> {
         if !self.include_prompt {
-            return Err("pooling without the prompt's tokens is not done here".to_owned());
+            return Err("pooling without the prompt's tokens is not supported".to_owned());
         }
         let on = |(mode, value): (&String, &serde_json::Value)| {
             let mode = mode.strip_prefix("pooling_mode_")?;
@@ -198,24 +199,24 @@ impl PoolingConfig {
             [] | ["mean"] => Ok(Pooling::Mean),
             ["cls" | "cls_token"] => Ok(Pooling::Cls),
             ["max"] => Ok(Pooling::Max),
-            ref others => Err(format!("pooling by {} is not done here", others.join(" and "))),
+            ref others => Err(format!("pooling by {} is not supported", others.join(" and "))),
         }
     }
 }
 
 /// The configuration files of a directory.
-struct Files<'a> {
+struct ConfigFiles<'a> {
     root: &'a Path,
 }
 
-impl Files<'_> {
+impl ConfigFiles<'_> {
     fn path(&self, name: &str) -> PathBuf {
         name.split('/')
             .filter(|part| !part.is_empty() && *part != "..")
             .fold(self.root.to_path_buf(), |path, part| path.join(part))
     }
 
-    /// `None` if it is not there.
+    /// Reads a file; `None` if it is missing.
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ModelError> {
         let path = self.path(name);
         match files::read_text(&path) {

@@ -1,4 +1,4 @@
-//! Why a model cannot be used.
+//! The error of locating or loading a model.
 
 use std::{
     io,
@@ -13,34 +13,34 @@ const HOW_TO_GET_IT: &str = "run `memory model fetch`";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// A file is not there, or only a part of it.
+    /// A file is missing or incomplete.
     #[error("{what} is missing at {path}: {how}")]
     Missing {
-        /// What it is, as in `the tokenizer of all-MiniLM-L6-v2/int8`.
+        /// The kind of file, as in `the tokenizer of all-MiniLM-L6-v2/int8`.
         what: String,
-        /// Where it was looked for.
+        /// Its expected path.
         path: PathBuf,
         /// How to get it.
         how: &'static str,
     },
-    /// No place for models was given, and this user has no cache directory.
+    /// No directory for models was given, and this user has no cache directory.
     #[error("there is no cache directory to keep models in: set {variable} to a directory")]
     NoCacheDirectory {
         /// The variable that names one.
         variable: &'static str,
     },
-    /// A file is not the one that was pinned.
+    /// A file does not have the pinned SHA-256.
     #[error("{path} has SHA-256 {actual}, expected {expected}: run `memory model fetch --force`")]
     Checksum {
         /// The file.
         path: PathBuf,
-        /// The pinned digest.
+        /// The pinned SHA-256.
         expected: String,
-        /// The file's digest.
+        /// The file's SHA-256.
         actual: String,
     },
-    /// A file of the model's configuration is damaged or asks for what is not done here.
-    #[error("{path} describes no model that can be run")]
+    /// A configuration file is damaged or requires an unsupported feature.
+    #[error("the model that {path} describes cannot be run")]
     Config {
         /// The file.
         path: PathBuf,
@@ -48,18 +48,18 @@ pub enum ModelError {
         #[source]
         source: BoxError,
     },
-    /// The model's quantized graph was not checked on this kind of processor, or failed.
+    /// The model's quantized graph was not checked on this kind of processor, or failed its check.
     #[error("the int8 graph of {model} {why}: run `memory model convert {model}`, or use its fp32 graph")]
     NotChecked {
         /// The model.
         model: String,
-        /// What is missing.
+        /// The state of its check.
         why: String,
     },
-    /// The vectors of a quantized graph are too far from those of its original.
+    /// The vectors of a quantized graph are too far from those of the fp32 graph.
     #[error(
         "the int8 graph of {model} is refused: cosine to fp32 {mean:.4} in the mean and {least:.4} at worst, \
-         at least {wanted_mean} and {wanted_least} are wanted; use the fp32 graph"
+         at least {required_mean} and {required_least} are required; use the fp32 graph"
     )]
     Gate {
         /// The model.
@@ -68,17 +68,17 @@ pub enum ModelError {
         mean: f64,
         /// The worst cosine.
         least: f64,
-        /// The least mean that passes.
-        wanted_mean: f64,
-        /// The least cosine of a text that passes.
-        wanted_least: f64,
+        /// The required mean.
+        required_mean: f64,
+        /// The required cosine of each text.
+        required_least: f64,
     },
     /// No model has that name.
     #[error("there is no model {name}: {known}")]
     Unknown {
         /// The name.
         name: String,
-        /// What would have been one.
+        /// The known names.
         known: String,
     },
     /// A file cannot be read.
@@ -90,7 +90,7 @@ pub enum ModelError {
         #[source]
         source: io::Error,
     },
-    /// The library is no ONNX Runtime that this program can use.
+    /// The library is not a usable ONNX Runtime.
     #[error("{path} cannot be loaded as ONNX Runtime")]
     Runtime {
         /// The library.
@@ -99,18 +99,18 @@ pub enum ModelError {
         #[source]
         source: BoxError,
     },
-    /// A process can hold one ONNX Runtime.
+    /// Another ONNX Runtime is loaded; a process can load only one.
     #[error(
         "ONNX Runtime is already loaded from {loaded}, so {asked} cannot be: use the same library, or another process"
     )]
     OtherRuntime {
         /// The library in use.
         loaded: PathBuf,
-        /// The library asked for.
+        /// The requested library.
         asked: PathBuf,
     },
-    /// The tokenizer file is damaged or of a kind that cannot be used.
-    #[error("{path} is no tokenizer that can be used")]
+    /// The tokenizer file is damaged or not supported.
+    #[error("{path} is not a usable tokenizer")]
     Tokenizer {
         /// The file.
         path: PathBuf,
@@ -118,8 +118,8 @@ pub enum ModelError {
         #[source]
         source: BoxError,
     },
-    /// The graph is damaged or of a kind that cannot be used.
-    #[error("{path} is no model of this kind that can be used")]
+    /// The graph or weights file is damaged or not supported.
+    #[error("{path} is not a usable model of this kind")]
     Graph {
         /// The file.
         path: PathBuf,
@@ -127,34 +127,34 @@ pub enum ModelError {
         #[source]
         source: BoxError,
     },
-    /// An option has no usable value.
+    /// The value of an option is invalid.
     #[error("{option} is {value}: it must be {must}")]
     Option {
         /// The option's name.
         option: &'static str,
         /// Its value.
         value: usize,
-        /// What it must be.
+        /// The valid values.
         must: String,
     },
-    /// The operating system gave no thread for the model to run on.
+    /// No thread could be started for the model.
     #[error("no thread could be started for the model")]
     Thread(#[source] io::Error),
 }
 
 impl ModelError {
-    /// `what` is not at `path`.
+    /// The error of a missing file `what` at `path`.
     pub(crate) fn missing(what: &str, path: &Path) -> Self {
         Self::Missing { what: what.to_owned(), path: path.to_path_buf(), how: HOW_TO_GET_IT }
     }
 
-    /// The graph of the model `name` was not made, as `path` is not there.
+    /// The error of a model without converted graphs: `path` is missing.
     pub(crate) fn not_converted(name: &str, path: &Path) -> Self {
         let what = format!("the graph of {name}");
         Self::Missing { what, path: path.to_path_buf(), how: "run `memory model fetch`, or `memory model convert`" }
     }
 
-    /// `what` cannot be read from `path`.
+    /// The error of reading `what` from `path`.
     pub(crate) fn reading(what: &str, path: &Path, source: io::Error) -> Self {
         if source.kind() == io::ErrorKind::NotFound {
             Self::missing(what, path)

@@ -1,4 +1,4 @@
-//! What was converted from a model's weights, kept beside the graphs.
+//! The record of a model's converted graphs, stored beside them.
 
 use std::{
     io,
@@ -13,20 +13,21 @@ use crate::{Precision, checksum::sha256_hex, files};
 /// The name of the file, in a model's `onnx` directory.
 const NAME: &str = "converted.json";
 
-/// The converter before quantized what it ran, and its graphs were the same everywhere.
-const FIRST_THAT_MEASURES: u32 = 2;
+/// The first converter with calibration. Before it, quantized graphs were the same on every machine.
+const FIRST_CALIBRATING: u32 = 2;
 
-/// How near the vectors of a quantized graph are to those of its 32-bit original, as cosines over a sample of texts.
+/// Result of the quality gate of a quantized graph: cosines between its vectors and those of the fp32 graph over a
+/// sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GateReport {
     /// Texts in the sample.
     pub texts: usize,
-    /// Their mean cosine.
+    /// The mean cosine.
     pub mean: f64,
-    /// The cosine of the worst of them.
+    /// The least cosine.
     pub least: f64,
-    /// The instructions that it was measured with: integer products differ between processors.
+    /// The instruction set that it was measured with: integer products differ between processors.
     pub processor: String,
 }
 
@@ -35,20 +36,20 @@ impl GateReport {
         Self { texts, mean, least, processor: processor() }
     }
 
-    /// Whether it was measured with the instructions that this processor has.
+    /// Whether it was measured with the instruction set of this processor.
     #[must_use]
-    pub fn is_of_this_processor(&self) -> bool {
+    pub fn matches_this_processor(&self) -> bool {
         self.processor == processor()
     }
 }
 
-/// A graph that was written.
+/// A converted graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ConvertedGraph {
     pub(crate) file: String,
     pub(crate) size: u64,
     pub(crate) sha256: String,
-    /// Of a quantized graph.
+    /// The quality gate of a quantized graph.
     pub(crate) gate: Option<GateReport>,
 }
 
@@ -60,7 +61,7 @@ pub(crate) struct ConvertedGraphs {
     pub(crate) weights_sha256: String,
     pub(crate) tokenizer_sha256: String,
     pub(crate) full: ConvertedGraph,
-    /// None where the gate refused it.
+    /// `None` if the quality gate refused it.
     pub(crate) int8: Option<ConvertedGraph>,
 }
 
@@ -70,27 +71,26 @@ impl ConvertedGraphs {
         model.join("onnx")
     }
 
-    /// Where the record of the model in directory `model` is.
+    /// The path of the record of the model in directory `model`.
     pub(crate) fn path(model: &Path) -> PathBuf {
         Self::directory(model).join(NAME)
     }
 
-    /// What tells the graph of this precision from others, if not its digest.
+    /// The identity of the graph of this precision in model ids; `None` if it is the graph's own SHA-256.
     ///
-    /// What is quantized depends on ranges that were measured, and other processors measure others in the last digits:
-    /// so the graphs that two of them make are told by the one in 32 bits, which is the same everywhere and which both were
-    /// found to be near to.
+    /// A quantized graph depends on calibrated ranges, which differ between processors in the last digits. Its identity
+    /// is that of the fp32 graph, which is the same on every machine and which every quantized graph was compared with.
     pub(crate) fn identity(&self, precision: Precision) -> Option<String> {
         match precision {
-            Precision::Int8 if self.converter >= FIRST_THAT_MEASURES => {
+            Precision::Int8 if self.converter >= FIRST_CALIBRATING => {
                 Some(sha256_hex(format!("{} {}", self.full.sha256, precision.name()).as_bytes()))
             }
             Precision::Full | Precision::Int8 => None,
         }
     }
 
-    /// Reads the record of the model in directory `model`; `None` if there is none, or none that can be read, which is
-    /// written anew.
+    /// Reads the record of the model in directory `model`; `None` if it is missing or invalid: then it is written
+    /// again.
     pub(crate) fn read(model: &Path) -> Result<Option<Self>, ModelError> {
         let path = Self::path(model);
         match files::read_text(&path) {
@@ -101,7 +101,7 @@ impl ConvertedGraphs {
     }
 }
 
-/// The instructions that decide how 8-bit integers are multiplied.
+/// The instruction set that multiplies 8-bit integers.
 fn processor() -> String {
     #[cfg(target_arch = "x86_64")]
     let instructions = if std::arch::is_x86_feature_detected!("avx512vnni") {
@@ -129,15 +129,15 @@ mod tests {
             "gate": {"texts": 36, "mean": 0.99, "least": 0.97, "processor": "x86_64/avx2"}}}"#;
 
     #[test]
-    fn a_graph_of_the_first_converter_is_told_by_its_digest() {
+    fn a_graph_of_the_first_converter_is_identified_by_its_checksum() {
         let first: ConvertedGraphs = serde_json::from_str(FIRST).unwrap();
         assert_eq!(first.identity(Precision::Int8), None);
     }
 
     #[test]
-    fn a_measured_graph_is_told_by_the_one_that_it_stands_for() {
+    fn a_calibrated_graph_is_identified_by_its_fp32_graph() {
         let first: ConvertedGraphs = serde_json::from_str(FIRST).unwrap();
-        let here = ConvertedGraphs { converter: FIRST_THAT_MEASURES, ..first };
+        let here = ConvertedGraphs { converter: FIRST_CALIBRATING, ..first };
         let mut there = here.clone();
         there.int8.as_mut().unwrap().sha256 = "another processor's".to_owned();
         assert!(here.identity(Precision::Int8).is_some());

@@ -1,4 +1,4 @@
-//! Where a model is taken from, and its embedder.
+//! The source of a model by name or path, and how it is loaded.
 
 use std::{
     convert::Infallible,
@@ -13,20 +13,21 @@ use memory_core::{Embedder, Reranker};
 use super::{Backend, ModelDirectory, ModelError, ModelFiles, ModelStore};
 use crate::{OnnxEmbedder, OnnxOptions, OnnxReranker, Precision, RerankerFiles, RerankerOptions, StaticEmbedder};
 
-/// Where a model is taken from.
+/// The location of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ModelLocation {
-    /// A directory of the model store, by the model's name: that of a pinned model, or an id of a hub, as in
+    /// A directory of the model store, by name: that of a pinned model, or an id on a hub, as in
     /// `sentence-transformers/all-MiniLM-L12-v2`.
     Stored(String),
-    /// A directory anywhere.
+    /// Any other directory.
     Directory(PathBuf),
 }
 
-/// Where a model is taken from, and in what numbers it computes.
+/// The location and the precision of a model.
 ///
-/// Written as `NAME`, `ORGANIZATION/NAME`, or a path that begins with `.` or `/`, each with `/fp32` or `/int8` behind it
-/// if need be; without, an encoder computes in 8 bits. A static model has no such choice.
+/// Written as `NAME`, `ORGANIZATION/NAME`, or a path that begins with `.` or `/`, each optionally followed by `/fp32`
+/// or `/int8`. The default is `int8`. A static model ignores the precision.
 ///
 /// ```
 /// use memory_embed::{ModelLocation, ModelSource, Precision};
@@ -37,10 +38,11 @@ pub enum ModelLocation {
 /// # Ok::<(), std::convert::Infallible>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct ModelSource {
-    /// Where it is taken from.
+    /// Its location.
     pub location: ModelLocation,
-    /// In what numbers it computes.
+    /// Its precision.
     pub precision: Precision,
 }
 
@@ -70,7 +72,13 @@ impl fmt::Display for ModelSource {
 }
 
 impl ModelSource {
-    /// What is written before the precision, and the precision, if one is written.
+    /// A model at `location` with `precision`.
+    #[must_use]
+    pub const fn new(location: ModelLocation, precision: Precision) -> Self {
+        Self { location, precision }
+    }
+
+    /// Splits off the precision, if there is one.
     #[must_use]
     pub fn split(text: &str) -> (&str, Option<Precision>) {
         let suffixed = [Precision::Full, Precision::Int8].into_iter().find_map(|precision| {
@@ -80,7 +88,7 @@ impl ModelSource {
         suffixed.unwrap_or((text, None))
     }
 
-    /// The model's name, without the path to it.
+    /// The model's name; of a path, its last component.
     #[must_use]
     pub fn name(&self) -> String {
         match &self.location {
@@ -100,10 +108,10 @@ impl ModelSource {
         }
     }
 
-    /// Loads the model, with the ONNX Runtime of `store` if it needs one.
+    /// Loads the model as an embedder, with the ONNX Runtime of `store` if it needs one.
     ///
     /// # Errors
-    /// [`ModelError`], when a file is missing, damaged or of a kind that cannot be used.
+    /// [`ModelError`], when a file is missing, damaged or not supported.
     pub fn load(&self, store: &ModelStore, options: &OnnxOptions) -> Result<Arc<dyn Embedder>, ModelError> {
         let directory = self.directory(store);
         let name = self.name();
@@ -116,11 +124,11 @@ impl ModelSource {
         }
     }
 
-    /// Loads the model as a cross-encoder, with the ONNX Runtime of `store`. It computes as its graph does, whatever
-    /// [`precision`](Self::precision) says.
+    /// Loads the model as a cross-encoder, with the ONNX Runtime of `store`. Its graph decides the precision;
+    /// [`precision`](Self::precision) is ignored.
     ///
     /// # Errors
-    /// [`ModelError`], when a file is missing, damaged or of a kind that cannot be used.
+    /// [`ModelError`], when a file is missing, damaged or not supported.
     pub fn load_reranker(
         &self,
         store: &ModelStore,

@@ -1,4 +1,4 @@
-//! The directory that runtime, models and tokenizers are kept in.
+//! The directory of runtimes, models and tokenizers.
 
 use std::{
     env, fs, io,
@@ -8,62 +8,135 @@ use std::{
 use directories::ProjectDirs;
 
 use super::{
-    ConvertedGraph, ConvertedGraphs, ModelDirectory, ModelError, ONNX_RUNTIME_LIBRARY, PinnedFile, PinnedModel,
-    Pooling, Prompts,
+    ConvertedGraph, ConvertedGraphs, DEFAULT_MAX_TOKENS, ModelDirectory, ModelError, ONNX_RUNTIME_LIBRARY, PinnedFile,
+    PinnedModel, Pooling, Prompts,
 };
 use crate::{Precision, checksum::sha256_hex_of_file};
 
 /// The environment variable that names the directory for models.
 pub const MODELS_VARIABLE: &str = "MEMORY_MODELS";
 
-/// A directory for runtime, models and tokenizers.
+/// A directory of runtimes, models and tokenizers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelStore {
     root: PathBuf,
 }
 
-/// The files and facts that an embedder is loaded from.
+/// The files and settings that an embedder is loaded from.
 ///
-/// [`ModelStore::locate`] gives them for a model of a store, [`ModelFiles::in_directory`] for one that lies elsewhere;
-/// any other is named by filling them in.
+/// [`ModelStore::locate`] finds those of a model in a store, [`ModelFiles::in_directory`] those of a model elsewhere,
+/// and [`ModelFiles::new`] names the files one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ModelFiles {
-    /// The model's name; a digest of everything that the vectors of documents depend on is added to make the
-    /// [`ModelId`](memory_core::ModelId).
+    /// The model's name. The [`ModelId`](memory_core::ModelId) adds a checksum of everything that the vectors of
+    /// documents depend on.
     pub name: String,
     /// The ONNX Runtime shared library.
     pub runtime: PathBuf,
-    /// The graph: `input_ids` and `attention_mask` (and `token_type_ids`, if it has it) give
-    /// `last_hidden_state`, `[batch, sequence, dimensions]`.
+    /// The graph, from `input_ids`, `attention_mask` and optionally `token_type_ids` to `last_hidden_state`,
+    /// `[batch, sequence, dimensions]`.
     pub model: PathBuf,
-    /// The digest that the graph must have, in lower-case hexadecimal.
+    /// The SHA-256 that the graph must have, in lower-case hexadecimal.
     pub model_sha256: Option<String>,
-    /// What tells the graph from others in the id of the model, if not its own digest: graphs whose vectors may lie side
-    /// by side share it. Not believed without [`model_sha256`](Self::model_sha256).
+    /// The identity of the graph in the id of the model, if not its own SHA-256: graphs with comparable vectors share
+    /// it. Ignored without [`model_sha256`](Self::model_sha256).
     pub identity: Option<String>,
     /// The `tokenizer.json`.
     pub tokenizer: PathBuf,
-    /// The digest that the tokenizer must have, in lower-case hexadecimal.
+    /// The SHA-256 that the tokenizer must have, in lower-case hexadecimal.
     pub tokenizer_sha256: Option<String>,
-    /// Tokens that the model reads at once, the two that enclose a text included.
+    /// Tokens of an input, at most, including the two special tokens around a text.
     pub max_tokens: usize,
-    /// How the vectors of tokens become that of a text.
+    /// How token vectors are pooled.
     pub pooling: Pooling,
-    /// What is put before texts.
+    /// Prompts before texts.
     pub prompts: Prompts,
-    /// Whether texts are lower-cased before the tokenizer sees them.
+    /// Whether texts are lower-cased before tokenization.
     pub lower_case: bool,
 }
 
 impl ModelFiles {
-    /// The files of the encoder in `directory`, which is called `name`, run by the library at `runtime`.
+    /// The files of a model `name`: mean pooling, inputs of 512 tokens, no prompts and no checksums.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        runtime: impl Into<PathBuf>,
+        model: impl Into<PathBuf>,
+        tokenizer: impl Into<PathBuf>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            runtime: runtime.into(),
+            model: model.into(),
+            model_sha256: None,
+            identity: None,
+            tokenizer: tokenizer.into(),
+            tokenizer_sha256: None,
+            max_tokens: DEFAULT_MAX_TOKENS,
+            pooling: Pooling::default(),
+            prompts: Prompts::default(),
+            lower_case: false,
+        }
+    }
+
+    /// Sets [`model_sha256`](Self::model_sha256).
+    #[must_use]
+    pub fn model_sha256(mut self, sha256: impl Into<String>) -> Self {
+        self.model_sha256 = Some(sha256.into());
+        self
+    }
+
+    /// Sets [`identity`](Self::identity).
+    #[must_use]
+    pub fn identity(mut self, identity: impl Into<String>) -> Self {
+        self.identity = Some(identity.into());
+        self
+    }
+
+    /// Sets [`tokenizer_sha256`](Self::tokenizer_sha256).
+    #[must_use]
+    pub fn tokenizer_sha256(mut self, sha256: impl Into<String>) -> Self {
+        self.tokenizer_sha256 = Some(sha256.into());
+        self
+    }
+
+    /// Sets [`max_tokens`](Self::max_tokens).
+    #[must_use]
+    pub const fn max_tokens(mut self, tokens: usize) -> Self {
+        self.max_tokens = tokens;
+        self
+    }
+
+    /// Sets [`pooling`](Self::pooling).
+    #[must_use]
+    pub const fn pooling(mut self, pooling: Pooling) -> Self {
+        self.pooling = pooling;
+        self
+    }
+
+    /// Sets [`prompts`](Self::prompts).
+    #[must_use]
+    pub fn prompts(mut self, prompts: Prompts) -> Self {
+        self.prompts = prompts;
+        self
+    }
+
+    /// Sets [`lower_case`](Self::lower_case).
+    #[must_use]
+    pub const fn lower_case(mut self, lower_case: bool) -> Self {
+        self.lower_case = lower_case;
+        self
+    }
+
+    /// Locates the files of the encoder `name` in `directory`, to be run by the library at `runtime`.
     ///
-    /// The graph is one that [`prepare`](crate::prepare) wrote, or, in 32 bits, one that came with the model.
+    /// The graph is that of [`prepare`](crate::prepare), or, in 32 bits, one that came with the model.
     ///
     /// # Errors
-    /// [`ModelError::Missing`] for a file that is not there or not whole, [`ModelError::NotChecked`] for a quantized
-    /// graph that did not pass the gate on a processor like this one, [`ModelError::Config`] for a configuration that
-    /// cannot be run.
+    /// [`ModelError::Missing`] for a missing or incomplete file, [`ModelError::NotChecked`] for a quantized graph that
+    /// did not pass the quality gate on a processor like this one, [`ModelError::Config`] for an unsupported
+    /// configuration.
     pub fn in_directory(
         directory: &Path,
         name: &str,
@@ -78,7 +151,7 @@ impl ModelFiles {
             (None, _) => None,
         };
         let model = match graph {
-            Some(graph) => whole(&format!("the graph of {name}"), graphs.join(&graph.file), graph.size)?,
+            Some(graph) => file_of_size(&format!("the graph of {name}"), graphs.join(&graph.file), graph.size)?,
             None => {
                 let shipped = [graphs.join("model.onnx"), directory.join("model.onnx")];
                 let found = shipped.iter().find(|path| precision == Precision::Full && path.is_file());
@@ -95,7 +168,7 @@ impl ModelFiles {
         })
     }
 
-    /// What is known before there is a graph.
+    /// The files of a model whose graphs may not exist yet.
     pub(crate) fn unconverted(
         directory: &Path,
         name: &str,
@@ -107,35 +180,28 @@ impl ModelFiles {
         if !tokenizer.is_file() {
             return Err(ModelError::missing(&format!("the tokenizer of {name}"), &tokenizer));
         }
-        Ok(Self {
-            name: format!("{name}/{}", precision.name()),
-            runtime: runtime.to_path_buf(),
-            model: ConvertedGraphs::directory(directory).join("model.onnx"),
-            model_sha256: None,
-            identity: None,
-            tokenizer,
-            tokenizer_sha256: None,
-            max_tokens: described.max_tokens,
-            pooling: described.pooling,
-            prompts: described.prompts,
-            lower_case: described.lower_case,
-        })
+        let model = ConvertedGraphs::directory(directory).join("model.onnx");
+        Ok(Self::new(format!("{name}/{}", precision.name()), runtime, model, tokenizer)
+            .max_tokens(described.max_tokens)
+            .pooling(described.pooling)
+            .prompts(described.prompts)
+            .lower_case(described.lower_case))
     }
 }
 
-/// The quantized graph of a record, if it passed the gate with the instructions of this processor.
+/// The quantized graph of a record, if it passed the quality gate with the instruction set of this processor.
 fn checked<'a>(name: &str, record: &'a ConvertedGraphs) -> Result<&'a ConvertedGraph, ModelError> {
     let not_checked = |why: &str| ModelError::NotChecked { model: name.to_owned(), why: why.to_owned() };
     let graph = record.int8.as_ref().ok_or_else(|| not_checked("did not pass its check"))?;
     match &graph.gate {
-        Some(gate) if gate.is_of_this_processor() => Ok(graph),
+        Some(gate) if gate.matches_this_processor() => Ok(graph),
         Some(_) => Err(not_checked("was checked on another kind of processor")),
         None => Err(not_checked("was never checked")),
     }
 }
 
-/// `path`, if there is a file of that size. A library cut short would end the process as soon as it is touched.
-fn whole(what: &str, path: PathBuf, size: u64) -> Result<PathBuf, ModelError> {
+/// `path`, if it is a file of this size. Loading a truncated library would crash the process.
+fn file_of_size(what: &str, path: PathBuf, size: u64) -> Result<PathBuf, ModelError> {
     match fs::metadata(&path) {
         Ok(found) if found.is_file() && found.len() == size => Ok(path),
         _ => Err(ModelError::missing(what, &path)),
@@ -149,11 +215,10 @@ impl ModelStore {
         Self { root: root.into() }
     }
 
-    /// The store in the directory given, else in the one that [`MODELS_VARIABLE`] names, else in this user's
-    /// cache directory.
+    /// The store in the given directory, else in that of [`MODELS_VARIABLE`], else in this user's cache directory.
     ///
     /// # Errors
-    /// [`ModelError::NoCacheDirectory`] if there is none of these.
+    /// [`ModelError::NoCacheDirectory`], if there is none of these.
     pub fn discover(given: Option<&Path>) -> Result<Self, ModelError> {
         let named = || env::var_os(MODELS_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
         let cached = || ProjectDirs::from("", "", "memory").map(|dirs| dirs.cache_dir().join("models"));
@@ -171,21 +236,21 @@ impl ModelStore {
         &self.root
     }
 
-    /// Where `file` belongs.
+    /// The path of `file`.
     #[must_use]
     pub fn path_of(&self, file: &PinnedFile) -> PathBuf {
         file.path.split('/').fold(self.root.clone(), |path, part| path.join(part))
     }
 
-    /// The ONNX Runtime of this store.
+    /// The path of this store's ONNX Runtime.
     ///
     /// # Errors
-    /// [`ModelError::Missing`] if it is not there in its full size.
+    /// [`ModelError::Missing`], if it is missing or incomplete.
     pub fn runtime(&self) -> Result<PathBuf, ModelError> {
-        whole("ONNX Runtime", self.path_of(&ONNX_RUNTIME_LIBRARY), ONNX_RUNTIME_LIBRARY.size)
+        file_of_size("ONNX Runtime", self.path_of(&ONNX_RUNTIME_LIBRARY), ONNX_RUNTIME_LIBRARY.size)
     }
 
-    /// The directory of the model called `name`.
+    /// The directory of the model `name`.
     #[must_use]
     pub fn directory_of(&self, name: &str) -> PathBuf {
         name.split('/')
@@ -193,7 +258,7 @@ impl ModelStore {
             .fold(self.root.clone(), |path, part| path.join(part))
     }
 
-    /// The names of the models that are here, sorted: the directories with a `config.json`, and those in them.
+    /// The sorted names of the models in the store: its directories, and those one level down, with a `config.json`.
     ///
     /// # Errors
     /// When a directory cannot be read.
@@ -213,7 +278,7 @@ impl ModelStore {
         Ok(names)
     }
 
-    /// The files of `model`, run in 8 bits.
+    /// Locates the files of `model` in 8 bits.
     ///
     /// # Errors
     /// As [`ModelFiles::in_directory`].
@@ -221,7 +286,7 @@ impl ModelStore {
         self.locate_with(model.name, Precision::Int8)
     }
 
-    /// The files of the encoder called `name`.
+    /// Locates the files of the encoder `name`.
     ///
     /// # Errors
     /// As [`ModelFiles::in_directory`].
@@ -229,10 +294,10 @@ impl ModelStore {
         ModelFiles::in_directory(&self.directory_of(name), name, &self.runtime()?, precision)
     }
 
-    /// Whether `file` is there with the pinned content; reads all of it.
+    /// Whether `file` exists with the pinned content. Reads the whole file.
     ///
     /// # Errors
-    /// When it is there but cannot be read.
+    /// When it exists but cannot be read.
     pub(crate) fn holds(&self, file: &PinnedFile) -> io::Result<bool> {
         let path = self.path_of(file);
         match fs::metadata(&path) {
@@ -244,7 +309,7 @@ impl ModelStore {
     }
 }
 
-/// The names of the directories in one, but for hidden ones; none if it is not there.
+/// The names of the directories in `path`, without hidden ones; none if `path` is missing.
 fn directories_in(path: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,

@@ -1,11 +1,11 @@
-//! Which sequences run together.
+//! Plans batches of sequences.
 
 use std::cmp::Reverse;
 
-/// Groups sequences of the given lengths, longest first, so that each group, padded to its longest member, holds at
-/// most `budget` tokens. A sequence longer than the budget is a group of its own.
+/// Groups sequences of the given lengths, longest first. A batch, padded to its longest sequence, has at most `budget`
+/// tokens. A sequence longer than the budget is a batch of its own.
 ///
-/// Neighbours in length waste little on padding; that is worth 4 to 5 times the speed on mixed texts.
+/// Similar lengths need little padding, which makes mixed texts 4 to 5 times as fast.
 pub(super) fn plan_batches(lengths: &[usize], budget: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<(usize, usize)> = lengths.iter().copied().enumerate().collect();
     order.sort_by_key(|(_, length)| Reverse(*length));

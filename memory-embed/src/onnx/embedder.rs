@@ -8,11 +8,11 @@ use super::{
     runtime,
     session::{Chunk, ChunkVectors, SentenceSession},
     splitter::Splitter,
-    workers::{Parts, Urgency, Workers},
+    workers::{Priority, WorkerConfig, Workers},
 };
 use crate::{ModelError, ModelFiles, Pooling, checksum::sha256_hex, files, model_id, unit::unit_sum};
 
-/// A graph of so many bytes is run in batches of [`SMALL_BATCH`] tokens, a larger one of [`LARGE_BATCH`].
+/// A graph of at most so many bytes runs in batches of [`SMALL_BATCH`] tokens, a larger one in [`LARGE_BATCH`].
 const SMALL_GRAPH: usize = 64 << 20;
 const SMALL_BATCH: usize = 128;
 const LARGE_BATCH: usize = 256;
@@ -21,17 +21,17 @@ const LARGE_BATCH: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OnnxOptions {
-    /// Sessions at most, each with its own copy of the weights; the first is loaded at once, the others when work
-    /// piles up. By default one for each processor, up to 8.
+    /// Sessions, at most, each with its own copy of the weights. The first is loaded at once, the others when the queue
+    /// grows. By default one for each processor, up to 8.
     pub workers: usize,
-    /// Threads of each session. By default 1: as many sessions as processors are faster than one with many threads.
+    /// Threads of each session. By default 1: one session for each processor is faster than one with many threads.
     pub threads_per_worker: usize,
-    /// Tokens that run together, padding included. By default 128 for a graph of up to 64 MiB and 256 for a larger one,
-    /// whose weights are read anew for each batch; much more is slower.
+    /// Tokens of a batch, at most, padding included. By default 128 for a graph of up to 64 MiB and 256 for a larger
+    /// one, whose weights are read again for each batch. Much larger batches are slower.
     pub batch_tokens: Option<usize>,
-    /// Tokens that a chunk of a long text repeats from the chunk before it, at most. By default 32.
+    /// Tokens that a chunk of a long text repeats from the previous chunk, at most. By default 32.
     pub overlap_tokens: usize,
-    /// Requests that are taken in, of documents and of queries each, before callers wait. By default 32.
+    /// Requests that are accepted, of documents and of queries each, before callers wait. By default 32.
     pub queue: usize,
 }
 
@@ -90,7 +90,7 @@ impl OnnxOptions {
             ("batch_tokens", self.batch_tokens.unwrap_or(SMALL_BATCH)),
             ("queue", self.queue),
         ])?;
-        // Two tokens enclose the text.
+        // Two special tokens enclose the text.
         let limit = max_tokens.saturating_sub(2);
         if limit == 0 {
             return Err(ModelError::Option { option: "max_tokens", value: max_tokens, must: "at least 3".to_owned() });
@@ -107,7 +107,7 @@ impl OnnxOptions {
     }
 }
 
-/// Refuses the first of some options that is 0.
+/// Refuses the first option that is 0.
 pub(super) fn check_positive<const N: usize>(options: [(&'static str, usize); N]) -> Result<(), ModelError> {
     match options.into_iter().find(|(_, value)| *value == 0) {
         Some((option, value)) => Err(ModelError::Option { option, value, must: "at least 1".to_owned() }),
@@ -117,13 +117,13 @@ pub(super) fn check_positive<const N: usize>(options: [(&'static str, usize); N]
 
 /// Embeds texts with a sentence-embedding model in ONNX format, on threads of its own.
 ///
-/// Vectors are pooled from the model's token vectors as its own configuration says and scaled to unit length. A text
-/// longer than the model's input is cut into overlapping chunks at the ends of sentences and has a vector for each; a
-/// query then has the direction of the sum of its chunks' vectors. Documents and queries have the model's prompts before
-/// them. The vectors of a text are the same bits whatever runs beside it.
+/// Token vectors are pooled as the model's configuration states, and scaled to unit length. A text that is longer than
+/// the model's input is cut into overlapping chunks at sentence boundaries and has one vector for each chunk; the
+/// vector of such a query is the normalized sum of its chunks' vectors. The model's prompts are put before documents
+/// and queries. The vectors of a text do not depend on the other texts of its batch, bit for bit.
 ///
-/// Works under any async runtime or none. Queries go before documents. Dropping it waits for the batches under way;
-/// so let it be dropped before the process ends.
+/// Works under any async runtime or none. Queries take precedence over documents. Dropping it waits for the running
+/// batches; drop it before the process ends.
 #[derive(Debug)]
 pub struct OnnxEmbedder {
     model: ModelId,
@@ -133,31 +133,32 @@ pub struct OnnxEmbedder {
 }
 
 impl OnnxEmbedder {
-    /// Loads runtime, tokenizer and graph; takes about a tenth of a second.
+    /// Loads runtime, tokenizer and graph, in about a tenth of a second.
     ///
     /// # Errors
-    /// [`ModelError`], when a file is missing, damaged or of a kind that cannot be used, or an option is.
+    /// [`ModelError`], when a file is missing, damaged or not supported, or an option is invalid.
     pub fn load(files: &ModelFiles, options: &OnnxOptions) -> Result<Self, ModelError> {
         options.check(files.max_tokens)?;
-        let Loaded { splitter, session, sha256, graph_bytes, tokenizer, open } = Loaded::open(files, options)?;
-        let batch_tokens = options.batch_tokens.unwrap_or_else(|| usual_batch(graph_bytes));
+        let LoadedModel { splitter, session, sha256, graph_bytes, tokenizer, open } =
+            LoadedModel::open(files, options)?;
+        let batch_tokens = options.batch_tokens.unwrap_or_else(|| default_batch(graph_bytes));
         let model = id_of(files, &sha256, &tokenizer);
         let dimensions = session.dimensions();
 
-        // Read again rather than kept, and checked again, as the file may have been replaced.
+        // Further workers read the graph again instead of keeping it, and verify it: the file may have been replaced.
         let path = files.model.clone();
         let start = move || {
             let graph = read("the model", &path, Some(&sha256))?;
             Ok(Box::new(open(&graph.bytes)?) as Box<_>)
         };
-        let parts = Parts {
+        let config = WorkerConfig {
             name: "embed",
             start: Box::new(start),
             workers: options.workers,
             batch_tokens,
             queue: options.queue,
         };
-        let workers = Workers::start(parts, Box::new(session))?;
+        let workers = Workers::start(config, Box::new(session))?;
         Ok(Self { model, dimensions, splitter: Arc::new(splitter), workers })
     }
 
@@ -165,7 +166,7 @@ impl OnnxEmbedder {
     async fn embed(
         &self,
         texts: &[&str],
-        urgency: Urgency,
+        priority: Priority,
         with_tokens: bool,
     ) -> Result<Vec<Vec<ChunkVectors>>, EmbedError> {
         if texts.is_empty() {
@@ -176,14 +177,14 @@ impl OnnxEmbedder {
         let count = texts.len();
         let split = move |text: usize| {
             let text = texts.get(text).ok_or("there is no such text")?;
-            splitter.split(text, urgency, with_tokens)
+            splitter.split(text, priority, with_tokens)
         };
-        self.workers.run(count, split, urgency).await.map_err(|error| error.of_embedding(&self.model))
+        self.workers.run(count, split, priority).await.map_err(|error| error.of_embedding(&self.model))
     }
 
-    /// The chunks of a question, and the direction of the sum of their vectors.
-    async fn question(&self, text: &str, with_tokens: bool) -> Result<(Vec<f32>, Vec<ChunkVectors>), EmbedError> {
-        let chunks = self.embed(&[text], Urgency::Question, with_tokens).await?.pop().unwrap_or_default();
+    /// The chunks of a query, and the normalized sum of their vectors.
+    async fn query(&self, text: &str, with_tokens: bool) -> Result<(Vec<f32>, Vec<ChunkVectors>), EmbedError> {
+        let chunks = self.embed(&[text], Priority::Query, with_tokens).await?.pop().unwrap_or_default();
         let wholes = chunks.iter().map(|chunk| chunk.whole.as_slice());
         let whole = unit_sum(wholes, self.dimensions).ok_or_else(|| EmbedError::BadOutput {
             model: self.model.clone(),
@@ -204,13 +205,13 @@ impl Embedder for OnnxEmbedder {
 
     fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
         Box::pin(async move {
-            let found = self.embed(texts, Urgency::Indexing, false).await?;
+            let found = self.embed(texts, Priority::Indexing, false).await?;
             Ok(found.into_iter().map(|chunks| chunks.into_iter().map(|chunk| chunk.whole).collect()).collect())
         })
     }
 
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
-        Box::pin(async move { Ok(self.question(text, false).await?.0) })
+        Box::pin(async move { Ok(self.query(text, false).await?.0) })
     }
 
     fn with_tokens(&self) -> Option<&dyn TokenEmbedder> {
@@ -229,14 +230,14 @@ impl TokenEmbedder for OnnxEmbedder {
     ) -> BoxFuture<'a, Result<Vec<Vec<TokenEmbedding>>, EmbedError>> {
         let embedding = |ChunkVectors { whole, tokens }| TokenEmbedding { whole, tokens };
         Box::pin(async move {
-            let found = self.embed(texts, Urgency::Indexing, true).await?;
+            let found = self.embed(texts, Priority::Indexing, true).await?;
             Ok(found.into_iter().map(|chunks| chunks.into_iter().map(embedding).collect()).collect())
         })
     }
 
     fn embed_query_with_tokens<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<TokenEmbedding, EmbedError>> {
         Box::pin(async move {
-            let (whole, chunks) = self.question(text, true).await?;
+            let (whole, chunks) = self.query(text, true).await?;
             let mut tokens = TokenVectors::default();
             for chunk in &chunks {
                 tokens.append(&chunk.tokens).ok_or_else(|| EmbedError::BadOutput {
@@ -249,13 +250,13 @@ impl TokenEmbedder for OnnxEmbedder {
     }
 }
 
-/// Tokens that run together in a graph of so many bytes.
-fn usual_batch(graph_bytes: usize) -> usize {
+/// The default batch size for a graph of so many bytes.
+fn default_batch(graph_bytes: usize) -> usize {
     if graph_bytes <= SMALL_GRAPH { SMALL_BATCH } else { LARGE_BATCH }
 }
 
-/// The model's name, and a digest of everything that the vectors of documents depend on: with another tokenizer, pooling,
-/// length or prompt the same graph makes vectors that cannot be compared.
+/// The id of a model: its name and a checksum of everything that the vectors of documents depend on. With another
+/// tokenizer, pooling, length or prompt the same graph gives vectors that cannot be compared.
 fn id_of(files: &ModelFiles, graph: &str, tokenizer: &str) -> ModelId {
     let ModelFiles { name, max_tokens, pooling, prompts, lower_case, .. } = files;
     let graph = files.identity.as_deref().filter(|_| files.model_sha256.is_some()).unwrap_or(graph);
@@ -265,25 +266,25 @@ fn id_of(files: &ModelFiles, graph: &str, tokenizer: &str) -> ModelId {
         Pooling::Max => "max",
     };
     let (max_tokens, lower_case) = (max_tokens.to_string(), lower_case.to_string());
-    model_id::of_parts(name, &[graph, tokenizer, &max_tokens, pooling, &lower_case, &prompts.document])
+    model_id::from_parts(name, &[graph, tokenizer, &max_tokens, pooling, &lower_case, &prompts.document])
 }
 
 /// A model in memory.
-pub(super) struct Loaded {
+pub(super) struct LoadedModel {
     pub(super) splitter: Splitter,
     pub(super) session: SentenceSession,
     sha256: String,
     graph_bytes: usize,
-    /// Digest of the tokenizer.
+    /// The SHA-256 of the tokenizer.
     tokenizer: String,
     /// Opens another session on the same graph.
-    open: Box<Open>,
+    open: Box<OpenSession>,
 }
 
-/// From a graph to a session on it.
-pub(super) type Open = dyn Fn(&[u8]) -> Result<SentenceSession, ModelError> + Send + Sync;
+/// Opens a session on a graph.
+pub(super) type OpenSession = dyn Fn(&[u8]) -> Result<SentenceSession, ModelError> + Send + Sync;
 
-impl Loaded {
+impl LoadedModel {
     pub(super) fn open(files: &ModelFiles, options: &OnnxOptions) -> Result<Self, ModelError> {
         let (splitter, tokenizer, open) = Self::without_graph(files, options)?;
         let graph = read("the model", &files.model, files.model_sha256.as_deref())?;
@@ -291,11 +292,11 @@ impl Loaded {
         Ok(Self { splitter, session, sha256: graph.sha256, graph_bytes: graph.bytes.len(), tokenizer, open })
     }
 
-    /// The splitter, the digest of its tokenizer, and what opens graphs.
+    /// The splitter, the SHA-256 of its tokenizer, and a function that opens sessions.
     pub(super) fn without_graph(
         files: &ModelFiles,
         options: &OnnxOptions,
-    ) -> Result<(Splitter, String, Box<Open>), ModelError> {
+    ) -> Result<(Splitter, String, Box<OpenSession>), ModelError> {
         let environment = runtime::environment(&files.runtime)?;
         let json = read("the tokenizer", &files.tokenizer, files.tokenizer_sha256.as_deref())?;
         let splitter = Splitter::new(&json.bytes, files.max_tokens, options.overlap_tokens)
@@ -311,20 +312,20 @@ impl Loaded {
     }
 }
 
-pub(super) struct Checked {
+pub(super) struct CheckedFile {
     pub(super) bytes: Vec<u8>,
     pub(super) sha256: String,
 }
 
-/// Reads a file whose digest must be `expected`.
-pub(super) fn read(what: &str, path: &Path, expected: Option<&str>) -> Result<Checked, ModelError> {
+/// Reads a file whose SHA-256 must be `expected`, if given.
+pub(super) fn read(what: &str, path: &Path, expected: Option<&str>) -> Result<CheckedFile, ModelError> {
     let bytes = files::read_weights(path).map_err(|source| ModelError::reading(what, path, source))?;
     let sha256 = sha256_hex(&bytes);
     match expected {
         Some(expected) if expected != sha256 => {
             Err(ModelError::Checksum { path: path.to_path_buf(), expected: expected.to_owned(), actual: sha256 })
         }
-        _ => Ok(Checked { bytes, sha256 }),
+        _ => Ok(CheckedFile { bytes, sha256 }),
     }
 }
 
@@ -355,20 +356,8 @@ mod tests {
     }
 
     #[test]
-    fn whatever_changes_the_vectors_changes_the_models_name() {
-        let files = ModelFiles {
-            name: "mine".to_owned(),
-            runtime: "lib.so".into(),
-            model: "graph.onnx".into(),
-            model_sha256: None,
-            identity: None,
-            tokenizer: "tokenizer.json".into(),
-            tokenizer_sha256: None,
-            max_tokens: 256,
-            pooling: Pooling::Mean,
-            prompts: Prompts::default(),
-            lower_case: true,
-        };
+    fn everything_that_changes_the_vectors_changes_the_id() {
+        let files = ModelFiles::new("mine", "lib.so", "graph.onnx", "tokenizer.json").max_tokens(256).lower_case(true);
         let same = id_of(&files, "aa", "bb");
         assert!(same.as_str().starts_with("mine@"));
         assert_eq!(id_of(&ModelFiles { runtime: "other.so".into(), ..files.clone() }, "aa", "bb"), same);
@@ -384,7 +373,11 @@ mod tests {
         assert!(!others.contains(&same));
         let known =
             ModelFiles { identity: Some("dd".to_owned()), model_sha256: Some("ee".to_owned()), ..files.clone() };
-        assert_eq!(id_of(&known, "aa", "bb"), id_of(&known, "cc", "bb"), "graphs that differ by where they were made");
+        assert_eq!(
+            id_of(&known, "aa", "bb"),
+            id_of(&known, "cc", "bb"),
+            "graphs that were converted on different machines"
+        );
         assert_ne!(id_of(&known, "aa", "bb"), same);
         let unchecked = ModelFiles { model_sha256: None, ..known };
         assert_eq!(id_of(&unchecked, "aa", "bb"), same, "it may be any graph");

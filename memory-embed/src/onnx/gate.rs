@@ -1,29 +1,29 @@
-//! Whether a quantized graph still says what its 32-bit original says.
+//! The quality gate of a quantized graph: its vectors compared with those of the fp32 graph.
 
 use memory_core::BoxError;
 
 use super::{
-    embedder::{Loaded, OnnxOptions},
+    embedder::{LoadedModel, OnnxOptions},
     session::Chunk,
     splitter::Splitter,
-    workers::{Engine, Urgency},
+    workers::{Engine, Priority},
 };
 use crate::{GateReport, ModelError, ModelFiles};
 
-/// The least mean cosine that passes.
-const LEAST_MEAN: f64 = 0.99;
+/// The required mean cosine.
+const MIN_MEAN_COSINE: f64 = 0.99;
 
-/// The least cosine of a single text that passes.
-const LEAST: f64 = 0.95;
+/// The required cosine of each text.
+const MIN_COSINE: f64 = 0.95;
 
-/// Remarks, questions, code, tables, logs and other languages, short and long: one a line.
+/// Remarks, questions, code, tables, logs and other languages, short and long, one in each line.
 const SAMPLE: &str = include_str!("gate/sample.txt");
 
-/// Compares the vectors that `quantized` gives with those of its original, `full`, on a fixed sample of texts.
+/// Compares the vectors of `quantized` with those of its fp32 graph `full` on a fixed sample of texts.
 ///
 /// # Errors
-/// [`ModelError::Gate`] if they are too far apart; those of [`OnnxEmbedder::load`](crate::OnnxEmbedder::load); [`ModelError::Graph`] if one
-/// of them gives no vectors.
+/// [`ModelError::Gate`] if they are too far apart; [`ModelError::Graph`] if a graph returns no vectors; the errors of
+/// [`OnnxEmbedder::load`](crate::OnnxEmbedder::load).
 pub fn check_quantized(full: &ModelFiles, quantized: &ModelFiles) -> Result<GateReport, ModelError> {
     let texts: Vec<&str> = SAMPLE.lines().filter(|line| !line.is_empty()).collect();
     let (full, found) = (vectors(full, &texts)?, vectors(quantized, &texts)?);
@@ -31,15 +31,21 @@ pub fn check_quantized(full: &ModelFiles, quantized: &ModelFiles) -> Result<Gate
     #[expect(clippy::cast_precision_loss, reason = "a few dozen")]
     let mean = cosines.iter().sum::<f64>() / cosines.len() as f64;
     let least = cosines.iter().copied().fold(1.0, f64::min);
-    if full.len() == found.len() && mean >= LEAST_MEAN && least >= LEAST {
+    if full.len() == found.len() && mean >= MIN_MEAN_COSINE && least >= MIN_COSINE {
         return Ok(GateReport::new(texts.len(), mean, least));
     }
-    Err(ModelError::Gate { model: quantized.name.clone(), mean, least, wanted_mean: LEAST_MEAN, wanted_least: LEAST })
+    Err(ModelError::Gate {
+        model: quantized.name.clone(),
+        mean,
+        least,
+        required_mean: MIN_MEAN_COSINE,
+        required_least: MIN_COSINE,
+    })
 }
 
-/// The vectors of all chunks of all texts, one after another.
+/// The vectors of all chunks of all texts, in order.
 fn vectors(files: &ModelFiles, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
-    let Loaded { splitter, mut session, .. } = Loaded::open(files, &OnnxOptions::default())?;
+    let LoadedModel { splitter, mut session, .. } = LoadedModel::open(files, &OnnxOptions::default())?;
     let mut vectors = Vec::with_capacity(texts.len());
     for text in texts {
         for chunk in chunks_of(&splitter, files, text)? {
@@ -50,20 +56,20 @@ fn vectors(files: &ModelFiles, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelErr
     Ok(vectors)
 }
 
-/// What of `text` runs at once: as a document, and as a question where the model tells the two apart.
+/// The chunks of `text` as a document, and as a query if the model's prompts differ.
 pub(super) fn chunks_of(splitter: &Splitter, files: &ModelFiles, text: &str) -> Result<Vec<Chunk>, ModelError> {
-    let split = |urgency| {
-        let chunks = splitter.split(text, urgency, false);
+    let split = |priority| {
+        let chunks = splitter.split(text, priority, false);
         chunks.map_err(|source| ModelError::Tokenizer { path: files.tokenizer.clone(), source })
     };
-    let mut chunks = split(Urgency::Indexing)?;
+    let mut chunks = split(Priority::Indexing)?;
     if files.prompts.query != files.prompts.document {
-        chunks.extend(split(Urgency::Question)?);
+        chunks.extend(split(Priority::Query)?);
     }
     Ok(chunks)
 }
 
-/// Of unit vectors.
+/// The cosine of unit vectors.
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }

@@ -1,4 +1,4 @@
-//! From the vectors of tokens to the vector of a text.
+//! Pools the vectors of tokens into the vector of a text.
 
 use memory_core::TokenVectors;
 
@@ -7,8 +7,8 @@ use crate::{Pooling, unit::unit_sum};
 
 /// Pools the first `lengths[row]` token vectors of each row and scales the result to unit length.
 ///
-/// `hidden` is `[lengths.len(), width, dimensions]`, row-major. How to pool is what a sentence-transformers model was
-/// trained with (Reimers and Gurevych, 2019, section 3).
+/// `hidden` is `[lengths.len(), width, dimensions]`, row-major. The pooling must be that of the model's training
+/// (Reimers and Gurevych, 2019, section 3).
 ///
 /// `None` if the shape does not fit, or a vector has no direction or is not finite.
 pub(super) fn pooled_unit_vectors(
@@ -33,14 +33,14 @@ pub(super) fn pooled_unit_vectors(
     hidden.chunks_exact(row).zip(lengths).map(pool).collect()
 }
 
-/// The vectors of the tokens of a chunk that are wanted, each scaled to unit length.
+/// The requested token vectors of a chunk, each scaled to unit length.
 ///
-/// `row` is `[width, dimensions]`, row-major: what the model gave for the chunk. `None` if it is shorter than the chunk,
+/// `row` is the model's output for the chunk, `[width, dimensions]`, row-major. `None` if it is shorter than the chunk,
 /// or a vector has no direction or is not finite.
 pub(super) fn token_unit_vectors(row: &[f32], chunk: &Chunk, dimensions: usize) -> Option<TokenVectors> {
-    let mut ids = Vec::with_capacity(chunk.wanted.len());
-    let mut components = Vec::with_capacity(chunk.wanted.len() * dimensions);
-    for &place in &chunk.wanted {
+    let mut ids = Vec::with_capacity(chunk.requested.len());
+    let mut components = Vec::with_capacity(chunk.requested.len() * dimensions);
+    for &place in &chunk.requested {
         let begin = place.checked_mul(dimensions)?;
         ids.push(*chunk.ids.get(place)?);
         components.extend(unit_sum([row.get(begin..begin.checked_add(dimensions)?)?], dimensions)?);
@@ -48,7 +48,7 @@ pub(super) fn token_unit_vectors(row: &[f32], chunk: &Chunk, dimensions: usize) 
     TokenVectors::new(ids, dimensions, components)
 }
 
-/// The largest value of each component.
+/// The maximum of each component.
 fn largest<'a>(mut vectors: impl Iterator<Item = &'a [f32]>) -> Option<Vec<f32>> {
     let mut largest = vectors.next()?.to_vec();
     for vector in vectors {
@@ -78,12 +78,12 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_those_that_are_wanted() {
+    fn only_requested_tokens_are_returned() {
         let row = [9.0, 9.0, 3.0, 4.0, 0.0, 2.0, 9.0, 9.0, 8.0, 8.0];
-        let chunk = Chunk { ids: vec![101, 7, 8, 102], wanted: vec![1, 2] };
+        let chunk = Chunk { ids: vec![101, 7, 8, 102], requested: vec![1, 2] };
         let tokens = token_unit_vectors(&row, &chunk, 2).unwrap();
         assert_eq!(tokens, TokenVectors::new(vec![7, 8], 2, vec![0.6, 0.8, 0.0, 1.0]).unwrap());
-        let empty = Chunk { ids: vec![101, 102], wanted: Vec::new() };
+        let empty = Chunk { ids: vec![101, 102], requested: Vec::new() };
         assert!(token_unit_vectors(&row, &empty, 2).unwrap().is_empty());
         assert_eq!(token_unit_vectors(&row[..4], &chunk, 2), None, "fewer tokens than the chunk has");
         assert_eq!(token_unit_vectors(&[0.0; 10], &chunk, 2), None, "no direction");

@@ -1,11 +1,11 @@
-//! Makes the graphs that are run out of a model's weights.
+//! Prepares a model: converts its weights to graphs and checks the quantized one.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-use super::ranges::measured_ranges;
+use super::calibration::measured_ranges;
 use crate::{
     ConvertError, GateReport, ModelError, ModelFiles, Precision, check_quantized,
     checksum::{sha256_hex, sha256_hex_of_file},
@@ -14,7 +14,7 @@ use crate::{
     models::{ConvertedGraph, ConvertedGraphs},
 };
 
-/// Why a model's graphs were not made.
+/// Why a model could not be prepared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrepareError {
@@ -26,48 +26,66 @@ pub enum PrepareError {
     Model(#[from] ModelError),
 }
 
-/// What preparing a model is doing.
+/// How to prepare a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PrepareOptions {
+    /// Whether to convert graphs again that are up to date.
+    pub force: bool,
+}
+
+impl PrepareOptions {
+    /// Sets [`force`](Self::force).
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+}
+
+/// Progress of preparing a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PrepareEvent {
     /// A graph is being written.
     Converting(Precision),
-    /// The ranges of what its layers multiply are being measured.
+    /// The ranges of the inputs of its layers are being measured.
     Measuring,
-    /// The quantized graph is being compared with its original.
+    /// The quantized graph is being compared with the fp32 graph.
     Checking,
 }
 
-/// A model whose graphs are there.
+/// The result of preparing a model.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Prepared {
-    /// Whether they were made now; otherwise they were there.
+    /// Whether graphs were converted; otherwise they were up to date.
     pub converted: bool,
-    /// How near the quantized graph is to its original, or why there is none.
+    /// The quality of the quantized graph, or why it was refused.
     pub int8: Result<GateReport, ModelError>,
 }
 
-/// Converts the weights of the encoder in `directory`, called `name`, into a graph of 32-bit floats and one of 8-bit
-/// integers, beside them in `onnx/`, and lets the second pass only if its vectors are near enough
-/// ([`check_quantized`]); one that is not is removed.
+/// Converts the weights of the encoder `name` in `directory` to a graph in 32-bit floats and one in 8-bit integers, in
+/// `onnx/` beside them. Removes the 8-bit graph if it does not pass [`check_quantized`].
 ///
-/// Graphs that its authors put there stay, as `model_shipped.onnx` and `model_int8_shipped.onnx`. Does nothing if both are
-/// there, made by this version from these weights and checked on a processor like this one, unless `force` asks for it.
-/// Writes each file whole or not at all, and their record last.
+/// Graphs of the model's authors stay, as `model_shipped.onnx` and `model_int8_shipped.onnx`. Does nothing if this
+/// version has converted both graphs from these weights and checked them on a processor like this one, unless
+/// [`PrepareOptions::force`] is set. Writes each file atomically, and their record last.
 ///
 /// # Errors
-/// [`PrepareError`]. A quantized graph that does not pass is no error: it is told in [`Prepared::int8`].
+/// [`PrepareError`]. A quantized graph that does not pass is not an error; see [`Prepared::int8`].
 pub fn prepare(
     directory: &Path,
     name: &str,
     runtime: &Path,
-    force: bool,
+    options: &PrepareOptions,
     progress: &mut dyn FnMut(PrepareEvent),
 ) -> Result<Prepared, PrepareError> {
-    let weights_sha256 = digest(&directory.join("model.safetensors"))?;
-    let tokenizer_sha256 = digest(&directory.join("tokenizer.json"))?;
-    if !force && let Some(report) = present(directory, &weights_sha256, &tokenizer_sha256)? {
+    let weights_sha256 = file_sha256(&directory.join("model.safetensors"))?;
+    let tokenizer_sha256 = file_sha256(&directory.join("tokenizer.json"))?;
+    if !options.force
+        && let Some(report) = present(directory, &weights_sha256, &tokenizer_sha256)?
+    {
         return Ok(Prepared { converted: false, int8: Ok(report) });
     }
     let graphs = ConvertedGraphs::directory(directory);
@@ -77,14 +95,14 @@ pub fn prepare(
         let size = bytes.len() as u64;
         Ok(ConvertedGraph { file: file.to_owned(), size, sha256: sha256_hex(bytes), gate: None })
     };
-    // First what asks most of the runtime: where that fails, the graphs that were there stay.
+    // Calibration first: if the runtime fails at it, the old graphs stay.
     progress(PrepareEvent::Measuring);
     let ranges = measured_ranges(directory, &ModelFiles::unconverted(directory, name, runtime, Precision::Full)?)?;
     progress(PrepareEvent::Converting(Precision::Full));
     let full = convert(directory)?;
     if ConvertedGraphs::read(directory)?.is_none() {
         keep_shipped(&graphs.join("model.onnx"), &graphs.join("model_shipped.onnx"), &full)?;
-        // None was made here yet: the record comes before.
+        // No int8 graph was converted yet: the record is written before it.
         keep_shipped(&graphs.join("model_int8.onnx"), &graphs.join("model_int8_shipped.onnx"), &[])?;
     }
     let full = make(&full, "model.onnx")?;
@@ -118,15 +136,15 @@ pub fn prepare(
     Ok(Prepared { converted: true, int8: report })
 }
 
-/// Gives the graph in `there` another name, too, if it was not made here: nobody could get it back.
+/// Keeps the graph at `there` under the name `aside` too, unless it is our own conversion.
 fn keep_shipped(there: &Path, aside: &Path, made: &[u8]) -> Result<(), PrepareError> {
     if aside.exists() {
         return Ok(());
     }
     match sha256_hex_of_file(there) {
-        // Made here, and then it was interrupted.
-        Ok(digest) if digest == sha256_hex(made) => Ok(()),
-        // It keeps its own name until it is replaced. Not every file system gives a file two.
+        // Converted by an earlier, interrupted call.
+        Ok(sha256) if sha256 == sha256_hex(made) => Ok(()),
+        // It keeps its own name until it is replaced. Not every file system supports hard links.
         Ok(_) if fs::hard_link(there, aside).is_ok() => Ok(()),
         Ok(_) => Ok(write(aside, &files::read_weights(there).map_err(failed(there))?)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -134,7 +152,7 @@ fn keep_shipped(there: &Path, aside: &Path, made: &[u8]) -> Result<(), PrepareEr
     }
 }
 
-/// The report on the graphs that are there, if nothing is to be done.
+/// The report on the existing graphs, if they are up to date.
 fn present(directory: &Path, weights: &str, tokenizer: &str) -> Result<Option<GateReport>, PrepareError> {
     let Some(record) = ConvertedGraphs::read(directory)? else { return Ok(None) };
     if record.converter != CONVERTER || record.weights_sha256 != weights || record.tokenizer_sha256 != tokenizer {
@@ -144,16 +162,16 @@ fn present(directory: &Path, weights: &str, tokenizer: &str) -> Result<Option<Ga
     for graph in [&record.full, &int8] {
         let path = ConvertedGraphs::directory(directory).join(&graph.file);
         match sha256_hex_of_file(&path) {
-            Ok(digest) if digest == graph.sha256 => {}
+            Ok(sha256) if sha256 == graph.sha256 => {}
             Ok(_) => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(failed(&path)(source).into()),
         }
     }
-    Ok(int8.gate.filter(GateReport::is_of_this_processor))
+    Ok(int8.gate.filter(GateReport::matches_this_processor))
 }
 
-fn digest(path: &Path) -> Result<String, ModelError> {
+fn file_sha256(path: &Path) -> Result<String, ModelError> {
     sha256_hex_of_file(path).map_err(|source| ModelError::reading("a file of the model", path, source))
 }
 
@@ -163,7 +181,7 @@ fn write_record(directory: &Path, record: &ConvertedGraphs) -> Result<(), Prepar
     Ok(write(&path, &json)?)
 }
 
-/// Replaces the file at `path` by one with `bytes`, whole.
+/// Replaces the file at `path` by one with `bytes`, atomically.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), ConvertError> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let partial = tempfile::NamedTempFile::new_in(directory).map_err(failed(path))?;
@@ -173,7 +191,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), ConvertError> {
     Ok(())
 }
 
-/// A temporary file is for its owner alone; a model store may be shared by several users.
+/// Makes a temporary file readable for all users, who may share the model store.
 #[cfg(unix)]
 fn readable(file: &fs::File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! The one ONNX Runtime of this process.
+//! Loads the only ONNX Runtime of this process.
 
 use std::{
     env,
@@ -11,25 +11,25 @@ use ort::environment::Environment;
 
 use crate::{ModelError, files};
 
-/// The environment variable that ONNX Runtime asks whether it may report on its user.
+/// The environment variable that turns ONNX Runtime's telemetry off.
 const TELEMETRY_VARIABLE: &str = "ORT_DISABLE_TELEMETRY";
 
-struct Loaded {
+struct LoadedRuntime {
     path: PathBuf,
     environment: Environment,
 }
 
-/// Kept until the process ends: ONNX Runtime allows one environment, ever.
-static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
+/// Never dropped: ONNX Runtime allows one environment in the life of a process.
+static LOADED: Mutex<Option<LoadedRuntime>> = Mutex::new(None);
 
-/// Keeps ONNX Runtime from reporting on its user, in this process and those that it starts: it would write an identifier and
-/// events below the user's cache directory, and send them to its vendor.
+/// Turns off the telemetry of ONNX Runtime in this process and its children. Otherwise it writes an identifier and
+/// events below the user's cache directory and sends them to its vendor.
 ///
-/// Every model that is loaded here does this first. The only switch that ONNX Runtime asks in time is the environment
-/// variable `ORT_DISABLE_TELEMETRY`, which is set to `1` here unless it is: a program whose threads read the environment
-/// through the C library calls this at its start, or sets the variable before it.
+/// Loading a model calls this first. The only switch that ONNX Runtime reads early enough is the environment variable
+/// `ORT_DISABLE_TELEMETRY`; this sets it to `1`. A program whose threads read the environment through the C library
+/// must call this at its start, or be started with the variable set.
 pub fn disable_telemetry() {
-    // Held, so that the variable is written once.
+    // The lock is held, so that the variable is written once.
     let _loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     disable_telemetry_once();
 }
@@ -38,19 +38,19 @@ fn disable_telemetry_once() {
     if env::var_os(TELEMETRY_VARIABLE).as_deref() == Some(OsStr::new("1")) {
         return;
     }
-    #[expect(unsafe_code, reason = "nothing but the environment tells ONNX Runtime before it begins to report")]
+    #[expect(unsafe_code, reason = "ONNX Runtime reads no other switch before its telemetry starts")]
     // SAFETY: this is called under the lock of `LOADED`, once, before ONNX Runtime is loaded. Rust code reads the
-    // environment under the lock of the standard library, which is held while this writes. C code that reads it at this very
-    // moment is the caller's, who is told above to have the variable set by then.
+    // environment under the lock of the standard library, which is held while this writes. C code that reads it at the
+    // same time belongs to the caller, whom the documentation above requires to have the variable set by then.
     unsafe {
         env::set_var(TELEMETRY_VARIABLE, "1");
     }
 }
 
-/// The environment of the library at `path`, loaded at the first call. A library that fails to load does
-/// not keep another from being loaded.
+/// The environment of the library at `path`, which the first call loads. After a failure another library can be
+/// loaded.
 pub(super) fn environment(path: &Path) -> Result<Environment, ModelError> {
-    // Absolute, as the loader would look for a relative path beside the program first.
+    // Absolute: the loader looks for a relative path beside the program first.
     let path = path.canonicalize().map_err(|source| ModelError::reading("ONNX Runtime", path, source))?;
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(loaded) = loaded.as_ref() {
@@ -60,10 +60,10 @@ pub(super) fn environment(path: &Path) -> Result<Environment, ModelError> {
             Err(ModelError::OtherRuntime { loaded: loaded.path.clone(), asked: path })
         };
     }
-    // The library asks when its environment is made, which is too early for `with_telemetry`.
+    // The library reads the switch when its environment is created, before `with_telemetry` takes effect.
     disable_telemetry_once();
     let failed = |source| ModelError::Runtime { path: path.clone(), source };
-    // The loader would wait for a FIFO.
+    // Refuses a FIFO, on which the loader would block.
     files::open(&path).map_err(|source| ModelError::reading("ONNX Runtime", &path, source))?;
     let environment = ort::init_from(&path)
         .map_err(|error| failed(error.into()))?
@@ -71,7 +71,7 @@ pub(super) fn environment(path: &Path) -> Result<Environment, ModelError> {
         .with_telemetry(false)
         .build()
         .map_err(|error| failed(error.into()))?;
-    *loaded = Some(Loaded { path, environment: environment.clone() });
+    *loaded = Some(LoadedRuntime { path, environment: environment.clone() });
     Ok(environment)
 }
 
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_library_is_an_error() {
+    fn a_file_that_is_not_a_library_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("libonnxruntime.so");
         fs::write(&path, "not a library").unwrap();

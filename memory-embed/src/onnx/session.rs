@@ -1,4 +1,4 @@
-//! One ONNX session: sequences of token numbers become unit vectors.
+//! An ONNX session that embeds chunks.
 
 use memory_core::{BoxError, TokenVectors};
 use ort::{
@@ -19,16 +19,16 @@ pub(super) const MASK: &str = "attention_mask";
 pub(super) const TYPES: &str = "token_type_ids";
 const HIDDEN: &str = "last_hidden_state";
 
-/// The operator that it makes of a sum and a normalization takes several times as long as the two.
+/// The fused operator of a sum and a normalization takes several times as long as the two.
 const SLOW_REWRITE: &str = "SkipLayerNormFusion";
 
-/// The tokens of a chunk, as the model reads them.
+/// The tokens of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
-    /// All of them, with those around the chunk.
+    /// Token ids, including special tokens and prompt.
     pub(crate) ids: Vec<u32>,
-    /// The places of those whose own vectors are wanted, in order.
-    pub(super) wanted: Vec<usize>,
+    /// Indices of the tokens whose own vectors are requested, in order.
+    pub(super) requested: Vec<usize>,
 }
 
 impl Sequence for Chunk {
@@ -40,9 +40,9 @@ impl Sequence for Chunk {
 /// The vectors of a chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChunkVectors {
-    /// That of the whole, of unit length.
+    /// The vector of the whole chunk, of unit length.
     pub(super) whole: Vec<f32>,
-    /// Those of its tokens that were wanted.
+    /// The requested vectors of its tokens.
     pub(super) tokens: TokenVectors,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct SentenceSession {
 }
 
 impl SentenceSession {
-    /// Loads `graph`, which will use `threads` threads, fill up rows with token `pad`, and pool by `pooling`.
+    /// Loads `graph` to run on `threads` threads, padding rows with token `pad` and pooling by `pooling`.
     pub(super) fn open(
         environment: &Environment,
         graph: &[u8],
@@ -89,13 +89,13 @@ impl SentenceSession {
     }
 }
 
-/// A session that uses `threads` threads.
+/// Creates a session with `threads` threads.
 pub(super) fn build(environment: &Environment, graph: &[u8], threads: usize) -> ort::Result<Session> {
     Session::builder(environment)?
         .with_intra_threads(threads)?
         .with_inter_threads(1)?
         .with_intra_op_spinning(false)?
-        // Plans memory for one shape; batches differ in shape.
+        // Memory patterns fit one shape only; batches differ in shape.
         .with_memory_pattern(false)?
         .with_disabled_optimizers(SLOW_REWRITE)?
         .commit_from_memory(graph)
@@ -118,14 +118,14 @@ impl SentenceSession {
         self.session.run(inputs)
     }
 
-    /// Runs `chunk` through a watched graph, and takes its ranges in.
-    pub(super) fn watch(&mut self, chunk: &Chunk, ranges: &mut Ranges) -> Result<(), BoxError> {
+    /// Runs `chunk` through a calibration graph and merges its ranges into `ranges`.
+    pub(super) fn calibrate(&mut self, chunk: &Chunk, ranges: &mut Ranges) -> Result<(), BoxError> {
         let width = chunk.ids.len();
         for (name, value) in &self.forward(std::slice::from_ref(chunk), &[width], width)? {
             if name != HIDDEN {
                 let (_, values) = value.try_extract_tensor::<f32>()?;
-                if !ranges.take_in(name, values) {
-                    return Err(format!("its output {name} is no range").into());
+                if !ranges.observe(name, values) {
+                    return Err(format!("its output {name} is not a range").into());
                 }
             }
         }
@@ -145,7 +145,7 @@ impl Engine<Chunk, ChunkVectors> for SentenceSession {
         let (shape, values) = hidden.try_extract_tensor::<f32>()?;
         let bad = || {
             WorkError::BadOutput(format!(
-                "{HIDDEN} of shape {shape} for {} sequences of {width} tokens, or values that are no direction",
+                "{HIDDEN} of shape {shape} for {} sequences of {width} tokens, or values without a direction",
                 lengths.len()
             ))
         };

@@ -1,51 +1,51 @@
-//! From a text to the sequences of token numbers that the model reads.
+//! Tokenizes a text and splits it into the chunks of a model's input.
 
 use std::ops::Range;
 
 use memory_core::BoxError;
 use tokenizers::{Tokenizer, models::ModelWrapper};
 
-use super::{session::Chunk, workers::Urgency};
+use super::{session::Chunk, workers::Priority};
 use crate::{Prompts, chunk::plan_chunks};
 
-/// Bytes after which a text is tokenized in another step: an encoding takes a hundred times the memory of its text.
+/// Bytes of a text that are tokenized in one step: an encoding takes a hundred times the memory of its text.
 const STEP: usize = 64 << 10;
 
-/// A longer word (the limit is in characters, of at least a byte) is a single unknown token to WordPiece.
-const LONGEST_WORD: usize = 100;
+/// Bytes of a word, at most. WordPiece maps a word of more characters to one unknown token.
+const MAX_WORD: usize = 100;
 
-/// Tokenizes texts and cuts those that are too long for the model.
+/// Tokenizes texts and splits those that are too long for the model.
 #[derive(Debug)]
 pub(crate) struct Splitter {
     tokenizer: Tokenizer,
-    words: Words,
-    /// The tokens that enclose a text, if any do.
+    words: WordBoundary,
+    /// The two special tokens around a text, if there are any.
     frame: Option<[u32; 2]>,
     pad: u32,
-    /// Tokens beside the enclosing ones, at most.
+    /// Tokens of a chunk without special tokens, at most.
     limit: usize,
     overlap: usize,
     lower_case: bool,
-    /// The tokens before each chunk of a question.
+    /// Prompt tokens before each chunk of a query.
     query: Vec<u32>,
-    /// The tokens before each chunk of a document.
+    /// Prompt tokens before each chunk of a document.
     document: Vec<u32>,
 }
 
 impl Splitter {
-    /// Reads a `tokenizer.json` for a model that reads `max_tokens` at once.
+    /// Parses a `tokenizer.json` for a model with inputs of `max_tokens`.
     ///
-    /// Its own padding and truncation are dropped, and text such as `[SEP]` is text.
+    /// Ignores its padding and truncation. Encodes text such as `[SEP]` as ordinary text.
     pub(super) fn new(json: &[u8], max_tokens: usize, overlap: usize) -> Result<Self, BoxError> {
         let splitter = Self::unframed(json, max_tokens.saturating_sub(2), overlap)?;
         let frame = splitter.tokenizer.encode_fast("", true)?;
         let &[begin, end] = frame.get_ids() else {
-            return Err(format!("it encloses a text in {} tokens, not in 2", frame.len()).into());
+            return Err(format!("it puts {} special tokens around a text, not 2", frame.len()).into());
         };
         Ok(Self { frame: Some([begin, end]), ..splitter })
     }
 
-    /// The same for a model that reads texts without enclosing tokens, at most `limit` at once.
+    /// The same for a model without special tokens around a text, and chunks of at most `limit` tokens.
     pub(crate) fn unframed(json: &[u8], limit: usize, overlap: usize) -> Result<Self, BoxError> {
         let mut tokenizer = Tokenizer::from_bytes(json)?;
         let pad = tokenizer.get_padding().map_or(0, |padding| padding.pad_id);
@@ -53,26 +53,27 @@ impl Splitter {
         tokenizer.set_encode_special_tokens(true);
         let (query, document) = (Vec::new(), Vec::new());
         let words = match tokenizer.get_model() {
-            ModelWrapper::WordPiece(_) => Words::OfLettersAndDigits,
-            _ => Words::BetweenBlanks,
+            ModelWrapper::WordPiece(_) => WordBoundary::WordPiece,
+            _ => WordBoundary::Blanks,
         };
         Ok(Self { tokenizer, words, frame: None, pad, limit, overlap, lower_case: false, query, document })
     }
 
-    /// The token that stands for whatever is not in the vocabulary.
+    /// The unknown token.
     pub(crate) fn unknown(&self) -> Option<u32> {
         ["[UNK]", "<unk>"].into_iter().find_map(|name| self.tokenizer.token_to_id(name))
     }
 
-    /// Lower-cases texts first.
+    /// Sets whether texts are lower-cased first.
     pub(crate) fn lower_case(self, lower_case: bool) -> Self {
         Self { lower_case, ..self }
     }
 
-    /// Puts `prompts` before each chunk. Refuses one that leaves less than half of the model's input for the text.
+    /// Sets the prompts before each chunk. Refuses a prompt that leaves less than half of the model's input for the
+    /// text.
     pub(crate) fn prompts(mut self, prompts: &Prompts) -> Result<Self, BoxError> {
         let tokens = |prompt: &str| -> Result<Vec<u32>, BoxError> {
-            // The blank at its end belongs to the word behind it.
+            // A trailing blank belongs to the next word.
             let (tokens, _) = self.tokens(prompt.trim_end())?;
             if tokens.len() > self.limit / 2 {
                 return Err(format!("the prompt {prompt:?} takes more than half of the model's input").into());
@@ -83,14 +84,14 @@ impl Splitter {
         Ok(self)
     }
 
-    /// The token that fills up a row of a batch.
+    /// The padding token.
     pub(super) fn pad(&self) -> u32 {
         self.pad
     }
 
-    /// The chunks of `text`, at least one, each with its enclosing tokens and none too long for the model. `with_tokens`,
-    /// the vectors of the text's tokens are wanted too, but for punctuation (as in ColBERT), each once.
-    pub(crate) fn split(&self, text: &str, urgency: Urgency, with_tokens: bool) -> Result<Vec<Chunk>, BoxError> {
+    /// The chunks of `text`, at least one, with special tokens and within the model's limit. `with_tokens` requests the
+    /// vector of each token of the text once, except punctuation (as in ColBERT).
+    pub(crate) fn split(&self, text: &str, priority: Priority, with_tokens: bool) -> Result<Vec<Chunk>, BoxError> {
         let lower;
         let text = if self.lower_case {
             lower = text.to_lowercase();
@@ -98,37 +99,37 @@ impl Splitter {
         } else {
             text
         };
-        let prompt = match urgency {
-            Urgency::Question => &self.query,
-            Urgency::Indexing => &self.document,
+        let prompt = match priority {
+            Priority::Query => &self.query,
+            Priority::Indexing => &self.document,
         };
         let limit = self.limit - prompt.len();
         let (ids, bytes) = self.tokens(text)?;
         let [begin, end] = self.frame.map_or([None, None], |[begin, end]| [Some(begin), Some(end)]);
-        let says_something = |token: &usize| {
-            let said = bytes.get(*token).and_then(|place| text.get(place.clone()));
-            said.is_some_and(|said| said.chars().any(char::is_alphanumeric))
+        let has_content = |token: &usize| {
+            let piece = bytes.get(*token).and_then(|place| text.get(place.clone()));
+            piece.is_some_and(|piece| piece.chars().any(char::is_alphanumeric))
         };
-        // Of a token in the overlap of two chunks the first has the wanted vector.
+        // A token in an overlap is requested in the first of its chunks.
         let mut covered = 0;
         let chunk = |inner: Range<usize>| {
             let before = begin.iter().len() + prompt.len();
             let new = covered.max(inner.start)..if with_tokens { inner.end } else { 0 };
             covered = covered.max(inner.end);
-            let wanted = new.filter(says_something).map(|token| token - inner.start + before).collect();
+            let requested = new.filter(has_content).map(|token| token - inner.start + before).collect();
             let inner = ids.get(inner).unwrap_or_default().iter().copied();
             let all = begin.into_iter().chain(prompt.iter().copied()).chain(inner).chain(end);
-            Chunk { ids: all.collect(), wanted }
+            Chunk { ids: all.collect(), requested }
         };
         Ok(plan_chunks(text, &bytes, limit, self.overlap.min(limit / 2)).into_iter().map(chunk).collect())
     }
 
-    /// The tokenizer, without padding and truncation of its own.
+    /// The tokenizer, without padding and truncation.
     pub(super) fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
     }
 
-    /// The numbers of the text's tokens, without the enclosing ones, and the bytes that each stands for.
+    /// The ids of the text's tokens, without special tokens, and their byte ranges.
     pub(super) fn tokens(&self, text: &str) -> Result<(Vec<u32>, Vec<Range<usize>>), BoxError> {
         let (mut ids, mut bytes) = (Vec::new(), Vec::new());
         for (start, step) in steps(text, self.words) {
@@ -140,57 +141,57 @@ impl Splitter {
     }
 }
 
-/// Where a tokenizer may be asked for the tokens of a text in pieces without giving others.
+/// Where a text can be cut without changing its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Words {
-    /// WordPiece: beside any character that is no letter and no digit. Words have an end.
-    OfLettersAndDigits,
-    /// All others: before the first blank behind a word. Those that know whether a blank stood before a word (SentencePiece)
-    /// take what follows any other place for the beginning of one.
-    BetweenBlanks,
+enum WordBoundary {
+    /// WordPiece: beside every character that is not a letter or a digit.
+    WordPiece,
+    /// All others: before the first blank after a word. SentencePiece distinguishes words after a blank from others,
+    /// and would take the text after any other cut for the beginning of a word.
+    Blanks,
 }
 
-impl Words {
-    /// Bytes after which a word is cut.
-    fn longest(self) -> usize {
+impl WordBoundary {
+    /// Bytes of a word, at most.
+    fn max_bytes(self) -> usize {
         match self {
-            Self::OfLettersAndDigits => LONGEST_WORD,
-            Self::BetweenBlanks => STEP,
+            Self::WordPiece => MAX_WORD,
+            Self::Blanks => STEP,
         }
     }
 
-    /// Whether a step may end before a character that no word holds, `behind_a_word` or behind another of its kind.
-    fn may_end_before(self, c: char, behind_a_word: bool) -> bool {
+    /// Whether a step may end before `c`, a character between words, which follows a word or another such character.
+    fn may_end_before(self, c: char, after_word: bool) -> bool {
         match self {
-            Self::OfLettersAndDigits => true,
-            Self::BetweenBlanks => c == ' ' && behind_a_word,
+            Self::WordPiece => true,
+            Self::Blanks => c == ' ' && after_word,
         }
     }
 
-    /// Whether no word ends at this character.
-    fn hold(self, c: char) -> bool {
+    /// Whether `c` is part of a word.
+    fn contains(self, c: char) -> bool {
         match self {
-            Self::OfLettersAndDigits if c.is_ascii() => c.is_ascii_alphanumeric(),
-            Self::OfLettersAndDigits | Self::BetweenBlanks => !c.is_whitespace(),
+            Self::WordPiece if c.is_ascii() => c.is_ascii_alphanumeric(),
+            Self::WordPiece | Self::Blanks => !c.is_whitespace(),
         }
     }
 }
 
-/// Cuts a text, where that changes no token, into pieces of about [`STEP`] bytes, and cuts words that are too long, so that
-/// none of them is lost. Gives each piece with its offset.
-fn steps(text: &str, words: Words) -> Vec<(usize, &str)> {
+/// Cuts a text into pieces of about [`STEP`] bytes where that changes no token, and cuts words that are too long, so
+/// that none is lost. Returns each piece with its offset.
+fn steps(text: &str, words: WordBoundary) -> Vec<(usize, &str)> {
     let mut cuts = Vec::new();
     let mut step = 0;
     let mut word = 0;
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
-        if words.hold(c) {
-            if end - word > words.longest() {
+        if words.contains(c) {
+            if end - word > words.max_bytes() {
                 cuts.push(at);
                 (step, word) = (at, at);
             }
         } else {
-            // Lines without blanks are cut between lines in the end.
+            // At 2 · STEP any character between words will do, as in lines without blanks.
             if at - step >= STEP && words.may_end_before(c, at > word) || at - step >= 2 * STEP {
                 cuts.push(at);
                 step = at;
@@ -239,9 +240,9 @@ mod tests {
 
     /// The tokens of the chunks of a document.
     fn split(splitter: &Splitter, text: &str) -> Vec<Vec<u32>> {
-        let chunks = splitter.split(text, Urgency::Indexing, false).unwrap();
+        let chunks = splitter.split(text, Priority::Indexing, false).unwrap();
         for chunk in &chunks {
-            assert_eq!((chunk.ids.first(), chunk.ids.last(), chunk.wanted.len()), (Some(&0), Some(&1), 0));
+            assert_eq!((chunk.ids.first(), chunk.ids.last(), chunk.requested.len()), (Some(&0), Some(&1), 0));
         }
         chunks.into_iter().map(|chunk| chunk.ids).collect()
     }
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn sentence_pieces_are_not_parted_from_what_stands_before_them() {
+    fn sentence_pieces_are_not_separated_from_the_blank_before_them() {
         const UNIGRAM: &str = r#"{
             "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
             "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true},
@@ -299,26 +300,26 @@ mod tests {
         let prompts = Prompts { query: "a a ".to_owned(), document: "b".to_owned() };
         let splitter = splitter(6, 0).prompts(&prompts).unwrap();
         assert_eq!(
-            splitter.split("a b a", Urgency::Question, true).unwrap(),
+            splitter.split("a b a", Priority::Query, true).unwrap(),
             [
-                Chunk { ids: vec![0, 3, 3, 3, 5, 1], wanted: vec![3, 4] },
-                Chunk { ids: vec![0, 3, 3, 3, 1], wanted: vec![3] },
+                Chunk { ids: vec![0, 3, 3, 3, 5, 1], requested: vec![3, 4] },
+                Chunk { ids: vec![0, 3, 3, 3, 1], requested: vec![3] },
             ]
         );
-        let document = splitter.split("a b a", Urgency::Indexing, false).unwrap();
-        assert_eq!(document, [Chunk { ids: vec![0, 5, 3, 5, 3, 1], wanted: Vec::new() }]);
+        let document = splitter.split("a b a", Priority::Indexing, false).unwrap();
+        assert_eq!(document, [Chunk { ids: vec![0, 5, 3, 5, 3, 1], requested: Vec::new() }]);
         let long = Prompts { query: "a a a".to_owned(), document: String::new() };
         let error = super::Splitter::new(TOKENIZER.as_bytes(), 6, 0).unwrap().prompts(&long).unwrap_err();
         assert!(error.to_string().contains("more than half"), "{error}");
     }
 
     #[test]
-    fn a_token_in_two_chunks_is_wanted_once() {
-        let chunks = splitter(6, 2).split("a b a b a b a", Urgency::Indexing, true).unwrap();
+    fn a_token_in_two_chunks_is_requested_once() {
+        let chunks = splitter(6, 2).split("a b a b a b a", Priority::Indexing, true).unwrap();
         assert!(chunks.len() > 1);
-        assert_eq!(chunks.iter().map(|chunk| chunk.wanted.len()).sum::<usize>(), 7, "{chunks:?}");
+        assert_eq!(chunks.iter().map(|chunk| chunk.requested.len()).sum::<usize>(), 7, "{chunks:?}");
         for chunk in &chunks {
-            assert!(chunk.wanted.iter().all(|place| [3, 5].contains(&chunk.ids[*place])), "{chunk:?}");
+            assert!(chunk.requested.iter().all(|place| [3, 5].contains(&chunk.ids[*place])), "{chunk:?}");
         }
     }
 
@@ -337,17 +338,17 @@ mod tests {
             r#"[{"Sequence": {"id": "A", "type_id": 0}}"#,
         );
         let error = Splitter::new(json.as_bytes(), 20, 0).unwrap_err();
-        assert!(error.to_string().contains("in 1 tokens"), "{error}");
+        assert!(error.to_string().contains("puts 1 special tokens"), "{error}");
     }
 
     #[test]
     fn a_text_without_blanks_is_taken_in_bounded_steps() {
         for unit in ["a", "ab.", "漢", "{\"k\":1}", "ab\n", "\n", " "] {
             let text = unit.repeat(4 * STEP / unit.len());
-            for words in [Words::OfLettersAndDigits, Words::BetweenBlanks] {
+            for words in [WordBoundary::WordPiece, WordBoundary::Blanks] {
                 let most = match words {
-                    Words::OfLettersAndDigits => STEP + LONGEST_WORD,
-                    Words::BetweenBlanks => 3 * STEP,
+                    WordBoundary::WordPiece => STEP + MAX_WORD,
+                    WordBoundary::Blanks => 3 * STEP,
                 };
                 assert!(steps(&text, words).iter().all(|(_, step)| step.len() <= most), "{unit}");
             }
@@ -357,7 +358,7 @@ mod tests {
     proptest! {
         #[test]
         fn steps_are_the_text(text in "(\\PC|[a-z]{60}|[ \n.]){0,40}") {
-            for words in [Words::OfLettersAndDigits, Words::BetweenBlanks] {
+            for words in [WordBoundary::WordPiece, WordBoundary::Blanks] {
                 let mut at = 0;
                 for (start, step) in steps(&text, words) {
                     prop_assert_eq!(start, at);

@@ -1,6 +1,6 @@
-//! The threads that own the sessions, and the queue before them.
+//! Worker threads that own the sessions, and their queue.
 
-mod splitting;
+mod split;
 
 use std::{
     collections::VecDeque,
@@ -13,21 +13,21 @@ use std::{
 use memory_core::{BoxError, EmbedError, ModelId};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use self::splitting::{Splitting, Step};
+use self::split::{SplitJob, Step};
 use super::batch::plan_batches;
 use crate::ModelError;
 
-/// Work that waits, for each worker, before another worker is started. Loading a session takes as long as a few
-/// batches, so a question alone never pays for a second one.
+/// Queued tasks for each worker before another worker is started. Loading a session takes as long as a few batches, so
+/// a single query never starts a second worker.
 const BACKLOG: usize = 4;
 
 /// A model's session, owned by one thread.
 pub(super) trait Engine<I, O>: Send {
-    /// One output for each input, in order.
+    /// Computes one output for each input, in order.
     fn run(&mut self, inputs: &[I]) -> Result<Vec<O>, WorkError>;
 }
 
-/// What runs as one row of a batch.
+/// One row of a batch.
 pub(super) trait Sequence: Send + 'static {
     /// Its length in tokens.
     fn tokens(&self) -> usize;
@@ -39,20 +39,20 @@ impl Sequence for Vec<u32> {
     }
 }
 
-/// See [`Parts::start`].
-pub(super) type Start<I, O> = dyn Fn() -> Result<Box<dyn Engine<I, O>>, ModelError> + Send + Sync;
+/// See [`WorkerConfig::start`].
+pub(super) type StartEngine<I, O> = dyn Fn() -> Result<Box<dyn Engine<I, O>>, ModelError> + Send + Sync;
 
-/// Why a request has no answer.
+/// Why a request failed.
 #[derive(Debug)]
 pub(super) enum WorkError {
-    /// The model's output is not what it should be.
+    /// The model's output is invalid.
     BadOutput(String),
     /// The model, its tokenizer or its worker failed.
     Failed(BoxError),
 }
 
 impl WorkError {
-    /// The same as an error of embedding with `model`.
+    /// The error as one of embedding with `model`.
     pub(super) fn of_embedding(self, model: &ModelId) -> EmbedError {
         let model = model.clone();
         match self {
@@ -65,32 +65,32 @@ impl WorkError {
 impl From<WorkError> for BoxError {
     fn from(error: WorkError) -> Self {
         match error {
-            WorkError::BadOutput(what) => format!("its output is not what it should be: {what}").into(),
+            WorkError::BadOutput(what) => format!("invalid output: {what}").into(),
             WorkError::Failed(error) => error,
         }
     }
 }
 
-/// What the workers are made of.
-pub(super) struct Parts<I, O> {
-    /// What the threads are called; a number is added.
+/// The configuration of the workers.
+pub(super) struct WorkerConfig<I, O> {
+    /// The prefix of the threads' names; a number is added.
     pub(super) name: &'static str,
-    /// Makes the engines of all workers but the first.
-    pub(super) start: Box<Start<I, O>>,
+    /// Creates the engines of all workers but the first.
+    pub(super) start: Box<StartEngine<I, O>>,
     /// Workers, at most.
     pub(super) workers: usize,
     /// Tokens of a batch, at most, padding included.
     pub(super) batch_tokens: usize,
-    /// Requests of each kind that are taken in before callers wait.
+    /// Requests of each kind that are accepted before callers wait.
     pub(super) queue: usize,
 }
 
-/// Who waits.
+/// The priority of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Urgency {
-    /// A person with a question: goes before all else.
-    Question,
-    /// Documents that are being indexed.
+pub(crate) enum Priority {
+    /// A query: served before all else.
+    Query,
+    /// Documents to be indexed.
     Indexing,
 }
 
@@ -98,48 +98,48 @@ type Reply<O> = oneshot::Sender<Result<Vec<Vec<O>>, WorkError>>;
 
 /// Runs a model on threads of its own; stops them when dropped.
 pub(super) struct Workers<I: Sequence, O: Send + 'static> {
-    shared: Arc<Shared<I, O>>,
-    questions: Arc<Semaphore>,
+    shared: Arc<Pool<I, O>>,
+    queries: Arc<Semaphore>,
     indexing: Arc<Semaphore>,
 }
 
 impl<I: Sequence, O: Send + 'static> Workers<I, O> {
-    /// Starts the first worker with `engine`; the others start when enough work waits.
-    pub(super) fn start(parts: Parts<I, O>, engine: Box<dyn Engine<I, O>>) -> Result<Self, ModelError> {
-        let admit = || Arc::new(Semaphore::new(parts.queue));
+    /// Starts the first worker with `engine`; the others start when the queue grows.
+    pub(super) fn start(config: WorkerConfig<I, O>, engine: Box<dyn Engine<I, O>>) -> Result<Self, ModelError> {
+        let admit = || Arc::new(Semaphore::new(config.queue));
         let workers = Self {
-            questions: admit(),
+            queries: admit(),
             indexing: admit(),
-            shared: Arc::new(Shared { parts, state: Mutex::new(State::new()), wake: Condvar::new() }),
+            shared: Arc::new(Pool { config, state: Mutex::new(PoolState::new()), wake: Condvar::new() }),
         };
         workers.shared.spawn(&mut workers.shared.lock(), Some(engine)).map_err(ModelError::Thread)?;
         Ok(workers)
     }
 
-    /// The outputs of the inputs that `split` makes of each of so many `texts`, in the same order and grouping. Splits on
-    /// the workers, and waits for room in the queue without blocking the thread.
+    /// Splits each of so many `texts` into inputs by `split` and returns their outputs in the same order and grouping.
+    /// Splits on the workers, and waits for room in the queue without blocking the thread.
     pub(super) async fn run(
         &self,
         texts: usize,
         split: impl Fn(usize) -> Result<Vec<I>, BoxError> + Send + Sync + 'static,
-        urgency: Urgency,
+        priority: Priority,
     ) -> Result<Vec<Vec<O>>, WorkError> {
-        let admission = match urgency {
-            Urgency::Question => &self.questions,
-            Urgency::Indexing => &self.indexing,
+        let admission = match priority {
+            Priority::Query => &self.queries,
+            Priority::Indexing => &self.indexing,
         };
         let gone = || WorkError::Failed("the worker is gone".into());
         let permit = Arc::clone(admission).acquire_owned().await.map_err(|_| gone())?;
         let (reply, answer) = oneshot::channel();
-        let splitting = Splitting::new(texts, Box::new(split));
+        let split_job = SplitJob::new(texts, Box::new(split));
         self.shared
-            .add([Task::Request(Request { splitting, urgency, reply: Mutex::new(Some((reply, permit))) }.into())]);
+            .add([Task::Request(Request { split_job, priority, reply: Mutex::new(Some((reply, permit))) }.into())]);
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 }
 
 impl<I: Sequence, O: Send + 'static> Drop for Workers<I, O> {
-    /// Waits for the batches under way, as ONNX Runtime must not run while the process ends.
+    /// Waits for the running batches: ONNX Runtime must not run while the process ends.
     fn drop(&mut self) {
         let threads = {
             let mut state = self.shared.lock();
@@ -162,25 +162,25 @@ impl<I: Sequence, O: Send + 'static> fmt::Debug for Workers<I, O> {
 }
 
 struct Request<I, O> {
-    splitting: Splitting<I>,
-    urgency: Urgency,
-    /// Taken by the worker that finishes splitting, or finds that nobody waits.
-    reply: Mutex<Answer<O>>,
+    split_job: SplitJob<I>,
+    priority: Priority,
+    /// Taken by the worker that finishes splitting it, or that finds the request cancelled.
+    reply: Mutex<ReplySlot<O>>,
 }
 
-/// Gone when answered; the permit lets the next request in.
-type Answer<O> = Option<(Reply<O>, OwnedSemaphorePermit)>;
+/// `None` once replied to. Dropping the permit admits the next request.
+type ReplySlot<O> = Option<(Reply<O>, OwnedSemaphorePermit)>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether nobody waits for it any more.
-fn is_over<O>(answer: &Answer<O>) -> bool {
+/// Whether the request was replied to or cancelled.
+fn is_closed<O>(answer: &ReplySlot<O>) -> bool {
     answer.as_ref().is_none_or(|(reply, _)| reply.is_closed())
 }
 
-/// Inputs that run together, with the place of each among all of its request.
+/// A batch of inputs, with the index of each in its request.
 struct Batch<I, O> {
     places: Vec<usize>,
     inputs: Vec<I>,
@@ -189,14 +189,14 @@ struct Batch<I, O> {
 
 enum Task<I, O> {
     Request(Arc<Request<I, O>>),
-    /// A request that another worker has begun to split.
+    /// A request that another worker is splitting.
     Help(Arc<Request<I, O>>),
     Batch(Batch<I, O>),
 }
 
 /// A request that has been split.
 struct Pending<O> {
-    urgency: Urgency,
+    priority: Priority,
     /// Inputs of each text.
     counts: Vec<usize>,
     progress: Mutex<Progress<O>>,
@@ -205,7 +205,7 @@ struct Pending<O> {
 struct Progress<O> {
     outputs: Vec<Option<O>>,
     missing: usize,
-    reply: Answer<O>,
+    reply: ReplySlot<O>,
 }
 
 impl<O> Pending<O> {
@@ -213,13 +213,13 @@ impl<O> Pending<O> {
         lock(&self.progress)
     }
 
-    fn is_over(&self) -> bool {
-        is_over(&self.lock().reply)
+    fn is_closed(&self) -> bool {
+        is_closed(&self.lock().reply)
     }
 
     fn fail(&self, error: WorkError) {
         if let Some((reply, _permit)) = self.lock().reply.take() {
-            // The caller may have given up.
+            // The caller may have cancelled.
             let _ = reply.send(Err(error));
         }
     }
@@ -242,10 +242,10 @@ impl<O> Pending<O> {
     }
 }
 
-struct State<I, O> {
-    /// Questions, split or not.
-    questions: VecDeque<Task<I, O>>,
-    /// Requests that are being split, and batches of those that have been: finished before another is begun.
+struct PoolState<I, O> {
+    /// Queries, split or not.
+    queries: VecDeque<Task<I, O>>,
+    /// Requests that are being split, and batches: finished before another request is begun.
     begun: VecDeque<Task<I, O>>,
     requests: VecDeque<Task<I, O>>,
     started: usize,
@@ -255,10 +255,10 @@ struct State<I, O> {
     closed: bool,
 }
 
-impl<I, O> State<I, O> {
+impl<I, O> PoolState<I, O> {
     fn new() -> Self {
         Self {
-            questions: VecDeque::new(),
+            queries: VecDeque::new(),
             begun: VecDeque::new(),
             requests: VecDeque::new(),
             started: 0,
@@ -269,13 +269,13 @@ impl<I, O> State<I, O> {
     }
 
     fn waiting(&self) -> usize {
-        self.questions.len() + self.begun.len() + self.requests.len()
+        self.queries.len() + self.begun.len() + self.requests.len()
     }
 
     fn push(&mut self, task: Task<I, O>) {
         let queue = match &task {
-            Task::Request(request) | Task::Help(request) if request.urgency == Urgency::Question => &mut self.questions,
-            Task::Batch(batch) if batch.pending.urgency == Urgency::Question => &mut self.questions,
+            Task::Request(request) | Task::Help(request) if request.priority == Priority::Query => &mut self.queries,
+            Task::Batch(batch) if batch.pending.priority == Priority::Query => &mut self.queries,
             Task::Batch(_) | Task::Help(_) => &mut self.begun,
             Task::Request(_) => &mut self.requests,
         };
@@ -283,31 +283,31 @@ impl<I, O> State<I, O> {
     }
 
     fn pop(&mut self) -> Option<Task<I, O>> {
-        let Self { questions, begun, requests, .. } = self;
-        [questions, begun, requests].into_iter().find_map(VecDeque::pop_front)
+        let Self { queries, begun, requests, .. } = self;
+        [queries, begun, requests].into_iter().find_map(VecDeque::pop_front)
     }
 }
 
-struct Shared<I, O> {
-    parts: Parts<I, O>,
-    state: Mutex<State<I, O>>,
+struct Pool<I, O> {
+    config: WorkerConfig<I, O>,
+    state: Mutex<PoolState<I, O>>,
     wake: Condvar,
 }
 
-impl<I: Sequence, O: Send + 'static> Shared<I, O> {
-    fn lock(&self) -> MutexGuard<'_, State<I, O>> {
+impl<I: Sequence, O: Send + 'static> Pool<I, O> {
+    fn lock(&self) -> MutexGuard<'_, PoolState<I, O>> {
         lock(&self.state)
     }
 
-    /// Queues `tasks` and starts workers if the queue has grown long.
+    /// Queues `tasks` and starts workers if the queue is long.
     fn add(self: &Arc<Self>, tasks: impl IntoIterator<Item = Task<I, O>>) {
         let mut state = self.lock();
         for task in tasks {
             state.push(task);
             self.wake.notify_one();
         }
-        let wanted = (state.waiting() / BACKLOG + 1).min(self.parts.workers);
-        while state.started < wanted && !state.closed {
+        let workers = (state.waiting() / BACKLOG + 1).min(self.config.workers);
+        while state.started < workers && !state.closed {
             if let Err(error) = self.spawn(&mut state, None) {
                 tracing::warn!(%error, "no thread for another worker of the model");
                 return;
@@ -315,12 +315,16 @@ impl<I: Sequence, O: Send + 'static> Shared<I, O> {
         }
     }
 
-    /// Starts a worker, with an engine of its own unless one is given.
-    fn spawn(self: &Arc<Self>, state: &mut State<I, O>, engine: Option<Box<dyn Engine<I, O>>>) -> std::io::Result<()> {
+    /// Starts a worker with `engine`, or with one that it creates itself.
+    fn spawn(
+        self: &Arc<Self>,
+        state: &mut PoolState<I, O>,
+        engine: Option<Box<dyn Engine<I, O>>>,
+    ) -> std::io::Result<()> {
         let shared = Arc::clone(self);
-        let name = format!("{}-{}", self.parts.name, state.started);
+        let name = format!("{}-{}", self.config.name, state.started);
         let thread = thread::Builder::new().name(name).spawn(move || {
-            match engine.map_or_else(&shared.parts.start, Ok) {
+            match engine.map_or_else(&shared.config.start, Ok) {
                 Ok(mut engine) => shared.work(engine.as_mut()),
                 // The others go on.
                 Err(error) => {
@@ -337,7 +341,7 @@ impl<I: Sequence, O: Send + 'static> Shared<I, O> {
         while let Some(task) = self.next() {
             match task {
                 Task::Request(request) => {
-                    let helpers = self.lock().idle.min(request.splitting.blocks().saturating_sub(1));
+                    let helpers = self.lock().idle.min(request.split_job.blocks().saturating_sub(1));
                     self.add((0..helpers).map(|_| Task::Help(Arc::clone(&request))));
                     self.split(&request);
                 }
@@ -347,7 +351,7 @@ impl<I: Sequence, O: Send + 'static> Shared<I, O> {
         }
     }
 
-    /// Waits for a task; `None` when it is time to stop.
+    /// Waits for a task; `None` when the workers are dropped.
     fn next(&self) -> Option<Task<I, O>> {
         let mut state = self.lock();
         while !state.closed {
@@ -361,21 +365,21 @@ impl<I: Sequence, O: Send + 'static> Shared<I, O> {
         None
     }
 
-    /// Splits what is left of a request, and queues its batches after the last of it. Questions that come meanwhile go
-    /// before.
+    /// Splits the rest of a request, and queues its batches once all texts are split. Yields to queries that arrive
+    /// meanwhile.
     fn split(self: &Arc<Self>, request: &Arc<Request<I, O>>) {
         let split = loop {
             let mut answer = lock(&request.reply);
-            if is_over(&answer) {
-                // The permit lets the next request in, whoever still holds this one.
+            if is_closed(&answer) {
+                // Drops the permit even while other workers hold the request.
                 *answer = None;
                 return;
             }
             drop(answer);
-            if request.urgency == Urgency::Indexing && !self.lock().questions.is_empty() {
+            if request.priority == Priority::Indexing && !self.lock().queries.is_empty() {
                 return self.add([Task::Help(Arc::clone(request))]);
             }
-            match request.splitting.next_block() {
+            match request.split_job.next_block() {
                 Step::More => {}
                 Step::NothingLeft => return,
                 Step::Done(result) => break result,
@@ -396,7 +400,7 @@ impl<I: Sequence, O: Send + 'static> Shared<I, O> {
             return;
         }
         let pending = Arc::new(Pending {
-            urgency: request.urgency,
+            priority: request.priority,
             counts,
             progress: Mutex::new(Progress {
                 outputs: inputs.iter().map(|_| None).collect(),
@@ -405,7 +409,7 @@ impl<I: Sequence, O: Send + 'static> Shared<I, O> {
             }),
         });
         let lengths: Vec<usize> = inputs.iter().flatten().map(Sequence::tokens).collect();
-        let batches = plan_batches(&lengths, self.parts.batch_tokens).into_iter().map(|places| {
+        let batches = plan_batches(&lengths, self.config.batch_tokens).into_iter().map(|places| {
             let inputs = places.iter().filter_map(|at| inputs.get_mut(*at)?.take()).collect();
             Task::Batch(Batch { places, inputs, pending: Arc::clone(&pending) })
         });
@@ -415,7 +419,7 @@ impl<I: Sequence, O: Send + 'static> Shared<I, O> {
 
 fn run<I, O>(batch: Batch<I, O>, engine: &mut dyn Engine<I, O>) {
     let Batch { places, inputs, pending } = batch;
-    if pending.is_over() {
+    if pending.is_closed() {
         return;
     }
     match catch_unwind(AssertUnwindSafe(|| engine.run(&inputs))) {

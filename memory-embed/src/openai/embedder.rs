@@ -1,6 +1,6 @@
-//! The embedder that asks an OpenAI-style endpoint.
+//! The embedder that calls an OpenAI-compatible endpoint.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use http::Uri;
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
@@ -9,44 +9,46 @@ use reqwest::{
     header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER},
     redirect::Policy,
 };
+use rustls::{ClientConfig, crypto::ring};
+use rustls_platform_verifier::BuilderVerifierExt;
 
 use super::{
     OpenAiModel,
-    answer::{self, Request},
+    wire::{self, Request},
 };
 use crate::{
-    channel::{Channel, is_loopback},
+    excerpt::with_causes,
     redact::{keep_secret_of_address, redacted},
     remote::{ApiKey, Failure, Limits, Protocol, Purpose, Remote, RemoteError, RemoteOptions},
-    said::with_causes,
+    route::{Route, is_loopback},
 };
 
-/// The environment variable that holds the key.
+/// The environment variable with the key.
 pub const OPENAI_KEY_VARIABLE: &str = "OPENAI_API_KEY";
 
 const BASE: &str = "https://api.openai.com/v1";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes of an answer that are read: 96 vectors of 3072 components take 4 MB.
-const LONGEST_ANSWER: usize = 64 << 20;
+/// Bytes of a response, at most: 96 vectors of 3072 components take 4 MB.
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
 
-/// Servers of other models take fewer texts a call than the 2,048 of OpenAI's.
-const TEXTS: usize = 96;
+/// Texts of a call, at most. OpenAI takes 2,048, servers of other models fewer.
+const MAX_TEXTS: usize = 96;
 
-/// Tokens of all texts of a call: OpenAI takes 300,000.
-const CALL_TOKENS: usize = 100_000;
+/// Tokens of all texts of a call, at most. OpenAI takes 300,000.
+const MAX_CALL_TOKENS: usize = 100_000;
 
-/// How an OpenAI-style endpoint is reached.
+/// How to reach an OpenAI-compatible endpoint.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenAiOptions {
     /// The address before `/embeddings`, as in `http://127.0.0.1:11434/v1`. By default that of OpenAI.
     pub base: Option<String>,
-    /// The key. By default the one in [`OPENAI_KEY_VARIABLE`]; a local server may need none.
+    /// The key. By default that of [`OPENAI_KEY_VARIABLE`]. A local server may need none.
     pub api_key: Option<ApiKey>,
-    /// Whether the key may go over plain http to another machine or to a proxy on one, where others can read it.
+    /// Whether the key may go over plain http to another machine, or to a proxy on one. Others can then read it.
     pub plain_http: bool,
-    /// Retries, times, concurrency and chunks.
+    /// Retries, timeouts, concurrency and chunks.
     pub calls: RemoteOptions,
 }
 
@@ -95,28 +97,29 @@ impl fmt::Debug for OpenAiOptions {
 
 /// Embeds texts with a model behind an endpoint that speaks the OpenAI embeddings protocol (`POST BASE/embeddings`).
 ///
-/// Vectors are scaled to unit length. A text of more than [`RemoteOptions::chunk_tokens`], or than [the model
-/// reads](OpenAiModel::tokens), is cut into overlapping chunks
-/// at the ends of sentences and has a vector for each. Documents and queries are encoded alike. Redirects are not
-/// followed, as the key would go with them. Nor does it go over plain http to another machine, unless
-/// [that is allowed](OpenAiOptions::plain_http); an endpoint on this machine is asked without a proxy.
+/// Vectors are scaled to unit length. A text of more than [`RemoteOptions::chunk_tokens`], or of more than [the model's
+/// limit](OpenAiModel::tokens), is cut into overlapping chunks at sentence boundaries and has one vector for each
+/// chunk. Documents and queries are encoded alike. Redirects are not followed, because they would carry the key. The
+/// key does not go over plain http to another machine, unless [that is allowed](OpenAiOptions::plain_http). An endpoint
+/// on this machine is called without a proxy.
 ///
-/// Works under any async runtime or none. Nothing is asked of the network before the first text.
+/// Works under any async runtime or none. Sends nothing before the first text.
 #[derive(Debug)]
 pub struct OpenAiEmbedder {
     remote: Remote<Endpoint>,
 }
 
 impl OpenAiEmbedder {
-    /// Makes it ready, without asking anything of the network.
+    /// Creates the embedder. Sends nothing.
     ///
     /// # Errors
-    /// [`RemoteError::Setup`] for an address that is none or may not be sent the key, for options without sense, or if there is no thread.
+    /// [`RemoteError::Setup`] for an invalid address or one that may not get the key, for invalid options, or if no
+    /// thread can be started.
     pub fn new(model: OpenAiModel, options: OpenAiOptions) -> Result<Self, RemoteError> {
         let key = options.api_key.or_else(|| ApiKey::from_env(OPENAI_KEY_VARIABLE));
         let endpoint = Endpoint::new(model, options.base.as_deref().unwrap_or(BASE), key.as_ref(), options.plain_http)?;
         let (id, dimensions) = (endpoint.model.model_id(), endpoint.model.dimensions());
-        let limits = Limits { tokens: endpoint.model.chunk_tokens(), texts: TEXTS, call_tokens: CALL_TOKENS };
+        let limits = Limits { tokens: endpoint.model.chunk_tokens(), texts: MAX_TEXTS, call_tokens: MAX_CALL_TOKENS };
         Ok(Self { remote: Remote::start(endpoint, id, dimensions, limits, options.calls)? })
     }
 }
@@ -156,7 +159,7 @@ impl Endpoint {
     fn new(model: OpenAiModel, base: &str, key: Option<&ApiKey>, plain_http: bool) -> Result<Self, RemoteError> {
         keep_secret_of_address(base);
         let setup = |what: String| RemoteError::Setup { what };
-        let refuse = |why: &str| setup(format!("{} is no address of an endpoint: {why}", redacted(base)));
+        let refuse = |why: &str| setup(format!("{} is not a valid endpoint: {why}", redacted(base)));
         let mut address = Url::parse(base).map_err(|error| refuse(&error.to_string()))?;
         if !matches!(address.scheme(), "http" | "https") {
             return Err(refuse("it must begin with http:// or https://"));
@@ -167,23 +170,24 @@ impl Endpoint {
         let mut headers = HeaderMap::new();
         if let Some(key) = key {
             let mut value = HeaderValue::try_from(format!("Bearer {}", key.expose()))
-                .map_err(|_| setup("the key holds characters that no key has".to_owned()))?;
+                .map_err(|_| setup("the key contains invalid characters".to_owned()))?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
         let uri: Uri = address.as_str().parse().map_err(|error| refuse(&format!("{error}")))?;
         let mut client = Client::builder();
         let has_key = key.is_some() || !address.username().is_empty() || address.password().is_some();
-        let mut channel = Channel::of_environment(&uri, has_key);
+        let mut route = Route::of_environment(&uri, has_key);
         if is_loopback(&uri) {
             client = client.no_proxy();
-            channel.proxy = None;
+            route.proxy = None;
         }
-        channel.check(plain_http).map_err(setup)?;
+        route.check(plain_http).map_err(setup)?;
         let client = client
             .default_headers(headers)
             .redirect(Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)
+            .tls_backend_preconfigured(tls().map_err(|error| setup(with_causes(&error)))?)
             .user_agent(concat!("memory-embed/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| setup(with_causes(&error)))?;
@@ -191,30 +195,38 @@ impl Endpoint {
     }
 }
 
+/// TLS by ring, like the other clients, with the system's trusted certificates.
+fn tls() -> Result<ClientConfig, rustls::Error> {
+    ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_platform_verifier()
+        .map(|config| config.with_no_client_auth())
+}
+
 impl Protocol for Endpoint {
     async fn call(&self, texts: &[String], _purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
         let request = Request::new(&self.model, texts);
-        let answer = self.client.post(self.address.clone()).json(&request).send().await.map_err(no_answer)?;
-        let status = answer.status();
-        let retry_after = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let body = body(answer).await?;
+        let response = self.client.post(self.address.clone()).json(&request).send().await.map_err(no_response)?;
+        let status = response.status();
+        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let body = body(response).await?;
         if status.is_success() {
-            return Ok(answer::vectors(&body, texts.len())?);
+            return Ok(wire::vectors(&body, texts.len())?);
         }
-        Err(answer::failure(status.as_u16(), retry_after.as_deref(), &body))
+        Err(wire::failure(status.as_u16(), retry_after.as_deref(), &body))
     }
 }
 
-fn no_answer(error: reqwest::Error) -> RemoteError {
-    // The address may hold a password.
+fn no_response(error: reqwest::Error) -> RemoteError {
+    // The address may contain a password.
     RemoteError::NoAnswer { attempts: 1, detail: with_causes(&error.without_url()) }
 }
 
-async fn body(mut answer: Response) -> Result<Vec<u8>, RemoteError> {
+async fn body(mut response: Response) -> Result<Vec<u8>, RemoteError> {
     let mut body = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(no_answer)? {
-        if body.len() + chunk.len() > LONGEST_ANSWER {
-            return Err(RemoteError::Malformed { what: format!("more than {LONGEST_ANSWER} bytes") });
+    while let Some(chunk) = response.chunk().await.map_err(no_response)? {
+        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
+            return Err(RemoteError::Malformed { what: format!("more than {MAX_RESPONSE_BYTES} bytes") });
         }
         body.extend_from_slice(&chunk);
     }

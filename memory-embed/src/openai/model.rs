@@ -1,38 +1,37 @@
-//! How models behind an OpenAI-style endpoint are named.
+//! Names of models behind an OpenAI-compatible endpoint.
 
 use std::{fmt, str::FromStr};
 
 use memory_core::ModelId;
 
-/// What the name of a model behind such an endpoint begins with.
+/// Prefix of the name of such a model.
 const PREFIX: &str = "openai:";
 
-/// More than any model gives.
-const MOST_DIMENSIONS: usize = 65_536;
+/// Dimensions of a model, at most.
+const MAX_DIMENSIONS: usize = 65_536;
 
-/// What the models of OpenAI read of a text, with some room: 8,191 tokens.
+/// Tokens of a chunk for OpenAI's models, whose limit is 8,191.
 const TOKENS: usize = 8000;
 
-/// What a model that reads anything reads at least, and more than any reads.
-const TOKENS_OF_ANY: std::ops::RangeInclusive<usize> = 32..=1_000_000;
+/// Plausible limits of tokens of a model.
+const PLAUSIBLE_TOKENS: std::ops::RangeInclusive<usize> = 32..=1_000_000;
 
-/// Tokens that a server puts around a text.
+/// Special tokens that a server adds to a text, at most.
 const SPECIAL_TOKENS: usize = 4;
 
-/// Models whose dimensions are known, the default, and whether fewer may be asked for.
+/// The known models, their default dimensions, and whether fewer can be requested.
 const KNOWN: &[(&str, usize, bool)] = &[
     ("text-embedding-3-small", 1536, true),
     ("text-embedding-3-large", 3072, true),
     ("text-embedding-ada-002", 1536, false),
 ];
 
-/// A model behind an OpenAI-style endpoint and the length of its vectors.
+/// A model behind an OpenAI-compatible endpoint and the dimensions of its vectors.
 ///
 /// Its name is `openai:` and the endpoint's name for it, with `?dimensions=`. `text-embedding-3-small` (1536) and
-/// `text-embedding-3-large` (3072) give fewer when they are asked to; `text-embedding-ada-002` gives 1536; for any
-/// other model the dimensions that it gives must be named. With `tokens=` it says how many tokens the model reads of a
-/// text, which matters where that is fewer than [`RemoteOptions::chunk_tokens`](crate::RemoteOptions::chunk_tokens), and
-/// most where the server cuts off what is too long without a word.
+/// `text-embedding-3-large` (3072) return fewer on request; `text-embedding-ada-002` returns 1536. The dimensions of
+/// any other model must be stated. `tokens=` states the model's limit of tokens, which matters if it is less than
+/// [`RemoteOptions::chunk_tokens`](crate::RemoteOptions::chunk_tokens), above all if the server truncates silently.
 ///
 /// ```
 /// use memory_embed::OpenAiModel;
@@ -49,47 +48,47 @@ const KNOWN: &[(&str, usize, bool)] = &[
 pub struct OpenAiModel {
     name: String,
     dimensions: usize,
-    /// Whether the request names the dimensions: models that cannot choose refuse that.
-    chooses: bool,
-    /// What it reads of a text, if that was said.
+    /// Whether requests state the dimensions: models without a choice refuse that.
+    has_choice: bool,
+    /// The limit of tokens of a text, if stated.
     tokens: Option<usize>,
 }
 
-/// Why a text names no model behind an OpenAI-style endpoint.
+/// Why a text does not name a model behind an OpenAI-compatible endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidOpenAiModel {
-    /// There is no name.
-    #[error("a model has no name: write it as in `openai:text-embedding-3-small`")]
+    /// The name is empty.
+    #[error("the model has no name: write it as in `openai:text-embedding-3-small`")]
     NoName,
-    /// The dimensions of the model are not known here.
+    /// The dimensions of the model are not known.
     #[error("the dimensions of {name} are not known: add them, as in `openai:{name}?dimensions=768`")]
     NoDimensions {
         /// The model.
         name: String,
     },
-    /// The model cannot give vectors of that length.
+    /// The model has no vectors of these dimensions.
     #[error("{name} gives vectors of {possible} dimensions, not of {asked}")]
     Dimensions {
         /// The model.
         name: String,
-        /// What was asked for.
+        /// The requested dimensions.
         asked: String,
-        /// What it gives.
+        /// The dimensions that the model has.
         possible: String,
     },
-    /// No model reads so few or so many tokens.
-    #[error("{name} cannot read {asked} tokens of a text: write {} to {}", TOKENS_OF_ANY.start(), TOKENS_OF_ANY.end())]
+    /// The limit of tokens is not plausible.
+    #[error("{name} cannot read {asked} tokens of a text: write {} to {}", PLAUSIBLE_TOKENS.start(), PLAUSIBLE_TOKENS.end())]
     Tokens {
         /// The model.
         name: String,
-        /// What was said.
+        /// The stated limit.
         asked: String,
     },
-    /// Something else is set.
+    /// An option other than dimensions and tokens is set.
     #[error("{option} cannot be set: only dimensions and tokens can, as in `?dimensions=384&tokens=256`")]
     Option {
-        /// What was to be set.
+        /// The name of the option.
         option: String,
     },
 }
@@ -98,7 +97,7 @@ impl OpenAiModel {
     /// The model that the endpoint calls `name`, with vectors of `dimensions`, or of its default.
     ///
     /// # Errors
-    /// [`InvalidOpenAiModel`], if there is no name, or its dimensions are not known or not possible.
+    /// [`InvalidOpenAiModel`], if the name is empty, or its dimensions are not known or not possible.
     pub fn new(name: &str, dimensions: Option<usize>) -> Result<Self, InvalidOpenAiModel> {
         if name.is_empty() {
             return Err(InvalidOpenAiModel::NoName);
@@ -113,46 +112,40 @@ impl OpenAiModel {
             }
             (Some((_, only, false)), Some(asked)) if asked != *only => refuse(asked, only.to_string()),
             (None, None) => Err(InvalidOpenAiModel::NoDimensions { name: name.to_owned() }),
-            (None, Some(asked)) if asked == 0 || asked > MOST_DIMENSIONS => {
-                refuse(asked, format!("1 to {MOST_DIMENSIONS}"))
+            (None, Some(asked)) if asked == 0 || asked > MAX_DIMENSIONS => {
+                refuse(asked, format!("1 to {MAX_DIMENSIONS}"))
             }
-            (Some((_, default, chooses)), asked) => Ok(Self {
+            (Some((_, default, has_choice)), asked) => Ok(Self {
                 name: name.to_owned(),
                 dimensions: asked.unwrap_or(*default),
-                chooses: *chooses,
+                has_choice: *has_choice,
                 tokens: None,
             }),
-            (None, Some(dimensions)) => Ok(Self { name: name.to_owned(), dimensions, chooses: false, tokens: None }),
+            (None, Some(dimensions)) => Ok(Self { name: name.to_owned(), dimensions, has_choice: false, tokens: None }),
         }
     }
 
-    /// The same, known to read `tokens` of a text, what the server puts around it among them.
+    /// Sets the limit of tokens of a text, including special tokens.
     ///
     /// # Errors
-    /// [`InvalidOpenAiModel::Tokens`], if no model does.
+    /// [`InvalidOpenAiModel::Tokens`], if the limit is not plausible.
     pub fn with_tokens(mut self, tokens: usize) -> Result<Self, InvalidOpenAiModel> {
-        if !TOKENS_OF_ANY.contains(&tokens) {
+        if !PLAUSIBLE_TOKENS.contains(&tokens) {
             return Err(InvalidOpenAiModel::Tokens { name: self.name, asked: tokens.to_string() });
         }
         self.tokens = Some(tokens);
         Ok(self)
     }
 
-    /// How many tokens it reads of a text, if that was said.
+    /// The limit of tokens of a text, if stated.
     #[must_use]
     pub const fn tokens(&self) -> Option<usize> {
         self.tokens
     }
 
-    /// How many tokens a chunk may have.
+    /// Tokens of a chunk, at most.
     pub(super) fn chunk_tokens(&self) -> usize {
         self.tokens.map_or(TOKENS, |tokens| tokens - SPECIAL_TOKENS)
-    }
-
-    /// Whether `name` is meant for such an endpoint: it begins with `openai:`.
-    #[must_use]
-    pub fn is_meant_by(name: &str) -> bool {
-        name.starts_with(PREFIX)
     }
 
     /// The endpoint's name for it.
@@ -167,16 +160,16 @@ impl OpenAiModel {
         self.dimensions
     }
 
-    /// The name that vectors are kept under; it says the dimensions in any case, the tokens where they were said, since texts
-    /// are cut by them, and not the endpoint.
+    /// The id that vectors are stored under. It always states the dimensions, and the tokens if they are set, because
+    /// texts are cut by them. It does not name the endpoint.
     #[must_use]
     pub fn model_id(&self) -> ModelId {
         ModelId::new(&self.to_string())
     }
 
-    /// The dimensions to ask for, if the model lets its caller choose.
+    /// The dimensions to request, if the model has a choice.
     pub(super) fn asked_dimensions(&self) -> Option<usize> {
-        self.chooses.then_some(self.dimensions)
+        self.has_choice.then_some(self.dimensions)
     }
 }
 
@@ -209,7 +202,7 @@ impl FromStr for OpenAiModel {
                     let refused = |_| InvalidOpenAiModel::Tokens { name: name.to_owned(), asked: value.to_owned() };
                     tokens = Some(value.parse().map_err(refused)?);
                 }
-                // What stands behind the name of an option may be a key.
+                // The value of an unknown option may be a key.
                 _ => {
                     let option = option.split('=').next().unwrap_or_default();
                     return Err(InvalidOpenAiModel::Option { option: option.to_owned() });
@@ -250,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_says_what_to_write() {
+    fn a_refusal_says_what_to_write() {
         for (name, says) in [
             ("openai:", "openai:text-embedding-3-small"),
             ("openai:nomic-embed-text", "openai:nomic-embed-text?dimensions=768"),

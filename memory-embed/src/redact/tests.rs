@@ -1,4 +1,4 @@
-//! Keys in all their forms.
+//! Tests of redaction with keys in all their forms.
 
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 

@@ -1,4 +1,4 @@
-//! From texts to checked vectors through a service's protocol.
+//! Embeds texts through a service's protocol and validates the vectors.
 
 use std::{collections::VecDeque, fmt, future::Future, sync::Arc, time::Instant};
 
@@ -7,29 +7,29 @@ use tokio::task::JoinSet;
 
 use super::{
     Failure, RemoteError, RemoteOptions,
-    pace::Pace,
-    pieces::{Count, chunks_of, estimated_tokens},
+    batch_size::BatchSize,
+    estimate::{TokenCount, chunks_of, estimated_tokens},
     retry::{Deadline, Permits, with_retries},
     runtime::Runtime,
 };
 use crate::unit::unit_sum;
 
-/// What a vector is for.
+/// The purpose of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To be found.
+    /// To be searched.
     Document,
-    /// To find with.
+    /// To search with.
     Query,
 }
 
-/// A service's way of asking for vectors.
+/// The protocol of a service.
 pub(crate) trait Protocol: fmt::Debug + Send + Sync + 'static {
-    /// One call: a vector for each of `texts`, in order, of any length of theirs.
+    /// One call: returns a vector for each of `texts`, in order, of any norm.
     fn call(&self, texts: &[String], purpose: Purpose) -> impl Future<Output = Result<Vec<Vec<f32>>, Failure>> + Send;
 }
 
-/// What a model takes.
+/// The limits of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Tokens of a text.
@@ -43,24 +43,24 @@ pub(crate) struct Limits {
 /// Embeds through a protocol.
 pub(crate) struct Remote<P> {
     runtime: Runtime,
-    shared: Arc<Shared<P>>,
+    shared: Arc<Service<P>>,
 }
 
-struct Shared<P> {
+struct Service<P> {
     protocol: P,
     model: ModelId,
     dimensions: usize,
     limits: Limits,
     options: RemoteOptions,
     permits: Permits,
-    pace: Pace,
+    batch_size: BatchSize,
 }
 
 type Embeddings = Vec<Vec<Vec<f32>>>;
 
 impl<P: Protocol> Remote<P> {
     /// # Errors
-    /// [`RemoteError::Setup`] for options without sense, or if there is no thread.
+    /// [`RemoteError::Setup`] for invalid options, or if no thread can be started.
     pub(crate) fn start(
         protocol: P,
         model: ModelId,
@@ -70,8 +70,8 @@ impl<P: Protocol> Remote<P> {
     ) -> Result<Self, RemoteError> {
         options.check()?;
         let permits = Permits::new(options.concurrency);
-        let pace = Pace::new(limits.texts);
-        let shared = Shared { protocol, model, dimensions, limits, options, permits, pace };
+        let batch_size = BatchSize::new(limits.texts);
+        let shared = Service { protocol, model, dimensions, limits, options, permits, batch_size };
         Ok(Self { runtime: Runtime::start()?, shared: Arc::new(shared) })
     }
 
@@ -88,7 +88,7 @@ impl<P: Protocol> Remote<P> {
         self.embed(texts, Purpose::Document).await
     }
 
-    /// The direction of the sum of the vectors of the text's chunks.
+    /// The normalized sum of the vectors of the text's chunks.
     pub(crate) async fn query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
         let chunks = self.embed(&[text], Purpose::Query).await?.concat();
         unit_sum(chunks.iter().map(Vec::as_slice), self.dimensions()).ok_or_else(|| EmbedError::BadOutput {
@@ -104,13 +104,13 @@ impl<P: Protocol> Remote<P> {
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
         let work = Arc::clone(&self.shared).embed(texts, purpose);
         let gone = || EmbedError::Backend { model: self.model().clone(), source: "the worker panicked".into() };
-        self.runtime.run(work).await.ok_or_else(gone)?.map_err(|error| error.of_model(self.model()))
+        self.runtime.run(work).await.ok_or_else(gone)?.map_err(|error| error.into_embed_error(self.model()))
     }
 }
 
 impl<P> fmt::Debug for Remote<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { model, dimensions, limits, options, .. } = self.shared.as_ref();
+        let Service { model, dimensions, limits, options, .. } = self.shared.as_ref();
         f.debug_struct("Remote")
             .field("model", model)
             .field("dimensions", dimensions)
@@ -120,23 +120,23 @@ impl<P> fmt::Debug for Remote<P> {
     }
 }
 
-/// Calls with several texts that may be refused before each text is asked for alone.
-const HALVINGS: usize = 8;
+/// Refused calls of a batch before each of its texts is sent alone.
+const MAX_HALVINGS: usize = 8;
 
-/// Bytes of a piece, at least: a text that is too long for less is so for another reason.
-const LEAST_PIECE: usize = 16;
+/// Bytes of a piece, at least: a shorter text is refused for another reason than its length.
+const MIN_PIECE: usize = 16;
 
-/// Chunks that go into one call, each with its place among all of its request.
-type Batch = Vec<(usize, String)>;
+/// Chunks of one call, each with its index in the request.
+type CallBatch = Vec<(usize, String)>;
 
-/// Puts a batch in parts on top of those that wait, the first of them uppermost.
-fn divide(mut batch: Batch, part: usize, waiting: &mut Vec<Batch>) {
+/// Splits a batch into parts of `part` chunks and pushes them onto the stack `waiting`, the first part on top.
+fn push_parts(mut batch: CallBatch, part: usize, waiting: &mut Vec<CallBatch>) {
     while let Some(last) = batch.len().checked_sub(1) {
         waiting.push(batch.split_off(last / part * part));
     }
 }
 
-impl<P: Protocol> Shared<P> {
+impl<P: Protocol> Service<P> {
     async fn embed(self: Arc<Self>, texts: Vec<String>, purpose: Purpose) -> Result<Embeddings, RemoteError> {
         let deadline = match purpose {
             Purpose::Document => Deadline::without_progress(self.options.document_deadline),
@@ -144,7 +144,7 @@ impl<P: Protocol> Shared<P> {
         };
         let limit = self.options.chunk_tokens.min(self.limits.tokens);
         let cut = |text: &String| -> Vec<String> {
-            chunks_of(text, Count::Estimated, limit, self.options.overlap_tokens)
+            chunks_of(text, TokenCount::Estimated, limit, self.options.overlap_tokens)
                 .into_iter()
                 .map(str::to_owned)
                 .collect()
@@ -156,7 +156,7 @@ impl<P: Protocol> Shared<P> {
         let mut waiting = self.batches(chunks.into_iter().flatten().enumerate());
         let mut running = JoinSet::new();
         loop {
-            // No more at a time than may run, so that a question does not wait behind a long queue.
+            // Spawns no more than may run, so that a query does not wait for a long queue of permits.
             while running.len() < self.options.concurrency
                 && let Some(batch) = waiting.pop_front()
             {
@@ -174,9 +174,9 @@ impl<P: Protocol> Shared<P> {
         Ok(counts.iter().map(|count| vectors.by_ref().take(*count).flatten().collect()).collect())
     }
 
-    /// As few calls as the limits allow.
-    fn batches(&self, chunks: impl Iterator<Item = (usize, String)>) -> VecDeque<Batch> {
-        let mut batches: VecDeque<Batch> = VecDeque::new();
+    /// Packs chunks into as few calls as the limits allow.
+    fn batches(&self, chunks: impl Iterator<Item = (usize, String)>) -> VecDeque<CallBatch> {
+        let mut batches: VecDeque<CallBatch> = VecDeque::new();
         let mut tokens = 0;
         for (at, chunk) in chunks {
             let more = estimated_tokens(&chunk);
@@ -194,10 +194,11 @@ impl<P: Protocol> Shared<P> {
         batches
     }
 
-    /// The vectors of each chunk: one, or several where the model found it too long and it was cut again.
+    /// Embeds a batch: one vector for each chunk, or several if the service refused it as too long and it was cut
+    /// again.
     async fn run(
         self: Arc<Self>,
-        batch: Batch,
+        batch: CallBatch,
         purpose: Purpose,
         deadline: Deadline,
     ) -> Result<Vec<(usize, Vec<Vec<f32>>)>, RemoteError> {
@@ -205,13 +206,13 @@ impl<P: Protocol> Shared<P> {
         let mut waiting = vec![batch];
         let mut refused = 0;
         while let Some(mut batch) = waiting.pop() {
-            // The rest stays whole: the pace may be another by then.
-            let at_once = self.pace.texts();
+            // The rest stays in one batch: the batch size may have changed when it is sent.
+            let at_once = self.batch_size.texts();
             if batch.len() > at_once {
                 waiting.push(batch.split_off(at_once));
             }
             let (places, texts): (Vec<usize>, Vec<String>) = batch.into_iter().unzip();
-            match self.ask(&texts, purpose, &deadline).await {
+            match self.call_with_retries(&texts, purpose, &deadline).await {
                 Ok(vectors) => {
                     for (place, vector) in places.into_iter().zip(vectors) {
                         match found.last_mut() {
@@ -220,22 +221,23 @@ impl<P: Protocol> Shared<P> {
                         }
                     }
                 }
-                // The estimate was too low for one of them, and the service does not say which. What becomes of a text must
-                // not depend on the others of its call.
+                // The estimate was too low for one of them, and the service does not say which. The vectors of a text
+                // must not depend on the other texts of its call.
                 Err(RemoteError::TooLong { .. }) if texts.len() > 1 => {
                     refused += 1;
-                    // One of a hundred is found in halves; where many are too long, asking for each alone takes fewer calls.
-                    let part = if refused > HALVINGS { 1 } else { texts.len().div_ceil(2) };
-                    divide(places.into_iter().zip(texts).collect(), part, &mut waiting);
+                    // Halving finds one long text of a hundred. If many are too long, single calls are fewer.
+                    let part = if refused > MAX_HALVINGS { 1 } else { texts.len().div_ceil(2) };
+                    push_parts(places.into_iter().zip(texts).collect(), part, &mut waiting);
                 }
                 Err(error @ RemoteError::TimedOut { .. }) if texts.len() > 1 => {
-                    tracing::debug!(%error, texts = texts.len(), "a call is made in halves");
-                    self.pace.timed_out(texts.len());
+                    tracing::debug!(%error, texts = texts.len(), "a call timed out and is split in halves");
+                    self.batch_size.timed_out(texts.len());
                     let part = texts.len().div_ceil(2);
-                    divide(places.into_iter().zip(texts).collect(), part, &mut waiting);
+                    push_parts(places.into_iter().zip(texts).collect(), part, &mut waiting);
                 }
                 Err(error @ RemoteError::TooLong { .. }) => {
-                    let pieces: Batch = places.into_iter().zip(texts).flat_map(|chunk| self.cut_again(chunk)).collect();
+                    let pieces: CallBatch =
+                        places.into_iter().zip(texts).flat_map(|chunk| self.cut_again(chunk)).collect();
                     if pieces.len() < 2 {
                         return Err(error);
                     }
@@ -247,18 +249,23 @@ impl<P: Protocol> Shared<P> {
         Ok(found)
     }
 
-    /// A chunk in pieces of at most as many bytes as the service reads tokens, or of half of its own bytes where that is
-    /// less: a token may be a byte, and the service may read fewer than it is known to.
-    fn cut_again(&self, (place, chunk): (usize, String)) -> Batch {
+    /// Cuts a chunk into pieces with at most as many bytes as the limit of tokens, or half of its own bytes if that is
+    /// less: a token has at least one byte, and the service's actual limit may be lower than the known one.
+    fn cut_again(&self, (place, chunk): (usize, String)) -> CallBatch {
         let most = self.limits.tokens.min(chunk.len() / 2);
-        if most < LEAST_PIECE {
+        if most < MIN_PIECE {
             return vec![(place, chunk)];
         }
-        chunks_of(&chunk, Count::Bytes, most, 0).into_iter().map(|piece| (place, piece.to_owned())).collect()
+        chunks_of(&chunk, TokenCount::Bytes, most, 0).into_iter().map(|piece| (place, piece.to_owned())).collect()
     }
 
-    /// One call, made again as long as that may help; the vectors are checked and of unit length.
-    async fn ask(&self, texts: &[String], purpose: Purpose, deadline: &Deadline) -> Result<Vec<Vec<f32>>, RemoteError> {
+    /// One call with retries. The vectors are validated and of unit length.
+    async fn call_with_retries(
+        &self,
+        texts: &[String],
+        purpose: Purpose,
+        deadline: &Deadline,
+    ) -> Result<Vec<Vec<f32>>, RemoteError> {
         let call = || async {
             let begun = Instant::now();
             let answer = self.protocol.call(texts, purpose).await;
@@ -266,7 +273,7 @@ impl<P: Protocol> Shared<P> {
         };
         let (vectors, took) =
             with_retries(&self.options, deadline, &self.permits, (purpose, texts.len() > 1), call).await?;
-        self.pace.answered(texts.len(), took, self.options.call_timeout);
+        self.batch_size.succeeded(texts.len(), took, self.options.call_timeout);
         if vectors.len() != texts.len() {
             let what = format!("{} vectors for {} texts", vectors.len(), texts.len());
             return Err(RemoteError::Malformed { what });

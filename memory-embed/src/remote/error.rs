@@ -1,25 +1,25 @@
-//! Why a service gave no vectors.
+//! The error of a remote embedder.
 
 use std::time::Duration;
 
 use memory_core::{EmbedError, ModelId};
 
-/// Why a service gave no vectors, and what to do about it.
+/// Why a service returned no vectors, and what to do about it.
 ///
 /// It is the source of [`EmbedError::Unreachable`] and [`EmbedError::Backend`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// Something was configured that cannot work.
+    /// The configuration is invalid.
     #[error("{what}")]
     Setup {
-        /// What, and what to write instead.
+        /// What is invalid, and what to write instead.
         what: String,
     },
     /// The service does not know the model.
     #[error("the service does not know this model, or not in this region: check name and region ({detail})")]
     UnknownModel {
-        /// What the service said.
+        /// The service's message.
         detail: String,
     },
     /// The caller may not use the model.
@@ -27,29 +27,29 @@ pub enum RemoteError {
         "no access: enable the model for this account and region, and allow its use to these credentials ({detail})"
     )]
     NoAccess {
-        /// What the service said.
+        /// The service's message.
         detail: String,
     },
     /// There are no credentials, or they are expired or wrong.
     #[error("credentials are missing, wrong or expired: {how} ({detail})")]
     Credentials {
-        /// How to give them.
+        /// How to provide them.
         how: &'static str,
-        /// What the service or the search for credentials said.
+        /// The message of the service or of the credentials chain.
         detail: String,
     },
-    /// The account has nothing left; asking again does not help.
+    /// The account's quota is used up. A retry does not help.
     #[error("the account's quota is used up: raise it or wait for the next period ({detail})")]
     Quota {
-        /// What the service said.
+        /// The service's message.
         detail: String,
     },
-    /// The service was asked too often.
+    /// The service throttled all calls.
     #[error("throttled, {attempts} times: ask for a higher rate, or lower the concurrency ({detail})")]
     Throttled {
         /// Calls made.
         attempts: u32,
-        /// What the service said the last time.
+        /// The service's last message.
         detail: String,
     },
     /// The service failed.
@@ -57,56 +57,56 @@ pub enum RemoteError {
     Failed {
         /// Calls made.
         attempts: u32,
-        /// What the service said the last time.
+        /// The service's last message.
         detail: String,
     },
-    /// No answer came.
+    /// No response arrived.
     #[error("no answer from the service in {attempts} calls: check the network and the endpoint ({detail})")]
     NoAnswer {
         /// Calls made.
         attempts: u32,
-        /// What happened the last time.
+        /// The last failure.
         detail: String,
     },
-    /// An answer took longer than a call may.
+    /// A call took longer than its timeout.
     #[error("no answer within {limit:?}, {attempts} times: allow calls more time, or try later")]
     TimedOut {
         /// Calls made.
         attempts: u32,
-        /// The time that a call has.
+        /// The timeout of a call.
         limit: Duration,
     },
-    /// The time for the request is over: that of a question, or that in which one of the calls for documents had to succeed.
+    /// The deadline passed: that of a query, or that for the next successful call of a request of documents.
     #[error("nothing done within {after:?}: try later")]
     Deadline {
-        /// The time there was.
+        /// The allowed time.
         after: Duration,
     },
     /// A text is too long for the model.
     #[error(
-        "a text is too long for the model, even in small pieces: check what the service allows, and say how many tokens \
-         its model reads, as in `?tokens=256` behind the name of one in the style of OpenAI ({detail})"
+        "a text is too long for the model, even in small pieces: check what the service allows, and state how many tokens \
+         its model reads, as in `?tokens=256` after the name of an OpenAI-compatible one ({detail})"
     )]
     TooLong {
-        /// What the service said.
+        /// The service's message.
         detail: String,
     },
     /// The service refused the request for another reason.
     #[error("the service refused the request ({detail})")]
     Refused {
-        /// What the service said.
+        /// The service's message.
         detail: String,
     },
-    /// The vectors have another length than the model was configured with.
+    /// The vectors have other dimensions than configured.
     #[error("vectors of {actual} dimensions, not {expected}: configure the model with {actual}")]
     Dimensions {
-        /// What was configured.
+        /// The configured dimensions.
         expected: usize,
-        /// What came.
+        /// The dimensions of the vectors.
         actual: usize,
     },
-    /// The answer is not what the protocol says.
-    #[error("an answer that is no list of vectors: {what}")]
+    /// The response violates the protocol.
+    #[error("the response is not a list of vectors: {what}")]
     Malformed {
         /// What is wrong with it.
         what: String,
@@ -120,7 +120,7 @@ impl RemoteError {
         matches!(self, Self::Throttled { .. } | Self::Failed { .. } | Self::NoAnswer { .. } | Self::TimedOut { .. })
     }
 
-    /// The same after `made` calls.
+    /// Sets the number of calls made.
     pub(super) fn after(mut self, made: u32) -> Self {
         if let Self::Throttled { attempts, .. }
         | Self::Failed { attempts, .. }
@@ -132,8 +132,8 @@ impl RemoteError {
         self
     }
 
-    /// As the port's error.
-    pub(crate) fn of_model(self, model: &ModelId) -> EmbedError {
+    /// Converts to the port's error.
+    pub(crate) fn into_embed_error(self, model: &ModelId) -> EmbedError {
         let model = model.clone();
         match self {
             Self::Dimensions { .. } | Self::Malformed { .. } => EmbedError::BadOutput { model, what: self.to_string() },
@@ -147,7 +147,7 @@ impl RemoteError {
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) error: RemoteError,
-    /// How long to wait at least before the next call, if the service said so.
+    /// The least pause before the next call, if the service states one.
     pub(crate) retry_after: Option<Duration>,
 }
 
@@ -157,7 +157,7 @@ impl From<RemoteError> for Failure {
     }
 }
 
-/// Names the kind of a boxed error, for callers that only have that.
+/// Downcasts the source of an error.
 #[cfg(test)]
 pub(crate) fn cause_of(error: &EmbedError) -> &RemoteError {
     let (EmbedError::Unreachable { source, .. } | EmbedError::Backend { source, .. }) = error else {

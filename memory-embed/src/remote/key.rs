@@ -1,22 +1,22 @@
-//! A secret that is shown nowhere.
+//! A service's key, redacted everywhere.
 
 use std::{env, fmt};
 
 use crate::redact::keep_secret;
 
-/// The key of a service. It is in no log, no error and no name of a model.
+/// The key of a service. It does not appear in logs, errors or ids of models.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// The key, without blanks around it; `None` if nothing is left.
+    /// A key without surrounding blanks; `None` if it is empty.
     #[must_use]
     pub fn new(key: &str) -> Option<Self> {
         let key = key.trim();
         if key.is_empty() {
             return None;
         }
-        // From here on, what a server repeats of it is taken out.
+        // From here on it is redacted, even where a server echoes it.
         keep_secret(key);
         Some(Self(key.to_owned()))
     }
@@ -27,7 +27,7 @@ impl ApiKey {
         env::var(name).ok().and_then(|key| Self::new(&key))
     }
 
-    /// The key itself, to be sent.
+    /// The plain key, for requests.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_are_no_key() {
+    fn blanks_are_not_a_key() {
         assert_eq!(ApiKey::new(" \n"), None);
     }
 }

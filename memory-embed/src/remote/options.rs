@@ -1,33 +1,33 @@
-//! How a service is called.
+//! Options of calls to a service.
 
 use std::time::Duration;
 
 use super::RemoteError;
 
-/// How a service is called: how often, how long, how many calls at once, and how texts are cut for it.
+/// How to call a service: retries, timeouts, concurrency and chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemoteOptions {
-    /// Times that a call is made before it is given up, at least 1. By default 6.
+    /// Attempts of a call, at least 1. By default 6.
     pub attempts: u32,
-    /// The longest first pause after a failed call; it doubles with each failure. A pause is a random part of the
-    /// longest one ("full jitter"), so that clients that failed together do not return together. By default 0.5 s.
+    /// The upper bound of the first pause after a failed call; it doubles with each failure. A pause is a random part
+    /// of its bound ("full jitter"), so that clients that failed together do not retry together. By default 0.5 s.
     pub first_pause: Duration,
-    /// What the longest pause grows to. By default 20 s.
+    /// The limit of that bound. By default 20 s.
     pub longest_pause: Duration,
-    /// How long one call may take. One of several texts that takes longer is made in halves, as are those after it until
-    /// calls are fast again: the server may be slow. By default 30 s.
+    /// Timeout of one call. A call of several texts that times out is split in halves, and later calls start as small
+    /// until calls are fast again. By default 30 s.
     pub call_timeout: Duration,
-    /// How long a request of documents may go without a call that succeeds, with all pauses. By default 5 minutes.
+    /// Time that a request of documents may go without a successful call, pauses included. By default 5 minutes.
     pub document_deadline: Duration,
-    /// How long a question may take, with all calls and pauses: somebody waits. By default 10 s.
+    /// Time limit of a query with all calls and pauses. By default 10 s.
     pub query_deadline: Duration,
-    /// Calls under way at once, at least 1, over all requests. By default 4.
+    /// Concurrent calls of all requests, at least 1. By default 4.
     pub concurrency: usize,
-    /// Tokens of a chunk by a careful estimate, at least 16; the model's own limit where that is lower. By default 512:
-    /// one vector for much more text says little about any of its passages.
+    /// Tokens of a chunk by a conservative estimate, at least 16. The model's own limit applies if it is lower. By
+    /// default 512: a vector of much more text represents none of its passages well.
     pub chunk_tokens: usize,
-    /// Tokens that a chunk of a long text repeats from the chunk before it, at most; half of a chunk at most. By
+    /// Tokens that a chunk of a long text repeats from the previous chunk, at most; not more than half of a chunk. By
     /// default 32.
     pub overlap_tokens: usize,
 }
@@ -56,11 +56,17 @@ impl RemoteOptions {
         self
     }
 
-    /// Sets [`first_pause`](Self::first_pause) and [`longest_pause`](Self::longest_pause).
+    /// Sets [`first_pause`](Self::first_pause).
     #[must_use]
-    pub const fn pauses(mut self, first: Duration, longest: Duration) -> Self {
-        self.first_pause = first;
-        self.longest_pause = longest;
+    pub const fn first_pause(mut self, pause: Duration) -> Self {
+        self.first_pause = pause;
+        self
+    }
+
+    /// Sets [`longest_pause`](Self::longest_pause).
+    #[must_use]
+    pub const fn longest_pause(mut self, pause: Duration) -> Self {
+        self.longest_pause = pause;
         self
     }
 
@@ -71,11 +77,17 @@ impl RemoteOptions {
         self
     }
 
-    /// Sets [`document_deadline`](Self::document_deadline) and [`query_deadline`](Self::query_deadline).
+    /// Sets [`document_deadline`](Self::document_deadline).
     #[must_use]
-    pub const fn deadlines(mut self, documents: Duration, query: Duration) -> Self {
-        self.document_deadline = documents;
-        self.query_deadline = query;
+    pub const fn document_deadline(mut self, deadline: Duration) -> Self {
+        self.document_deadline = deadline;
+        self
+    }
+
+    /// Sets [`query_deadline`](Self::query_deadline).
+    #[must_use]
+    pub const fn query_deadline(mut self, deadline: Duration) -> Self {
+        self.query_deadline = deadline;
         self
     }
 
@@ -86,16 +98,22 @@ impl RemoteOptions {
         self
     }
 
-    /// Sets [`chunk_tokens`](Self::chunk_tokens) and [`overlap_tokens`](Self::overlap_tokens).
+    /// Sets [`chunk_tokens`](Self::chunk_tokens).
     #[must_use]
-    pub const fn chunks(mut self, tokens: usize, overlap: usize) -> Self {
+    pub const fn chunk_tokens(mut self, tokens: usize) -> Self {
         self.chunk_tokens = tokens;
-        self.overlap_tokens = overlap;
+        self
+    }
+
+    /// Sets [`overlap_tokens`](Self::overlap_tokens).
+    #[must_use]
+    pub const fn overlap_tokens(mut self, tokens: usize) -> Self {
+        self.overlap_tokens = tokens;
         self
     }
 
     /// # Errors
-    /// [`RemoteError::Setup`] for a value that makes no sense.
+    /// [`RemoteError::Setup`] for an invalid value.
     pub(crate) fn check(&self) -> Result<(), RemoteError> {
         let refuse = |what: &str| Err(RemoteError::Setup { what: what.to_owned() });
         if self.attempts == 0 {
@@ -125,8 +143,8 @@ mod tests {
         for (options, name) in [
             (options.attempts(0), "attempts"),
             (options.concurrency(0), "concurrency"),
-            (options.chunks(8, 0), "chunk_tokens"),
-            (options.chunks(64, 33), "overlap_tokens"),
+            (options.chunk_tokens(8).overlap_tokens(0), "chunk_tokens"),
+            (options.chunk_tokens(64).overlap_tokens(33), "overlap_tokens"),
         ] {
             let error = options.check().unwrap_err().to_string();
             assert!(error.contains(name), "{error}");

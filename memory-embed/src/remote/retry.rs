@@ -1,4 +1,4 @@
-//! When a failed call is made again.
+//! Retries failed calls within a deadline and bounded concurrency.
 
 use std::{
     future::Future,
@@ -14,27 +14,27 @@ use tokio::{
 
 use super::{Failure, RemoteError, RemoteOptions, embedder::Purpose};
 
-/// Until when a request must be done, or a call of it must have succeeded.
+/// The time by which a request must be done, or its next call must succeed.
 #[derive(Clone, Debug)]
 pub(super) struct Deadline {
     at: Arc<Mutex<Instant>>,
     after: Duration,
-    /// Whether what was done gives more time.
+    /// Whether each successful call restarts the time.
     moves: bool,
 }
 
 impl Deadline {
-    /// From now on.
+    /// A fixed deadline from now.
     pub(super) fn after(time: Duration) -> Self {
         Self { at: Arc::new(Mutex::new(Instant::now() + time)), after: time, moves: false }
     }
 
-    /// From the last call on that succeeded. Clones move together.
+    /// A deadline from the last successful call. Clones share it.
     pub(super) fn without_progress(time: Duration) -> Self {
         Self { moves: true, ..Self::after(time) }
     }
 
-    /// A call has succeeded.
+    /// Records a successful call.
     pub(super) fn progress(&self) {
         if self.moves {
             *self.at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + self.after;
@@ -45,12 +45,12 @@ impl Deadline {
         *self.at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As an error.
+    /// The error of a passed deadline.
     fn passed(&self) -> RemoteError {
         RemoteError::Deadline { after: self.after }
     }
 
-    /// Waits for `work` no longer than that.
+    /// Runs `work` until the deadline.
     async fn limit<T>(&self, work: impl Future<Output = T>) -> Result<T, RemoteError> {
         let mut work = pin!(work);
         loop {
@@ -64,11 +64,11 @@ impl Deadline {
     }
 }
 
-/// Bounds the calls under way.
+/// Bounds the concurrent calls.
 #[derive(Debug)]
 pub(super) struct Permits {
     calls: Semaphore,
-    /// Held by calls for documents as well: some of them have to be alone, and questions do not wait for that.
+    /// Also held by calls for documents, some of which must run alone; queries do not wait for those.
     documents: Semaphore,
 }
 
@@ -78,12 +78,12 @@ impl Permits {
     }
 }
 
-/// Makes calls until one succeeds, fails for good, or attempts or time are used up.
+/// Repeats a call until it succeeds, fails permanently, or has used up its attempts or time.
 ///
-/// Each call waits for a permit, which is free during the pauses. When the pause would outlast the deadline, the last
-/// failure is the answer at once. So is a call that took too long, where it `is_divisible`: the same again would take as
-/// long. One for documents that is not is made again with no other for documents beside it, since the service may have been
-/// busy with those.
+/// Each call waits for a permit, which is released during pauses. If the next pause would outlast the deadline, the
+/// last failure is returned at once. So is the timeout of a call that `is_divisible`, because the same call would take
+/// as long. Another call for documents that timed out is repeated with no other call for documents beside it, because
+/// the service may have been busy with those.
 pub(super) async fn with_retries<T, F>(
     options: &RemoteOptions,
     deadline: &Deadline,
@@ -125,12 +125,12 @@ where
         if next >= deadline.at() {
             return Err(error);
         }
-        tracing::debug!(%error, ?pause, "a call failed and is made again");
+        tracing::debug!(%error, ?pause, "a call failed and is repeated");
         sleep_until(next).await;
     }
 }
 
-/// The longest pause after the `made`th call.
+/// The upper bound of the pause after the `made`th call.
 fn longest_pause(options: &RemoteOptions, made: u32) -> Duration {
     let doubled = 2_u32.checked_pow(made.saturating_sub(1)).and_then(|factor| options.first_pause.checked_mul(factor));
     doubled.unwrap_or(options.longest_pause).min(options.longest_pause)
@@ -148,7 +148,10 @@ mod tests {
     const DOCUMENT: (Purpose, bool) = (Purpose::Document, false);
 
     fn options() -> RemoteOptions {
-        RemoteOptions::default().concurrency(1).pauses(Duration::from_millis(500), Duration::from_secs(20))
+        RemoteOptions::default()
+            .concurrency(1)
+            .first_pause(Duration::from_millis(500))
+            .longest_pause(Duration::from_secs(20))
     }
 
     #[test]
@@ -246,7 +249,7 @@ mod tests {
         for _ in 0..4 {
             assert_eq!(call(3).await.unwrap(), 3);
         }
-        // One that waits for another, which succeeds meanwhile.
+        // A call that waits for another, which succeeds meanwhile.
         let (first, second) = tokio::join!(call(4), call(4));
         assert_eq!((first.unwrap(), second.unwrap()), (4, 4));
         assert!(matches!(call(6).await, Err(RemoteError::Deadline { .. })));
@@ -258,7 +261,7 @@ mod tests {
         let (deadline, calls, server) =
             (Deadline::without_progress(Duration::from_mins(5)), Permits::new(4), Semaphore::new(1));
         let call = || async {
-            // Of two at a time, the second takes longer than it may.
+            // The second of two concurrent calls times out.
             let _turn = server.acquire().await.unwrap();
             tokio::time::sleep(Duration::from_secs(20)).await;
             Ok::<_, Failure>(())

@@ -1,4 +1,4 @@
-//! A thread of its own for calls over the network.
+//! The runtime of calls over the network, on a thread of its own.
 
 use std::future::Future;
 
@@ -30,7 +30,7 @@ impl Runtime {
 }
 
 impl Drop for Runtime {
-    /// Without waiting: calls under way have nobody who waits for them.
+    /// Does not wait for running calls: their callers are gone.
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();

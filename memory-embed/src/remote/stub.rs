@@ -1,4 +1,4 @@
-//! A server that stands in for a service in tests.
+//! A stub server for tests of remote services.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -12,31 +12,31 @@ use std::{
 
 use serde_json::Value;
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Request {
     /// Method and path, as in `POST /model/x/invoke`.
     pub(crate) line: String,
-    /// Names in lower case.
+    /// Headers with names in lower case.
     headers: Vec<(String, String)>,
     /// The body.
     pub(crate) body: Value,
 }
 
-impl Seen {
+impl Request {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.iter().find(|(header, _)| header == name).map_or("", |(_, value)| value)
     }
 }
 
-/// What is answered.
-pub(crate) struct Answer {
+/// A response.
+pub(crate) struct Response {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: String,
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn json(body: &Value) -> Self {
         Self { status: 200, headers: Vec::new(), body: body.to_string() }
     }
@@ -56,36 +56,36 @@ impl Answer {
     }
 }
 
-type Handler = dyn Fn(usize, &Seen) -> Answer + Send + Sync;
+type Handler = dyn Fn(usize, &Request) -> Response + Send + Sync;
 
-/// Answers on a port of this machine until it is dropped.
+/// Listens on a port of this machine until it is dropped.
 pub(crate) struct Stub {
     address: SocketAddr,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    requests: Arc<Mutex<Vec<Request>>>,
     over: Arc<AtomicBool>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 impl Stub {
-    /// `answer` is given how many requests came before, and the request.
-    pub(crate) fn start(answer: impl Fn(usize, &Seen) -> Answer + Send + Sync + 'static) -> Self {
+    /// Starts a server. `answer` gets the number of earlier requests and the request.
+    pub(crate) fn start(answer: impl Fn(usize, &Request) -> Response + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (seen, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (requests, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
         let answer: Arc<Handler> = Arc::new(answer);
         let acceptor = {
-            let (seen, over) = (Arc::clone(&seen), Arc::clone(&over));
+            let (requests, over) = (Arc::clone(&requests), Arc::clone(&over));
             thread::spawn(move || {
                 for connection in listener.incoming() {
                     if over.load(Ordering::SeqCst) {
                         return;
                     }
-                    let (seen, answer) = (Arc::clone(&seen), Arc::clone(&answer));
-                    thread::spawn(move || serve(connection.unwrap(), &seen, &*answer));
+                    let (requests, answer) = (Arc::clone(&requests), Arc::clone(&answer));
+                    thread::spawn(move || serve(connection.unwrap(), &requests, &*answer));
                 }
             })
         };
-        Self { address, seen, over, acceptor: Some(acceptor) }
+        Self { address, requests, over, acceptor: Some(acceptor) }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -93,13 +93,13 @@ impl Stub {
     }
 
     /// All requests so far.
-    pub(crate) fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap().clone()
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
     }
 
     /// The bodies of all requests so far.
     pub(crate) fn bodies(&self) -> Vec<Value> {
-        self.seen().into_iter().map(|seen| seen.body).collect()
+        self.requests().into_iter().map(|request| request.body).collect()
     }
 }
 
@@ -114,15 +114,15 @@ impl Drop for Stub {
     }
 }
 
-/// Answers one request and closes. A client that has gone away is no error.
-fn serve(connection: TcpStream, seen: &Mutex<Vec<Seen>>, answer: &Handler) {
+/// Serves one request and closes the connection. A closed connection is not an error.
+fn serve(connection: TcpStream, requests: &Mutex<Vec<Request>>, answer: &Handler) {
     let Some(request) = read(&mut BufReader::new(&connection)) else { return };
     let before = {
-        let mut seen = seen.lock().unwrap();
-        seen.push(request.clone());
-        seen.len() - 1
+        let mut requests = requests.lock().unwrap();
+        requests.push(request.clone());
+        requests.len() - 1
     };
-    let Answer { status, headers, body } = answer(before, &request);
+    let Response { status, headers, body } = answer(before, &request);
     let mut head = format!("HTTP/1.1 {status} Stub\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -130,7 +130,7 @@ fn serve(connection: TcpStream, seen: &Mutex<Vec<Seen>>, answer: &Handler) {
     drop((&connection).write_all(format!("{head}\r\n{body}").as_bytes()));
 }
 
-fn read(reader: &mut impl BufRead) -> Option<Seen> {
+fn read(reader: &mut impl BufRead) -> Option<Request> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -148,5 +148,5 @@ fn read(reader: &mut impl BufRead) -> Option<Seen> {
         headers.iter().find(|(name, _)| name == "content-length").map_or(0, |(_, value)| value.parse().unwrap());
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Seen { line, headers, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+    Some(Request { line, headers, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
 }

@@ -1,4 +1,4 @@
-//! Tests with a table of a few words.
+//! Tests of the static embedder with a table of a few words.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! ONNX Runtime reports on nobody: the library alone, in a process of its own.
+//! ONNX Runtime sends no telemetry: the library alone, in a process of its own.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which the lints do not know as tests")]
 
@@ -27,7 +27,7 @@ fn models_or_skip() -> Option<ModelStore> {
     }
 }
 
-/// Runs the test called `name`, which is ignored otherwise, in a process of its own.
+/// Runs the ignored test `name` in a process of its own.
 fn run_alone(name: &str, watch: &Watch, models: &ModelStore, variables: &[(&str, &str)]) -> ExitStatus {
     let mut command = Command::new(env::current_exe().unwrap());
     let command = watch.over(command.args(["--exact", name, "--ignored", "--test-threads=2"]));
@@ -47,7 +47,7 @@ fn texts_are_embedded() {
 #[test]
 fn a_loaded_model_writes_nothing_and_asks_nothing_of_the_network() {
     let Some(models) = models_or_skip() else { return };
-    // Whoever wants to be reported on has to say so to another library.
+    // Telemetry stays off even if the variable asks for it.
     for variables in [&[][..], &[("ORT_DISABLE_TELEMETRY", "0")], &[("ORT_DISABLE_TELEMETRY", "1")]] {
         let watch = Watch::new();
         assert!(run_alone("texts_are_embedded", &watch, &models, variables).success());

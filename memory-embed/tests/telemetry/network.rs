@@ -1,4 +1,4 @@
-//! Runs a program that can reach no network and has an empty home, and tells what it tried and what it wrote.
+//! Runs a program without a network and with an empty home, and reports its network calls and its files.
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
 
 use std::{
@@ -9,14 +9,14 @@ use std::{
 
 use tempfile::TempDir;
 
-/// An empty home, and a library before the C library that writes down each look-up and connection.
+/// An empty home, and a preloaded library that logs each look-up and connection.
 pub(crate) struct Watch {
     directory: TempDir,
     shim: PathBuf,
 }
 
 impl Watch {
-    /// Compiles the library, which needs no more than the C compiler that the build of this workspace needs.
+    /// Compiles the library with the C compiler that the workspace needs anyway.
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let shim = directory.path().join("shim.so");
@@ -30,8 +30,8 @@ impl Watch {
         Self { directory, shim }
     }
 
-    /// Has `command` run in the empty home, with nothing else in its environment: on a machine that calls itself one of CI,
-    /// ONNX Runtime would be silent by itself.
+    /// Sets `command` up to run in the empty home with an otherwise empty environment: ONNX Runtime sends no telemetry
+    /// if the environment names a CI system.
     pub(crate) fn over<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let path = std::env::var_os("PATH").unwrap_or_default();
         command
@@ -48,14 +48,14 @@ impl Watch {
         self.directory.path().join(name)
     }
 
-    /// What was asked of the network.
+    /// The logged network calls.
     pub(crate) fn asked(&self) -> Vec<String> {
         let log = fs::read_to_string(self.path("network.log")).unwrap_or_default();
         assert!(log.contains("watched"), "the program ran without the library before it");
         log.lines().filter(|line| line.trim() != "watched").map(str::to_owned).collect()
     }
 
-    /// Files below the home, the directory for temporary files and the current one, by their names in those.
+    /// Files in the home, the temporary and the current directory, by their relative paths.
     pub(crate) fn files(&self) -> Vec<String> {
         let mut files = Vec::new();
         for name in ["home", "tmp", "here"] {

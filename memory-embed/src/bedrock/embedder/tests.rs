@@ -1,4 +1,4 @@
-//! Tests against a stand-in for the service, bodies matched in full.
+//! Tests against a stub service, with bodies matched in full.
 
 use std::sync::{Condvar, Mutex};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::remote::{
     cause_of,
-    stub::{Answer, Seen, Stub},
+    stub::{Request, Response, Stub},
 };
 
 const TITAN_V1: &str = "bedrock:amazon.titan-embed-text-v1";
@@ -19,7 +19,7 @@ const COHERE: &str = "bedrock:cohere.embed-english-v3";
 const NOVA: &str = "bedrock:amazon.nova-2-multimodal-embeddings-v1:0?dimensions=384";
 
 fn quick() -> RemoteOptions {
-    RemoteOptions::default().pauses(Duration::from_millis(1), Duration::from_millis(2))
+    RemoteOptions::default().first_pause(Duration::from_millis(1)).longest_pause(Duration::from_millis(2))
 }
 
 /// With a key given, nothing of this machine's environment is used.
@@ -41,6 +41,7 @@ fn with_credentials(stub: &Stub, credentials: SharedCredentialsProvider) -> Bedr
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
         .credentials_provider(credentials)
+        .http_client(http_client())
         .retry_config(RetryConfig::disabled())
         .endpoint_url(stub.url())
         .build();
@@ -51,13 +52,13 @@ fn with_credentials(stub: &Stub, credentials: SharedCredentialsProvider) -> Bedr
     BedrockEmbedder { remote }
 }
 
-/// A vector of which only component `at` is not zero.
+/// A vector whose only non-zero component is `at`.
 fn axis(dimensions: usize, at: usize, length: f32) -> Value {
     json!((0..dimensions).map(|i| if i == at { length } else { 0.0 }).collect::<Vec<_>>())
 }
 
-fn refusal(status: u16, code: &str, message: &str) -> Answer {
-    Answer::json(&json!({"message": message})).status(status).header("x-amzn-errortype", code)
+fn refusal(status: u16, code: &str, message: &str) -> Response {
+    Response::json(&json!({"message": message})).status(status).header("x-amzn-errortype", code)
 }
 
 fn documents(embedder: &BedrockEmbedder, texts: &[&str]) -> Result<Vec<Vec<Vec<f32>>>, EmbedError> {
@@ -77,43 +78,43 @@ fn axes(found: &[Vec<Vec<f32>>]) -> Vec<usize> {
 
 #[test]
 fn titan_v1_is_asked_for_one_text_a_call() {
-    let stub = Stub::start(|_, seen| {
-        let at = if seen.body["inputText"] == "Ann" { 3 } else { 5 };
-        Answer::json(&json!({"embedding": axis(1536, at, 7.5), "inputTextTokenCount": 1}))
+    let stub = Stub::start(|_, request| {
+        let at = if request.body["inputText"] == "Ann" { 3 } else { 5 };
+        Response::json(&json!({"embedding": axis(1536, at, 7.5), "inputTextTokenCount": 1}))
     });
     let found = documents(&embedder(TITAN_V1, &stub), &["Ann", "Bob"]).unwrap();
     assert_eq!(axes(&found), [3, 5]);
     let mut bodies = stub.bodies();
     bodies.sort_by_key(ToString::to_string);
     assert_eq!(bodies, [json!({"inputText": "Ann"}), json!({"inputText": "Bob"})]);
-    for seen in stub.seen() {
-        assert_eq!(seen.line, "POST /model/amazon.titan-embed-text-v1/invoke");
-        assert_eq!(seen.header("authorization"), "Bearer test-key");
-        assert_eq!(seen.header("content-type"), "application/json");
-        assert_eq!(seen.header("accept"), "application/json");
+    for request in stub.requests() {
+        assert_eq!(request.line, "POST /model/amazon.titan-embed-text-v1/invoke");
+        assert_eq!(request.header("authorization"), "Bearer test-key");
+        assert_eq!(request.header("content-type"), "application/json");
+        assert_eq!(request.header("accept"), "application/json");
     }
 }
 
 #[test]
 fn titan_v2_is_asked_for_normalized_vectors_of_the_dimensions() {
-    let stub = Stub::start(|_, _| Answer::json(&json!({"embedding": axis(256, 9, 1.0), "inputTextTokenCount": 1})));
+    let stub = Stub::start(|_, _| Response::json(&json!({"embedding": axis(256, 9, 1.0), "inputTextTokenCount": 1})));
     let embedder = embedder(TITAN_V2, &stub);
     assert_eq!(embedder.dimensions(), 256);
     assert_eq!(embedder.model().as_str(), TITAN_V2);
     assert_eq!(axes(&documents(&embedder, &["Ann"]).unwrap()), [9]);
     assert_eq!(stub.bodies(), [json!({"inputText": "Ann", "dimensions": 256, "normalize": true})]);
-    assert_eq!(stub.seen()[0].line, "POST /model/amazon.titan-embed-text-v2%3A0/invoke");
+    assert_eq!(stub.requests()[0].line, "POST /model/amazon.titan-embed-text-v2%3A0/invoke");
 }
 
-fn cohere(seen: &Seen) -> Answer {
-    let texts = seen.body["texts"].as_array().unwrap();
+fn cohere(request: &Request) -> Response {
+    let texts = request.body["texts"].as_array().unwrap();
     let vectors: Vec<Value> = texts.iter().map(|text| axis(1024, text.as_str().unwrap().len() % 1024, 2.0)).collect();
-    Answer::json(&json!({"embeddings": vectors, "id": "x", "response_type": "embeddings_floats", "texts": texts}))
+    Response::json(&json!({"embeddings": vectors, "id": "x", "response_type": "embeddings_floats", "texts": texts}))
 }
 
 #[test]
 fn cohere_is_asked_for_many_texts_a_call_and_told_what_they_are_for() {
-    let stub = Stub::start(|_, seen| cohere(seen));
+    let stub = Stub::start(|_, request| cohere(request));
     let embedder = embedder(COHERE, &stub);
     assert_eq!(axes(&documents(&embedder, &["Ann", "Robert"]).unwrap()), [3, 6]);
     assert_eq!(axes(&[vec![block_on(embedder.embed_query("Where?")).unwrap()]]), [6]);
@@ -124,12 +125,12 @@ fn cohere_is_asked_for_many_texts_a_call_and_told_what_they_are_for() {
             json!({"input_type": "search_query", "texts": ["Where?"], "truncate": "NONE"}),
         ]
     );
-    assert_eq!(stub.seen()[0].line, "POST /model/cohere.embed-english-v3/invoke");
+    assert_eq!(stub.requests()[0].line, "POST /model/cohere.embed-english-v3/invoke");
 }
 
 #[test]
 fn cohere_is_given_at_most_96_texts_of_2048_characters() {
-    let stub = Stub::start(|_, seen| cohere(seen));
+    let stub = Stub::start(|_, request| cohere(request));
     let embedder = embedder(COHERE, &stub);
     let texts: Vec<String> = (0..200).map(|n| "x".repeat(1 + n % 20)).collect();
     let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -148,7 +149,7 @@ fn cohere_is_given_at_most_96_texts_of_2048_characters() {
 #[test]
 fn nova_is_told_what_the_text_is_for() {
     let stub = Stub::start(|_, _| {
-        Answer::json(&json!({"embeddings": [{"embeddingType": "TEXT", "embedding": axis(384, 4, 1.0)}]}))
+        Response::json(&json!({"embeddings": [{"embeddingType": "TEXT", "embedding": axis(384, 4, 1.0)}]}))
     });
     let embedder = embedder(NOVA, &stub);
     assert_eq!(axes(&documents(&embedder, &["Ann"]).unwrap()), [4]);
@@ -165,23 +166,23 @@ fn nova_is_told_what_the_text_is_for() {
         })
     };
     assert_eq!(stub.bodies(), [body("GENERIC_INDEX", "Ann"), body("TEXT_RETRIEVAL", "Who?")]);
-    assert_eq!(stub.seen()[0].line, "POST /model/amazon.nova-2-multimodal-embeddings-v1%3A0/invoke");
+    assert_eq!(stub.requests()[0].line, "POST /model/amazon.nova-2-multimodal-embeddings-v1%3A0/invoke");
 }
 
 #[test]
 fn credentials_sign_the_request() {
-    let stub = Stub::start(|_, _| Answer::json(&json!({"embedding": axis(256, 1, 1.0)})));
+    let stub = Stub::start(|_, _| Response::json(&json!({"embedding": axis(256, 1, 1.0)})));
     let credentials = Credentials::new("AKIDTEST", "secret", None, None, "test");
     let embedder = with_credentials(&stub, SharedCredentialsProvider::new(credentials));
     documents(&embedder, &["Ann"]).unwrap();
-    let authorization = stub.seen()[0].header("authorization").to_owned();
+    let authorization = stub.requests()[0].header("authorization").to_owned();
     assert!(authorization.starts_with("AWS4-HMAC-SHA256 Credential=AKIDTEST/"), "{authorization}");
     assert!(authorization.contains("/eu-central-1/bedrock/aws4_request"), "{authorization}");
 }
 
 #[test]
 fn missing_credentials_are_an_error_that_says_how_to_give_them() {
-    let stub = Stub::start(|_, _| Answer::text(""));
+    let stub = Stub::start(|_, _| Response::text(""));
     let none = provide_credentials_fn(|| async { Err(CredentialsError::not_loaded("nothing is set")) });
     let embedder = with_credentials(&stub, SharedCredentialsProvider::new(none));
     let error = documents(&embedder, &["Ann"]).unwrap_err();
@@ -190,7 +191,7 @@ fn missing_credentials_are_an_error_that_says_how_to_give_them() {
         "{error:?}"
     );
     assert!(matches!(error, EmbedError::Unreachable { .. }));
-    assert!(stub.seen().is_empty(), "nothing was sent");
+    assert!(stub.requests().is_empty(), "nothing was sent");
 }
 
 #[test]
@@ -198,10 +199,10 @@ fn a_throttled_call_is_made_again() {
     let stub = Stub::start(|before, _| match before {
         0 => refusal(429, "ThrottlingException", "Too many requests"),
         1 => refusal(503, "ServiceUnavailableException", "Busy"),
-        _ => Answer::json(&json!({"embedding": axis(256, 2, 1.0)})),
+        _ => Response::json(&json!({"embedding": axis(256, 2, 1.0)})),
     });
     assert_eq!(axes(&documents(&embedder(TITAN_V2, &stub), &["Ann"]).unwrap()), [2]);
-    assert_eq!(stub.seen().len(), 3);
+    assert_eq!(stub.requests().len(), 3);
 }
 
 #[test]
@@ -211,7 +212,7 @@ fn throttling_without_end_is_an_error_that_counts() {
     let embedder = BedrockEmbedder::new(model, options(&stub).calls(quick().attempts(3))).unwrap();
     let error = documents(&embedder, &["Ann"]).unwrap_err();
     assert!(matches!(cause_of(&error), RemoteError::Throttled { attempts: 3, .. }), "{error:?}");
-    assert_eq!(stub.seen().len(), 3, "the SDK adds no attempts of its own");
+    assert_eq!(stub.requests().len(), 3, "the SDK adds no attempts of its own");
 }
 
 #[test]
@@ -246,7 +247,7 @@ fn refusals_are_told_apart_and_made_once() {
         let stub = Stub::start(move |_, _| refusal(status, code, message));
         let error = documents(&embedder(TITAN_V2, &stub), &["Ann"]).unwrap_err();
         assert!(is_right(cause_of(&error)), "{code} {message}: {error:?}");
-        assert_eq!(stub.seen().len(), 1, "{code} {message}");
+        assert_eq!(stub.requests().len(), 1, "{code} {message}");
     }
 }
 
@@ -255,18 +256,18 @@ fn an_answer_that_is_no_list_of_vectors_is_refused() {
     let nan = r#"{"embedding": [1.0, NaN]}"#;
     for body in ["", "{}", "not JSON", r#"{"embedding": "x"}"#, r#"{"embedding": [1e999]}"#, nan] {
         let body = body.to_owned();
-        let stub = Stub::start(move |_, _| Answer::text(&body));
+        let stub = Stub::start(move |_, _| Response::text(&body));
         let error = documents(&embedder(TITAN_V2, &stub), &["Ann"]).unwrap_err();
         assert!(matches!(error, EmbedError::BadOutput { .. }), "{error:?}");
     }
-    let stub = Stub::start(|_, _| Answer::json(&json!({"embedding": [1.0, 0.0]})));
+    let stub = Stub::start(|_, _| Response::json(&json!({"embedding": [1.0, 0.0]})));
     let error = documents(&embedder(TITAN_V2, &stub), &["Ann"]).unwrap_err();
     assert!(error.to_string().contains("vectors of 2 dimensions, not 256"), "{error}");
 }
 
 #[test]
 fn nobody_there_is_an_error_that_names_the_network() {
-    let url = Stub::start(|_, _| Answer::text("")).url();
+    let url = Stub::start(|_, _| Response::text("")).url();
     let options = BedrockOptions::default()
         .region("eu-central-1")
         .api_key(ApiKey::new("test-key").unwrap())
@@ -279,7 +280,7 @@ fn nobody_there_is_an_error_that_names_the_network() {
 
 #[test]
 fn an_error_never_holds_the_key() {
-    let stub = Stub::start(|_, seen| refusal(400, "ValidationException", seen.header("authorization")));
+    let stub = Stub::start(|_, request| refusal(400, "ValidationException", request.header("authorization")));
     let embedder = embedder(TITAN_V2, &stub);
     let error = documents(&embedder, &["Ann"]).unwrap_err();
     let shown = format!("{error:?} {embedder:?} {:?}", options(&stub).endpoint("http://me:test-key@10.0.0.1"));
@@ -288,10 +289,10 @@ fn an_error_never_holds_the_key() {
 
 #[test]
 fn the_secrets_of_a_chain_are_known_once_they_are_there() {
-    let stub = Stub::start(|_, seen| refusal(400, "ValidationException", seen.header("x-amz-security-token")));
+    let stub = Stub::start(|_, request| refusal(400, "ValidationException", request.header("x-amz-security-token")));
     let credentials =
         Credentials::new("AKIDTEST", "a-secret-of-a-chain", Some("a-token-of-a-chain".into()), None, "test");
-    let known = Known(SharedCredentialsProvider::new(credentials));
+    let known = RegisteredCredentials(SharedCredentialsProvider::new(credentials));
     let embedder = with_credentials(&stub, SharedCredentialsProvider::new(known));
     let shown = format!("{:?}", documents(&embedder, &["Ann"]).unwrap_err());
     assert!(shown.contains("[redacted]") && !shown.contains("a-token"), "{shown}");
@@ -321,10 +322,10 @@ fn calls_at_once_stay_within_the_bound() {
             now.0 += 1;
             now.1 = now.1.max(now.0);
             wake.notify_all();
-            // Nobody is answered before as many are there as may.
+            // Responds only once the allowed number of calls is running.
             let mut now = wake.wait_while(now, |(_, most)| *most < 2).unwrap();
             now.0 -= 1;
-            Answer::json(&json!({"embedding": axis(256, 0, 1.0)}))
+            Response::json(&json!({"embedding": axis(256, 0, 1.0)}))
         })
     };
     let model = TITAN_V2.parse().unwrap();

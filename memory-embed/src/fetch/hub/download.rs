@@ -1,4 +1,4 @@
-//! Getting a file of a hub, which goes on where it broke off.
+//! Downloads a file of a hub and resumes an interrupted download.
 
 use std::{
     convert::Infallible,
@@ -11,57 +11,57 @@ use std::{
 
 use memory_files::Links;
 
-use super::request::{Answer, Asker, Broken, header, retried};
+use super::request::{HubClient, Reply, RequestError, header, with_retries};
 use crate::fetch::FetchError;
 
-const AT_ONCE: usize = 256 << 10;
+const BUFFER: usize = 256 << 10;
 
-/// Appends to the file at `path` until it has `size` bytes of what lies at `url`.
+/// Downloads `url` to `path`, starting at the end of the file, until it has `size` bytes.
 pub(super) fn download(
     url: &str,
     token: Option<&str>,
     path: &Path,
     size: u64,
     stalled_after: Duration,
-) -> Result<(), Broken> {
-    let asker = Asker::new(url, token, stalled_after)?;
-    let disk = |error| Broken::Disk(FetchError::io(path)(error));
+) -> Result<(), RequestError> {
+    let client = HubClient::new(url, token, stalled_after)?;
+    let disk = |error| RequestError::Disk(FetchError::io(path)(error));
     let options = File::options().create(true).write(true).truncate(false).clone();
     let mut file = memory_files::open_with(&options, path, Links::Refuse).map_err(disk)?;
-    retried(|| {
+    with_retries(|| {
         let start = file.seek(SeekFrom::End(0)).map_err(disk)?;
         if start < size {
-            append(&asker, &mut file, path, start..size)?;
+            append(&client, &mut file, path, start..size)?;
         }
         match file.metadata().map_err(disk)?.len() {
             length if length == size => Ok(()),
-            length if length < size => Err(Broken::Short),
-            _ => Err(Broken::Unfit),
+            length if length < size => Err(RequestError::Truncated),
+            _ => Err(RequestError::WrongRange),
         }
     })
 }
 
-/// One answer, from the start of `rest` on.
-fn append(asker: &Asker<'_>, file: &mut File, path: &Path, rest: Range<u64>) -> Result<(), Broken> {
-    let disk = |error| Broken::Disk(FetchError::io(path)(error));
-    let answer = match asker.ask(&format!("bytes={}-", rest.start), |_| None::<Infallible>)? {
-        Answer::Body(answer) => answer,
-        Answer::Told(never) => match never {},
+/// Appends one response, from the start of `rest` on.
+fn append(client: &HubClient<'_>, file: &mut File, path: &Path, rest: Range<u64>) -> Result<(), RequestError> {
+    let disk = |error| RequestError::Disk(FetchError::io(path)(error));
+    let response = match client.get(&format!("bytes={}-", rest.start), |_| None::<Infallible>)? {
+        Reply::Body(response) => response,
+        Reply::FromHub(never) => match never {},
     };
-    let begins = match (answer.status().as_u16(), header(&answer, "content-range")) {
-        // A hub that knows no ranges sends all of it.
+    let begins = match (response.status().as_u16(), header(&response, "content-range")) {
+        // A hub without support for ranges sends the whole file.
         (200, _) => Some(0),
         (206, Some(range)) => range.strip_prefix("bytes ").and_then(|range| range.split('-').next()?.parse().ok()),
         _ => None,
     };
-    let begins = begins.filter(|begins: &u64| *begins <= rest.start).ok_or(Broken::Unfit)?;
+    let begins = begins.filter(|begins: &u64| *begins <= rest.start).ok_or(RequestError::WrongRange)?;
     file.set_len(begins).map_err(disk)?;
     file.seek(SeekFrom::Start(begins)).map_err(disk)?;
-    // A byte more than there should be tells of all that are too many.
-    let mut body = answer.into_body().into_reader().take(rest.end - begins + 1);
-    let mut buffer = vec![0; AT_ONCE];
+    // One byte more than expected detects an oversized body.
+    let mut body = response.into_body().into_reader().take(rest.end - begins + 1);
+    let mut buffer = vec![0; BUFFER];
     loop {
-        let read = body.read(&mut buffer).map_err(|error| Broken::Network(Box::new(error.into())))?;
+        let read = body.read(&mut buffer).map_err(|error| RequestError::Network(Box::new(error.into())))?;
         match buffer.get(..read) {
             None | Some([]) => return Ok(()),
             Some(bytes) => file.write_all(bytes).map_err(disk)?,

@@ -1,4 +1,4 @@
-//! What was fetched from a hub, kept beside the model's files.
+//! The record of a fetch from a hub, stored beside the model's files.
 
 use std::{
     fs,
@@ -19,9 +19,9 @@ const NAME: &str = "hub.json";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct HubRecord {
     pub(super) id: String,
-    /// What was asked for.
+    /// The requested revision.
     pub(super) revision: String,
-    /// What that was then.
+    /// The commit that it resolved to.
     pub(super) commit: String,
     pub(super) files: Vec<RecordedFile>,
 }
@@ -35,7 +35,7 @@ pub(super) struct RecordedFile {
 }
 
 impl HubRecord {
-    /// `None` without one that can be read: then all is fetched anew.
+    /// Reads the record; `None` if it is missing or invalid: then all files are fetched.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, FetchError> {
         let path = directory.join(NAME);
         match files::read_text(&path) {

@@ -1,4 +1,4 @@
-//! A repository of a hub, through the client `hf-hub`, whose answers are not believed before they are checked.
+//! A repository of a hub: its list of files through the client `hf-hub`, and its files, verified.
 
 use std::{
     fs, io,
@@ -20,31 +20,31 @@ use sha1::{Digest, Sha1};
 use super::{
     download::download,
     metadata::{Metadata, metadata},
-    request::{Broken, STALLED_AFTER, retried},
+    request::{RequestError, STALLED_AFTER, with_retries},
 };
 use crate::{
-    channel::Channel,
     checksum::{copy_and_hash, hex},
+    excerpt::with_causes,
     fetch::FetchError,
     redact::{keep_secret, keep_secret_of_address},
-    said::with_causes,
+    route::Route,
 };
 
 /// One revision of a model on a hub.
 pub(super) struct Repository {
     id: String,
-    /// The branch, tag or commit that was asked for.
+    /// The requested branch, tag or commit.
     revision: String,
     endpoint: Option<String>,
     token: Option<String>,
-    /// How long the list of files may take.
-    pub(super) patience: Duration,
+    /// Time limit of the list of files.
+    pub(super) list_timeout: Duration,
     cache: Cache,
-    /// Set by [`list`](Self::list): all files are taken from one commit.
+    /// Set by [`list`](Self::list): all files are of this commit.
     commit: Option<String>,
 }
 
-/// What is in a repository.
+/// The files of a repository at a commit.
 #[derive(Debug)]
 pub(super) struct Listing {
     pub(super) commit: String,
@@ -57,11 +57,11 @@ impl Listing {
     }
 }
 
-/// A file that was downloaded and checked.
+/// A downloaded and verified file.
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) name: String,
-    /// Where it lies now.
+    /// Where it was downloaded to.
     pub(super) path: PathBuf,
     pub(super) size: u64,
     pub(super) sha256: String,
@@ -86,7 +86,7 @@ impl Repository {
             revision: revision.to_owned(),
             endpoint,
             token,
-            patience: STALLED_AFTER,
+            list_timeout: STALLED_AFTER,
             cache: Cache::new(downloads.to_path_buf()),
             commit: None,
         }
@@ -102,36 +102,36 @@ impl Repository {
         Ok(builder.build()?.repo(Repo::with_revision(self.id.clone(), RepoType::Model, revision)))
     }
 
-    /// Refuses to send the token where others can read it, unless `plain_http` is allowed. Nothing is asked of the network.
-    pub(super) fn check_channel(&self, plain_http: bool) -> Result<(), FetchError> {
+    /// Refuses to send the token where others can read it, unless `plain_http` is allowed. Sends nothing.
+    pub(super) fn check_route(&self, plain_http: bool) -> Result<(), FetchError> {
         const WHAT: &str = "the list of its files";
         let api = self.api().map_err(|error| self.failed(WHAT, error))?;
         let hub = api.url("config.json").parse::<Uri>().map_err(|error| self.refused(WHAT, error.into()))?;
         let has_key = self.token.is_some() || hub.authority().is_some_and(|authority| authority.as_str().contains('@'));
-        Channel::of_ureq(&hub, has_key).check(plain_http).map_err(|what| self.refused(WHAT, what.into()))
+        Route::of_ureq(&hub, has_key).check(plain_http).map_err(|what| self.refused(WHAT, what.into()))
     }
 
-    /// The files of the revision, and the commit that it is.
+    /// Lists the files of the revision and resolves its commit.
     pub(super) fn list(&mut self) -> Result<Listing, FetchError> {
         const WHAT: &str = "the list of its files";
-        let asked = retried(|| {
+        let asked = with_retries(|| {
             let api = self.api()?;
             self.call(move || api.info())
         });
-        let info = asked.map_err(|broken| self.broken(WHAT, broken))?;
+        let info = asked.map_err(|error| self.request_error(WHAT, error))?;
         if !is_hex(&info.sha, 40) {
-            return Err(self.refused(WHAT, "it names no commit".into()));
+            return Err(self.refused(WHAT, "its response names no commit".into()));
         }
         self.commit = Some(info.sha.clone());
         Ok(Listing { commit: info.sha, names: info.siblings.into_iter().map(|file| file.rfilename).collect() })
     }
 
-    /// Downloads a file and checks it; a file that is not what the hub says is downloaded anew, once.
+    /// Downloads a file and verifies it. A file that fails is downloaded once more.
     pub(super) fn get(&self, name: &str, starting: &mut dyn FnMut(u64)) -> Result<Fetched, FetchError> {
         let api = self.api().map_err(|error| self.failed("its client", error))?;
         let metadata = self.metadata(&api, name)?;
         let blob = self.cache.model(self.id.clone()).blob_path(&metadata.etag);
-        // From a fetch that failed later.
+        // Left by a fetch that failed later.
         if let Ok(fetched) = self.check(name, &blob, &metadata) {
             return Ok(fetched);
         }
@@ -140,7 +140,7 @@ impl Repository {
         let resumed = self.download(&api, name, &blob, metadata.size).and_then(|()| self.check(name, &blob, &metadata));
         match resumed {
             Err(FetchError::Checksum { .. } | FetchError::Size { .. } | FetchError::PartialFile { .. }) => {
-                tracing::warn!(id = self.id, name, "the download is not what it should be and is made anew");
+                tracing::warn!(id = self.id, name, "the download does not match the hub's metadata and is repeated");
                 remove(&blob)?;
                 remove(&blob.with_extension("part"))?;
                 self.download(&api, name, &blob, metadata.size)?;
@@ -150,29 +150,30 @@ impl Repository {
         }
     }
 
-    /// What the hub says of a file. Its digest is part of a path in the client's cache.
+    /// The validated metadata of a file. Its checksum is part of a path in the client's cache.
     fn metadata(&self, api: &ApiRepo, name: &str) -> Result<Metadata, FetchError> {
-        let metadata = metadata(&api.url(name), self.token.as_deref()).map_err(|broken| self.broken(name, broken))?;
+        let metadata =
+            metadata(&api.url(name), self.token.as_deref()).map_err(|error| self.request_error(name, error))?;
         if !is_hex(&metadata.etag, 64) && !is_hex(&metadata.etag, 40) {
-            return Err(self.refused(name, "it gives no digest of it".into()));
+            return Err(self.refused(name, "its response has no checksum".into()));
         }
         if !is_hex(&metadata.commit, 40) {
-            return Err(self.refused(name, "it names no commit of it".into()));
+            return Err(self.refused(name, "its response names no commit".into()));
         }
         Ok(metadata)
     }
 
-    /// Downloads a file to `blob`, by way of a file beside it that keeps what came before it broke off.
+    /// Downloads a file to `blob` through a partial file beside it, which a later call resumes.
     fn download(&self, api: &ApiRepo, name: &str, blob: &Path, size: u64) -> Result<(), FetchError> {
         let part = blob.with_extension("part");
         let directory = part.parent().unwrap_or(&part);
         fs::create_dir_all(directory).map_err(FetchError::io(directory))?;
         download(&api.url(name), self.token.as_deref(), &part, size, STALLED_AFTER)
-            .map_err(|broken| self.broken(name, broken))?;
+            .map_err(|error| self.request_error(name, error))?;
         fs::rename(&part, blob).map_err(FetchError::io(blob))
     }
 
-    /// Whether the file at `path` is what the hub says of it.
+    /// Verifies size and checksum of the file at `path`.
     fn check(&self, name: &str, path: &Path, metadata: &Metadata) -> Result<Fetched, FetchError> {
         let what = || format!("{name} of {}", self.id);
         let options = fs::File::options().read(true).write(true).clone();
@@ -182,52 +183,51 @@ impl Repository {
         if size != expected {
             return Err(FetchError::Size { what: what(), expected, actual: size });
         }
-        // What git calls a blob: a header, and the bytes.
+        // A git blob: a header and the bytes.
         let mut git = Sha1::new();
         git.update(format!("blob {size}\0"));
-        let sha256 = copy_and_hash(&mut file, &mut HashWriter(&mut git)).map_err(FetchError::io(path))?;
+        let sha256 = copy_and_hash(&mut file, &mut Sha1Writer(&mut git)).map_err(FetchError::io(path))?;
         let etag = &metadata.etag;
         let actual = if etag.len() == 64 { sha256.clone() } else { hex(git.finalize().as_slice()) };
         if !actual.eq_ignore_ascii_case(etag) {
             return Err(FetchError::Checksum { what: what(), expected: etag.clone(), actual });
         }
-        // The client does not.
         file.sync_all().map_err(FetchError::io(path))?;
         Ok(Fetched { name: name.to_owned(), path: path.to_path_buf(), size, sha256 })
     }
 
-    /// Removes what the client keeps of this repository.
+    /// Removes the downloads of this repository.
     pub(super) fn clean_up(&self) {
         let kept = self.cache.path().join(Repo::model(self.id.clone()).folder_name());
         if let Err(error) = fs::remove_dir_all(&kept) {
-            tracing::debug!(path = %kept.display(), %error, "the rest of a download stays");
+            tracing::debug!(path = %kept.display(), %error, "a download cannot be removed");
         }
     }
 
-    /// The client panics at some answers that a hub does not give, and has no time limit: what it is asked it writes nothing
-    /// for, so that it may be left alone with a hub that is silent.
+    /// Calls the client on a thread of its own with a time limit. The client has no time limit and panics at some
+    /// invalid responses. The call writes nothing, so that its thread can be abandoned.
     fn call<T: Send + 'static>(
         &self,
         call: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
-    ) -> Result<T, Broken> {
+    ) -> Result<T, RequestError> {
         let (answer, answered) = mpsc::channel();
         let worker = move || drop(answer.send(call()));
         thread::Builder::new().name("memory-hub".into()).spawn(worker).map_err(ApiError::from)?;
-        match answered.recv_timeout(self.patience) {
+        match answered.recv_timeout(self.list_timeout) {
             Ok(result) => Ok(result?),
-            Err(RecvTimeoutError::Disconnected) => Err(Broken::Refused("it answers as no hub does")),
-            Err(RecvTimeoutError::Timeout) => Err(Broken::Refused("no answer came in time: try again later")),
+            Err(RecvTimeoutError::Disconnected) => Err(RequestError::Refused("its response is invalid")),
+            Err(RecvTimeoutError::Timeout) => Err(RequestError::Refused("no answer came in time: try again later")),
         }
     }
 
-    fn broken(&self, what: &str, broken: Broken) -> FetchError {
-        match broken {
-            Broken::Network(error) => self.failed(what, ApiError::RequestError(error)),
-            Broken::Disk(error) => error,
-            Broken::Short => self.refused(what, "it breaks off, however often it is asked".into()),
-            Broken::Unfit => FetchError::PartialFile { what: format!("{what} of {}", self.id) },
-            Broken::Refused(why) => self.refused(what, why.into()),
-            Broken::Client(error) => self.failed(what, *error),
+    fn request_error(&self, what: &str, error: RequestError) -> FetchError {
+        match error {
+            RequestError::Network(error) => self.failed(what, ApiError::RequestError(error)),
+            RequestError::Disk(error) => error,
+            RequestError::Truncated => self.refused(what, "the download was interrupted at every attempt".into()),
+            RequestError::WrongRange => FetchError::PartialFile { what: format!("{what} of {}", self.id) },
+            RequestError::Refused(why) => self.refused(what, why.into()),
+            RequestError::Client(error) => self.failed(what, *error),
         }
     }
 
@@ -248,16 +248,16 @@ impl Repository {
     }
 
     fn refused(&self, what: &str, source: BoxError) -> FetchError {
-        // Its text may hold the address, and that a password.
+        // Its text may contain the address, and that a password.
         let source = with_causes(&*source).into();
         FetchError::Hub { what: what.to_owned(), id: self.id.clone(), source }
     }
 }
 
-/// Feeds a digest while another is computed.
-struct HashWriter<'a>(&'a mut Sha1);
+/// Feeds SHA-1 while SHA-256 is computed.
+struct Sha1Writer<'a>(&'a mut Sha1);
 
-impl io::Write for HashWriter<'_> {
+impl io::Write for Sha1Writer<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())

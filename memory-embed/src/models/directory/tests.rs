@@ -49,7 +49,7 @@ fn a_bare_encoder_has_the_defaults() {
     let model = read(&[("config.json", r#"{"model_type": "mpnet", "max_position_embeddings": 514}"#)]).unwrap();
     assert_eq!((model.max_tokens, model.pooling, model.normalizes), (512, Pooling::Mean, false));
     let model = read(&[("config.json", "{}"), ("tokenizer_config.json", r#"{"model_max_length": 1e30}"#)]).unwrap();
-    assert_eq!(model.max_tokens, USUAL_MAX_TOKENS);
+    assert_eq!(model.max_tokens, DEFAULT_MAX_TOKENS);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_static_model_is_known_by_its_type() {
 
 #[test]
 fn a_pooling_module_cannot_lie_outside_the_directory() {
-    let files = Files { root: Path::new("model") };
+    let files = ConfigFiles { root: Path::new("model") };
     assert_eq!(files.path("../../etc/config.json"), Path::new("model/etc/config.json"));
     assert_eq!(files.path("/etc/config.json"), Path::new("model/etc/config.json"));
 }

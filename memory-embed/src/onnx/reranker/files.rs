@@ -1,54 +1,97 @@
-//! Where the files of a cross-encoder lie.
+//! The files of a cross-encoder.
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{ModelError, files, models::positions_read};
+use crate::{
+    ModelError, files,
+    models::{DEFAULT_MAX_TOKENS, positions_read},
+};
 
-/// The cross-encoder that this is meant for, by its id on the hub: 6 layers, 512 tokens, English, Apache-2.0.
+/// The id on the hub of the recommended cross-encoder: 6 layers, 512 tokens, English, Apache-2.0.
 ///
-/// Its repository holds `onnx/model.onnx` and `tokenizer.json`, as [`RerankerFiles::in_directory`] expects them. It is in
-/// no pinned package: `fetch_from_hub`, of the feature `hub`, gets it.
+/// Its repository holds `onnx/model.onnx` and `tokenizer.json`, as [`RerankerFiles::in_directory`] expects. It is not
+/// in a pinned package; `fetch_from_hub` of the feature `hub` fetches it.
 pub const MS_MARCO_MINILM_L6_V2: &str = "cross-encoder/ms-marco-MiniLM-L-6-v2";
-
-/// What a model reads if its configuration does not say.
-const MAX_TOKENS: usize = 512;
 
 const HOW_TO_GET_IT: &str = "run `memory model fetch ms-marco-MiniLM`, or name the directory of a cross-encoder";
 
-/// Where a graph may lie in a model's directory.
+/// Possible paths of the graph in a model's directory.
 const GRAPHS: [&str; 2] = ["onnx/model.onnx", "model.onnx"];
 
-/// The files and facts that a cross-encoder is loaded from.
+/// The files and settings that a cross-encoder is loaded from.
+///
+/// [`RerankerFiles::in_directory`] finds those of a directory, and [`RerankerFiles::new`] names the files one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RerankerFiles {
-    /// The model's name; its digest is added to make the [`ModelId`](memory_core::ModelId).
+    /// The model's name. The [`ModelId`](memory_core::ModelId) adds the checksum of the graph.
     pub name: String,
     /// The ONNX Runtime shared library.
     pub runtime: PathBuf,
-    /// The graph: `input_ids`, `attention_mask` (and `token_type_ids`, if it has it) give `logits`, `[batch, 1]` or
+    /// The graph, from `input_ids`, `attention_mask` and optionally `token_type_ids` to `logits`, `[batch, 1]` or
     /// `[batch, 2]`.
     pub model: PathBuf,
-    /// The digest that the graph must have, in lower-case hexadecimal.
+    /// The SHA-256 that the graph must have, in lower-case hexadecimal.
     pub model_sha256: Option<String>,
     /// The `tokenizer.json`.
     pub tokenizer: PathBuf,
-    /// The digest that the tokenizer must have, in lower-case hexadecimal.
+    /// The SHA-256 that the tokenizer must have, in lower-case hexadecimal.
     pub tokenizer_sha256: Option<String>,
-    /// Tokens of question and text together that the model reads, those around them included.
+    /// Tokens of question and text together, at most, including special tokens.
     pub max_tokens: usize,
 }
 
 #[derive(Deserialize)]
-struct Config {
+struct RerankerConfig {
     model_type: Option<String>,
     max_position_embeddings: Option<usize>,
 }
 
 impl RerankerFiles {
-    /// The files of the model in `directory`, as a repository of the hub holds them: `onnx/model.onnx` or `model.onnx`,
-    /// `tokenizer.json`, and `config.json`, which says how many tokens it reads.
+    /// The files of a cross-encoder `name`: inputs of 512 tokens and no checksums.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        runtime: impl Into<PathBuf>,
+        model: impl Into<PathBuf>,
+        tokenizer: impl Into<PathBuf>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            runtime: runtime.into(),
+            model: model.into(),
+            model_sha256: None,
+            tokenizer: tokenizer.into(),
+            tokenizer_sha256: None,
+            max_tokens: DEFAULT_MAX_TOKENS,
+        }
+    }
+
+    /// Sets [`model_sha256`](Self::model_sha256).
+    #[must_use]
+    pub fn model_sha256(mut self, sha256: impl Into<String>) -> Self {
+        self.model_sha256 = Some(sha256.into());
+        self
+    }
+
+    /// Sets [`tokenizer_sha256`](Self::tokenizer_sha256).
+    #[must_use]
+    pub fn tokenizer_sha256(mut self, sha256: impl Into<String>) -> Self {
+        self.tokenizer_sha256 = Some(sha256.into());
+        self
+    }
+
+    /// Sets [`max_tokens`](Self::max_tokens).
+    #[must_use]
+    pub const fn max_tokens(mut self, tokens: usize) -> Self {
+        self.max_tokens = tokens;
+        self
+    }
+
+    /// Locates the files of the model `name` in `directory`, in the layout of the hub: `onnx/model.onnx` or
+    /// `model.onnx`, `tokenizer.json`, and optionally `config.json`, which states the limit of tokens.
     ///
     /// # Errors
     /// [`ModelError`] for the first file that is missing or cannot be read.
@@ -64,23 +107,15 @@ impl RerankerFiles {
         let config = directory.join("config.json");
         let max_tokens = match files::read_text(&config) {
             Ok(json) => {
-                let config: Config = serde_json::from_slice(&json)
+                let config: RerankerConfig = serde_json::from_slice(&json)
                     .map_err(|source| ModelError::Io { path: config.clone(), source: source.into() })?;
                 let read = |positions| positions_read(config.model_type.as_deref(), positions);
-                config.max_position_embeddings.map_or(MAX_TOKENS, read)
+                config.max_position_embeddings.map_or(DEFAULT_MAX_TOKENS, read)
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => MAX_TOKENS,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => DEFAULT_MAX_TOKENS,
             Err(source) => return Err(ModelError::Io { path: config, source }),
         };
-        Ok(Self {
-            name: name.to_owned(),
-            runtime: runtime.to_path_buf(),
-            model,
-            model_sha256: None,
-            tokenizer,
-            tokenizer_sha256: None,
-            max_tokens,
-        })
+        Ok(Self::new(name, runtime, model, tokenizer).max_tokens(max_tokens))
     }
 }
 

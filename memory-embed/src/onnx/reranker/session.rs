@@ -1,4 +1,4 @@
-//! One ONNX session: pairs of token numbers become scores.
+//! An ONNX session that scores pairs.
 
 use memory_core::BoxError;
 use ort::{
@@ -7,7 +7,7 @@ use ort::{
     value::TensorRef,
 };
 
-use super::pairs::Pair;
+use super::encoder::Pair;
 use crate::onnx::{
     rows::{mask, padded},
     session::{IDS, MASK, TYPES, build},
@@ -25,7 +25,7 @@ pub(super) struct PairSession {
 }
 
 impl PairSession {
-    /// Loads `graph`, which will use `threads` threads and fill up rows with token `pad`.
+    /// Loads `graph` to run on `threads` threads, padding rows with token `pad`.
     pub(super) fn open(environment: &Environment, graph: &[u8], threads: usize, pad: u32) -> Result<Self, BoxError> {
         let session = build(environment, graph, threads)?;
         let takes = |name: &str| session.inputs().iter().any(|input| input.name() == name);
@@ -34,7 +34,7 @@ impl PairSession {
         }
         let logits = session.outputs().iter().find(|output| output.name() == LOGITS);
         let logits = logits.ok_or_else(|| format!("it has no output {LOGITS}"))?;
-        // -1 where the file does not say.
+        // A size of -1 is dynamic.
         let shape = logits.dtype().tensor_shape().map(|shape| shape.to_vec());
         if !matches!(shape.as_deref(), Some(&[_, -1 | 1 | 2])) {
             return Err(format!("its output {LOGITS} has shape {shape:?}, not [batch, 1] or [batch, 2]").into());
@@ -70,7 +70,7 @@ impl Engine<Pair, f32> for PairSession {
     }
 }
 
-/// The logit of each pair: the only one, or that of the second class (relevant) less that of the first.
+/// The score of each pair: its only logit, or the logit of the second class (relevant) less that of the first.
 ///
 /// `None` if there are not one or two for each pair, or one is not finite.
 fn scores(logits: &[f32], pairs: usize) -> Option<Vec<f32>> {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_score_is_refused() {
+    fn invalid_scores_are_refused() {
         assert_eq!(scores(&[1.0; 3], 1), None);
         assert_eq!(scores(&[1.0; 3], 2), None);
         assert_eq!(scores(&[], 2), None, "none at all");

@@ -1,4 +1,4 @@
-//! Tests with a graph of a cross-encoder's signature that counts words in common: a fixture, and no model.
+//! Tests with a graph that has a cross-encoder's signature and counts common words.
 
 use std::{env, fs, path::Path};
 
@@ -15,8 +15,8 @@ const TOKENIZER: &str = include_str!("tokenizer.json");
 
 /// A graph that scores a pair by MaxSim over the identity: how many of the question's tokens are among the text's.
 ///
-/// `[CLS]` is never among them and the `[SEP]` of the question always is: 1 for a pair with nothing in common. Padding
-/// would count, were it not masked, and tokens of the wrong type would count for the wrong side.
+/// `[CLS]` is never among them and the `[SEP]` of the question always is: the score is 1 for a pair without common
+/// tokens. Unmasked padding would count, and tokens of the wrong type would count for the wrong side.
 fn counting_graph(classes: usize) -> Vec<u8> {
     let mut graph = GraphBuilder::default();
     let (ids, mask, types) =

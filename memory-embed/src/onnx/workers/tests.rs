@@ -1,4 +1,4 @@
-//! Tests of the queue with an engine that needs no model.
+//! Tests of the queue with an engine without a model.
 
 use std::{
     future::Future,
@@ -11,9 +11,9 @@ use std::{
 
 use super::*;
 
-/// Gives each sequence its first token as its vector, once it may.
+/// Returns the first token of each sequence as its vector, once the gate lets the batch through.
 struct Gated {
-    /// One message lets one batch through; when the sender is gone, all pass.
+    /// One message lets one batch through; a dropped sender lets all through.
     gate: Arc<Mutex<Receiver<()>>>,
     seen: Sender<Vec<Vec<u32>>>,
 }
@@ -40,7 +40,7 @@ struct Fixture {
     started: Arc<AtomicUsize>,
 }
 
-/// A text is a list of numbers; `/` parts its sequences.
+/// A text is a list of numbers; `/` separates its sequences.
 fn split(texts: &[&str]) -> impl Fn(usize) -> Result<Vec<Vec<u32>>, BoxError> + Send + Sync + 'static {
     let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
     let sequence = |text: &str| text.split(' ').map(|token| Ok(token.parse()?)).collect();
@@ -60,7 +60,7 @@ impl Fixture {
         let first = engine();
         let engine = Mutex::new(engine);
         let count = Arc::clone(&started);
-        let parts = Parts {
+        let config = WorkerConfig {
             name: "test",
             start: Box::new(move || {
                 count.fetch_add(1, Ordering::SeqCst);
@@ -70,10 +70,10 @@ impl Fixture {
             batch_tokens: 2,
             queue,
         };
-        Self { workers: Workers::start(parts, first).unwrap(), open: Some(open), seen, started }
+        Self { workers: Workers::start(config, first).unwrap(), open: Some(open), seen, started }
     }
 
-    /// Waits until so many workers wait for a task.
+    /// Waits until so many workers are idle.
     fn wait_until_idle(&self, workers: usize) {
         while self.workers.shared.lock().idle < workers {
             thread::yield_now();
@@ -86,7 +86,7 @@ impl Fixture {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<Vec<f32>>>, WorkError> {
-        pollster::block_on(self.workers.run(texts.len(), split(texts), Urgency::Indexing))
+        pollster::block_on(self.workers.run(texts.len(), split(texts), Priority::Indexing))
     }
 }
 
@@ -118,10 +118,10 @@ fn a_request_without_inputs_is_answered() {
 #[test]
 fn a_question_goes_before_the_batches_that_wait() {
     let fixture = Fixture::new(1, 8);
-    let mut indexing = pin!(fixture.workers.run(1, split(&["1 0/2 0/3 0"]), Urgency::Indexing));
+    let mut indexing = pin!(fixture.workers.run(1, split(&["1 0/2 0/3 0"]), Priority::Indexing));
     assert!(poll(indexing.as_mut()).is_pending());
     assert_eq!(fixture.seen.recv().unwrap(), [[1, 0]]);
-    let mut question = pin!(fixture.workers.run(1, split(&["9 0"]), Urgency::Question));
+    let mut question = pin!(fixture.workers.run(1, split(&["9 0"]), Priority::Query));
     assert!(poll(question.as_mut()).is_pending());
     let fixture_open = fixture.open.as_ref().unwrap();
     fixture_open.send(()).unwrap();
@@ -136,8 +136,8 @@ fn a_question_goes_before_the_batches_that_wait() {
 #[test]
 fn callers_wait_when_the_queue_is_full() {
     let fixture = Fixture::new(1, 1);
-    let mut first = pin!(fixture.workers.run(1, split(&["1"]), Urgency::Indexing));
-    let mut second = pin!(fixture.workers.run(1, split(&["2"]), Urgency::Indexing));
+    let mut first = pin!(fixture.workers.run(1, split(&["1"]), Priority::Indexing));
+    let mut second = pin!(fixture.workers.run(1, split(&["2"]), Priority::Indexing));
     assert!(poll(first.as_mut()).is_pending());
     assert!(poll(second.as_mut()).is_pending());
     assert_eq!(fixture.seen.recv().unwrap(), [[1]]);
@@ -152,7 +152,7 @@ fn callers_wait_when_the_queue_is_full() {
 fn work_that_nobody_waits_for_is_given_up() {
     let fixture = Fixture::new(1, 8);
     {
-        let mut dropped = pin!(fixture.workers.run(1, split(&["1 0/2 0/3 0"]), Urgency::Indexing));
+        let mut dropped = pin!(fixture.workers.run(1, split(&["1 0/2 0/3 0"]), Priority::Indexing));
         assert!(poll(dropped.as_mut()).is_pending());
         assert_eq!(fixture.seen.recv().unwrap(), [[1, 0]]);
     }
@@ -211,7 +211,7 @@ fn idle_workers_help_to_split_a_request() {
         }
         Ok(vec![vec![1_u32]])
     };
-    let outputs = pollster::block_on(fixture.workers.run(41, split, Urgency::Indexing)).unwrap();
+    let outputs = pollster::block_on(fixture.workers.run(41, split, Priority::Indexing)).unwrap();
     assert_eq!(outputs.len(), 41);
     assert!(!*alone.lock().unwrap(), "nobody helped");
 }
@@ -229,10 +229,10 @@ fn a_question_goes_before_what_is_left_to_split() {
         }
         Ok(vec![vec![u32::try_from(text).unwrap() % 10, 0]])
     };
-    let mut indexing = pin!(fixture.workers.run(100, slow, Urgency::Indexing));
+    let mut indexing = pin!(fixture.workers.run(100, slow, Priority::Indexing));
     assert!(poll(indexing.as_mut()).is_pending());
     first.recv().unwrap();
-    let mut question = pin!(fixture.workers.run(1, split(&["99 0"]), Urgency::Question));
+    let mut question = pin!(fixture.workers.run(1, split(&["99 0"]), Priority::Query));
     assert!(poll(question.as_mut()).is_pending());
     go_on.send(()).unwrap();
     assert_eq!(fixture.seen.recv().unwrap(), [[99, 0]], "before any batch of the other");
@@ -257,7 +257,7 @@ fn a_request_that_is_dropped_while_it_is_split_lets_the_next_one_in() {
             }
             Ok(vec![vec![1_u32]])
         };
-        let mut dropped = pin!(fixture.workers.run(100, slow, Urgency::Indexing));
+        let mut dropped = pin!(fixture.workers.run(100, slow, Priority::Indexing));
         assert!(poll(dropped.as_mut()).is_pending());
         first.recv().unwrap();
     }

@@ -1,4 +1,4 @@
-//! Tests against a stand-in for the endpoint, bodies matched in full.
+//! Tests against a stub endpoint, with bodies matched in full.
 
 use std::time::Instant;
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::*;
 use crate::remote::{
     cause_of,
-    stub::{Answer, Seen, Stub},
+    stub::{Request, Response, Stub},
 };
 
 fn options(stub: &Stub) -> OpenAiOptions {
     OpenAiOptions::default()
         .base(format!("{}/v1/", stub.url()))
         .api_key(ApiKey::new("test-key").unwrap())
-        .calls(RemoteOptions::default().pauses(Duration::from_millis(1), Duration::from_millis(2)))
+        .calls(RemoteOptions::default().first_pause(Duration::from_millis(1)).longest_pause(Duration::from_millis(2)))
 }
 
 fn embedder(model: &str, stub: &Stub) -> OpenAiEmbedder {
@@ -26,9 +26,9 @@ fn documents(embedder: &OpenAiEmbedder, texts: &[&str]) -> Result<Vec<Vec<Vec<f3
     block_on(embedder.embed_documents(texts))
 }
 
-/// Gives each text the axis of its length, the last text first.
-fn backwards(dimensions: usize, seen: &Seen) -> Answer {
-    let texts = seen.body["input"].as_array().unwrap();
+/// Returns for each text the axis of its length, in reverse order.
+fn backwards(dimensions: usize, request: &Request) -> Response {
+    let texts = request.body["input"].as_array().unwrap();
     let vector = |text: &Value| -> Vec<f32> {
         let at = text.as_str().unwrap().len() % dimensions;
         (0..dimensions).map(|i| if i == at { 3.0 } else { 0.0 }).collect()
@@ -39,11 +39,11 @@ fn backwards(dimensions: usize, seen: &Seen) -> Answer {
         .rev()
         .map(|(index, text)| json!({"object": "embedding", "index": index, "embedding": vector(text)}))
         .collect();
-    Answer::json(&json!({"object": "list", "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}}))
+    Response::json(&json!({"object": "list", "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}}))
 }
 
-fn refusal(status: u16, code: &str, message: &str) -> Answer {
-    Answer::json(&json!({"error": {"message": message, "type": "x", "code": code}})).status(status)
+fn refusal(status: u16, code: &str, message: &str) -> Response {
+    Response::json(&json!({"error": {"message": message, "type": "x", "code": code}})).status(status)
 }
 
 fn axis(vector: &[f32]) -> Option<usize> {
@@ -52,7 +52,7 @@ fn axis(vector: &[f32]) -> Option<usize> {
 
 #[test]
 fn texts_go_together_and_vectors_come_by_index() {
-    let stub = Stub::start(|_, seen| backwards(1536, seen));
+    let stub = Stub::start(|_, request| backwards(1536, request));
     let embedder = embedder("openai:text-embedding-3-small", &stub);
     let found = documents(&embedder, &["Ann", "Robert"]).unwrap();
     assert_eq!(found.iter().map(|chunks| axis(&chunks[0])).collect::<Vec<_>>(), [Some(3), Some(6)]);
@@ -63,15 +63,15 @@ fn texts_go_together_and_vectors_come_by_index() {
         "dimensions": 1536,
     });
     assert_eq!(stub.bodies(), [body]);
-    let seen = &stub.seen()[0];
-    assert_eq!(seen.line, "POST /v1/embeddings");
-    assert_eq!(seen.header("authorization"), "Bearer test-key");
-    assert_eq!(seen.header("content-type"), "application/json");
+    let request = &stub.requests()[0];
+    assert_eq!(request.line, "POST /v1/embeddings");
+    assert_eq!(request.header("authorization"), "Bearer test-key");
+    assert_eq!(request.header("content-type"), "application/json");
 }
 
 #[test]
 fn dimensions_are_asked_for_only_where_there_is_a_choice() {
-    let stub = Stub::start(|_, seen| backwards(8, seen));
+    let stub = Stub::start(|_, request| backwards(8, request));
     let embedder = embedder("openai:local-model?dimensions=8", &stub);
     assert_eq!(axis(&block_on(embedder.embed_query("Ann")).unwrap()), Some(3));
     assert_eq!(stub.bodies(), [json!({"model": "local-model", "input": ["Ann"], "encoding_format": "float"})]);
@@ -79,7 +79,7 @@ fn dimensions_are_asked_for_only_where_there_is_a_choice() {
 
 #[test]
 fn many_texts_make_several_calls() {
-    let stub = Stub::start(|_, seen| backwards(8, seen));
+    let stub = Stub::start(|_, request| backwards(8, request));
     let texts = vec!["word"; 200];
     assert_eq!(documents(&embedder("openai:local-model?dimensions=8", &stub), &texts).unwrap().len(), 200);
     let mut sizes: Vec<usize> = stub.bodies().iter().map(|body| body["input"].as_array().unwrap().len()).collect();
@@ -89,25 +89,25 @@ fn many_texts_make_several_calls() {
 
 #[test]
 fn a_wait_that_the_endpoint_asks_for_is_kept() {
-    let stub = Stub::start(|before, seen| match before {
+    let stub = Stub::start(|before, request| match before {
         0 => refusal(429, "rate_limit_exceeded", "slow down").header("retry-after", "0.3"),
-        _ => backwards(8, seen),
+        _ => backwards(8, request),
     });
     let start = Instant::now();
     documents(&embedder("openai:local-model?dimensions=8", &stub), &["Ann"]).unwrap();
     assert!(start.elapsed() >= Duration::from_millis(300), "{:?}", start.elapsed());
-    assert_eq!(stub.seen().len(), 2);
+    assert_eq!(stub.requests().len(), 2);
 }
 
 #[test]
 fn a_failing_server_is_asked_again() {
-    let stub = Stub::start(|before, seen| match before {
-        0 => Answer::text("<html>bad gateway</html>").status(502),
+    let stub = Stub::start(|before, request| match before {
+        0 => Response::text("<html>bad gateway</html>").status(502),
         1 => refusal(500, "", "broken"),
-        _ => backwards(8, seen),
+        _ => backwards(8, request),
     });
     documents(&embedder("openai:local-model?dimensions=8", &stub), &["Ann"]).unwrap();
-    assert_eq!(stub.seen().len(), 3);
+    assert_eq!(stub.requests().len(), 3);
 }
 
 #[test]
@@ -138,20 +138,20 @@ fn refusals_are_told_apart_and_made_once() {
         let stub = Stub::start(move |_, _| refusal(status, code, message).header("location", "/elsewhere"));
         let error = documents(&embedder("openai:local-model?dimensions=8", &stub), &["Ann"]).unwrap_err();
         assert!(is_right(cause_of(&error)), "{code} {message}: {error:?}");
-        assert_eq!(stub.seen().len(), 1, "{code} {message}");
+        assert_eq!(stub.requests().len(), 1, "{code} {message}");
     }
 }
 
 #[test]
 fn texts_are_cut_by_what_the_model_is_known_to_read() {
-    let stub = Stub::start(|_, seen| backwards(4, seen));
+    let stub = Stub::start(|_, request| backwards(4, request));
     let embedder = embedder("openai:short?dimensions=4&tokens=64", &stub);
     assert_eq!(embedder.model().as_str(), "openai:short?dimensions=4&tokens=64");
     let text = "A sentence of six short words. ".repeat(40);
     let chunks = documents(&embedder, &[&text]).unwrap().concat();
     assert!(chunks.len() > 4, "{}", chunks.len());
-    for seen in stub.seen() {
-        for input in seen.body["input"].as_array().unwrap() {
+    for request in stub.requests() {
+        for input in request.body["input"].as_array().unwrap() {
             assert!(input.as_str().unwrap().len() <= 64 * 4);
         }
     }
@@ -163,11 +163,11 @@ fn an_answer_that_is_no_list_of_vectors_is_refused() {
     let beyond = r#"{"data": [{"index": 5, "embedding": [1]}]}"#;
     for body in ["", "{}", "[]", r#"{"data": []}"#, twice, beyond, r#"{"data": [{"index": 0, "embedding": "AAAA"}]}"#] {
         let body = body.to_owned();
-        let stub = Stub::start(move |_, _| Answer::text(&body));
+        let stub = Stub::start(move |_, _| Response::text(&body));
         let error = documents(&embedder("openai:local-model?dimensions=1", &stub), &["Ann"]).unwrap_err();
         assert!(matches!(error, EmbedError::BadOutput { .. }), "{error:?}");
     }
-    let stub = Stub::start(|_, seen| backwards(8, seen));
+    let stub = Stub::start(|_, request| backwards(8, request));
     let error = documents(&embedder("openai:local-model?dimensions=9", &stub), &["Ann"]).unwrap_err();
     assert!(error.to_string().contains("vectors of 8 dimensions, not 9"), "{error}");
 }
@@ -192,7 +192,7 @@ fn a_key_does_not_go_over_plain_http_to_another_machine() {
 
 #[test]
 fn neither_key_nor_address_is_shown() {
-    let gone = Stub::start(|_, _| Answer::text("")).url().replace("http://", "http://user:password@");
+    let gone = Stub::start(|_, _| Response::text("")).url().replace("http://", "http://user:password@");
     let options = OpenAiOptions::default()
         .base(gone)
         .api_key(ApiKey::new("test-key").unwrap())

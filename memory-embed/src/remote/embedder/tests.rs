@@ -1,4 +1,4 @@
-//! Tests of cutting, batching, concurrency and giving up, with a protocol that needs no network.
+//! Tests of chunks, batches, concurrency and deadlines with a protocol without a network.
 
 use std::{
     pin::pin,
@@ -15,18 +15,18 @@ use tokio::sync::Semaphore as Gate;
 use super::*;
 use crate::remote::cause_of;
 
-/// Gives each text the vector (its length in bytes, 1), once the gate lets a call through.
+/// Returns for each text the vector (its length in bytes, 1), once the gate lets a call through.
 #[derive(Debug)]
 struct Fake {
     gate: Gate,
     calls: Mutex<Vec<Vec<String>>>,
     running: AtomicUsize,
     most: AtomicUsize,
-    /// Bytes after which it finds a text too long.
+    /// Bytes of a text, at most; longer ones are refused.
     longest: usize,
-    /// Texts of a call after which it never gets done.
+    /// Texts of a call, at most; larger calls hang.
     bearable: usize,
-    /// Calls that it will refuse as too many.
+    /// Calls that will be throttled.
     throttles: AtomicUsize,
 }
 
@@ -87,7 +87,7 @@ fn start(fake: &Arc<Fake>, limits: Limits, options: RemoteOptions) -> Remote<Arc
 }
 
 fn options() -> RemoteOptions {
-    RemoteOptions::default().chunks(64, 0)
+    RemoteOptions::default().chunk_tokens(64).overlap_tokens(0)
 }
 
 fn unit(length: f32) -> Vec<f32> {
@@ -165,7 +165,7 @@ fn a_request_that_nobody_waits_for_is_given_up() {
             std::thread::yield_now();
         }
     }
-    // Their futures are dropped, and the place is free for others.
+    // Their futures are dropped, which releases the permits.
     while fake.running.load(Ordering::SeqCst) > 0 {
         std::thread::yield_now();
     }
@@ -194,7 +194,7 @@ fn a_chunk_that_the_model_finds_too_long_is_cut_again() {
     let fake = Arc::new(fake);
     let remote = start(&fake, LIMITS, options());
     let long = "Words of a language ".repeat(8);
-    // Two mates of the long one that may stay whole: one is longer than the pieces that it is cut into.
+    // Two other texts of the call that stay whole; one is longer than the pieces of the long text.
     let mate = "Some other words ".repeat(4);
     let alone = pollster::block_on(remote.documents(&[long.trim()])).unwrap();
     let found = pollster::block_on(remote.documents(&["short", long.trim(), mate.trim()])).unwrap();
@@ -216,8 +216,9 @@ fn a_service_that_reads_less_than_it_is_known_to_is_given_shorter_pieces() {
 fn a_question_is_asked_while_documents_wait_for_their_next_attempt() {
     let fake = Arc::new(Fake::new());
     fake.throttles.store(1, Ordering::SeqCst);
-    let slow = options().concurrency(1).pauses(Duration::from_secs(3600), Duration::from_secs(3600));
-    let slow = slow.deadlines(Duration::from_secs(36_000), Duration::from_secs(60));
+    let hour = Duration::from_secs(3600);
+    let slow = options().concurrency(1).first_pause(hour).longest_pause(hour);
+    let slow = slow.document_deadline(10 * hour).query_deadline(Duration::from_secs(60));
     let remote = start(&fake, LIMITS, slow);
     let mut documents = pin!(remote.documents(&["a"]));
     while fake.throttles.load(Ordering::SeqCst) > 0 {
@@ -275,8 +276,8 @@ fn a_text_that_is_never_done_is_an_error_after_all_attempts() {
     fake.bearable = 0;
     let fake = Arc::new(fake);
     let at_once = Duration::from_millis(1);
-    let remote =
-        start(&fake, LIMITS, options().call_timeout(Duration::from_millis(5)).pauses(at_once, at_once).attempts(3));
+    let options = options().call_timeout(Duration::from_millis(5)).first_pause(at_once).longest_pause(at_once);
+    let remote = start(&fake, LIMITS, options.attempts(3));
     let error = pollster::block_on(remote.documents(&["a"])).unwrap_err();
     assert!(matches!(cause_of(&error), RemoteError::TimedOut { attempts: 3, .. }), "{error}");
     assert!(matches!(error, EmbedError::Unreachable { .. }));
@@ -287,8 +288,8 @@ fn a_text_that_is_never_done_is_an_error_after_all_attempts() {
 fn a_deadline_ends_a_request() {
     let mut fake = Fake::new();
     fake.gate = Gate::new(0);
-    let remote =
-        start(&Arc::new(fake), LIMITS, options().deadlines(Duration::from_secs(60), Duration::from_millis(20)));
+    let options = options().document_deadline(Duration::from_secs(60)).query_deadline(Duration::from_millis(20));
+    let remote = start(&Arc::new(fake), LIMITS, options);
     let error = pollster::block_on(remote.query("a")).unwrap_err();
     assert!(matches!(error, EmbedError::Unreachable { .. }));
     let RemoteError::Deadline { after } = cause_of(&error) else { panic!("{error}") };

@@ -1,15 +1,15 @@
-//! The bodies of requests and answers, one kind for each family.
+//! Bodies of requests and responses of each model family.
 
 use serde::{Deserialize, Serialize};
 
 use super::{BedrockFamily, BedrockModel};
 use crate::{
+    excerpt::decode_error,
     remote::{Purpose, RemoteError},
-    said::misread,
 };
 
-/// A request, as the documentation of the models ("Inference request parameters", Amazon Bedrock and Amazon Nova user
-/// guides) gives it. Cutting is refused in each, so that a text that is too long is an error.
+/// A request, as documented under "Inference request parameters" in the Amazon Bedrock and Amazon Nova user guides.
+/// Every family is asked not to truncate, so that a text that is too long is an error.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Request<'a> {
@@ -52,21 +52,21 @@ struct NovaText<'a> {
 }
 
 #[derive(Deserialize)]
-struct TitanAnswer {
+struct TitanResponse {
     embedding: Vec<f32>,
 }
 
 #[derive(Deserialize)]
-struct CohereAnswer {
+struct CohereResponse {
     embeddings: Vec<Vec<f32>>,
 }
 
 #[derive(Deserialize)]
-struct NovaAnswer {
-    embeddings: Vec<TitanAnswer>,
+struct NovaResponse {
+    embeddings: Vec<TitanResponse>,
 }
 
-/// The body that asks `model` for the vectors of `texts`; a family that takes one text is given the first.
+/// The request body for the vectors of `texts`. A family that takes one text gets the first.
 pub(super) fn request(model: &BedrockModel, texts: &[String], purpose: Purpose) -> Result<Vec<u8>, RemoteError> {
     let text = texts.first().map(String::as_str).unwrap_or_default();
     let by = |document, query| match purpose {
@@ -92,15 +92,15 @@ pub(super) fn request(model: &BedrockModel, texts: &[String], purpose: Purpose) 
     serde_json::to_vec(&request).map_err(|error| RemoteError::Refused { detail: error.to_string() })
 }
 
-/// The vectors in an answer of `family`.
+/// The vectors in a response of `family`.
 pub(super) fn vectors(family: BedrockFamily, body: &[u8]) -> Result<Vec<Vec<f32>>, RemoteError> {
     let vectors = match family {
         BedrockFamily::TitanV1 | BedrockFamily::TitanV2 => {
-            serde_json::from_slice(body).map(|TitanAnswer { embedding }| vec![embedding])
+            serde_json::from_slice(body).map(|TitanResponse { embedding }| vec![embedding])
         }
-        BedrockFamily::CohereV3 => serde_json::from_slice(body).map(|CohereAnswer { embeddings }| embeddings),
+        BedrockFamily::CohereV3 => serde_json::from_slice(body).map(|CohereResponse { embeddings }| embeddings),
         BedrockFamily::Nova => serde_json::from_slice(body)
-            .map(|NovaAnswer { embeddings }| embeddings.into_iter().map(|one| one.embedding).collect()),
+            .map(|NovaResponse { embeddings }| embeddings.into_iter().map(|one| one.embedding).collect()),
     };
-    vectors.map_err(|error| RemoteError::Malformed { what: misread(&error, body) })
+    vectors.map_err(|error| RemoteError::Malformed { what: decode_error(&error, body) })
 }

@@ -1,31 +1,31 @@
-//! Measures between which values the inputs of an encoder's linear layers lie.
+//! Calibration: measures the ranges of the inputs of an encoder's linear layers.
 
 use std::path::Path;
 
 use super::{
-    embedder::{Loaded, OnnxOptions},
+    embedder::{LoadedModel, OnnxOptions},
     gate::chunks_of,
     prepare::PrepareError,
 };
 use crate::{
     ModelError, ModelFiles,
-    convert::{Ranges, convert_watched},
+    convert::{Ranges, convert_for_calibration},
 };
 
-/// As mixed as the sample that a quantized graph is checked on, but none of its texts: one a line.
-const SAMPLE: &str = include_str!("ranges/sample.txt");
+/// As mixed as the sample of the quality gate, but disjoint from it; one text in each line.
+const SAMPLE: &str = include_str!("calibration/sample.txt");
 
-/// Runs the encoder in `directory` over a fixed sample of texts. `files` need not have a graph yet.
+/// Runs the encoder in `directory` over a fixed sample of texts. The graph of `files` need not exist.
 pub(super) fn measured_ranges(directory: &Path, files: &ModelFiles) -> Result<Ranges, PrepareError> {
-    let graph = convert_watched(directory)?;
-    let (splitter, _, open) = Loaded::without_graph(files, &OnnxOptions::default())?;
+    let graph = convert_for_calibration(directory)?;
+    let (splitter, _, open) = LoadedModel::without_graph(files, &OnnxOptions::default())?;
     let mut session = open(&graph)?;
     drop(graph);
     let mut ranges = Ranges::default();
     for text in SAMPLE.lines().filter(|line| !line.is_empty()) {
         for chunk in chunks_of(&splitter, files, text)? {
             let failed = |source| ModelError::Graph { path: files.model.clone(), source };
-            session.watch(&chunk, &mut ranges).map_err(failed)?;
+            session.calibrate(&chunk, &mut ranges).map_err(failed)?;
         }
     }
     Ok(ranges)
@@ -38,9 +38,9 @@ mod tests {
 
     #[test]
     fn another_sample_is_another_converter() {
-        let digest = sha256_hex(SAMPLE.as_bytes());
+        let sha256 = sha256_hex(SAMPLE.as_bytes());
         assert_eq!(
-            (CONVERTER, digest.get(..12)),
+            (CONVERTER, sha256.get(..12)),
             (2, Some("e759f9f867e7")),
             "raise CONVERTER when the sample is changed"
         );

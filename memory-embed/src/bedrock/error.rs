@@ -1,4 +1,4 @@
-//! What the errors of the SDK mean.
+//! Maps SDK errors to [`RemoteError`].
 
 use std::error::Error;
 
@@ -10,14 +10,14 @@ use aws_sdk_bedrockruntime::{
 
 use super::guard::NotSent;
 use crate::{
+    excerpt::{excerpt, with_causes},
     remote::RemoteError,
-    said::{excerpt, with_causes},
 };
 
 const HOW_CREDENTIALS: &str =
     "set AWS_PROFILE, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK, or log in again";
 
-/// The error of a call. It is counted as the first.
+/// The error of a call, as of a first attempt.
 pub(super) fn remote_error<R>(error: &SdkError<InvokeModelError, R>, status: Option<u16>) -> RemoteError
 where
     R: std::fmt::Debug,
@@ -39,9 +39,9 @@ where
     }
 }
 
-/// What an error answer means, by its code, its message and the status of HTTP.
+/// Classifies an error response by its code, its message and its HTTP status.
 fn refusal(code: &str, message: &str, status: u16) -> RemoteError {
-    let says = |words: &[&str]| {
+    let mentions = |words: &[&str]| {
         let message = message.to_lowercase();
         words.iter().any(|word| message.contains(word))
     };
@@ -65,13 +65,15 @@ fn refusal(code: &str, message: &str, status: u16) -> RemoteError {
         | "InvalidSignatureException"
         | "IncompleteSignatureException"
         | "MissingAuthenticationTokenException" => RemoteError::Credentials { how: HOW_CREDENTIALS, detail },
-        "AccessDeniedException" if says(&["api key", "bearer token", "authentication failed"]) => {
+        "AccessDeniedException" if mentions(&["api key", "bearer token", "authentication failed"]) => {
             RemoteError::Credentials { how: HOW_CREDENTIALS, detail }
         }
         "AccessDeniedException" => RemoteError::NoAccess { detail },
         "ResourceNotFoundException" => RemoteError::UnknownModel { detail },
-        "ValidationException" if says(&["model identifier", "model id"]) => RemoteError::UnknownModel { detail },
-        "ValidationException" if says(&["too many input tokens", "too long", "maxlength", "max length", "maximum"]) => {
+        "ValidationException" if mentions(&["model identifier", "model id"]) => RemoteError::UnknownModel { detail },
+        "ValidationException"
+            if mentions(&["too many input tokens", "too long", "maxlength", "max length", "maximum"]) =>
+        {
             RemoteError::TooLong { detail }
         }
         _ => match status {
@@ -100,7 +102,7 @@ fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a
 fn lacks_credentials(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        // The SDK's own type, also where it is boxed in one that says no more.
+        // The SDK's own type, or its text where another error type hides it.
         if error.is::<CredentialsError>() || error.to_string().contains("credentials") {
             return true;
         }

@@ -1,4 +1,4 @@
-//! Makes the inputs of a request's texts, block by block, on several workers.
+//! Splits the texts of a request into inputs, block by block on several workers.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -12,34 +12,34 @@ use memory_core::BoxError;
 
 use super::lock;
 
-/// Texts that a worker takes at once: more than a thread takes to wake for them.
+/// Texts that a worker claims at once: enough to outweigh waking a thread.
 const BLOCK: usize = 16;
 
-/// From the place of a text to its inputs.
+/// Splits the text with an index into inputs.
 type Split<I> = dyn Fn(usize) -> Result<Vec<I>, BoxError> + Send + Sync;
 
-/// Texts that become inputs. Each is split once, by whichever worker comes first.
-pub(super) struct Splitting<I> {
+/// The texts of a request. Each is split once, by the worker that claims it.
+pub(super) struct SplitJob<I> {
     split: Box<Split<I>>,
     texts: usize,
-    /// The first text that nobody has taken.
+    /// The first unclaimed text.
     next: AtomicUsize,
-    found: Mutex<Found<I>>,
+    found: Mutex<Inputs<I>>,
 }
 
-struct Found<I> {
-    /// Of each text.
+struct Inputs<I> {
+    /// The inputs of each text.
     inputs: Vec<Vec<I>>,
     missing: usize,
 }
 
-impl<I> Splitting<I> {
+impl<I> SplitJob<I> {
     pub(super) fn new(texts: usize, split: Box<Split<I>>) -> Self {
         let inputs = (0..texts).map(|_| Vec::new()).collect();
-        Self { split, texts, next: AtomicUsize::new(0), found: Mutex::new(Found { inputs, missing: texts }) }
+        Self { split, texts, next: AtomicUsize::new(0), found: Mutex::new(Inputs { inputs, missing: texts }) }
     }
 
-    /// Blocks that it has.
+    /// The number of blocks.
     pub(super) fn blocks(&self) -> usize {
         self.texts.div_ceil(BLOCK)
     }
@@ -48,7 +48,7 @@ impl<I> Splitting<I> {
     pub(super) fn next_block(&self) -> Step<I> {
         let first = self.next.fetch_add(BLOCK, Ordering::Relaxed);
         if first >= self.texts {
-            // Without texts there is no last block.
+            // Without texts there is no last block to return the result.
             return if self.texts == 0 { Step::Done(Ok(Vec::new())) } else { Step::NothingLeft };
         }
         let block = first..self.texts.min(first + BLOCK);
@@ -68,14 +68,14 @@ impl<I> Splitting<I> {
     }
 }
 
-/// What has become of a request after a block.
+/// The state of a request after a block.
 pub(super) enum Step<I> {
     /// There may be more to split.
     More,
-    /// Others split the rest, or have.
+    /// All blocks are claimed, some maybe by other workers.
     NothingLeft,
-    /// All texts have their inputs, which only the worker of the last block gets; or one has an error, and no more text
-    /// is split.
+    /// The inputs of all texts, returned to the worker of the last block only; or an error, after which no more texts
+    /// are split.
     Done(Result<Vec<Vec<I>>, BoxError>),
 }
 
@@ -85,10 +85,10 @@ mod tests {
 
     use super::*;
 
-    /// All that is left.
-    fn all<I>(splitting: &Splitting<I>) -> Option<Result<Vec<Vec<I>>, BoxError>> {
+    /// Splits until nothing is left.
+    fn all<I>(split_job: &SplitJob<I>) -> Option<Result<Vec<Vec<I>>, BoxError>> {
         loop {
-            match splitting.next_block() {
+            match split_job.next_block() {
                 Step::More => {}
                 Step::NothingLeft => return None,
                 Step::Done(result) => return Some(result),
@@ -105,10 +105,10 @@ mod tests {
                 counted.fetch_add(1, Ordering::Relaxed);
                 Ok(vec![text, 2 * text])
             };
-            let splitting = Splitting::new(texts, Box::new(split));
+            let split_job = SplitJob::new(texts, Box::new(split));
             let results: Vec<_> = thread::scope(|scope| {
-                let workers = splitting.blocks().clamp(1, 4);
-                let threads: Vec<_> = (0..workers).map(|_| scope.spawn(|| all(&splitting))).collect();
+                let workers = split_job.blocks().clamp(1, 4);
+                let threads: Vec<_> = (0..workers).map(|_| scope.spawn(|| all(&split_job))).collect();
                 threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
             });
             let [Ok(inputs)] = results.as_slice() else { panic!("{texts} texts: {} results", results.len()) };
@@ -120,15 +120,15 @@ mod tests {
     #[test]
     fn an_error_ends_it() {
         let split = |text| if text == BLOCK { Err("no tokens".into()) } else { Ok(vec![text]) };
-        let splitting = Splitting::new(5 * BLOCK, Box::new(split));
-        let error = all(&splitting).unwrap().unwrap_err();
+        let split_job = SplitJob::new(5 * BLOCK, Box::new(split));
+        let error = all(&split_job).unwrap().unwrap_err();
         assert_eq!(error.to_string(), "no tokens");
-        assert!(all(&splitting).is_none());
+        assert!(all(&split_job).is_none());
     }
 
     #[test]
     fn a_panic_is_an_error() {
-        let splitting = Splitting::<usize>::new(3, Box::new(|_| panic!("unlucky")));
-        assert!(all(&splitting).unwrap().is_err());
+        let split_job = SplitJob::<usize>::new(3, Box::new(|_| panic!("unlucky")));
+        assert!(all(&split_job).unwrap().is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Which way a request with a key goes, and whether it may.
+//! Whether a request with a key may take its network route.
 
 use std::{
     collections::BTreeSet,
@@ -10,62 +10,63 @@ use http::Uri;
 
 use crate::redact::redacted;
 
-/// The environment variable by which the binary is told to send keys over plain http; named in errors.
-const HOW: &str = "use https, or say --plain-http (MEMORY_PLAIN_HTTP=1; for a library, the option `plain_http`)";
+/// How to allow keys over plain http; part of errors.
+const HOW_TO_ALLOW: &str =
+    "use https, or pass --plain-http (MEMORY_PLAIN_HTTP=1; for a library, the option `plain_http`)";
 
-/// Proxies that were said.
-static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// Notes on proxies that were logged, each once.
+static LOGGED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// A way to a service.
+/// A network route to a service.
 #[derive(Debug)]
-pub(crate) struct Channel<'a> {
+pub(crate) struct Route<'a> {
     /// The service.
     pub(crate) to: &'a Uri,
-    /// The proxy that the client would take.
+    /// The proxy that the client would use.
     pub(crate) proxy: Option<Uri>,
     /// Whether requests hold a key.
     pub(crate) has_key: bool,
 }
 
-impl<'a> Channel<'a> {
-    /// The way of a client that reads the environment as curl does.
+impl<'a> Route<'a> {
+    /// The route of a client that reads the environment as curl does.
     #[cfg(feature = "remote")]
     pub(crate) fn of_environment(to: &'a Uri, has_key: bool) -> Self {
         let matcher = hyper_util::client::proxy::matcher::Matcher::from_system();
         Self { to, proxy: matcher.intercept(to).map(|proxy| proxy.uri().clone()), has_key }
     }
 
-    /// The way of a client that reads it as `ureq` does.
+    /// The route of a client that reads the environment as `ureq` does.
     #[cfg(feature = "hub")]
     pub(crate) fn of_ureq(to: &'a Uri, has_key: bool) -> Self {
         let proxy = ureq::Proxy::try_from_env().filter(|proxy| !proxy.is_no_proxy(to));
         Self { to, proxy: proxy.map(|proxy| proxy.uri().clone()), has_key }
     }
 
-    /// Refuses to send a key where others can read it, unless `plain_http` is allowed; says which proxy is used, once.
+    /// Refuses to send a key where others can read it, unless `plain_http` is allowed. Logs each proxy once.
     ///
-    /// Over https a proxy sees no more than the name of the service. Over http it sees all, as does whoever is on the way; on
-    /// this machine there is no way.
+    /// Over https a proxy sees only the name of the service. Over http the proxy and everybody on the route see all;
+    /// loopback has no route.
     ///
     /// # Errors
-    /// What is wrong, and what to do.
+    /// The reason, and what to do.
     pub(crate) fn check(&self, plain_http: bool) -> Result<(), String> {
-        let to = shown(self.to);
+        let to = origin(self.to);
         if self.has_key && !plain_http && self.to.scheme_str() != Some("https") {
             if !is_loopback(self.to) {
-                return Err(format!("{to} is plain http on another machine, and would be sent a key: {HOW}"));
+                return Err(format!("{to} is plain http on another machine, and would be sent a key: {HOW_TO_ALLOW}"));
             }
             if let Some(proxy) = self.proxy.as_ref().filter(|proxy| !is_loopback(proxy)) {
                 let host = self.to.host().unwrap_or_default();
-                let proxy = shown(proxy);
+                let proxy = origin(proxy);
                 return Err(format!(
-                    "{to} is plain http, and the proxy {proxy} would be sent a key: set NO_PROXY={host}, or {HOW}"
+                    "{to} is plain http, and the proxy {proxy} would be sent a key: set NO_PROXY={host}, or {HOW_TO_ALLOW}"
                 ));
             }
         }
         if let Some(proxy) = &self.proxy {
-            let note = format!("{to} is asked by way of the proxy {}", shown(proxy));
-            if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(note.clone()) {
+            let note = format!("{to} is reached through the proxy {}", origin(proxy));
+            if LOGGED.lock().unwrap_or_else(PoisonError::into_inner).insert(note.clone()) {
                 tracing::info!(target: "memory_embed::proxy", "{note}");
             }
         }
@@ -73,14 +74,14 @@ impl<'a> Channel<'a> {
     }
 }
 
-/// Scheme, host and port: nothing else of an address is fit to be shown.
-fn shown(uri: &Uri) -> String {
+/// Scheme, host and port. The rest of an address may hold secrets.
+fn origin(uri: &Uri) -> String {
     let host = uri.authority().map_or("", |authority| authority.as_str());
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
     redacted(&format!("{}://{host}", uri.scheme_str().unwrap_or("http"))).into_owned()
 }
 
-/// Whether a host is this machine by its name.
+/// Whether a host name or address is loopback.
 pub(crate) fn is_loopback(uri: &Uri) -> bool {
     let host = uri.host().unwrap_or_default();
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
@@ -100,10 +101,10 @@ mod tests {
     #[track_caller]
     fn check(to: &str, proxy: Option<&str>, is_allowed: bool) {
         let to = to.parse().unwrap();
-        let channel = |has_key| Channel { to: &to, proxy: proxy.map(|proxy| proxy.parse().unwrap()), has_key };
-        assert_eq!(channel(true).check(false).is_ok(), is_allowed, "{to} by {proxy:?}");
-        channel(true).check(true).unwrap();
-        channel(false).check(false).unwrap();
+        let route = |has_key| Route { to: &to, proxy: proxy.map(|proxy| proxy.parse().unwrap()), has_key };
+        assert_eq!(route(true).check(false).is_ok(), is_allowed, "{to} by {proxy:?}");
+        route(true).check(true).unwrap();
+        route(false).check(false).unwrap();
     }
 
     #[test]
@@ -132,7 +133,7 @@ mod tests {
     #[test]
     fn a_refusal_shows_no_password() {
         let to: Uri = "http://me:hunter2@10.0.0.1/v1?key=hunter3".parse().unwrap();
-        let refused = Channel { to: &to, proxy: None, has_key: true }.check(false).unwrap_err();
+        let refused = Route { to: &to, proxy: None, has_key: true }.check(false).unwrap_err();
         assert!(refused.starts_with("http://10.0.0.1 is plain http") && !refused.contains("hunter"), "{refused}");
     }
 }

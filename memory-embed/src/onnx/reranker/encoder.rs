@@ -1,4 +1,4 @@
-//! From a question and a text to the one sequence that the model reads.
+//! Encodes a question and a text as one sequence.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -13,28 +13,28 @@ use crate::{
     onnx::{splitter::Splitter, workers::Sequence},
 };
 
-/// Bytes for each token that the model reads, after which a text of a pair is not looked at: an encoding takes a hundred
-/// times the memory of its text, and tokens of so many bytes are rare.
-const BYTES_A_TOKEN: usize = 64;
+/// Bytes of a text that are encoded for each token of the model's limit. An encoding takes a hundred times the memory
+/// of its text, and tokens of so many bytes are rare.
+const BYTES_PER_TOKEN: usize = 64;
 
-/// Bytes of a text among which passages are chosen.
-const LOOKED_AT: usize = 64 << 10;
+/// Bytes of a text from which passages are chosen.
+const MAX_SCANNED: usize = 64 << 10;
 
-/// The share of what the model reads that a passage has at least.
-const LEAST_SHARE: usize = 4;
+/// Divisor of the model's limit: the least room for a passage.
+const MIN_ROOM_SHARE: usize = 4;
 
-/// The share of a passage that is repeated from the one before, so that what belongs together is together in one.
+/// Divisor of a passage: the overlap with the previous one, so that related words share a passage.
 const OVERLAP_SHARE: usize = 16;
 
-/// Tokens that a passage may have more when it stands beside a question than it had among its text.
+/// Tokens that a passage may gain when it is encoded without the text around it.
 const SLACK: usize = 2;
 
-/// A question and a text as the model reads them.
+/// An encoded question and text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// The tokens' numbers in the vocabulary.
+    /// Token ids.
     pub(super) ids: Vec<u32>,
-    /// Which of the two each token belongs to.
+    /// Token types: 0 for the question, 1 for the text.
     pub(super) types: Vec<u32>,
 }
 
@@ -46,44 +46,44 @@ impl Sequence for Pair {
 
 /// Encodes pairs.
 #[derive(Debug)]
-pub(super) struct Pairs {
+pub(super) struct PairEncoder {
     splitter: Splitter,
     max_tokens: usize,
-    /// Tokens around a pair.
+    /// Special tokens around a pair.
     frame: usize,
 }
 
-impl Pairs {
-    /// Reads a `tokenizer.json` for a model that reads `max_tokens` at once.
+impl PairEncoder {
+    /// Parses a `tokenizer.json` for a model with inputs of `max_tokens`.
     ///
-    /// Its own padding and truncation are replaced, and text such as `[SEP]` is text.
+    /// Ignores its padding and truncation. Encodes text such as `[SEP]` as ordinary text.
     pub(super) fn new(json: &[u8], max_tokens: usize) -> Result<Self, BoxError> {
         let splitter = Splitter::unframed(json, max_tokens, 0)?;
         let frame = splitter.tokenizer().encode(("", ""), true)?.len();
-        // A token of each of the two, at least.
+        // At least one token of each.
         if max_tokens < frame + 2 {
             return Err(format!("{max_tokens} tokens are too few: {frame} stand around a pair").into());
         }
         Ok(Self { splitter, max_tokens, frame })
     }
 
-    /// The token that fills up a row of a batch.
+    /// The padding token.
     pub(super) fn pad(&self) -> u32 {
         self.splitter.pad()
     }
 
-    /// The pairs to be read of a question and a text: one, or up to `most` passages of a text that is too long.
+    /// The pairs to score: one, or those of up to `most` passages of a text that is too long.
     pub(super) fn best(&self, question: &str, text: &str, most: usize) -> Result<Vec<Pair>, BoxError> {
         let (whole, is_cut) = self.pair(question, text)?;
         if most < 2 || !is_cut {
             return Ok(vec![whole]);
         }
-        let (asked, _) = self.splitter.tokens(begin(question, self.longest()))?;
+        let (asked, _) = self.splitter.tokens(prefix(question, self.max_bytes()))?;
         let room = self.max_tokens.saturating_sub(self.frame + asked.len() + SLACK);
-        if room < self.max_tokens / LEAST_SHARE {
+        if room < self.max_tokens / MIN_ROOM_SHARE {
             return Ok(vec![whole]);
         }
-        let text = begin(text, LOOKED_AT);
+        let text = prefix(text, MAX_SCANNED);
         let (tokens, places) = self.splitter.tokens(text)?;
         let passages = plan_chunks(text, &places, room, room / OVERLAP_SHARE);
         let passage = |range: &Range<usize>| {
@@ -93,17 +93,17 @@ impl Pairs {
         let chosen = chosen(&asked, &tokens, &passages, most);
         let pairs = chosen.iter().filter_map(passage).map(|passage| Ok(self.pair(question, passage)?.0));
         let pairs: Vec<Pair> = pairs.collect::<Result<_, BoxError>>()?;
-        // Blanks alone make a text that is long and has no passages.
+        // A long text of blanks has no passages.
         Ok(if pairs.is_empty() { vec![whole] } else { pairs })
     }
 
-    /// The pair as one sequence, no longer than the model reads, and whether it was cut for that.
+    /// Encodes a pair within the model's limit; also returns whether it was truncated.
     fn pair(&self, question: &str, text: &str) -> Result<(Pair, bool), BoxError> {
         let tokenizer = self.splitter.tokenizer();
-        let [asked, read] = [question, text].map(|text| begin(text, self.longest()));
+        let [asked, read] = [question, text].map(|text| prefix(text, self.max_bytes()));
         let (asked, mut encoded) = (tokenizer.encode(asked, false)?, tokenizer.encode(read, false)?);
         let is_cut = asked.len() + encoded.len() + self.frame > self.max_tokens || read.len() < text.len();
-        // As the tokenizer does with the second of two that it is given together.
+        // As the tokenizer itself encodes the second text of a pair.
         encoded.set_type_ids(vec![1; encoded.len()]);
         let params = TruncationParams {
             max_length: self.max_tokens - self.frame,
@@ -116,22 +116,22 @@ impl Pairs {
         Ok((Pair { ids: encoding.get_ids().to_vec(), types: encoding.get_type_ids().to_vec() }, is_cut))
     }
 
-    /// Bytes of a text that can matter to one pair.
-    fn longest(&self) -> usize {
-        self.max_tokens.saturating_mul(BYTES_A_TOKEN)
+    /// Bytes of a text that are encoded for a pair, at most.
+    fn max_bytes(&self) -> usize {
+        self.max_tokens.saturating_mul(BYTES_PER_TOKEN)
     }
 }
 
-/// As much of a text as can matter.
-fn begin(text: &str, bytes: usize) -> &str {
+/// The first `bytes` bytes of a text, cut at a character boundary.
+fn prefix(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
-/// The `most` passages, each a range of `tokens`, with most of the tokens that are asked for; those that few passages have
-/// count more. Of equals, the first.
+/// The `most` best passages, as ranges of `tokens`: those with most of the tokens in `asked`, weighted by rarity among
+/// the passages. Ties go to the first.
 fn chosen(asked: &[u32], tokens: &[u32], passages: &[Range<usize>], most: usize) -> Vec<Range<usize>> {
     let asked: HashSet<u32> = asked.iter().copied().collect();
-    // In order, so that equal sets have equal sums.
+    // Ordered, so that equal sets have equal floating-point sums.
     let held = |range: &Range<usize>| -> BTreeSet<u32> {
         let tokens = tokens.get(range.clone()).unwrap_or_default();
         tokens.iter().copied().filter(|token| asked.contains(token)).collect()
@@ -152,11 +152,12 @@ fn chosen(asked: &[u32], tokens: &[u32], passages: &[Range<usize>], most: usize)
 mod tests {
     use super::*;
 
-    /// WordPiece over single letters, framed like BERT: `[CLS]` is 0, `[SEP]` 1, `a` 3, `##a` 4, `b` 5, `c` 6, `[PAD]` 7.
+    /// WordPiece over single letters, framed like BERT: `[CLS]` is 0, `[SEP]` 1, `a` 3, `##a` 4, `b` 5, `c` 6, `[PAD]`
+    /// 7.
     const TOKENIZER: &str = include_str!("tokenizer.json");
 
-    fn pairs(max_tokens: usize) -> Pairs {
-        Pairs::new(TOKENIZER.as_bytes(), max_tokens).unwrap()
+    fn pairs(max_tokens: usize) -> PairEncoder {
+        PairEncoder::new(TOKENIZER.as_bytes(), max_tokens).unwrap()
     }
 
     fn pair(max_tokens: usize, question: &str, text: &str) -> (Vec<u32>, Vec<u32>) {
@@ -200,12 +201,12 @@ mod tests {
         let long = format!("{}{}{}", "c ".repeat(9), "b ".repeat(9), "a b c c ");
         let frame = |passage: &[u32]| [&[0, 3, 5, 1], passage, &[1]].concat();
         let (first, second, third) = (frame(&[6; 9]), frame(&[5; 9]), frame(&[3, 5, 6, 6]));
-        // That which has the rarest of the question's words comes first.
+        // The passage with the rarest of the question's words comes first.
         assert_eq!(ids(&long, 3), [third.clone(), second.clone(), first]);
         assert_eq!(ids(&long, 2), [third, second]);
         // The beginning, as far as the model reads.
         assert_eq!(ids(&long, 1), [[frame(&[6; 9])[..13].to_vec(), vec![5, 5, 1]].concat()]);
-        // A text that says nothing.
+        // A blank text.
         assert_eq!(ids(&" ".repeat(2_000), 3), [[0, 3, 5, 1, 1]]);
         // The question leaves no room for passages.
         let crowded = pairs(16).best(&"a ".repeat(9), &long, 3).unwrap();
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_model_too_small_for_a_pair_is_refused() {
-        let error = Pairs::new(TOKENIZER.as_bytes(), 4).unwrap_err().to_string();
+        let error = PairEncoder::new(TOKENIZER.as_bytes(), 4).unwrap_err().to_string();
         assert!(error.contains("3 stand around a pair"), "{error}");
     }
 

@@ -1,30 +1,31 @@
-//! How many tokens a text may be to a model whose tokenizer is not here.
+//! Estimates tokens for a model without a local tokenizer, and cuts texts by them.
 
 use std::ops::Range;
 
 use crate::chunk::plan_chunks;
 
-/// What a text without anything to embed is embedded as: services refuse an empty one.
-const NOTHING: &str = ".";
+/// Embedded in place of a blank text: services refuse an empty one.
+const PLACEHOLDER: &str = ".";
 
-/// Letters of the longest word that is taken for a word of a language; vocabularies know few longer ones.
-const LONGEST_WORD: usize = 20;
+/// Letters of a natural word, at most; vocabularies contain few longer ones.
+const MAX_WORD: usize = 20;
 
-/// How tokens are counted.
+/// How to count tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Count {
-    /// Somewhat more than tokenizers give for prose and code in the Latin alphabet, about what they give for others.
+pub(super) enum TokenCount {
+    /// An estimate: somewhat more than tokenizers count for prose and code in the Latin alphabet, about the same for
+    /// others.
     Estimated,
-    /// Each byte for a token: the most that a tokenizer can give.
+    /// One token for each byte, which no tokenizer exceeds.
     Bytes,
 }
 
-/// Cuts a text into overlapping chunks of at most `limit` tokens at the ends of sentences, as
-/// [`plan_chunks`] says. Every character that is no blank is in a chunk; at least one chunk, none of them blank.
-pub(super) fn chunks_of(text: &str, count: Count, limit: usize, overlap: usize) -> Vec<&str> {
+/// Cuts a text into overlapping chunks of at most `limit` tokens at sentence boundaries, by [`plan_chunks`]. Every
+/// character except blanks is in a chunk. There is at least one chunk, and none is blank.
+pub(super) fn chunks_of(text: &str, count: TokenCount, limit: usize, overlap: usize) -> Vec<&str> {
     let pieces = match count {
-        Count::Estimated => estimated(text),
-        Count::Bytes => bytes(text),
+        TokenCount::Estimated => estimated(text),
+        TokenCount::Bytes => bytes(text),
     };
     let chunks: Vec<&str> = plan_chunks(text, &pieces, limit, overlap.min(limit / 2))
         .into_iter()
@@ -34,15 +35,15 @@ pub(super) fn chunks_of(text: &str, count: Count, limit: usize, overlap: usize) 
             (!chunk.is_empty()).then_some(chunk)
         })
         .collect();
-    if chunks.is_empty() { vec![NOTHING] } else { chunks }
+    if chunks.is_empty() { vec![PLACEHOLDER] } else { chunks }
 }
 
-/// The tokens of a text by estimate.
+/// The estimated number of tokens of a text.
 pub(super) fn estimated_tokens(text: &str) -> usize {
     estimated(text).len()
 }
 
-/// A byte for each token. Those of one character stand where it ends, so that a cut is between characters.
+/// One token for each byte. The tokens of a character end where it ends, so that cuts are between characters.
 fn bytes(text: &str) -> Vec<Range<usize>> {
     let mut pieces = Vec::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -57,7 +58,7 @@ fn push_char(pieces: &mut Vec<Range<usize>>, at: usize, c: char, tokens: usize) 
     pieces.extend((1..tokens).map(|_| end..end));
 }
 
-/// Pieces of at most 3 letters and a blank, so that a chunk is at most 4 characters for each of its tokens.
+/// Estimated tokens: at most 3 letters and a blank each, so that a chunk has at most 4 characters for each token.
 fn estimated(text: &str) -> Vec<Range<usize>> {
     let mut pieces = Vec::with_capacity(text.len() / 3);
     let mut rest = text;
@@ -76,30 +77,30 @@ fn estimated(text: &str) -> Vec<Range<usize>> {
             push_blanks(&mut pieces, at, run);
         } else if first.is_ascii_alphanumeric() {
             let end = at + word;
-            let step = letters_a_token(run);
+            let step = letters_per_token(run);
             pieces.extend((at..end).step_by(step).map(|start| start..end.min(start + step)));
         } else {
-            // Two bytes are about a token outside of ASCII, and a mark is one.
+            // Outside of ASCII a character has about one token less than bytes. An ASCII mark is one token.
             push_char(&mut pieces, at, first, first.len_utf8().saturating_sub(1).max(1));
         }
     }
     pieces
 }
 
-/// Letters and digits of a run for each of its tokens.
-fn letters_a_token(run: &str) -> usize {
+/// Characters for each token of a run of letters and digits.
+fn letters_per_token(run: &str) -> usize {
     let digits = run.bytes().filter(u8::is_ascii_digit).count();
-    if digits == 0 && run.len() <= LONGEST_WORD {
+    if digits == 0 && run.len() <= MAX_WORD {
         3
     } else if digits == run.len() {
         2
     } else {
-        // Hexadecimal, base 64, made-up names: almost no two of their letters are in a vocabulary together.
+        // Hexadecimal, base64, made-up names: vocabularies contain hardly any of their pairs of letters.
         1
     }
 }
 
-/// One blank belongs to the word after it; more of them, and ends of lines, are tokens to some models.
+/// A single blank belongs to the next word. Several blanks and line ends are tokens for some models.
 fn push_blanks(pieces: &mut Vec<Range<usize>>, at: usize, run: &str) {
     if run == " " {
         return;
@@ -145,17 +146,17 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_blanks_is_still_something() {
+    fn a_blank_text_becomes_a_full_stop() {
         for text in ["", " ", "\n\t \n"] {
-            assert_eq!(chunks_of(text, Count::Estimated, 16, 2), ["."]);
-            assert_eq!(chunks_of(text, Count::Bytes, 16, 2), ["."]);
+            assert_eq!(chunks_of(text, TokenCount::Estimated, 16, 2), ["."]);
+            assert_eq!(chunks_of(text, TokenCount::Bytes, 16, 2), ["."]);
         }
     }
 
     #[test]
     fn cuts_stand_between_sentences() {
         let text = "Ann went. Bob came home. Cy is in the house.";
-        assert_eq!(chunks_of(text, Count::Estimated, 10, 0), ["Ann went. Bob came home.", "Cy is in the house."]);
+        assert_eq!(chunks_of(text, TokenCount::Estimated, 10, 0), ["Ann went. Bob came home.", "Cy is in the house."]);
     }
 
     proptest! {
@@ -164,14 +165,14 @@ mod tests {
             text in "([a-z]{1,30}|[0-9a-f]{1,40}|[ \n]{1,9}|[.,;{}]|\\PC){0,60}",
             limit in 16usize..60,
         ) {
-            for count in [Count::Estimated, Count::Bytes] {
+            for count in [TokenCount::Estimated, TokenCount::Bytes] {
                 let chunks = chunks_of(&text, count, limit, 4);
                 for chunk in &chunks {
                     prop_assert!(!chunk.trim().is_empty());
                     match count {
-                        Count::Estimated => prop_assert!(chunk.chars().count() <= 4 * limit),
-                        // Those of a character that is cut before its last byte.
-                        Count::Bytes => prop_assert!(chunk.len() <= limit + 3),
+                        TokenCount::Estimated => prop_assert!(chunk.chars().count() <= 4 * limit),
+                        // A cut may fall among the tokens of one character.
+                        TokenCount::Bytes => prop_assert!(chunk.len() <= limit + 3),
                     }
                 }
                 if !text.trim().is_empty() {

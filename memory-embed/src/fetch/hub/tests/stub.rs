@@ -1,4 +1,4 @@
-//! A hub on a port of this machine, and what may be wrong with it.
+//! A stub hub on a port of this machine, with faults.
 
 use std::{
     collections::BTreeMap,
@@ -21,44 +21,44 @@ use crate::{
 pub(super) const COMMIT: &str = "c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
 pub(super) const ID: &str = "tests/tiny";
 
-/// What is wrong with a hub.
+/// A fault of the stub hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum Fault {
     None,
-    /// The first download of the weights ends in the middle, and is closed.
+    /// The first download of the weights is closed in the middle.
     BreaksOff,
-    /// Every download of the weights ends in the middle.
+    /// Every download of the weights is closed in the middle.
     AlwaysBreaksOff,
-    /// The first download of the weights ends in the middle, and nothing more comes.
+    /// The first download of the weights stops in the middle and stays open.
     Stalls,
-    /// The first download of the weights is of other bytes.
+    /// The first download of the weights has wrong bytes.
     WrongOnce,
-    /// Each is.
+    /// Every download of the weights has wrong bytes.
     Wrong,
-    /// A part of the weights is asked for, and all of them come.
+    /// Requests for ranges of the weights get all of them.
     IgnoresRanges,
-    /// No trouble: the weights lie on another host, which is the same machine by another name.
+    /// No fault: the weights are on another host, which is the same machine by another name.
     Elsewhere,
-    /// The same, and what the hub says of them says their size.
+    /// The same, and the hub's redirect states their size.
     ElsewhereOfKnownSize,
-    /// No trouble: they lie on another port of this host.
+    /// No fault: the weights are on another port of this host.
     OnPort(u16),
-    /// Ranges are not known: all of a file comes, whatever is asked for.
+    /// Ranges are not supported: every request gets the whole file.
     KnowsNoRanges,
-    /// More comes of the weights than there should be.
+    /// The weights are longer than announced.
     Endless,
-    /// Nothing is said when the files are to be listed.
+    /// The request for the list of files gets no response.
     Silent,
-    /// A redirect leads nowhere.
+    /// A redirect has no location.
     RedirectsNowhere,
-    /// A digest that is a path.
-    DigestIsPath,
-    /// A status for everything.
+    /// A checksum is a path.
+    ChecksumIsPath,
+    /// Every response has this status.
     Status(u16),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct Request {
     pub(super) path: String,
     from: usize,
     pub(super) is_metadata: bool,
@@ -67,14 +67,14 @@ pub(super) struct Seen {
 
 pub(super) struct Hub {
     address: SocketAddr,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    requests: Arc<Mutex<Vec<Request>>>,
     over: Arc<AtomicBool>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// Weights stand apart from the repository and are redirected to, as large files are.
+/// The files of a repository. Requests for the weights are redirected, as for large files.
 pub(super) fn repository() -> Files {
     let weights: Vec<u8> = (0..300_000u32).map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()[2]).collect();
     [
@@ -92,27 +92,27 @@ pub(super) fn repository() -> Files {
 }
 
 impl Hub {
-    pub(super) fn start(files: Files, trouble: Trouble) -> Self {
+    pub(super) fn start(files: Files, fault: Fault) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (seen, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let (of_thread, is_over) = (Arc::clone(&seen), Arc::clone(&over));
+        let (requests, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (of_thread, is_over) = (Arc::clone(&requests), Arc::clone(&over));
         let acceptor = thread::spawn(move || {
             for connection in listener.incoming() {
                 if is_over.load(Ordering::SeqCst) {
                     return;
                 }
-                answer(&connection.unwrap(), &files, trouble, &of_thread);
+                answer(&connection.unwrap(), &files, fault, &of_thread);
             }
         });
-        Self { address, seen, over, acceptor: Some(acceptor) }
+        Self { address, requests, over, acceptor: Some(acceptor) }
     }
 
     pub(super) fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// Where large files lie.
+    /// The address of a large file.
     pub(super) fn large(&self, name: &str) -> String {
         format!("http://{}/large/{name}", self.address)
     }
@@ -121,13 +121,13 @@ impl Hub {
         HubOptions::default().endpoint(format!("http://{}/", self.address))
     }
 
-    pub(super) fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap().clone()
+    pub(super) fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
     }
 
-    /// Where the downloads of a file began.
+    /// The offsets at which the downloads of a file began.
     pub(super) fn downloads(&self, path: &str) -> Vec<usize> {
-        let downloads = self.seen().into_iter().filter(|seen| seen.path.ends_with(path) && !seen.is_metadata);
+        let downloads = self.requests().into_iter().filter(|seen| seen.path.ends_with(path) && !seen.is_metadata);
         downloads.map(|seen| seen.from).collect()
     }
 }
@@ -143,8 +143,8 @@ impl Drop for Hub {
     }
 }
 
-/// Answers one request and closes. A client that has gone away is no error.
-fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<Vec<Seen>>) {
+/// Serves one request and closes the connection. A closed connection is not an error.
+fn answer(connection: &TcpStream, files: &Files, fault: Fault, log: &Mutex<Vec<Request>>) {
     let mut lines = BufReader::new(connection).lines();
     let Some(Ok(first)) = lines.next() else { return };
     let headers: Vec<String> = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
@@ -158,9 +158,9 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
     let is_metadata = range == "bytes=0-0";
     let earlier = {
         let mut log = log.lock().unwrap();
-        let same = |seen: &&Seen| seen.path == path && !seen.is_metadata;
+        let same = |seen: &&Request| seen.path == path && !seen.is_metadata;
         let earlier = log.iter().filter(same).count();
-        log.push(Seen { path: path.clone(), from, is_metadata, token: header("authorization") });
+        log.push(Request { path: path.clone(), from, is_metadata, token: header("authorization") });
         earlier
     };
     let reply = |status: u16, headers: &[(&str, String)], body: &[u8], length: usize| {
@@ -171,11 +171,11 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
         drop({ connection }.write_all(format!("{head}\r\n").as_bytes()));
         drop({ connection }.write_all(body));
     };
-    if let Trouble::Status(status) = trouble {
+    if let Fault::Status(status) = fault {
         return reply(status, &[], b"", 0);
     }
-    if path.starts_with("/api/models/") && trouble == Trouble::Silent {
-        // Stays open as long as this process does.
+    if path.starts_with("/api/models/") && fault == Fault::Silent {
+        // Stays open until the process ends.
         return std::mem::forget(connection.try_clone().unwrap());
     }
     if path.starts_with("/api/models/") {
@@ -189,28 +189,28 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
     if let Some(name) = path.strip_prefix("/large/") {
         let bytes = &files[name];
         let size = bytes.len();
-        if trouble == Trouble::KnowsNoRanges {
+        if fault == Fault::KnowsNoRanges {
             return reply(200, &[], bytes, size);
         }
         if is_metadata {
             let range = ("content-range", format!("bytes 0-0/{size}"));
             return reply(206, &[range], &bytes[..1], 1);
         }
-        let start = if trouble == Trouble::IgnoresRanges { 0 } else { from };
+        let start = if fault == Fault::IgnoresRanges { 0 } else { from };
         let mut body = bytes[start..].to_vec();
         let length = body.len();
-        let breaks = matches!(trouble, Trouble::BreaksOff | Trouble::IgnoresRanges | Trouble::Stalls) && earlier == 0;
-        if trouble == Trouble::Stalls && earlier == 0 {
-            // Stays open as long as this process does.
+        let breaks = matches!(fault, Fault::BreaksOff | Fault::IgnoresRanges | Fault::Stalls) && earlier == 0;
+        if fault == Fault::Stalls && earlier == 0 {
+            // Stays open until the process ends.
             std::mem::forget(connection.try_clone().unwrap());
         }
-        if breaks || trouble == Trouble::AlwaysBreaksOff {
+        if breaks || fault == Fault::AlwaysBreaksOff {
             body.truncate(length / 2);
         }
-        if trouble == Trouble::Wrong || (trouble == Trouble::WrongOnce && earlier == 0) {
+        if fault == Fault::Wrong || (fault == Fault::WrongOnce && earlier == 0) {
             body[7] ^= 1;
         }
-        if trouble == Trouble::Endless {
+        if fault == Fault::Endless {
             body.resize(body.len() + (64 << 20), 0);
         }
         let range = ("content-range", format!("bytes {start}-{}/{size}", size - 1));
@@ -221,17 +221,17 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
     };
     let Some(bytes) = files.get(name) else { return reply(404, &[], b"", 0) };
     if name == "model.safetensors" {
-        let digest = if trouble == Trouble::DigestIsPath { "../../../escape".to_owned() } else { sha256_hex(bytes) };
+        let digest = if fault == Fault::ChecksumIsPath { "../../../escape".to_owned() } else { sha256_hex(bytes) };
         let mut headers = vec![commit, ("x-linked-etag", format!("\"{digest}\""))];
-        if trouble != Trouble::RedirectsNowhere {
-            let is_elsewhere = matches!(trouble, Trouble::Elsewhere | Trouble::ElsewhereOfKnownSize);
+        if fault != Fault::RedirectsNowhere {
+            let is_elsewhere = matches!(fault, Fault::Elsewhere | Fault::ElsewhereOfKnownSize);
             let host = header("host").unwrap_or_default();
-            let host = match trouble {
+            let host = match fault {
                 _ if is_elsewhere => host.replace("127.0.0.1", "localhost"),
-                Trouble::OnPort(port) => format!("127.0.0.1:{port}"),
+                Fault::OnPort(port) => format!("127.0.0.1:{port}"),
                 _ => host,
             };
-            if trouble == Trouble::ElsewhereOfKnownSize {
+            if fault == Fault::ElsewhereOfKnownSize {
                 headers.push(("x-linked-size", bytes.len().to_string()));
             }
             headers.push(("location", format!("http://{host}/large/{name}")));
@@ -242,7 +242,7 @@ fn answer(connection: &TcpStream, files: &Files, trouble: Trouble, log: &Mutex<V
     git.update(format!("blob {}\0", bytes.len()));
     git.update(bytes);
     let etag = ("etag", format!("\"{}\"", hex(git.finalize().as_slice())));
-    if trouble == Trouble::KnowsNoRanges {
+    if fault == Fault::KnowsNoRanges {
         return reply(200, &[commit, etag], bytes, bytes.len());
     }
     if bytes.is_empty() {
