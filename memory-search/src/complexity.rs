@@ -1,24 +1,24 @@
-//! How much a question asks for, and which share of a budget that is worth.
+//! The complexity of a question, and the share of a recall budget that it gets.
 
 use memory_core::RecallRequest;
 
 use crate::ranking::Pool;
 
-/// Points from which a question counts as wholly complex.
+/// Points at which complexity is 1.
 const MOST_POINTS: usize = 6;
-/// A term is rare where at most one message in so many holds it.
+/// A term is rare if at most one message in this many contains it.
 const RARE: u64 = 10;
 
-/// Words that join what is asked for, or ask for many things.
+/// Words that join several subjects, or ask for many things.
 const JOINTS: [&str; 12] =
     ["and", "or", "versus", "vs", "both", "between", "compare", "all", "every", "each", "list", "many"];
 
-/// The share of its budget that a request gets, 0..=1.
+/// The share of its budget that a request gets, in 0..=1.
 ///
-/// It grows from [`RecallRequest::least_share`] to 1 with the complexity of the question, which counts a point for each
-/// of the question's distinct rare terms (no more than a tenth of the messages searched hold it) but the first, for each
-/// thing that it names (a capital or a digit, behind the first word) but the first, and for each word that joins things
-/// or asks for many: `and`, `or`, `both`, `all`, `list`, … Six points ask for all of the budget.
+/// It grows from [`RecallRequest::least_share`] to 1 with the complexity of the question. Complexity counts one point
+/// for each distinct rare term after the first, one for each name (a capital or a digit, not in the first word) after
+/// the first, and one for each word that joins things or asks for many (`and`, `or`, `both`, `all`, `list`, …). A term
+/// is rare if no more than a tenth of the searched messages contain it. Six points ask for the whole budget.
 pub(crate) fn budget_share(request: &RecallRequest, terms: &[Box<str>], pool: &Pool) -> f32 {
     let least = if request.least_share.is_nan() { 1.0 } else { request.least_share.clamp(0.0, 1.0) };
     if least >= 1.0 {
@@ -31,7 +31,7 @@ pub(crate) fn budget_share(request: &RecallRequest, terms: &[Box<str>], pool: &P
     least + (1.0 - least) * complexity(&request.question, rare)
 }
 
-/// 0..=1.
+/// Points as a share of [`MOST_POINTS`], in 0..=1.
 fn complexity(question: &str, rare_terms: usize) -> f32 {
     let words: Vec<&str> = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let is_named = |word: &&&str| word.chars().any(|c| c.is_uppercase() || c.is_numeric()) && **word != "I";

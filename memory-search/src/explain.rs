@@ -1,4 +1,4 @@
-//! Why hits are where they are, as a table.
+//! A table of the signals that ranked a list of hits.
 
 use std::fmt;
 
@@ -6,15 +6,16 @@ use memory_core::{Hit, Signal};
 
 /// Hits by row, signals by column.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Explanation<'a> {
-    /// The signals' names, in order of how much they add over all hits together.
+    /// The signals' names, by their total share over all hits, largest first.
     pub signals: Vec<&'static str>,
-    /// The hits, as given.
+    /// The hits, in the given order.
     pub hits: &'a [Hit],
 }
 
 impl<'a> Explanation<'a> {
-    /// Explains the order of `hits`.
+    /// Collects the signals of `hits`.
     #[must_use]
     pub fn of(hits: &'a [Hit]) -> Self {
         let mut sums: Vec<(&'static str, f32)> = Vec::new();
@@ -28,7 +29,7 @@ impl<'a> Explanation<'a> {
         Self { signals: sums.into_iter().map(|(name, _)| name).collect(), hits }
     }
 
-    /// What one signal said of a hit; `None` where it said nothing.
+    /// One signal of a hit; `None` if the hit has no such signal.
     #[must_use]
     pub fn signal(hit: &'a Hit, name: &str) -> Option<&'a Signal> {
         hit.signals.iter().find(|signal| signal.name == name)
@@ -36,7 +37,8 @@ impl<'a> Explanation<'a> {
 }
 
 impl fmt::Display for Explanation<'_> {
-    /// A line for each hit: rank, place, score, and for each signal its share of the score and what it measured.
+    /// One line per hit: rank, conversation and node, score, and for each signal its share and, in parentheses, its
+    /// value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = |hit: &Hit| format!("{}/{}", hit.conversation, hit.node);
         let width = self.hits.iter().map(|hit| place(hit).chars().count()).max().unwrap_or(0).max(4);

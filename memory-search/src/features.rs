@@ -1,67 +1,68 @@
-//! What speaks for a node, as numbers that a weighted sum can add up.
+//! The features of a candidate node that the ranker weighs.
 
 use crate::{
     late::LateScores,
-    lexical::{Cast, Traits},
+    lexical::{NodeTable, Traits},
     question::Question,
 };
 
-/// A feature. Most are stretched to 0..=1 over all that is searched (min-max), so that they mean the same in every
+/// A feature. Most are min-max normalized to 0..=1 over the whole pool, so that they mean the same in every
 /// conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub(crate) enum Feature {
-    /// BM25 as it suits short turns.
+    /// BM25 with parameters for short turns.
     Chat,
-    /// BM25 as it suits long turns.
+    /// BM25 with parameters for long turns.
     Agent,
     /// BM25 of the node with its neighbours.
     Window,
-    /// BM25 of the node before, and of the one after.
+    /// BM25 of the previous node, and of the next.
     ChatBefore,
     ChatAfter,
     /// The mean BM25 of the three best nodes of the session.
     ChatSession,
-    /// The part of the question's terms that is in the node, by their rarity; and in it and its neighbours.
+    /// The share of the question's terms, weighted by rarity, that the node contains; and that the node with its
+    /// neighbours contains.
     Coverage,
     CoverageWindow,
     /// The cosine of question and node.
     Cosine,
-    /// The same, with a half of the node before and a third of the one after.
+    /// The same plus 0.5 of the previous node's and 0.3 of the next node's.
     CosineSmoothed,
     CosineBefore,
     CosineAfter,
     CosineSession,
-    /// How well the node's tokens answer those of the question, and those of the nodes before and after.
+    /// The late-interaction score of the node, and of the previous and next nodes.
     Late,
     LateBefore,
     LateAfter,
     /// The mean of the three best such scores of the session.
     LateSession,
-    /// Among people: the question names one speaker, and the node is theirs, or another's.
+    /// Among people: the question names one speaker, and the node is by that speaker, or by another.
     SpeakerNamed,
     SpeakerOther,
     /// With an agent: the node is the user's.
     ByUser,
-    /// With an agent: the node is the user's, and who asks speaks of themselves.
+    /// With an agent: the node is the user's, and the question is in the first person.
     ByUserOfSelf,
     /// With an agent: the node is the agent's, and the question asks what the agent said.
     ByAgentAskedBack,
     /// The node ends in a question.
     IsQuestion,
-    /// The logarithm of the node's length in terms, and those of the nodes before and after: what answers a question
-    /// stands beside short turns more often than beside long ones.
+    /// The logarithm of the node's length in terms, and those of the previous and next nodes: an answer has short
+    /// neighbours more often than long ones.
     Length,
     LengthBefore,
     LengthAfter,
-    /// The question asks when, and the node speaks of times.
+    /// The question asks when, and the node mentions times.
     TellsTime,
-    /// How well the node's time fits the dates that the question names.
+    /// How well the node's timestamp matches the dates in the question.
     Date,
 }
 
 impl Feature {
-    /// All of them, in the order of their columns.
+    /// All features, in column order.
     pub(crate) const ALL: [Self; 28] = [
         Self::Chat,
         Self::Agent,
@@ -127,7 +128,7 @@ impl Feature {
         }
     }
 
-    /// Whether it comes from vectors.
+    /// Whether it is computed from vectors.
     pub(crate) const fn is_of_meaning(self) -> bool {
         matches!(
             self,
@@ -135,7 +136,7 @@ impl Feature {
         ) || self.is_late()
     }
 
-    /// Whether it comes from the vectors of tokens.
+    /// Whether it is computed from token vectors.
     pub(crate) const fn is_late(self) -> bool {
         matches!(self, Self::Late | Self::LateBefore | Self::LateAfter | Self::LateSession)
     }
@@ -144,10 +145,10 @@ impl Feature {
 /// The features of one node.
 pub(crate) type Features = [f32; Feature::ALL.len()];
 
-/// Terms beyond which a node counts as no longer.
+/// Terms at which the length feature saturates.
 const LONGEST: u32 = 400;
 
-/// What is known of every node of a pool; all equally long.
+/// Raw scores of every node of a pool; all vectors have the same length.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     pub(crate) chat: Vec<f32>,
@@ -155,28 +156,28 @@ pub(crate) struct Evidence {
     pub(crate) window: Vec<f32>,
     pub(crate) coverage: Vec<f32>,
     pub(crate) coverage_window: Vec<f32>,
-    /// NaN where a node has no vector; empty where none has.
+    /// NaN for a node without a vector; empty if no node has one.
     pub(crate) cosine: Vec<f32>,
 }
 
-/// Where a node stands: what is beside it in its session.
+/// The position of a node: its pool index and its neighbours in the session.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Setting {
+pub(crate) struct Placement {
     pub(crate) index: usize,
     pub(crate) before: Option<usize>,
     pub(crate) after: Option<usize>,
-    /// Its session, numbered over the pool.
+    /// Its session, numbered across the pool.
     pub(crate) session: usize,
-    /// Its terms, stop words left out.
+    /// Its number of terms without stop words.
     pub(crate) length: u32,
 }
 
-/// Makes features of nodes.
+/// Computes the features of nodes.
 #[derive(Debug)]
 pub(crate) struct Extractor<'a> {
     evidence: &'a Evidence,
     question: &'a Question,
-    settings: &'a [Setting],
+    placements: &'a [Placement],
     chat: Scale,
     agent: Scale,
     window: Scale,
@@ -186,7 +187,7 @@ pub(crate) struct Extractor<'a> {
     cosine_sessions: Vec<f32>,
 }
 
-/// Which values become 0 and 1, and how far those of few nodes count.
+/// The values that map to 0 and to 1.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scale {
     low: f32,
@@ -207,8 +208,8 @@ impl Scale {
 }
 
 impl<'a> Extractor<'a> {
-    /// Prepares what all nodes are measured against. `settings` are those of all nodes in order.
-    pub(crate) fn new(evidence: &'a Evidence, question: &'a Question, settings: &'a [Setting]) -> Self {
+    /// Computes the scales. `placements` are those of all nodes in order.
+    pub(crate) fn new(evidence: &'a Evidence, question: &'a Question, placements: &'a [Placement]) -> Self {
         let scale = |values: &[f32]| Scale::of(values.iter().copied());
         let (chat, cosine) = (scale(&evidence.chat), scale(&evidence.cosine));
         let mut extractor = Self {
@@ -221,44 +222,50 @@ impl<'a> Extractor<'a> {
             cosine_sessions: Vec::new(),
             evidence,
             question,
-            settings,
+            placements,
         };
-        extractor.smoothed = Scale::of(settings.iter().map(|setting| extractor.smoothed(*setting)));
-        extractor.chat_sessions = stretched(sessions(settings, &evidence.chat));
-        extractor.cosine_sessions = stretched(sessions(settings, &evidence.cosine));
+        extractor.smoothed = Scale::of(placements.iter().map(|placement| extractor.smoothed(*placement)));
+        extractor.chat_sessions = stretched(sessions(placements, &evidence.chat));
+        extractor.cosine_sessions = stretched(sessions(placements, &evidence.cosine));
         extractor
     }
 
-    /// The features of a node, in a conversation of which the question names this speaker; NaN where there is nothing to
-    /// measure: of a node without a vector, or in a conversation of another kind.
-    pub(crate) fn features(&self, setting: Setting, traits: &Traits, cast: &Cast, named: Option<u32>) -> Features {
+    /// The features of a node; `named` is the speaker of its conversation whom the question names. A feature is NaN
+    /// where it cannot be measured: for a node without a vector, or in a conversation of another kind.
+    pub(crate) fn features(
+        &self,
+        placement: Placement,
+        traits: &Traits,
+        table: &NodeTable,
+        named: Option<u32>,
+    ) -> Features {
         let Self { evidence, question, .. } = self;
         let at = |values: &[f32], index: Option<usize>| index.and_then(|index| values.get(index)).copied();
-        let here = |values: &[f32]| at(values, Some(setting.index)).unwrap_or_default();
+        let here = |values: &[f32]| at(values, Some(placement.index)).unwrap_or_default();
         let beside = |scale: Scale, values: &[f32], index| {
             if values.is_empty() { f32::NAN } else { scale.place(at(values, index).unwrap_or(scale.low)) }
         };
         let length_of = |index: Option<usize>| {
-            index.and_then(|index| self.settings.get(index)).map_or(0.0, |beside| length(beside.length))
+            index.and_then(|index| self.placements.get(index)).map_or(0.0, |beside| length(beside.length))
         };
         let yes = |is: bool| f32::from(u8::from(is));
-        let with_agent = |is: bool| if cast.is_with_agent() { yes(is) } else { f32::NAN };
-        let of_people = |is: bool| if cast.is_with_agent() { f32::NAN } else { yes(is) };
-        let cosine = at(&evidence.cosine, Some(setting.index)).unwrap_or(f32::NAN);
+        let with_agent = |is: bool| if table.is_with_agent() { yes(is) } else { f32::NAN };
+        let of_people = |is: bool| if table.is_with_agent() { f32::NAN } else { yes(is) };
+        let cosine = at(&evidence.cosine, Some(placement.index)).unwrap_or(f32::NAN);
         Feature::ALL.map(|feature| match feature {
             Feature::Chat => self.chat.place(here(&evidence.chat)),
             Feature::Agent => self.agent.place(here(&evidence.agent)),
             Feature::Window => self.window.place(here(&evidence.window)),
-            Feature::ChatBefore => beside(self.chat, &evidence.chat, setting.before),
-            Feature::ChatAfter => beside(self.chat, &evidence.chat, setting.after),
-            Feature::ChatSession => at(&self.chat_sessions, Some(setting.session)).unwrap_or_default(),
+            Feature::ChatBefore => beside(self.chat, &evidence.chat, placement.before),
+            Feature::ChatAfter => beside(self.chat, &evidence.chat, placement.after),
+            Feature::ChatSession => at(&self.chat_sessions, Some(placement.session)).unwrap_or_default(),
             Feature::Coverage => here(&evidence.coverage),
             Feature::CoverageWindow => here(&evidence.coverage_window),
             Feature::Cosine => self.cosine.place(cosine),
-            Feature::CosineSmoothed => self.smoothed.place(self.smoothed(setting)),
-            Feature::CosineBefore => beside(self.cosine, &evidence.cosine, setting.before),
-            Feature::CosineAfter => beside(self.cosine, &evidence.cosine, setting.after),
-            Feature::CosineSession => at(&self.cosine_sessions, Some(setting.session)).unwrap_or(f32::NAN),
+            Feature::CosineSmoothed => self.smoothed.place(self.smoothed(placement)),
+            Feature::CosineBefore => beside(self.cosine, &evidence.cosine, placement.before),
+            Feature::CosineAfter => beside(self.cosine, &evidence.cosine, placement.after),
+            Feature::CosineSession => at(&self.cosine_sessions, Some(placement.session)).unwrap_or(f32::NAN),
             Feature::Late | Feature::LateBefore | Feature::LateAfter | Feature::LateSession => f32::NAN,
             Feature::SpeakerNamed => of_people(named.is_some_and(|named| named == traits.speaker)),
             Feature::SpeakerOther => of_people(named.is_some_and(|named| named != traits.speaker)),
@@ -266,57 +273,57 @@ impl<'a> Extractor<'a> {
             Feature::ByUserOfSelf => with_agent(traits.by_user && question.speaks_of_self),
             Feature::ByAgentAskedBack => with_agent(!traits.by_user && question.asks_back),
             Feature::IsQuestion => yes(traits.is_question),
-            Feature::Length => length(setting.length),
-            Feature::LengthBefore => length_of(setting.before),
-            Feature::LengthAfter => length_of(setting.after),
+            Feature::Length => length(placement.length),
+            Feature::LengthBefore => length_of(placement.before),
+            Feature::LengthAfter => length_of(placement.after),
             Feature::TellsTime => yes(question.asks_when && traits.tells_time),
-            Feature::Date => question.dates.fit(traits.at, cast.clock()),
+            Feature::Date => question.dates.fit(traits.at, table.clock()),
         })
     }
 
-    /// What tokens say of each session, where those that were not compared count as the least.
-    pub(crate) fn late_sessions(settings: &[Setting], late: &LateScores) -> Vec<f32> {
-        stretched(sessions(settings, &late.all(settings.len())))
+    /// The late score of each session; nodes that were not compared count as 0.
+    pub(crate) fn late_sessions(placements: &[Placement], late: &LateScores) -> Vec<f32> {
+        stretched(sessions(placements, &late.all(placements.len())))
     }
 
-    /// Adds what tokens say of a node that was compared by them: 0 of a neighbour that does not stand there.
-    pub(crate) fn add_late(features: &mut Features, setting: Setting, late: &LateScores, sessions: &[f32]) {
+    /// Adds the late features of a compared node: 0 for a missing neighbour.
+    pub(crate) fn add_late(features: &mut Features, placement: Placement, late: &LateScores, sessions: &[f32]) {
         let beside = |place: Option<usize>| place.map_or(0.0, |place| late.at(place));
         for (feature, value) in Feature::ALL.iter().zip(features) {
             match feature {
-                Feature::Late => *value = late.at(setting.index),
-                Feature::LateBefore => *value = beside(setting.before),
-                Feature::LateAfter => *value = beside(setting.after),
-                Feature::LateSession => *value = sessions.get(setting.session).copied().unwrap_or_default(),
+                Feature::Late => *value = late.at(placement.index),
+                Feature::LateBefore => *value = beside(placement.before),
+                Feature::LateAfter => *value = beside(placement.after),
+                Feature::LateSession => *value = sessions.get(placement.session).copied().unwrap_or_default(),
                 _ => {}
             }
         }
     }
 
-    /// The cosine of a node with that of its neighbours; NaN where it has none. A neighbour that has none counts as the
-    /// least of all.
-    fn smoothed(&self, setting: Setting) -> f32 {
+    /// The cosine of a node plus shares of its neighbours' cosines; NaN if the node has none. A neighbour without a
+    /// cosine counts as the lowest of all.
+    fn smoothed(&self, placement: Placement) -> f32 {
         let cosine = |index: Option<usize>| {
             let cosine = index.and_then(|index| self.evidence.cosine.get(index)).copied();
             cosine.filter(|cosine| !cosine.is_nan()).unwrap_or(self.cosine.low)
         };
-        let here = self.evidence.cosine.get(setting.index).copied().unwrap_or(f32::NAN);
-        here + 0.5 * cosine(setting.before) + 0.3 * cosine(setting.after)
+        let here = self.evidence.cosine.get(placement.index).copied().unwrap_or(f32::NAN);
+        here + 0.5 * cosine(placement.before) + 0.3 * cosine(placement.after)
     }
 }
 
-/// The logarithm of a length as a part of that of [`LONGEST`], 0..=1.
+/// The logarithm of a length divided by that of [`LONGEST`], in 0..=1.
 #[expect(clippy::cast_precision_loss, reason = "at most LONGEST")]
 fn length(terms: u32) -> f32 {
     (terms.min(LONGEST) as f32).ln_1p() / (LONGEST as f32).ln_1p()
 }
 
 /// The mean of the three best values of each session.
-fn sessions(settings: &[Setting], values: &[f32]) -> Vec<f32> {
-    let count = settings.last().map_or(0, |last| last.session + 1);
+fn sessions(placements: &[Placement], values: &[f32]) -> Vec<f32> {
+    let count = placements.last().map_or(0, |last| last.session + 1);
     let mut best = vec![[f32::NAN; 3]; if values.is_empty() { 0 } else { count }];
-    for (setting, &value) in settings.iter().zip(values) {
-        let Some(best) = best.get_mut(setting.session) else { continue };
+    for (placement, &value) in placements.iter().zip(values) {
+        let Some(best) = best.get_mut(placement.session) else { continue };
         let mut value = value;
         for place in best.iter_mut() {
             if place.is_nan() || value > *place {

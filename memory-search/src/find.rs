@@ -1,4 +1,4 @@
-//! Regular expressions over the messages of a conversation.
+//! Regular-expression search in the messages of a conversation.
 
 mod pattern;
 
@@ -12,84 +12,117 @@ use std::{
 use memory_core::{ConversationId, Losses, NodeId, NodeOutline, NodeRange, Store, StoreError};
 use pattern::Pattern;
 
-/// Nodes read from the store at a time, at most; and tokens of them, but for a node that alone has more.
+/// Maximum nodes per read from the store, and maximum tokens; a single node may exceed the latter.
 const CHUNK: u64 = 512;
 const CHUNK_TOKENS: u64 = 1 << 18;
-/// Bytes of a line shown before and after a match, and of the match itself.
+/// Maximum bytes of a line shown before and after a match, and of the match itself.
 const MAX_CONTEXT: usize = 120;
 
-/// What to find, and where.
-#[derive(Clone, Debug)]
+/// What to search for, and where; see [`find`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct FindRequest<'a> {
     /// The conversation.
     pub conversation: &'a ConversationId,
     /// A regular expression in the [syntax](https://docs.rs/regex/latest/regex/#syntax) of the `regex` crate; `^`
     /// and `$` match at the ends of each line.
     pub pattern: &'a str,
-    /// From which node to which; `None` for the whole conversation. What reaches past the last node is cut off.
+    /// The nodes to search; `None`, the default, for the whole conversation. Nodes after the last one are ignored.
     pub range: Option<NodeRange>,
-    /// The most matches to give.
+    /// The maximum number of matches; all of them by default.
     pub limit: usize,
-    /// How long to look, more or less; `None` for as long as it takes.
+    /// The approximate time limit; `None`, the default, for no limit.
     pub max_time: Option<Duration>,
+}
+
+impl<'a> FindRequest<'a> {
+    /// All matches of a pattern in a conversation.
+    #[must_use]
+    pub const fn new(conversation: &'a ConversationId, pattern: &'a str) -> Self {
+        Self { conversation, pattern, range: None, limit: usize::MAX, max_time: None }
+    }
+
+    /// Sets [`range`](Self::range).
+    #[must_use]
+    pub fn range(mut self, range: impl Into<Option<NodeRange>>) -> Self {
+        self.range = range.into();
+        self
+    }
+
+    /// Sets [`limit`](Self::limit).
+    #[must_use]
+    pub const fn limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Sets [`max_time`](Self::max_time).
+    #[must_use]
+    pub fn max_time(mut self, max_time: impl Into<Option<Duration>>) -> Self {
+        self.max_time = max_time.into();
+        self
+    }
 }
 
 /// A match.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Match {
     /// The node.
     pub node: NodeId,
-    /// Where in [`Message::text`](memory_core::Message::text), in bytes; never empty.
+    /// The byte range in [`Message::text`](memory_core::Message::text); never empty.
     pub span: Range<usize>,
-    /// The line of that text on which the match begins, from 1.
+    /// The line of the text on which the match begins, from 1.
     pub line: u32,
-    /// What stands before it on that line, shortened.
+    /// The text before the match on its line, shortened.
     pub before: String,
-    /// What matched; shortened where it is long, and at the end of its first line.
+    /// The matched text, shortened if it is long, and cut at the end of its first line.
     pub matched: String,
-    /// What stands behind it on that line, shortened.
+    /// The text after the match on its line, shortened.
     pub after: String,
 }
 
-/// The answer to a [`FindRequest`].
+/// The result of [`find`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Found {
-    /// In order of node and place.
+    /// The matches, in order of node and position.
     pub matches: Vec<Match>,
-    /// Whether there are more than were asked for.
+    /// Whether there are more matches than [`FindRequest::limit`].
     pub more: bool,
-    /// The node to go on from, where time ran out before the last; its own matches are not given. It is never the first
-    /// node of the request: whoever goes on there gets ahead.
+    /// The node to continue from, if time ran out; its own matches are not included. It is never the first node of the
+    /// request, so that continuing there makes progress.
     pub stopped_at: Option<NodeId>,
-    /// What was not looked through of the first message that can be read, where that alone took longer than there was time.
+    /// The part of the first readable message that was not searched, if that message alone exceeded the time limit.
     pub left_out: Option<LeftOut>,
-    /// How many messages were looked through.
+    /// How many messages were searched.
     pub scanned: u64,
-    /// Messages on the way that cannot be read.
+    /// Messages in the searched range that cannot be read.
     pub losses: Losses,
 }
 
-/// The end of a message, which was not looked through.
+/// The end of a message, which was not searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LeftOut {
-    /// The message. What was found in it before is among the matches.
+    /// The message. Matches before `from` are reported.
     pub node: NodeId,
-    /// Where in its text the end begins, in bytes.
+    /// The byte offset in its text at which the search stopped.
     pub from: usize,
-    /// How long the text is, in bytes.
+    /// The length of the text in bytes.
     pub length: usize,
 }
 
-/// Why nothing could be looked for.
+/// Why a search failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {
-    /// The pattern is no regular expression, or too large a one. The text shows where.
+    /// The pattern is not a valid regular expression, or is too large.
     #[error("`{pattern}` cannot be searched for: {why}")]
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it, over several lines.
+        /// The parser's message, over several lines, which shows the position.
         why: regex::Error,
     },
     /// The store failed, or has no such conversation or node.
@@ -97,20 +130,20 @@ pub enum FindError {
     Store(#[from] StoreError),
 }
 
-/// Finds the matches of a pattern, reading the conversation from its store piece by piece.
+/// Finds the matches of a pattern, reading the conversation from the store in chunks.
 ///
-/// Messages that cannot be read are passed over and named in the answer. A match lies within one message, and within a
-/// window of it, as if the text ended there: it reaches at least half a window far. A window has 64 KiB for a pattern that
-/// compiles to at most 16 KiB, as names, numbers and `.*` do, a quarter of that for one of four times the size, and so
-/// on down to 1 KiB for one of 1 MiB, the most that is allowed.
+/// Messages that cannot be read are skipped and reported in [`Found::losses`]. A match lies within one message, and
+/// within a window of it, as if the text ended there; matches up to half a window long are always found. The window has
+/// 64 KiB for a pattern that compiles to at most 16 KiB, as names, numbers and `.*` do, a quarter of that for a pattern
+/// of four times the size, and so on down to 1 KiB for a pattern of 1 MiB, the maximum.
 ///
-/// So a look at a window takes some tenths of a second at worst, whatever the pattern: the engine takes time proportional
-/// to the text, and at most to the size of the pattern. The clock is asked between them, and where the time runs out, the
-/// answer says where. Of the first message at least one window is looked at, and where all of it takes too long, the answer
-/// goes on behind it and says so. Dropping the future stops it between messages.
+/// So searching one window takes some tenths of a second at worst: the engine's time is proportional to the text and at
+/// most to the size of the pattern. The time limit is checked between windows. At least one window of the first message
+/// is searched. If the whole message takes too long, [`Found::left_out`] reports the rest and the search may continue
+/// after it. Dropping the future stops the search between messages.
 ///
 /// # Errors
-/// When the pattern cannot be compiled, the range begins behind the last node, or the store fails.
+/// When the pattern cannot be compiled, the range begins after the last node, or the store fails.
 pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found, FindError> {
     let pattern = Pattern::compile(request.pattern)?;
     let conversation = request.conversation;
@@ -126,7 +159,7 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
             nodes,
         })?;
     }
-    let clock = Clock { begun: Instant::now(), max: request.max_time };
+    let deadline = Deadline { begun: Instant::now(), max: request.max_time };
     let outline = store.outline(conversation).await?;
     let mut found = Found::default();
     let mut is_first = true;
@@ -138,20 +171,20 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
             yield_now().await;
             let text = node.message.text();
             let (begun, mut from) = (found.matches.len(), 0);
-            // Where the last match begins, and on which line.
+            // Offset and line of the last match.
             let (mut place, mut line) = (0, 1u32);
             while from < text.len() {
-                if is_first && from > 0 && clock.is_over() {
+                if is_first && from > 0 && deadline.is_over() {
                     found.left_out = Some(LeftOut { node: node.id, from, length: text.len() });
                     found.stopped_at = NodeRange::new(node.id.next(), rest.last()).map(NodeRange::first);
                     return Ok(found);
                 }
-                if !is_first && clock.is_over() {
+                if !is_first && deadline.is_over() {
                     found.matches.truncate(begun);
                     found.stopped_at = Some(node.id);
                     return Ok(found);
                 }
-                let Some(span) = pattern.next_match(&text, &mut from, &clock) else { continue };
+                let Some(span) = pattern.next_match(&text, &mut from, &deadline) else { continue };
                 if found.matches.len() == request.limit {
                     found.more = true;
                     return Ok(found);
@@ -171,19 +204,19 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
     }
 }
 
-/// When to stop.
-struct Clock {
+/// When the search stops.
+struct Deadline {
     begun: Instant,
     max: Option<Duration>,
 }
 
-impl Clock {
+impl Deadline {
     fn is_over(&self) -> bool {
         self.max.is_some_and(|max| self.begun.elapsed() >= max)
     }
 }
 
-/// Lets other work go on, and a future that was dropped end.
+/// Yields once, so that other tasks run and a dropped future stops.
 async fn yield_now() {
     let mut has_yielded = false;
     poll_fn(|context| {
@@ -196,7 +229,7 @@ async fn yield_now() {
     .await;
 }
 
-/// The nodes at the beginning of a run that are read at once.
+/// The first nodes of a run, which are read together.
 fn piece(outline: &[NodeOutline], run: NodeRange) -> NodeRange {
     let mut tokens = 0;
     let is_next = |node: &NodeId| {

@@ -1,24 +1,24 @@
-//! Several signals become one score.
+//! Fusion of several signals into one score.
 
-/// What one signal says of every candidate.
+/// The values of one signal for every candidate.
 #[derive(Debug)]
 pub(crate) struct Column {
-    /// Its part in the sum, from 0.
+    /// Its weight in the sum, not negative.
     pub(crate) weight: f32,
-    /// The value that adds nothing; `None` for the lowest that there is.
+    /// The value that maps to 0; `None` for the lowest value.
     pub(crate) floor: Option<f32>,
-    /// What it measured of each candidate; NaN where it measured nothing.
+    /// The value of each candidate; NaN if not measured.
     pub(crate) values: Vec<f32>,
 }
 
-/// Candidates with a score.
+/// Candidates with their fused scores.
 #[derive(Debug)]
 pub(crate) struct Fused {
-    /// The score of each candidate, 0..=1.
+    /// The score of each candidate, in 0..=1.
     pub(crate) scores: Vec<f32>,
 }
 
-/// Which values of a column become 0 and 1.
+/// The values of a column that map to 0 and to 1.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     low: f32,
@@ -32,8 +32,7 @@ impl Range {
         Self { low, high: values().fold(f32::NEG_INFINITY, f32::max) }
     }
 
-    /// `value` as a share of the way from low to high, 0 where nothing was measured. Where all are equal, what is
-    /// above 0 is as good as can be.
+    /// `value` as a share of the way from low to high, 0 for NaN. If all values are equal, those above 0 map to 1.
     fn share(self, value: f32) -> f32 {
         if value > self.low {
             (value - self.low) / (self.high - self.low)
@@ -44,12 +43,11 @@ impl Range {
 }
 
 impl Fused {
-    /// A convex sum: each signal is stretched to 0..=1 over all candidates (min-max), weighted, and added. Weights
-    /// are taken in proportion, so that without one signal the others keep their balance. So they are for a candidate
-    /// of which a signal measured nothing: it has the score that its other signals give it by themselves, neither
-    /// marked down for what is unknown nor credited with it.
+    /// A convex combination: each signal is min-max normalized to 0..=1 over all candidates, weighted, and added.
+    /// Weights are relative, so that the others keep their balance if one signal is missing. The same holds for a
+    /// single candidate that a signal did not measure: its score comes from its other signals alone.
     ///
-    /// All columns must be equally long.
+    /// All columns must have the same length.
     pub(crate) fn of(mut columns: Vec<Column>) -> Self {
         let sum: f32 = columns.iter().map(|column| column.weight).sum();
         columns.iter_mut().for_each(|column| column.weight /= sum.max(f32::MIN_POSITIVE));
@@ -68,8 +66,8 @@ impl Fused {
         Self { scores }
     }
 
-    /// The `limit` candidates of the highest scores above 0 that `wanted` lets through, best first; equal scores in
-    /// order of their index.
+    /// The `limit` candidates with the highest scores above 0 that `wanted` accepts, best first; equal scores in order
+    /// of their index.
     pub(crate) fn best(&self, limit: usize, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
         let scored = self.scores.iter().enumerate().filter(|&(index, &score)| score > 0.0 && wanted(index));
         let mut best: Vec<_> = scored.map(|(index, &score)| (score, index)).collect();
@@ -83,8 +81,8 @@ impl Fused {
     }
 }
 
-/// What the weights that measured a candidate are multiplied by to make 1, the others being `unknown` together: just 1
-/// where all measured it.
+/// The factor that renormalizes a candidate's measured weights, `unknown` being the sum of the others: exactly 1 if all
+/// were measured.
 fn raise(unknown: f32) -> f32 {
     (1.0 - unknown).max(f32::MIN_POSITIVE).recip()
 }

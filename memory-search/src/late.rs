@@ -1,4 +1,4 @@
-//! Late interaction: the tokens of a question against those of candidates.
+//! Late interaction: scores candidates by the token vectors of question and node (MaxSim).
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use memory_core::{
 
 use crate::lexical::indexed_text;
 
-/// Nodes at most whose tokens are made anew for a question because they are not kept, and the most bytes of their texts
-/// together: some 4,000 tokens, a tenth of a second or two on two cores.
-const MAX_MADE_ANEW: usize = 32;
-const MAX_BYTES_MADE_ANEW: usize = 16 << 10;
+/// Maximum nodes whose missing token vectors are computed for a question, and maximum bytes of their texts together:
+/// some 4,000 tokens, a tenth of a second or two on two cores.
+const MAX_RECOMPUTED: usize = 32;
+const MAX_RECOMPUTED_BYTES: usize = 16 << 10;
 
-/// A sum of unit vectors that is no longer points nowhere.
+/// A sum of unit vectors that is not longer than this has no direction.
 const SHORTEST_SUM: f32 = 1e-3;
 
-/// The tokens of a question, and where those of nodes are.
+/// The token vectors of a question, and the sources of those of nodes.
 #[derive(Debug)]
 pub(crate) struct Late<'a> {
     pub(crate) question: TokenVectors,
@@ -26,7 +26,7 @@ pub(crate) struct Late<'a> {
     pub(crate) store: &'a dyn Store,
 }
 
-/// How well the tokens of nodes answer those of a question, by the nodes' places in the pool.
+/// Late-interaction scores by pool index.
 #[derive(Debug, Default)]
 pub(crate) struct LateScores {
     by_place: HashMap<usize, f32>,
@@ -34,14 +34,14 @@ pub(crate) struct LateScores {
     width: f32,
 }
 
-/// A node by its place in the pool, and where it is kept.
+/// A node: its pool index, conversation and id.
 type Placed<'a> = (usize, &'a ConversationId, NodeId);
 
 impl Late<'_> {
-    /// Scores nodes: the sum over the question's tokens of the largest cosine with one of the node's (MaxSim; Khattab and
-    /// Zaharia, "ColBERT", 2020), each weighted by how rare its number is among the nodes of these conversations, divided
-    /// by the sum of the weights. Tokens that are not kept are made anew of those among `best`, best first, as far as
-    /// that is soon done; nodes without any have no score.
+    /// Scores nodes: the sum over the question's tokens of the largest cosine with one of the node's tokens (MaxSim;
+    /// Khattab and Zaharia, "ColBERT", 2020), weighted by inverse document frequency of the token among the nodes of
+    /// these conversations, divided by the sum of the weights. Missing token vectors of the nodes in `best` are
+    /// computed, best first, within the limits above. Nodes without any have no score.
     pub(crate) async fn scores(&self, nodes: &[Placed<'_>], best: &[usize]) -> Result<LateScores, RetrieveError> {
         let mut by_conversation: Vec<(&ConversationId, Vec<usize>, Vec<NodeId>)> = Vec::new();
         for (place, conversation, node) in nodes {
@@ -61,14 +61,14 @@ impl Late<'_> {
         let scored = places.zip(&answer.max_cosines);
         let mut scores: HashMap<usize, f32> =
             scored.filter_map(|(place, cosines)| Some((place, weighted(cosines.as_ref()?, &weights)))).collect();
-        for (place, tokens) in self.made_anew(nodes, best, &scores).await? {
+        for (place, tokens) in self.recomputed(nodes, best, &scores).await? {
             scores.insert(place, weighted(&max_cosines(&self.question, &tokens), &weights));
         }
         Ok(LateScores::new(scores))
     }
 
-    /// The tokens of the best nodes of which none are kept.
-    async fn made_anew(
+    /// Computes the token vectors of those of the best nodes that have none in the index.
+    async fn recomputed(
         &self,
         nodes: &[Placed<'_>],
         best: &[usize],
@@ -77,14 +77,14 @@ impl Late<'_> {
         let (mut places, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
         for place in best.iter().filter(|place| !scores.contains_key(place)) {
             let Some((_, conversation, node)) = nodes.iter().find(|(at, ..)| at == place) else { continue };
-            // One that has no tokens has none the next time either.
+            // The index has covered this node: it has no tokens.
             if self.index.stats(conversation).through >= node.get() {
                 continue;
             }
             let read = self.store.readable_nodes(conversation, NodeRange::single(*node)).await?;
             let Some(text) = read.nodes.first().map(|node| indexed_text(&node.message)) else { continue };
             bytes += text.len();
-            if bytes > MAX_BYTES_MADE_ANEW || places.len() == MAX_MADE_ANEW {
+            if bytes > MAX_RECOMPUTED_BYTES || places.len() == MAX_RECOMPUTED {
                 break;
             }
             places.push(*place);
@@ -106,7 +106,7 @@ impl Late<'_> {
     }
 }
 
-/// The tokens of all chunks of a text, those that are equal as one.
+/// The token vectors of all chunks of a text, pooled by token id.
 pub(crate) fn joined<'a>(
     model: &ModelId,
     chunks: impl Iterator<Item = &'a TokenVectors>,
@@ -119,9 +119,9 @@ pub(crate) fn joined<'a>(
     Ok(pooled(&all))
 }
 
-/// One vector for each different token of a text, in order of where it occurs first: the mean direction of those that it
-/// has there. Of a long text that is half of them, and a question's tokens find theirs all the same (for pooling in
-/// general see Clavié and others, "Reducing the Footprint of Multi-Vector Retrieval", 2024).
+/// One vector for each distinct token of a text, in order of first occurrence: the mean direction of its vectors. This
+/// halves the vectors of a long text and hardly changes the scores (for pooling in general see Clavié and others,
+/// "Reducing the Footprint of Multi-Vector Retrieval", 2024).
 fn pooled(tokens: &TokenVectors) -> TokenVectors {
     let dimensions = tokens.dimensions();
     let mut rows: HashMap<u32, usize> = HashMap::with_capacity(tokens.len());
@@ -138,7 +138,7 @@ fn pooled(tokens: &TokenVectors) -> TokenVectors {
     let (mut kept_ids, mut kept) = (Vec::with_capacity(ids.len()), Vec::with_capacity(components.len()));
     for (id, sum) in ids.into_iter().zip(components.chunks_exact(dimensions.max(1))) {
         let length = sum.iter().map(|component| component * component).sum::<f32>().sqrt();
-        // What is no number is for the index to refuse; what points nowhere has nothing to say.
+        // NaN is left for the index to reject; a vector without direction is dropped.
         if length.is_nan() || length > SHORTEST_SUM {
             kept_ids.push(id);
             kept.extend(sum.iter().map(|component| component / length));
@@ -152,7 +152,7 @@ fn weighted(cosines: &[f32], weights: &[f32]) -> f32 {
     cosines.iter().zip(weights).map(|(cosine, weight)| cosine * weight).sum::<f32>() / sum.max(f32::MIN_POSITIVE)
 }
 
-/// For each token of a question the largest cosine with one of a text's.
+/// For each token of the question, its largest cosine with a token of the text.
 fn max_cosines(question: &TokenVectors, text: &TokenVectors) -> Vec<f32> {
     let cosine = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
     let largest = |token: &[f32]| text.iter().map(|(_, other)| cosine(token, other)).fold(-1.0, f32::max);
@@ -178,7 +178,7 @@ impl LateScores {
         self.by_place.len()
     }
 
-    /// The scores of all `count` nodes of the pool, stretched to 0..=1 over those that were scored; 0 of the others.
+    /// The scores of all `count` nodes of the pool, normalized to 0..=1 over the scored nodes; 0 for the others.
     pub(crate) fn all(&self, count: usize) -> Vec<f32> {
         let mut all = vec![0.0; count];
         for &place in self.by_place.keys() {
@@ -189,7 +189,7 @@ impl LateScores {
         all
     }
 
-    /// The score of a node, stretched to 0..=1 over all that were scored; NaN for one that was not.
+    /// The score of a node, normalized to 0..=1 over the scored nodes; NaN if it was not scored.
     pub(crate) fn at(&self, place: usize) -> f32 {
         let stretch = |score: &f32| if self.width > 0.0 { (score - self.low) / self.width } else { 0.0 };
         self.by_place.get(&place).map_or(f32::NAN, stretch)

@@ -1,18 +1,18 @@
-//! Retrieval by words: text becomes terms, terms become postings, postings become BM25 scores.
+//! Lexical retrieval: analyzer, postings and BM25.
 
 mod analyzer;
 mod bm25;
 mod fold;
 mod index;
+mod node_table;
 mod numbers;
 mod postings;
-mod roll;
 mod segment;
 mod stop_words;
-mod traits;
+mod stored_rows;
 
 pub(crate) use analyzer::{Analyzer, NodeTerms, indexed_text};
 pub(crate) use bm25::{Bm25, Collection, Coverage, QuestionTerm};
-pub(crate) use index::{Indexed, MOST_UNKEPT, WordIndex};
+pub(crate) use index::{Indexed, MAX_UNSAVED, WordIndex};
+pub(crate) use node_table::{NodeTable, Traits};
 pub(crate) use postings::Postings;
-pub(crate) use traits::{Cast, Traits};

@@ -1,10 +1,16 @@
-//! Retrieval by words and by meaning, and packing under a token budget.
+//! Retrieval from conversations by words and by meaning, and packing of the results under a token budget.
 //!
-//! [`HybridRetriever`] implements [`Retriever`](memory_core::Retriever) over a store, an embedding model and an index
-//! of its vectors, the latter two of which may be missing. [`find`] looks for regular expressions in the messages
-//! themselves, [`pack`] chooses what to show, and [`Explanation`] says why.
+//! [`HybridRetriever`] implements the port [`Retriever`](memory_core::Retriever):
 //!
-//! Non-goals: keeping messages or vectors, running models, summaries.
+//! 1. Create it over a store with [`HybridRetriever::new`]. With an embedding model and a vector index it ranks by
+//!    words and by meaning, otherwise by words only. [`token_index`](HybridRetriever::token_index) adds late
+//!    interaction, [`reranker`](HybridRetriever::reranker) a cross-encoder with its [`RerankOptions`], and
+//!    [`word_cache`](HybridRetriever::word_cache) saves the lexical index between runs.
+//! 2. [`search`](memory_core::Retriever::search) returns ranked hits. An [`Explanation`] shows them as a table of
+//!    signals.
+//! 3. [`recall`](memory_core::Retriever::recall) returns excerpts of one conversation that fit into a budget.
+//! 4. [`catch_up`](memory_core::Retriever::catch_up) indexes and embeds what was appended. A query embeds at most 64
+//!    new messages itself.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -27,6 +33,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
+//!
+//! Two parts work without a retriever:
+//!
+//! - [`find`] searches messages for a regular expression, as a [`FindRequest`] states, and returns [`Found`].
+//! - [`pack`] selects the messages to show for ranked hits ([`PackRequest`], [`Packed`]).
+//!
+//! # Ranking
+//!
+//! The best candidates by a cheap sum of BM25 and cosine are ranked by a weighted sum of features with fitted weights.
+//! Filters apply before ranking. A message that is shared by forks is found once. A part that fails or is missing
+//! (model, index, cache, reranker) never fails a search: the ranking goes without it and a notice states it.
+//!
+//! # Features and non-goals
+//!
+//! The crate has no Cargo features. It does not store messages or vectors, run models, or write summaries: stores,
+//! indexes and models are ports of [`memory_core`].
 
 mod complexity;
 mod explain;
@@ -47,7 +69,7 @@ mod rerank;
 mod retriever;
 mod selection;
 mod semantic;
-mod shared_past;
+mod shared_prefix;
 mod stopwatch;
 mod worth;
 

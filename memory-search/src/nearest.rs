@@ -1,4 +1,4 @@
-//! How near the nodes of a conversation are to a question: all of them, or of a large conversation those that can matter.
+//! Cosines of a conversation's nodes with a question: exact for all nodes, or approximate for a large conversation.
 
 use std::ops::Range;
 
@@ -7,24 +7,24 @@ use memory_core::{
     VectorQuery,
 };
 
-/// Nodes up to which all of a conversation are compared with a question: a few milliseconds of work.
+/// Conversations of at most this many nodes are compared exhaustively: a few milliseconds of work.
 pub(crate) const COMPARED_ALL: usize = 20_000;
-/// Of a larger conversation: the vectors that are looked for, by whichever way the index finds them,
+/// In a larger conversation: the number of nearest vectors requested from the index,
 const NEAREST: usize = 1_024;
-/// the nodes that are compared because they are the best by words,
+/// the number of nodes compared because they are the best by words,
 const BEST_BY_WORDS: usize = 512;
-/// and runs of nodes at even distances that tell how near the others usually are, alone and with their neighbours.
+/// and the evenly spaced runs of nodes from which the usual cosine of the others is estimated.
 const SAMPLED_RUNS: usize = 256;
 const SAMPLED_RUN: usize = 4;
 
-/// A question to the vectors of one conversation.
+/// A vector query in one conversation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compared<'a> {
     pub(crate) index: &'a dyn VectorIndex,
     pub(crate) conversation: &'a ConversationId,
     /// The vector of the question.
     pub(crate) question: &'a [f32],
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(crate) nodes: usize,
 }
 
@@ -35,11 +35,11 @@ impl Compared<'_> {
         Ok(self.of_nodes(&answer.hits))
     }
 
-    /// The cosines of the nodes that can be among the best, and of those beside them; every other node counts as what
-    /// is usual.
+    /// The cosines of the nodes that can be among the best, and of their neighbours; every other node gets the
+    /// estimated usual cosine.
     ///
-    /// Exact are those of the nearest of the nodes that `may_answer`, as far as the index finds them, and of those
-    /// whose `words`, a score a node or nothing, are best.
+    /// Exact are the cosines of the nearest nodes that `may_answer` accepts, as far as the index finds them, and of the
+    /// best nodes by `words`: one score per node, or empty.
     pub(crate) async fn nearest(
         &self,
         words: &[f32],
@@ -52,7 +52,7 @@ impl Compared<'_> {
         let near = found.hits.iter().map(|hit| hit.slot.node.index()).chain(by_words);
         let runs = near.map(|index| index.saturating_sub(1)..(index + 2).min(self.nodes));
         let runs = runs.chain(sampled.iter().cloned()).filter_map(run_of).collect();
-        // Of a node that was found all chunks count.
+        // All chunks of a found node count.
         let hits = self.search(usize::MAX, Some(&NodeSet::of_runs(runs))).await?.hits;
         let mut cosines = self.of_nodes(&hits);
         let sample = sampled.into_iter().filter_map(|run| cosines.get(run)).flatten().filter(|cosine| !cosine.is_nan());
@@ -68,8 +68,8 @@ impl Compared<'_> {
         self.index.search(&VectorQuery { vector: self.question, limit, parts: &parts }).await
     }
 
-    /// A message of several chunks counts half by its first, which tells what it is about, and half by its best: by
-    /// the best alone, long messages crowd out short ones, each having many tries.
+    /// The score of a message with several chunks is the mean of its first chunk, which introduces its subject, and its
+    /// best one. By the best alone, long messages would crowd out short ones.
     fn of_nodes(&self, hits: &[VectorHit]) -> Vec<f32> {
         let mut best = vec![f32::NAN; self.nodes];
         let mut first = vec![f32::NAN; self.nodes];
@@ -91,7 +91,7 @@ impl Compared<'_> {
     }
 }
 
-/// The places of the best scores above 0 that `may_answer`.
+/// The indices of the best scores above 0 that `may_answer` accepts.
 fn best(scores: &[f32], may_answer: impl Fn(usize) -> bool) -> Vec<usize> {
     let places = scores.iter().enumerate().filter(|(index, score)| **score > 0.0 && may_answer(*index));
     let mut places: Vec<(usize, f32)> = places.map(|(index, score)| (index, *score)).collect();

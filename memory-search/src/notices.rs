@@ -1,4 +1,4 @@
-//! What callers ought to know, a line each.
+//! Notices to callers, one line each.
 
 use std::error::Error;
 
@@ -9,7 +9,7 @@ pub(crate) fn push_new(notices: &mut Vec<String>, notice: String) {
     }
 }
 
-/// An error with what it comes from, in one line.
+/// An error with its sources, in one line.
 pub(crate) fn in_full(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut source = error.source();

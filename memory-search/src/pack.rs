@@ -1,4 +1,4 @@
-//! Which messages to show for ranked hits, under a budget.
+//! Selects the messages to show for ranked hits under a token budget.
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -6,76 +6,121 @@ use memory_core::{NodeId, NodeOutline, NodeRange, plan};
 
 use crate::Pairs;
 
-/// A question, or an answer, comes along with a hit that is the other of a pair where it costs at most one part in so many
-/// of the budget.
+/// The other message of a hit's question-answer pair is added if it costs at most this fraction of the budget (1/n).
 const BESIDE_PART: u64 = 50;
 
-/// What is to be packed, and into how much.
+/// Hits to pack, and the budget; see [`pack`].
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct PackRequest<'a> {
     /// All nodes of the conversation, in order.
     pub outline: &'a [NodeOutline],
-    /// The hits, best first; those that are shown already or do not exist are passed over.
+    /// The hits, best first; those that are shown already or do not exist are skipped.
     pub ranked: &'a [NodeId],
-    /// What the reader sees anyway.
+    /// Runs that the reader already sees.
     pub shown: &'a [NodeRange],
-    /// The most tokens that the packed messages may cost together.
+    /// The token budget of the packed messages.
     pub max_tokens: u32,
-    /// Tokens that a message costs beside its text.
+    /// Tokens that each message costs in addition to its text.
     pub per_message: u32,
-    /// What their texts may have in characters; `None` for as many as the tokens allow.
+    /// The character budget; `None` for no limit.
     pub characters: Option<Characters<'a>>,
-    /// Messages to show before and after each hit; 0 packs most of what bears on the question into a budget. The
-    /// designs that show a fixed surrounding take 2.
+    /// Messages to show before and after each hit. 0, the default, packs the most relevant content; designs with a
+    /// fixed surrounding use 2.
     pub radius: u64,
-    /// Which messages are a question and its answer: without a radius, a hit brings the other along where that is cheap.
+    /// Question-answer pairs: with a radius of 0, a hit brings the other message of its pair if that is cheap.
     pub pairs: &'a Pairs,
 }
 
-/// How many characters nodes have.
+impl<'a> PackRequest<'a> {
+    /// A request with a token budget, without tokens per message, radius or pairs.
+    #[must_use]
+    pub fn new(outline: &'a [NodeOutline], ranked: &'a [NodeId], max_tokens: u32) -> Self {
+        let shown = &[];
+        Self { outline, ranked, shown, max_tokens, per_message: 0, characters: None, radius: 0, pairs: Pairs::none() }
+    }
+
+    /// Sets [`shown`](Self::shown).
+    #[must_use]
+    pub const fn shown(mut self, shown: &'a [NodeRange]) -> Self {
+        self.shown = shown;
+        self
+    }
+
+    /// Sets [`per_message`](Self::per_message).
+    #[must_use]
+    pub const fn per_message(mut self, per_message: u32) -> Self {
+        self.per_message = per_message;
+        self
+    }
+
+    /// Sets [`characters`](Self::characters).
+    #[must_use]
+    pub fn characters(mut self, characters: impl Into<Option<Characters<'a>>>) -> Self {
+        self.characters = characters.into();
+        self
+    }
+
+    /// Sets [`radius`](Self::radius).
+    #[must_use]
+    pub const fn radius(mut self, radius: u64) -> Self {
+        self.radius = radius;
+        self
+    }
+
+    /// Sets [`pairs`](Self::pairs).
+    #[must_use]
+    pub const fn pairs(mut self, pairs: &'a Pairs) -> Self {
+        self.pairs = pairs;
+        self
+    }
+}
+
+/// The number of characters of each node.
 pub type Lengths = HashMap<NodeId, u64>;
 
-/// A budget in characters, beside the one in tokens.
+/// A budget in characters, in addition to the one in tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Characters<'a> {
-    /// The most that the packed messages may have together.
+    /// The maximum number of characters of the packed messages.
     pub max: u32,
-    /// How many the texts have of the nodes that may be packed ([`reach`]); one that is not in it has none.
+    /// The lengths of the nodes that may be packed ([`reach`]); a missing node counts as empty.
     pub of: &'a Lengths,
 }
 
-/// What was packed.
+/// The result of [`pack`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Packed {
-    /// The messages to show: in order of time; no two runs overlap or touch.
+    /// The messages to show, in order of time; no two runs overlap or touch.
     pub runs: Vec<NodeRange>,
-    /// What they cost, at most [`PackRequest::max_tokens`].
+    /// Their cost, at most [`PackRequest::max_tokens`].
     pub tokens: u64,
-    /// How many characters they have, at most [`Characters::max`]; 0 where that is no budget.
+    /// Their number of characters, at most [`Characters::max`]; 0 without a character budget.
     pub characters: u64,
-    /// The best hit, where it alone costs more than the budget.
+    /// The best hit, if it alone exceeds the budget.
     pub too_large: Option<TooLarge>,
 }
 
-/// A hit that no budget of this size can hold.
+/// A hit that exceeds the budget by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TooLarge {
     /// The hit.
     pub node: NodeId,
-    /// What it costs, with the tool calls and results that must not be parted from it.
+    /// Its cost in tokens, including the tool calls and results that belong to it.
     pub tokens: u64,
-    /// How many characters these have; 0 where that is no budget.
+    /// Their number of characters; 0 without a character budget.
     pub characters: u64,
 }
 
-/// Chooses the messages to show.
+/// Selects the messages to show.
 ///
-/// The best hit comes first and is given up only where it alone exceeds the budget. The others follow by value per
-/// token: with a radius of 0 in order of `1 / (5 + rank) / tokens^0.7`, with a larger one in order of rank, where
-/// neighbours are given up before the hit. A hit brings along what must not be parted from it: a tool call and its
-/// results. With a radius of 0 a question brings its answer too, and an answer its question, where these cost at most a
-/// 50th of the budget; the tokens by which a hit is valued are those of all that comes, and what comes is given up before
-/// the hit. Equal requests give equal answers.
+/// The best hit is taken first and dropped only if it alone exceeds the budget. The others follow by value per token:
+/// with a radius of 0 in order of `1 / (5 + rank) / tokens^0.7`, with a larger one in order of rank, where neighbours
+/// are dropped before the hit. A tool call and its results are never separated. With a radius of 0 a question brings
+/// its answer, and an answer its question, if these cost at most a 50th of the budget. They count in the value per
+/// token of the hit, and are dropped before it. The result is deterministic.
 #[must_use]
 pub fn pack(request: &PackRequest<'_>) -> Packed {
     let mut packer = Packer::new(request);
@@ -92,35 +137,35 @@ pub fn pack(request: &PackRequest<'_>) -> Packed {
     Packed { runs: packer.runs(), tokens: packer.spent.tokens, characters: packer.spent.characters, too_large }
 }
 
-/// All nodes that [`pack`] may take for a request: the hits, what must not be parted from them, and as many neighbours of
-/// each, or what is paired with it, as the tokens allow, whatever the characters. In order; no two runs overlap or touch.
+/// All nodes that [`pack`] may select for a request under the token budget alone: the hits with their tool calls and
+/// results, and their neighbours or paired messages. In order; no two runs overlap or touch.
 #[must_use]
 pub fn reach(request: &PackRequest<'_>) -> Vec<NodeRange> {
     let packer = Packer::new(request);
-    let hits = || request.ranked.iter().filter(|node| packer.nodes.get(node.index()) == Some(&State::Free));
-    // All of a run that is taken is paid for by then, at its own or at an earlier hit.
+    let hits = || request.ranked.iter().filter(|node| packer.nodes.get(node.index()) == Some(&NodeState::Free));
+    // Each selected run is within the budget, at its own or at an earlier hit.
     let fits = |cost: Cost| cost.tokens <= u64::from(request.max_tokens);
     let widest = |node| packer.widest(node, fits).map_or_else(|| packer.widened(node, 0), |(run, _)| run);
     let beside = hits().flat_map(|&node| packer.beside(node));
     NodeRange::merge(hits().map(|&node| widest(node)).chain(beside).collect())
 }
 
-/// What each hit costs in tokens with all that must not be parted from it; `None` where that alone exceeds a budget.
+/// The cost in tokens of each hit with its tool calls and results; `None` if that alone exceeds a budget.
 pub(crate) fn prices(request: &PackRequest<'_>) -> Vec<Option<u64>> {
     let packer = Packer::new(request);
     let costs = request.ranked.iter().map(|&node| packer.cost(packer.widened(node, 0)));
     costs.map(|cost| packer.is_affordable(cost).then_some(cost.tokens)).collect()
 }
 
-/// A hit with what cannot be parted from it.
+/// A hit with its tool calls and results.
 struct Unit {
     node: NodeId,
     cost: Cost,
-    /// What it is a question or an answer to, if that is cheap.
+    /// The other messages of its pairs, if cheap.
     beside: Vec<NodeRange>,
 }
 
-/// What messages cost.
+/// The cost of messages.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
     tokens: u64,
@@ -136,12 +181,12 @@ impl Cost {
 struct Packer<'a> {
     request: &'a PackRequest<'a>,
     turns: Vec<NodeRange>,
-    nodes: Vec<State>,
+    nodes: Vec<NodeState>,
     spent: Cost,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum NodeState {
     Free,
     Shown,
     Taken,
@@ -149,18 +194,18 @@ enum State {
 
 impl<'a> Packer<'a> {
     fn new(request: &'a PackRequest<'a>) -> Self {
-        let mut nodes = vec![State::Free; request.outline.len()];
+        let mut nodes = vec![NodeState::Free; request.outline.len()];
         for run in request.shown {
             let end = run.last().get().min(request.outline.len() as u64);
             let end = usize::try_from(end).unwrap_or(usize::MAX);
-            nodes.get_mut(run.first().index()..end).unwrap_or_default().fill(State::Shown);
+            nodes.get_mut(run.first().index()..end).unwrap_or_default().fill(NodeState::Shown);
         }
         Self { request, turns: plan::turns(request.outline), nodes, spent: Cost::default() }
     }
 
-    /// The hits in the order in which they are to be tried.
+    /// The hits in the order in which they are tried.
     fn hits(&self) -> Vec<Unit> {
-        let free = self.request.ranked.iter().filter(|node| self.nodes.get(node.index()) == Some(&State::Free));
+        let free = self.request.ranked.iter().filter(|node| self.nodes.get(node.index()) == Some(&NodeState::Free));
         let unit = |&node: &NodeId| Unit { node, cost: self.cost(self.widened(node, 0)), beside: self.beside(node) };
         let mut units: Vec<_> = free.map(unit).collect();
         if self.request.radius == 0 {
@@ -172,8 +217,7 @@ impl<'a> Packer<'a> {
         units
     }
 
-    /// Takes a hit with as many neighbours as fit, and what it is paired with where that fits; `false` where not even the
-    /// hit does.
+    /// Takes a hit with as many neighbours and paired messages as fit; `false` if not even the hit fits.
     fn take(&mut self, hit: &Unit) -> bool {
         let Some((run, cost)) = self.widest(hit.node, |cost| self.is_affordable(cost)) else { return false };
         self.spend(run, cost);
@@ -188,27 +232,27 @@ impl<'a> Packer<'a> {
 
     fn spend(&mut self, run: NodeRange, cost: Cost) {
         for node in run.iter() {
-            if let Some(state @ State::Free) = self.nodes.get_mut(node.index()) {
-                *state = State::Taken;
+            if let Some(state @ NodeState::Free) = self.nodes.get_mut(node.index()) {
+                *state = NodeState::Taken;
             }
         }
         self.spent = self.spent.plus(cost);
     }
 
-    /// The question that a hit answers, and its answer, each with what cannot be parted from it: those that are to be had
-    /// cheaply and are not shown already.
+    /// The question that a hit answers, and its answer, each with its tool calls and results, unless too expensive or
+    /// already shown.
     fn beside(&self, hit: NodeId) -> Vec<NodeRange> {
         if self.request.radius > 0 {
             return Vec::new();
         }
         let dearest = u64::from(self.request.max_tokens) / BESIDE_PART;
-        let is_free = |node: &NodeId| self.nodes.get(node.index()) == Some(&State::Free);
+        let is_free = |node: &NodeId| self.nodes.get(node.index()) == Some(&NodeState::Free);
         let turns = self.request.pairs.beside(hit).filter(is_free).map(|node| self.widened(node, 0));
         turns.filter(|&turn| self.cost(turn).tokens <= dearest).collect()
     }
 
-    /// A node with as many neighbours as can be had, and what they cost; `None` where not even the node can be. The wider
-    /// a run, the more it costs: the first that cannot be had is the last that is looked at, and each node is priced once.
+    /// The widest run around a node that `can_be_had` accepts, and its cost; `None` if it rejects even the node. Cost
+    /// grows with width, so that the search stops at the first rejected run, and each node is priced once.
     fn widest(&self, node: NodeId, can_be_had: impl Fn(Cost) -> bool) -> Option<(NodeRange, Cost)> {
         let mut run = self.widened(node, 0);
         let mut cost = self.cost(run);
@@ -234,7 +278,7 @@ impl<'a> Packer<'a> {
             && self.request.characters.is_none_or(fits_characters)
     }
 
-    /// A node with its neighbours and all that must not be parted from them.
+    /// A node with its neighbours, extended to whole turns.
     fn widened(&self, node: NodeId, radius: u64) -> NodeRange {
         let run = NodeRange::single(node).widen(radius, self.nodes.len() as u64);
         self.turn_of(run.first()).hull(self.turn_of(run.last()))
@@ -245,10 +289,10 @@ impl<'a> Packer<'a> {
         next.checked_sub(1).and_then(|at| self.turns.get(at)).copied().unwrap_or(NodeRange::single(node))
     }
 
-    /// What a run adds to the bill.
+    /// The cost of the nodes of a run that are not yet shown or taken.
     fn cost(&self, run: NodeRange) -> Cost {
         let per_message = u64::from(self.request.per_message);
-        let free = run.iter().filter(|node| self.nodes.get(node.index()) == Some(&State::Free));
+        let free = run.iter().filter(|node| self.nodes.get(node.index()) == Some(&NodeState::Free));
         let one = |node: NodeId| {
             let tokens = self.request.outline.get(node.index()).map_or(0, |node| u64::from(node.tokens));
             let length = |budget: Characters<'_>| budget.of.get(&node).copied().unwrap_or_default();
@@ -258,14 +302,14 @@ impl<'a> Packer<'a> {
     }
 
     fn runs(&self) -> Vec<NodeRange> {
-        let taken = self.nodes.iter().enumerate().filter(|&(_, &state)| state == State::Taken);
+        let taken = self.nodes.iter().enumerate().filter(|&(_, &state)| state == NodeState::Taken);
         NodeRange::merge(taken.map(|(index, _)| NodeRange::single(NodeId::from_index(index))).collect())
     }
 }
 
-/// Value per token of the hit at `rank`, from 0, as an integer that sorts alike.
+/// Value per token of the hit at `rank`, from 0, as an integer with the same order.
 ///
-/// A root, not the tokens themselves: a long message holds more, though not in proportion.
+/// The exponent is below 1 since a longer message has more content, though not in proportion.
 #[expect(clippy::cast_precision_loss, reason = "ranks and token counts are small")]
 fn density(rank: usize, tokens: u64) -> u64 {
     (1.0 / (5.0 + rank as f64) / (tokens.max(1) as f64).powf(0.7)).to_bits()

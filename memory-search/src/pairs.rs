@@ -1,10 +1,10 @@
-//! Questions and what answers them, which are of use together.
+//! Pairs of a question and its answer.
 
 use memory_core::{NodeId, NodeOutline, Role};
 
 use crate::lexical::Traits;
 
-/// Which messages of a conversation are a question and its answer. No message is a question, or an answer, twice.
+/// The questions of a conversation with their answers. No message is a question, or an answer, twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
     /// Questions with their answers, both in order of time.
@@ -12,8 +12,14 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// These questions with their answers: in order of time, no question before the answer of the one before it. What
-    /// breaks that order is left out.
+    /// No pairs.
+    pub(crate) fn none() -> &'static Self {
+        static NONE: Pairs = Pairs { pairs: Vec::new() };
+        &NONE
+    }
+
+    /// Pairs of question and answer, in order of time; no question may precede the answer of the previous pair. Pairs
+    /// out of order are dropped.
     #[must_use]
     pub fn new(pairs: impl IntoIterator<Item = (NodeId, NodeId)>) -> Self {
         let mut ordered: Vec<(NodeId, NodeId)> = Vec::new();
@@ -25,8 +31,8 @@ impl Pairs {
         Self { pairs: ordered }
     }
 
-    /// The pairs of a conversation: a message that ends in a question, and the next one of its session if somebody else
-    /// says it. Between the two may stand tool calls, their results and what the system says, which are neither.
+    /// The pairs of a conversation: a message that ends with a question mark, and the next one of its session if it is
+    /// by another speaker. Tool calls, tool results and system messages between the two are skipped.
     pub(crate) fn of(traits: &[Traits], outline: &[NodeOutline]) -> Self {
         let mut open: Option<(NodeId, &Traits)> = None;
         let mut pairs = Vec::new();
@@ -48,7 +54,7 @@ impl Pairs {
         Self { pairs }
     }
 
-    /// What answers a message, and what it answers.
+    /// The answer to a message, and the question that it answers.
     pub(crate) fn beside(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let answer = self.pairs.binary_search_by_key(&node, |&(question, _)| question);
         let question = self.pairs.binary_search_by_key(&node, |&(_, answer)| answer);
@@ -64,8 +70,8 @@ mod tests {
 
     use super::*;
 
-    /// Who speaks: `a` and `b` people, `s` the system, `c` a call of `b`'s, `r` its result, `x` what cannot be read; each
-    /// with `?` where it ends in a question, and `|` where a session ends before it.
+    /// Speakers: `a` and `b` are people, `s` the system, `c` a call of `b`'s, `r` its result, `x` an unreadable
+    /// message; each with `?` if it ends in a question, and with `|` if a session ends before it.
     fn found(talk: &str) -> String {
         let (mut traits, mut outline) = (Vec::new(), Vec::new());
         let mut session = 0;

@@ -1,4 +1,4 @@
-//! What a question gives away about its answer, beside its terms.
+//! Analysis of a question beyond its terms: what it asks for, the names and dates in it.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -6,23 +6,23 @@ use jiff::{Timestamp as Instant, tz::TimeZone};
 use memory_core::{TimeRange, TimeWords, Timestamp};
 use regex::{Regex, RegexSet};
 
-use crate::lexical::Cast;
+use crate::lexical::NodeTable;
 
-/// A question, looked through.
+/// An analyzed question.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Question {
-    /// It asks when something was, or for how long.
+    /// Whether it asks when something happened, or how long it took.
     pub(crate) asks_when: bool,
-    /// Who asks speaks of themselves.
+    /// Whether it is in the first person.
     pub(crate) speaks_of_self: bool,
-    /// It asks what the other side has said.
+    /// Whether it asks what the other side said.
     pub(crate) asks_back: bool,
-    /// The times that it names.
+    /// The times that it mentions.
     pub(crate) dates: Dates,
     words: BTreeSet<Box<str>>,
 }
 
-/// Days, months and years that a text names, and times in words.
+/// Days, months and years in a text, and times in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dates {
     words: TimeWords,
@@ -46,7 +46,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// What each of them matches is a member of [`Question`], in this order.
+/// One pattern for each flag of [`Question`], in this order.
 const ASKS: [&str; 3] = [
     r"(?i)\b(when|since when|how long|what (exact )?(date|day|time|month|year)|which (day|week|month|year|season)|how many (days|weeks|months|years))\b",
     r"(?i)\b(i|i'm|i've|i'd|i'll|me|my|mine|myself|we|our|us)\b",
@@ -54,7 +54,7 @@ const ASKS: [&str; 3] = [
 ];
 
 impl Question {
-    /// Looks through a question in English; of another language it finds names, days and years alone.
+    /// Analyzes a question in English; in another language it finds only names, days and years.
     pub(crate) fn of(text: &str) -> Self {
         static PATTERNS: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(ASKS).ok());
         let matches = PATTERNS.as_ref().map(|patterns| patterns.matches(text));
@@ -68,16 +68,15 @@ impl Question {
         }
     }
 
-    /// The number of the one speaker whom it names by the first word of their name; `None` where it names nobody or
-    /// several.
-    pub(crate) fn named_speaker(&self, cast: &Cast) -> Option<u32> {
+    /// The number of the only speaker whose first name occurs in the question; `None` if there is none or several.
+    pub(crate) fn named_speaker(&self, table: &NodeTable) -> Option<u32> {
         let is_named = |name: &str| words(name).next().is_some_and(|first| self.words.contains(&*first));
-        let mut named = cast.speakers().filter(|(_, name)| is_named(name)).map(|(number, _)| number);
+        let mut named = table.speakers().filter(|(_, name)| is_named(name)).map(|(number, _)| number);
         named.next().filter(|_| named.next().is_none())
     }
 }
 
-/// Words in lower case, a possessive's ending off.
+/// Words in lower case without possessive endings.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let ends = |c: char| !c.is_alphanumeric() && c != '\'' && c != '\u{2019}';
     text.split(ends).filter(|word| !word.is_empty()).map(|word| {
@@ -90,7 +89,7 @@ impl Dates {
     fn of(text: &str) -> Self {
         static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(\d{1,4})(st|nd|rd|th)?\b").ok());
         let mut dates = Self { words: TimeWords::of(text), ..Self::default() };
-        // `may` is a month with a capital alone.
+        // `may` is a month only with a capital.
         let is_named = |month: &str| words(text).any(|word| word == month) && (month != "may" || text.contains("May"));
         dates.months = (1..).zip(MONTHS).filter(|(_, month)| is_named(month)).map(|(number, _)| number).collect();
         for found in NUMBER.iter().flat_map(|number| number.captures_iter(text)) {
@@ -104,9 +103,9 @@ impl Dates {
         dates
     }
 
-    /// How well a time fits in a conversation whose last message was said at `clock`: for the month, the year, and the
-    /// day within the month, their parts of 1. A month without a year is most likely the latest one. Words that name
-    /// neither month nor year (`last week`) count for as much as both within what they mean, and less and less beside it.
+    /// How well a time matches, in a conversation whose last message is at `clock`: the sum of the shares of month,
+    /// year, and day within the month. A month without a year means the latest one. Words without month or year (`last
+    /// week`) count as much as both within their range, and decrease outside it.
     pub(crate) fn fit(&self, at: Timestamp, clock: Timestamp) -> f32 {
         const MONTH: f32 = 0.4;
         const DAY: f32 = 0.4;
@@ -125,8 +124,8 @@ impl Dates {
     }
 }
 
-/// 1 within a stretch of time; beside it less and less, and 0 where it is as far away as the stretch is long. What was
-/// done in a week is still talked about in the next.
+/// 1 within a range of time, decreasing to 0 at a distance of its length: events of one week are still discussed in the
+/// next.
 fn nearness(range: TimeRange, at: Timestamp, clock: Timestamp) -> f32 {
     const DAY: i64 = 24 * 60 * 60 * 1_000;
     if range.contains(at) {

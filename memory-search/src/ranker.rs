@@ -1,4 +1,4 @@
-//! The ranker: a weighted sum of features.
+//! The ranker, a weighted sum of features.
 
 mod weights;
 
@@ -7,19 +7,19 @@ use memory_core::Signal;
 use crate::features::{Feature, Features};
 use weights::WEIGHTS;
 
-/// A weighted sum, fitted six times: what gives away an answer in a conversation with an agent, whose turns are long,
-/// does not among people, and a sum that was fitted with vectors, of nodes or of their tokens too, is a poor one without.
+/// A weighted sum with six sets of weights: conversations with an agent, whose turns are long, differ from those among
+/// people, and weights that were fitted with vectors, or with token vectors, are poor without them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranker {
-    /// Of each feature, in the order of [`Feature::ALL`].
+    /// The weights, in the order of [`Feature::ALL`].
     weights: Features,
-    /// How far features of meaning count, 0..=1: in proportion to how many nodes have vectors.
+    /// The factor of vector features, in 0..=1: the share of nodes that have vectors.
     meaning: f32,
 }
 
 impl Ranker {
-    /// For a search in conversations with an agent or among people, of whose nodes this part has vectors, and with the
-    /// vectors of tokens or without.
+    /// The ranker for conversations with an agent or among people. `with_vectors` is the share of nodes that have
+    /// vectors, `with_tokens` whether token vectors are compared.
     pub(crate) fn new(with_agent: bool, with_vectors: f32, with_tokens: bool) -> Self {
         let of_kind = match (with_vectors > 0.0, with_tokens) {
             (true, true) => 0,
@@ -34,8 +34,8 @@ impl Ranker {
         Self { weights: Feature::ALL.map(weight), meaning: with_vectors }
     }
 
-    /// The score of a node, and what each feature adds to it, the most first. Features that were not measured of this
-    /// node count as much as `unmeasured` says, under one name together.
+    /// The score of a node, and the share of each feature, largest first. Features that are NaN take their value from
+    /// `unmeasured` and are reported as one signal.
     pub(crate) fn score(&self, features: &Features, unmeasured: &Features) -> (f32, Vec<Signal>) {
         let (mut score, mut unknown) = (0.0, 0.0);
         let mut signals = Vec::with_capacity(features.len());

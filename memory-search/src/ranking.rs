@@ -1,4 +1,4 @@
-//! Every node of the conversations that are searched, in order of how well it answers.
+//! Ranking of all nodes in the searched conversations.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -9,7 +9,7 @@ use std::{
 use memory_core::{ConversationId, Hit, Losses, NodeId, RetrieveError, Score, ScoreScale, Signal};
 
 use crate::{
-    features::{Evidence, Extractor, Feature, Features, Setting},
+    features::{Evidence, Extractor, Feature, Features, Placement},
     fuse::{Column, Fused},
     late::Late,
     lexical::{Bm25, Collection, Coverage, Indexed, QuestionTerm},
@@ -19,27 +19,27 @@ use crate::{
     stopwatch::Stopwatch,
 };
 
-/// Nodes that the ranker looks at, best by a cheap sum; more only where more hits are asked for.
+/// Candidates for the ranker, best by a cheap sum; more only if more hits are requested.
 const CANDIDATES: usize = 200;
 
-/// Nodes that are compared by their tokens, best by the other features: so many for a few hits, and as many as hits are
-/// asked for up to a bound, since what is packed reaches far down.
+/// Minimum and maximum of candidates compared by their tokens, best by the other features. Between these the number
+/// follows the requested hits, since packing reaches far down the ranking.
 const LATE_CANDIDATES: usize = 64;
 const MOST_LATE_CANDIDATES: usize = 200;
 
-/// The parts of the signals in the cheap sum: tuned for recall of ten hits over chats of two people, chats with an agent
-/// and meetings alike; the figures are flat around them.
+/// The weights of the cheap sum, tuned for recall of ten hits over chats of two people, chats with an agent and
+/// meetings. Recall is flat around them.
 const WINDOW_PART: f32 = 0.4;
 const WORDS_PART: f32 = 0.1;
 const COSINE_PART: f32 = 0.5;
 
-/// Terms of a question that are looked for, the rarest first: a page that someone pastes need not be looked up whole.
+/// Maximum terms of a question, rarest first: a pasted page need not be looked up in full.
 const MAX_TERMS: usize = 64;
 
-/// Conversations that are searched as if they were one, and a score for each of their nodes.
+/// Conversations that are searched as one, with a score for each of their nodes.
 ///
-/// The rarity of a term and the average length are those of all of them together, and each signal is stretched over
-/// all of them, so that the scores of different conversations compare.
+/// Document frequencies, average length and normalization cover all of them, so that the scores of different
+/// conversations are comparable.
 #[derive(Debug)]
 pub(crate) struct Ranking {
     pool: Pool,
@@ -50,7 +50,7 @@ pub(crate) struct Ranking {
     with_vectors: f32,
 }
 
-/// The nodes of several conversations in one row, each conversation once.
+/// The nodes of several distinct conversations in one sequence.
 #[derive(Debug)]
 pub(crate) struct Pool {
     parts: Vec<Part>,
@@ -61,25 +61,26 @@ pub(crate) struct Pool {
 pub(crate) struct Part {
     /// The conversation.
     pub(crate) conversation: ConversationId,
-    /// Its words.
+    /// Its lexical index.
     pub(crate) indexed: Arc<Indexed>,
-    /// How many of its nodes are in the pool: all, from the first, that were indexed when the pool was made.
+    /// How many of its first nodes are in the pool: all that were indexed when the pool was made.
     pub(crate) nodes: usize,
-    /// Those of them that cannot be read: no hits, though their neighbours' words and old vectors may score them.
+    /// Its nodes that cannot be read. They are never hits, although their neighbours' words and old vectors may give
+    /// them a score.
     pub(crate) losses: Losses,
-    /// The place of its first node.
+    /// The pool index of its first node.
     begin: usize,
 }
 
 impl Part {
-    /// The places of its nodes.
+    /// The pool indices of its nodes.
     pub(crate) fn places(&self) -> Range<usize> {
         self.begin..self.begin + self.nodes
     }
 }
 
 impl Pool {
-    /// All that is indexed of these conversations by now.
+    /// All nodes of these conversations that are indexed now.
     pub(crate) fn new(conversations: Vec<(ConversationId, Arc<Indexed>)>) -> Self {
         let mut begin = 0;
         let parts = conversations.into_iter().map(|(conversation, indexed)| {
@@ -99,7 +100,7 @@ impl Pool {
         &self.parts
     }
 
-    /// Sees which nodes are known by now to be lost.
+    /// Updates which nodes are known to be lost.
     pub(crate) fn refresh(&mut self) {
         self.parts.iter_mut().for_each(|part| part.losses.clone_from(part.indexed.read().losses()));
     }
@@ -110,12 +111,12 @@ impl Pool {
         self.parts.iter().map(|part| part.nodes.saturating_sub(lost(part))).sum()
     }
 
-    /// Says of each conversation which nodes cannot be read.
+    /// A notice for each conversation with unreadable nodes.
     pub(crate) fn notices(&self) -> impl Iterator<Item = String> {
         self.parts.iter().filter_map(|part| part.losses.notice(&part.conversation))
     }
 
-    /// What words say of every node; nothing where the question has no terms.
+    /// The lexical scores of every node; empty if the question has no terms.
     pub(crate) fn words(&self, terms: Vec<Box<str>>) -> Evidence {
         if terms.is_empty() {
             return Evidence::default();
@@ -145,29 +146,30 @@ impl Pool {
         evidence
     }
 
-    /// Where each node stands.
-    fn settings(&self) -> Vec<Setting> {
-        let mut settings: Vec<Setting> = Vec::new();
+    /// The placement of each node.
+    fn placements(&self) -> Vec<Placement> {
+        let mut placements: Vec<Placement> = Vec::new();
         for part in &self.parts {
             let postings = part.indexed.read();
-            let before = settings.last().map_or(0, |last| last.session + 1);
-            let nodes = postings.cast().traits().iter().zip(postings.lengths()).take(part.nodes);
+            let before = placements.last().map_or(0, |last| last.session + 1);
+            let nodes = postings.node_table().traits().iter().zip(postings.lengths()).take(part.nodes);
             for (offset, (traits, &length)) in nodes.enumerate() {
                 let (index, session) = (part.begin + offset, before + traits.session as usize);
-                let mut here = Setting { index, before: None, after: None, session, length };
-                if let Some(last) = settings.last_mut().filter(|last| last.session == session) {
+                let mut here = Placement { index, before: None, after: None, session, length };
+                if let Some(last) = placements.last_mut().filter(|last| last.session == session) {
                     here.before = Some(last.index);
                     last.after = Some(index);
                 }
-                settings.push(here);
+                placements.push(here);
             }
         }
-        settings
+        placements
     }
 
-    /// Whether most of the conversations are with an agent. One sum ranks them all, so that scores compare.
+    /// Whether most of the conversations are with an agent. One set of weights ranks them all, so that scores are
+    /// comparable.
     fn is_with_agent(&self) -> bool {
-        let with_agent = self.parts.iter().filter(|part| part.indexed.read().cast().is_with_agent()).count();
+        let with_agent = self.parts.iter().filter(|part| part.indexed.read().node_table().is_with_agent()).count();
         2 * with_agent >= self.parts.len()
     }
 
@@ -176,7 +178,7 @@ impl Pool {
         self.parts.get(next.checked_sub(1)?)
     }
 
-    /// Conversation and node of a candidate; `None` where it cannot be read.
+    /// Conversation and node of a candidate; `None` if it cannot be read.
     fn place(&self, candidate: usize) -> Option<(&ConversationId, NodeId)> {
         let part = self.part(candidate)?;
         let node = NodeId::from_index(candidate - part.begin);
@@ -185,10 +187,10 @@ impl Pool {
 }
 
 impl Ranking {
-    /// Ranks the nodes of a pool by what is known of them: by words, by cosine, or by both.
+    /// Ranks the nodes of a pool by words, by cosine, or by both.
     ///
-    /// The cosines weigh in proportion to how many nodes have one: the best of a few is no find, and stretching would
-    /// make it count as the best of all.
+    /// The weight of the cosines is proportional to the share of nodes that have one: normalization would otherwise
+    /// make the best of a few count as the best of all.
     pub(crate) fn new(
         pool: Pool,
         selection: Selection,
@@ -211,19 +213,19 @@ impl Ranking {
         Self { question: Question::of(question), evidence, fused: Fused::of(columns), with_vectors, pool, selection }
     }
 
-    /// What was ranked.
+    /// The ranked pool.
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// What was ranked, to be [refreshed](Pool::refresh).
+    /// The ranked pool, to be [refreshed](Pool::refresh).
     pub(crate) fn pool_mut(&mut self) -> &mut Pool {
         &mut self.pool
     }
 
-    /// The `limit` best of the selected nodes that `wanted` lets through, best first; equal ones in order of conversation
-    /// and node. The best by their other features are compared by their tokens too, if `late` can do that; the others
-    /// count as the least of those.
+    /// The `limit` best of the selected nodes that `wanted` accepts, best first; ties in order of conversation and
+    /// node. With `late`, the best by the other features are also compared by their tokens; the rest count as the
+    /// lowest of those.
     pub(crate) async fn hits(
         &self,
         limit: usize,
@@ -231,13 +233,13 @@ impl Ranking {
         late: Option<&Late<'_>>,
         stopwatch: &mut Stopwatch,
     ) -> Result<Vec<Hit>, RetrieveError> {
-        let settings = self.pool.settings();
-        let mut features = self.features(&settings, limit.max(CANDIDATES), wanted);
+        let placements = self.pool.placements();
+        let mut features = self.features(&placements, limit.max(CANDIDATES), wanted);
         stopwatch.end("features", features.len());
         let late = match late {
             Some(late) if self.with_vectors > 0.0 => {
                 let compare = limit.clamp(LATE_CANDIDATES, MOST_LATE_CANDIDATES);
-                let compared = self.late(&settings, &mut features, late, compare).await?;
+                let compared = self.late(&placements, &mut features, late, compare).await?;
                 stopwatch.end("late", compared);
                 compared > 0
             }
@@ -253,30 +255,35 @@ impl Ranking {
         Ok(scored.into_iter().filter_map(hit).collect())
     }
 
-    /// The features of the best candidates by a cheap sum.
-    fn features(&self, settings: &[Setting], limit: usize, wanted: impl Fn(NodeId) -> bool) -> Vec<(usize, Features)> {
+    /// The features of the best candidates by the cheap sum.
+    fn features(
+        &self,
+        placements: &[Placement],
+        limit: usize,
+        wanted: impl Fn(NodeId) -> bool,
+    ) -> Vec<(usize, Features)> {
         let is_wanted = |candidate| {
             self.selection.admits(candidate) && self.pool.place(candidate).is_some_and(|(_, node)| wanted(node))
         };
         let candidates = self.fused.best(limit, is_wanted);
-        let extractor = Extractor::new(&self.evidence, &self.question, settings);
-        // To look for names among those who speak takes time: once a conversation.
+        let extractor = Extractor::new(&self.evidence, &self.question, placements);
+        // Looking for speakers' names takes time: once per conversation.
         let mut named: HashMap<usize, Option<u32>> = HashMap::new();
         let features = candidates.into_iter().filter_map(|candidate| {
             let part = self.pool.part(candidate)?;
             let postings = part.indexed.read();
-            let cast = postings.cast();
-            let named = *named.entry(part.begin).or_insert_with(|| self.question.named_speaker(cast));
-            let traits = cast.traits().get(candidate - part.begin)?;
-            Some((candidate, extractor.features(*settings.get(candidate)?, traits, cast, named)))
+            let table = postings.node_table();
+            let named = *named.entry(part.begin).or_insert_with(|| self.question.named_speaker(table));
+            let traits = table.traits().get(candidate - part.begin)?;
+            Some((candidate, extractor.features(*placements.get(candidate)?, traits, table, named)))
         });
         features.collect()
     }
 
-    /// Adds what tokens say to the features of the best so many candidates; gives of how many nodes they said anything.
+    /// Adds late-interaction features to the best `compare` candidates; returns how many nodes were scored.
     async fn late(
         &self,
-        settings: &[Setting],
+        placements: &[Placement],
         features: &mut [(usize, Features)],
         late: &Late<'_>,
         compare: usize,
@@ -284,8 +291,11 @@ impl Ranking {
         let best: Vec<usize> =
             self.scores(features, false).into_iter().take(compare).map(|(candidate, ..)| candidate).collect();
         let beside = |&candidate: &usize| {
-            let setting = settings.get(candidate);
-            setting.into_iter().flat_map(|setting| [setting.before, Some(setting.index), setting.after]).flatten()
+            let placement = placements.get(candidate);
+            placement
+                .into_iter()
+                .flat_map(|placement| [placement.before, Some(placement.index), placement.after])
+                .flatten()
         };
         let places: BTreeSet<usize> = best.iter().flat_map(beside).collect();
         let node = |place| self.pool.place(place).map(|(conversation, node)| (place, conversation, node));
@@ -294,17 +304,17 @@ impl Ranking {
         if scores.len() == 0 {
             return Ok(0);
         }
-        let sessions = Extractor::late_sessions(settings, &scores);
+        let sessions = Extractor::late_sessions(placements, &scores);
         let best: HashSet<usize> = best.into_iter().collect();
         for (candidate, features) in features.iter_mut().filter(|(candidate, _)| best.contains(candidate)) {
-            if let Some(setting) = settings.get(*candidate) {
-                Extractor::add_late(features, *setting, &scores, &sessions);
+            if let Some(placement) = placements.get(*candidate) {
+                Extractor::add_late(features, *placement, &scores, &sessions);
             }
         }
         Ok(scores.len())
     }
 
-    /// Candidates with their scores and signals, the best first.
+    /// Candidates with their scores and signals, best first.
     fn scores(&self, features: &[(usize, Features)], with_tokens: bool) -> Vec<(usize, f32, Vec<Signal>)> {
         let ranker = Ranker::new(self.pool.is_with_agent(), self.with_vectors, with_tokens);
         let unmeasured = means(features);
@@ -318,7 +328,8 @@ impl Ranking {
     }
 }
 
-/// The mean of each feature over the nodes of which it was measured; the least of one that is measured of the best alone.
+/// The mean of each feature over the nodes for which it was measured; 0 for late features, which are measured for the
+/// best alone.
 fn means(features: &[(usize, Features)]) -> Features {
     let mut means = [0.0; Feature::ALL.len()];
     let columns = means.iter_mut().zip(Feature::ALL).enumerate();
@@ -330,7 +341,7 @@ fn means(features: &[(usize, Features)]) -> Features {
     means
 }
 
-/// How many of the values are not NaN, as a part of the nodes that can be read, 0..=1.
+/// The number of values that are not NaN as a share of the readable nodes, in 0..=1.
 #[expect(clippy::cast_precision_loss, reason = "a weight needs no more than 24 bits")]
 fn measured_part(values: &[f32], readable: usize) -> f32 {
     let measured = values.iter().filter(|value| !value.is_nan()).count();

@@ -1,12 +1,12 @@
-//! What was kept between runs may have been lost since: before it is given out, it is read.
+//! Verifies that results from saved blocks can still be read before they are returned.
 
 use memory_core::{ConversationId, NodeRange, RetrieveError, Store};
 
 use crate::ranking::Pool;
 
-/// Reads some nodes of a pool, those that this process has not read yet. Where one of them cannot be read, all others of
-/// its conversation are read too, the pool knows which are lost, and the answer is `true`: whoever chose the nodes is to
-/// choose again.
+/// Reads those of some nodes of a pool that this process has not read yet. If one cannot be read, all other nodes of
+/// its conversation are read too, the pool's losses are updated, and the result is `true`: the caller must choose
+/// again.
 pub(crate) async fn are_some_lost(
     store: &dyn Store,
     pool: &mut Pool,

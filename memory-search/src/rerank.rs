@@ -1,4 +1,4 @@
-//! A cross-encoder reads the best candidates again, each together with the question.
+//! Reranking of the best hits by a cross-encoder.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use memory_core::{Hit, NodeRange, RerankError, Reranker, RetrieveError, Score, S
 
 use crate::lexical::indexed_text;
 
-/// The score of a hit that a cross-encoder read, among its signals.
+/// The name of the cross-encoder's score among the signals of a hit.
 const SIGNAL: &str = "cross_encoder";
 
-/// What a cross-encoder reads, and what comes of it.
+/// Options of reranking by a cross-encoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RerankOptions {
-    /// How many of the best hits it reads. By default 50.
+    /// How many of the best hits the model scores; 50 by default.
     pub candidates: usize,
-    /// The least score, on the model's own scale, of a hit that counts as one: what it scores lower, and what it does not
-    /// read, is left out. By default nothing is.
+    /// The minimum score, on the model's own scale: hits that score lower, and hits that are not scored, are dropped.
+    /// `None`, the default, drops none.
     pub min_score: Option<f32>,
 }
 
@@ -42,7 +42,7 @@ impl RerankOptions {
     }
 }
 
-/// A cross-encoder and what is asked of it.
+/// A cross-encoder and its options.
 #[derive(Clone, Debug)]
 pub(crate) struct CrossEncoder {
     model: Arc<dyn Reranker>,
@@ -54,9 +54,9 @@ impl CrossEncoder {
         Self { model, options }
     }
 
-    /// Puts the best hits in the order of the model's scores, before the others, and leaves out those that it thinks
-    /// too little of; gives how many it read. The score of a hit that was read is on the model's scale; its other signals
-    /// stay, with no share in it. Where the model fails, the hits stay what they were.
+    /// Sorts the best hits by the model's scores, before the others, and drops those below the minimum score; returns
+    /// how many were read. The score of such a hit is on the model's scale; its other signals stay with a share of 0.
+    /// If the model fails, the hits are unchanged.
     pub(crate) async fn rerank(
         &self,
         store: &dyn Store,
@@ -75,7 +75,7 @@ impl CrossEncoder {
             return Err(RerankError { model: self.model.model().clone(), source }.into());
         }
         let others = hits.split_off(texts.len());
-        // A node that was lost since it was ranked is no hit.
+        // A node that was lost since it was ranked is dropped.
         let readable: Vec<_> =
             std::mem::take(hits).into_iter().zip(&texts).filter(|(_, text)| text.is_some()).collect();
         *hits = readable.into_iter().zip(scores).map(|((hit, _), value)| self.scored(hit, value)).collect();

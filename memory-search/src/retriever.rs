@@ -1,4 +1,4 @@
-//! The retriever: words and meaning over a store.
+//! [`HybridRetriever`]: lexical and semantic retrieval over a store.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use memory_core::{
 use crate::{
     complexity::{budget_share, share_of},
     late::Late,
-    lexical::{MOST_UNKEPT, WordIndex},
+    lexical::{MAX_UNSAVED, WordIndex},
     notices::{in_full, push_new},
     pack::{Characters, Lengths, PackRequest, TooLarge, pack, prices, reach},
     pairs::Pairs,
@@ -19,40 +19,39 @@ use crate::{
     recheck::are_some_lost,
     rerank::{CrossEncoder, RerankOptions},
     selection::Selection,
-    semantic::{Meaning, Semantic, ends_of},
-    shared_past::seen_before,
+    semantic::{Semantic, SemanticScores, ends_of},
+    shared_prefix::seen_before,
     stopwatch::Stopwatch,
     worth::are_worth,
 };
 
 const EMPTY_QUESTION: &str = "nothing is recalled for an empty question";
-/// Memory that the postings of conversations not in use may take.
+/// Memory limit of cached postings.
 const POSTINGS_BYTES: usize = 256 << 20;
 
-/// Retrieves by words and, where there are an embedding model and an index of its vectors, by meaning.
+/// Retrieves by words and, with an embedding model and an index of its vectors, by meaning.
 ///
 /// The best candidates by a cheap sum of BM25 and cosine are ranked by a weighted sum of features: words (BM25 with two
-/// sets of parameters, of the message, its neighbours, its session), meaning (cosines of the same), how much of the
-/// question is covered, who speaks, times and dates. The weights were fitted to conversations, apart for those with an
-/// agent and those among people, with vectors and without (`memory-search/src/ranker/weights.rs`). A hit's signals say
-/// what each feature was, mostly stretched to 0..=1 over all that is searched, and what it added. Several conversations
-/// are searched as if they were one: the rarity of a term, the average length and the stretching are those of all their
-/// messages, so the scores of their hits compare. A score may be below 0.
+/// sets of parameters, of the message, its neighbours, its session), meaning (cosines of the same), coverage of the
+/// question, speakers, times and dates. The weights were fitted to conversations, separately for those with an agent
+/// and those among people, with vectors and without (`memory-search/src/ranker/weights.rs`). The signals of a hit are
+/// the features, mostly normalized to 0..=1 over the searched messages, with their shares of the score. Several
+/// conversations are searched as one: document frequencies, average length and normalization cover all their messages,
+/// so that scores are comparable. A score may be below 0.
 ///
-/// A session is what the metadata member `session` names, or else ends with a pause of six hours.
+/// A session is named by the metadata member `session`; without it, a pause of six hours ends a session.
 ///
-/// Postings are carried on from where they end: in memory and, where there is a cache for them
-/// ([`keep_words_in`](Self::keep_words_in)), between runs. Vectors are made by
-/// [`catch_up`](Retriever::catch_up), however long it takes. A question makes only what is soon made: where all that
-/// it searches lacks vectors of at most 64 messages and 64 KiB of text, it embeds these, and otherwise nothing. A
-/// message without a vector counts as the mean of those that have one, and meaning weighs the less the fewer have one.
-/// Where model, index or all vectors are missing or fail, the answer is by words; a notice says so, as it does where
-/// some vectors are missing. A message that a model refuses when it is asked for that one alone has no vector for good, if
-/// the model takes others beside it.
+/// Postings are extended as messages are appended: in memory and, with a [`word_cache`](Self::word_cache), across runs.
+/// Vectors are made by [`catch_up`](Retriever::catch_up), however long it takes. A query embeds at most 64 new
+/// messages: if the searched conversations together lack the vectors of at most 64 messages and 64 KiB of text, the
+/// query embeds these; otherwise it embeds none. A message without a vector counts as the mean of those that have one,
+/// and the weight of meaning is proportional to the share of messages that have one. If the model, the index or all
+/// vectors are missing or fail, retrieval is by words, and a notice states it; another notice states that some vectors
+/// are missing. A message that the model rejects by itself never gets a vector, if the model accepts others.
 ///
-/// A node that cannot be read is no hit and stands in no excerpt; the answer says so. It counts as lost for the life
-/// of the retriever. Of nodes whose words were kept between runs, those that are to be given out are read again, and all
-/// of their conversation where one of them cannot be.
+/// A node that cannot be read is neither a hit nor in an excerpt, and is reported. It counts as lost for the life of
+/// the retriever. Results that come from the word cache are read again before they are returned. If one of them cannot
+/// be read, its whole conversation is.
 #[derive(Debug)]
 pub struct HybridRetriever {
     store: Arc<dyn Store>,
@@ -62,7 +61,7 @@ pub struct HybridRetriever {
 }
 
 impl HybridRetriever {
-    /// Reads from `store`; without `embedder` or `index`, by words only.
+    /// A retriever over `store`; without `embedder` or `index`, by words only.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
@@ -73,42 +72,42 @@ impl HybridRetriever {
         Self { store, words: WordIndex::new(POSTINGS_BYTES), semantic, cross_encoder: None }
     }
 
-    /// Compares the best candidates by their tokens too, whose vectors `tokens` keeps, where the embedding model gives
-    /// those. Without them the ranking is by the other features.
+    /// Also compares the best candidates by their tokens, whose vectors are in `tokens`, if the embedding model makes
+    /// token vectors. By default the ranking is by the other features alone.
     #[must_use]
-    pub fn with_tokens(self, tokens: Arc<dyn TokenIndex>) -> Self {
-        Self { semantic: self.semantic.with_tokens(tokens), ..self }
+    pub fn token_index(self, tokens: Arc<dyn TokenIndex>) -> Self {
+        Self { semantic: self.semantic.token_index(tokens), ..self }
     }
 
-    /// Compares all vectors of a conversation with a question up to so many messages, 20,000 by default. Of a longer one
-    /// those are compared that the index finds near, by a graph if it has one, and those that are best by words; every other
-    /// message counts as a usual one.
+    /// Compares all vectors of a conversation with a question if it has at most this many messages, 20,000 by default.
+    /// In a longer one, only the nearest by the index (its graph, if it has one) and the best by words are compared;
+    /// every other message gets an estimated usual cosine.
     #[must_use]
     pub fn compare_all_up_to(self, messages: usize) -> Self {
         Self { semantic: self.semantic.comparing_all_up_to(messages), ..self }
     }
 
-    /// Has a cross-encoder read the best hits, together with the question, and put them in the order of its scores.
+    /// Reranks the best hits by a cross-encoder's scores.
     #[must_use]
-    pub fn with_reranker(self, model: Arc<dyn Reranker>, options: RerankOptions) -> Self {
+    pub fn reranker(self, model: Arc<dyn Reranker>, options: RerankOptions) -> Self {
         Self { cross_encoder: Some(CrossEncoder::new(model, options)), ..self }
     }
 
-    /// Keeps the postings of conversations in `cache`, so that a new retriever need not read all messages again.
+    /// Saves postings in `cache`, so that a new retriever need not read all messages again.
     #[must_use]
-    pub fn keep_words_in(mut self, cache: Arc<dyn BlockCache>) -> Self {
-        self.words.keep_in(cache);
+    pub fn word_cache(mut self, cache: Arc<dyn BlockCache>) -> Self {
+        self.words.save_in(cache);
         self
     }
 
-    /// Scores every node of a scope; the notices are for the caller.
+    /// Scores every node of a scope.
     async fn rank(&self, question: &str, scope: &Scope, filter: &Filter) -> Result<Ranked<'_>, RetrieveError> {
         let mut stopwatch = Stopwatch::start();
         let mut conversations = Vec::new();
         let states = self.resolve(scope, filter).await?;
         let seen = seen_before(&*self.store, &states).await?;
         for state in states {
-            let (indexed, _) = self.words.catch_up(&*self.store, &state.id, state.nodes, MOST_UNKEPT, &()).await?;
+            let (indexed, _) = self.words.catch_up(&*self.store, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
             conversations.push((state.id, indexed));
         }
         let pool = Pool::new(conversations);
@@ -118,7 +117,7 @@ impl HybridRetriever {
         let (store, words) = (&*self.store, &evidence.window);
         let meaning = self.semantic.meaning(store, question, &pool, &selection, words, &mut stopwatch).await;
         let (cosines, late, mut notices) = match meaning {
-            Ok(Meaning { cosines, notices, late }) => (Some(cosines), late, notices),
+            Ok(SemanticScores { cosines, notices, late }) => (Some(cosines), late, notices),
             Err(missing) => (None, None, vec![missing.notice()?]),
         };
         notices.extend(selection.notice());
@@ -127,7 +126,7 @@ impl HybridRetriever {
         Ok(Ranked { ranking, late, cross_encoder, store: &*self.store, notices, stopwatch })
     }
 
-    /// How many characters the texts of some nodes have; those that cannot be read have none.
+    /// The lengths of some nodes in characters; unreadable nodes are missing.
     async fn lengths(&self, conversation: &ConversationId, runs: &[NodeRange]) -> Result<Lengths, RetrieveError> {
         let mut lengths = Lengths::new();
         for run in runs {
@@ -137,7 +136,7 @@ impl HybridRetriever {
         Ok(lengths)
     }
 
-    /// The conversations of a scope that have the tags of a filter, each once and in order.
+    /// The distinct conversations of a scope that have the tags of a filter, in order of id.
     async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<ConversationState>, RetrieveError> {
         let mut states = match scope {
             Scope::All => self.store.conversations().await?,
@@ -156,7 +155,7 @@ impl HybridRetriever {
     }
 }
 
-/// What is known of the nodes of a scope.
+/// The ranked nodes of a scope.
 struct Ranked<'a> {
     ranking: Ranking,
     late: Option<Late<'a>>,
@@ -167,8 +166,8 @@ struct Ranked<'a> {
 }
 
 impl Ranked<'_> {
-    /// The best nodes. Neither tokens, which are a cache, nor a cross-encoder stop an answer: where they fail it goes
-    /// without them, and says so.
+    /// The best nodes. If token vectors or the cross-encoder fail, the ranking goes without them and a notice states
+    /// it.
     async fn hits(
         &mut self,
         question: &str,
@@ -202,8 +201,8 @@ impl Retriever for HybridRetriever {
                 return Ok(Retrieved { notices: vec![EMPTY_QUESTION.to_owned()], ..Retrieved::default() });
             }
             let mut ranked = self.rank(&query.text, &query.scope, &query.filter).await?;
-            // Hits that take the place of lost ones may be lost too. Of a conversation with one that is, all are read, so that
-            // this ends.
+            // Hits that replace lost ones may be lost too. The loop ends since a conversation with a lost hit is read
+            // completely.
             let hits = loop {
                 let hits = ranked.hits(&query.text, query.limit, |_| true).await?;
                 let nodes = hits.iter().map(|hit| (&hit.conversation, NodeRange::single(hit.node)));
@@ -233,7 +232,7 @@ impl Retriever for HybridRetriever {
                 .pool()
                 .parts()
                 .first()
-                .map_or_else(Pairs::default, |part| Pairs::of(part.indexed.read().cast().traits(), &outline));
+                .map_or_else(Pairs::default, |part| Pairs::of(part.indexed.read().node_table().traits(), &outline));
             let mut to_pack = PackRequest {
                 outline: &outline,
                 ranked: &ranked,
@@ -277,7 +276,7 @@ impl Retriever for HybridRetriever {
             };
             let mut losses = Losses::default();
             ranking.pool().parts().iter().for_each(|part| losses.extend(&part.losses));
-            // Neighbours of a hit, and what must not be parted from it, may be lost.
+            // Neighbours of a hit, and its tool calls and results, may be lost.
             let runs = packed.runs.into_iter().flat_map(|run| losses.rest_of(run));
             let excerpts: Vec<_> = runs.map(excerpt).collect();
             let cost = |node: NodeId| {
@@ -307,13 +306,13 @@ impl Retriever for HybridRetriever {
         Box::pin(async move {
             let nodes = self.store.conversation(conversation).await?.nodes;
             let vectors = self.semantic.vectors();
-            // What is kept need not be read.
+            // Loads the saved blocks first: they need not be read from the store.
             self.words.catch_up(&*self.store, conversation, 0, u64::MAX, &()).await?;
             let words_missing = nodes.saturating_sub(self.words.through(conversation));
             let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.all_through(conversation)));
             let mut steps = Steps { progress, before: 0, total: words_missing + vectors_missing };
             let (indexed, words) = self.words.catch_up(&*self.store, conversation, nodes, 0, &steps).await?;
-            // Whoever catches up is told what was lost since the words were kept.
+            // The report includes nodes that were lost since their words were saved.
             if indexed.read().restored() > 0 {
                 indexed.check(&*self.store, conversation).await?;
             }
@@ -342,7 +341,7 @@ impl Retriever for HybridRetriever {
     }
 }
 
-/// Reports several steps of work as one.
+/// Reports several steps of work as one progress.
 struct Steps<'a> {
     progress: &'a dyn Progress,
     before: u64,

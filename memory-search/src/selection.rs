@@ -1,28 +1,29 @@
-//! Which nodes of the conversations that are searched may be hits.
+//! The selection of nodes that may be hits.
 
 use std::collections::HashSet;
 
 use memory_core::{Filter, Level, NodeId, Revision, Store, StoreError, TimeRange, plan::Tree};
 
 use crate::{
-    lexical::{Cast, Traits},
+    lexical::{NodeTable, Traits},
     ranking::{Part, Pool},
 };
 
-/// The nodes of a pool that a filter lets through, chosen before the best of them are: however few they are among
-/// the others, they are found.
+/// The nodes of a pool that pass a filter. The filter applies before ranking, so that matching nodes are found however
+/// few they are.
 ///
-/// What is not selected still counts for how rare a term is, for what signals are stretched over and for its
-/// neighbours, so that a filter changes no score: what is found is what passes it of all nodes, ranked
-/// without a limit. (Of a conversation too large to compare all of, what is usual is estimated a little differently.) What is measured of the best alone (tokens, a cross-encoder) is measured of the best that are selected.
+/// Nodes that are not selected still count in document frequencies, in normalization and as neighbours, so that a
+/// filter changes no score: the hits are those of an unlimited ranking that pass the filter. (In a conversation too
+/// large for exhaustive comparison, the usual cosine is estimated a little differently.) Tokens and cross-encoder
+/// scores are measured for the best selected nodes.
 #[derive(Debug)]
 pub(crate) struct Selection {
-    /// For each node in the order of the pool; `None` where all may be.
+    /// One flag per node of the pool; `None` if all are selected.
     admitted: Option<Vec<bool>>,
 }
 
 impl Selection {
-    /// Those that pass `filter`. Its tags have chosen the conversations already.
+    /// The nodes that pass `filter`. Its tags were applied to the conversations before.
     pub(crate) async fn of(store: &dyn Store, pool: &Pool, filter: &Filter) -> Result<Self, StoreError> {
         if (Filter { tags: Vec::new(), ..filter.clone() }).is_empty() {
             let is_left_nothing = pool.parts().is_empty() && !filter.tags.is_empty();
@@ -32,18 +33,18 @@ impl Selection {
         for part in pool.parts() {
             let levels = if filter.levels.is_empty() { None } else { Some(levels(store, part).await?) };
             let postings = part.indexed.read();
-            let cast = postings.cast();
-            let asked = Asked::of(filter, cast);
-            let nodes = cast.traits().iter().take(part.nodes).enumerate();
+            let table = postings.node_table();
+            let node_filter = NodeFilter::of(filter, table);
+            let nodes = table.traits().iter().take(part.nodes).enumerate();
             admitted.extend(nodes.map(|(index, traits)| {
                 let level = levels.as_ref().and_then(|levels| levels.get(index));
-                asked.admits(traits) && level.is_none_or(|level| filter.levels.contains(level))
+                node_filter.admits(traits) && level.is_none_or(|level| filter.levels.contains(level))
             }));
         }
         Ok(Self { admitted: Some(admitted) })
     }
 
-    /// The same without the first nodes of each conversation that are found elsewhere.
+    /// Excludes the first nodes of each conversation that another one covers.
     pub(crate) fn without(mut self, pool: &Pool, seen: &[u64]) -> Self {
         if seen.iter().all(|seen| *seen == 0) {
             return self;
@@ -53,9 +54,9 @@ impl Selection {
         let mut rest = admitted.as_mut_slice();
         for (part, seen) in pool.parts().iter().zip(seen) {
             let seen = usize::try_from(*seen).unwrap_or(usize::MAX).min(part.nodes);
-            let (of_this, behind) = rest.split_at_mut(part.nodes.min(rest.len()));
+            let (of_this, after) = rest.split_at_mut(part.nodes.min(rest.len()));
             of_this.iter_mut().take(seen).for_each(|admitted| *admitted = false);
-            rest = behind;
+            rest = after;
         }
         self
     }
@@ -65,34 +66,34 @@ impl Selection {
         self.admitted.is_none()
     }
 
-    /// Whether the node at a place of the pool may be a hit.
+    /// Whether the node at a pool index may be a hit.
     pub(crate) fn admits(&self, place: usize) -> bool {
         self.admitted.as_ref().is_none_or(|admitted| admitted.get(place) == Some(&true))
     }
 
-    /// Says so where nothing may be.
+    /// A notice if no node may be a hit.
     pub(crate) fn notice(&self) -> Option<String> {
         let admitted = self.admitted.as_ref().filter(|admitted| !admitted.contains(&true))?;
         Some(format!("the filter lets none of {} messages through", admitted.len()))
     }
 }
 
-/// What a filter asks of the nodes of one conversation.
-struct Asked<'a> {
+/// A filter resolved for the nodes of one conversation.
+struct NodeFilter<'a> {
     filter: &'a Filter,
     times: Vec<TimeRange>,
     /// `None` for any.
     sessions: Option<HashSet<u32>>,
 }
 
-impl<'a> Asked<'a> {
-    fn of(filter: &'a Filter, cast: &Cast) -> Self {
+impl<'a> NodeFilter<'a> {
+    fn of(filter: &'a Filter, table: &NodeTable) -> Self {
         let is_asked = |(number, name): &(u32, &Option<Box<str>>)| match name {
-            Some(name) => filter.sessions.iter().any(|asked| **asked == **name),
+            Some(name) => filter.sessions.iter().any(|wanted| **wanted == **name),
             None => filter.sessions.contains(&(number + 1).to_string()),
         };
-        let sessions = || (0..).zip(cast.sessions()).filter(is_asked).map(|(number, _)| number).collect();
-        Self { filter, times: filter.times(cast.clock()), sessions: (!filter.sessions.is_empty()).then(sessions) }
+        let sessions = || (0..).zip(table.sessions()).filter(is_asked).map(|(number, _)| number).collect();
+        Self { filter, times: filter.times(table.clock()), sessions: (!filter.sessions.is_empty()).then(sessions) }
     }
 
     fn admits(&self, traits: &Traits) -> bool {

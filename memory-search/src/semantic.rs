@@ -1,4 +1,4 @@
-//! Retrieval by meaning: the little that has no vector yet is embedded, and nodes are scored by cosine.
+//! Semantic retrieval: embeds a small backlog and scores nodes by cosine.
 
 mod embedding;
 
@@ -19,27 +19,26 @@ use crate::{
     stopwatch::Stopwatch,
 };
 
-/// The most nodes without a vector, over all that is searched, that a question embeds: what a live conversation
-/// appends between two questions.
+/// Maximum nodes that a query embeds, over the whole pool: what a live conversation appends between two questions.
 pub(crate) const MAX_BACKLOG_NODES: u64 = 64;
-/// The most text that it embeds of them all together: some 16,000 tokens, a second or two on two cores.
+/// Maximum bytes of their texts together: some 16,000 tokens, a second or two on two cores.
 pub(crate) const MAX_BACKLOG_BYTES: usize = 64 << 10;
 
-/// The most of a question that is embedded: a page that someone pastes need not be embedded whole.
+/// Maximum bytes of a question that are embedded: a pasted page need not be embedded in full.
 pub(crate) const MAX_QUESTION_BYTES: usize = 16 << 10;
 const HOW_TO_CATCH_UP: &str = "index the rest first (`Retriever::catch_up`; `memory index` does it)";
 
-/// An embedding model and the index of its vectors, where there are any.
+/// The embedding model and its indexes, as far as they are set up.
 #[derive(Debug)]
 pub(crate) struct Semantic {
     embedder: Option<Arc<dyn Embedder>>,
     index: Option<Arc<dyn VectorIndex>>,
     tokens: Option<Arc<dyn TokenIndex>>,
-    /// Nodes up to which all of a conversation are compared with a question.
+    /// Conversations of at most this many nodes are compared exhaustively.
     compared_all: usize,
 }
 
-/// A model and an index that fit each other.
+/// A model and an index of the same model id and dimensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vectors<'a> {
     embedder: &'a dyn Embedder,
@@ -47,42 +46,42 @@ pub(crate) struct Vectors<'a> {
     tokens: Option<Tokens<'a>>,
 }
 
-/// The same model where it gives the vectors of tokens too, and an index that keeps them.
+/// The same model, if it makes token vectors, and a matching token index.
 #[derive(Clone, Copy, Debug)]
 struct Tokens<'a> {
     embedder: &'a dyn TokenEmbedder,
     index: &'a dyn TokenIndex,
 }
 
-/// How near the nodes of a pool are to a question.
+/// Semantic scores of the nodes of a pool.
 #[derive(Debug)]
-pub(crate) struct Meaning<'a> {
+pub(crate) struct SemanticScores<'a> {
     /// The cosine of each node; NaN for one without a vector.
     pub(crate) cosines: Vec<f32>,
-    /// What is missing of it, a line each.
+    /// What is incomplete, one line each.
     pub(crate) notices: Vec<String>,
-    /// What compares tokens.
+    /// The late-interaction scorer, if tokens are available.
     pub(crate) late: Option<Late<'a>>,
 }
 
-/// Why meaning has no say in an answer.
+/// Why semantic retrieval is not available.
 #[derive(Debug)]
-pub(crate) enum NoMeaning {
-    /// Model or index are not there, or do not fit each other; in words.
+pub(crate) enum SemanticError {
+    /// Model or index are missing, or do not match; with the reason.
     Missing(String),
-    /// The model cannot be asked, or it failed.
+    /// The model is unavailable or failed.
     Model(EmbedError),
-    /// The index failed. It is a cache, and stops no read.
+    /// The index failed. It is a cache, so that reads go on without it.
     Index(VectorError),
-    /// Something failed without which there is no answer.
+    /// A failure that also prevents lexical retrieval.
     Failed(RetrieveError),
 }
 
-impl NoMeaning {
-    /// The notice that goes with an answer by words.
+impl SemanticError {
+    /// The notice for an answer by words only.
     ///
     /// # Errors
-    /// What leaves no answer at all.
+    /// [`Self::Failed`].
     pub(crate) fn notice(self) -> Result<String, RetrieveError> {
         match self {
             Self::Failed(error) => Err(error),
@@ -90,10 +89,10 @@ impl NoMeaning {
         }
     }
 
-    /// What of an explicit request to index everything is worth a notice: that there is nothing to index with.
+    /// The notice for an explicit request to index everything: only a missing model or index is one.
     ///
     /// # Errors
-    /// All else.
+    /// All other variants.
     pub(crate) fn notice_of_absence(self) -> Result<String, RetrieveError> {
         match self {
             Self::Index(failed) => Err(failed.into()),
@@ -102,7 +101,7 @@ impl NoMeaning {
         }
     }
 
-    /// The reason, in words.
+    /// The reason as text.
     fn reason(&self) -> String {
         match self {
             Self::Missing(why) => why.clone(),
@@ -114,24 +113,24 @@ impl NoMeaning {
     }
 }
 
-/// Whether there is no model to ask, so that it makes no difference what it is asked.
+/// Whether the model is absent, so that the failure does not depend on the text.
 fn is_absent(error: &EmbedError) -> bool {
     matches!(error, EmbedError::Unavailable { .. } | EmbedError::Unreachable { .. })
 }
 
-impl From<EmbedError> for NoMeaning {
+impl From<EmbedError> for SemanticError {
     fn from(error: EmbedError) -> Self {
         Self::Model(error)
     }
 }
 
-impl From<VectorError> for NoMeaning {
+impl From<VectorError> for SemanticError {
     fn from(error: VectorError) -> Self {
         Self::Index(error)
     }
 }
 
-impl From<StoreError> for NoMeaning {
+impl From<StoreError> for SemanticError {
     fn from(error: StoreError) -> Self {
         Self::Failed(error.into())
     }
@@ -142,7 +141,7 @@ impl Semantic {
         Self { embedder, index, tokens: None, compared_all: COMPARED_ALL }
     }
 
-    pub(crate) fn with_tokens(self, tokens: Arc<dyn TokenIndex>) -> Self {
+    pub(crate) fn token_index(self, tokens: Arc<dyn TokenIndex>) -> Self {
         Self { tokens: Some(tokens), ..self }
     }
 
@@ -151,13 +150,13 @@ impl Semantic {
     }
 
     /// The model and the index.
-    pub(crate) fn vectors(&self) -> Result<Vectors<'_>, NoMeaning> {
-        let missing = |why: &str| NoMeaning::Missing(why.to_owned());
+    pub(crate) fn vectors(&self) -> Result<Vectors<'_>, SemanticError> {
+        let missing = |why: &str| SemanticError::Missing(why.to_owned());
         let embedder = self.embedder.as_deref().ok_or_else(|| missing("no embedding model is set up"))?;
         let index = self.index.as_deref().ok_or_else(|| missing("no vector index is set up"))?;
         let (model, dimensions) = (embedder.model(), embedder.dimensions());
         if (model, dimensions) != (index.model(), index.dimensions()) {
-            return Err(NoMeaning::Missing(format!(
+            return Err(SemanticError::Missing(format!(
                 "the index holds vectors of {} with {} dimensions, the embedding model is {model} with {dimensions}",
                 index.model(),
                 index.dimensions(),
@@ -166,7 +165,7 @@ impl Semantic {
         Ok(Vectors { embedder, index, tokens: self.tokens(embedder) })
     }
 
-    /// Tokens, where the model gives their vectors and the index is of that model: without them there is an answer too.
+    /// Token vectors, if the model makes them and the index matches it. They are optional.
     fn tokens<'a>(&'a self, embedder: &'a dyn Embedder) -> Option<Tokens<'a>> {
         let (index, model) = (self.tokens.as_deref()?, embedder.model());
         let embedder = embedder.with_tokens()?;
@@ -174,13 +173,13 @@ impl Semantic {
         fits.then_some(Tokens { embedder, index })
     }
 
-    /// How near each node of a pool is to a question.
+    /// Scores each node of a pool by its cosine with a question.
     ///
     /// A small backlog, of at most [`MAX_BACKLOG_NODES`] and [`MAX_BACKLOG_BYTES`] over the whole pool, is embedded
-    /// before. Of a larger one nothing is, so that no question waits for long: the vectors that are there must do.
+    /// first. A larger one is not embedded at all, so that no query waits for long.
     ///
-    /// Of a large conversation the nodes are compared that are near by the index, or among the best by `words`, a
-    /// score a node of the pool or nothing.
+    /// In a large conversation only the nodes that the index finds and the best by `words` are compared; `words` has
+    /// one score per node of the pool, or is empty.
     pub(crate) async fn meaning<'a>(
         &'a self,
         store: &'a dyn Store,
@@ -189,7 +188,7 @@ impl Semantic {
         selection: &Selection,
         words: &[f32],
         stopwatch: &mut Stopwatch,
-    ) -> Result<Meaning<'a>, NoMeaning> {
+    ) -> Result<SemanticScores<'a>, SemanticError> {
         let vectors = self.vectors()?;
         let (question, late) = vectors.question(store, &ends_of(question)).await?;
         stopwatch.end("embed", 0);
@@ -225,14 +224,14 @@ impl Semantic {
         let (all, scored) = (pool.readable(), cosines.iter().filter(|cosine| !cosine.is_nan()).count());
         if scored == 0 && all > 0 {
             let why = notices.pop().map_or_else(|| format!("; {HOW_TO_CATCH_UP}"), |why| format!(": {why}"));
-            return Err(NoMeaning::Missing(format!("none of the {all} messages is embedded{why}")));
+            return Err(SemanticError::Missing(format!("none of the {all} messages is embedded{why}")));
         }
         stopwatch.end("vectors", scored);
         if scored < all && notices.is_empty() {
             let what_to_do = if is_all_tried { "the others have no vector" } else { HOW_TO_CATCH_UP };
             notices.push(format!("meaning counts for {scored} of {all} messages only; {what_to_do}"));
         }
-        Ok(Meaning { notices, cosines, late })
+        Ok(SemanticScores { notices, cosines, late })
     }
 }
 
@@ -242,13 +241,13 @@ impl<'a> Vectors<'a> {
         self.index.stats(conversation).through
     }
 
-    /// All nodes up to this position have vectors, and tokens if those are kept.
+    /// All nodes up to this position have vectors, and token vectors if there is an index for them.
     pub(crate) fn all_through(&self, conversation: &ConversationId) -> u64 {
         let tokens = self.tokens.map(|tokens| tokens.index.stats(conversation).through);
         self.through(conversation).min(tokens.unwrap_or(u64::MAX))
     }
 
-    /// The vector of a question, and what compares its tokens.
+    /// The vector of a question, and its late-interaction scorer.
     async fn question(&self, store: &'a dyn Store, text: &str) -> Result<(Vec<f32>, Option<Late<'a>>), EmbedError> {
         let Some(Tokens { embedder, index }) = self.tokens else {
             return Ok((self.embedder.embed_query(text).await?, None));
@@ -257,7 +256,7 @@ impl<'a> Vectors<'a> {
         Ok((question.whole, Some(Late { question: question.tokens, index, embedder, store })))
     }
 
-    /// Whether a question may embed what has no vector yet. Reads no more text than it takes to tell.
+    /// Whether the backlog is within the limits of a query. Reads only as much text as needed to decide.
     async fn is_backlog_small(&self, store: &dyn Store, pool: &Pool) -> Result<bool, StoreError> {
         let begins: Vec<_> = pool.parts().iter().map(|part| (part, self.through(&part.conversation))).collect();
         let nodes: u64 = begins.iter().map(|(part, through)| (part.nodes as u64).saturating_sub(*through)).sum();
@@ -277,7 +276,7 @@ impl<'a> Vectors<'a> {
         Ok(true)
     }
 
-    /// Has the index do what makes answers fast.
+    /// Prepares the index for fast queries.
     pub(crate) async fn prepare(
         &self,
         conversation: &ConversationId,
@@ -287,8 +286,8 @@ impl<'a> Vectors<'a> {
     }
 }
 
-/// A question, or of one longer than [`MAX_QUESTION_BYTES`] its two ends: what is asked stands before or after what was
-/// pasted.
+/// The question, or the two ends of one longer than [`MAX_QUESTION_BYTES`]: the actual question is before or after
+/// pasted text.
 pub(crate) fn ends_of(question: &str) -> Cow<'_, str> {
     if question.len() <= MAX_QUESTION_BYTES {
         return Cow::Borrowed(question);

@@ -1,10 +1,10 @@
-//! How long each step of a search takes.
+//! Timing of the steps of a search.
 
 use std::time::Instant;
 
 use memory_core::SearchStep;
 
-/// Times steps that follow one another.
+/// Times consecutive steps.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     begun: Instant,
@@ -17,7 +17,7 @@ impl Stopwatch {
         Self { begun: Instant::now(), steps: Vec::new() }
     }
 
-    /// Ends a step, which looked at so many candidates, and begins the next one.
+    /// Ends a step, which processed this many candidates, and begins the next.
     pub(crate) fn end(&mut self, name: &'static str, candidates: usize) {
         let now = Instant::now();
         let took = now - self.begun;
@@ -26,7 +26,7 @@ impl Stopwatch {
         self.begun = now;
     }
 
-    /// The steps that were ended.
+    /// The finished steps.
     pub(crate) fn steps(self) -> Vec<SearchStep> {
         self.steps
     }

@@ -1,19 +1,19 @@
-//! Which hits are worth their tokens.
+//! Decides which hits are worth their tokens.
 
 use memory_core::{Hit, ScoreScale};
 
-/// The chance of a hit, spread over all of a budget, with which its tokens are worth showing: a budget that is filled at
-/// this price would bring a tenth of a hit. Fitted to conversations of two people, with an agent and of many people, by vectors
-/// and by words alone: a recall of 1,000 to 4,000 tokens so keeps 98 % of the evidence that it holds if it is filled
-/// (`docs/benchmarks.md`, "Where recall stops").
+/// The minimum chance of a hit that costs the whole budget: a budget filled at this price would bring a tenth of a hit.
+/// Fitted to conversations of two people, with an agent and of many people, by vectors and by words alone. With it, a
+/// recall of 1,000 to 4,000 tokens keeps 98 % of the evidence that a filled budget holds (`docs/benchmarks.md`, "Where
+/// recall stops").
 const LEAST_HITS: f64 = 0.1;
 
-/// Whether each of the hits, which are the best first, is worth its price in tokens of a budget: whether its chance is at
-/// least the part of [`LEAST_HITS`] that the price is of the budget. The best that can be had always is, and what cannot be
-/// had keeps nothing else back.
+/// Whether each hit is worth its price in tokens; the best hit comes first. A hit is worth it if its chance is at least
+/// [`LEAST_HITS`] times its share of the budget. The best affordable hit always is. A hit without a price does not
+/// affect the others.
 ///
-/// The chance of a hit is its part of the softmax of all scores, for which the ranker was fitted. A cross-encoder's scores
-/// were not: where one of them stands among the scores every hit is worth its tokens.
+/// The chance of a hit is its share of the softmax of all scores, for which the ranker was fitted. Cross-encoder scores
+/// were not fitted: with one of them among the scores, every hit is worth its tokens.
 pub(crate) fn are_worth(hits: &[Hit], prices: &[Option<u64>], budget: u32) -> Vec<bool> {
     let is_fitted = hits.iter().all(|hit| hit.score.scale == ScoreScale::Fused);
     let scores = || hits.iter().map(|hit| f64::from(hit.score.value)).zip(prices);

@@ -1,24 +1,24 @@
-//! A compiled pattern, and how much of a text it is let loose on at a time.
+//! A compiled pattern, and the window of text that it searches at a time.
 
 use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-use super::{Clock, FindError};
+use super::{Deadline, FindError};
 
-/// Bytes that a compiled pattern may take: what is too large for one is tried with the next.
+/// Size limits of a compiled pattern in bytes, tried in order.
 const SIZES: [usize; 4] = [16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
-/// The most that bytes of a text, times bytes of the pattern, come to between two looks at the clock. In the worst case
-/// the engine follows every state of the pattern at every byte; measured with patterns made to have it do so, this much
-/// takes some tenths of a second.
+/// Maximum product of text bytes and pattern bytes between two checks of the deadline. In the worst case the engine
+/// follows every state of the pattern at every byte. With patterns built for this case, this much work takes some
+/// tenths of a second.
 const WORK: usize = 1 << 30;
 
-/// A regular expression, and how far it may look.
+/// A regular expression with its window size.
 #[derive(Debug)]
 pub(super) struct Pattern {
     regex: Regex,
-    /// Bytes of text that it is given at a time.
+    /// Bytes of text that it searches at a time.
     reach: usize,
 }
 
@@ -37,12 +37,12 @@ impl Pattern {
         Err(FindError::Pattern { pattern: pattern.to_owned(), why })
     }
 
-    /// The next match that is not empty and begins at `from` or in the window behind it; `from` is moved on to where to
-    /// look next.
-    pub(super) fn next_match(&self, text: &str, from: &mut usize, clock: &Clock) -> Option<Range<usize>> {
+    /// The next non-empty match that begins at `from` or in the window after it; `from` advances to where the next
+    /// search begins.
+    pub(super) fn next_match(&self, text: &str, from: &mut usize, deadline: &Deadline) -> Option<Range<usize>> {
         let window = self.reach / 2;
         let end = text.ceil_char_boundary((*from).saturating_add(window));
-        // What a match may reach up to. It begins where it did, for what a pattern asks of the text before.
+        // Only the end is cut: a pattern may look at the text before `from`.
         let seen = text.get(..text.ceil_char_boundary(end.saturating_add(window))).unwrap_or(text);
         let mut at = *from;
         let span = loop {
@@ -51,8 +51,8 @@ impl Pattern {
                 Some(span) if span.is_empty() => at = text.ceil_char_boundary(span.end + 1),
                 other => break other,
             }
-            // Many empty matches, each found by a look at all of the window, take the square of its length.
-            if at >= end || clock.is_over() {
+            // Many empty matches, each found by scanning the whole window, would take quadratic time.
+            if at >= end || deadline.is_over() {
                 *from = at;
                 return None;
             }

@@ -140,7 +140,7 @@ fn where_time_runs_out_the_answer_says_where() {
     let found = find_for("a", "[ae]", Some(Duration::ZERO));
     assert_eq!((found.stopped_at, found.scanned, found.left_out), (NodeId::new(2), 0, end_of(1, 2, 6)));
     assert_eq!(nodes(&found), [1]);
-    // It looks through all of the text again at each of its places: some 10^12 steps.
+    // It scans the whole text again at each position: some 10^12 steps.
     let found = find_for(&"ab cd ".repeat(1 << 19), r"(?s)(a.*Z)?", Some(Duration::from_millis(20)));
     assert_eq!((found.stopped_at, found.scanned), (NodeId::new(2), 1));
 }
@@ -184,7 +184,7 @@ fn the_worst_pattern_stops_about_when_it_is_to() {
     let max_time = Some(Duration::from_millis(100));
     let request = FindRequest { conversation: &conversation(), pattern, range: None, limit: usize::MAX, max_time };
     let found = pollster::block_on(find(&store(&[&text]), &request)).unwrap();
-    // Let loose on 64 KiB it takes some ten seconds before the clock is asked.
+    // On 64 KiB it takes some ten seconds before the deadline is checked.
     let end = found.left_out.unwrap();
     assert!(end.from < 64 << 10, "{end:?}");
 }
@@ -198,7 +198,7 @@ fn a_search_that_is_dropped_ends() {
         FindRequest { conversation: &conversation, pattern: "a", range: None, limit: usize::MAX, max_time: None };
     let mut search = Box::pin(find(&store, &request));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    // It gives way at least once a message, so that whoever drops it is heard.
+    // It yields at least once per message, so that dropping it takes effect.
     let polls = (0..).take_while(|_| search.as_mut().poll(&mut context).is_pending()).count();
     assert!(polls >= 100, "{polls}");
 }

@@ -1,4 +1,4 @@
-//! Text becomes terms.
+//! The analyzer, which splits text into terms.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -11,16 +11,16 @@ use super::{
     stop_words::is_stop_word,
 };
 
-/// Longest term in bytes; what is longer is cut to it, has no parts and is not stemmed. The stemmer takes time with the
-/// square of a word's length, and no word that has a stem is as long.
+/// Maximum bytes of a term. A longer word is truncated, not split into parts, and not stemmed. The stemmer takes time
+/// quadratic in the length of a word, and no word with a stem is as long.
 const MAX_TERM_BYTES: usize = 128;
 
 /// Splits text into terms: words (Unicode Standard Annex 29) in lower case, without accents, stemmed as English.
 ///
-/// - What is written as one, with digits or signs in it (`QX-4471-93B`, `4,200`, `src/lib.rs`, `a_b`), is a term,
-///   and so are its parts. Separators of thousands are left out, so that `4,200` and `4200` are one term.
+/// - A compound with digits or signs in it (`QX-4471-93B`, `4,200`, `src/lib.rs`, `a_b`) is a term, and so are its
+///   parts. Thousands separators are dropped, so that `4,200` and `4200` are one term.
 /// - `camelCase` is a term, and so are its parts.
-/// - In scripts that put no spaces between words, each character and each pair of neighbours is a term.
+/// - In scripts without spaces between words, each character and each bigram is a term.
 pub(crate) struct Analyzer {
     stemmer: Stemmer,
     /// Bytes of the longest word that the stemmer was given.
@@ -37,14 +37,14 @@ struct Term<'a> {
 /// The terms of one node, ready to be added to [`Postings`](super::Postings).
 #[derive(Debug, Default)]
 pub(crate) struct NodeTerms {
-    /// Each term once, with how often it occurs; sorted.
+    /// Each distinct term with its number of occurrences; sorted.
     pub(crate) counts: Vec<(Box<str>, u32)>,
-    /// Terms that are no stop words, repeats counted.
+    /// The number of terms that are not stop words, repeats included.
     pub(crate) length: u32,
 }
 
-/// What is written and what is asked differ in scripts without spaces: a text is indexed by characters and
-/// pairs, a question looks for pairs, and for a character only where it stands alone.
+/// Indexing and querying differ in scripts without spaces: a text is indexed by characters and bigrams, a question
+/// looks for bigrams, and for a character only if it stands alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Index,
@@ -67,14 +67,14 @@ impl std::fmt::Debug for Analyzer {
     }
 }
 
-/// What is indexed of a message, by words as by meaning: who says it is part of what it says.
+/// The text of a message that is indexed and embedded; it begins with the speaker.
 pub(crate) fn indexed_text(message: &Message) -> String {
     format!("{}: {}", message.speaker_or_role(), message.text())
 }
 
 impl Analyzer {
-    /// The terms of a text to index. Stop words are among them, so that a question of stop words alone finds
-    /// what it names, but they do not count towards the length.
+    /// The terms of a text to index. Stop words are included, so that a question of stop words alone finds them, but
+    /// they do not count towards the length.
     pub(crate) fn document(&self, text: &str) -> NodeTerms {
         let mut all: Vec<Box<str>> = Vec::new();
         let mut length = 0;
@@ -93,7 +93,7 @@ impl Analyzer {
         NodeTerms { counts, length }
     }
 
-    /// The terms to look for, each once, sorted: stop words only if there is nothing else.
+    /// The distinct terms of a question, sorted; stop words only if there are no other terms.
     pub(crate) fn question(&self, text: &str) -> Vec<Box<str>> {
         let mut words: BTreeSet<Box<str>> = BTreeSet::new();
         let mut stop_words: BTreeSet<Box<str>> = BTreeSet::new();
@@ -121,7 +121,7 @@ impl Analyzer {
         }
     }
 
-    /// Words, and runs of words that single signs join.
+    /// Emits words, and compounds of words joined by single signs.
     fn spaced(&self, text: &str, emit: &mut dyn FnMut(Term<'_>)) {
         let mut words = text.unicode_word_indices().peekable();
         while let Some((start, first)) = words.next() {
@@ -142,7 +142,7 @@ impl Analyzer {
         }
     }
 
-    /// One word of Annex 29, which may be a number, an identifier or a name with signs in it.
+    /// Emits one word of Annex 29, which may be a number, an identifier or a name with signs in it.
     fn word(&self, word: &str, emit: &mut dyn FnMut(Term<'_>)) {
         if is_grouped_number(word) {
             emit_whole(&word.replace([',', '\''], ""), emit);
@@ -201,12 +201,12 @@ fn characters(run: &str, purpose: Purpose, emit: &mut dyn FnMut(Term<'_>)) {
     }
 }
 
-/// Whether two words with `between` between them are written as one.
+/// Whether `between` joins two words into a compound.
 fn is_joint(between: &str) -> bool {
     matches!(between, "-" | "/" | "\\" | "." | ":" | "::" | "@" | "+" | "#" | "=" | "&" | "_" | "->")
 }
 
-/// Whether `word` is a number whose digits stand in groups of three, as in `4,200` or `1'000'000`.
+/// Whether `word` is a number with thousands separators, as `4,200` or `1'000'000`.
 fn is_grouped_number(word: &str) -> bool {
     let mut groups = word.split([',', '\'']);
     let head = groups.next().unwrap_or_default();

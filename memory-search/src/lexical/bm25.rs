@@ -1,41 +1,41 @@
-//! BM25: how well a node's words answer a question.
+//! BM25 scores and term coverage.
 
-use super::{Cast, Postings};
+use super::{NodeTable, Postings};
 
 /// The two parameters of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bm25 {
-    /// How slowly repeats of a term saturate, above 0.
+    /// How slowly repeated occurrences saturate; above 0.
     pub(crate) k1: f32,
-    /// How much a long node is marked down, 0..=1.
+    /// The strength of length normalization, in 0..=1.
     pub(crate) b: f32,
 }
 
-/// What BM25 needs to know of all the nodes that are searched together.
+/// Statistics of all nodes that are searched together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Collection {
-    /// How many nodes.
+    /// The number of nodes.
     pub(crate) nodes: u64,
-    /// Terms of all nodes together.
+    /// The number of terms in all nodes.
     pub(crate) total_length: u64,
 }
 
-/// A term of the question and what it is worth.
+/// A term of the question with its weight.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QuestionTerm {
     /// The term.
     pub(crate) text: Box<str>,
-    /// How rare it is: its inverse document frequency.
+    /// Its inverse document frequency.
     pub(crate) idf: f32,
 }
 
 impl Bm25 {
-    /// Suits short turns of a chat.
+    /// For the short turns of a chat.
     pub(crate) const CHAT: Self = Self { k1: 0.9, b: 0.4 };
-    /// Suits long turns of an agent.
+    /// For the long turns of an agent.
     pub(crate) const AGENT: Self = Self { k1: 1.2, b: 0.8 };
 
-    /// The score of every node, 0 for one that holds no term of the question.
+    /// The score of every node; 0 for a node without a term of the question.
     pub(crate) fn scores(self, postings: &Postings, terms: &[QuestionTerm], all: Collection) -> Vec<f32> {
         let lengths: Vec<_> = postings.lengths().iter().map(|&length| to_f32(length)).collect();
         let mut scores = vec![0.0; lengths.len()];
@@ -49,11 +49,11 @@ impl Bm25 {
         scores
     }
 
-    /// The score of every node together with its neighbours: of a text that holds the node twice and the nodes of its
-    /// session right before and after it once. What answers a question is often said in reply to the words that the question uses.
+    /// The score of every node with its neighbours: of a text that contains the node twice, and the previous and next
+    /// node of its session once. An answer often replies to a message that has the words of the question.
     pub(crate) fn window_scores(self, postings: &Postings, terms: &[QuestionTerm], all: Collection) -> Vec<f32> {
         let lengths: Vec<_> = postings.lengths().iter().map(|&length| to_f32(length)).collect();
-        let lengths = windows(&lengths, postings.cast());
+        let lengths = windows(&lengths, postings.node_table());
         let average_length = 4.0 * all.average_length();
         let mut scores = vec![0.0; lengths.len()];
         let mut counts = vec![0.0; lengths.len()];
@@ -64,24 +64,25 @@ impl Bm25 {
                     *slot = to_f32(count);
                 }
             }
-            for ((score, count), length) in scores.iter_mut().zip(windows(&counts, postings.cast())).zip(&lengths) {
+            for ((score, count), length) in scores.iter_mut().zip(windows(&counts, postings.node_table())).zip(&lengths)
+            {
                 *score += term.idf * self.weight(count, length / average_length);
             }
         }
         scores
     }
 
-    /// What `count` occurrences count for in a text of `length` times the average.
+    /// The weight of `count` occurrences in a text of `length` times the average.
     fn weight(self, count: f32, length: f32) -> f32 {
         let Self { k1, b } = self;
         count * (k1 + 1.0) / (count + k1 * (1.0 - b + b * length))
     }
 }
 
-/// Each value twice, with its neighbours in the session.
-fn windows(values: &[f32], cast: &Cast) -> Vec<f32> {
+/// Twice each value plus those of its neighbours in the session.
+fn windows(values: &[f32], table: &NodeTable) -> Vec<f32> {
     let mut windows: Vec<_> = values.iter().map(|value| 2.0 * value).collect();
-    for (after, (pair, traits)) in (1..).zip(values.windows(2).zip(cast.traits().windows(2))) {
+    for (after, (pair, traits)) in (1..).zip(values.windows(2).zip(table.traits().windows(2))) {
         let (&[before, here], &[one, other]) = (pair, traits) else { continue };
         if one.session != other.session {
             continue;
@@ -96,17 +97,17 @@ fn windows(values: &[f32], cast: &Cast) -> Vec<f32> {
     windows
 }
 
-/// How much of a question each node holds.
+/// The share of a question's terms in each node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Coverage {
-    /// The part of the question's rarity that is in the node, 0..=1.
+    /// The share of the question's total IDF that the node contains, in 0..=1.
     pub(crate) node: Vec<f32>,
-    /// The same of the node and its neighbours in the session.
+    /// The same for the node with its neighbours in the session.
     pub(crate) window: Vec<f32>,
 }
 
 impl Coverage {
-    /// That of every node; `total` is the rarity of all terms together, of those that nothing holds too.
+    /// The coverage of every node; `total` is the IDF of all terms together, including those that no node contains.
     pub(crate) fn of(postings: &Postings, terms: &[QuestionTerm], total: f32) -> Self {
         let nodes = postings.lengths().len();
         let mut coverage = Self { node: vec![0.0; nodes], window: vec![0.0; nodes] };
@@ -119,7 +120,7 @@ impl Coverage {
                     *holds = 1.0;
                 }
             }
-            let nearby = windows(&holds, postings.cast());
+            let nearby = windows(&holds, postings.node_table());
             for ((node, window), (holds, nearby)) in
                 coverage.node.iter_mut().zip(&mut coverage.window).zip(holds.iter().zip(nearby))
             {
@@ -132,18 +133,18 @@ impl Coverage {
 }
 
 impl Collection {
-    /// These nodes and those of one more conversation.
+    /// Adds the nodes of one more conversation.
     pub(crate) fn with(self, postings: &Postings) -> Self {
         Self { nodes: self.nodes + postings.readable(), total_length: self.total_length + postings.total_length() }
     }
 
-    /// Terms of a node on average, at least 1.
+    /// The mean number of terms of a node, at least 1.
     #[expect(clippy::cast_precision_loss, reason = "a mean needs no more than 24 bits")]
     fn average_length(self) -> f32 {
         (self.total_length as f32 / self.nodes.max(1) as f32).max(1.0)
     }
 
-    /// The inverse document frequency of a term that `nodes_with` nodes hold, above 0 (the form of Lucene).
+    /// The inverse document frequency of a term that `nodes_with` nodes contain; above 0 (Lucene's variant).
     #[expect(clippy::cast_precision_loss, reason = "a logarithm needs no more than 24 bits")]
     pub(crate) fn idf(self, nodes_with: u64) -> f32 {
         let (all, with) = (self.nodes as f32, nodes_with as f32);

@@ -1,12 +1,12 @@
-//! Different spellings of one text become one.
+//! Unicode folding: maps spelling variants to one form.
 
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Writes `text` the one way in which it is indexed: compatibility forms (full-width letters, ligatures) in their
-/// plain form, accents off, typographic apostrophes and hyphens as in ASCII, soft hyphens out. Letter case stays:
-/// it shows where the parts of an identifier begin.
+/// Normalizes `text` for the index: compatibility forms (full-width letters, ligatures) become plain, accents and soft
+/// hyphens are removed, typographic apostrophes and hyphens become ASCII. Letter case stays: it shows where the parts
+/// of an identifier begin.
 pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -24,7 +24,8 @@ fn is_dropped(c: char) -> bool {
     matches!(c, '\u{0300}'..='\u{036F}' | '\u{00AD}')
 }
 
-/// Whether `c` belongs to a script that does not put spaces between words, or, as Hangul, glues particles to them.
+/// Whether `c` belongs to a script without spaces between words, or one that attaches particles to them, as Hangul
+/// does.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{0E01}'..='\u{0EFF}'       // Thai, Lao

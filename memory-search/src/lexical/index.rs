@@ -1,4 +1,4 @@
-//! The postings of the conversations that were searched lately.
+//! An LRU cache of postings by conversation.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
@@ -8,23 +8,23 @@ use std::sync::{
 use lru::LruCache;
 use memory_core::{BlockCache, BlockKey, ConversationId, Losses, Node, NodeId, NodeRange, Progress, Store, StoreError};
 
-use super::{Analyzer, NodeTerms, Postings, indexed_text, postings::Kept, segment};
+use super::{Analyzer, NodeTerms, Postings, indexed_text, postings::DecodedBlock, segment};
 
 /// Nodes read from the store at a time.
 const CHUNK: u64 = 512;
-/// Nodes that a question leaves unkept: to read them again takes some milliseconds.
-pub(crate) const MOST_UNKEPT: u64 = 256;
-/// Nodes after which what was read is kept although there is more, so that an interrupted run loses little.
+/// Nodes that a question may leave unsaved: reading them again takes some milliseconds.
+pub(crate) const MAX_UNSAVED: u64 = 256;
+/// Nodes after which a block is saved while reading continues, so that an interrupted run loses little.
 const NODES_BETWEEN_BLOCKS: u64 = 1 << 15;
 
-/// Postings by conversation: taken from where they are kept between runs, or made from the store when they are first asked for and carried on from where they
-/// end ever after. A node that could not be read then counts as lost from there on. Postings that were not used for
-/// the longest time are dropped when all together grow too large.
+/// Postings by conversation. They are loaded from the block cache, or built from the store, when a conversation is
+/// first searched, and extended from then on. A node that could not be read counts as lost from then on. The least
+/// recently used postings are dropped when all together grow too large.
 #[derive(Debug)]
 pub(crate) struct WordIndex {
     analyzer: Analyzer,
     max_bytes: usize,
-    kept: Option<Arc<dyn BlockCache>>,
+    cache: Option<Arc<dyn BlockCache>>,
     held: Mutex<Held>,
 }
 
@@ -34,49 +34,49 @@ struct Held {
     bytes: usize,
 }
 
-/// What is held of one conversation.
+/// The index of one conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Indexed {
     postings: RwLock<Postings>,
-    /// Whether what is kept of the conversation was read.
+    /// Whether the saved blocks were loaded.
     is_restored: AtomicBool,
-    /// Held while what is kept is read or written.
-    keeping: tokio::sync::Mutex<()>,
-    /// Held while nodes of the conversation are embedded, so that no two callers embed the same.
+    /// Locked while saved blocks are read or written.
+    saving: tokio::sync::Mutex<()>,
+    /// Locked while nodes of the conversation are embedded, so that no two callers embed the same nodes.
     pub(crate) embedding: tokio::sync::Mutex<()>,
 }
 
 impl WordIndex {
-    /// An empty index that holds about `max_bytes` of postings beside those in use.
+    /// An empty index that retains about `max_bytes` of postings that are not in use.
     pub(crate) fn new(max_bytes: usize) -> Self {
         let held = Held { by_conversation: LruCache::unbounded(), bytes: 0 };
-        Self { analyzer: Analyzer::default(), max_bytes, kept: None, held: Mutex::new(held) }
+        Self { analyzer: Analyzer::default(), max_bytes, cache: None, held: Mutex::new(held) }
     }
 
-    /// Keeps postings in `cache` between runs.
-    pub(crate) fn keep_in(&mut self, cache: Arc<dyn BlockCache>) {
-        self.kept = Some(cache);
+    /// Saves postings in `cache` between runs.
+    pub(crate) fn save_in(&mut self, cache: Arc<dyn BlockCache>) {
+        self.cache = Some(cache);
     }
 
-    /// The terms that a question looks for.
+    /// The terms of a question.
     pub(crate) fn question(&self, text: &str) -> Vec<Box<str>> {
         self.analyzer.question(text)
     }
 
-    /// All nodes up to this position are held.
+    /// All nodes up to this position are indexed.
     pub(crate) fn through(&self, conversation: &ConversationId) -> u64 {
         let held = self.held();
         held.by_conversation.peek(conversation).map_or(0, |(indexed, _)| indexed.read().through())
     }
 
-    /// The words of the first `nodes` nodes of a conversation at least, and how many nodes had to be read for it. Leaves
-    /// at most `unkept` of them for a later run to read again.
+    /// Indexes at least the first `nodes` nodes of a conversation; returns how many nodes were read for it. Leaves at
+    /// most `unsaved` nodes that a later run must read again.
     pub(crate) async fn catch_up(
         &self,
         store: &dyn Store,
         conversation: &ConversationId,
         nodes: u64,
-        unkept: u64,
+        unsaved: u64,
         progress: &dyn Progress,
     ) -> Result<(Arc<Indexed>, u64), StoreError> {
         let words = self.words(conversation);
@@ -91,7 +91,7 @@ impl WordIndex {
                 (node.id, Some(node), terms)
             };
             let mut terms: Vec<_> = read.nodes.iter().map(terms).collect();
-            // A lost node has no words and keeps its place.
+            // A lost node has no terms but keeps its position.
             let lost = read.losses.runs().iter().flat_map(|run| run.iter());
             terms.extend(lost.map(|node| (node, None, NodeTerms::default())));
             terms.sort_by_key(|(node, _, _)| *node);
@@ -101,37 +101,38 @@ impl WordIndex {
                 break;
             }
             through = reached;
-            self.keep(conversation, &words, NODES_BETWEEN_BLOCKS).await;
+            self.save(conversation, &words, NODES_BETWEEN_BLOCKS).await;
             progress.report(through.min(nodes).saturating_sub(begun), nodes.saturating_sub(begun));
         }
-        self.keep(conversation, &words, unkept.saturating_add(1)).await;
+        self.save(conversation, &words, unsaved.saturating_add(1)).await;
         if through > begun || was_restored {
             self.account(conversation, &words);
         }
         Ok((words, through.saturating_sub(begun)))
     }
 
-    /// Takes in what is kept of a conversation, once; whether this did.
+    /// Loads the saved blocks of a conversation, once; returns whether this call did.
     async fn restore(
         &self,
         store: &dyn Store,
         conversation: &ConversationId,
         words: &Indexed,
     ) -> Result<bool, StoreError> {
-        let Some(cache) = &self.kept else { return Ok(false) };
+        let Some(cache) = &self.cache else { return Ok(false) };
         if words.is_restored.load(Ordering::Acquire) {
             return Ok(false);
         }
-        let _reading = words.keeping.lock().await;
+        let _reading = words.saving.lock().await;
         if words.is_restored.load(Ordering::Acquire) {
             return Ok(false);
         }
         for block in cache.read(key(conversation)).await {
-            let Some(kept) = Kept::of(&block) else {
-                tracing::warn!(%conversation, nodes = %block.nodes, "kept words make no sense: reading the messages again");
+            let Some(kept) = DecodedBlock::of(&block) else {
+                tracing::warn!(%conversation, nodes = %block.nodes, "saved words are invalid: reading the messages again");
                 break;
             };
-            // Nodes that could not be read then have no words in it. One that can be read now ought to.
+            // A node that could not be read when the block was written has no terms in it. If it can be read now, the
+            // block is stale.
             let mut losses = Losses::default();
             let mut is_found = false;
             for lost in kept.lost() {
@@ -147,29 +148,29 @@ impl WordIndex {
         Ok(true)
     }
 
-    /// Keeps what of a conversation is not kept yet, where that is `least` nodes or more. That it cannot be is no
-    /// reason not to answer.
-    async fn keep(&self, conversation: &ConversationId, words: &Indexed, least: u64) {
-        let Some(cache) = &self.kept else { return };
-        let unkept = || {
+    /// Saves the unsaved nodes of a conversation if there are at least `least`. A failure to save is logged and does
+    /// not fail the search.
+    async fn save(&self, conversation: &ConversationId, words: &Indexed, least: u64) {
+        let Some(cache) = &self.cache else { return };
+        let unsaved = || {
             let postings = words.read();
             postings.through() - postings.sealed()
         };
-        if unkept() < least {
+        if unsaved() < least {
             return;
         }
-        let _writing = words.keeping.lock().await;
-        // Another call may have kept it in the meantime.
-        let block = if unkept() < least { None } else { words.write().seal() };
+        let _writing = words.saving.lock().await;
+        // Another call may have saved it in the meantime.
+        let block = if unsaved() < least { None } else { words.write().seal() };
         let Some(block) = block else { return };
         match cache.write(key(conversation), &block).await {
-            // Another process has kept more, or other runs of nodes: those count.
-            Ok(is_written) => tracing::debug!(%conversation, nodes = %block.nodes, is_written, "words kept"),
-            Err(error) => tracing::warn!(%conversation, %error, "words are not kept for the next run"),
+            // Not written: another process has saved more, or other runs of nodes, which take precedence.
+            Ok(is_written) => tracing::debug!(%conversation, nodes = %block.nodes, is_written, "words saved"),
+            Err(error) => tracing::warn!(%conversation, %error, "words are not saved for the next run"),
         }
     }
 
-    /// What is held of a conversation, or new and empty.
+    /// The index of a conversation, created if there is none.
     fn words(&self, conversation: &ConversationId) -> Arc<Indexed> {
         let mut held = self.held();
         if let Some((words, _)) = held.by_conversation.get(conversation) {
@@ -203,12 +204,12 @@ impl Held {
 }
 
 impl Indexed {
-    /// The postings as they are; they may grow once the guard is dropped.
+    /// The current postings; they may grow once the guard is dropped.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Postings> {
         self.postings.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads all nodes again that were not read by this process, and notes which of them cannot be.
+    /// Reads all nodes that this process has not read itself, and records which cannot be read.
     pub(crate) async fn check(&self, store: &dyn Store, conversation: &ConversationId) -> Result<(), StoreError> {
         let restored = self.read().restored();
         let (mut losses, mut through) = (Losses::default(), 0);

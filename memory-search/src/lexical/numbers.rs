@@ -1,11 +1,11 @@
-//! Numbers in groups of seven bits, the lowest first: small ones take one byte.
+//! Variable-length integers (LEB128) and length-prefixed text.
 
-/// Appends `number` and gives the bytes it took.
+/// Appends `number`; returns its encoded length.
 pub(super) fn write_number(out: &mut Vec<u8>, number: u32) -> usize {
     write_long(out, u64::from(number))
 }
 
-/// Takes a number off the front; `None` where there is none, or one too large.
+/// Reads a number from the front; `None` if there is none or it is too large.
 pub(super) fn read_number(bytes: &mut &[u8]) -> Option<u32> {
     u32::try_from(read_long(bytes)?).ok()
 }
@@ -49,7 +49,7 @@ pub(super) fn write_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Takes a text off the front.
+/// Reads a text from the front.
 pub(super) fn read_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
     let length = usize::try_from(read_long(bytes)?).ok()?;
     let (text, rest) = bytes.split_at_checked(length)?;

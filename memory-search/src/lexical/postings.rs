@@ -1,53 +1,53 @@
-//! Which nodes of a conversation hold which term, and how often.
+//! The inverted index of one conversation.
 
 use std::collections::{BTreeMap, HashMap};
 
 use memory_core::{Block, Losses, Node, NodeId, NodeRange};
 
 use super::{
-    Cast, NodeTerms,
-    roll::Roll,
+    NodeTable, NodeTerms,
     segment::{List, Segment, occurrences},
+    stored_rows::StoredRows,
 };
 
 /// An inverted index over the first nodes of one conversation; grows node by node.
 ///
-/// What was kept between runs lies in segments, which are searched as they lie; what came since is in lists of its own,
-/// until it is [sealed](Self::seal).
+/// Saved nodes are in segments, which are searched in their serialized form. Newer nodes are in separate lists until
+/// they are [sealed](Self::seal).
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
     segments: Vec<Segment>,
-    /// Of the nodes behind the segments.
+    /// The nodes after the segments.
     lists: HashMap<Box<str>, List>,
     lengths: Vec<u32>,
-    cast: Cast,
+    node_table: NodeTable,
     total_length: u64,
     losses: Losses,
     heap_bytes: usize,
-    /// How many nodes, from the first, were not read by this process but kept by an earlier one.
+    /// How many of the first nodes come from saved blocks and were not read by this process.
     restored: u64,
 }
 
-/// A block that was read and makes sense by itself.
-pub(crate) struct Kept {
+/// A saved block that was decoded and is valid by itself.
+pub(crate) struct DecodedBlock {
     segment: Segment,
-    roll: Roll,
+    rows: StoredRows,
 }
 
-impl Kept {
-    /// What is kept in a block; `None` where it makes no sense.
+impl DecodedBlock {
+    /// Decodes a block; `None` if it is invalid.
     pub(crate) fn of(block: &Block) -> Option<Self> {
-        Segment::open(block).map(|(segment, roll)| Self { segment, roll })
+        Segment::open(block).map(|(segment, rows)| Self { segment, rows })
     }
 
-    /// Nodes that could not be read when it was made.
+    /// Nodes that could not be read when the block was written.
     pub(crate) fn lost(&self) -> Vec<NodeRange> {
-        self.roll.lost(self.segment.nodes().first())
+        self.rows.lost(self.segment.nodes().first())
     }
 }
 
 impl Postings {
-    /// All nodes up to this position are in it; 0 for none.
+    /// All nodes up to this position are indexed; 0 for none.
     pub(crate) fn through(&self) -> u64 {
         self.lengths.len() as u64
     }
@@ -57,27 +57,27 @@ impl Postings {
         self.segments.last().map_or(0, |last| last.nodes().last().get())
     }
 
-    /// Nodes up to this position were not read by this process: they may have been lost since they were.
+    /// Nodes up to this position were not read by this process: they may have been lost since they were indexed.
     pub(crate) fn restored(&self) -> u64 {
         self.restored
     }
 
-    /// Terms of each node in order, repeats counted, stop words left out.
+    /// The number of terms of each node, repeats included, stop words excluded.
     pub(crate) fn lengths(&self) -> &[u32] {
         &self.lengths
     }
 
-    /// Who said each node, and when.
-    pub(crate) fn cast(&self) -> &Cast {
-        &self.cast
+    /// Speaker, time and session of each node.
+    pub(crate) fn node_table(&self) -> &NodeTable {
+        &self.node_table
     }
 
-    /// Nodes that are in it without their words, which could not be read.
+    /// Nodes that could not be read and are indexed without terms.
     pub(crate) fn losses(&self) -> &Losses {
         &self.losses
     }
 
-    /// How many nodes are in it with their words.
+    /// How many nodes are indexed with their terms.
     pub(crate) fn readable(&self) -> u64 {
         self.through() - self.losses.count()
     }
@@ -87,13 +87,13 @@ impl Postings {
         self.total_length
     }
 
-    /// How many nodes hold `term`.
+    /// How many nodes contain `term`.
     pub(crate) fn nodes_with(&self, term: &str) -> u32 {
         let kept: u32 = self.segments.iter().map(|segment| segment.nodes_with(term)).fold(0, u32::saturating_add);
         kept.saturating_add(self.lists.get(term).map_or(0, |list| list.nodes))
     }
 
-    /// Each node that holds `term`, as an index from 0, and how often it does; in order.
+    /// Each node that contains `term`, as an index from 0, with the number of occurrences; in order.
     pub(crate) fn occurrences(&self, term: &str) -> impl Iterator<Item = (usize, u32)> {
         let kept = self.segments.iter().map(|segment| (segment.pairs(term), segment.before()));
         let new = self.lists.get(term).map(|list| (list.pairs.as_slice(), self.before_lists()));
@@ -102,23 +102,23 @@ impl Postings {
         pairs.filter_map(|(position, count)| Some((position.checked_sub(1)? as usize, count)))
     }
 
-    /// The position of the last node that is in a segment.
+    /// The position of the last node in a segment.
     fn before_lists(&self) -> u32 {
         u32::try_from(self.sealed()).unwrap_or(u32::MAX)
     }
 
-    /// Adds the next node, which is not `said` where it could not be read. Any other is ignored: either it is in it
+    /// Adds the next node; `said` is `None` if it could not be read. Any other node is ignored: either it is indexed
     /// already, or it would leave a gap.
     pub(crate) fn push(&mut self, node: NodeId, said: Option<&Node>, terms: NodeTerms) {
         let Ok(position) = u32::try_from(node.get()) else { return };
         if node.index() != self.lengths.len() {
             return;
         }
-        self.cast.push(said, &terms);
+        self.node_table.push(said, &terms);
         let before = self.before_lists();
         for (term, count) in terms.counts {
             let term_bytes = size_of::<(Box<str>, List)>() + term.len();
-            let list = self.lists.entry(term).or_insert_with(|| List::behind(before));
+            let list = self.lists.entry(term).or_insert_with(|| List::after(before));
             self.heap_bytes += if list.nodes == 0 { term_bytes } else { 0 };
             self.heap_bytes += list.push(position, count);
         }
@@ -126,16 +126,16 @@ impl Postings {
         self.total_length += u64::from(terms.length);
     }
 
-    /// Adds the nodes of a block that was kept, `losses` of which cannot be read; `false` where it does not follow
-    /// those that are in it.
-    pub(crate) fn restore(&mut self, kept: Kept, losses: &Losses) -> bool {
-        let Kept { segment, mut roll } = kept;
+    /// Adds the nodes of a saved block, of which `losses` cannot be read; `false` if the block does not follow the
+    /// indexed nodes.
+    pub(crate) fn restore(&mut self, kept: DecodedBlock, losses: &Losses) -> bool {
+        let DecodedBlock { segment, mut rows } = kept;
         let follows = segment.nodes().first().index() == self.lengths.len() && self.sealed() == self.through();
-        if !follows || !self.cast.restore(&mut roll) {
+        if !follows || !self.node_table.restore(&mut rows) {
             return false;
         }
-        self.total_length += roll.lengths.iter().copied().map(u64::from).sum::<u64>();
-        self.lengths.append(&mut roll.lengths);
+        self.total_length += rows.lengths.iter().copied().map(u64::from).sum::<u64>();
+        self.lengths.append(&mut rows.lengths);
         self.heap_bytes += segment.bytes();
         self.segments.push(segment);
         self.losses.extend(losses);
@@ -143,9 +143,9 @@ impl Postings {
         true
     }
 
-    /// Makes one segment of what is in none yet, and of the last segments as long as they hold no more than twice as
-    /// many nodes as what they are joined with: so there are few of them, and each node is written again but a few
-    /// times. Gives the block that keeps it; `None` where there is nothing to keep, or too much for a block.
+    /// Merges the unsaved nodes into a new segment, together with trailing segments as long as these have at most twice
+    /// as many nodes as what they are merged with. So there are few segments, and each node is rewritten only a few
+    /// times. Returns the block to save; `None` if there is nothing to save or too much for a block.
     pub(crate) fn seal(&mut self) -> Option<Block> {
         let through = self.through();
         let mut first = self.sealed() + 1;
@@ -162,12 +162,12 @@ impl Postings {
         }
         let nodes = NodeRange::new(NodeId::new(first)?, NodeId::new(through)?)?;
         let begin = nodes.first().index();
-        let mut roll = self.cast.roll(begin);
-        roll.lengths = self.lengths.get(begin..)?.to_vec();
+        let mut rows = self.node_table.rows_from(begin);
+        rows.lengths = self.lengths.get(begin..)?.to_vec();
         let lost = self.losses.within(nodes).flat_map(NodeRange::iter);
-        roll.lost = lost.map(|node| node.index() - begin).collect();
+        rows.lost = lost.map(|node| node.index() - begin).collect();
         let joined = self.segments.get(kept..)?;
-        let block = Segment::block(nodes, &roll.write(), &self.joined(joined, u32::try_from(first - 1).ok()?))?;
+        let block = Segment::block(nodes, &rows.write(), &self.joined(joined, u32::try_from(first - 1).ok()?))?;
         let (segment, _) = Segment::open(&block)?;
         let (freed, taken) = (joined.iter().map(Segment::bytes).sum::<usize>(), segment.bytes());
         let of_lists =
@@ -179,15 +179,15 @@ impl Postings {
         Some(block)
     }
 
-    /// The lists of some segments and of what is in none, behind node `before`.
+    /// Merges the lists of some segments and of the unsaved nodes, after node `before`.
     fn joined(&self, segments: &[Segment], before: u32) -> BTreeMap<Box<str>, List> {
         let mut terms: BTreeMap<Box<str>, List> = BTreeMap::new();
-        let mut add = |term: &str, pairs: &[u8], behind: u32| {
+        let mut add = |term: &str, pairs: &[u8], after: u32| {
             let list = match terms.get_mut(term) {
                 Some(list) => list,
-                None => terms.entry(term.into()).or_insert_with(|| List::behind(before)),
+                None => terms.entry(term.into()).or_insert_with(|| List::after(before)),
             };
-            for (position, count) in occurrences(pairs, behind) {
+            for (position, count) in occurrences(pairs, after) {
                 list.push(position, count);
             }
         };
@@ -198,20 +198,20 @@ impl Postings {
         terms
     }
 
-    /// Notes which of the nodes that were pushed have no words because they could not be read.
+    /// Records which of the pushed nodes could not be read.
     pub(crate) fn lose(&mut self, losses: &Losses) {
         self.losses.extend(losses);
     }
 
-    /// Notes which nodes cannot be read, after all of them were read.
+    /// Records which nodes cannot be read, after all of them were read.
     pub(crate) fn check(&mut self, losses: &Losses) {
         self.losses.extend(losses);
         self.restored = 0;
     }
 
-    /// About how many bytes of memory it takes.
+    /// Its approximate size in memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.heap_bytes + self.lengths.len() * size_of::<u32>() + self.cast.bytes()
+        self.heap_bytes + self.lengths.len() * size_of::<u32>() + self.node_table.bytes()
     }
 }
 

@@ -1,6 +1,7 @@
-//! Postings of a run of nodes as they are kept between runs: searched where they lie, never unpacked.
+//! Serialized postings of a run of nodes, searched without unpacking.
 //!
-//! `docs/format.md` describes the bytes. Their checksum is whoever keeps them's; here nothing in them is believed either.
+//! `docs/format.md` describes the bytes. The block cache verifies their checksum; this module treats them as untrusted
+//! all the same.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,11 +9,11 @@ use memory_core::{Block, NodeRange};
 
 use super::{
     numbers::{read_number, write_number},
-    roll::Roll,
+    stored_rows::StoredRows,
 };
 
-/// The version of the bytes, of the analyzer that made the terms, and of what is told of nodes: raised whenever one of
-/// them changes, so that what older ones made is made anew.
+/// The version of the bytes, of the analyzer and of the node table. It is raised whenever one of them changes, so that
+/// older blocks are rebuilt.
 pub(crate) const VERSION: u32 = 2;
 
 /// The terms of a run of nodes, sorted, and where they occur.
@@ -21,29 +22,29 @@ pub(super) struct Segment {
     bytes: Arc<[u8]>,
     nodes: NodeRange,
     terms: usize,
-    /// Where the three columns of numbers, the texts and the lists begin.
+    /// Offsets of the three columns of numbers, the texts and the lists.
     columns: usize,
     texts: usize,
     lists: usize,
 }
 
-/// Where a term occurs in a run of nodes: pairs of (distance from the last node that has it, how often); at first from
-/// the node before the run.
+/// The postings of a term in a run of nodes: pairs of (distance from the previous node that has it, occurrences). The
+/// first distance is from the node before the run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct List {
     pub(super) pairs: Vec<u8>,
     pub(super) nodes: u32,
-    /// Position of the last node; that of the node before the run at first.
+    /// Position of the last node; initially that of the node before the run.
     pub(super) last: u32,
 }
 
 impl List {
-    /// One in a run behind node `before`.
-    pub(super) fn behind(before: u32) -> Self {
+    /// An empty list for a run after node `before`.
+    pub(super) fn after(before: u32) -> Self {
         Self { last: before, ..Self::default() }
     }
 
-    /// Adds a node behind those that are in it; gives the bytes it took.
+    /// Appends a node; returns its encoded length.
     pub(super) fn push(&mut self, position: u32, count: u32) -> usize {
         let bytes =
             write_number(&mut self.pairs, position.wrapping_sub(self.last)) + write_number(&mut self.pairs, count);
@@ -53,7 +54,7 @@ impl List {
     }
 }
 
-/// Reads the pairs of a list behind node `before`: positions and counts.
+/// Decodes the pairs of a list after node `before`: positions and counts.
 pub(super) fn occurrences(mut pairs: &[u8], before: u32) -> impl Iterator<Item = (u32, u32)> {
     let mut position = before;
     std::iter::from_fn(move || {
@@ -63,11 +64,11 @@ pub(super) fn occurrences(mut pairs: &[u8], before: u32) -> impl Iterator<Item =
 }
 
 impl Segment {
-    /// What is kept in a block, and who said its nodes; `None` where it makes no sense.
-    pub(super) fn open(block: &Block) -> Option<(Self, Roll)> {
+    /// Decodes a block into its postings and its node table; `None` if it is invalid.
+    pub(super) fn open(block: &Block) -> Option<(Self, StoredRows)> {
         let bytes = &block.bytes;
         let (length, rest) = bytes.split_first_chunk::<4>()?;
-        let (roll, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        let (rows, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
         let (terms, rest) = rest.split_first_chunk::<4>()?;
         let terms = u32::from_le_bytes(*terms) as usize;
         let columns = bytes.len() - rest.len();
@@ -88,15 +89,15 @@ impl Segment {
             return None;
         }
         segment.lists = texts + texts_length;
-        let roll = Roll::read(roll, usize::try_from(block.nodes.count()).ok()?)?;
-        Some((segment, roll))
+        let rows = StoredRows::read(rows, usize::try_from(block.nodes.count()).ok()?)?;
+        Some((segment, rows))
     }
 
-    /// The block that keeps these terms; `None` where they are too many for it.
-    pub(super) fn block(nodes: NodeRange, roll: &[u8], terms: &BTreeMap<Box<str>, List>) -> Option<Block> {
+    /// Serializes these terms and rows; `None` if they are too many for a block.
+    pub(super) fn block(nodes: NodeRange, rows: &[u8], terms: &BTreeMap<Box<str>, List>) -> Option<Block> {
         let mut out = Vec::new();
-        out.extend_from_slice(&u32::try_from(roll.len()).ok()?.to_le_bytes());
-        out.extend_from_slice(roll);
+        out.extend_from_slice(&u32::try_from(rows.len()).ok()?.to_le_bytes());
+        out.extend_from_slice(rows);
         out.extend_from_slice(&u32::try_from(terms.len()).ok()?.to_le_bytes());
         write_ends(&mut out, terms.keys().map(|text| text.len()))?;
         write_ends(&mut out, terms.values().map(|list| list.pairs.len()))?;
@@ -106,12 +107,12 @@ impl Segment {
         Some(Block { nodes, bytes: out.into() })
     }
 
-    /// The run.
+    /// The run of nodes.
     pub(super) fn nodes(&self) -> NodeRange {
         self.nodes
     }
 
-    /// Bytes that it takes.
+    /// Its size in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -121,17 +122,17 @@ impl Segment {
         u32::try_from(self.nodes.first().get() - 1).unwrap_or(u32::MAX)
     }
 
-    /// How many nodes hold a term.
+    /// How many nodes contain a term.
     pub(super) fn nodes_with(&self, term: &str) -> u32 {
         self.row(term).map_or(0, |row| u32::try_from(self.number(2, row)).unwrap_or_default())
     }
 
-    /// The pairs of a term; none where no node holds it.
+    /// The pairs of a term; empty if no node contains it.
     pub(super) fn pairs(&self, term: &str) -> &[u8] {
         self.row(term).map_or(&[], |row| self.list(row))
     }
 
-    /// All terms with their lists, sorted; one that is no text is left out.
+    /// All terms with their lists, sorted; a term that is not UTF-8 is skipped.
     pub(super) fn terms(&self) -> impl Iterator<Item = (&str, &[u8])> {
         (0..self.terms).filter_map(|row| Some((std::str::from_utf8(self.text(row)).ok()?, self.list(row))))
     }
@@ -162,7 +163,7 @@ impl Segment {
         self.bytes.get(begin + from..begin + self.number(column, row)).unwrap_or_default()
     }
 
-    /// A number of a column of the dictionary.
+    /// One number in a column of the dictionary.
     fn number(&self, column: usize, row: usize) -> usize {
         let at = self.columns + 4 * (column * self.terms + row);
         let number = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
@@ -170,7 +171,7 @@ impl Segment {
     }
 }
 
-/// Appends where each of some pieces ends that lie one behind the other; `None` where that is beyond 32 bits.
+/// Appends the end offsets of consecutive pieces; `None` if one exceeds 32 bits.
 fn write_ends(out: &mut Vec<u8>, lengths: impl Iterator<Item = usize>) -> Option<()> {
     let mut end = 0usize;
     for length in lengths {

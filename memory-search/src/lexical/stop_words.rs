@@ -1,4 +1,4 @@
-//! English words that say nothing about what a text is about.
+//! English stop words.
 
 use std::{collections::HashSet, sync::LazyLock};
 

@@ -1,4 +1,4 @@
-//! Tests against a cross-encoder that likes long texts.
+//! Tests with a cross-encoder that prefers long texts.
 
 use memory_core::{
     BoxFuture, ConversationId, Message, ModelId, NodeDraft, NodeId, ScoreScale, Timestamp, testing::MemoryStore,

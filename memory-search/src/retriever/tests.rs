@@ -5,10 +5,10 @@ mod budget;
 mod failures;
 mod fakes;
 mod filter;
-mod kept;
 mod large;
 mod late;
 mod losses;
+mod word_cache;
 mod worth;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,37 +1,37 @@
-//! Nodes without vectors are embedded, batch by batch, and handed to the indexes.
+//! Embeds nodes without vectors in batches and inserts them into the indexes.
 
 use memory_core::{
     ConversationId, EmbedError, NodeId, NodeRange, Progress, ReadNodes, Store, TokenVectors, VectorError,
 };
 
-use super::{NoMeaning, Tokens, Vectors, is_absent};
+use super::{SemanticError, Tokens, Vectors, is_absent};
 use crate::{
     late::joined,
     lexical::{Indexed, indexed_text},
     notices::in_full,
 };
 
-/// Nodes read from the store at a time, and embedded together at most.
+/// Maximum nodes read from the store at a time and embedded together.
 const READ_NODES: u64 = 256;
-/// Text that is embedded together at most, but for a node that alone has more: some 32,000 tokens, whose vectors take
-/// 1.5 KB each. The more there is, the less often a worker waits for the last text of a batch.
+/// Maximum bytes of text that are embedded together, except for a single longer node: some 32,000 tokens, whose vectors
+/// take 1.5 KB each. Larger batches make workers wait less often for the last text of a batch.
 const BATCH_BYTES: usize = 128 << 10;
-/// Nodes after which the indexes are put on disk, so that an interrupted run loses little.
+/// Nodes after which the indexes are flushed, so that an interrupted run loses little.
 const NODES_BETWEEN_FLUSHES: u64 = 4_096;
 
-/// How embedding goes about what fails.
+/// What to do when the model rejects texts or a cache fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Errand {
-    /// Someone waits for an answer, which goes with the vectors that are there: a cache that cannot be written is worth a
-    /// notice, and few calls are made to find out which text a model refuses.
+pub(super) enum FailurePolicy {
+    /// A query waits for the result and can use the vectors that are there. A cache that cannot be written causes a
+    /// notice, and few calls are spent on finding the text that a model rejects.
     Question,
-    /// The indexes are to be complete and on disk, or the caller is to know why they are not.
+    /// The indexes must be complete and on disk, or the caller gets an error.
     Index,
 }
 
-impl Errand {
-    /// The calls of a model that may fail one after the other before it is not called again. One text that is refused
-    /// among 256 takes nine, and each of those right behind it two more.
+impl FailurePolicy {
+    /// Maximum consecutive failed calls of the model. One rejected text among 256 takes nine, and each one right after
+    /// it two more.
     const fn most_failures(self) -> u32 {
         match self {
             Self::Question => 16,
@@ -40,20 +40,20 @@ impl Errand {
     }
 }
 
-/// What came of the nodes that had no vector.
+/// The result of embedding the nodes that had no vector.
 #[derive(Debug, Default)]
 pub(crate) struct CaughtUp {
-    /// How many of them the model read.
+    /// How many nodes were embedded.
     pub(crate) embedded: u64,
-    /// How many it refused to read, and what the first of them was and why.
+    /// How many nodes the model rejected, and the first of them with the reason.
     refused: u64,
     first_refused: Option<(NodeId, EmbedError)>,
-    /// What of it the caches did not take; of a question's errand alone.
+    /// The first failure of a cache under [`FailurePolicy::Question`].
     unkept: Option<VectorError>,
 }
 
 impl CaughtUp {
-    /// What the caller ought to know, a line each.
+    /// Notices for the caller, one line each.
     pub(crate) fn notices(&self) -> impl Iterator<Item = String> {
         let refused = self.first_refused.as_ref().map(|(node, why)| {
             let (count, verb) = (self.refused, if self.refused == 1 { "is" } else { "are" });
@@ -71,27 +71,27 @@ impl CaughtUp {
 
 /// An embedded batch.
 struct Batch {
-    /// Each node with the vectors of its chunks, of which one that is lost or was refused has none.
+    /// Each node with the vectors of its chunks; a lost or rejected node has none.
     vectors: Vec<(NodeId, Vec<Vec<f32>>)>,
-    /// Each node with its tokens, where they are kept.
+    /// Each node with its token vectors, if these are indexed.
     tokens: Vec<(NodeId, TokenVectors)>,
 }
 
-/// The vectors of one text: those of its chunks, and those of its tokens where they are kept.
+/// The vectors of one text: those of its chunks, and those of its tokens if these are indexed.
 type Embedded = (Vec<Vec<f32>>, Option<TokenVectors>);
 
-/// Embeds what one conversation lacks.
+/// Embeds the missing nodes of one conversation.
 struct Run<'a> {
     vectors: &'a Vectors<'a>,
     store: &'a dyn Store,
     conversation: &'a ConversationId,
-    errand: Errand,
+    policy: FailurePolicy,
     done: CaughtUp,
 }
 
 impl Vectors<'_> {
-    /// Embeds the nodes behind those that have vectors, and those behind the ones that have tokens, up to `last`, and puts
-    /// all on disk.
+    /// Embeds the nodes after those that have vectors, and after those that have token vectors, up to `last`, and
+    /// flushes the indexes.
     pub(crate) async fn catch_up(
         &self,
         store: &dyn Store,
@@ -99,13 +99,13 @@ impl Vectors<'_> {
         indexed: &Indexed,
         last: u64,
         progress: &dyn Progress,
-    ) -> Result<CaughtUp, NoMeaning> {
-        let (done, result) = self.embed_behind(store, conversation, indexed, last, progress, Errand::Index).await;
+    ) -> Result<CaughtUp, SemanticError> {
+        let (done, result) = self.embed_after(store, conversation, indexed, last, progress, FailurePolicy::Index).await;
         result.map(|()| done)
     }
 
-    /// Embeds the nodes behind those that have vectors, up to `last`, as far as it can. Keeps their tokens, unless those
-    /// of nodes before them are missing. Gives what the caller ought to know.
+    /// Embeds the nodes after those that have vectors, up to `last`, as far as it can. Saves their token vectors,
+    /// unless those of earlier nodes are missing. Returns notices for the caller.
     ///
     /// # Errors
     /// When the store fails.
@@ -115,39 +115,39 @@ impl Vectors<'_> {
         conversation: &ConversationId,
         indexed: &Indexed,
         last: u64,
-    ) -> Result<Vec<String>, NoMeaning> {
-        let (done, result) = self.embed_behind(store, conversation, indexed, last, &(), Errand::Question).await;
+    ) -> Result<Vec<String>, SemanticError> {
+        let (done, result) = self.embed_after(store, conversation, indexed, last, &(), FailurePolicy::Question).await;
         let mut notices: Vec<_> = done.notices().collect();
         match result {
             Ok(()) => {}
-            Err(failed @ NoMeaning::Failed(_)) => return Err(failed),
+            Err(failed @ SemanticError::Failed(_)) => return Err(failed),
             Err(failed) => notices.push(format!("new messages are not embedded: {}", failed.reason())),
         }
         Ok(notices)
     }
 
-    async fn embed_behind(
+    async fn embed_after(
         &self,
         store: &dyn Store,
         conversation: &ConversationId,
         indexed: &Indexed,
         last: u64,
         progress: &dyn Progress,
-        errand: Errand,
-    ) -> (CaughtUp, Result<(), NoMeaning>) {
-        let mut run = Run { vectors: self, store, conversation, errand, done: CaughtUp::default() };
+        policy: FailurePolicy,
+    ) -> (CaughtUp, Result<(), SemanticError>) {
+        let mut run = Run { vectors: self, store, conversation, policy, done: CaughtUp::default() };
         let begun = run.through();
         if begun >= last {
             return (run.done, Ok(()));
         }
         let _embedding = indexed.embedding.lock().await;
-        let embedded = run.go_on(begun, last, progress).await;
-        // What was embedded before something failed need not be embedded again.
+        let embedded = run.embed_through(begun, last, progress).await;
+        // Flushes after a failure too, so that finished work is not repeated.
         let flushed = if run.through() > begun { run.flush().await } else { Ok(()) };
         (run.done, embedded.and(flushed))
     }
 
-    /// Vectors before tokens: an answer can do without the latter.
+    /// Vectors before token vectors, which are optional.
     async fn flush(&self) -> Result<(), VectorError> {
         self.index.flush().await?;
         match self.tokens {
@@ -156,11 +156,11 @@ impl Vectors<'_> {
         }
     }
 
-    /// The vectors of each text, in order. Where a model fails with several texts they are halved, until it is known which
-    /// of them it refuses alone.
+    /// The vectors of each text, in order. If the model fails with several texts, they are bisected until the rejected
+    /// texts are known.
     ///
     /// # Errors
-    /// When there is no model, it refuses every text, or it failed `most_failures` times running.
+    /// When the model is absent, rejects every text, or failed `most_failures` times in succession.
     async fn embed_each(
         &self,
         texts: &[&str],
@@ -191,7 +191,7 @@ impl Vectors<'_> {
         }
     }
 
-    /// The vectors of all of some texts, by one call of the model.
+    /// The vectors of some texts, by one call of the model.
     async fn embed_all(&self, texts: &[&str], tokens: Option<Tokens<'_>>) -> Result<Vec<Embedded>, EmbedError> {
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -212,16 +212,16 @@ impl Vectors<'_> {
 }
 
 impl Run<'_> {
-    /// All nodes up to this position have what the errand is about.
+    /// All nodes up to this position have the vectors that the policy requires.
     fn through(&self) -> u64 {
-        match self.errand {
-            Errand::Question => self.vectors.through(self.conversation),
-            Errand::Index => self.vectors.all_through(self.conversation),
+        match self.policy {
+            FailurePolicy::Question => self.vectors.through(self.conversation),
+            FailurePolicy::Index => self.vectors.all_through(self.conversation),
         }
     }
 
-    /// Embeds what has no vectors yet, up to `last`.
-    async fn go_on(&mut self, begun: u64, last: u64, progress: &dyn Progress) -> Result<(), NoMeaning> {
+    /// Embeds nodes without vectors, up to `last`.
+    async fn embed_through(&mut self, begun: u64, last: u64, progress: &dyn Progress) -> Result<(), SemanticError> {
         let mut flushed = begun;
         while let Some(nodes) = nodes_after(self.through(), last) {
             let read = self.store.readable_nodes(self.conversation, nodes).await?;
@@ -241,18 +241,18 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Embeds the texts of a run of nodes, in which those that are lost or refused keep their places without a vector.
+    /// Embeds the texts of a run of nodes; lost or rejected nodes get an empty entry.
     async fn embed(
         &mut self,
         run: NodeRange,
         texts: &[(NodeId, String)],
         read: &ReadNodes,
-    ) -> Result<Batch, NoMeaning> {
-        // Tokens are kept of a row of nodes without a gap.
+    ) -> Result<Batch, SemanticError> {
+        // The token index has no gaps.
         let kept = self.vectors.tokens;
         let tokens = kept.filter(|tokens| tokens.index.stats(self.conversation).through + 1 >= run.first().get());
         let to_embed: Vec<_> = texts.iter().map(|(_, text)| text.as_str()).collect();
-        let each = self.vectors.embed_each(&to_embed, tokens, self.errand.most_failures()).await?;
+        let each = self.vectors.embed_each(&to_embed, tokens, self.policy.most_failures()).await?;
         let mut batch = Batch { vectors: Vec::with_capacity(each.len()), tokens: Vec::new() };
         let mut add = |node: NodeId, (chunks, of_tokens): Embedded| {
             batch.vectors.push((node, chunks));
@@ -280,8 +280,8 @@ impl Run<'_> {
         Ok(batch)
     }
 
-    /// Hands over what is missing of a batch.
-    async fn insert(&mut self, batch: Batch) -> Result<(), NoMeaning> {
+    /// Inserts the part of a batch that the indexes lack.
+    async fn insert(&mut self, batch: Batch) -> Result<(), SemanticError> {
         let Batch { mut vectors, mut tokens } = batch;
         let (index, conversation) = (self.vectors.index, self.conversation);
         let through = || index.stats(conversation).through;
@@ -299,19 +299,19 @@ impl Run<'_> {
         tokens.retain(|(node, _)| node.get() > there);
         match kept.index.insert(conversation, &tokens).await {
             Err(VectorError::OutOfOrder { found, .. }) if through() >= found.get() => Ok(()),
-            inserted => self.keep_on(inserted),
+            inserted => self.tolerate(inserted),
         }
     }
 
-    async fn flush(&mut self) -> Result<(), NoMeaning> {
+    async fn flush(&mut self) -> Result<(), SemanticError> {
         let flushed = self.vectors.flush().await;
-        self.keep_on(flushed)
+        self.tolerate(flushed)
     }
 
-    /// What a cache did not take stops no answer: what it holds in memory is searched all the same.
-    fn keep_on(&mut self, kept: Result<(), VectorError>) -> Result<(), NoMeaning> {
+    /// Under the query policy a failed cache write becomes a notice: the vectors in memory are searched all the same.
+    fn tolerate(&mut self, kept: Result<(), VectorError>) -> Result<(), SemanticError> {
         match kept {
-            Err(failed) if self.errand == Errand::Question => {
+            Err(failed) if self.policy == FailurePolicy::Question => {
                 self.done.unkept.get_or_insert(failed);
                 Ok(())
             }
@@ -332,7 +332,7 @@ impl Tokens<'_> {
     }
 }
 
-/// Runs of `nodes`, which were read, that leave none out, each with its texts: as many as are embedded together.
+/// Splits `nodes`, which were read, into consecutive runs that are embedded together, each with its texts.
 fn batches(nodes: NodeRange, read: &ReadNodes) -> Vec<(NodeRange, Vec<(NodeId, String)>)> {
     let mut batches = Vec::new();
     let (mut first, mut texts, mut bytes) = (nodes.first(), Vec::new(), 0);

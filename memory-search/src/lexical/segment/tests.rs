@@ -1,10 +1,10 @@
-//! What was kept answers as what was read, and what makes no sense is refused.
+//! Saved postings answer as fresh ones do, and invalid blocks are rejected.
 
 use memory_core::{Filter, Json, Losses, Message, Node, NodeId, StoreError, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::lexical::{Analyzer, Postings, indexed_text, postings::Kept};
+use crate::lexical::{Analyzer, Postings, indexed_text, postings::DecodedBlock};
 
 type Said = (String, Option<u8>, Option<u8>, i64, bool);
 
@@ -63,9 +63,9 @@ fn check(found: &Postings, expected: &Postings) {
     assert_eq!(found.lengths(), expected.lengths());
     assert_eq!(found.total_length(), expected.total_length());
     assert_eq!(found.losses().runs(), expected.losses().runs());
-    assert_eq!(found.cast().traits(), expected.cast().traits());
-    assert_eq!(found.cast().sessions(), expected.cast().sessions());
-    assert_eq!(found.cast().speakers().collect::<Vec<_>>(), expected.cast().speakers().collect::<Vec<_>>());
+    assert_eq!(found.node_table().traits(), expected.node_table().traits());
+    assert_eq!(found.node_table().sessions(), expected.node_table().sessions());
+    assert_eq!(found.node_table().speakers().collect::<Vec<_>>(), expected.node_table().speakers().collect::<Vec<_>>());
     for term in ["cello", "hall", "marz", "2023", "speaker", "user", "nothing", ""] {
         assert_eq!(found.nodes_with(term), expected.nodes_with(term), "{term}");
         assert_eq!(
@@ -76,7 +76,7 @@ fn check(found: &Postings, expected: &Postings) {
     }
 }
 
-/// What a cache has after these blocks were written to it in turn.
+/// The content of a cache after these blocks were written to it in turn.
 fn kept(blocks: &[Block]) -> Vec<Block> {
     let mut kept: Vec<Block> = Vec::new();
     for block in blocks {
@@ -104,7 +104,7 @@ proptest! {
 
         let mut restored = Postings::default();
         for block in &kept {
-            let kept = Kept::of(block).unwrap();
+            let kept = DecodedBlock::of(block).unwrap();
             let losses = all_lost(&said);
             let within: Vec<_> = losses.within(block.nodes).collect();
             prop_assert_eq!(&kept.lost(), &within);
@@ -123,13 +123,13 @@ proptest! {
         let mut postings = Postings::default();
         said.iter().for_each(|said| push(&mut postings, said));
         let Some(block) = postings.seal() else { return Ok(()) };
-        // A checksum would tell; without one it is refused, or gives something, and nothing breaks.
+        // Without a checksum the block is rejected or gives wrong postings, but nothing panics.
         let mut bytes = block.bytes.to_vec();
         let place = at.index(bytes.len());
         bytes[place] = to;
         for bytes in [bytes, block.bytes[..place].to_vec()] {
             let block = Block { nodes: block.nodes, bytes: bytes.into() };
-            let Some(kept) = Kept::of(&block) else { continue };
+            let Some(kept) = DecodedBlock::of(&block) else { continue };
             let mut restored = Postings::default();
             kept.lost();
             if restored.restore(kept, &Losses::default()) {
@@ -146,7 +146,7 @@ proptest! {
     #[test]
     fn any_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..80), nodes in 1u64..1 << 40) {
         let block = Block { nodes: NodeRange::first_n(nodes).unwrap(), bytes: bytes.into() };
-        if let Some(kept) = Kept::of(&block) {
+        if let Some(kept) = DecodedBlock::of(&block) {
             Postings::default().restore(kept, &Losses::default());
         }
     }
@@ -164,9 +164,9 @@ fn a_block_that_does_not_follow_is_not_taken() {
     let later =
         Block { nodes: NodeRange::new(NodeId::new(2).unwrap(), NodeId::new(2).unwrap()).unwrap(), ..first.clone() };
     let mut restored = Postings::default();
-    assert!(!restored.restore(Kept::of(&later).unwrap(), &Losses::default()), "a gap");
-    assert!(restored.restore(Kept::of(&first).unwrap(), &Losses::default()));
-    assert!(!restored.restore(Kept::of(&first).unwrap(), &Losses::default()), "twice");
+    assert!(!restored.restore(DecodedBlock::of(&later).unwrap(), &Losses::default()), "a gap");
+    assert!(restored.restore(DecodedBlock::of(&first).unwrap(), &Losses::default()));
+    assert!(!restored.restore(DecodedBlock::of(&first).unwrap(), &Losses::default()), "twice");
     assert_eq!((restored.through(), restored.restored()), (1, 1));
 }
 
@@ -174,8 +174,8 @@ fn a_block_that_does_not_follow_is_not_taken() {
 fn the_bytes_of_a_block_are_those_that_format_md_describes() {
     let mut postings = Postings::default();
     push(&mut postings, &("Hi".to_owned(), None, None, 1_000, false));
-    let roll = [0, 1, 0, 2, 0xD0, 0x0F, 0, 0, 1];
+    let rows = [0, 1, 0, 2, 0xD0, 0x0F, 0, 0, 1];
     let terms = [2u32, 2, 6, 2, 4, 1, 1].map(u32::to_le_bytes).concat();
-    let expected = [&9u32.to_le_bytes(), roll.as_slice(), &terms, b"hiuser", &[1, 1, 1, 1]].concat();
+    let expected = [&9u32.to_le_bytes(), rows.as_slice(), &terms, b"hiuser", &[1, 1, 1, 1]].concat();
     assert_eq!(*postings.seal().unwrap().bytes, *expected);
 }

@@ -1,4 +1,4 @@
-//! Tests of what a question does about messages that have no vector yet.
+//! Tests of how a query treats messages that have no vector yet.
 
 use super::{
     fakes::{CountingEmbedder, CountingStore, ExactIndex, FewChunks},

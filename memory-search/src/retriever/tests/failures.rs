@@ -1,4 +1,5 @@
-//! Models that refuse and caches that take nothing: a question is answered all the same, and indexing says what it lacks.
+//! Models that reject texts and caches that fail: queries are answered all the same, and indexing reports what is
+//! missing.
 
 use memory_core::{EmbedError, NodeSet, VectorAnswer, VectorError, VectorIndexStats, VectorQuery};
 
@@ -7,7 +8,7 @@ use super::{
     *,
 };
 
-/// What a model says to texts that hold `BAD`.
+/// The model's error for texts that contain `BAD`.
 type Refusal = fn() -> EmbedError;
 
 fn refused() -> EmbedError {
@@ -18,7 +19,7 @@ fn unreachable() -> EmbedError {
     EmbedError::Unreachable { model: ModelId::new("hash/64"), source: "no network".into() }
 }
 
-/// Refuses every call with a text that holds `BAD`, and counts the calls for documents.
+/// Rejects every call with a text that contains `BAD`, and counts the calls for documents.
 #[derive(Debug)]
 struct Choosy {
     embedder: HashEmbedder,
@@ -118,7 +119,7 @@ fn a_refused_message_stops_neither_questions_nor_indexing() {
     let setup = Setup::new(refused, &TALK);
     setup.catch_up().unwrap();
     say(&*setup.store, "talk", &["BAD bytes of the harpsichord"]);
-    // It is the only new one: whether the model refuses it or everything is not known yet.
+    // It is the only new one, so that it is not known yet whether the model rejects it or everything.
     let found = in_talk(&setup.retriever, "which booking for the hall?");
     assert_eq!((nodes(&found)[0], has_cosines(&found), setup.vectors()), (3, true, (6, 6)));
     assert_eq!(found.notices, ["new messages are not embedded: embedding with hash/64 failed: 400: not a text"]);
@@ -143,7 +144,7 @@ fn a_refused_message_costs_few_calls_and_its_batch_no_vector() {
     let (report, calls) = setup.calls(|setup| setup.catch_up().unwrap());
     assert_eq!((report.words, report.embedded, setup.vectors()), (300, 297, (300, 297)));
     assert!(report.notices[0].starts_with("3 messages are found by words alone: the model does not take node 101 ("));
-    // Of 256 texts with one pair that is refused: nine halvings, and the other halves.
+    // 256 texts with one rejected pair: nine bisections, and the other halves.
     assert!(calls < 40, "{calls}");
     assert_eq!(setup.calls(|setup| setup.catch_up().unwrap()), (IndexReport::default(), 0));
 }
@@ -168,7 +169,7 @@ fn a_model_that_cannot_be_asked_is_asked_once() {
     assert_eq!((calls, setup.vectors()), (1, (0, 0)));
 }
 
-/// Searches what it holds and writes nothing.
+/// Searches its vectors and fails to write.
 #[derive(Debug)]
 struct FullDisk(ExactIndex);
 

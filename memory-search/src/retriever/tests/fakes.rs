@@ -1,4 +1,4 @@
-//! Stores, models and indexes that count, fail, or give what a test says.
+//! Fake stores, models and indexes that count calls, fail, or return what a test sets.
 
 mod blocks;
 
@@ -207,7 +207,7 @@ impl VectorIndex for ExactIndex {
     }
 }
 
-/// Takes no vectors.
+/// Rejects vectors.
 #[derive(Debug)]
 pub(super) struct FailingIndex(pub(super) ModelId);
 
@@ -345,7 +345,7 @@ impl TokenEmbedder for CountingEmbedder {
     }
 }
 
-/// Gives one vector too few.
+/// Returns one vector too few.
 #[derive(Debug)]
 pub(super) struct WrongCount(pub(super) HashEmbedder);
 

@@ -1,4 +1,4 @@
-//! A filter before the best are taken finds what one behind all of them leaves.
+//! A filter before ranking finds what a filter of the full ranking leaves.
 
 use std::collections::BTreeMap;
 

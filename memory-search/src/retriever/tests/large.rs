@@ -1,4 +1,4 @@
-//! A conversation too large to compare all of it with a question.
+//! Tests of a conversation too large for exhaustive comparison.
 
 use fastrand::Rng;
 use memory_core::{Filter, NodeSet, Role};

@@ -1,5 +1,5 @@
-//! Tests of late interaction: tokens are kept with the vectors, made anew where they are missing, and never stop an
-//! answer.
+//! Tests of late interaction: token vectors are saved with the vectors, computed where they are missing, and never fail
+//! a search.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use super::{
     *,
 };
 
-/// Keeps tokens as they are, and fails when it is told to.
+/// Stores tokens unchanged, and fails on request.
 #[derive(Debug)]
 struct KeptTokens {
     model: ModelId,
@@ -134,11 +134,11 @@ fn setup() -> Setup {
     let index = Arc::new(ExactIndex::of(&*embedder));
     let tokens = KeptTokens::of(&*embedder);
     let retriever =
-        HybridRetriever::new(store.clone(), Some(embedder.clone()), Some(index.clone())).with_tokens(tokens.clone());
+        HybridRetriever::new(store.clone(), Some(embedder.clone()), Some(index.clone())).token_index(tokens.clone());
     Setup { store, embedder, index, tokens, retriever }
 }
 
-/// What the late signal of each hit was, by node.
+/// The late signal of each hit, by node.
 fn late(found: &Retrieved) -> BTreeMap<u64, f32> {
     let signal = |hit: &Hit| hit.signals.iter().find(|signal| signal.name == "late").map(|signal| signal.value);
     found.hits.iter().filter_map(|hit| Some((hit.node.get(), signal(hit)?))).collect()
@@ -211,10 +211,10 @@ fn tokens_that_cannot_be_kept_cost_no_vector() {
 fn what_fails_twice_in_one_answer_is_said_once() {
     let Setup { store, tokens, retriever, .. } = setup();
     let cache = Arc::new(MemoryBlocks::beside(store.clone()));
-    pollster::block_on(by_words(&store).keep_words_in(cache.clone()).catch_up(&id("talk"), &())).unwrap();
+    pollster::block_on(by_words(&store).word_cache(cache.clone()).catch_up(&id("talk"), &())).unwrap();
     tokens.fails.store(true, Ordering::Relaxed);
     store.lose(&id("talk"), 3);
-    let found = in_talk(&retriever.keep_words_in(cache), "booking QX-4471-93B, year, cello");
+    let found = in_talk(&retriever.word_cache(cache), "booking QX-4471-93B, year, cello");
     let about_tokens = found.notices.iter().filter(|notice| notice.starts_with("tokens are not compared"));
     assert_eq!((about_tokens.count(), nodes(&found).contains(&3)), (1, false), "{found:?}");
 }
@@ -225,7 +225,7 @@ fn tokens_of_another_model_do_not_count() {
     let embedder = Arc::new(HashEmbedder::new(64));
     let index = Arc::new(ExactIndex::of(&*embedder));
     let tokens = KeptTokens::of(&HashEmbedder::new(32));
-    let retriever = HybridRetriever::new(store, Some(embedder), Some(index)).with_tokens(tokens.clone());
+    let retriever = HybridRetriever::new(store, Some(embedder), Some(index)).token_index(tokens.clone());
     assert!(late(&in_talk(&retriever, "QX-4471-93B")).is_empty());
     assert_eq!(tokens.through("talk"), 0);
 }
@@ -257,12 +257,12 @@ impl Reranker for Pianist {
 fn a_cross_encoder_has_the_last_word() {
     let model = |fails| Arc::new(Pianist(ModelId::new("pianist"), fails));
     let question = "the hall costs how many euros, and what of the piano or the room?";
-    let retriever = setup().retriever.with_reranker(model(false), RerankOptions::default().min_score(-2.0));
+    let retriever = setup().retriever.reranker(model(false), RerankOptions::default().min_score(-2.0));
     let found = in_talk(&retriever, question);
     assert_eq!(nodes(&found), [6]);
     assert_eq!(found.hits[0].score.scale, ScoreScale::Logit);
     assert!(found.steps.iter().any(|step| step.name == "rerank" && step.candidates > 0), "{:?}", found.steps);
-    let retriever = setup().retriever.with_reranker(model(true), RerankOptions::default());
+    let retriever = setup().retriever.reranker(model(true), RerankOptions::default());
     let found = in_talk(&retriever, question);
     assert_eq!(nodes(&found)[0], 3);
     assert!(found.notices[0].contains("pianist") && found.notices[0].contains("no memory"), "{:?}", found.notices);

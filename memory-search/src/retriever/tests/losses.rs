@@ -1,9 +1,9 @@
-//! Recall from conversations of which messages are lost.
+//! Tests of conversations with lost messages.
 
 use super::*;
 
 const NOTICE: &str = "node 3 of `talk` cannot be read (the node was lost to damage before the store was salvaged, as \
-                      memory says at byte 3): run `memory doctor`";
+                      memory records at byte 3): run `memory doctor`";
 
 fn damaged() -> Arc<CountingStore> {
     let store = store();
@@ -18,7 +18,7 @@ fn the_rest_of_a_damaged_conversation_is_found() {
     for retriever in [&hybrid, &by_words] {
         let found = in_talk(retriever, "the rehearsal on Thursday with the cello");
         assert_eq!(nodes(&found)[0], 1);
-        // Its neighbours hold the words, and it is no hit for their sake.
+        // Its neighbours contain the words; it is no hit all the same.
         let found = search(retriever, "cello, last year, library", Scope::All, 10);
         assert!(nodes(&found).contains(&2) && nodes(&found).contains(&4) && !nodes(&found).contains(&3));
         assert!(found.notices.contains(&NOTICE.to_owned()), "{:?}", found.notices);

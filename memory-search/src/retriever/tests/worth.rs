@@ -1,4 +1,4 @@
-//! Recall of what is worth its tokens, questions with their answers.
+//! Tests of early stopping, and of questions with their answers.
 
 use super::*;
 

@@ -37,7 +37,7 @@ impl MemoryBlocks {
         of_conversation.flat_map(|(_, row)| &row.blocks).map(|block| block.nodes.to_string()).collect()
     }
 
-    /// Changes every byte behind its back.
+    /// Changes every byte without the cache's knowledge.
     pub(in super::super) fn damage(&self) {
         for row in self.rows.lock().unwrap().values_mut() {
             row.blocks.iter_mut().for_each(|block| block.bytes = block.bytes.iter().map(|byte| byte ^ 0x55).collect());

@@ -1,4 +1,4 @@
-//! What ranking knows of a message beside its words.
+//! The node table: time, session, speaker and role of each node of a conversation.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,102 +7,102 @@ use std::{
 
 use memory_core::{Filter, Message, Node, Role, Timestamp};
 
-use super::{NodeTerms, roll::Roll};
+use super::{NodeTerms, stored_rows::StoredRows};
 
 /// A pause after which a conversation that names no sessions begins another one, in milliseconds: six hours.
 const PAUSE: i64 = 6 * 60 * 60 * 1_000;
 
-/// A speaker who is called so has no name.
+/// A speaker with one of these names counts as unnamed.
 const ROLES: [Role; 4] = [Role::User, Role::Assistant, Role::System, Role::Tool];
 
-/// What is known of one node.
+/// One row of a [`NodeTable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traits {
-    /// When it was said.
+    /// The timestamp of the message.
     pub(crate) at: Timestamp,
-    /// The conversation's sessions are numbered from 0 as they come.
+    /// Its session, numbered from 0 in order of time.
     pub(crate) session: u32,
-    /// Who says it, as a place among [`Cast::speakers`]; 0 for nobody who has a name.
+    /// Its speaker, as a number of [`NodeTable::speakers`]; 0 if unnamed.
     pub(crate) speaker: u32,
-    /// In which role they say it; `None` where it could not be read.
+    /// Its role; `None` if the message could not be read.
     pub(crate) role: Option<Role>,
-    /// Whether the user says it, or somebody on their side.
+    /// Whether its role is the user's.
     pub(crate) by_user: bool,
-    /// Whether it ends in a question.
+    /// Whether it ends with a question mark.
     pub(crate) is_question: bool,
-    /// Whether it speaks of days, months, years or other times.
+    /// Whether it mentions days, months, years or other times.
     pub(crate) tells_time: bool,
 }
 
-/// The nodes of a conversation as they were said: by whom, and in which session.
+/// Speakers, sessions and per-node attributes of a conversation.
 #[derive(Debug, Default)]
-pub(crate) struct Cast {
+pub(crate) struct NodeTable {
     speakers: Vec<Box<str>>,
-    /// The place of each among them.
+    /// The index of each speaker in `speakers`.
     places: HashMap<Box<str>, usize>,
     traits: Vec<Traits>,
-    /// What the sessions are called, of those that have a name; number 0 first.
+    /// The names of the sessions, `None` for an unnamed one; number 0 first.
     sessions: Vec<Option<Box<str>>>,
-    /// Bytes that the names of speakers and sessions take.
+    /// Bytes of the names of speakers and sessions.
     name_bytes: usize,
 }
 
-impl Cast {
-    /// What is known of each node, in order.
+impl NodeTable {
+    /// The rows, in order of node.
     pub(crate) fn traits(&self) -> &[Traits] {
         &self.traits
     }
 
-    /// The names of those who speak, in lower case; number 1 first.
+    /// The speakers' names in lower case; number 1 first.
     pub(crate) fn speakers(&self) -> impl Iterator<Item = (u32, &str)> {
         (1..).zip(self.speakers.iter().map(|name| &**name))
     }
 
-    /// Whether a user talks to an agent, rather than people to one another: at most one of those who speak has a name.
+    /// Whether a user talks to an agent, rather than people to one another: at most one speaker has a name.
     pub(crate) fn is_with_agent(&self) -> bool {
         self.speakers.len() < 2
     }
 
-    /// The names of sessions, `None` for one without; number 0 first.
+    /// The names of sessions, `None` for an unnamed one; number 0 first.
     pub(crate) fn sessions(&self) -> &[Option<Box<str>>] {
         &self.sessions
     }
 
-    /// The conversation's clock: when its last node was said.
+    /// The conversation's clock: the time of its last node.
     pub(crate) fn clock(&self) -> Timestamp {
         self.traits.last().map_or_else(Timestamp::default, |last| last.at)
     }
 
-    /// What of it the nodes from `begin` on add to those before, apart from their lengths.
-    pub(super) fn roll(&self, begin: usize) -> Roll {
+    /// The rows from `begin` on, with the speakers and sessions that they add; without lengths.
+    pub(super) fn rows_from(&self, begin: usize) -> StoredRows {
         let (before, here) = self.traits.split_at_checked(begin).unwrap_or((&self.traits, &[]));
         let known = |of: fn(&Traits) -> u32| before.iter().map(of).max().map_or(0, |most| most as usize);
         let speakers = known(|traits| traits.speaker);
         let sessions = before.last().map_or(0, |last| last.session as usize + 1);
-        Roll {
+        StoredRows {
             speakers: self.speakers.get(speakers..).unwrap_or_default().to_vec(),
             sessions: self.sessions.get(sessions..).unwrap_or_default().to_vec(),
             traits: here.to_vec(),
-            ..Roll::default()
+            ..StoredRows::default()
         }
     }
 
-    /// Adds the nodes of a roll, if they go on with those before; `false` where they do not.
-    pub(super) fn restore(&mut self, roll: &mut Roll) -> bool {
-        if !roll.follows(self.speakers.len(), self.sessions.len()) {
+    /// Appends rows if they fit after those present; returns `false` otherwise.
+    pub(super) fn restore(&mut self, rows: &mut StoredRows) -> bool {
+        if !rows.follows(self.speakers.len(), self.sessions.len()) {
             return false;
         }
-        for name in roll.speakers.drain(..) {
+        for name in rows.speakers.drain(..) {
             self.add_speaker(name);
         }
-        for name in roll.sessions.drain(..) {
+        for name in rows.sessions.drain(..) {
             self.add_session(name);
         }
-        self.traits.append(&mut roll.traits);
+        self.traits.append(&mut rows.traits);
         true
     }
 
-    /// Adds the next node; one that could not be read goes on with the session before it.
+    /// Appends the next node; an unreadable one (`None`) continues the current session.
     pub(crate) fn push(&mut self, node: Option<&Node>, terms: &NodeTerms) {
         let last = self.traits.last().copied().unwrap_or_default();
         let Some(node) = node else {
@@ -146,7 +146,7 @@ impl Cast {
         u32::try_from(at + 1).unwrap_or_default()
     }
 
-    /// Adds somebody who speaks behind the others; gives their place among them.
+    /// Appends a speaker; returns its index.
     fn add_speaker(&mut self, name: Box<str>) -> usize {
         let at = self.speakers.len();
         self.name_bytes += size_of::<Box<str>>() + size_of::<(Box<str>, usize)>() + 2 * name.len();
@@ -160,13 +160,13 @@ impl Cast {
         self.sessions.push(name);
     }
 
-    /// About how many bytes of memory it takes.
+    /// Its approximate size in memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.traits.len() * size_of::<Traits>() + self.name_bytes
     }
 }
 
-/// Stems of words that tell when something was.
+/// Stems of words that denote a time.
 const TIME_TERMS: &str = "
 yesterday today tomorrow tonight morn midday noon midnight weekend
 hour day week month year ago sinc recent earlier later soon last next
@@ -175,7 +175,7 @@ januari februari march april may june juli august septemb octob novemb decemb
 spring summer autumn winter anniversari birthday easter christma
 ";
 
-/// Whether a term names a time: a day, a month, a year.
+/// Whether a term denotes a time: a day, a month, a year.
 fn is_of_time(term: &str) -> bool {
     static TERMS: LazyLock<HashSet<&str>> = LazyLock::new(|| TIME_TERMS.split_whitespace().collect());
     let is_year = || {
@@ -205,31 +205,31 @@ mod tests {
         }
     }
 
-    fn cast(names: impl Iterator<Item = String>) -> Cast {
-        let mut cast = Cast::default();
-        names.for_each(|name| cast.push(Some(&said_by(&name)), &NodeTerms::default()));
-        cast
+    fn table(names: impl Iterator<Item = String>) -> NodeTable {
+        let mut table = NodeTable::default();
+        names.for_each(|name| table.push(Some(&said_by(&name)), &NodeTerms::default()));
+        table
     }
 
-    fn speakers(cast: &Cast) -> Vec<u32> {
-        cast.traits().iter().map(|traits| traits.speaker).collect()
+    fn speakers(table: &NodeTable) -> Vec<u32> {
+        table.traits().iter().map(|traits| traits.speaker).collect()
     }
 
     #[test]
     fn many_speakers_are_numbered_in_time_in_proportion_to_them() {
-        let cast = cast((0..100_000).map(|n| format!("speaker {n:06}")));
-        assert_eq!(speakers(&cast), (1..=100_000).collect::<Vec<_>>());
+        let table = table((0..100_000).map(|n| format!("speaker {n:06}")));
+        assert_eq!(speakers(&table), (1..=100_000).collect::<Vec<_>>());
         // Looked for one after the other, they took a minute.
-        assert!(cast.bytes() > 100_000 * (2 * "speaker 000000".len() + size_of::<Traits>()), "{}", cast.bytes());
+        assert!(table.bytes() > 100_000 * (2 * "speaker 000000".len() + size_of::<Traits>()), "{}", table.bytes());
     }
 
     #[test]
     fn speakers_keep_their_numbers_after_they_were_restored() {
         let names = || ["Maya", "Omar", "user", "maya "].into_iter().map(str::to_owned);
-        let told = cast(names());
+        let told = table(names());
         assert_eq!(speakers(&told), [1, 2, 0, 1]);
-        let mut restored = Cast::default();
-        assert!(restored.restore(&mut told.roll(0)));
+        let mut restored = NodeTable::default();
+        assert!(restored.restore(&mut told.rows_from(0)));
         assert_eq!(restored.bytes(), told.bytes());
         for name in ["Lena", "Omar", "Lena"] {
             restored.push(Some(&said_by(name)), &NodeTerms::default());

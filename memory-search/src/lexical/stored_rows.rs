@@ -1,4 +1,4 @@
-//! Who said the nodes of a run, when and in which session, as it is kept between runs.
+//! The serialized node table of a run of nodes.
 
 use memory_core::{NodeId, NodeRange, Role, Timestamp};
 
@@ -12,23 +12,23 @@ const IS_QUESTION: u8 = 1 << 3;
 const TELLS_TIME: u8 = 1 << 4;
 const LOST: u8 = 1 << 5;
 
-/// What is kept of a run beside its terms.
+/// The part of a [`NodeTable`](super::NodeTable) that a block stores for its run. `docs/format.md` describes the bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Roll {
-    /// Who speaks in it and not before, by number.
+pub(super) struct StoredRows {
+    /// Speakers that first appear in the run, by number.
     pub(super) speakers: Vec<Box<str>>,
-    /// The names of sessions that begin in it.
+    /// The names of sessions that begin in the run.
     pub(super) sessions: Vec<Option<Box<str>>>,
-    /// Terms of each node.
+    /// The number of terms of each node.
     pub(super) lengths: Vec<u32>,
-    /// What is known of each node.
+    /// The row of each node.
     pub(super) traits: Vec<Traits>,
-    /// The places in the run of nodes that could not be read.
+    /// Offsets in the run of nodes that could not be read.
     pub(super) lost: Vec<usize>,
 }
 
-impl Roll {
-    /// The bytes that keep it.
+impl StoredRows {
+    /// Serializes it.
     pub(super) fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
         write_long(&mut out, self.speakers.len() as u64);
@@ -56,25 +56,25 @@ impl Roll {
         out
     }
 
-    /// Reads that of `nodes` nodes; `None` where it makes no sense.
+    /// Decodes the rows of `nodes` nodes; `None` if the bytes are invalid.
     pub(super) fn read(mut bytes: &[u8], nodes: usize) -> Option<Self> {
         let rest = &mut bytes;
-        let mut roll = Self::default();
-        // Nothing is set aside for what is only promised.
+        let mut rows = Self::default();
+        // Nothing is preallocated: the counts are untrusted.
         for _ in 0..read_long(rest)? {
-            roll.speakers.push(read_text(rest)?.into());
+            rows.speakers.push(read_text(rest)?.into());
         }
         for _ in 0..read_long(rest)? {
             let is_named = read_byte(rest)? != 0;
-            roll.sessions.push(if is_named { Some(read_text(rest)?.into()) } else { None });
+            rows.sessions.push(if is_named { Some(read_text(rest)?.into()) } else { None });
         }
         let mut at = 0i64;
         for place in 0..nodes {
-            roll.lengths.push(read_number(rest)?);
+            rows.lengths.push(read_number(rest)?);
             at = at.wrapping_add(unzigzag(read_long(rest)?));
             let (session, speaker, flags) = (read_number(rest)?, read_number(rest)?, read_byte(rest)?);
             let role = role_of(flags & ROLE)?;
-            roll.traits.push(Traits {
+            rows.traits.push(Traits {
                 at: Timestamp::from_millis(at),
                 session,
                 speaker,
@@ -84,20 +84,20 @@ impl Roll {
                 tells_time: flags & TELLS_TIME != 0,
             });
             if flags & LOST != 0 {
-                roll.lost.push(place);
+                rows.lost.push(place);
             }
         }
-        rest.is_empty().then_some(roll)
+        rest.is_empty().then_some(rows)
     }
 
-    /// Whether it goes on with what is known already: so many speakers, so many sessions.
+    /// Whether its numbers fit after a table of this many speakers and sessions.
     pub(super) fn follows(&self, speakers: usize, sessions: usize) -> bool {
         let (speakers, sessions) = (speakers + self.speakers.len(), sessions + self.sessions.len());
         self.traits.iter().all(|traits| traits.speaker as usize <= speakers && (traits.session as usize) < sessions)
             && self.traits.is_sorted_by_key(|traits| traits.session)
     }
 
-    /// The nodes that could not be read, of a run that begins at `first`.
+    /// The unreadable nodes of a run that begins at `first`.
     pub(super) fn lost(&self, first: NodeId) -> Vec<NodeRange> {
         let node = |place: &usize| NodeId::new(first.get().saturating_add(*place as u64)).map(NodeRange::single);
         NodeRange::merge(self.lost.iter().filter_map(node).collect())
@@ -131,7 +131,7 @@ fn role_of(number: u8) -> Option<Option<Role>> {
     })
 }
 
-/// Small numbers of either sign become small numbers.
+/// Maps small numbers of either sign to small numbers.
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)).cast_unsigned()
 }

@@ -1,9 +1,9 @@
-//! Words that are kept between runs.
+//! Tests of the word cache.
 
 use super::{fakes::MemoryBlocks, *};
 
 const NOTICE: &str = "node 3 of `talk` cannot be read (the node was lost to damage before the store was salvaged, as \
-                      memory says at byte 3): run `memory doctor`";
+                      memory records at byte 3): run `memory doctor`";
 
 fn kept() -> (Arc<CountingStore>, Arc<MemoryBlocks>) {
     let store = store();
@@ -12,7 +12,7 @@ fn kept() -> (Arc<CountingStore>, Arc<MemoryBlocks>) {
 }
 
 fn keeping(store: &Arc<CountingStore>, cache: &Arc<MemoryBlocks>) -> HybridRetriever {
-    by_words(store).keep_words_in(cache.clone())
+    by_words(store).word_cache(cache.clone())
 }
 
 fn index(retriever: &HybridRetriever) -> IndexReport {

@@ -1,11 +1,11 @@
-//! Conversations that share a past: each message of it is searched once.
+//! Forks with a shared prefix: each shared message is searched once.
 
 use std::collections::{BTreeMap, HashMap};
 
 use memory_core::{ConversationId, ConversationState, ForkedFrom, Store, StoreError};
 
-/// For each of these conversations, how many of its first nodes another of them has as well that comes first: parents
-/// before their forks, and otherwise by name.
+/// For each conversation, how many of its first nodes an earlier one of them covers. Parents come before their forks,
+/// otherwise the order is by name.
 pub(crate) async fn seen_before(store: &dyn Store, states: &[ConversationState]) -> Result<Vec<u64>, StoreError> {
     let mut seen = vec![0; states.len()];
     if states.iter().all(|state| state.forked_from.is_none()) {
@@ -13,19 +13,19 @@ pub(crate) async fn seen_before(store: &dyn Store, states: &[ConversationState])
     }
     let mut parents: HashMap<ConversationId, Option<ForkedFrom>> =
         states.iter().map(|state| (state.id.clone(), state.forked_from.clone())).collect();
-    let mut lines = Vec::with_capacity(states.len());
+    let mut lineages = Vec::with_capacity(states.len());
     for (place, state) in states.iter().enumerate() {
-        lines.push((line(store, state, &mut parents).await?, place));
+        lineages.push((lineage(store, state, &mut parents).await?, place));
     }
-    lines.sort_by_key(|(line, place)| (line.len(), *place));
-    // Whatever is shared of what was appended to a conversation is a run of its first nodes, and with it all before.
+    lineages.sort_by_key(|(lineage, place)| (lineage.len(), *place));
+    // The shared part of what was appended to a conversation is always a prefix.
     let mut covered: BTreeMap<ConversationId, u64> = BTreeMap::new();
-    for (line, place) in lines {
-        let shared = line.iter().filter_map(|(owner, until)| Some(*covered.get(owner)?.min(until)));
+    for (lineage, place) in lineages {
+        let shared = lineage.iter().filter_map(|(owner, until)| Some(*covered.get(owner)?.min(until)));
         if let Some(seen) = seen.get_mut(place) {
             *seen = shared.max().unwrap_or(0);
         }
-        for (owner, until) in line {
+        for (owner, until) in lineage {
             let covered = covered.entry(owner).or_default();
             *covered = (*covered).max(until);
         }
@@ -33,14 +33,13 @@ pub(crate) async fn seen_before(store: &dyn Store, states: &[ConversationState])
     Ok(seen)
 }
 
-/// The conversation and those that it was forked from, one after the other, and up to which node it has what was
-/// appended to each.
-async fn line(
+/// The conversation and its ancestors, nearest first, each with the last node that the conversation shares with it.
+async fn lineage(
     store: &dyn Store,
     state: &ConversationState,
     parents: &mut HashMap<ConversationId, Option<ForkedFrom>>,
 ) -> Result<Vec<(ConversationId, u64)>, StoreError> {
-    let mut line = vec![(state.id.clone(), state.nodes)];
+    let mut lineage = vec![(state.id.clone(), state.nodes)];
     let (mut from, mut until) = (state.forked_from.clone(), state.nodes);
     while let Some(ForkedFrom { conversation, node }) = from {
         until = until.min(node.get());
@@ -52,9 +51,9 @@ async fn line(
                 found
             }
         };
-        line.push((conversation, until));
+        lineage.push((conversation, until));
     }
-    Ok(line)
+    Ok(lineage)
 }
 
 #[cfg(test)]
