@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use memory_core::{Clock, Timestamp};
 
-/// Tells the system's time.
+/// Returns the system's time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

@@ -1,4 +1,4 @@
-//! One conversation: appended to, compacted, shown, recalled from.
+//! One conversation: append, compact, show, recall.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     context::{self, Request},
     followed::Snapshot,
     manager::{hierarchical, rewriting},
-    memory::Parts,
+    parts::Parts,
 };
 
 /// A handle on a conversation. Cheap to clone; the conversation begins with its first message.
@@ -23,12 +23,12 @@ pub struct Conversation {
     pub(crate) id: ConversationId,
 }
 
-/// A message that was appended and shown to the hooks.
+/// A message that was appended and passed to the hooks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Added {
     /// Its place.
     pub appended: Appended,
-    /// The copy that goes out to the model, with what hooks added.
+    /// The outgoing copy for the model, with the hooks' additions.
     pub outgoing: Message,
 }
 
@@ -43,20 +43,20 @@ impl Conversation {
         &self.id
     }
 
-    /// Begins the conversation `child`, which continues this one behind `node` and shares what was said until then, as
-    /// [`Store::fork`](memory_core::Store::fork) says.
+    /// Begins the conversation `child`, which continues this one after `node` and has the messages up to there as its
+    /// shared prefix, as [`Store::fork`](memory_core::Store::fork) specifies.
     ///
     /// # Errors
-    /// When there is no such conversation or node, when the name is taken, or when the store fails.
+    /// When the conversation or node does not exist, when the name is taken, or when the store fails.
     pub async fn fork(&self, node: NodeId, child: ConversationId) -> Result<Self, MemoryError> {
         self.parts.store.fork(&self.id, node, &child).await?;
         self.parts.debts.owe(&child);
         Ok(Self::new(Arc::clone(&self.parts), child))
     }
 
-    /// Appends a message, said now. Returns once it is on disk.
+    /// Appends a message with the current time. Returns once it is on disk.
     ///
-    /// A user's message that asks to be kept out of summaries is marked so.
+    /// A user's message that asks to be excluded from summaries is marked so.
     ///
     /// # Errors
     /// When the store fails.
@@ -66,10 +66,10 @@ impl Conversation {
         appended.into_iter().next().ok_or_else(|| unreachable_append(&self.id))
     }
 
-    /// Appends messages with the times they were said at, all or none.
+    /// Appends messages with the times at which they were said, all or none.
     ///
     /// # Errors
-    /// When the store fails; nothing is appended then.
+    /// When the store fails; then nothing is appended.
     pub async fn append_batch(&self, batch: Vec<(Message, Timestamp)>) -> Result<Vec<Appended>, MemoryError> {
         let draft = |(mut message, at): (Message, Timestamp)| {
             let text = message.text();
@@ -82,10 +82,10 @@ impl Conversation {
         Ok(appended)
     }
 
-    /// Appends a message and lets the hooks take part; gives the copy that goes out to the model.
+    /// Appends a message and calls the hooks. Returns the outgoing copy for the model.
     ///
     /// # Errors
-    /// When the store fails, or a hook does: the message is appended then all the same.
+    /// When the store or a hook fails. After a failure of a hook the message is appended nonetheless.
     pub async fn add_message(&self, message: Message) -> Result<Added, MemoryError> {
         let appended = self.append(message.clone()).await?;
         let mut event = MessageAdded { conversation: self.id.clone(), node: appended.node, outgoing: message };
@@ -93,24 +93,24 @@ impl Conversation {
         Ok(Added { appended, outgoing: event.outgoing })
     }
 
-    /// Does whatever compaction is due. [`Self::context`] does so by itself, unless [`Memory::background`] runs.
+    /// Performs the compaction that is due. [`Self::context`] does so itself, unless [`Memory::background`] runs.
     ///
     /// # Errors
-    /// When a strategy or the store fails; summaries recorded before stay, nothing else changes.
+    /// When a strategy or the store fails. Summaries recorded before stay; nothing else changes.
     ///
     /// [`Memory::background`]: crate::Memory::background
     pub async fn compact(&self, progress: &dyn Progress) -> Result<CompactionReport, MemoryError> {
         Ok(hierarchical::compact(&self.parts, &self.id, progress).await?.0)
     }
 
-    /// Writes summaries anew that are there already, from the same messages as before, with the summarizer that this memory
-    /// has now. Old ones stay in the log, superseded: views that were recorded show them, later ones show the new. Nothing
-    /// does so by itself. What was recorded when it is cut off stays.
+    /// Rewrites existing summaries from the same messages with the current summarizer of this memory. The old ones stay
+    /// in the log, superseded: views that were recorded show them, later ones show the new. This never runs
+    /// automatically. When it is cancelled, what was recorded stays.
     ///
     /// # Errors
-    /// When there is no such conversation, node or summary; when others do background work on the store
-    /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); when a strategy and its fallback
-    /// fail, or the store does.
+    /// When the conversation, node or summary does not exist; when other background work on the store is under way
+    /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); when a strategy and its
+    /// fallback fail, or the store does.
     pub async fn resummarize(
         &self,
         what: Resummarize,
@@ -119,8 +119,8 @@ impl Conversation {
         rewriting::resummarize(&self.parts, &self.id, what, progress).await
     }
 
-    /// Brings what recall has cached up to the last message. Recall does so by itself for the few messages of a
-    /// turn; after many or very long ones it does not, and its answers say so until this was called.
+    /// Brings the caches of recall up to the last message. Recall does so itself for the few messages of a turn. After
+    /// many or very long ones it does not, and its answers state so until this is called.
     ///
     /// # Errors
     /// When the retriever fails.
@@ -131,28 +131,29 @@ impl Conversation {
         }
     }
 
-    /// What a model is to be shown for a question: every message represented exactly once, and the exact
-    /// words that bear on the question, within the budget. What is shown is recorded, unless the options say otherwise or
-    /// it is what was shown last: [`Self::as_of`] shows it again.
+    /// Assembles what a model is shown for a question: every message represented exactly once, and the exact words that
+    /// answer the question, within the budget. The view is recorded, unless the options disable it or it equals the
+    /// last one. [`Self::as_of`] shows it again.
     ///
     /// # Errors
-    /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; else when a port fails.
+    /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; otherwise when a port fails.
     pub async fn context(&self, question: &str, options: &ContextOptions) -> Result<Context, MemoryError> {
         let request = Request { question, options: options.clone(), longest_result: None };
         let context = context::assemble(&self.parts, &self.id, request).await?;
         Ok(self.recorded(options, context).await)
     }
 
-    /// A smaller context for the same question, after the window of the model overflowed with `overflowed`: strictly fewer
-    /// tokens than that, and at most the budget of `options`, which may be what the model says it takes. A model that does
-    /// not say so is answered within six steps: call it again with what still did not fit.
+    /// A smaller context for the same question, after the window of the model overflowed with `overflowed`. It has
+    /// strictly fewer tokens than `overflowed`, and at most the budget of `options`, which may be the limit that the
+    /// model reports. If the model reports no limit, call it again with the context that still did not fit: at most six
+    /// steps are needed.
     ///
-    /// Oversized tool results are shown by their heads and tails first; then the view is cut for half of the tokens, and
-    /// again, with summaries written at once where it takes them; then it is as coarse as it gets. The log keeps everything
-    /// whole, tool calls stay with their results, and pinned messages stay while they fit.
+    /// First, oversized tool results are shown by their heads and tails. Then the view is cut for half of the tokens,
+    /// repeatedly, and summaries are written at once where needed. At last it is as coarse as possible. The log keeps
+    /// everything whole, tool calls stay with their results, and pinned messages stay while they fit.
     ///
     /// # Errors
-    /// [`MemoryError::Plan`] with the tokens needed when there is nothing smaller; else when a port fails.
+    /// [`MemoryError::Plan`] with the tokens needed when nothing smaller exists; otherwise when a port fails.
     pub async fn reduce(&self, overflowed: &Context, options: &ContextOptions) -> Result<Context, MemoryError> {
         let context = context::reduce(&self.parts, &self.id, options, overflowed).await?;
         Ok(self.recorded(options, context).await)
@@ -184,23 +185,23 @@ impl Conversation {
     /// A message, exactly as it was said.
     ///
     /// # Errors
-    /// When there is no such node, or the store fails.
+    /// When the node does not exist, or the store fails.
     pub async fn expand(&self, node: NodeId) -> Result<Node, MemoryError> {
         let found = self.parts.store.node(&self.id, node).await?;
         self.parts.uses.add(&self.id, [node]);
         Ok(found)
     }
 
-    /// Keeps a message verbatim in every view that it fits, or no longer.
+    /// Pins a message, which then stays verbatim in every view that it fits, or unpins it.
     ///
     /// # Errors
-    /// When there is no such node, or the store fails.
+    /// When the node does not exist, or the store fails.
     pub async fn pin(&self, node: NodeId, pinned: bool) -> Result<(), MemoryError> {
         self.parts.store.record(&self.id, vec![Event::Pin { node, pinned }]).await?;
         Ok(())
     }
 
-    /// The conversation in figures.
+    /// Figures about the conversation.
     ///
     /// # Errors
     /// When the store fails.
@@ -210,8 +211,8 @@ impl Conversation {
         Ok(ConversationStats::of(&state, &snapshot.tree))
     }
 
-    /// What prompts with these options add up to, how much of them a provider's cache spares, and what the same
-    /// conversation would cost in other ways. Takes every turn again: about a fifth of a second for ten thousand messages.
+    /// The total of the prompts with these options, and the part that a provider's cache saves. Replays every turn:
+    /// about a fifth of a second for ten thousand messages.
     ///
     /// # Errors
     /// When the store fails, or no view fits the budget.
@@ -221,8 +222,8 @@ impl Conversation {
     }
 }
 
-/// A store that breaks its contract: one message went in, no answer came out.
+/// The error for a store that breaks its contract: one message was appended, and no result was returned.
 fn unreachable_append(id: &ConversationId) -> MemoryError {
-    let source = format!("an append of one message to `{id}` was answered with nothing").into();
+    let source = format!("an append of one message to `{id}` returned no result").into();
     MemoryError::Store(memory_core::StoreError::Backend { backend: "the store", source })
 }

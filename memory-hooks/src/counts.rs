@@ -1,4 +1,4 @@
-//! Token counts of what is shown again and again.
+//! Cached token counts of repeated texts.
 
 use std::{
     collections::{HashMap, hash_map::RandomState},
@@ -11,7 +11,7 @@ use memory_core::TokenCounter;
 /// Most texts whose counts are kept, at about 32 bytes each.
 const MOST: usize = 1 << 16;
 
-/// Counts by a hash of the text and its length. Which texts have equal hashes cannot be known from outside.
+/// Counts by a keyed hash of the text and its length. Outsiders cannot find texts with equal hashes.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     known: Mutex<HashMap<(u64, usize), u32>>,
@@ -38,8 +38,8 @@ impl Counts {
         tokens
     }
 
-    /// Tokens of a text in parts, each of which ends with a line end or begins with a letter, `[` or `-` if it
-    /// follows one.
+    /// Tokens of a text in parts, divided as `TokenCounter::adds_up_at_lines` requires: every part but the last ends
+    /// with a line end, and every part but the first begins with a letter, `[` or `-`.
     pub(crate) fn count_parts(&self, parts: &[String], counter: &dyn TokenCounter) -> u32 {
         if counter.adds_up_at_lines() {
             return parts.iter().map(|part| self.count(part, counter)).fold(0, u32::saturating_add);
@@ -54,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts characters, and a line end before a letter as none.
+    /// Counts characters, except a line end before a letter.
     #[derive(Debug)]
     struct Joined;
 

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of a memory.
 
 use memory_core::{
     BoxError, ConversationId, Level, NodeRange, RetrieveError, StoreError, SummarizeError, WrittenBy,
@@ -25,7 +25,7 @@ pub enum MemoryError {
     Contract {
         /// The strategy.
         strategy: WrittenBy,
-        /// How.
+        /// The breach.
         breach: String,
     },
     /// No view fits the budget.
@@ -39,26 +39,26 @@ pub enum MemoryError {
         /// Tokens of the coarsest view after.
         after: u32,
     },
-    /// Summaries of a conversation are being written already.
+    /// Another task is already writing summaries of the conversation.
     #[error("summaries of `{conversation}` are being written by another task: try again when it is done")]
     AtWork {
         /// The conversation.
         conversation: ConversationId,
     },
-    /// There is no summary of what was asked for.
+    /// No summary matches the request.
     #[error("nothing to write anew: {}", no_summary(conversation, *nodes, *level))]
     NothingSummarized {
         /// The conversation.
         conversation: ConversationId,
-        /// The nodes that were asked for, if not all.
+        /// The requested nodes, if not all.
         nodes: Option<NodeRange>,
-        /// The level that was asked for, if not all.
+        /// The requested level, if not all.
         level: Option<Level>,
     },
-    /// A past view cannot be shown as it was.
+    /// A past view cannot be reproduced.
     #[error(transparent)]
     View(#[from] ViewError),
-    /// A hook refused.
+    /// A hook failed.
     #[error("hook `{hook}` failed")]
     Hook {
         /// Its name.
@@ -70,7 +70,7 @@ pub enum MemoryError {
 }
 
 impl MemoryError {
-    /// Whether something was asked for that is not there.
+    /// Whether the requested item does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NothingSummarized { .. })
@@ -78,7 +78,7 @@ impl MemoryError {
             || self.store_error().is_some_and(StoreError::is_not_found)
     }
 
-    /// Whether what is on disk is damaged.
+    /// Whether data on disk is damaged.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::View(error) if error.is_damage()) || self.store_error().is_some_and(StoreError::is_damage)
@@ -95,7 +95,7 @@ impl MemoryError {
 fn no_summary(conversation: &ConversationId, nodes: Option<NodeRange>, level: Option<Level>) -> String {
     let summary = level.map_or_else(|| "summary".to_owned(), |level| level.to_string());
     match nodes {
-        Some(nodes) => format!("no {summary} of `{conversation}` stands for any of the nodes {nodes} yet"),
+        Some(nodes) => format!("no {summary} of `{conversation}` covers any of the nodes {nodes} yet"),
         None => format!("`{conversation}` has no {summary} yet"),
     }
 }
@@ -104,7 +104,7 @@ fn no_summary(conversation: &ConversationId, nodes: Option<NodeRange>, level: Op
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A port that has no default was not given.
+    /// A required port was not given.
     #[error("a memory needs a {0}: call MemoryBuilder::{0}")]
     Missing(&'static str),
     /// The thresholds contradict each other.

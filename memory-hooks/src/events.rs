@@ -1,38 +1,37 @@
-//! What hooks are told about.
+//! Events that are passed to hooks.
 
 use memory_core::{ConversationId, Message, NodeId, NodeRange, WrittenBy};
 
-/// Something that hooks may take part in.
+/// An event that is passed to hooks.
 pub trait HookEvent: Send + 'static {
-    /// Hooks of an event that closes something run in reverse order, so that they nest.
+    /// Whether hooks run in reverse order, so that they nest. Set for an event that closes something.
     const REVERSED: bool = false;
 }
 
-/// A message was appended. What a hook changes is the copy that goes out to the model; the log keeps what
-/// was said.
+/// A message was appended. Hooks may change the outgoing copy for the model; the log keeps what was said.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageAdded {
-    /// Where.
+    /// The conversation.
     pub conversation: ConversationId,
     /// The stored message.
     pub node: NodeId,
-    /// The copy that goes out.
+    /// The outgoing copy.
     pub outgoing: Message,
 }
 
 /// Recalled words were added for a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecallUsed {
-    /// Where.
+    /// The conversation.
     pub conversation: ConversationId,
-    /// What was recalled.
+    /// The recalled nodes.
     pub nodes: Vec<NodeRange>,
 }
 
 /// A compaction wrote summaries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compacted {
-    /// Where.
+    /// The conversation.
     pub conversation: ConversationId,
     /// How many summaries.
     pub summaries: u64,
@@ -42,25 +41,25 @@ pub struct Compacted {
     pub tokens_after: u32,
 }
 
-/// A strategy failed at a job, and another answered that job. Told once for each strategy and cause.
+/// A strategy failed at a job, and another did the job. Reported once for each strategy and cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FellBack {
-    /// Where it was first seen.
+    /// The conversation in which it was first seen.
     pub conversation: ConversationId,
-    /// Who failed.
+    /// The strategy that failed.
     pub strategy: WrittenBy,
-    /// Who answered, under its own name; `None` where messages keep the weight that they had.
+    /// The strategy that answered, under its own name; `None` where messages keep their importance.
     pub answered_by: Option<WrittenBy>,
-    /// Why, in words.
+    /// The cause, as text.
     pub cause: String,
 }
 
-/// A compaction failed. What it had written before is recorded where it lowers the token count; nothing else changed.
+/// A compaction failed. Summaries written before are recorded if they lower the token count; nothing else changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactionFailed {
-    /// Where.
+    /// The conversation.
     pub conversation: ConversationId,
-    /// Why, in words.
+    /// The error, as text.
     pub error: String,
 }
 

@@ -1,4 +1,6 @@
-//! Conversations that were planned lately, so that each turn reads only what came since the last.
+//! A cache of planned conversations, so that each turn reads only what was added since the last.
+
+mod reading;
 
 use std::{
     collections::HashMap,
@@ -6,32 +8,31 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, NodeRange, Revision, StoreError, Summary, View,
+    ConversationId, Revision, Summary, View,
     plan::{Cut, Tree},
 };
 use memory_strategies::StandingLines;
 
-use crate::{kept_out::Redactor, memory::Parts};
+use crate::kept_out::Redactor;
 
-/// Most nodes of the conversations that are kept, more or less.
+/// Approximate limit of the nodes of the cached conversations.
 const MOST_NODES: u64 = 4_000_000;
-/// Most budgets for which a conversation keeps what was shown.
+/// Most budgets for which the last cut of a conversation is kept.
 const MOST_SHOWN: usize = 4;
 
-/// What is known of a conversation for planning, as it was when it was read. A copy shares what it has in common with
-/// the conversation as it is later.
+/// A snapshot of a conversation for planning. A copy shares its common part with later snapshots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
     pub(crate) tree: Tree,
-    /// What strikes out the content of messages that no summary may hold.
+    /// Removes the content of messages that are excluded from summaries.
     pub(crate) redactor: Arc<Redactor>,
-    /// Summaries in the tree that the store would not take: it is read only, or damaged.
+    /// Summaries in the tree that the store did not accept: it is read-only, or damaged.
     pub(crate) unrecorded: Vec<Summary>,
-    /// Standing lines of the first messages, and how many these are.
+    /// Standing lines of the first messages, and the number of these messages.
     pub(crate) standing: (Arc<StandingLines>, u64),
 }
 
-/// Conversations by name, the trees they have grown into.
+/// Conversations by name, with their trees.
 #[derive(Debug, Default)]
 pub(crate) struct Followed(Mutex<Inner>);
 
@@ -46,9 +47,9 @@ struct Inner {
 struct Entry {
     snapshot: Snapshot,
     revision: Revision,
-    /// What was shown last under a budget, the latest last.
+    /// The last cut for each budget, the latest last.
     shown: Vec<(u32, Arc<Cut>)>,
-    /// The view that was recorded last.
+    /// The last recorded view.
     recorded: Option<Arc<View>>,
     used: u64,
 }
@@ -84,26 +85,26 @@ impl Followed {
         }
     }
 
-    /// What was shown last of a conversation under this budget.
+    /// The last cut that was shown of a conversation under this budget.
     pub(crate) fn shown(&self, conversation: &ConversationId, budget: u32) -> Option<Arc<Cut>> {
         let inner = self.lock();
         let shown = &inner.conversations.get(conversation)?.shown;
         shown.iter().find(|(of, _)| *of == budget).map(|(_, cut)| Arc::clone(cut))
     }
 
-    /// The view of a conversation that this memory has recorded last.
+    /// The last view that this memory recorded of a conversation.
     pub(crate) fn recorded(&self, conversation: &ConversationId) -> Option<Arc<View>> {
         self.lock().conversations.get(conversation)?.recorded.clone()
     }
 
-    /// Notes which view was recorded last.
+    /// Stores the last recorded view.
     pub(crate) fn note_recorded(&self, conversation: &ConversationId, view: Arc<View>) {
         if let Some(entry) = self.lock().conversations.get_mut(conversation) {
             entry.recorded = Some(view);
         }
     }
 
-    /// Keeps the standing lines of the first `seen` messages of a conversation.
+    /// Stores the standing lines of the first `seen` messages of a conversation.
     pub(crate) fn keep_standing(&self, conversation: &ConversationId, lines: Arc<StandingLines>, seen: u64) {
         if let Some(entry) = self.lock().conversations.get_mut(conversation)
             && (entry.snapshot.standing.1..=entry.snapshot.tree.total()).contains(&seen)
@@ -112,7 +113,7 @@ impl Followed {
         }
     }
 
-    /// Notes what is shown of a conversation under this budget.
+    /// Stores the cut that is shown of a conversation under this budget.
     pub(crate) fn show(&self, conversation: &ConversationId, budget: u32, cut: Cut) {
         let mut inner = self.lock();
         let Some(entry) = inner.conversations.get_mut(conversation) else { return };
@@ -122,59 +123,4 @@ impl Followed {
         }
         entry.shown.push((budget, Arc::new(cut)));
     }
-}
-
-impl Snapshot {
-    /// The conversation as it is now.
-    pub(crate) async fn read(parts: &Parts, conversation: &ConversationId) -> Result<Self, StoreError> {
-        let (mut snapshot, mut revision) = parts.followed.known(conversation).unwrap_or_default();
-        let is_new = revision == Revision::default();
-        let changes = parts.store.changes(conversation, revision).await?;
-        if is_new || changes.is_whole {
-            snapshot = Self { tree: Tree::new(parts.policy), ..Self::default() };
-        } else if changes.revision == revision {
-            return Ok(snapshot);
-        }
-        let kept_out = snapshot.tree.kept_out_count();
-        revision = changes.revision;
-        changes.revised.into_iter().for_each(|(node, outline)| snapshot.tree.revise(node, outline));
-        changes.nodes.into_iter().for_each(|node| snapshot.tree.append(node));
-        changes.summaries.into_iter().for_each(|summary| snapshot.tree.add(summary));
-        if snapshot.tree.kept_out_count() != kept_out {
-            snapshot.redactor = Arc::new(redactor(parts, conversation, snapshot.tree.kept_out()).await?);
-        }
-        parts.followed.keep(conversation, &snapshot, revision);
-        Ok(snapshot)
-    }
-
-    /// What struck out the content of kept-out messages while the conversation had only so many.
-    pub(crate) async fn redactor_of(
-        &self,
-        parts: &Parts,
-        conversation: &ConversationId,
-        nodes: u64,
-    ) -> Result<Arc<Redactor>, StoreError> {
-        let all = self.tree.kept_out();
-        let Some(then) = NodeRange::first_n(nodes) else { return Ok(Arc::default()) };
-        if all.last().is_none_or(|last| then.covers(*last)) {
-            return Ok(Arc::clone(&self.redactor));
-        }
-        let part = |run: NodeRange| NodeRange::new(run.first(), run.last().min(then.last()));
-        Ok(Arc::new(redactor(parts, conversation, all.into_iter().map_while(part).collect()).await?))
-    }
-}
-
-/// What strikes out the content of kept-out messages.
-async fn redactor(
-    parts: &Parts,
-    conversation: &ConversationId,
-    kept_out: Vec<NodeRange>,
-) -> Result<Redactor, StoreError> {
-    let mut messages = Vec::new();
-    for run in kept_out {
-        // What a lost message would have had struck out is not known any more; summaries written before are clean.
-        let read = parts.store.readable_nodes(conversation, run).await?;
-        messages.extend(read.nodes.into_iter().map(|node| node.message));
-    }
-    Ok(Redactor::new(&messages))
 }

@@ -1,4 +1,4 @@
-//! Content that no summary may hold.
+//! Content that is excluded from summaries.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use aho_corasick::AhoCorasick;
 use memory_core::Message;
 use regex::{Regex, RegexSet};
 
-/// Ways to ask for it, in lower case.
+/// Ways to ask for exclusion, in lower case.
 const REQUESTS: [&str; 4] = [
     r"\b(?:keep|leave)\b[^.!?\n]{0,60}\bout of\b[^.!?\n]{0,40}\bsummar",
     r"\b(?:do not|don't|don’t|never)\b[^.!?\n]{0,40}\b(?:include|put|mention|repeat|write)\b[^.!?\n]{0,60}\bsummar",
@@ -24,24 +24,24 @@ static IDENTIFIER: LazyLock<Regex> =
 
 const PLACEHOLDER: &str = "[kept out]";
 
-/// What codes and numbers are written with.
+/// Characters of codes and numbers.
 fn is_code(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
-/// Whether a term is no common word: repeated, it would give away what it was said in.
+/// Whether a term is not a common word, so that repeating it would reveal the excluded message.
 fn identifies(term: &str) -> bool {
     term.chars().any(char::is_numeric) && term.chars().count() >= 4
 }
 
-/// Whether a text asks that it be kept out of summaries.
+/// Whether a text asks to be excluded from summaries.
 #[must_use]
 pub fn asks_to_be_kept_out(text: &str) -> bool {
     ASKS.is_match(&text.to_lowercase())
 }
 
-/// Strikes out what identifies the content of kept-out messages wherever else it is repeated, so that a
-/// summary of an answer does not give away what the question was to keep.
+/// Removes the identifying terms of excluded messages wherever else they are repeated, so that a summary of an answer
+/// does not reveal the excluded question.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Redactor {
     terms: Terms,
@@ -51,20 +51,20 @@ pub(crate) struct Redactor {
 enum Terms {
     #[default]
     None,
-    /// These, in lower case: a pasted log has tens of thousands.
+    /// These terms, in lower case: a pasted log has tens of thousands.
     Some(AhoCorasick),
-    /// More than can be told apart: whatever identifies anything is struck.
+    /// Too many terms to distinguish: every identifying term is removed.
     All,
 }
 
 impl Redactor {
-    /// Learns the identifying terms of kept-out messages.
+    /// Collects the identifying terms of excluded messages.
     pub(crate) fn new<'a>(kept_out: impl IntoIterator<Item = &'a Message>) -> Self {
         let mut terms: Vec<String> = Vec::new();
         for message in kept_out {
             let text = message.text();
             let found = IDENTIFIER.find_iter(&text).map(|term| term.as_str());
-            // `ticket#QX-4471` and `番号はQX-4471です` give away `QX-4471` too, which may be repeated alone.
+            // `ticket#QX-4471` and `番号はQX-4471です` also reveal `QX-4471`, which may be repeated alone.
             let parts = found.flat_map(|term| std::iter::once(term).chain(term.split(|c| !is_code(c))));
             terms.extend(
                 parts
@@ -89,18 +89,18 @@ impl Redactor {
         }
     }
 
-    /// The topics that hold none of the terms.
+    /// The topics without any of the terms.
     pub(crate) fn clean_topics(&self, topics: &[String]) -> Vec<String> {
         let is_clean = |topic: &&String| !IDENTIFIER.find_iter(topic).any(|term| self.strikes(term.as_str()));
         topics.iter().filter(is_clean).cloned().collect()
     }
 
-    /// `text` with a word in the place of each of the terms.
+    /// `text` with a placeholder for each of the terms.
     pub(crate) fn redact(&self, text: &str) -> String {
         self.replace(text, PLACEHOLDER)
     }
 
-    /// `text` without the terms and with nothing in their place.
+    /// `text` with the terms removed.
     pub(crate) fn strike(&self, text: &str) -> String {
         self.replace(text, "")
     }

@@ -1,13 +1,21 @@
-//! An agent's memory as a whole: conversations that are appended to, compacted, shown and recalled from.
+//! An agent's memory as a whole: append messages, keep them compacted, show them to a model, recall from them.
 //!
-//! [`Memory::builder`] takes the ports of `memory-core` as `Arc<dyn …>` and needs no sibling crate: bring the
-//! log of `memory-store` or a store of your own. A [`Conversation`] appends messages, keeps the summary tree
-//! compacted, and assembles a [`Context`]: what a model is shown for a question, every message represented
-//! exactly once, and beside it the exact words that bear on the question. What was shown is recorded, and
-//! [`Conversation::as_of`] shows it again byte for byte. [`HookRegistry`] lets others take
-//! part; [`RecallHook`] adds recalled words to a user's message.
+//! In the order in which a user meets them:
 //!
-//! Non-goals: storage, embedding, search (ports), and talking to a model's provider.
+//! 1. [`Memory::builder`] takes the ports of `memory-core` as `Arc<dyn …>` and needs no sibling crate: use the log of
+//!    `memory-store` or another store.
+//! 2. [`Memory::conversation`] returns a [`Conversation`]. [`append`](Conversation::append) stores a message on disk.
+//!    [`add_message`](Conversation::add_message) also runs the hooks.
+//! 3. [`context`](Conversation::context) assembles a [`Context`], which is what a model is shown for a question: every
+//!    message represented exactly once, and beside it the exact words that bear on the question. [`ContextOptions`] set
+//!    the budget.
+//! 4. [`compact`](Conversation::compact) writes the summaries that are due. [`context`](Conversation::context) does so
+//!    itself unless [`Memory::background`] runs.
+//! 5. [`reduce`](Conversation::reduce) makes a context smaller after the window of a model overflowed.
+//! 6. [`as_of`](Conversation::as_of) shows a recorded view again byte for byte, and fails with a [`ViewError`] if
+//!    anything differs.
+//! 7. [`search`](Conversation::search) and [`expand`](Conversation::expand) find and return single messages.
+//!    [`stats`](Conversation::stats) and [`spending`](Conversation::spending) report figures.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -28,7 +36,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
+//!
+//! # Hooks
+//!
+//! A [`HookRegistry`] holds one list of [`Hook`]s for each type of event: [`MessageAdded`], [`RecallUsed`],
+//! [`Compacted`], [`CompactionFailed`] and [`FellBack`]. [`RecallHook`] adds recalled words to a user's outgoing
+//! message; the log keeps the message as it was said.
+//!
+//! # Failures
+//!
+//! When a strategy fails or breaks its contract, its fallback does the job and [`FellBack`] reports it. Without a
+//! retriever a context is the history alone. A failed compaction keeps the summaries recorded before and changes nothing
+//! else.
+//!
+//! # Features and non-goals
+//!
+//! The crate has no Cargo features. It does not store, embed or search: those are ports. It does not call a model
+//! provider.
 
+mod as_of;
 mod clock;
 mod context;
 mod conversation;
@@ -40,7 +66,7 @@ mod followed;
 mod kept_out;
 mod manager;
 mod memory;
-mod prices;
+mod parts;
 mod recall_hook;
 mod registry;
 mod render;
@@ -51,6 +77,7 @@ mod stats;
 mod uses;
 mod view_error;
 
+pub use as_of::AsOf;
 pub use clock::SystemClock;
 pub use context::{Context, ContextOptions, Piece, PieceKind, Reduction, Source};
 pub use conversation::{Added, Conversation};
@@ -62,10 +89,8 @@ pub use manager::{
     rewriting::{Resummarize, ResummarizeReport},
 };
 pub use memory::{Memory, MemoryBuilder};
-pub use prices::Prices;
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use registry::{Hook, HookProvider, HookRegistry};
-pub use replay::AsOf;
-pub use spending::{Alternatives, Prompts, Spending};
+pub use spending::{Prompts, Spending};
 pub use stats::ConversationStats;
 pub use view_error::{Difference, ViewError};

@@ -1,4 +1,4 @@
-//! Conversation managers: what keeps a history small.
+//! Conversation managers, which keep a history small.
 
 pub(crate) mod failing;
 pub(crate) mod hierarchical;

@@ -1,4 +1,4 @@
-//! The memory of an agent, put together from ports.
+//! The memory of an agent, built from ports.
 
 use std::sync::Arc;
 
@@ -12,9 +12,10 @@ use memory_strategies::Spans;
 use crate::{
     BuildError, Conversation, HookRegistry, SystemClock,
     counts::Counts,
-    debts::{self, Debts},
+    debts::worker,
     followed::Followed,
     manager::{failing::Said, turns::Turns},
+    parts::Parts,
     uses::Uses,
 };
 
@@ -24,49 +25,14 @@ pub struct Memory {
     pub(crate) parts: Arc<Parts>,
 }
 
-#[derive(Debug)]
-pub(crate) struct Parts {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) counter: Arc<dyn TokenCounter>,
-    pub(crate) retriever: Option<Arc<dyn Retriever>>,
-    pub(crate) summarizer: Arc<dyn Summarizer>,
-    pub(crate) fallback_summarizer: Arc<dyn Summarizer>,
-    pub(crate) scorer: Option<Arc<dyn ImportanceScorer>>,
-    pub(crate) fallback_scorer: Option<Arc<dyn ImportanceScorer>>,
-    pub(crate) strategy: Arc<dyn ContextStrategy>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) thresholds: Thresholds,
-    pub(crate) policy: ViewPolicy,
-    pub(crate) hooks: HookRegistry,
-    pub(crate) followed: Followed,
-    pub(crate) counts: Counts,
-    pub(crate) debts: Arc<Debts>,
-    pub(crate) uses: Uses,
-    pub(crate) compacting: Turns,
-    pub(crate) said: Said,
-}
-
-impl Parts {
-    /// Tokens of a text, remembered.
-    pub(crate) fn count(&self, text: &str) -> u32 {
-        self.counts.count(text, self.counter.as_ref())
-    }
-}
-
-impl Drop for Parts {
-    fn drop(&mut self) {
-        self.debts.close();
-    }
-}
-
 impl Memory {
-    /// Begins to put a memory together.
+    /// Creates a builder.
     #[must_use]
     pub fn builder() -> MemoryBuilder {
         MemoryBuilder::default()
     }
 
-    /// A conversation, which begins with its first message.
+    /// A handle on a conversation, which begins with its first message.
     #[must_use]
     pub fn conversation(&self, id: ConversationId) -> Conversation {
         Conversation::new(Arc::clone(&self.parts), id)
@@ -75,32 +41,32 @@ impl Memory {
     /// A conversation under a new name (UUIDv7).
     ///
     /// # Errors
-    /// When the system has no randomness to give.
+    /// When the system provides no randomness.
     pub fn new_conversation(&self) -> Result<Conversation, getrandom::Error> {
         let mut random = [0; 10];
         getrandom::fill(&mut random)?;
         Ok(self.conversation(ConversationId::generate(self.now(), random)))
     }
 
-    /// Compacts whatever is due, until nothing of this memory is left: to be driven by a task of whatever runtime
-    /// there is, or by a thread of its own. While it is, no reply waits for a summary: [`Conversation::context`] shows the
-    /// history as it stands, and what was written meanwhile at the next turn. Only a view that fits no budget
+    /// Compacts conversations that are due, until every handle of this memory is dropped. Drive it by a task of any
+    /// runtime, or by a separate thread. While it runs, no reply waits for a summary: [`Conversation::context`] shows
+    /// the history as it stands, and summaries written meanwhile at the next turn. Only a view that fits no budget
     /// otherwise is still compacted at once.
     ///
-    /// It begins with what was left undone before, by whichever process: what is due follows from the log. Dropping it
-    /// leaves every tree as it was or as it was to become.
+    /// It begins with what earlier processes left undone, since what is due follows from the log. Dropping it leaves
+    /// every tree either as it was before the current step or as it is after it.
     #[must_use]
     pub fn background(&self) -> BoxFuture<'static, ()> {
-        debts::work_off(&self.parts)
+        worker::work_off(&self.parts)
     }
 
-    /// The store behind it.
+    /// The store.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.parts.store
     }
 
-    /// What counts tokens.
+    /// The token counter.
     #[must_use]
     pub fn token_counter(&self) -> &Arc<dyn TokenCounter> {
         &self.parts.counter
@@ -111,7 +77,7 @@ impl Memory {
     }
 }
 
-/// Puts a [`Memory`] together. Store and token counter have no default.
+/// Builds a [`Memory`]. Store and token counter have no default.
 #[derive(Debug, Default)]
 pub struct MemoryBuilder {
     store: Option<Arc<dyn Store>>,
@@ -129,94 +95,95 @@ pub struct MemoryBuilder {
 }
 
 impl MemoryBuilder {
-    /// Where conversations are kept.
+    /// Sets the store of conversations.
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// What counts tokens: for budgets, and at appending.
+    /// Sets the token counter, which is used for budgets and at appending.
     #[must_use]
     pub fn token_counter(mut self, counter: Arc<dyn TokenCounter>) -> Self {
         self.counter = Some(counter);
         self
     }
 
-    /// What recalls exact words. Without it a context is the history alone.
+    /// Sets the retriever, which recalls exact words. Without it a context is the history alone.
     #[must_use]
     pub fn retriever(mut self, retriever: Arc<dyn Retriever>) -> Self {
         self.retriever = Some(retriever);
         self
     }
 
-    /// What writes summaries; [`Spans`] by default.
+    /// Sets the summarizer; [`Spans`] by default.
     #[must_use]
     pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
         self.summarizer = Some(summarizer);
         self
     }
 
-    /// What writes a summary at which [`Self::summarizer`] fails, under its own name; [`FirstWords`] by default.
+    /// Sets the fallback that writes a summary, under its own name, when [`Self::summarizer`] fails; [`FirstWords`] by
+    /// default.
     ///
-    /// Whatever fails is asked again for the next summary. After three failures in a row it is asked no more while that
-    /// compaction lasts.
+    /// The summarizer is tried again for the next summary. After three failures in a row it is not called again in that
+    /// compaction.
     #[must_use]
     pub fn fallback_summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
         self.fallback_summarizer = Some(summarizer);
         self
     }
 
-    /// What weighs messages when they are summarized; without it all weigh the same.
+    /// Sets the scorer of messages that are being summarized. Without it all have the same importance.
     #[must_use]
     pub fn scorer(mut self, scorer: Arc<dyn ImportanceScorer>) -> Self {
         self.scorer = Some(scorer);
         self
     }
 
-    /// What weighs messages at which [`Self::scorer`] fails; without it they keep the weight that they have.
+    /// Sets the fallback for when [`Self::scorer`] fails. Without it messages keep their importance.
     #[must_use]
     pub fn fallback_scorer(mut self, scorer: Arc<dyn ImportanceScorer>) -> Self {
         self.fallback_scorer = Some(scorer);
         self
     }
 
-    /// What chooses the view; [`HierarchicalView`] by default.
+    /// Sets the strategy that chooses views; [`HierarchicalView`] by default.
     #[must_use]
     pub fn strategy(mut self, strategy: Arc<dyn ContextStrategy>) -> Self {
         self.strategy = Some(strategy);
         self
     }
 
-    /// What tells the time; [`SystemClock`] by default.
+    /// Sets the clock; [`SystemClock`] by default.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
         self
     }
 
-    /// When compaction starts and stops.
+    /// Sets when compaction starts and stops.
     #[must_use]
     pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = thresholds;
         self
     }
 
-    /// What views weigh.
+    /// Sets the policy of views.
     #[must_use]
     pub fn view_policy(mut self, policy: ViewPolicy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Who takes part.
+    /// Sets the hooks.
     #[must_use]
     pub fn hooks(mut self, hooks: HookRegistry) -> Self {
         self.hooks = hooks;
         self
     }
 
-    /// Puts it together.
+    /// Builds the memory.
     ///
     /// # Errors
     /// When the store or the token counter is missing, or the thresholds contradict each other.

@@ -9,7 +9,7 @@ use memory_core::{
 
 use crate::{Hook, HookProvider, HookRegistry, MessageAdded, render};
 
-/// How much recalled text a message may be given.
+/// The limit of the recalled text for one message.
 #[derive(Clone, Debug)]
 pub enum RecallBudget {
     /// Characters, of the lines between the fences.
@@ -27,14 +27,14 @@ impl RecallBudget {
     }
 }
 
-/// What the hook adds.
+/// Options of the hook.
 #[derive(Clone, Debug)]
 pub struct RecallHookOptions {
-    /// Whether it does anything.
+    /// Whether the hook is active.
     pub enabled: bool,
-    /// How much it adds.
+    /// The limit of the added text.
     pub budget: RecallBudget,
-    /// Whether each message is named by number and speaker.
+    /// Whether each message is labelled with number and speaker.
     pub include_metadata: bool,
     /// Hits to recall.
     pub top_k: usize,
@@ -50,12 +50,12 @@ impl Default for RecallHookOptions {
     }
 }
 
-/// Adds exact words from the same conversation to a user's outgoing message; the log keeps what was said.
+/// Adds exact words from the same conversation to a user's outgoing message. The log keeps what was said.
 ///
-/// The added text has a lead line, `---Previous Context---`, one entry a message
-/// (`[Message N, speaker]: text`), `---End Previous Context---`, a blank line and `Current question: …`.
-/// Text inside is escaped: it cannot close the fence. The budget is filled best hit first, then shown in
-/// order of time. A message for which nothing is found, or for which recall fails, goes out unchanged.
+/// The added text has a lead line, `---Previous Context---`, one entry for each message (`[Message N, speaker]: text`),
+/// `---End Previous Context---`, a blank line and `Current question: …`. Text inside is escaped: it cannot close the
+/// fence. The budget is filled with the best hit first; the entries are in order of time. A message for which nothing
+/// is found, or for which recall fails, is sent unchanged.
 #[derive(Debug)]
 pub struct RecallHook {
     store: Arc<dyn Store>,
@@ -64,7 +64,7 @@ pub struct RecallHook {
 }
 
 impl RecallHook {
-    /// Recalls with `retriever`, reads exact words from `store`.
+    /// Recalls with `retriever`, and reads exact words from `store`.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, retriever: Arc<dyn Retriever>, options: RecallHookOptions) -> Self {
         Self { store, retriever, options }
@@ -87,7 +87,7 @@ impl RecallHook {
             render::FENCE_CLOSE,
             render::QUESTION
         );
-        // The question's own blocks stay as they are, pictures included.
+        // The question's own blocks, including pictures, stay unchanged.
         match event.outgoing.content.iter_mut().find(|block| matches!(block, ContentBlock::Text(_))) {
             Some(ContentBlock::Text(text)) => text.insert_str(0, &enriched),
             _ => event.outgoing.content.insert(0, ContentBlock::Text(enriched)),
@@ -102,7 +102,7 @@ impl RecallHook {
         asking: NodeId,
         question: &str,
     ) -> Result<Vec<Node>, BoxError> {
-        // The question itself is the best hit for itself, so one more is asked for.
+        // The question is its own best hit, so one more is requested.
         let limit = self.options.top_k + 1;
         let query = Query { limit, ..Query::new(question, Scope::one(conversation)) };
         let hits = self.retriever.search(&query).await?.hits;
@@ -114,7 +114,7 @@ impl RecallHook {
         for run in NodeRange::merge(hits.iter().map(around).collect()) {
             found.extend(self.store.readable_nodes(conversation, run).await?.nodes);
         }
-        // All hits before any neighbour, the best first; neighbours by the hit they belong to.
+        // All hits before any neighbour, the best first; neighbours in the order of their hits.
         let rank = |node: &Node| {
             let own = hits.iter().position(|hit| *hit == node.id);
             let beside = hits.iter().position(|hit| around(hit).contains(node.id));
@@ -128,14 +128,14 @@ impl RecallHook {
             chosen.sort_by_key(|node| node.id);
             if !self.options.budget.fits(&self.body(&chosen)) {
                 match chosen.as_mut_slice() {
-                    // The best hit is never left out: it is shortened in its middle, with a pointer to the whole.
+                    // The best hit is always kept: it is shortened in its middle, with a pointer to the whole.
                     [best] => self.shorten(best),
                     _ => chosen.retain(|node| node.id != id),
                 }
             }
         }
         if !self.options.budget.fits(&self.body(&chosen)) {
-            // A budget that not even the pointer fits.
+            // The budget does not even fit the pointer.
             chosen.clear();
         }
         Ok(chosen)
@@ -157,7 +157,7 @@ impl RecallHook {
         lines.join("\n")
     }
 
-    /// Cuts the middle out of a message until it fits alone.
+    /// Shortens a message in its middle until it fits alone.
     fn shorten(&self, node: &mut Node) {
         let text: Vec<char> = node.message.text().chars().collect();
         let (mut fits, mut too_long) = (0, text.len());
@@ -189,8 +189,7 @@ impl Hook<MessageAdded> for RecallHook {
 
     fn call<'a>(&'a self, event: &'a mut MessageAdded) -> BoxFuture<'a, Result<(), BoxError>> {
         Box::pin(async move {
-            // The message is in the log already. Failing its turn for want of an extra would make the caller
-            // append it again.
+            // The message is in the log already. An error for this optional text would make the caller append it again.
             if let Err(error) = self.enrich(event).await {
                 tracing::warn!(conversation = %event.conversation, node = %event.node, %error, "nothing recalled");
             }

@@ -1,4 +1,4 @@
-//! Who takes part in what.
+//! Hooks, registered by the type of their events.
 
 use std::{
     any::{Any, TypeId},
@@ -11,28 +11,28 @@ use memory_core::{BoxError, BoxFuture};
 
 use crate::{HookEvent, MemoryError};
 
-/// Takes part in events of type `E`.
+/// A hook for events of type `E`.
 pub trait Hook<E: HookEvent>: Send + Sync {
     /// Its name, for errors.
     fn name(&self) -> &str;
 
-    /// Looks at the event, and may change it. An error stops the event: hooks behind are not called.
+    /// Handles the event, and may change it. An error stops the event: later hooks are not called.
     fn call<'a>(&'a self, event: &'a mut E) -> BoxFuture<'a, Result<(), BoxError>>;
 }
 
-/// Registers hooks of several kinds at once, as a conversation manager does.
+/// Registers several hooks at once, as a conversation manager does.
 pub trait HookProvider {
     /// Registers them.
     fn register(self: Arc<Self>, registry: &mut HookRegistry);
 }
 
-/// Hooks by the event that they take part in, in order of registration.
+/// Hooks by event type, in order of registration.
 #[derive(Clone, Default)]
 pub struct HookRegistry {
     hooks: HashMap<TypeId, Vec<Arc<dyn Any + Send + Sync>>>,
 }
 
-/// What `hooks` holds for an event: the hook behind a sized pointer, so that it can be downcast.
+/// The stored value for an event type: the hook in a sized pointer, so that it can be downcast.
 struct Registered<E: HookEvent>(Arc<dyn Hook<E>>);
 
 struct Listener<F>(&'static str, F);
@@ -49,18 +49,18 @@ impl<E: HookEvent, F: Fn(&E) + Send + Sync> Hook<E> for Listener<F> {
 }
 
 impl HookRegistry {
-    /// Without hooks.
+    /// A registry without hooks.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a hook behind those that are there.
+    /// Adds a hook after the existing ones.
     pub fn add<E: HookEvent>(&mut self, hook: Arc<dyn Hook<E>>) {
         self.hooks.entry(TypeId::of::<E>()).or_default().push(Arc::new(Registered(hook)));
     }
 
-    /// Adds a function that looks on.
+    /// Adds a function that only observes.
     pub fn listen<E: HookEvent>(&mut self, name: &'static str, listener: impl Fn(&E) + Send + Sync + 'static) {
         self.add::<E>(Arc::new(Listener(name, listener)));
     }
@@ -73,7 +73,7 @@ impl HookRegistry {
     /// Calls the hooks of an event one after the other.
     ///
     /// # Errors
-    /// The first hook's that fails; those behind it are not called.
+    /// The error of the first hook that fails; later ones are not called.
     pub async fn dispatch<E: HookEvent>(&self, event: &mut E) -> Result<(), MemoryError> {
         let hooks = self.hooks.get(&TypeId::of::<E>()).map(Vec::as_slice).unwrap_or_default();
         let mut hooks: Vec<_> = hooks.iter().filter_map(|hook| hook.downcast_ref::<Registered<E>>()).collect();

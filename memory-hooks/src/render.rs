@@ -1,4 +1,4 @@
-//! How views, recalled words and questions are written out for a model.
+//! Rendering of views, recalled words and questions for a model.
 
 #[cfg(test)]
 mod testing;
@@ -12,28 +12,28 @@ use memory_core::{Level, Node, NodeRange, Summary, SummaryId, Timestamp};
 pub(crate) use self::v1::{bare_line, gap_line, message_line};
 use crate::{Piece, PieceKind, Source, kept_out::Redactor};
 
-/// How a context is written out. A view names its layout, so that what was shown can be shown again: whoever changes a
-/// byte of what is written out makes another one, and keeps this one for the views that were recorded with it.
+/// A layout of a context. A view names its layout, so that it can be shown again. Any change of the output, even by one
+/// byte, needs a new layout, and the old one stays for the views that were recorded with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// A line a piece.
+    /// One line for each piece.
     One,
-    /// Dates, speakers, shared numbers; it is as late as the last message.
+    /// Dates, speakers, shared numbers. The present is the time of the last message.
     Two,
-    /// The same, and it is when the view was shown, as the caller said.
+    /// Like `Two`, but the present is the time that the caller gave.
     TwoAsked,
 }
 
 impl Layout {
-    /// The newest that is known.
+    /// The newest layout.
     pub(crate) const NEWEST: Self = Self::TwoAsked;
 
-    /// The one that new contexts are written in, where the caller says when it is, and where not.
+    /// The layout of new contexts, with or without a time from the caller.
     pub(crate) const fn for_question(asked_at: Option<Timestamp>) -> Self {
         if asked_at.is_some() { Self::TwoAsked } else { Self::Two }
     }
 
-    /// Its number, as views record it.
+    /// Its number in recorded views.
     pub(crate) const fn version(self) -> u32 {
         match self {
             Self::One => 1,
@@ -46,7 +46,7 @@ impl Layout {
         [Self::One, Self::Two, Self::TwoAsked].into_iter().find(|layout| layout.version() == version)
     }
 
-    /// Writes a context out: the parts of the history, those that are recalled, the question.
+    /// Writes a context: the parts of the history, the recalled parts, the question.
     pub(crate) fn write(self, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
         match self {
             Self::One => v1::write(parts, tail, count),
@@ -56,14 +56,14 @@ impl Layout {
 }
 
 pub(crate) const RECALL_LEAD: &str = "Earlier messages that bear on the question, word for word:";
-/// It begins like the lead of what is recalled, which no text of the conversation may begin a line with.
+/// It begins like the lead of recalled words, with which no line of the conversation's text may begin.
 pub(crate) const STANDING_LEAD: &str =
     "Earlier messages that bear on every answer, the newest where they contradict each other:";
 pub(crate) const FENCE_OPEN: &str = "---Previous Context---";
 pub(crate) const FENCE_CLOSE: &str = "---End Previous Context---";
 pub(crate) const QUESTION: &str = "Current question: ";
 
-/// A piece of a context before it is written out.
+/// A piece of a context before rendering.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
     pub(crate) kind: PieceKind,
@@ -73,16 +73,16 @@ pub(crate) struct Part {
     pub(crate) body: Body,
 }
 
-/// What a part says.
+/// The content of a part.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Body {
-    /// A message, word for word but for what is too long.
+    /// A message, word for word except for shortened parts.
     Message(Box<Node>),
-    /// A summary, struck of what must not be repeated, and when the first and the last of its messages were said.
+    /// A summary without excluded content, and the times of its first and last message.
     Summary { summary: Box<Summary>, from: Timestamp, to: Timestamp },
-    /// Some bytes of a message's text, struck of what must not be repeated.
+    /// A byte range of a message's text, without excluded content.
     Excerpt { node: Box<Node>, bytes: Range<usize>, text: String },
-    /// Nothing: it cannot be read.
+    /// Nothing, since it cannot be read.
     Lost,
 }
 
@@ -93,12 +93,12 @@ impl Part {
         Self { kind, nodes, source, why, body: Body::Message(Box::new(node)) }
     }
 
-    /// A line in the place of messages that cannot be read.
+    /// A line in place of messages that cannot be read.
     pub(crate) fn lost(nodes: NodeRange, why: &str) -> Self {
         Self { kind: PieceKind::Lost, nodes, source: None, why: why.to_owned(), body: Body::Lost }
     }
 
-    /// Some bytes of a message's text as a standing line; `None` where the text has no such part.
+    /// A byte range of a message's text as a standing line; `None` where the text has no such part.
     pub(crate) fn standing(node: Node, bytes: Range<usize>, redactor: &Redactor, why: String) -> Option<Self> {
         let text = redactor.redact(node.message.text().get(bytes.clone())?);
         let (nodes, source) = (NodeRange::single(node.id), Some(Source::of(&node.message)));
@@ -127,7 +127,7 @@ impl Part {
         }
     }
 
-    /// The piece that it is, written out like this.
+    /// The rendered piece.
     fn piece(&self, text: String, count: &dyn Fn(&str) -> u32) -> Piece {
         Piece {
             kind: self.kind,
@@ -142,50 +142,50 @@ impl Part {
     }
 }
 
-/// What stands behind the history and the recalled words.
+/// What follows the history and the recalled words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tail<'a> {
-    /// The question, as it was asked.
+    /// The question as it was asked.
     pub(crate) question: &'a str,
-    /// When it is: when the question was asked, or else when the last message was said.
+    /// The present: when the question was asked, or otherwise when the last message was said.
     pub(crate) now: Timestamp,
 }
 
-/// What was written out.
+/// The rendered output.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     /// The pieces with their text.
     pub(crate) pieces: Vec<Piece>,
-    /// The whole text in parts, each of which ends with a line end, but for the last: so their tokens add up.
+    /// The whole text in parts. Each ends with a line end, except the last, so that their tokens add up.
     pub(crate) lines: Vec<String>,
 }
 
-/// The lines of the history alone, in the layout that is written now.
+/// The lines of the history alone, in the newest layout.
 pub(crate) fn history_lines(parts: &[Part]) -> Vec<String> {
     v2::history(parts)
 }
 
-/// The lines of standing lines alone.
+/// The standing lines alone.
 pub(crate) fn standing_lines(parts: &[Part]) -> Vec<String> {
     v2::standing(parts)
 }
 
-/// What stands around recalled words, for what it costs.
+/// The lines around recalled words, to count their cost.
 pub(crate) fn recall_frame() -> String {
     format!("{RECALL_LEAD}\n{FENCE_OPEN}\n{FENCE_CLOSE}\n")
 }
 
-/// The question with what stands before it in any case, for what it costs.
+/// The question with the lines that always precede it, to count their cost.
 pub(crate) fn question_lines(tail: &Tail<'_>) -> String {
     v2::question(tail, None)
 }
 
-/// Leaves a line empty.
+/// Ends the last line.
 fn end_line(lines: &mut [String]) {
     lines.iter_mut().next_back().into_iter().for_each(|last| last.push('\n'));
 }
 
-/// Everything that Unicode breaks a line at.
+/// Every character at which Unicode breaks a line.
 fn is_line_break(c: char) -> bool {
     matches!(c, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

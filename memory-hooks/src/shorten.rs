@@ -1,9 +1,9 @@
-//! Oversized messages by their heads and tails.
+//! Shortening of oversized messages to head and tail.
 
 use memory_core::{ContentBlock, Message, Node, NodeId, TokenCounter};
 
-/// A message with every tool result of more than `longest` tokens shown by its head and its tail, at most `longest` tokens
-/// but for the line between them; and every text too, where it is of the last turn.
+/// Shortens every tool result of more than `longest` tokens to its head and its tail, of at most `longest` tokens plus
+/// the line between them. In the last turn it also shortens every text.
 pub(crate) fn shortened(node: Node, longest: Option<u32>, is_last_turn: bool, counter: &dyn TokenCounter) -> Node {
     match longest.and_then(|most| shorter(&node, most, is_last_turn, counter)) {
         Some(message) => Node { message, ..node },
@@ -11,7 +11,7 @@ pub(crate) fn shortened(node: Node, longest: Option<u32>, is_last_turn: bool, co
     }
 }
 
-/// `None` when nothing is that long.
+/// `None` when nothing is longer.
 fn shorter(node: &Node, most: u32, is_last_turn: bool, counter: &dyn TokenCounter) -> Option<Message> {
     let mut message = node.message.clone();
     let mut is_shortened = false;
@@ -38,7 +38,7 @@ fn shorter(node: &Node, most: u32, is_last_turn: bool, counter: &dyn TokenCounte
     is_shortened.then_some(message)
 }
 
-/// Two thirds of what may stay are the head's.
+/// The head gets two thirds of the remaining length.
 fn head_and_tail(text: &str, node: NodeId, most: u32, counter: &dyn TokenCounter) -> Option<String> {
     let tokens = counter.count(text);
     if tokens <= most {

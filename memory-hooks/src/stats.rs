@@ -1,4 +1,4 @@
-//! A conversation in figures.
+//! Figures about a conversation.
 
 use memory_core::{
     ConversationState, Level, NodeKind,
@@ -18,11 +18,11 @@ pub struct ConversationStats {
     pub nodes_per_level: [u64; 4],
     /// Summaries recorded.
     pub summaries: u64,
-    /// Those of them that were written anew since: their words are shown in no new view.
+    /// Superseded summaries, which no new view shows.
     pub superseded: u64,
     /// Tokens of all messages.
     pub tokens: u64,
-    /// Tokens of a view that shows them all word for word: what a message costs beside its text is counted in.
+    /// Tokens of a view that shows all messages word for word, including what a message costs beside its text.
     pub shown_tokens: u64,
     /// Tokens of the coarsest view that covers them all.
     pub view_tokens: u64,

@@ -1,4 +1,4 @@
-//! How often messages were asked for, for whoever weighs them.
+//! How often messages were requested, for scorers.
 
 use std::{
     collections::HashMap,
@@ -10,11 +10,11 @@ use memory_core::{ConversationId, NodeId};
 /// Most messages that are counted, at about 16 bytes each.
 const MOST: usize = 1 << 18;
 
-/// Counts how often each message was found by a search or expanded, since this process began.
+/// Counts how often each message was found by a search or expanded since this process began.
 ///
-/// Scorers are told, when a message is about to be summarized, and nothing else hangs on it: a score is recorded, so that
-/// a rebuild does not ask again. What a context recalls beside the history does not count, for it was summarized, and
-/// scored, before. Beyond [`MOST`] messages the counts of all are forgotten.
+/// Scorers get the count when a message is about to be summarized; nothing else depends on it. A score is recorded, so
+/// that a rebuild does not request it again. What a context recalls beside the history does not count, for it was
+/// summarized, and scored, before. Beyond [`MOST`] messages all counts are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
     counts: Mutex<Counts>,
@@ -31,7 +31,7 @@ impl Uses {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more use of each of these messages.
+    /// Adds one use of each of these messages.
     pub(crate) fn add(&self, conversation: &ConversationId, nodes: impl IntoIterator<Item = NodeId>) {
         let mut counts = self.lock();
         for node in nodes {

@@ -1,4 +1,4 @@
-//! Why a past view cannot be shown as it was.
+//! Why a past view cannot be reproduced.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use memory_core::{ConversationId, NodeRange, Shown, SummaryId, ViewId};
 
 use crate::AsOf;
 
-/// Why a past view cannot be shown as it was.
+/// Why a past view cannot be reproduced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {
-    /// None was recorded by then.
+    /// No view was recorded by then.
     #[error("no view of `{conversation}` was recorded {asked}; it has {views}")]
     NotRecorded {
         /// The conversation.
         conversation: ConversationId,
-        /// What was asked for.
+        /// The request.
         asked: AsOf,
-        /// The number of the last one that was, 0 for none.
+        /// The number of the last recorded view; 0 if there is none.
         views: u64,
     },
-    /// The record of the one that it may be is lost.
+    /// The record of the view that may be the requested one is lost.
     #[error("the record of view {view} of `{conversation}`, which may be the one, cannot be read any more")]
     Lost {
         /// The conversation.
@@ -28,7 +28,7 @@ pub enum ViewError {
         /// The view.
         view: ViewId,
     },
-    /// It was written out by another version of this software.
+    /// Another version of this software rendered it.
     #[error(
         "view {view} of `{conversation}` was written out in layout {layout}, and this version knows layout {known}"
     )]
@@ -39,10 +39,10 @@ pub enum ViewError {
         view: ViewId,
         /// Its layout.
         layout: u32,
-        /// The layout that is known.
+        /// The newest layout that this version knows.
         known: u32,
     },
-    /// Tool results were shortened by the count of another counter.
+    /// Another token counter determined how tool results were shortened.
     #[error(
         "view {view} of `{conversation}` shortened tool results as `{counter}` counts tokens: open the memory with that \
          counter, it has `{ours}`"
@@ -52,41 +52,41 @@ pub enum ViewError {
         conversation: ConversationId,
         /// The view.
         view: ViewId,
-        /// The counter then.
+        /// The counter of the view.
         counter: String,
-        /// The counter now.
+        /// The counter of this memory.
         ours: String,
     },
-    /// What it would show is not what was shown.
+    /// Its content has changed.
     #[error("view {view} of `{conversation}` is not what was shown: {}", listed(differences))]
     Differs {
         /// The conversation.
         conversation: ConversationId,
         /// The view.
         view: ViewId,
-        /// All that differs, in the order in which it was shown.
+        /// All differences, in the order in which they were shown.
         differences: Vec<Difference>,
     },
 }
 
-/// Something that a past view showed and that is not the same any more.
+/// A difference between a past view and its present content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Difference {
     /// Messages cannot be read any more.
     Lost {
-        /// Which.
+        /// The messages.
         nodes: NodeRange,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// A summary cannot be read any more.
     LostSummary(SummaryId),
-    /// These pieces say something else.
+    /// The text of these pieces differs.
     Text(Shown),
-    /// The question does, or how the pieces are put together.
+    /// The question differs, or how the pieces are joined.
     Question,
-    /// The conversation has too few messages for it, or its record makes no sense.
+    /// The conversation has too few messages for the view, or the record is invalid.
     Conversation {
         /// Messages now.
         nodes: u64,
@@ -96,13 +96,13 @@ pub enum Difference {
 }
 
 impl ViewError {
-    /// Whether something was asked for that is not there.
+    /// Whether the requested item does not exist.
     #[must_use]
     pub const fn is_not_found(&self) -> bool {
         matches!(self, Self::NotRecorded { .. })
     }
 
-    /// Whether what is on disk is damaged, or was.
+    /// Whether data on disk is damaged, or was.
     #[must_use]
     pub const fn is_damage(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::Differs { .. })

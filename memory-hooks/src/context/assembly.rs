@@ -1,4 +1,4 @@
-//! Puts a context together: first the history, from the budget alone; then what the question recalls.
+//! Assembles a context: first the history, from the budget alone; then the words recalled for the question.
 
 mod recalled;
 
@@ -17,7 +17,7 @@ use crate::{
     followed::Snapshot,
     kept_out::Redactor,
     manager::hierarchical,
-    memory::Parts,
+    parts::Parts,
     render::{self, Body, Layout, Part, Tail},
     shorten,
 };
@@ -25,17 +25,17 @@ use crate::{
 /// What joining two texts may cost beyond the sum of their tokens.
 const SEAM: u32 = 4;
 
-/// What a context is wanted for.
+/// The request for a context.
 #[derive(Clone, Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) question: &'a str,
     pub(crate) options: ContextOptions,
-    /// Most tokens of a tool result, and of a text of the last turn; a longer one is shown by its head and tail.
+    /// Most tokens of a tool result, and of a text of the last turn. A longer one is shown by its head and tail.
     pub(crate) longest_result: Option<u32>,
 }
 
 impl Request<'_> {
-    /// The same within another budget.
+    /// The same request with another budget.
     pub(crate) fn within(&self, budget: u32) -> Self {
         Self { options: ContextOptions { budget, ..self.options.clone() }, ..*self }
     }
@@ -49,10 +49,10 @@ pub(crate) async fn assemble(
 ) -> Result<Context, MemoryError> {
     let Request { question, options, longest_result } = request;
     let (snapshot, notices) = if parts.debts.owe(conversation) {
-        // Whoever works it off does so while the model answers; what is ready by then is shown at the next turn.
+        // A background worker does the compaction while the model replies. Its result is shown at the next turn.
         (Snapshot::read(parts, conversation).await?, Vec::new())
     } else {
-        // What is due by the thresholds is best effort: without it the context is coarser or errs below.
+        // Compaction by the thresholds is best effort: without it the context is coarser or a later step fails.
         match hierarchical::compact(parts, conversation, &()).await {
             Ok((report, snapshot)) => (snapshot, report.is_left_to_another.then(left_to_another).into_iter().collect()),
             Err(error) => (Snapshot::read(parts, conversation).await?, vec![failed(&error)]),
@@ -89,7 +89,7 @@ struct HistoryPart {
     shown: Vec<Part>,
     /// Tokens of the lead line and the pieces.
     tokens: u32,
-    /// What of it cannot be read.
+    /// The nodes of it that cannot be read.
     losses: Losses,
 }
 
@@ -97,13 +97,13 @@ pub(super) struct Assembly<'a> {
     pub(super) parts: &'a Parts,
     pub(super) conversation: &'a ConversationId,
     pub(super) tail: Tail<'a>,
-    /// What the question adds to a context, with a little to spare for what joining texts may cost.
+    /// The tokens that the question adds to a context, with a small reserve for joining texts.
     question_tokens: u32,
     pub(super) options: ContextOptions,
     longest_result: Option<u32>,
-    /// The conversation, its last turn as short as it is shown.
+    /// The conversation, with its last turn shortened as it is shown.
     pub(super) snapshot: Snapshot,
-    /// What was asked for, wished or decided; read once not everything fits.
+    /// Instructions, preferences and decisions. Read only once not everything fits.
     pub(super) standing_lines: Arc<StandingLines>,
     /// Tokens of all messages.
     full_tokens: u64,
@@ -117,7 +117,7 @@ impl Assembly<'_> {
         self.parts.count(text)
     }
 
-    /// The history within its share of the budget; the coarsest one that there can be where that needs more.
+    /// The history within its share of the budget; the coarsest possible one where that needs more.
     async fn history(&mut self) -> Result<HistoryPart, MemoryError> {
         let recalls = self.parts.retriever.is_some();
         if let Some(whole) = self.everything(self.options.budget.saturating_sub(self.question_tokens)).await? {
@@ -130,14 +130,14 @@ impl Assembly<'_> {
         let ceiling = self.options.history_ceiling(self.question_tokens);
         let trouble = match self.fit(limit, plan_shrink_before_end).await? {
             Ok(history) if self.shows_end(&history) => return Ok(history),
-            // A smaller budget had the end summarized, together with what is older: to bring it back takes more room.
+            // A smaller budget had summarized the end together with older messages. Restoring it takes more room.
             Ok(history) => {
                 let wider = self.history_within(ceiling).await?;
                 return Ok(wider.ok().filter(|wider| self.shows_end(wider)).unwrap_or(history));
             }
             Err(trouble) => trouble,
         };
-        // The end takes the room of what would be recalled before it is summarized.
+        // The end takes the room of recalled words before it is summarized.
         let mut coarse = self.render(&self.plan(coarsest(&self.snapshot.tree), None)?).await?;
         while self.hidden > 0
             && let Some(excess) = coarse.tokens.checked_sub(ceiling).filter(|excess| *excess > 0)
@@ -163,14 +163,14 @@ impl Assembly<'_> {
         }
     }
 
-    /// A history of at most `limit` tokens, with summaries written as far as it takes them; else why none was written any
-    /// more, if that is a failure.
+    /// A history of at most `limit` tokens, with summaries written until it fits; otherwise the reason why no more were
+    /// written, if that is a failure.
     async fn fit(
         &mut self,
         limit: u32,
         plan: hierarchical::Shrink,
     ) -> Result<Result<HistoryPart, Option<MemoryError>>, MemoryError> {
-        // Where not even the question fits, shrinking the history would be in vain.
+        // If not even the question fits, shrinking the history is pointless.
         let mut may_shrink = self.question_tokens < self.options.budget;
         loop {
             let target = match self.history_within(limit).await? {
@@ -205,7 +205,7 @@ impl Assembly<'_> {
         render::history_lines(&[]).iter().map(|line| self.count(line)).sum()
     }
 
-    /// Shows the last turn by heads and tails where it would take more than its share of the budget.
+    /// Shortens the last turn to heads and tails where it would take more than its share of the budget.
     fn shorten_last_turn(&mut self) {
         self.hidden = 0;
         if let Some(longest) = end::longest(&self.snapshot.tree, self.options.budget) {
@@ -221,8 +221,8 @@ impl Assembly<'_> {
         }
     }
 
-    /// The coarsest history, if it fits beside the question, the last turn as short as it has to be; else `trouble`, the
-    /// reason why there is no coarser one, or the tokens needed.
+    /// The coarsest history, if it fits beside the question, with the last turn as short as needed; otherwise
+    /// `trouble`, the reason why no coarser one exists, or the tokens needed.
     async fn coarsest_history(&mut self, trouble: Option<MemoryError>) -> Result<HistoryPart, MemoryError> {
         let (history, needed) = loop {
             let cut = self.plan(coarsest(&self.snapshot.tree), None)?;
@@ -234,7 +234,7 @@ impl Assembly<'_> {
                 _ => break (history, needed),
             }
         };
-        // Of few messages a summary may take more than they do: what is said of summaries comes with it.
+        // Summaries of few messages may cost more than the messages, because of the line about summaries.
         let whole = self.everything(needed).await?.map(|whole| (self.close(&whole, Vec::new()).tokens, whole));
         let (history, needed) = match whole {
             Some((tokens, whole)) if tokens < needed => (whole, tokens),
@@ -260,8 +260,8 @@ impl Assembly<'_> {
         Ok(Some(history).filter(|history| history.tokens <= limit))
     }
 
-    /// A history of at most `limit` tokens as it is really written out; else what the coarsest view ought to
-    /// cost by the plan's estimate for there to be one.
+    /// A history whose rendered text has at most `limit` tokens; otherwise the estimate that the coarsest view must
+    /// reach for one to exist.
     async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
         let mut estimate = limit.saturating_sub(self.lead());
         let shown = self.parts.followed.shown(self.conversation, limit);
@@ -325,7 +325,7 @@ impl Assembly<'_> {
         Ok(HistoryPart { verbatim, shown, tokens, losses })
     }
 
-    /// The newest words of the summaries that a cut shows, as far as they can be read, by the places they are shown in.
+    /// The newest readable words of the summaries in a cut, by the places in which they are shown.
     async fn summaries(&self, cut: &Cut) -> Result<HashMap<SummaryId, Summary>, MemoryError> {
         let shown = |piece: &CutPiece| match piece {
             CutPiece::Summary { id, .. } => Some(*id),
@@ -344,7 +344,7 @@ impl Assembly<'_> {
         shorten::shortened(node, self.longest_result, is_last_turn, self.parts.counter.as_ref())
     }
 
-    /// Writes the whole out: the history, what was recalled, the question.
+    /// Renders the whole: the history, the recalled words, the question.
     fn close(&self, history: &HistoryPart, recalled: Vec<Part>) -> Context {
         let mut shown = history.shown.clone();
         shown.extend(recalled);
@@ -378,8 +378,8 @@ impl Assembly<'_> {
     }
 }
 
-/// A summary as it is shown: a message may have been marked after it, or one that repeats it, was summarized, so it is
-/// struck out here too.
+/// A summary as it is shown. Excluded content is removed here too, since a message, or one that repeats it, may have
+/// been marked after it was summarized.
 pub(super) fn summary_part(
     snapshot: &Snapshot,
     redactor: &Redactor,

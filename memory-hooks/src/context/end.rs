@@ -2,18 +2,18 @@
 
 use memory_core::{NodeId, NodeRange, plan::Tree};
 
-use super::share_of;
+use super::options::share_of;
 
 /// The share of the budget up to which the last turn is shown whole.
 const WHOLE: f32 = 0.6;
-/// The share that a longer one takes, by head and tail: what is left out of a long answer is missed less than what would
-/// be recalled.
+/// The share that a longer turn takes, by head and tail: the omitted middle of a long answer matters less than recalled
+/// words.
 const CUT: f32 = 0.35;
 /// The share of the budget up to which the last messages are all shown whole.
 const RECENT: f32 = 0.5;
-/// The fewest tokens that are left of a text of the last turn.
+/// The fewest tokens of a shortened text of the last turn.
 pub(super) const SHORTEST: u32 = 32;
-/// What a line in the place of a middle costs, about.
+/// The approximate cost of a line in place of an omitted middle.
 const MARK: u64 = 24;
 
 /// The last user's message and what follows; `None` in an empty conversation.
@@ -21,8 +21,8 @@ pub(super) fn last_turn(tree: &Tree) -> Option<NodeRange> {
     tree.last_turn_within(NodeId::new(tree.total())?)
 }
 
-/// The most tokens of a text of the last turn for all of it to take no more than its share of the budget; `None` where it
-/// does so as it is.
+/// The most tokens of each text of the last turn that keep it within its share of the budget; `None` where it is
+/// already.
 pub(super) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
     let turn = last_turn(tree)?;
     if tree.words_of(turn) <= u64::from(share_of(budget, WHOLE)) {
@@ -35,7 +35,7 @@ pub(super) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
     let labels = lengths.len() as u64 * u64::from(tree.policy().per_message);
     let mut left = share.saturating_sub(labels);
     let mut longest = 0;
-    // The shorter ones stay whole; what they leave is shared alike among the longer ones.
+    // Shorter texts stay whole; the longer ones share the rest equally.
     for (index, length) in lengths.iter().enumerate() {
         let others = (lengths.len() - index) as u64;
         longest = (left / others).saturating_sub(MARK);
@@ -47,8 +47,8 @@ pub(super) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
     Some(u32::try_from(longest).unwrap_or(u32::MAX).max(SHORTEST))
 }
 
-/// The next smaller bound on the texts of the last turn, where the whole costs `excess` tokens too many; `None` where they
-/// are as short as can be.
+/// The next smaller limit on the texts of the last turn, where the whole costs `excess` tokens too many; `None` where
+/// they are as short as possible.
 pub(super) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<u32> {
     let turn = last_turn(tree)?;
     let there = turn.iter().filter_map(|node| tree.node(node)).map(|node| node.tokens).max().unwrap_or_default();
@@ -56,7 +56,7 @@ pub(super) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<
     (longest > SHORTEST).then(|| longest.saturating_sub(excess).max(SHORTEST))
 }
 
-/// What the last turn costs, or the last messages where their share of the budget holds all of them.
+/// The cost of the last turn, or of the last messages where their share of the budget holds all of them.
 pub(super) fn tokens(tree: &Tree, budget: u32) -> u32 {
     let share = u64::from(share_of(budget, RECENT));
     let last = last_turn(tree).map_or(0, |turn| tree.words_of(turn));

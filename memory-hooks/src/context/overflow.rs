@@ -1,4 +1,4 @@
-//! A smaller context, after the window of a model had overflowed.
+//! A smaller context, after the window of a model overflowed.
 
 use memory_core::{
     ConversationId, NodeId,
@@ -13,22 +13,22 @@ use crate::{
     MemoryError,
     followed::Snapshot,
     manager::hierarchical,
-    memory::Parts,
+    parts::Parts,
     render::{Body, Layout, Tail},
     shorten,
 };
 
-/// Reductions after which only the coarsest view is left to be tried.
+/// Reductions after which only the coarsest view is left to try.
 const HALVINGS: usize = 4;
-/// Most tokens of a tool result, as a share of what did not fit; and what it may have in any case.
+/// Most tokens of a tool result, as a divisor of what did not fit, and its minimum.
 const RESULT_SHARE: u32 = 16;
 const RESULT_LEAST: u32 = 64;
 
 /// A context of strictly fewer tokens than the one that did not fit, and of at most the budget of `options`.
 ///
-/// First oversized tool results are shown by their heads and tails. Then the view is cut for half of the tokens, and
-/// again, with summaries written wherever that takes them; then it is as coarse as it gets. What is done already is
-/// told by the context that did not fit, so a model that does not say what it takes is answered in six steps.
+/// First, oversized tool results are shown by their heads and tails. Then the view is cut for half of the tokens,
+/// repeatedly, with summaries written where needed. At last it is as coarse as possible. The context that did not fit
+/// records the reductions so far, so a model that reports no limit needs at most six steps.
 pub(crate) async fn reduce(
     parts: &Parts,
     conversation: &ConversationId,
@@ -65,7 +65,7 @@ pub(crate) async fn reduce(
     Ok(context)
 }
 
-/// The coarsest view that there can be, if it costs at most `most` tokens.
+/// The coarsest possible view, if it costs at most `most` tokens.
 async fn coarsest(
     parts: &Parts,
     conversation: &ConversationId,
@@ -84,7 +84,7 @@ async fn coarsest(
     }
 }
 
-/// The same context with oversized tool results by their heads and tails; `None` where that saves nothing.
+/// The same context with oversized tool results shortened to heads and tails; `None` where that saves nothing.
 async fn shorten_results(
     parts: &Parts,
     conversation: &ConversationId,
@@ -97,7 +97,7 @@ async fn shorten_results(
     let mut shorter = context.clone();
     for part in &mut shorter.parts {
         let Body::Message(node) = &mut part.body else { continue };
-        // From the whole message: what was cut once is not cut again.
+        // From the whole message, so that a shortened one is not shortened again.
         let whole = parts.store.node(conversation, node.id).await?;
         let is_last_turn = last_turn.is_some_and(|turn| turn.contains(node.id));
         let cut = shorten::shortened(whole, Some(longest), is_last_turn, parts.counter.as_ref());

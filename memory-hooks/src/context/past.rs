@@ -1,4 +1,4 @@
-//! What a model was shown, written out once more.
+//! Reproduction of a recorded context.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::{
     Difference, MemoryError, ViewError,
     followed::Snapshot,
     kept_out::Redactor,
-    memory::Parts,
+    parts::Parts,
     render::{Layout, Part, Tail},
     shorten,
 };
@@ -20,7 +20,7 @@ use crate::{
 /// The context that a view recorded, byte for byte.
 ///
 /// # Errors
-/// [`ViewError`] when it cannot be, with everything that differs from what was shown.
+/// [`ViewError`] when it cannot be reproduced, with every difference.
 pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: View) -> Result<Context, MemoryError> {
     let View { id, body } = view;
     let Some(layout) = Layout::of_version(body.layout) else {
@@ -47,7 +47,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         differences: Vec::new(),
     };
     if shown > body.nodes || body.nodes > snapshot.tree.total() {
-        // No more is read for a record than its conversation can hold.
+        // Reading is limited to what the conversation can hold, whatever the record states.
         past.differences.push(Difference::Conversation { nodes: snapshot.tree.total(), then: body.nodes });
     } else {
         let mut runs = past.runs(&body.history, PieceKind::Message).await?;
@@ -92,18 +92,18 @@ struct Past<'a> {
     conversation: &'a ConversationId,
     body: &'a ViewDraft,
     snapshot: &'a Snapshot,
-    /// What struck out kept-out content then.
+    /// Removes the content that was excluded then.
     redactor: &'a Redactor,
-    /// The last turn then, whose texts were shortened, too.
+    /// The last turn then, whose texts were shortened too.
     last_turn: Option<NodeRange>,
-    /// What is not as it was shown.
+    /// The differences from what was shown.
     differences: Vec<Difference>,
 }
 
 const WHY: &str = "shown then";
 
 impl Past<'_> {
-    /// What these runs show, messages as pieces of this kind.
+    /// The parts of these runs, with messages as pieces of this kind.
     async fn runs<'r>(
         &mut self,
         runs: &'r [ShownRun],
@@ -122,8 +122,7 @@ impl Past<'_> {
         Ok(all)
     }
 
-    /// Names the runs whose text is not what it was. A summary says the days of its messages, so it differs where those
-    /// are lost.
+    /// Adds the runs whose text differs. A summary shows the days of its messages, so it differs where those are lost.
     async fn compare(&mut self, runs: &[(&ShownRun, Vec<Part>)], pieces: &[Piece]) -> Result<(), MemoryError> {
         let mut rest = pieces;
         for (run, parts) in runs {

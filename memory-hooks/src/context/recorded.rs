@@ -8,10 +8,10 @@ use memory_core::{
 };
 
 use super::{Context, Piece, PieceKind};
-use crate::{memory::Parts, render::Layout};
+use crate::{parts::Parts, render::Layout};
 
-/// Records what a context shows, unless it is what was recorded last. A view that cannot be recorded is shown all the
-/// same.
+/// Records what a context shows, unless it equals the last recorded view. A view that cannot be recorded is shown
+/// nonetheless.
 pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, context: &mut Context) {
     match recorded(parts, conversation, context).await {
         Ok(view) => context.view = Some(view),
@@ -45,7 +45,7 @@ async fn recorded(parts: &Parts, conversation: &ConversationId, context: &Contex
     Ok(id)
 }
 
-/// The view that was recorded last, whoever did.
+/// The last recorded view, by this or another process.
 async fn last(parts: &Parts, conversation: &ConversationId) -> Result<Option<Arc<View>>, StoreError> {
     let Some(id) = ViewId::new(parts.store.conversation(conversation).await?.views) else { return Ok(None) };
     if let Some(known) = parts.followed.recorded(conversation).filter(|known| known.id == id) {
@@ -75,7 +75,7 @@ fn draft(parts: &Parts, context: &Context, at: Timestamp, salt: Salt) -> ViewDra
     }
 }
 
-/// Pieces as runs that give back exactly these pieces.
+/// Pieces as runs, which reproduce exactly these pieces.
 fn runs<'a>(pieces: impl Iterator<Item = &'a Piece>, salt: &Salt) -> Vec<ShownRun> {
     let mut runs: Vec<(Shown, Vec<&str>)> = Vec::new();
     for piece in pieces {

@@ -1,32 +1,35 @@
-//! Standing lines: what was asked for, wished or decided long ago and still holds.
+//! Standing lines: earlier instructions, preferences and decisions that still hold.
 
 use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{ConversationId, Message, Node, NodeId, NodeRange, Role, plan::Tree};
 use memory_strategies::{Said, StandingLines, standing};
 
-use super::{STANDING, assembly::Assembly, share_of};
+use super::{
+    assembly::Assembly,
+    options::{STANDING, share_of},
+};
 use crate::{
     MemoryError,
     followed::Snapshot,
-    memory::Parts,
+    parts::Parts,
     render::{self, Part},
 };
 
-/// Messages of a long conversation that are looked through when it is met first: the newest ones, and of those before the
-/// ones that weigh most. What comes after is looked through as it comes.
+/// Messages of a long conversation that are scanned when it is first opened: the newest ones, and the most important of
+/// those before. Later messages are scanned as they come.
 const NEWEST: u64 = 20_000;
 const WEIGHTIEST: usize = 10_000;
 /// Messages read at once, to bound memory.
 const CHUNK: u64 = 1024;
-/// Fewest tokens that are worth a part of their own.
+/// Fewest tokens of room for which standing lines are added.
 const LEAST: u32 = 40;
-/// Most lines that one message gives.
+/// Most lines from one message.
 const OF_ONE: usize = 2;
 /// Lines that do not fit, after which no more are tried.
 const MISSES: usize = 6;
 
-/// The lines that stand in a conversation, brought up to its last message.
+/// The standing lines of a conversation, updated to its last message.
 pub(super) async fn lines(
     parts: &Parts,
     conversation: &ConversationId,
@@ -45,7 +48,7 @@ pub(super) async fn lines(
     Ok(lines)
 }
 
-/// The messages behind the first `seen` that are looked through, as runs to be read at once.
+/// The messages after the first `seen` that are scanned, as runs to read at once.
 fn unread(tree: &Tree, seen: u64) -> Vec<NodeRange> {
     let total = tree.total();
     let from = if seen == 0 { total.saturating_sub(NEWEST) } else { seen };
@@ -65,7 +68,8 @@ fn unread(tree: &Tree, seen: u64) -> Vec<NodeRange> {
     runs
 }
 
-/// Adds what a message says. What a tool answers, an application instructs or a model without a name says is none.
+/// Adds the lines of a message. A tool's answer, an application's instruction and a message of an unnamed model have
+/// none.
 fn add(lines: &mut Arc<StandingLines>, node: &Node) {
     let message = &node.message;
     let is_tool = message.tool_results().next().is_some() || message.tool_calls().next().is_some();
@@ -74,7 +78,7 @@ fn add(lines: &mut Arc<StandingLines>, node: &Node) {
     }
     let said = Said { node: node.id, speaker: message.speaker_or_role() };
     let found = standing(&message.text(), message.role == Role::User);
-    // The lines are shared with whoever plans at the moment: most messages have none, and need no copy.
+    // The lines are shared with concurrent planners. Most messages have none and need no copy.
     if lines.learns(&said, &found) {
         Arc::make_mut(lines).add(&said, found);
     }
@@ -87,8 +91,8 @@ fn is_named(message: &Message) -> bool {
 }
 
 impl Assembly<'_> {
-    /// The standing lines that matter most, those of messages left out that are shown word for word, in order; and what
-    /// they cost.
+    /// The most important standing lines, in order, and their cost. Those of messages that are shown word for word are
+    /// left out.
     pub(super) async fn standing(&self, shown: &[NodeRange], room: u32) -> Result<(Vec<Part>, u32), MemoryError> {
         let most = share_of(self.options.budget, STANDING).min(room);
         let (mut chosen, mut cost): (Vec<Part>, u32) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! Strategies that fail: how long they are asked on, and what is said of them.
+//! Failing strategies: how often they are tried again, and how failures are reported.
 
 use std::{
     collections::HashSet,
@@ -13,19 +13,19 @@ use memory_core::{ConversationId, WrittenBy};
 
 use crate::{FellBack, HookRegistry};
 
-/// Failures in a row after which a strategy is asked no more while a compaction lasts: one that waits for a model that is
-/// gone would wait once for each message.
+/// Failures in a row after which a strategy is not called again in a compaction. A strategy that waits for an absent
+/// model would wait once for each message.
 const PATIENCE: u32 = 3;
 
-/// The most causes that are remembered. What comes beyond them is no news: a strategy may find words for ever.
+/// Most causes that are remembered. Further causes are not reported: a strategy may produce new texts forever.
 const MOST_CAUSES: usize = 64;
 
-/// How a strategy fares in one compaction.
+/// The failures of a strategy in one compaction.
 #[derive(Debug, Default)]
 pub(super) struct Patience(AtomicU32);
 
 impl Patience {
-    /// Whether the strategy is to be asked.
+    /// Whether the strategy may still be called.
     pub(super) fn is_left(&self) -> bool {
         self.0.load(Ordering::Relaxed) < PATIENCE
     }
@@ -39,12 +39,12 @@ impl Patience {
     }
 }
 
-/// What a memory has said of strategies that failed: each cause once.
+/// The reported failures of strategies: each cause once.
 #[derive(Debug, Default)]
 pub(crate) struct Said(Mutex<HashSet<(WrittenBy, String)>>);
 
 impl Said {
-    /// Whether this was not said before. Causes that differ in numbers alone are one.
+    /// Whether this is a new cause. Causes that differ only in numbers are equal.
     fn is_new(&self, strategy: &WrittenBy, cause: &str) -> bool {
         let mut kind = String::with_capacity(cause.len());
         for c in cause.chars().map(|c| if c.is_numeric() { '#' } else { c }) {
@@ -56,7 +56,7 @@ impl Said {
         said.len() < MOST_CAUSES && said.insert((strategy.clone(), kind))
     }
 
-    /// Tells the log and the hooks that `strategy` failed and who answers.
+    /// Reports to the log and the hooks that `strategy` failed and which one answers.
     pub(super) async fn tell(
         &self,
         hooks: &HookRegistry,
@@ -74,12 +74,12 @@ impl Said {
                 tracing::warn!(%conversation, %strategy, %answered_by, cause, "a strategy failed and its fallback answered");
             }
             None => {
-                tracing::warn!(%conversation, %strategy, cause, "a strategy failed and nobody answered in its place")
+                tracing::warn!(%conversation, %strategy, cause, "a strategy failed and no fallback answered")
             }
         }
         let mut event = FellBack { conversation: conversation.clone(), strategy, answered_by, cause };
         if let Err(hook) = hooks.dispatch(&mut event).await {
-            tracing::warn!(%hook, "a hook failed on the failure");
+            tracing::warn!(%hook, "a hook failed on a reported failure");
         }
     }
 }

@@ -10,12 +10,12 @@ use super::{
     failing::Patience,
     writing::{KEPT_OUT, Writer},
 };
-use crate::{Compacted, CompactionFailed, MemoryError, followed::Snapshot, memory::Parts};
+use crate::{Compacted, CompactionFailed, MemoryError, followed::Snapshot, parts::Parts};
 
 /// Most nodes that one step summarizes, to bound memory and the size of a record.
 const STEP: usize = 1024;
 
-/// What a compaction did.
+/// The result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactionReport {
     /// Summaries written.
@@ -24,16 +24,16 @@ pub struct CompactionReport {
     pub tokens_before: u32,
     /// Tokens of the coarsest view after.
     pub tokens_after: u32,
-    /// Something was due and was left undone, since another process has the store's lease for background work, or another
-    /// task of this memory is at it.
+    /// Whether something was due and left undone, since another process has the store's lease for background work, or
+    /// another task of this memory compacts the conversation.
     pub is_left_to_another: bool,
 }
 
-/// Does whatever compaction the thresholds ask for; gives the conversation as it is then.
+/// Performs the compaction that the thresholds require. Returns the conversation as it is then.
 ///
-/// What would not lower the token count is not recorded: it is left for later, when more messages have come. What is
-/// due while another process does background work, or another task compacts this conversation, is left too, so that no
-/// summary is paid for twice.
+/// Summaries that would not lower the token count are not recorded: they are left until more messages have come.
+/// Compaction is also left to another process that does background work, and to another task that compacts this
+/// conversation, so that no summary is paid for twice.
 pub(crate) async fn compact(
     parts: &Parts,
     conversation: &ConversationId,
@@ -63,7 +63,7 @@ pub(crate) async fn compact(
         Err(error) => return Err(error.into()),
     };
     if !manager.is_up_to_date().await? {
-        // Whoever had the lease before has done some of it.
+        // The previous holder of the lease may have done some of it.
         manager = Manager::begin(parts, conversation).await?;
     }
     let total = manager.ahead.tree.total();
@@ -75,18 +75,19 @@ pub(crate) async fn compact(
     }
 }
 
-/// How far a conversation may be shrunk: [`plan_shrink`](memory_core::plan::plan_shrink), or [`plan_shrink_before_end`](memory_core::plan::plan_shrink_before_end).
+/// How far a conversation may shrink: [`plan_shrink`](memory_core::plan::plan_shrink), or
+/// [`plan_shrink_before_end`](memory_core::plan::plan_shrink_before_end).
 pub(crate) type Shrink = fn(&Tree, &Thresholds) -> Compaction;
 
-/// Compacts until the coarsest view costs at most `budget` tokens, whatever the thresholds say; stops
-/// without an error when nothing more can be done.
+/// Compacts until the coarsest view costs at most `budget` tokens, regardless of the thresholds. Stops without an error
+/// when nothing more can be done.
 pub(crate) async fn shrink(
     parts: &Parts,
     conversation: &ConversationId,
     budget: u32,
     plan: Shrink,
 ) -> Result<(CompactionReport, Snapshot), MemoryError> {
-    // What fits no window cannot wait for whoever compacts already; that one then finds what it wanted to do done.
+    // A view that does not fit cannot wait for a running compaction. That one then finds its work done.
     let _turn = parts.compacting.take(conversation);
     let mut manager = Manager::begin(parts, conversation).await?;
     while manager.report.tokens_after > budget && manager.step(|tree| plan(tree, &parts.thresholds)).await? {}
@@ -96,12 +97,12 @@ pub(crate) async fn shrink(
 struct Manager<'a> {
     parts: &'a Parts,
     conversation: &'a ConversationId,
-    /// As recorded, and with what is written but not recorded yet.
+    /// As recorded, plus what is written but not recorded yet.
     ahead: Snapshot,
     /// The index of the number that the next recorded summary gets.
     recorded: usize,
-    /// What is written but not recorded yet, a plan each: by itself it lowers nothing. One SUMMARY for each
-    /// of many tiny messages costs as much as they do; the META over them does not.
+    /// Written plans that are not recorded yet, because by themselves they lower nothing. One SUMMARY for each of many
+    /// tiny messages costs as much as they do; the META over them does not.
     pending: Vec<Vec<Event>>,
     summarizer: Patience,
     scorer: Patience,
@@ -126,7 +127,7 @@ impl<'a> Manager<'a> {
         })
     }
 
-    /// Whether nobody has recorded summaries since.
+    /// Whether no other process or task has recorded summaries since.
     async fn is_up_to_date(&self) -> Result<bool, MemoryError> {
         let state = self.parts.store.conversation(self.conversation).await?;
         Ok(state.summaries == self.recorded as u64)
@@ -143,15 +144,15 @@ impl<'a> Manager<'a> {
             Err(error) => {
                 self.announce_failure(&error).await;
                 if let Err(hook) = self.announce().await {
-                    tracing::warn!(%hook, "a hook failed on what was compacted");
+                    tracing::warn!(%hook, "a hook failed on a compaction");
                 }
                 Err(error)
             }
         }
     }
 
-    /// Whether the token count would fall, were every summary as short as can be. Asked before a strategy is
-    /// paid for words that would be thrown away, turn after turn.
+    /// Whether the token count would fall if every summary were as short as possible. Checked before a strategy is
+    /// called, so that no words are paid for and thrown away turn after turn.
     fn may_help(&mut self, next: impl Fn(&Tree) -> Compaction) -> bool {
         let written = self.ahead.tree.summaries();
         let helps = loop {
@@ -172,7 +173,7 @@ impl<'a> Manager<'a> {
         helps
     }
 
-    /// Goes on as if these events were recorded.
+    /// Applies events as if they were recorded.
     fn apply(&mut self, events: &[Event]) {
         for event in events {
             match event {
@@ -194,14 +195,14 @@ impl<'a> Manager<'a> {
         self.ahead.tree.add(SummaryOutline { id, ..summary });
     }
 
-    /// What is written and not recorded, in order of the numbers.
+    /// The summaries that are written and not recorded, in order of the numbers.
     fn unrecorded(&self) -> Vec<Summary> {
         let pending = numbered(self.recorded, self.pending.iter().flatten());
         self.ahead.unrecorded.iter().cloned().chain(pending).collect()
     }
 
-    /// Writes one plan, and records it with those before it once they lower the token count; of a plan that fails, what
-    /// was written before.
+    /// Writes one plan, and records it with those before it once they lower the token count. If a plan fails, the part
+    /// written before is handled the same way.
     async fn perform(&mut self, plan: &Compaction) -> Result<(), MemoryError> {
         let writer = Writer {
             parts: self.parts,
@@ -228,8 +229,8 @@ impl<'a> Manager<'a> {
             let expected = events.iter().filter(|event| matches!(event, Event::Summary(_))).count();
             let expected = (self.recorded..self.recorded + expected).map(SummaryId::from_index);
             let recorded = match self.parts.store.record(self.conversation, events.clone()).await {
-                // What a store that takes no writes cannot keep serves this one time; so it is for a conversation
-                // that may have lost its end.
+                // A read-only store cannot keep the summaries, so they are used this once. The same holds for a
+                // conversation that may have lost its end.
                 Err(error) if matches!(error, StoreError::ReadOnly { .. }) || error.is_damage() => {
                     self.ahead.unrecorded.extend(numbered(self.recorded, &events));
                     self.recorded += expected.count();
@@ -243,11 +244,11 @@ impl<'a> Manager<'a> {
             });
             self.report.summaries += numbers.clone().filter(|id| id.index() >= self.recorded).count() as u64;
             if !numbers.eq(expected.clone()) {
-                // Somebody else recorded summaries meanwhile: go on from what is there now.
+                // Another process or task recorded summaries meanwhile: continue from the recorded state.
                 self.ahead = Snapshot::read(self.parts, self.conversation).await?;
                 self.recorded = self.ahead.tree.next_summary();
                 if self.recorded == known {
-                    // The store has them all and the tree still lacks them: trying again would go on for ever.
+                    // The store has them all and the tree still lacks them: trying again would never end.
                     return Err(MemoryError::NoProgress { before, after: coarsest(&self.ahead.tree) });
                 }
                 break;
@@ -270,7 +271,7 @@ impl<'a> Manager<'a> {
         Ok((self.report, self.ahead))
     }
 
-    /// Tells the hooks of what was recorded, if anything was.
+    /// Reports to the hooks what was recorded, if anything.
     async fn announce(&self) -> Result<(), MemoryError> {
         let CompactionReport { summaries, tokens_before, tokens_after, .. } = self.report;
         if summaries == 0 {
@@ -285,12 +286,12 @@ impl<'a> Manager<'a> {
         let mut event = CompactionFailed { conversation: self.conversation.clone(), error: error.to_string() };
         tracing::warn!(conversation = %event.conversation, %error, "compaction failed");
         if let Err(hook) = self.parts.hooks.dispatch(&mut event).await {
-            tracing::warn!(%hook, "a hook failed on the failure");
+            tracing::warn!(%hook, "a hook failed on a reported failure");
         }
     }
 }
 
-/// The summaries among these events, under the numbers that they get when they are recorded behind the first `from`.
+/// The summaries among these events, with the numbers that they get when recorded after the first `from`.
 fn numbered<'e>(from: usize, events: impl IntoIterator<Item = &'e Event>) -> impl Iterator<Item = Summary> {
     let drafts = events.into_iter().filter_map(|event| match event {
         Event::Summary(body) => Some(body.clone()),
@@ -299,7 +300,7 @@ fn numbered<'e>(from: usize, events: impl IntoIterator<Item = &'e Event>) -> imp
     (from..).map(SummaryId::from_index).zip(drafts).map(|(id, body)| Summary { id, body })
 }
 
-/// The summaries of a plan as short as can be, for estimates; their numbers mean nothing.
+/// The summaries of a plan, as short as possible, for estimates. Their numbers are arbitrary.
 fn shortest(plan: &Compaction, tree: &Tree, parts: &Parts) -> Vec<SummaryOutline> {
     let id = SummaryId::from_index(0);
     let leaf = |node: &NodeId| {

@@ -1,4 +1,4 @@
-//! What a merged summary is written from: a META from messages, an ARCHIVE from the summaries under it.
+//! The sources of a merged summary: messages for a META, child summaries for an ARCHIVE.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use memory_core::{Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, Summ
 use super::writing::{Writer, is_of_a_lost_message};
 use crate::MemoryError;
 
-/// A message of more bytes is not read once more: its SUMMARY stands for it. So what a META is written from stays bounded,
-/// and one long text does not outweigh a group of short ones.
+/// A message of more bytes is not read again; its SUMMARY is used. So the sources of a META stay bounded, and one long
+/// text does not outweigh a group of short ones.
 const LONGEST_READ_AGAIN: usize = 8 << 10;
 /// Messages in memory at once, whatever their length.
 const AT_ONCE: usize = 8;
 
 impl Writer<'_> {
-    /// What a summary of this level over `children` is written from, in their order: one source for each, so that the
-    /// sources cover what the children cover.
+    /// The sources of a summary of this level over `children`, in their order: one for each child, so that the sources
+    /// cover what the children cover.
     ///
-    /// A META is told from the messages, for spans of spans are further from what was said with each level. A message that is
-    /// too long or lost is told by its SUMMARY; one that no summary may hold is blank. Where no message can be told, the
-    /// texts of the children are.
+    /// A META is written from the messages, since each level of spans of spans moves further from what was said. A
+    /// message that is too long or lost is represented by its SUMMARY. One that is excluded from summaries is blank.
+    /// Where no message is available, the texts of the children are used.
     ///
-    /// All of it follows from what is recorded: the input hashes of the children come from the messages, so a META needs
-    /// none of its own to name them.
+    /// The sources follow from what is recorded: the input hashes of the children come from the messages, so a META
+    /// needs no hash of its own for them.
     pub(super) async fn merged_sources(
         &self,
         level: Level,
@@ -38,7 +38,7 @@ impl Writer<'_> {
         }
         let sources = children.iter().zip(told).map(|(child, told)| match said.remove(&child.body.span.first()) {
             Some(said) => SummarySource { metadata: told.metadata, ..said },
-            // "(lost)" between messages tells nothing.
+            // "(lost)" between messages adds nothing.
             None if is_of_a_lost_message(&child.body) => SummarySource { text: String::new(), ..told },
             None => told,
         });
@@ -62,7 +62,7 @@ impl Writer<'_> {
 
     /// The messages under SUMMARYs that can be read and are short enough.
     async fn said(&self, children: &[Summary]) -> Result<BTreeMap<NodeId, SummarySource>, MemoryError> {
-        // A message that was brought back since is not in the hashes of its "(lost)".
+        // A message that was restored since is not part of the hash of its "(lost)".
         let of_one = |child: &&Summary| {
             child.body.level == Level::Summary && child.body.span.count() == 1 && !is_of_a_lost_message(&child.body)
         };

@@ -1,4 +1,4 @@
-//! Writes summaries anew that are there already: their places stay, their words are superseded.
+//! Rewrites existing summaries: their places stay, their words are superseded.
 
 use std::collections::HashMap;
 
@@ -12,28 +12,28 @@ use super::{
     failing::Patience,
     writing::{KEPT_OUT, Writer, is_of_a_lost_message},
 };
-use crate::{MemoryError, followed::Snapshot, memory::Parts};
+use crate::{MemoryError, followed::Snapshot, parts::Parts};
 
-/// Most summaries that are written before they are recorded: what an end in the middle may cost.
+/// Most summaries that are written before they are recorded, which limits the loss when the process is interrupted.
 const BATCH: usize = 128;
 
-/// Which summaries to write anew: those of which everything said here is true.
+/// Which summaries to rewrite: those that meet every condition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resummarize {
-    /// They stand for one of these nodes at least.
+    /// They cover at least one of these nodes.
     pub nodes: Option<NodeRange>,
-    /// They are of this level.
+    /// They have this level.
     pub level: Option<Level>,
 }
 
-/// What writing summaries anew did.
+/// The result of rewriting summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResummarizeReport {
-    /// Summaries that have other words now.
+    /// Summaries with new words.
     pub rewritten: u64,
-    /// Those of them that were written by the fallback, since the summarizer failed.
+    /// Those of them that the fallback wrote, since the summarizer failed.
     pub by_fallback: u64,
-    /// Summaries that stay: the same words were written, or there is nothing to write them from.
+    /// Summaries that stay, because the same words were written, or because there is no source for them.
     pub unchanged: u64,
     /// Tokens of all of these summaries before.
     pub tokens_before: u64,
@@ -41,8 +41,8 @@ pub struct ResummarizeReport {
     pub tokens_after: u64,
 }
 
-/// Writes summaries anew, bottom up, so that a merged one is made of the newest words below it. What is recorded when it
-/// fails or is cut off stays.
+/// Rewrites summaries bottom up, so that a merged one is written from the newest words below it. What was recorded
+/// stays when it fails or is cancelled.
 pub(crate) async fn resummarize(
     parts: &Parts,
     conversation: &ConversationId,
@@ -72,7 +72,7 @@ pub(crate) async fn resummarize(
     let mut rewriting = Rewriting { parts, conversation, summarizer, scorer, report };
     let mut done = 0;
     progress.report(done, total);
-    // What is written together must not be made of each other.
+    // Summaries that are written together must not be sources of each other.
     for equals in due.chunk_by(|(one, _), (other, _)| one == other) {
         for batch in equals.chunks(BATCH) {
             rewriting.write(batch).await?;
@@ -82,11 +82,11 @@ pub(crate) async fn resummarize(
     }
     let mut report = rewriting.report;
     report.unchanged = total - report.rewritten;
-    tracing::debug!(%conversation, ?report, "written anew");
+    tracing::debug!(%conversation, ?report, "summaries rewritten");
     Ok(report)
 }
 
-/// The summaries that are meant, each behind those that it is made of, with their heights.
+/// The selected summaries, each after its children, with their heights.
 fn due(tree: &Tree, what: Resummarize) -> Vec<(u32, SummaryId)> {
     let touches = |run: NodeRange, span: NodeRange| run.first() <= span.last() && span.first() <= run.last();
     let is_meant = |level: Level, span: NodeRange| {
@@ -107,9 +107,9 @@ struct Rewriting<'a> {
 }
 
 impl Rewriting<'_> {
-    /// Writes these anew and records those that say something else; of a batch that fails, what was written before.
+    /// Rewrites these and records those that changed. If a batch fails, what was written before is recorded.
     async fn write(&mut self, batch: &[(u32, SummaryId)]) -> Result<(), MemoryError> {
-        // Anew for each batch: messages may have come meanwhile that others are to be struck of.
+        // Read anew for each batch: new messages may exclude more content.
         let snapshot = Snapshot::read(self.parts, self.conversation).await?;
         let words: Vec<_> = batch.iter().map(|(_, id)| snapshot.tree.words_for(*id)).collect();
         let there = self.parts.store.summaries_of(self.conversation, &words).await?;
@@ -129,7 +129,7 @@ impl Rewriting<'_> {
         for event in written {
             match event {
                 Event::Summary(draft) => events.extend(self.superseding(&snapshot.tree, &there, draft)),
-                // A scorer that finds a message as important as one that nobody has weighed says nothing new.
+                // A neutral score for a message without a score adds nothing.
                 Event::Importance { importance, .. } if importance.to_bits() == Node::NEUTRAL_IMPORTANCE.to_bits() => {}
                 other => events.push(other),
             }
@@ -140,7 +140,7 @@ impl Rewriting<'_> {
         outcome
     }
 
-    /// The event that puts these words into the place of what stands there; `None` where that is to stay.
+    /// The event that supersedes the words in a place; `None` where they are to stay.
     fn superseding(
         &mut self,
         tree: &Tree,
@@ -178,18 +178,18 @@ fn plan(tree: &Tree, batch: &[(u32, SummaryId)]) -> Compaction {
     plan
 }
 
-/// Whether what stands there stays: it is the same, or nothing better was written.
+/// Whether the existing words stay: the new ones are equal, or not better.
 fn stays(there: &SummaryDraft, draft: &SummaryDraft, summarizer: &WrittenBy) -> bool {
     let is_same = draft.text == there.text && (draft.written_by == there.written_by || draft.text == KEPT_OUT);
-    // Of a message that is lost, what was written before is all that is left.
-    // A fallback is better than nothing, and not better than what the summarizer wrote while it was well.
+    // For a lost message, the earlier words are all that remains.
+    // Words of the fallback do not replace words of the summarizer.
     let is_worse = draft.written_by != *summarizer && there.written_by == *summarizer;
     is_same || is_worse || is_of_a_lost_message(draft)
 }
 
-/// The input hash of words that supersede others. A store takes a summary of the same level, span and input for the one
-/// that it has; so who wrote it and which words it supersedes are part of the input, and to try the same again after an
-/// end in the middle adds nothing.
+/// The input hash of words that supersede others. A store treats a summary of the same level, span and input as the
+/// existing one. So the input includes the author and the superseded words, and repeating the same rewrite after an
+/// interruption adds nothing.
 fn superseding_input(words: SummaryId, draft: &SummaryDraft) -> Hash {
     let WrittenBy { strategy, version } = &draft.written_by;
     let words = words.get().to_le_bytes();

@@ -1,4 +1,4 @@
-//! Which conversations are being compacted by this memory.
+//! Which conversations this memory is compacting.
 
 use std::{
     collections::HashSet,
@@ -7,11 +7,12 @@ use std::{
 
 use memory_core::ConversationId;
 
-/// A store's lease keeps other processes away; this keeps a second task of this one from paying for the same summaries.
+/// A store's lease excludes other processes. This excludes a second task of this one, so that no summary is paid for
+/// twice.
 #[derive(Debug, Default)]
 pub(crate) struct Turns(Mutex<HashSet<ConversationId>>);
 
-/// Ends when dropped, by whatever way the work ends.
+/// The turn ends when this is dropped, however the work ends.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     turns: &'a Turns,
@@ -23,8 +24,8 @@ impl Turns {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` while another task has the turn. Nobody waits for one: a hook that is told of a compaction may ask for a
-    /// context, and would wait for itself.
+    /// `None` while another task has the turn. It never waits: a hook that handles a compaction may request a context,
+    /// and would wait for itself.
     pub(crate) fn take(&self, conversation: &ConversationId) -> Option<Turn<'_>> {
         let is_free = self.lock().insert(conversation.clone());
         is_free.then(|| Turn { turns: self, conversation: conversation.clone() })

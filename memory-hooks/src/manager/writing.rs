@@ -1,4 +1,4 @@
-//! Turns planned summaries into written ones, without recording anything.
+//! Writes planned summaries without recording them.
 
 use memory_core::{
     ConversationId, Event, Hash, ImportanceScorer, Level, Node, NodeId, NodeRange, ReadNodes, ScoreJob, Summarizer,
@@ -7,14 +7,14 @@ use memory_core::{
 };
 
 use super::failing::{Patience, in_a_line};
-use crate::{MemoryError, kept_out::Redactor, memory::Parts};
+use crate::{MemoryError, kept_out::Redactor, parts::Parts};
 
-/// What stands in the place of a message that no summary may hold.
+/// The text in place of a message that is excluded from summaries.
 pub(super) const KEPT_OUT: &str = "(kept out of summaries)";
-/// What stands in the place of a message that cannot be read any more.
+/// The text in place of a message that cannot be read any more.
 ///
-/// It is recorded like any SUMMARY. Were lost messages left without one, they would part their neighbours, which no
-/// META may then cover together, and the view would grow with every one of them.
+/// It is recorded like any SUMMARY. Lost messages without one would split their neighbours, which no META could then
+/// cover together, and the view would grow with each of them.
 const LOST: &str = "(lost)";
 /// Most tokens of a SUMMARY, a META and an ARCHIVE.
 const SUMMARY_TOKENS: u32 = 48;
@@ -23,7 +23,8 @@ const ARCHIVE_TOKENS: u32 = 192;
 /// Nodes read at once, to bound memory.
 const CHUNK: usize = 256;
 
-/// The most tokens of a summary of this level that stands for so many: half of them, for one that saves nothing is none.
+/// The most tokens of a summary of this level for `of` tokens: at most half of them, since a summary that saves no
+/// tokens is not worth writing.
 pub(crate) fn most_tokens(level: Level, of: u32) -> u32 {
     let cap = match level {
         Level::Full | Level::Summary => SUMMARY_TOKENS,
@@ -33,7 +34,7 @@ pub(crate) fn most_tokens(level: Level, of: u32) -> u32 {
     (of / 2).clamp(1, cap)
 }
 
-/// Whether this stands in the place of a message that cannot be read any more.
+/// Whether this is the SUMMARY of a message that cannot be read any more.
 pub(super) fn is_of_a_lost_message(draft: &SummaryDraft) -> bool {
     draft.input_hash == lost_input()
 }
@@ -46,19 +47,19 @@ fn lost_input() -> Hash {
 pub(super) struct Writer<'a> {
     pub(super) parts: &'a Parts,
     pub(super) conversation: &'a ConversationId,
-    /// Says whose words stand in the place of a summary.
+    /// Gives the words that are shown in place of a summary.
     pub(super) tree: &'a Tree,
     /// Summaries that are not recorded yet, in order of their numbers.
     pub(super) written: &'a [Summary],
     pub(super) redactor: &'a Redactor,
-    /// How the summarizer and the scorer fare in this compaction.
+    /// Failures of the summarizer and the scorer in this compaction.
     pub(super) summarizer: &'a Patience,
     pub(super) scorer: &'a Patience,
 }
 
 impl Writer<'_> {
-    /// Puts the events that carry a plan out into `events`: summaries, and the weights found on the way. After an error
-    /// those are there that came before it.
+    /// Appends the events of a plan to `events`: summaries, and the importance scores found on the way. After an error
+    /// they contain what was written before it.
     pub(super) async fn write(&self, plan: &Compaction, events: &mut Vec<Event>) -> Result<(), MemoryError> {
         for chunk in plan.summarize.chunks(CHUNK) {
             self.write_leaves(chunk, events).await?;
@@ -102,13 +103,13 @@ impl Writer<'_> {
         self.draft(Level::Summary, NodeRange::single(node), Vec::new(), (written, self.identity()), lost_input())
     }
 
-    /// Weighs nodes that nobody has weighed. Where no scorer answers they keep their weight.
+    /// Scores nodes without a score. Without an answer of a scorer they keep their importance.
     async fn score(&self, nodes: &mut [Node], events: &mut Vec<Event>) {
         let texts: Vec<_> = nodes.iter().map(|node| self.clean_text(node)).collect();
         let jobs: Vec<_> = nodes.iter().zip(&texts).map(|(node, text)| self.score_job(node, text)).collect();
         let Some((scores, identity)) = self.scores(&jobs).await else { return };
-        // The scorer is given them all, for the company matters; but a weight that somebody gave stays, and
-        // of a message that it could not read it knows nothing.
+        // The scorer gets all nodes, since scores depend on the other jobs. But an existing score stays, and the score
+        // of a message that the scorer could not read is ignored.
         let counts = |node: &Node| {
             let is_unweighed = node.importance.to_bits() == Node::NEUTRAL_IMPORTANCE.to_bits();
             is_unweighed && !node.message.keep_out_of_summaries
@@ -149,7 +150,7 @@ impl Writer<'_> {
         self.parts.said.tell(&self.parts.hooks, self.conversation, strategy, answered_by, cause).await;
     }
 
-    /// Who stands for what no strategy is asked for.
+    /// The author of what is written without a strategy.
     fn identity(&self) -> WrittenBy {
         self.parts.summarizer.identity()
     }
@@ -159,7 +160,7 @@ impl Writer<'_> {
         ScoreJob { node: Some(node.id), said_at: Some(node.at), uses, ..ScoreJob::new(node.message.role, text) }
     }
 
-    /// What a strategy may read of a message: nothing that is to be kept out of summaries.
+    /// What a strategy may read of a message: nothing that is excluded from summaries.
     fn clean_text(&self, node: &Node) -> String {
         if node.message.keep_out_of_summaries { String::new() } else { self.redactor.redact(&node.message.text()) }
     }
@@ -174,7 +175,7 @@ impl Writer<'_> {
         };
         let max_tokens = most_tokens(Level::Summary, node.tokens);
         if node.message.keep_out_of_summaries {
-            // What it is about is content too.
+            // Topics are content too.
             let metadata = SummaryMetadata { topics: Vec::new(), ..metadata };
             let input = Hash::of_parts([leaf.as_bytes().as_slice()]);
             let written = WrittenSummary { text: KEPT_OUT.to_owned(), metadata };
@@ -236,8 +237,8 @@ impl Writer<'_> {
         let inputs = inputs.iter().map(|hash| hash.as_bytes().as_slice());
         let mut shape = vec![level.number()];
         shape.extend(max_tokens.to_le_bytes());
-        // A child that was lost and written anew has another number. Without it in the hash the store would
-        // take the summary over it for the old one, whose child is gone.
+        // A child that was lost and rewritten has another number. Without it in the hash the store would treat the
+        // parent as the old one, whose child is gone.
         shape.extend(children.iter().flat_map(|child| child.get().to_le_bytes()));
         let input_hash = Hash::of_parts(std::iter::once(shape.as_slice()).chain(inputs));
         Ok(self.draft(level, span, children, (written, written_by), input_hash))
@@ -261,7 +262,7 @@ impl Writer<'_> {
         Ok((self.checked(fallback, job, span).await?, fallback.identity()))
     }
 
-    /// What `summarizer` writes, without what no summary may hold, if it keeps the contract.
+    /// The checked output of `summarizer`, without excluded content.
     async fn checked(
         &self,
         summarizer: &dyn Summarizer,
@@ -281,10 +282,10 @@ impl Writer<'_> {
         Ok(written)
     }
 
-    /// An answer without what no summary may hold: a strategy may know it from elsewhere than its job.
+    /// The output without excluded content, which a strategy may know from other sources than its job.
     fn redacted(&self, written: WrittenSummary, max_tokens: u32) -> WrittenSummary {
         let mut text = self.redactor.redact(&written.text);
-        // What stands in the place of a term may cost more than the term.
+        // A placeholder may cost more than the term.
         if text != written.text && self.parts.counter.count(&text) > max_tokens {
             text = self.redactor.strike(&written.text);
         }
@@ -306,7 +307,7 @@ impl Writer<'_> {
     }
 }
 
-/// A score for each job, all in range; else why not.
+/// A score for each job, all in range; otherwise the breach.
 fn checked_scores(scorer: &dyn ImportanceScorer, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, String> {
     let scores = scorer.score(jobs).map_err(|error| in_a_line(&error))?;
     if scores.len() != jobs.len() || scores.iter().any(|score| !(0.0..=1.0).contains(score)) {

@@ -12,7 +12,7 @@ pub(super) fn nodes(first: u64, last: u64) -> NodeRange {
     NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap()
 }
 
-/// A message of the user, or of the model where its number is even, said at no known time.
+/// A message of the user, or of the model if its number is even, with an unknown time.
 pub(super) fn message(number: u64, text: &str) -> Node {
     let role = if number % 2 == 1 { Role::User } else { Role::Assistant };
     let message = Message::text_of(role, text);

@@ -1,4 +1,4 @@
-//! Layout 1: a line a piece. Views that were recorded with it are shown again by it; the recall hook's lines are its own.
+//! Layout 1: one line for each piece. It renders views that were recorded with it, and the lines of the recall hook.
 
 use std::sync::LazyLock;
 
@@ -10,13 +10,13 @@ use crate::{Piece, PieceKind};
 
 const HISTORY_LEAD: &str = "Conversation so far, oldest first. A summary stands for the messages it names; \
                                        expand_node(N) gives message N word for word.";
-/// Weight from which a SUMMARY is marked.
+/// Importance from which a SUMMARY is marked.
 const IMPORTANT: f32 = 0.8;
 
-/// Longest speaker's name that is written out, in characters.
+/// Longest speaker's name, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// Writes pieces out: the history, what was recalled in its fence, the question.
+/// Renders pieces: the history, the recalled words in their fence, the question.
 pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
     let mut lines = vec![HISTORY_LEAD.to_owned()];
     let mut pieces = Vec::with_capacity(parts.len() + 1);
@@ -60,7 +60,7 @@ pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32
 fn summary_line(summary: &Summary) -> String {
     let body = &summary.body;
     let name = if body.span.count() == 1 { "Node" } else { "Nodes" };
-    // Among twenty and more messages something is always important: the mark would say nothing.
+    // One of twenty or more messages is almost always important: the mark would be meaningless.
     let is_marked = body.level == Level::Summary && body.metadata.importance >= IMPORTANT;
     let mark = if is_marked { " [IMPORTANT]" } else { "" };
     let lines = body.metadata.line_count;
@@ -79,7 +79,7 @@ fn lost_line(run: NodeRange) -> String {
     format!("[{name} {run}: lost]")
 }
 
-/// A name on one line that cannot end its bracket.
+/// A name on one line that cannot close its bracket.
 fn speaker(node: &Node) -> String {
     let name = node.message.speaker_or_role();
     let plain = |c: char| if c.is_control() || is_line_break(c) || c == ']' { ' ' } else { c };
@@ -102,13 +102,13 @@ pub(crate) fn gap_line(before: NodeRange, after: NodeRange) -> Option<String> {
     Some(format!("[{missing} {unit} not shown]"))
 }
 
-/// Text of the conversation is data: whatever could be taken for the layout's own gets a backslash in front.
-/// That is a fence anywhere, and any other of its lines at the beginning of a line.
+/// Escapes text of the conversation, which is data: whatever looks like the layout's own lines gets a backslash in
+/// front. That is a fence anywhere, and any other such line at the beginning of a line.
 pub(super) fn escape(text: &str) -> String {
     LAYOUT.replace_all(text, r"${before}\${mark}${anywhere}").into_owned()
 }
 
-/// What the layout's own lines look like, to a reader who does not mind case, spaces or invisible characters.
+/// The layout's own lines, for a reader who ignores case, spaces and invisible characters.
 #[expect(clippy::expect_used, reason = "a constant pattern, compiled by a test")]
 static LAYOUT: LazyLock<Regex> = LazyLock::new(|| {
     let line_breaks = r"\n\x0b\x0c\r\x{85}\x{2028}\x{2029}";
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(escape(text), expected);
     }
 
-    /// Views that were recorded with it are shown again by it: it never changes.
+    /// It renders views that were recorded with it, so it never changes.
     #[test]
     fn layout_1_never_changes() {
         let golden = include_str!("../../tests/it/layout-1.txt");

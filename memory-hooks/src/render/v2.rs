@@ -16,21 +16,21 @@ const SUMMARIZED_LEAD: &str = "Conversation so far, oldest first. \"Messages 3-4
                                them, … for what is left out; expand_node(N) gives message N word for word. A message \
                                without a number follows the one before it.";
 
-/// Longest speaker's name that is written out, in characters.
+/// Longest speaker's name, in characters.
 const LONGEST_NAME: usize = 64;
-/// Every message with such a number has it written out, so that nobody has to count far.
+/// Messages whose number is a multiple of this always show it, so that a reader need not count far.
 const NUMBERED: u64 = 5;
-/// A pause from which the time of day is written out again, in milliseconds.
+/// A pause after which the time of day is shown again, in milliseconds.
 const PAUSE: u64 = 30 * 60 * 1_000;
 /// Most SUMMARYs in one line, and the longest that are joined, in characters.
 const JOINED: usize = 8;
 const SHORT: usize = 160;
-/// Weight from which a SUMMARY is marked.
+/// Importance from which a SUMMARY is marked.
 const IMPORTANT: f32 = 0.8;
-/// Most speakers that are told apart by their roles.
+/// Most speakers that are listed with their roles.
 const SPEAKERS: usize = 12;
 
-/// Writes a context out.
+/// Renders a context.
 pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
     let (history, beside) = parts.split_at(parts.partition_point(|part| part.kind.is_history()));
     let (standing, recalled) = beside.split_at(beside.partition_point(|part| part.kind == PieceKind::Standing));
@@ -65,7 +65,7 @@ pub(super) fn history(parts: &[Part]) -> Vec<String> {
     writer.lines
 }
 
-/// Standing lines alone, and the lines around them.
+/// The standing lines alone, with the lines around them.
 pub(super) fn standing(parts: &[Part]) -> Vec<String> {
     let mut writer = Writer::new(offset(parts), &|_| 0);
     writer.lines.push(format!("\n{STANDING_LEAD}\n"));
@@ -78,7 +78,7 @@ fn lead(history: &[Part]) -> String {
     format!("{}\n", if is_summarized { SUMMARIZED_LEAD } else { VERBATIM_LEAD })
 }
 
-/// The question; before it who speaks for whom, and when it is.
+/// The question, preceded by the roles of speakers and the present time.
 pub(super) fn question(tail: &Tail<'_>, shown: Option<(&[Part], i32)>) -> String {
     let mut out = String::new();
     let (parts, offset) = shown.unwrap_or_default();
@@ -92,7 +92,7 @@ pub(super) fn question(tail: &Tail<'_>, shown: Option<(&[Part], i32)>) -> String
     out
 }
 
-/// `Anna (user), Ben (assistant)`, where names do not say whom they speak for.
+/// `Anna (user), Ben (assistant)`, where names do not show the role.
 fn speakers(parts: &[Part]) -> Option<String> {
     let mut cast: Vec<(String, Role)> = Vec::new();
     for part in parts {
@@ -109,7 +109,7 @@ fn speakers(parts: &[Part]) -> Option<String> {
     is_telling.then(|| names.collect::<Vec<_>>().join(", "))
 }
 
-/// The first offset that a message was said at, for what says none itself.
+/// The first UTC offset of a message, for messages without one.
 fn offset(parts: &[Part]) -> i32 {
     let own = |part: &Part| match &part.body {
         Body::Message(node) => own_offset(&node.message),
@@ -118,7 +118,7 @@ fn offset(parts: &[Part]) -> i32 {
     parts.iter().find_map(own).unwrap_or_default()
 }
 
-/// Seconds east of UTC that a message's time was said in.
+/// The UTC offset of a message's time, in seconds east.
 fn own_offset(message: &Message) -> Option<i32> {
     let seconds = message.metadata.get("utc_offset")?.as_str().parse::<i32>().ok()?;
     Some(seconds).filter(|seconds| seconds.abs() < 86_400)
@@ -129,12 +129,12 @@ struct Writer<'a> {
     count: &'a dyn Fn(&str) -> u32,
     pieces: Vec<Piece>,
     lines: Vec<String>,
-    /// What was written last.
+    /// The last node that was written.
     last: Option<NodeId>,
     dated: Option<Dated>,
 }
 
-/// The day and session that stand above.
+/// The current day and session.
 #[derive(Clone, Debug)]
 struct Dated {
     day: Civil,
@@ -147,7 +147,7 @@ impl<'a> Writer<'a> {
         Self { offset, count, pieces: Vec::new(), lines: Vec::new(), last: None, dated: None }
     }
 
-    /// Forgets what stands above.
+    /// Forgets the current heading.
     fn begin(&mut self) {
         (self.last, self.dated) = (None, None);
     }
@@ -196,12 +196,12 @@ impl<'a> Writer<'a> {
         self.line(part, text);
     }
 
-    /// A line for the day, and the time of day, where they are not those that stand above.
+    /// A line for the day and the time of day, where they differ from the current heading.
     fn heading(&mut self, at: Timestamp, offset: Option<i32>, session: Option<Json>) -> String {
         let Some(day) = at.civil(offset.unwrap_or(self.offset)) else { return String::new() };
         let is_same = self.dated.as_ref().is_some_and(|above| {
             let pause = above.at.as_millis().abs_diff(at.as_millis());
-            // Of a summary the session is not known.
+            // The session of a summary is unknown.
             let goes_on = above.session.is_none() || session.is_none() || above.session == session;
             above.day.is_same_day(&day) && pause < PAUSE && goes_on
         });
@@ -225,7 +225,7 @@ impl<'a> Writer<'a> {
         self.line(part, format!("[Message {}, {name}{day}]: {opens}{}{closes}\n", node.id, escape(text)));
     }
 
-    /// Whether the SUMMARY of a message goes on the line of the one before it.
+    /// Whether the SUMMARY of a message joins the line of the one before it.
     fn joins(&self, before: &Part, next: &Part) -> bool {
         let (Body::Summary { summary: a, from: earlier, .. }, Body::Summary { summary: b, from: later, .. }) =
             (&before.body, &next.body)
@@ -299,8 +299,8 @@ fn capitalized(nodes: NodeRange) -> String {
     format!("{} {nodes}", if nodes.count() == 1 { "Message" } else { "Messages" })
 }
 
-/// A name on one line that cannot end its bracket. The system's voice is the application's alone: what is shown of earlier
-/// instructions is data, and a name that is another's role is said to be a name.
+/// A name on one line that cannot close its bracket. The system role belongs to the application alone: earlier
+/// instructions are shown as data, and a name that equals another role is marked as a name.
 fn label(message: &Message) -> String {
     let plain = |c: char| if c.is_control() || is_line_break(c) || matches!(c, '[' | ']') { ' ' } else { c };
     let role = match message.role {
@@ -322,13 +322,13 @@ fn label(message: &Message) -> String {
     }
 }
 
-/// Text of the conversation is data: whatever could be taken for the layout's own gets a backslash in front.
-/// That is a fence anywhere, and any other of its lines at the beginning of a line.
+/// Escapes text of the conversation, which is data: whatever looks like the layout's own lines gets a backslash in
+/// front. That is a fence anywhere, and any other such line at the beginning of a line.
 fn escape(text: &str) -> String {
     LAYOUT.replace_all(text, r"${before}\${mark}${anywhere}").into_owned()
 }
 
-/// What the layout's own lines look like, to a reader who does not mind case, spaces or invisible characters.
+/// The layout's own lines, for a reader who ignores case, spaces and invisible characters.
 #[expect(clippy::expect_used, reason = "a constant pattern, compiled by a test")]
 static LAYOUT: LazyLock<Regex> = LazyLock::new(|| {
     let line_breaks = r"\n\x0b\x0c\r\x{85}\x{2028}\x{2029}";

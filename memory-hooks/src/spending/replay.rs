@@ -1,4 +1,4 @@
-//! A conversation taken again, turn by turn, as it would be compacted and shown.
+//! Replay of a conversation, turn by turn, with the compactions and views of each.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use memory_core::{
     plan::{Compaction, Cut, CutPiece, PlanError, Tree, plan_compaction, plan_shrink},
 };
 
-use super::{Alternatives, Spending};
-use crate::{ContextOptions, manager::writing::most_tokens, memory::Parts, render};
+use super::Spending;
+use crate::{ContextOptions, manager::writing::most_tokens, parts::Parts, render};
 
-/// Tokens of a question, about, with what stands before it.
+/// Approximate tokens of a question with the lines before it.
 const QUESTION: u32 = 32;
 
-/// A conversation as far as it was taken again.
+/// A conversation replayed up to some message.
 pub(super) struct Replay<'a> {
     parts: &'a Parts,
     tree: Tree,
@@ -23,12 +23,11 @@ pub(super) struct Replay<'a> {
     lead: u64,
     options: ContextOptions,
     shown: Cut,
-    others: Alternatives,
     spending: Spending,
 }
 
 impl<'a> Replay<'a> {
-    /// The beginning of a conversation, which in the end is `known`.
+    /// The empty beginning of the replay of `known`.
     pub(super) fn of(parts: &'a Parts, known: &Tree, options: &ContextOptions) -> Self {
         let summaries = (0..known.next_summary()).filter_map(|index| known.summary(SummaryId::from_index(index)));
         Self {
@@ -38,25 +37,20 @@ impl<'a> Replay<'a> {
             lead: render::history_lines(&[]).iter().map(|line| u64::from(parts.count(line))).sum(),
             options: options.clone(),
             shown: Cut::default(),
-            others: Alternatives::new(options.budget),
             spending: Spending { budget: options.budget, ..Spending::default() },
         }
     }
 
-    /// Takes the next message; before the model says one, it is sent a prompt.
+    /// Adds the next message. Before a message of the model, a prompt is sent.
     pub(super) fn take(&mut self, outline: NodeOutline) -> Result<(), PlanError> {
         if outline.role == Role::Assistant && self.tree.total() > 0 {
             self.prompt()?;
         }
-        self.others.say(u64::from(outline.tokens) + u64::from(self.tree.policy().per_message));
         self.tree.append(outline);
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Spending {
-        self.spending.sliding_window = self.others.sliding_window();
-        self.spending.full_history = self.others.full_history();
-        self.spending.one_summary = self.others.one_summary();
+    pub(super) fn finish(self) -> Spending {
         self.spending
     }
 
@@ -73,7 +67,7 @@ impl<'a> Replay<'a> {
         let cut = match whole {
             Some(cut) => cut,
             None => {
-                // What stands beside the history counts for it.
+                // The lines beside the history count as part of it.
                 let recalls = self.parts.retriever.is_some();
                 let limit = self.options.history_limit(&self.tree, QUESTION, recalls, false);
                 self.plan(limit.saturating_sub(u32::try_from(self.lead).unwrap_or(u32::MAX)))?
@@ -85,7 +79,6 @@ impl<'a> Replay<'a> {
         self.spending.history.add(history, cached);
         let room = if recalls { u64::from(self.spending.budget).saturating_sub(history) } else { 0 };
         self.spending.whole.add(history + room, cached);
-        self.others.prompt();
         self.shown = cut;
         Ok(())
     }
@@ -101,8 +94,8 @@ impl<'a> Replay<'a> {
         Some(Cut { pieces, tokens, settled: None })
     }
 
-    /// The view of at most `budget` tokens, with summaries written for it where it takes them; the coarsest where that is
-    /// more and still fits a prompt.
+    /// The view of at most `budget` tokens, with summaries written for it where needed; the coarsest one where that
+    /// costs more and still fits a prompt.
     fn plan(&mut self, budget: u32) -> Result<Cut, PlanError> {
         loop {
             match self.parts.strategy.plan(&self.tree, budget, Some(&self.shown)) {
@@ -121,7 +114,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Tokens of the pieces that a view begins with as the one before did.
+    /// Tokens of the first pieces of a view that equal those of the previous view.
     fn shared(&self, cut: &Cut) -> u64 {
         let same = cut.pieces.iter().zip(&self.shown.pieces).take_while(|(here, there)| here == there);
         same.map(|(piece, _)| self.cost(*piece)).sum()
@@ -144,7 +137,7 @@ impl<'a> Replay<'a> {
         self.tree.node(node).map_or(0, |outline| outline.tokens)
     }
 
-    /// Goes on as if these summaries were written: of as many tokens as those recorded, or as they may have.
+    /// Applies these summaries as if they were written, with the tokens of the recorded ones or the most they may have.
     fn perform(&mut self, plan: &Compaction) {
         for node in &plan.summarize {
             self.add(Level::Summary, NodeRange::single(*node), Box::default(), self.tokens(*node));

@@ -199,7 +199,7 @@ fn what_is_not_there_and_who_is_at_it_is_said() {
     block_on(world.talk.compact(&())).unwrap();
     let archive = Resummarize { nodes: Some(nodes(3, 4)), level: Some(Level::Archive) };
     let nothing = refused(&world, archive).to_string();
-    assert_eq!(nothing, "nothing to write anew: no ARCHIVE of `talk` stands for any of the nodes 3-4 yet");
+    assert_eq!(nothing, "nothing to write anew: no ARCHIVE of `talk` covers any of the nodes 3-4 yet");
     assert!(refused(&world, Resummarize { nodes: Some(nodes(39, 40)), level: None }).is_not_found());
     let beyond = refused(&world, Resummarize { nodes: Some(nodes(39, 41)), level: None });
     assert!(matches!(beyond, MemoryError::Store(StoreError::UnknownNode { nodes: 40, .. })), "{beyond}");

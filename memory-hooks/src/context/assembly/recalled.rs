@@ -1,4 +1,4 @@
-//! What is recalled for the question, within the room that the history leaves.
+//! Words recalled for the question, within the room that the history leaves.
 
 use memory_core::{Excerpt, Hit, Losses, NodeId, NodeRange, Recall, RecallRequest, plan::PlanError};
 
@@ -9,19 +9,20 @@ use crate::{
     render::{self, Part},
 };
 
-/// Reasons that are named for a hit, those that count most.
+/// Most signals that are named for a hit, the largest first.
 const MOST_SIGNALS: usize = 3;
 
 impl Assembly<'_> {
-    /// The whole context: the history as it is, and as much recalled beside it as the budget leaves room for.
+    /// The whole context: the given history, and as many recalled words as the budget has room for.
     pub(super) async fn recall_beside(&self, history: &HistoryPart) -> Result<Context, MemoryError> {
         let frame = self.count(&render::recall_frame());
         let taken = history.tokens.saturating_add(self.question_tokens).saturating_add(frame);
         let beside = self.options.budget.saturating_sub(taken);
         let (standing, standing_tokens) = self.standing(&history.verbatim, beside).await?;
         let mut room = beside.saturating_sub(standing_tokens);
-        // What pieces cost joined, with the lines that mark gaps, differs from the sum of their parts: what is worth least
-        // makes room. Only where one excerpt is left to give up, the room shrinks and everything is looked for again.
+        // Joined pieces, with the lines that mark gaps, cost more or less than the sum of their parts. If they do not
+        // fit, the least valuable excerpt is removed. Only when a single excerpt remains does the room shrink and
+        // recall run again.
         loop {
             let mut losses = history.losses.clone();
             let (pinned, spent) = self.pinned_within(room, &history.verbatim, &mut losses).await?;
@@ -50,9 +51,9 @@ impl Assembly<'_> {
         }
     }
 
-    /// The turns of pinned messages that the history does not show word for word, newest first, as many as `room` is enough
-    /// for, for a call is not shown without its results; and what they cost. To bring one back in its place, all that was
-    /// merged with it must come too.
+    /// The turns of pinned messages that the history does not show word for word, newest first, as many as fit into
+    /// `room`, and their cost. Whole turns, since a call is not shown without its results. They are not restored in
+    /// place, since everything merged with them would be restored too.
     async fn pinned_within(
         &self,
         room: u32,
@@ -117,7 +118,7 @@ impl Assembly<'_> {
     }
 }
 
-/// Standing lines of messages that are not recalled, then what is recalled, each in order.
+/// Standing lines of messages that are not recalled, then the recalled messages, each in order.
 fn in_order(standing: &[Part], recalled: &[Part], pinned: &[Part]) -> Vec<Part> {
     let mut pieces = [recalled, pinned].concat();
     pieces.sort_by_key(|part| part.nodes);
@@ -126,7 +127,7 @@ fn in_order(standing: &[Part], recalled: &[Part], pinned: &[Part]) -> Vec<Part> 
     [standing, pieces].concat()
 }
 
-/// Takes out the excerpt whose best hit is the worst, if there are others.
+/// Removes the excerpt whose best hit is the worst, if there are others.
 fn take_least(excerpts: &mut Vec<Excerpt>) -> Option<Excerpt> {
     let worth = |excerpt: &Excerpt| excerpt.hits.iter().map(|hit| hit.score.value).fold(f32::NEG_INFINITY, f32::max);
     let least = (0..).zip(excerpts.iter()).min_by(|(_, a), (_, b)| worth(a).total_cmp(&worth(b))).map(|(at, _)| at);

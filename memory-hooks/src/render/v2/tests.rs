@@ -1,4 +1,4 @@
-//! What layout 2 writes.
+//! Tests of layout 2.
 
 use memory_core::Message;
 

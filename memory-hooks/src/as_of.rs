@@ -1,0 +1,37 @@
+//! Which recorded view is requested.
+
+use std::fmt;
+
+use memory_core::{NodeId, Timestamp, View, ViewId};
+
+/// A request for a past view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsOf {
+    /// The last one that was shown before the next message after this one.
+    Node(NodeId),
+    /// The last one that was shown up to and including this time.
+    Time(Timestamp),
+    /// The one with this number.
+    View(ViewId),
+}
+
+impl AsOf {
+    /// Whether a view matches the request.
+    pub(crate) fn is_met_by(&self, view: &View) -> bool {
+        match self {
+            Self::Node(node) => view.body.nodes <= node.get(),
+            Self::Time(at) => view.body.at <= *at,
+            Self::View(id) => view.id == *id,
+        }
+    }
+}
+
+impl fmt::Display for AsOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(node) => write!(f, "up to message {node}"),
+            Self::Time(at) => write!(f, "until {at}"),
+            Self::View(id) => write!(f, "under number {id}"),
+        }
+    }
+}

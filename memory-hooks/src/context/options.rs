@@ -1,0 +1,92 @@
+//! Options of a context: its budget, and the shares of it.
+
+use memory_core::{Filter, Timestamp, plan::Tree};
+
+use super::end;
+
+/// Options of a context.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextOptions {
+    /// The most tokens of the whole context, the question included. A hard ceiling.
+    pub budget: u32,
+    /// The history's share of the budget, 0..=1, where there is a retriever and not everything fits word for word.
+    /// Recall gets the rest. A history whose coarsest view needs more takes more.
+    pub history_share: f32,
+    /// The most hits that recall considers.
+    pub recall_limit: usize,
+    /// Messages shown before and after each hit.
+    pub radius: u64,
+    /// The share of recall's room that the simplest question gets, 0..=1. The more complex a question, the nearer its
+    /// share is to 1. At 1, the default, every question gets all. The history never depends on the question.
+    pub least_share: f32,
+    /// Which messages may be recalled. The history is not filtered: it covers everything.
+    pub filter: Filter,
+    /// The time of the question, which the model sees; by default the time of the last message.
+    pub now: Option<Timestamp>,
+    /// Whether the view is recorded, so that it can be shown again later. A view that cannot be recorded, as in a
+    /// read-only store, is shown nonetheless.
+    pub record: bool,
+}
+
+impl Default for ContextOptions {
+    fn default() -> Self {
+        Self {
+            budget: 4_000,
+            history_share: 0.35,
+            recall_limit: 200,
+            radius: 0,
+            least_share: 1.0,
+            filter: Filter::default(),
+            now: None,
+            record: true,
+        }
+    }
+}
+
+impl ContextOptions {
+    /// The default options with another budget.
+    #[must_use]
+    pub fn tokens(budget: u32) -> Self {
+        Self { budget, ..Self::default() }
+    }
+
+    /// The most tokens of a history that is not shown word for word, beside a question of `question` tokens: its share
+    /// of the budget, or the cost of the end of the conversation plus a little for what is older. Standing lines, if
+    /// any, keep their share.
+    ///
+    /// It depends on the question only in steps, so that the history's part of a prompt stays the same from question to
+    /// question. The reserve for the question is a thirty-second of the budget and at least 64 tokens, and doubles
+    /// until the question fits.
+    pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool, stands: bool) -> u32 {
+        let ceiling = self.history_ceiling(question);
+        let beside = if stands { STANDING } else { 0.0 };
+        let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER - beside));
+        let share = if recalls {
+            share_of(self.budget, self.history_share.clamp(0.0, 1.0) - beside)
+        } else {
+            ceiling.saturating_sub(share_of(self.budget, beside))
+        };
+        share.max(end).min(ceiling)
+    }
+
+    /// The most tokens of a history beside a question of `question` tokens.
+    pub(crate) fn history_ceiling(&self, question: u32) -> u32 {
+        let mut reserve = self.budget.div_ceil(32).max(64);
+        while reserve < question && reserve < self.budget {
+            reserve = reserve.saturating_mul(2);
+        }
+        self.budget.saturating_sub(reserve)
+    }
+}
+
+/// The share of the budget for what is older than the end of a conversation, where both exceed the history's own share.
+const OLDER: f32 = 0.15;
+
+/// The largest share of a budget for standing lines.
+pub(super) const STANDING: f32 = 0.05;
+
+/// A share of a budget.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
+pub(super) fn share_of(budget: u32, share: f32) -> u32 {
+    (f64::from(budget) * f64::from(share)) as u32
+}

@@ -1,0 +1,52 @@
+//! The background worker of the compaction queue.
+
+use std::sync::Arc;
+
+use memory_core::BoxFuture;
+
+use super::Debts;
+use crate::{manager::hierarchical, parts::Parts};
+
+/// A running worker, until it is dropped.
+struct Worker(Arc<Debts>);
+
+impl Worker {
+    fn of(debts: &Arc<Debts>) -> Self {
+        debts.lock().workers += 1;
+        Self(Arc::clone(debts))
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let mut inner = self.0.lock();
+        inner.workers -= 1;
+        if inner.workers == 0 {
+            // From now on each request for a context performs the compaction that is due.
+            inner.queue.clear();
+        }
+    }
+}
+
+/// Compacts what is due, first what was left undone before, until the memory is dropped.
+pub(crate) fn work_off(parts: &Arc<Parts>) -> BoxFuture<'static, ()> {
+    let (debts, parts) = (Arc::clone(&parts.debts), Arc::downgrade(parts));
+    Box::pin(async move {
+        let worker = Worker::of(&debts);
+        if let Some(parts) = parts.upgrade() {
+            match parts.store.conversations().await {
+                Ok(all) => all.iter().for_each(|state| {
+                    debts.owe(&state.id);
+                }),
+                Err(error) => tracing::warn!(%error, "could not read which compactions are due"),
+            }
+        }
+        while let Some(conversation) = worker.0.next().await {
+            let Some(parts) = parts.upgrade() else { return };
+            // A failure is reported to the hooks and changes nothing: the next message makes it due again.
+            if let Err(error) = hierarchical::compact(&parts, &conversation, &()).await {
+                tracing::debug!(%conversation, %error, "left for later");
+            }
+        }
+    })
+}

@@ -1,0 +1,63 @@
+//! Updates a snapshot from the store.
+
+use std::sync::Arc;
+
+use memory_core::{ConversationId, NodeRange, Revision, StoreError, plan::Tree};
+
+use super::Snapshot;
+use crate::{kept_out::Redactor, parts::Parts};
+
+impl Snapshot {
+    /// The conversation as it is now.
+    pub(crate) async fn read(parts: &Parts, conversation: &ConversationId) -> Result<Self, StoreError> {
+        let (mut snapshot, mut revision) = parts.followed.known(conversation).unwrap_or_default();
+        let is_new = revision == Revision::default();
+        let changes = parts.store.changes(conversation, revision).await?;
+        if is_new || changes.is_whole {
+            snapshot = Self { tree: Tree::new(parts.policy), ..Self::default() };
+        } else if changes.revision == revision {
+            return Ok(snapshot);
+        }
+        let kept_out = snapshot.tree.kept_out_count();
+        revision = changes.revision;
+        changes.revised.into_iter().for_each(|(node, outline)| snapshot.tree.revise(node, outline));
+        changes.nodes.into_iter().for_each(|node| snapshot.tree.append(node));
+        changes.summaries.into_iter().for_each(|summary| snapshot.tree.add(summary));
+        if snapshot.tree.kept_out_count() != kept_out {
+            snapshot.redactor = Arc::new(redactor(parts, conversation, snapshot.tree.kept_out()).await?);
+        }
+        parts.followed.keep(conversation, &snapshot, revision);
+        Ok(snapshot)
+    }
+
+    /// The redactor as it was when the conversation had only `nodes` messages.
+    pub(crate) async fn redactor_of(
+        &self,
+        parts: &Parts,
+        conversation: &ConversationId,
+        nodes: u64,
+    ) -> Result<Arc<Redactor>, StoreError> {
+        let all = self.tree.kept_out();
+        let Some(then) = NodeRange::first_n(nodes) else { return Ok(Arc::default()) };
+        if all.last().is_none_or(|last| then.covers(*last)) {
+            return Ok(Arc::clone(&self.redactor));
+        }
+        let part = |run: NodeRange| NodeRange::new(run.first(), run.last().min(then.last()));
+        Ok(Arc::new(redactor(parts, conversation, all.into_iter().map_while(part).collect()).await?))
+    }
+}
+
+/// The redactor of excluded content.
+async fn redactor(
+    parts: &Parts,
+    conversation: &ConversationId,
+    kept_out: Vec<NodeRange>,
+) -> Result<Redactor, StoreError> {
+    let mut messages = Vec::new();
+    for run in kept_out {
+        // The terms of a lost message are unknown; summaries written before it was lost are clean.
+        let read = parts.store.readable_nodes(conversation, run).await?;
+        messages.extend(read.nodes.into_iter().map(|node| node.message));
+    }
+    Ok(Redactor::new(&messages))
+}

@@ -1,0 +1,53 @@
+//! The shared state of a memory: its ports and what its conversations share.
+
+use std::sync::Arc;
+
+use memory_core::{
+    Clock, ContextStrategy, ImportanceScorer, Retriever, Store, Summarizer, TokenCounter,
+    plan::{Thresholds, ViewPolicy},
+};
+
+use crate::{
+    HookRegistry,
+    counts::Counts,
+    debts::Debts,
+    followed::Followed,
+    manager::{failing::Said, turns::Turns},
+    uses::Uses,
+};
+
+/// The ports of a memory, its settings, and what its conversations share.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    pub(crate) retriever: Option<Arc<dyn Retriever>>,
+    pub(crate) summarizer: Arc<dyn Summarizer>,
+    pub(crate) fallback_summarizer: Arc<dyn Summarizer>,
+    pub(crate) scorer: Option<Arc<dyn ImportanceScorer>>,
+    pub(crate) fallback_scorer: Option<Arc<dyn ImportanceScorer>>,
+    pub(crate) strategy: Arc<dyn ContextStrategy>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) thresholds: Thresholds,
+    pub(crate) policy: ViewPolicy,
+    pub(crate) hooks: HookRegistry,
+    pub(crate) followed: Followed,
+    pub(crate) counts: Counts,
+    pub(crate) debts: Arc<Debts>,
+    pub(crate) uses: Uses,
+    pub(crate) compacting: Turns,
+    pub(crate) said: Said,
+}
+
+impl Parts {
+    /// Tokens of a text, cached.
+    pub(crate) fn count(&self, text: &str) -> u32 {
+        self.counts.count(text, self.counter.as_ref())
+    }
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        self.debts.close();
+    }
+}
