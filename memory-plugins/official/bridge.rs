@@ -1,4 +1,4 @@
-//! Runs a summarizer of `memory-strategies` behind the plugin ABI; a module of each official plugin that summarizes.
+//! Adapts a summarizer of `memory-strategies` to the plugin ABI; a module of each official summarizer plugin.
 
 #[path = "no_configuration.rs"]
 pub(crate) mod no_configuration;
@@ -10,7 +10,7 @@ use memory_core::{
 };
 use memory_plugin_abi::v1;
 
-/// Makes the crate a plugin whose summaries are written by `write`, and which takes no configuration.
+/// Exports a plugin whose summaries are written by `write`, and which takes no configuration.
 macro_rules! export {
     (write: $write:expr, $($presented:tt)*) => {
         struct Plugin;
@@ -34,7 +34,7 @@ macro_rules! export {
 }
 pub(crate) use export;
 
-/// Has `write` write the summary that `job` asks for.
+/// Writes the summary of `job` by `write`.
 pub(crate) fn summarize(
     job: &v1::SummaryJob<'_>,
     host: &dyn v1::SummaryHost,
@@ -63,7 +63,7 @@ fn source(source: &v1::Source<'_>) -> Result<SummarySource, v1::Failure> {
         v1::Role::ASSISTANT => Some(Role::Assistant),
         v1::Role::SYSTEM => Some(Role::System),
         v1::Role::TOOL => Some(Role::Tool),
-        // Roles to come are somebody who speaks.
+        // An unknown role counts as a user.
         _ => Some(Role::User),
     };
     Ok(SummarySource {
@@ -81,7 +81,7 @@ fn source(source: &v1::Source<'_>) -> Result<SummarySource, v1::Failure> {
     })
 }
 
-/// Counts as the host does.
+/// Counts tokens by the host's counter.
 struct HostCounter<'a>(&'a dyn v1::SummaryHost);
 
 impl fmt::Debug for HostCounter<'_> {

@@ -1,8 +1,8 @@
-//! Asks the host for the embeddings of messages; a module of each official plugin that compares them.
+//! Requests the embeddings of messages from the host; a module of each official plugin that compares them.
 
 use memory_plugin_abi::v1;
 
-/// A vector for each of `jobs`; none at all where the host has no model, and messages are compared by their words.
+/// A vector for each of `jobs`; none if the host has no model, so that messages are compared by their words.
 pub(crate) fn of(jobs: &[v1::ScoreJob<'_>], host: &dyn v1::ScoreHost) -> Result<Vec<Vec<f32>>, v1::Failure> {
     let texts: Vec<_> = jobs.iter().map(|job| job.text).collect();
     match host.embed(texts.as_slice().into()).into_result() {

@@ -1,8 +1,8 @@
-//! Refuses configurations; a module of each official plugin that takes none.
+//! Rejects configurations; a module of each official plugin that takes none.
 
 use memory_plugin_abi::v1::Failure;
 
-/// Refuses any configuration but an empty one.
+/// Rejects any configuration that is not empty.
 pub(crate) fn check(configuration: &str) -> Result<(), Failure> {
     if matches!(configuration.trim(), "" | "{}") {
         Ok(())

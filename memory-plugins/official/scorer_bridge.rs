@@ -1,9 +1,9 @@
-//! Runs a scorer of `memory-strategies` behind the plugin ABI; a module of each official plugin that scores.
+//! Adapts a scorer of `memory-strategies` to the plugin ABI; a module of each official scorer plugin.
 
 use memory_core::{ImportanceScorer, NodeId, Role, ScoreJob, Timestamp};
 use memory_plugin_abi::v1;
 
-/// Has `scorer` score `jobs`, whose embeddings are `vectors`; none has one where there are none.
+/// Scores `jobs` by `scorer`; `vectors` are their embeddings, or empty.
 pub(crate) fn score(
     scorer: &dyn ImportanceScorer,
     jobs: &[v1::ScoreJob<'_>],
@@ -19,7 +19,7 @@ fn job<'a>(job: &v1::ScoreJob<'a>, embedding: Option<&'a [f32]>) -> ScoreJob<'a>
         v1::Role::ASSISTANT => Role::Assistant,
         v1::Role::SYSTEM => Role::System,
         v1::Role::TOOL => Role::Tool,
-        // Roles to come are somebody who speaks.
+        // An unknown role counts as a user.
         _ => Role::User,
     };
     ScoreJob {

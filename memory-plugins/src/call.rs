@@ -1,4 +1,4 @@
-//! One call of a plugin: what passes between the caller, the worker that runs it, and the clock.
+//! One call of a plugin: the state shared by the caller, the worker that runs it, and the clock thread.
 
 use std::{
     future::Future,
@@ -17,32 +17,33 @@ use crate::{error::CallError, moment::watch};
 
 /// A call that is waiting, running or over.
 ///
-/// The caller's token counter is borrowed and may not outlive the caller's wait, which a call that was given up does.
-/// So the worker never holds it: its questions go to the caller's future, which counts and sends the answer back.
+/// The caller's token counter is borrowed and must not outlive the caller's wait, but a call that was given up does. So
+/// the worker never holds the counter: it sends its questions to the caller's future, which counts and returns the
+/// answers.
 #[derive(Debug)]
 pub(crate) struct Call<T> {
     state: Mutex<State<T>>,
     answered: Condvar,
-    /// A question or the outcome is there for the caller. Changed under the lock; read without it by who watches.
+    /// A question or the outcome is ready for the caller. Changed under the lock; read without it by the spin-wait.
     has_news: AtomicBool,
-    /// An answer is there for the worker, or nobody waits any more. Likewise.
+    /// An answer is ready for the worker, or the call is over. Changed and read as `has_news`.
     has_answer: AtomicBool,
 }
 
 #[derive(Debug)]
 struct State<T> {
-    /// A worker is at it.
+    /// A worker runs it.
     running: bool,
-    /// Nobody waits any more: the outcome is known, or the caller went away.
+    /// The caller no longer waits: the outcome is known, or the caller went away.
     over: bool,
-    /// It was given up while a worker was at it.
+    /// It was given up while a worker ran it.
     given_up: bool,
     outcome: Option<Result<T, CallError>>,
     caller: Option<Waker>,
-    /// A text to count, and its tokens.
+    /// A text to count, and its number of tokens.
     question: Option<String>,
     answer: Option<u32>,
-    /// A thread of the plugin is asking; others wait for their turn.
+    /// A thread of the plugin is asking; the others wait for their turn.
     asking: bool,
 }
 
@@ -66,14 +67,14 @@ impl<T> Call<T> {
         }
     }
 
-    /// A worker begins; false when nobody waits any more.
+    /// A worker begins; false when the call is over.
     pub(crate) fn begin(&self) -> bool {
         let mut state = self.lock();
         state.running = !state.over;
         state.running
     }
 
-    /// The worker is done, or nobody will ever begin. True when the call had been given up meanwhile.
+    /// The worker is done, or no worker will ever begin. True when the call had been given up in the meantime.
     pub(crate) fn finish(&self, outcome: Result<T, CallError>) -> bool {
         let mut state = self.lock();
         state.running = false;
@@ -84,12 +85,12 @@ impl<T> Call<T> {
         given_up
     }
 
-    /// Whether nobody waits any more.
+    /// Whether the call is over.
     pub(crate) fn is_over(&self) -> bool {
         self.lock().over
     }
 
-    /// Asks the caller for the tokens of `text`; `u32::MAX` when nobody waits any more.
+    /// Asks the caller for the tokens of `text`; `u32::MAX` when the call is over.
     pub(crate) fn count(&self, text: &str) -> u32 {
         let mut state = self.lock();
         while state.asking && !state.over {
@@ -121,7 +122,7 @@ impl<T> Call<T> {
         tokens
     }
 
-    /// Answers the question that was asked.
+    /// Answers the pending question.
     fn answer(&self, tokens: u32) {
         let mut state = self.lock();
         state.answer = Some(tokens);
@@ -130,7 +131,7 @@ impl<T> Call<T> {
         self.answered.notify_all();
     }
 
-    /// Ends the wait with `outcome`, or without one where the caller went away.
+    /// Ends the wait with `outcome`, or with `None` if the caller went away.
     fn settle(&self, mut state: MutexGuard<'_, State<T>>, outcome: Option<Result<T, CallError>>) {
         state.over = true;
         state.outcome = outcome;
@@ -143,7 +144,7 @@ impl<T> Call<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // Every change of the state is one step, so a panic leaves it whole.
+        // Every change of the state is one step, so a panic leaves it consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -152,20 +153,20 @@ impl<T> Call<T> {
     }
 }
 
-/// Wakes the caller; with no lock held, for a waker runs code of the caller's runtime.
+/// Wakes the caller. No lock may be held, because a waker runs code of the caller's runtime.
 fn wake(caller: Option<Waker>) {
     if let Some(caller) = caller {
         caller.wake();
     }
 }
 
-/// What has a deadline.
+/// Something with a deadline.
 pub(crate) trait Expire: Send + Sync {
-    /// The deadline is reached. A call that no worker has begun is over; true when a worker is at it, which may never
-    /// come back and whose caller is told by [`Self::tell_late`], once the worker is counted.
+    /// Gives the call up at its deadline. A call that no worker has begun is over. Returns true when a worker runs it:
+    /// that worker may never return, and [`Self::tell_late`] answers the caller once the worker is counted as stuck.
     fn give_up(&self) -> bool;
 
-    /// Tells the caller of a call that was given up, if no answer came meanwhile.
+    /// Answers the caller of a call that was given up, if no answer came in the meantime.
     fn tell_late(&self, deadline: Duration);
 }
 
@@ -188,12 +189,12 @@ impl<T: Send> Expire for Call<T> {
     }
 }
 
-/// Waits for a call and counts tokens for it meanwhile. Dropped, it gives the call up.
+/// Waits for a call and counts tokens for it. Dropping it gives the call up.
 pub(crate) struct Answer<'a, T> {
     pub(crate) call: Arc<Call<T>>,
     pub(crate) counter: Option<&'a dyn TokenCounter>,
-    /// The next question or the outcome may come within a moment, which is then waited for without sleep: once, for
-    /// whoever polls many futures polls this one often.
+    /// The next question or the outcome may come soon, so the next poll spin-waits. Only once: a caller that polls many
+    /// futures polls this one often.
     pub(crate) is_soon: bool,
 }
 

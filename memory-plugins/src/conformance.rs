@@ -1,8 +1,8 @@
-//! The conformance kit: runs a plugin's file against the contract of its kind.
+//! The conformance kit: checks a plugin's file against the contract of its kind.
 //!
-//! It sees what a host sees. A plugin that passes it keeps the contract on these jobs, not on all; a plugin that ends
-//! the process ends the kit with it, so whoever does not trust the file runs the kit in a process of its own, as
-//! `memory plugins check` does.
+//! It sees what a host sees. A plugin that passes keeps the contract on these jobs, not on all. A plugin that ends the
+//! process ends the kit with it, so a file that is not trusted is checked in a process of its own, as `memory plugins
+//! check` does.
 
 mod jobs;
 mod scorer;
@@ -26,11 +26,11 @@ use crate::{
     registry::{PluginInfo, Registry, StrategyKind, configuration},
 };
 
-/// How a plugin is checked.
+/// Options of a check.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CheckOptions {
-    /// How long each call may take; 5 s.
+    /// Deadline of each call; 5 s.
     pub deadline: Duration,
     /// The configuration as JSON text; empty by default.
     pub configuration: Option<String>,
@@ -54,19 +54,19 @@ pub enum CheckError {
     Choose(#[from] ChooseError),
 }
 
-/// What a check is about.
+/// One check of the kit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Check {
-    /// The schema is one, and allows the configuration.
+    /// The schema is valid, and allows the configuration.
     Configuration,
-    /// Ordinary jobs, every bound and level: within the bound, in range, not blank.
+    /// Ordinary jobs with every bound and level: the answers are within the bound, in range, not blank.
     Contract,
     /// Many scripts, emoji, combining and control characters.
     Unicode,
-    /// No words, and no sources beyond one.
+    /// Empty texts, and no sources.
     Empty,
-    /// Megabytes in one message, thousands of messages.
+    /// Megabytes in one message; thousands of messages.
     Huge,
     /// The same answer to the same job.
     Determinism,
@@ -74,12 +74,12 @@ pub enum Check {
     Concurrency,
     /// No call panicked.
     Panics,
-    /// Every call kept its deadline; a plugin that says that it can be cancelled returns soon after it was.
+    /// Every call kept its deadline. A plugin that declares itself cancellable returns soon after it was given up.
     Deadline,
 }
 
 impl Check {
-    /// All, in the order in which they are run.
+    /// All checks, in the order in which they are run.
     pub const ALL: [Self; 9] = [
         Self::Configuration,
         Self::Contract,
@@ -92,7 +92,7 @@ impl Check {
         Self::Deadline,
     ];
 
-    /// What it is called.
+    /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -115,22 +115,22 @@ impl fmt::Display for Check {
     }
 }
 
-/// What came of a check.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The contract is kept.
     Kept,
-    /// It is broken, and how.
+    /// The contract is broken; the text states how.
     Broken(String),
-    /// There is nothing to check, and why.
+    /// There is nothing to check; the text states why.
     Skipped(&'static str),
 }
 
-/// Checks the plugin at `path`. `begin` is told of each check before it runs, `end` of what came of it, so that somebody
-/// can tell which one ended the process. True when none is broken.
+/// Checks the plugin at `path`. `begin` is called before each check and `end` with its result, so that a caller can see
+/// which check ended the process. Returns true if no check is broken.
 ///
 /// # Errors
-/// When there is nothing to be checked: the file cannot be loaded or makes no strategy.
+/// When there is nothing to check: the file cannot be loaded or creates no strategy.
 pub fn check(
     path: &Path,
     options: &CheckOptions,
@@ -140,7 +140,7 @@ pub fn check(
     let mut plugin_options = PluginOptions {
         deadline: options.deadline,
         workers: 8,
-        // A plugin that fails is asked on: each check is to be seen.
+        // A plugin that fails is asked again, so that each check is run.
         failures: u32::MAX,
         embedder: Some(Arc::new(stand_ins::Letters)),
         ..PluginOptions::default()
@@ -181,9 +181,9 @@ enum Subject {
     Scorer(Arc<dyn ImportanceScorer>),
 }
 
-/// One plugin on trial.
+/// One plugin under test.
 struct Trial<'a> {
-    /// Gives calls up at once.
+    /// A host that gives calls up at once.
     hasty: &'a Registry,
     info: &'a PluginInfo,
     deadline: Duration,
@@ -194,7 +194,7 @@ struct Trial<'a> {
 impl Trial<'_> {
     fn configuration(&self) -> Verdict {
         match &self.info.configuration_schema {
-            // The strategy was made, so its schema, where it has one, allows the configuration.
+            // The strategy was created, so its schema, if any, allows the configuration.
             Some(schema) => configuration::Validator::new(schema).map_or_else(Verdict::Broken, |_| Verdict::Kept),
             None => Verdict::Skipped("it takes none"),
         }
@@ -207,7 +207,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Takes note of the failure of a call and says what it was.
+    /// Counts the failure of a call and returns its description.
     fn note(&mut self, error: &(dyn Error + 'static)) -> String {
         match error.downcast_ref() {
             Some(CallError::Panicked(_)) => self.panics += 1,
@@ -217,7 +217,7 @@ impl Trial<'_> {
         error.to_string()
     }
 
-    /// Whether calls kept the deadline so far, and whether those that `ask` lets the hasty host give up end soon.
+    /// Whether calls kept the deadline so far, and whether calls of `ask` that the hasty host gives up end soon.
     fn deadline(&self, ask: impl FnOnce(&Registry) -> Result<(), ChooseError>) -> Verdict {
         if self.late > 0 {
             return Verdict::Broken(format!("{} calls took longer than {} ms", self.late, self.deadline.as_millis()));
@@ -239,13 +239,13 @@ impl Trial<'_> {
     }
 }
 
-/// How soon a call ends after it was given up, in a plugin that says that it can be cancelled.
+/// How soon a call of a cancellable plugin ends after it was given up.
 const SOON: Duration = Duration::from_secs(1);
 
-/// A deadline that a large job hardly keeps.
+/// A deadline that is too short for a large job.
 const HASTE: Duration = Duration::from_millis(30);
 
-/// Has a strategy made by the hasty host, whose deadline may be too short for that on a busy machine.
+/// Creates a strategy with the hasty host, whose deadline may be too short for that on a busy machine.
 fn patiently<T>(mut make: impl FnMut() -> Result<T, ChooseError>) -> Result<T, ChooseError> {
     let mut made = make();
     for _ in 0..50 {
@@ -257,10 +257,10 @@ fn patiently<T>(mut make: impl FnMut() -> Result<T, ChooseError>) -> Result<T, C
     made
 }
 
-/// The threads that ask at once.
+/// The number of threads that ask at once.
 const THREADS: usize = 32;
 
-/// Asks from many threads at once whether `answer` is what it was before.
+/// Checks from many threads at once that `answer` is what it was before.
 fn from_many_threads<T: PartialEq + Sync>(expected: &T, answer: impl Fn() -> Result<T, String> + Sync) -> Verdict {
     let wrong = thread::scope(|scope| {
         let ask = || match answer() {

@@ -1,6 +1,6 @@
-//! Core's jobs as the ABI's, and the ABI's answers as core's.
+//! Converts core's jobs to the ABI's, and the ABI's answers to core's.
 //!
-//! What comes from a plugin is looked at as bytes first: a plugin may have made a text of bytes that are none.
+//! Text from a plugin is checked as bytes first, because its bytes may not be UTF-8.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use memory_plugin_abi::v1;
 
 use crate::error::CallError;
 
-/// A summary job that owns its words, for it may outlive the caller's wait.
+/// A summary job that owns its texts, because it may outlive the caller's wait.
 #[derive(Debug)]
 pub(crate) struct OwnedSummaryJob {
     pub level: Level,
@@ -60,7 +60,7 @@ pub(crate) const fn role(role: Role) -> v1::Role {
     }
 }
 
-/// The most bytes of a summary's text that are looked at.
+/// The most bytes of a summary's text that are accepted.
 const LONGEST_TEXT: usize = 4 << 20;
 
 /// The most topics of a summary.
@@ -69,7 +69,7 @@ const MOST_TOPICS: usize = 64;
 /// The most bytes of a topic.
 const LONGEST_TOPIC: usize = 256;
 
-/// What a plugin wrote, checked apart from its tokens.
+/// Checks what a plugin wrote, except for its tokens.
 pub(crate) fn written(written: v1::Written) -> Result<WrittenSummary, CallError> {
     let breach = |what: &str| Err(CallError::Breach(what.to_owned()));
     if written.text.len() > LONGEST_TEXT {
@@ -97,13 +97,13 @@ pub(crate) fn written(written: v1::Written) -> Result<WrittenSummary, CallError>
     })
 }
 
-/// What a plugin's failure is to the host.
+/// Converts a plugin's failure.
 pub(crate) fn failure(failure: &v1::Failure) -> CallError {
     let message = one_line(&lossy(failure.message.as_rstr()));
     if failure.code == v1::FailureCode::PANICKED { CallError::Panicked(message) } else { CallError::Failed(message) }
 }
 
-/// A plugin's text, with what is not UTF-8 replaced.
+/// A plugin's text, with invalid UTF-8 replaced.
 pub(crate) fn lossy(text: RStr<'_>) -> Cow<'_, str> {
     String::from_utf8_lossy(text.as_rslice().as_slice())
 }
@@ -115,7 +115,7 @@ pub(crate) fn one_line(message: &str) -> String {
     message.chars().take(LONGEST).map(plain).collect::<String>().trim().to_owned()
 }
 
-/// Writes a plugin's line to the log.
+/// Logs a message of a plugin.
 pub(crate) fn log(plugin: &str, level: v1::LogLevel, message: RStr<'_>) {
     let message = one_line(&lossy(message));
     if level >= v1::LogLevel::ERROR {

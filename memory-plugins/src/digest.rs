@@ -1,4 +1,4 @@
-//! SHA-256 digests: of a plugin's file, in the manifest of a directory, in a list of what may be loaded.
+//! SHA-256 checksums: of a plugin's file, in the manifest of a directory, in a list of allowed files.
 
 use std::{collections::BTreeMap, fmt, fs, io, path::Path, str::FromStr};
 
@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::LoadError;
 
-/// The SHA-256 digest of a file, shown and read as 64 hexadecimal digits.
+/// The SHA-256 of a file, written and parsed as 64 hexadecimal digits.
 ///
 /// ```
 /// use memory_plugins::Digest;
@@ -20,7 +20,7 @@ use crate::error::LoadError;
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of some bytes.
+    /// The SHA-256 of some bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
@@ -39,9 +39,9 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A text that is no digest.
+/// A text that is not a SHA-256.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no SHA-256 digest of 64 hexadecimal digits")]
+#[error("{0:?} is not a SHA-256 of 64 hexadecimal digits")]
 pub struct InvalidDigest(String);
 
 impl FromStr for Digest {
@@ -64,8 +64,8 @@ impl FromStr for Digest {
     }
 }
 
-/// What `sha256sum` wrote about the files of a directory: where there is such a list, a library that is not on it, or
-/// not as it says, is not opened.
+/// A directory's list of files, as `sha256sum` writes it. In a directory with such a list, a library that is not on it,
+/// or differs from it, is not opened.
 #[derive(Debug)]
 pub(crate) struct Manifest {
     digests: BTreeMap<String, Digest>,
@@ -78,7 +78,7 @@ impl Manifest {
     /// The most bytes that are read.
     const LARGEST: u64 = 1 << 20;
 
-    /// The manifest of `directory`, where there is one.
+    /// Reads the manifest of `directory`, if there is one.
     pub(crate) fn of(directory: &Path) -> Result<Option<Self>, LoadError> {
         let path = directory.join(Self::NAME);
         let unreadable = |source| LoadError::Unreadable { path: path.clone(), source };
@@ -92,7 +92,7 @@ impl Manifest {
         let text = memory_files::read_to_string(&path, Links::Follow, Self::LARGEST).map_err(unreadable)?;
         let mut digests = BTreeMap::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            // A star before the name says that the file was read as bytes.
+            // A star before the name means that the file was read in binary mode.
             let entry = line.split_once(' ').and_then(|(digest, name)| {
                 let name = name.strip_prefix([' ', '*']).unwrap_or(name);
                 Some((name.to_owned(), digest.parse().ok()?))
@@ -103,7 +103,7 @@ impl Manifest {
         Ok(Some(Self { digests }))
     }
 
-    /// Checks that the file at `path` is on the list with that digest.
+    /// Checks that the file at `path` is listed with that SHA-256.
     pub(crate) fn check(&self, path: &Path, found: Digest) -> Result<(), LoadError> {
         let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
         match self.digests.get(&*name) {

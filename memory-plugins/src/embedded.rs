@@ -1,4 +1,4 @@
-//! Gives a built-in scorer the embeddings of the messages it scores.
+//! Gives a built-in scorer the embeddings of the messages that it scores.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use memory_core::{Embedder, ImportanceScorer, ScoreError, ScoreJob, WrittenBy};
 
 use crate::options::PluginOptions;
 
-/// A scorer whose jobs carry embeddings. Where the model fails they carry none, which the log is told.
+/// A scorer whose jobs carry embeddings. Where the model fails they carry none, and a warning is logged.
 ///
 /// The caller's thread waits for the model, as it does for a plugin that asks for embeddings.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Embedded {
 }
 
 impl Embedded {
-    /// `scorer` with the embedder of `options`, or as it is where there is none.
+    /// `scorer` with the embedder of `options`, or `scorer` itself without an embedder.
     pub(crate) fn around(scorer: Arc<dyn ImportanceScorer>, options: &PluginOptions) -> Arc<dyn ImportanceScorer> {
         match &options.embedder {
             Some(embedder) => Arc::new(Self { scorer, embedder: Arc::clone(embedder) }),
@@ -36,7 +36,7 @@ impl ImportanceScorer for Embedded {
             Ok(vectors) if vectors.len() == jobs.len() => vectors,
             Ok(vectors) => {
                 let (vectors, texts) = (vectors.len(), texts.len());
-                tracing::warn!(vectors, texts, "messages are scored without embeddings: not one each");
+                tracing::warn!(vectors, texts, "messages are scored without embeddings: wrong number of vectors");
                 return self.scorer.score(jobs);
             }
             Err(error) => {
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// A model that is not there any more.
+    /// A model that is no longer available.
     #[derive(Debug)]
     struct Gone(ModelId);
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a plugin.
+//! Errors of plugins.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -6,7 +6,7 @@ use memory_core::BoxError;
 
 use crate::{digest::Digest, registry::StrategyKind};
 
-/// Why a plugin was not loaded. One line each; the loader's full report is the source.
+/// Why a plugin was not loaded. Each message is one line; the loader's full report is the source.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -19,22 +19,22 @@ pub enum LoadError {
         #[source]
         source: io::Error,
     },
-    /// The file is no shared library of this platform.
-    #[error("{path} is no library for this machine: {why}", path = path.display())]
+    /// The file is not a shared library of this platform.
+    #[error("{path} is not a library for this machine: {why}", path = path.display())]
     NotALibrary {
         /// Where.
         path: PathBuf,
-        /// What speaks against it.
+        /// The contradicting fact.
         why: &'static str,
     },
-    /// The file ends before what its header promises; opening it would end the process.
+    /// The file is shorter than its header states; opening it would end the process.
     #[error("{path} is truncated: it has {size} bytes and its header names byte {needed}; copy it again", path = path.display())]
     Truncated {
         /// Where.
         path: PathBuf,
         /// Bytes of the file.
         size: u64,
-        /// The first byte beyond what the header needs.
+        /// The first byte after what the header needs.
         needed: u64,
     },
     /// The file's headers contradict each other; running what they describe would end the process.
@@ -42,17 +42,17 @@ pub enum LoadError {
     Damaged {
         /// Where.
         path: PathBuf,
-        /// What speaks against it.
+        /// The contradiction.
         why: &'static str,
     },
-    /// The file is not what the list of its directory says.
-    #[error("{path} is not the file that SHA256SUMS lists: its digest is {found}", path = path.display())]
+    /// The file differs from the list of its directory.
+    #[error("{path} is not the file that SHA256SUMS lists: its SHA-256 is {found}", path = path.display())]
     Changed {
         /// Where.
         path: PathBuf,
-        /// What it should be.
+        /// The SHA-256 on the list.
         listed: Digest,
-        /// What it is.
+        /// The SHA-256 of the file.
         found: Digest,
     },
     /// The directory has a list, and the file is not on it.
@@ -61,30 +61,30 @@ pub enum LoadError {
         /// Where.
         path: PathBuf,
     },
-    /// The list of a directory cannot be understood.
-    #[error("{path}: line {line} is not a digest and a name, as `sha256sum` writes them", path = path.display())]
+    /// The list of a directory cannot be parsed.
+    #[error("{path}: line {line} is not a SHA-256 and a name, as `sha256sum` writes them", path = path.display())]
     BadManifest {
         /// The list.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
     },
-    /// Only certain files may be opened, and this is none of them.
-    #[error("{path} is not among the plugins that are allowed: its digest is {digest}", path = path.display())]
+    /// Only certain files may be opened, and this is not one of them.
+    #[error("{path} is not among the plugins that are allowed: its SHA-256 is {digest}", path = path.display())]
     NotAllowed {
         /// Where.
         path: PathBuf,
-        /// What it is.
+        /// The SHA-256 of the file.
         digest: Digest,
     },
-    /// The file is larger than it may be.
+    /// The file is larger than the limit.
     #[error("{path} has {size} bytes, more than the {most} that it may have", path = path.display())]
     TooLarge {
         /// Where.
         path: PathBuf,
         /// Bytes of the file.
         size: u64,
-        /// The most that are allowed.
+        /// The limit in bytes.
         most: u64,
     },
     /// The system's loader refuses the library.
@@ -97,7 +97,7 @@ pub enum LoadError {
         source: BoxError,
     },
     /// The library exports no plugin.
-    #[error("{path} is a library but no plugin: does it call export_summarizer! or export_scorer!?", path = path.display())]
+    #[error("{path} is a library but not a plugin: does it call export_summarizer! or export_scorer!?", path = path.display())]
     NotAPlugin {
         /// Where.
         path: PathBuf,
@@ -105,18 +105,18 @@ pub enum LoadError {
         #[source]
         source: BoxError,
     },
-    /// The plugin speaks another version of the interface.
+    /// The plugin implements another version of the interface.
     #[error("{path} was built for another plugin interface{of}; rebuild it with the memory-plugin-abi of this host", path = path.display(), of = of_version(version.as_deref()))]
     OtherInterface {
         /// Where.
         path: PathBuf,
-        /// The version of `memory-plugin-abi` that it was built with, where that is another one.
+        /// The version of `memory-plugin-abi` that it was built with, if it is another one.
         version: Option<String>,
         /// The loader's report.
         #[source]
         source: BoxError,
     },
-    /// The plugin's module could not be made.
+    /// The plugin's module could not be created.
     #[error("the plugin in {path} fails to start", path = path.display())]
     NotStarted {
         /// Where.
@@ -125,7 +125,7 @@ pub enum LoadError {
         #[source]
         source: BoxError,
     },
-    /// The plugin provides something this host has no use for.
+    /// The plugin provides a kind of strategy that this host does not know.
     #[error("{path} provides strategies of kind {kind}, which this host does not know", path = path.display())]
     UnknownKind {
         /// Where.
@@ -139,7 +139,7 @@ pub enum LoadError {
         /// Where.
         path: PathBuf,
     },
-    /// The plugin's name cannot be written in a configuration.
+    /// The plugin's name is not valid in a configuration.
     #[error("{path} calls itself {name:?}; a name is 1 to 64 of a-z, 0-9, '-', '_' and '.'", path = path.display())]
     BadName {
         /// Where.
@@ -154,19 +154,19 @@ pub enum LoadError {
         path: PathBuf,
         /// The name.
         name: String,
-        /// Who has it.
+        /// The origin of the other strategy.
         by: String,
     },
 }
 
-/// Why there is no strategy to be used.
+/// Why a strategy cannot be chosen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChooseError {
     /// No strategy of that kind has the name.
     #[error(transparent)]
     Unknown(#[from] UnknownStrategy),
-    /// The configuration is not what the strategy takes.
+    /// The strategy does not accept the configuration.
     #[error("the configuration of {name} {why}")]
     Configuration {
         /// The strategy.
@@ -174,7 +174,7 @@ pub enum ChooseError {
         /// What is wrong with it, and where.
         why: String,
     },
-    /// The plugin's schema is none.
+    /// The plugin's schema is not a valid JSON Schema.
     #[error("plugin {name} has a configuration schema that cannot be used: {why}")]
     BadSchema {
         /// The plugin.
@@ -182,7 +182,7 @@ pub enum ChooseError {
         /// What is wrong with it.
         why: String,
     },
-    /// The plugin does not make its strategy.
+    /// The plugin does not create its strategy.
     #[error("plugin {name} in {path} refuses to start", path = path.display())]
     Refused {
         /// The plugin.
@@ -195,11 +195,11 @@ pub enum ChooseError {
     },
 }
 
-/// Why a plugin gave no answer that counts.
+/// Why a call of a plugin failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// It said so itself.
+    /// The plugin returned a failure.
     #[error("the plugin failed: {0}")]
     Failed(String),
     /// It panicked.
@@ -208,18 +208,18 @@ pub enum CallError {
     /// It did not answer in time; the call was given up and may still run.
     #[error("the plugin did not answer within {} ms", .0.as_millis())]
     Late(Duration),
-    /// It failed so many times in a row that it is asked no more.
+    /// The plugin failed so many times in a row that it is not called any more.
     #[error("the plugin is quarantined after {0} failures in a row and was not asked")]
     Quarantined(u32),
-    /// No thread was free in time; the plugin was not asked.
+    /// No thread was free in time; the plugin was not called.
     #[error("too many plugin calls at once; the plugin was not asked")]
     Busy,
-    /// The text costs more than was allowed.
+    /// The text has more tokens than were allowed.
     #[error("the plugin wrote {tokens} tokens where at most {max_tokens} were allowed")]
     TooLong {
-        /// What it costs.
+        /// Tokens of the text.
         tokens: u32,
-        /// What was allowed.
+        /// Tokens that were allowed.
         max_tokens: u32,
     },
     /// The answer breaks another rule of the contract.
@@ -228,23 +228,23 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Whether the plugin is to blame.
+    /// Whether the plugin is at fault.
     #[must_use]
     pub const fn is_the_plugins(&self) -> bool {
         !matches!(self, Self::Busy | Self::Quarantined(_))
     }
 }
 
-/// There is no strategy of that name and kind.
+/// No strategy has that name and kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no {kind} is called {name:?}{hint}", hint = hint(nearest))]
 #[non_exhaustive]
 pub struct UnknownStrategy {
-    /// What was asked for.
+    /// The name that was asked for.
     pub name: String,
-    /// What sort of strategy was asked for.
+    /// The kind that was asked for.
     pub kind: StrategyKind,
-    /// Strategies of that kind with a name like it.
+    /// Strategies of that kind with a similar name.
     pub nearest: Vec<String>,
 }
 

@@ -1,14 +1,14 @@
-//! What a host learns about its plugins while they run.
+//! Events and status of plugins at run time.
 
 use std::fmt;
 
 use crate::error::CallError;
 
-/// Something that happened to a plugin.
+/// An event of a plugin.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PluginEvent {
-    /// A call gave no answer that counts.
+    /// A call failed, or its answer was invalid.
     CallFailed {
         /// The plugin.
         plugin: String,
@@ -17,7 +17,7 @@ pub enum PluginEvent {
         /// Why.
         error: CallError,
     },
-    /// It failed so often that it is asked no more; each call is an error at once.
+    /// The plugin failed so often that it is not called any more. Each further call is an error at once.
     Quarantined {
         /// The plugin.
         plugin: String,
@@ -28,22 +28,22 @@ pub enum PluginEvent {
     },
 }
 
-/// Is told what happens to plugins, on the thread that asked the plugin; must return soon.
+/// Receives the events of plugins, on the thread that called the plugin. It must return soon.
 pub trait PluginObserver: fmt::Debug + Send + Sync {
-    /// Something happened.
+    /// Handles an event.
     fn notice(&self, event: &PluginEvent);
 }
 
-/// How a plugin has fared since it was loaded.
+/// Statistics of a plugin's calls since it was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PluginStatus {
-    /// Calls that ended, well or not.
+    /// Calls that ended, with or without success.
     pub calls: u64,
-    /// Calls that gave no answer that counts.
+    /// Calls that failed, or whose answer was invalid.
     pub failures: u64,
     /// Calls that were given up at their deadline.
     pub late: u64,
-    /// Whether it is asked no more.
+    /// Whether it is quarantined.
     pub quarantined: bool,
 }

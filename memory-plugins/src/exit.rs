@@ -1,4 +1,4 @@
-//! Ends the process although libraries left something to do at exit that may never end.
+//! Ends the process even if a library has exit handlers that never return.
 
 use std::{
     io::{self, Write},
@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// Whether a library was ever opened, as a plugin or to see that it is none.
+/// Whether any library was opened, also one that turned out not to be a plugin.
 static OPENED: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn opened() {
@@ -15,16 +15,16 @@ pub(crate) fn opened() {
 
 /// Ends the process with `code`, as [`std::process::exit`] does.
 ///
-/// Where a plugin was opened, on Unix, it ends at once: the destructors of static values and whatever else a library
-/// wanted to be called for at exit are not run, for one that never returns would keep the process. A host that loads
-/// plugins ends by this function instead of returning from `main`, after it has dropped what it has open.
+/// If a library was opened, on Unix, the process ends at once: destructors of static values and other exit handlers of
+/// libraries are not run, because one that never returns would keep the process alive. A host that loads plugins calls
+/// this function instead of returning from `main`, after it has dropped what it has open.
 pub fn exit(code: u8) -> ! {
-    // What the standard library has not written yet it writes at exit. A closed pipe is no reason to fail.
+    // The standard library writes buffered output at exit, and `_exit` does not. A closed pipe is not a failure.
     drop(io::stdout().flush());
     #[cfg(unix)]
     if OPENED.load(Ordering::Relaxed) {
         #[expect(unsafe_code, reason = "a call of the system's library")]
-        // SAFETY: it takes a number and never returns.
+        // SAFETY: the function takes a number and never returns.
         unsafe {
             libc::_exit(code.into())
         }

@@ -1,4 +1,4 @@
-//! Counts a plugin's failures and says when it is to be asked no more.
+//! Counts a plugin's failures and quarantines it.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -11,12 +11,11 @@ use crate::{
     options::PluginOptions,
 };
 
-/// The health of one plugin, whatever number of strategies was made of it. Once quarantined it stays so until it is
-/// loaded anew.
+/// The health of one plugin, shared by all strategies made from it. A quarantine lasts until the plugin is loaded anew.
 #[derive(Debug)]
 pub(crate) struct Health {
     name: String,
-    /// Failures in a row; stays at `limit` once it was reached.
+    /// Failures in a row; stays at `limit` once that is reached.
     in_a_row: AtomicU32,
     /// The job that failed last, and how often.
     failed: Mutex<(u64, u32)>,
@@ -41,7 +40,7 @@ impl Health {
         }
     }
 
-    /// An error where it is to be asked no more.
+    /// Fails if the plugin is quarantined.
     pub(crate) fn check(&self) -> Result<(), CallError> {
         if self.is_quarantined() { Err(CallError::Quarantined(self.limit)) } else { Ok(()) }
     }
@@ -59,8 +58,8 @@ impl Health {
         }
     }
 
-    /// Takes note of an answer to the job that `job` tells from others. One that fails whenever it is asked counts as
-    /// failures in a row, whatever was answered between: nothing behind it is summarized until it is.
+    /// Records an answer to the job that `job` identifies. A job that fails whenever it is asked counts as failures in
+    /// a row, even if other jobs succeed in between: no message after it is summarized until it is.
     pub(crate) fn record<T>(&self, outcome: &Result<T, CallError>, job: impl FnOnce() -> u64) {
         let limit = self.limit;
         let times = match outcome {
@@ -84,9 +83,9 @@ impl Health {
         let failures = changed.map_or_else(|same| same, next);
         tracing::debug!(plugin, %error, "plugin call failed");
         self.tell(&PluginEvent::CallFailed { plugin: plugin.clone(), failures, error: error.clone() });
-        // Of the calls that fail at once exactly one changes the count to the limit.
+        // Exactly one of several simultaneous failures changes the count to the limit.
         if changed.is_ok() && failures == limit {
-            tracing::warn!(plugin, failures, %error, "plugin quarantined: it is asked no more");
+            tracing::warn!(plugin, failures, %error, "plugin quarantined: it is not called any more");
             self.tell(&PluginEvent::Quarantined { plugin, failures, error: error.clone() });
         }
     }

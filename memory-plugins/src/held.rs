@@ -1,11 +1,11 @@
-//! A plugin's object, which is destroyed on a thread of its own: a destructor may never return.
+//! A plugin's object. It is destroyed on a thread of its own, because its destructor may never return.
 
 use std::{mem::ManuallyDrop, sync::mpsc, thread, time::Duration};
 
-/// How long whoever drops an object waits for its destructor.
+/// How long a drop waits for the object's destructor.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Holds an object. Dropped, it waits a little for the object's destructor and then leaves it behind.
+/// Holds an object. Its drop waits at most [`PATIENCE`] for the object's destructor and then abandons it.
 pub(crate) struct Held<T: Send + 'static>(Option<T>);
 
 impl<T: Send + 'static> Held<T> {
@@ -13,7 +13,7 @@ impl<T: Send + 'static> Held<T> {
         Self(Some(object))
     }
 
-    /// `None` in a destructor alone.
+    /// `None` only during the drop.
     pub(crate) fn get(&self) -> Option<&T> {
         self.0.as_ref()
     }
@@ -22,7 +22,7 @@ impl<T: Send + 'static> Held<T> {
 impl<T: Send + 'static> Drop for Held<T> {
     fn drop(&mut self) {
         let Some(object) = self.0.take() else { return };
-        // Without a thread the object is lost, which is better than to wait for ever.
+        // Without a thread the object is leaked, which is better than waiting for ever.
         let object = ManuallyDrop::new(object);
         let (done, is_done) = mpsc::channel();
         let spawned = thread::Builder::new().name("memory-plugin-end".to_owned()).spawn(move || {
@@ -32,7 +32,7 @@ impl<T: Send + 'static> Drop for Held<T> {
         match spawned {
             Ok(_) => {
                 if is_done.recv_timeout(PATIENCE) == Err::<(), _>(mpsc::RecvTimeoutError::Timeout) {
-                    tracing::warn!("a plugin's destructor does not return and is left behind");
+                    tracing::warn!("a plugin's destructor does not return and is abandoned");
                 }
             }
             Err(error) => tracing::warn!(%error, "no thread to destroy a plugin's object"),

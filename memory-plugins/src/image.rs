@@ -1,9 +1,9 @@
 //! Checks a library's file before the system opens it.
 //!
-//! The system's loader maps what the headers say without looking at the file's size and runs what it has mapped, so a
-//! truncated or damaged copy ends the process: with SIGBUS when a missing page is touched, with SIGSEGV when code lies
-//! where no code may run. On Linux the headers are checked against the file and against each other; for the formats of
-//! other systems, that all segments and sections lie inside the file.
+//! The system's loader maps what the headers state without looking at the file's size, and runs what it has mapped. So
+//! a truncated or damaged copy ends the process: with SIGBUS when a missing page is touched, with SIGSEGV when code
+//! lies where no code may run. On Linux the headers are checked against the file and against each other. For the
+//! formats of other systems it is checked that all segments and sections lie inside the file.
 
 #[cfg(not(any(windows, target_vendor = "apple")))]
 mod elf;
@@ -26,13 +26,13 @@ fn check_format(image: &[u8]) -> Result<(), Fault> {
     ranges::check(image, format)
 }
 
-/// Checks that `path` is a whole library for this machine, of at most `largest` bytes; gives the digest of its bytes.
+/// Checks that `path` is a whole library for this machine, of at most `largest` bytes, and returns its SHA-256.
 pub(crate) fn check(path: &Path, largest: u64) -> Result<Digest, LoadError> {
     let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
     let metadata = fs::metadata(path).map_err(unreadable)?;
     let not_a_library = |why| LoadError::NotALibrary { path: path.to_owned(), why };
     if !metadata.is_file() {
-        return Err(not_a_library("it is no regular file"));
+        return Err(not_a_library("it is not a regular file"));
     }
     let size = metadata.len();
     if size > largest {
@@ -41,7 +41,7 @@ pub(crate) fn check(path: &Path, largest: u64) -> Result<Digest, LoadError> {
     if size == 0 {
         return Err(not_a_library("it is empty"));
     }
-    // It may be exchanged between two looks.
+    // The file may change between the size check and the read.
     let image = memory_files::read(path, Links::Follow, largest).map_err(unreadable)?;
     match check_format(&image) {
         Ok(()) => Ok(Digest::of(&image)),
@@ -51,10 +51,10 @@ pub(crate) fn check(path: &Path, largest: u64) -> Result<Digest, LoadError> {
     }
 }
 
-/// What is wrong with an image.
+/// A fault of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// It is something else.
+    /// It is another kind of file.
     Foreign(&'static str),
     /// Its headers contradict each other.
     Damaged(&'static str),
@@ -71,7 +71,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.so");
         assert!(matches!(check(&path, 9), Err(LoadError::Unreadable { .. })));
-        assert!(matches!(check(directory.path(), 9), Err(LoadError::NotALibrary { why: "it is no regular file", .. })));
+        assert!(matches!(
+            check(directory.path(), 9),
+            Err(LoadError::NotALibrary { why: "it is not a regular file", .. })
+        ));
         fs::write(&path, "").unwrap();
         assert!(matches!(check(&path, 9), Err(LoadError::NotALibrary { why: "it is empty", .. })));
         fs::write(&path, [b'x'; 100]).unwrap();

@@ -1,17 +1,17 @@
-//! The registry of all strategies, built in and loaded at run time from libraries that speak `memory-plugin-abi`.
+//! Registry of summarizers and importance scorers: built-in strategies, and plugins loaded at run time from libraries
+//! that implement `memory-plugin-abi`.
 //!
-//! A plugin is checked before it is opened, called on threads of the host's own under a deadline, and its answers are
-//! checked against the contract. One that fails again and again is quarantined: each call is an error at once, without
-//! its being asked. Who answers in the place of a strategy that fails is for whoever asks it (`memory-hooks`). A call
-//! that never returns cannot be ended: it is given up, and its thread replaced up to a bound.
+//! 1. [`Registry::with_builtins`] creates a registry with the built-in strategies. [`Registry::with_options`] also takes
+//!    [`PluginOptions`]: deadline, threads, allowed files, configurations.
+//! 2. [`Registry::load`] and [`Registry::load_dir`] load plugins. Each gives a [`PluginInfo`], or a [`LoadError`] that
+//!    states what is wrong with the file.
+//! 3. [`Registry::summarizer`] and [`Registry::scorer`] create a strategy by name and [`StrategyKind`] as a port of
+//!    [`memory_core`], or return a [`ChooseError`]. [`Registry::list`] and [`Registry::get`] describe all strategies.
+//! 4. [`Registry::status`] reports how a plugin has fared as a [`PluginStatus`]. A [`PluginObserver`] receives each
+//!    [`PluginEvent`].
+//! 5. [`exit()`] ends a process that has loaded plugins.
 //!
-//! **Trust.** A plugin runs inside this process with all its rights. The checks guard against accidents (a truncated or
-//! damaged copy, another interface, a panic), not against malice: load only what you would run. What a plugin does to
-//! the whole process is not survived: when it runs out of memory, overflows its stack or exits, so does the host.
-//! Libraries are never unloaded.
-//!
-//! Non-goals: isolation in another process, writing strategies (`memory-strategies`), the interface
-//! (`memory-plugin-abi`). No type of abi_stable is public here.
+//! [`conformance`] checks a plugin's file against the contract of its kind.
 //!
 //! ```
 //! use memory_plugins::Registry;
@@ -28,6 +28,26 @@
 //! let error = registry.summarizer("extractiv").unwrap_err().to_string();
 //! assert_eq!(error, "no summarizer is called \"extractiv\"; did you mean extractive?");
 //! ```
+//!
+//! # How plugins are run
+//!
+//! A plugin's file is checked before it is opened. Calls run on threads of the host, under a deadline. Answers are
+//! checked against the contract. A call that never returns cannot be ended: it is given up, and its thread is replaced
+//! up to a bound.
+//!
+//! A plugin that fails several times in a row is quarantined: each further call returns [`CallError::Quarantined`] at
+//! once, without calling the plugin. The fallback for a strategy that fails is the caller's task (`memory-hooks`).
+//!
+//! # Trust
+//!
+//! A plugin runs inside this process with all its rights. The checks guard against accidents (a truncated or damaged
+//! copy, another interface, a panic), not against malice: load only what you would run. A plugin that runs out of
+//! memory, overflows its stack or exits ends the host. Libraries are never unloaded.
+//!
+//! # Features and non-goals
+//!
+//! The crate has no Cargo features. It does not isolate plugins in another process, write strategies
+//! (`memory-strategies`) or define the interface (`memory-plugin-abi`). Its public API has no type of abi_stable.
 
 mod call;
 pub mod conformance;

@@ -21,7 +21,7 @@ use crate::{
     registry::{Origin, PluginCapabilities, PluginInfo, StrategyKind},
 };
 
-/// An opened plugin. The library stays open as long as the process.
+/// An opened plugin. The library stays open until the process ends.
 pub(crate) struct Library {
     pub module: PluginModule_Ref,
     pub info: PluginInfo,
@@ -29,11 +29,11 @@ pub(crate) struct Library {
 
 /// Opens the plugin at `path`, if its file is whole and may be opened.
 ///
-/// Between the checks and the opening the file could be exchanged: the checks guard against accidents, and the digests
-/// against somebody who can place files but not while a host starts.
+/// The file could be exchanged between the checks and the opening. The checks guard against accidents. The checksums
+/// guard against a person who can place files, but not while a host starts.
 pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, LoadError> {
     let listed = path.parent().map(Manifest::of).transpose()?.flatten();
-    // A bare file name would send the system's loader searching its own directories.
+    // For a bare file name the system's loader would search its own directories.
     let real = &fs::canonicalize(path).map_err(|source| LoadError::Unreadable { path: path.to_owned(), source })?;
     let digest = image::check(real, options.largest_file)?;
     if let Some(listed) = listed {
@@ -92,9 +92,9 @@ fn capabilities(identity: &Identity) -> PluginCapabilities {
     }
 }
 
-/// The version of the interface's package that a plugin was built with, if a host takes no such version.
+/// The version of the interface's package that a plugin was built with, if this host does not accept it.
 fn other_version(layout: &'static TypeLayout) -> Option<String> {
-    /// Layouts that are looked at. That of the module is a pointer's, of another package.
+    /// The most layouts that are examined. The module's own layout is a pointer's, of another package.
     const LOOKS: usize = 32;
     let mut open = VecDeque::from([layout]);
     for _ in 0..LOOKS {
@@ -109,7 +109,7 @@ fn other_version(layout: &'static TypeLayout) -> Option<String> {
     None
 }
 
-/// The loader's errors run to many lines: one line tells the kind, the report is the source and goes to the log.
+/// The loader's errors run to many lines: the variant gives one line; the whole report is its source and is logged.
 fn refused(path: &Path, error: &LibraryError, version: Option<String>) -> LoadError {
     tracing::debug!(path = %path.display(), %error, "plugin not loaded");
     let (path, source) = (path.to_owned(), report(error));

@@ -1,4 +1,4 @@
-//! How plugins are run.
+//! Options for running plugins.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,30 +10,30 @@ use memory_core::Embedder;
 
 use crate::{digest::Digest, events::PluginObserver};
 
-/// How plugins are run. Begin with [`PluginOptions::default`] and change what differs.
+/// Options for running plugins. Begin with [`PluginOptions::default`] and change what differs.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PluginOptions {
-    /// How long a call may take, waiting for a thread included; 10 s.
+    /// Deadline of a call, including the wait for a thread; 10 s.
     pub deadline: Duration,
-    /// Threads that call plugins, at least 1; 4. They start when they are needed.
+    /// Threads that call plugins, at least 1; 4. They start on demand.
     pub workers: usize,
-    /// Calls that may wait for a thread; 256. More are refused at once.
+    /// Calls that may wait for a thread; 256. Further calls are refused at once.
     pub queue: usize,
-    /// Threads that are replaced because their call never returned; 8. Beyond it calls wait.
+    /// Threads that are replaced because their call never returned; 8. Beyond that, calls wait.
     pub replacements: usize,
-    /// Failures in a row after which a plugin is asked no more, at least 1; 3.
+    /// Failures in a row after which a plugin is quarantined, at least 1; 3.
     pub failures: u32,
     /// The largest file that is opened, in bytes; 256 MiB.
     pub largest_file: u64,
-    /// The files that may be opened, by the digests of their bytes; `None`, the default, for any. Apart from it, where a
-    /// directory holds a `SHA256SUMS` its libraries must be as that says.
+    /// SHA-256 of the files that may be opened; `None`, the default, for any. Independently of this, the libraries of a
+    /// directory with a `SHA256SUMS` must match that list.
     pub allowed: Option<BTreeSet<Digest>>,
-    /// Embeds for scorers that ask for it; none by default.
+    /// Embeds for scorers that ask for it; `None` by default.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Configurations as JSON text, by the strategy's name.
     pub configurations: BTreeMap<String, String>,
-    /// Is told of failed calls and of quarantine; nobody by default. The log is told in any case.
+    /// Is notified of failed calls and of quarantine; `None` by default. They are logged in any case.
     pub observer: Option<Arc<dyn PluginObserver>>,
 }
 

@@ -1,4 +1,4 @@
-//! All strategies by name.
+//! Registry of all strategies by name.
 
 mod builtins;
 pub(crate) mod configuration;
@@ -33,7 +33,7 @@ pub use info::{Origin, PluginCapabilities, PluginInfo, StrategyKind};
 
 /// All strategies, built in and loaded, in one name space.
 ///
-/// Loading a plugin makes its strategy known; the strategy itself is made when it is chosen.
+/// Loading a plugin registers its strategy. The strategy itself is created when it is chosen.
 #[derive(Debug)]
 pub struct Registry {
     entries: BTreeMap<String, Entry>,
@@ -47,7 +47,7 @@ struct Entry {
     source: Source,
 }
 
-/// What a strategy is made from.
+/// Source of a strategy.
 enum Source {
     BuiltIn(BuiltIn),
     Plugin { module: PluginModule_Ref, health: Arc<Health>, path: PathBuf },
@@ -63,19 +63,19 @@ impl fmt::Debug for Source {
 }
 
 impl Registry {
-    /// The summarizer to use where none is named.
+    /// The summarizer that is used when none is named.
     pub const DEFAULT_SUMMARIZER: &'static str = "spans";
 
-    /// The scorer to use where none is named.
+    /// The scorer that is used when none is named.
     pub const DEFAULT_SCORER: &'static str = "rules";
 
-    /// The built-in strategies.
+    /// Creates a registry of the built-in strategies.
     #[must_use]
     pub fn with_builtins() -> Self {
         Self::with_options(PluginOptions::default())
     }
 
-    /// The built-in strategies, and how plugins loaded later are run.
+    /// Creates a registry of the built-in strategies that runs plugins by `options`.
     #[must_use]
     pub fn with_options(options: PluginOptions) -> Self {
         let builtin = |(info, built_in): (PluginInfo, BuiltIn)| {
@@ -85,10 +85,10 @@ impl Registry {
         Self { entries, workers: Arc::new(Workers::new(&options)), options }
     }
 
-    /// Loads the plugin at `path` and makes its strategy known.
+    /// Loads the plugin at `path` and registers its strategy.
     ///
     /// # Errors
-    /// When the file is no whole plugin of this interface, may not be opened, or its name is taken.
+    /// When the file is not a whole plugin of this interface, may not be opened, or its name is taken.
     pub fn load(&mut self, path: &Path) -> Result<PluginInfo, LoadError> {
         let Library { module, info } = library::open(path, &self.options)?;
         if let Some(entry) = self.entries.get(&info.name) {
@@ -105,10 +105,10 @@ impl Registry {
         Ok(info)
     }
 
-    /// Loads every library in the directory `path`, in the order of their names. What cannot be loaded is reported and
-    /// stops nothing else; a directory that cannot be read is one error.
+    /// Loads every library in the directory `path`, in the order of their names. A library that cannot be loaded is
+    /// reported and the others are loaded. A directory that cannot be read gives one error.
     ///
-    /// A library that is placed there under the name of a built-in or of another plugin is refused: the first one stays.
+    /// A library with the name of a built-in or of an earlier plugin is refused: the first one stays.
     pub fn load_dir(&mut self, path: &Path) -> Vec<Result<PluginInfo, LoadError>> {
         let listed = fs::read_dir(path)
             .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>());
@@ -122,11 +122,11 @@ impl Registry {
         }
     }
 
-    /// Makes the summarizer of that name from its configuration.
+    /// Creates the summarizer of that name from its configuration.
     ///
     /// # Errors
-    /// When there is none, with the names most like it; when its schema does not allow its configuration; when the
-    /// plugin refuses to start or takes longer than a call may.
+    /// When there is none, with the names most like it. When its schema does not allow its configuration. When the
+    /// plugin refuses to start or takes longer than the deadline of a call.
     pub fn summarizer(&self, name: &str) -> Result<Arc<dyn Summarizer>, ChooseError> {
         let (entry, configuration) = self.choose(name, StrategyKind::Summarizer)?;
         match &entry.source {
@@ -140,7 +140,7 @@ impl Registry {
         }
     }
 
-    /// Makes the importance scorer of that name from its configuration.
+    /// Creates the importance scorer of that name from its configuration.
     ///
     /// # Errors
     /// As for [`Self::summarizer`].
@@ -160,7 +160,7 @@ impl Registry {
         }
     }
 
-    /// The entry of that name and kind, and the configuration that its schema allows.
+    /// Returns the entry of that name and kind, and the configuration that its schema allows.
     fn choose(&self, name: &str, kind: StrategyKind) -> Result<(&Entry, String), ChooseError> {
         let entry = self.entries.get(name).filter(|entry| entry.info.kind == kind);
         let entry = entry.ok_or_else(|| self.unknown(name, kind))?;
@@ -168,7 +168,7 @@ impl Registry {
         Ok((entry, configuration::checked(&entry.info, given)?))
     }
 
-    /// Has a plugin make its strategy, under the deadline of a call.
+    /// Creates a plugin's strategy, under the deadline of a call.
     fn make<T: Send + 'static>(
         &self,
         name: &str,
@@ -203,7 +203,7 @@ impl Registry {
         self.entries.get(name).map(|entry| &entry.info)
     }
 
-    /// How the plugin of that name has fared; `None` where no plugin is called so.
+    /// How the plugin of that name has fared; `None` if no plugin has that name.
     #[must_use]
     pub fn status(&self, name: &str) -> Option<PluginStatus> {
         match &self.entries.get(name)?.source {
@@ -212,7 +212,7 @@ impl Registry {
         }
     }
 
-    /// Calls of any plugin that were given up and have not returned. Each holds a thread.
+    /// Calls of any plugin that were given up and have not returned. Each occupies a thread.
     #[must_use]
     pub fn stuck_calls(&self) -> usize {
         self.workers.stuck()

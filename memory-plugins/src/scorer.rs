@@ -1,4 +1,4 @@
-//! A plugin's importance scorer as the core's port.
+//! Adapts a plugin's importance scorer to the core's port.
 
 use std::{
     fmt,
@@ -33,7 +33,7 @@ pub(crate) struct PluginScorer {
     embedder: Option<Arc<dyn Embedder>>,
 }
 
-/// A message that owns its words, for the call may outlive the caller's wait.
+/// A message that owns its text, because the call may outlive the caller's wait.
 struct OwnedScoreJob {
     node: u64,
     said_at: i64,
@@ -125,14 +125,14 @@ impl ImportanceScorer for PluginScorer {
     }
 }
 
-/// A number that other jobs hardly ever have.
+/// Hash that identifies a batch of jobs.
 fn told_apart(jobs: &[ScoreJob<'_>]) -> u64 {
     let mut hasher = DefaultHasher::new();
     jobs.iter().for_each(|job| (job.node, job.role, job.text).hash(&mut hasher));
     hasher.finish()
 }
 
-/// The host's services to one call.
+/// The host's services for one call.
 struct Host<'a> {
     call: &'a Call<Vec<f32>>,
     plugin: &'a str,

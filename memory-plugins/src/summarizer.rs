@@ -1,4 +1,4 @@
-//! A plugin's summarizer as the core's port.
+//! Adapts a plugin's summarizer to the core's port.
 
 use std::{
     fmt,
@@ -61,7 +61,7 @@ impl PluginSummarizer {
             return Err(CallError::TooLong { tokens, max_tokens: job.max_tokens });
         }
         if summary.text.trim().is_empty() && !job.may_be_blank() {
-            return Err(CallError::Breach("a blank summary of sources that are not".to_owned()));
+            return Err(CallError::Breach("a blank summary of sources that are not blank".to_owned()));
         }
         Ok(summary)
     }
@@ -94,7 +94,7 @@ impl Summarizer for PluginSummarizer {
     }
 }
 
-/// A number that other jobs hardly ever have.
+/// Hash that identifies a job.
 fn told_apart(job: &SummaryJob<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (job.level, job.max_tokens).hash(&mut hasher);
@@ -102,23 +102,23 @@ fn told_apart(job: &SummaryJob<'_>) -> u64 {
     hasher.finish()
 }
 
-/// The most bytes that are counted at once. A longer text costs more than any summary may.
+/// The most bytes that are counted at once. A longer text exceeds the bound of any summary.
 const LONGEST_COUNTED: usize = 1 << 20;
 
 /// The most bytes that are counted for one job.
 const MOST_COUNTED: usize = 64 << 20;
 
-/// The host's services to one call.
+/// The host's services for one call.
 struct Host<'a> {
     call: &'a Call<WrittenSummary>,
     plugin: &'a str,
-    /// Bytes that were counted for it.
+    /// Bytes that were counted for this call.
     counted: AtomicUsize,
 }
 
 impl v1::SummaryHost for Host<'_> {
     fn count_tokens(&self, text: RStr<'_>) -> u32 {
-        // The caller counts, whom no deadline interrupts: what it is asked at once must be short.
+        // The caller does the counting and no deadline interrupts it, so a single request must be short.
         let bytes = text.len();
         if bytes > LONGEST_COUNTED || self.counted.fetch_add(bytes, Ordering::Relaxed) > MOST_COUNTED - bytes {
             return u32::MAX;

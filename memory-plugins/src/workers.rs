@@ -1,4 +1,4 @@
-//! The threads that call plugins, and the clock that gives up calls.
+//! Threads that call plugins, and the clock thread that gives up late calls.
 
 use std::{
     cmp::Reverse,
@@ -24,9 +24,9 @@ use crate::{
 
 /// A bounded set of threads that run calls under a deadline.
 ///
-/// A thread cannot be ended from outside, so a call past its deadline is given up: its caller is answered, its thread
-/// counts as stuck and another takes its place, up to a bound. When the stuck call does return, the thread that is too
-/// many ends. The threads end when the last handle is dropped and what was asked is answered.
+/// A thread cannot be ended from outside, so a call past its deadline is given up: its caller gets an error, its thread
+/// counts as stuck, and another thread takes its place, up to a bound. When the stuck call returns, the surplus thread
+/// ends. All threads end when the last handle is dropped and the queued calls are answered.
 #[derive(Debug)]
 pub(crate) struct Workers {
     shared: Arc<Shared>,
@@ -38,9 +38,9 @@ struct Shared {
     work: Condvar,
     tick: Condvar,
     limits: Limits,
-    /// Calls in the queue. Changed under the lock; read without it by threads that watch for one.
+    /// Calls in the queue. Changed under the lock; read without it by threads that spin-wait for one.
     queued: AtomicUsize,
-    /// The last call took less than a moment, and the next one may.
+    /// The last call was shorter than [`MOMENT`], so the next one may be.
     is_brief: AtomicBool,
 }
 
@@ -52,10 +52,10 @@ struct Limits {
     replacements: usize,
 }
 
-/// The deadline where the configured one lies beyond what the clock can tell.
+/// The deadline where the configured one is beyond the range of the clock.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Runs one call; true when the call had been given up meanwhile.
+/// Runs one call; true when the call had been given up in the meantime.
 type Job = Box<dyn FnOnce() -> bool + Send>;
 
 #[derive(Default)]
@@ -67,11 +67,11 @@ struct State {
     idle: usize,
     /// Idle threads that need not be woken.
     awake: usize,
-    /// Threads whose call was given up. Below 0 for a moment when a call returns as it is given up.
+    /// Threads whose call was given up. Briefly below 0 when a call returns just as it is given up.
     stuck: isize,
-    /// The clock runs.
+    /// The clock thread runs.
     clock: bool,
-    /// When the clock looks again by itself.
+    /// When the clock thread next wakes by itself.
     next_look: Option<Instant>,
     closed: bool,
 }
@@ -88,7 +88,7 @@ impl std::fmt::Debug for State {
 }
 
 impl State {
-    /// Calls that are over leave their deadlines behind; those in front are swept away.
+    /// Removes deadlines of calls that are over from the front of the queue.
     fn sweep(&mut self) {
         while self.deadlines.peek().is_some_and(|Reverse(deadline)| deadline.call.strong_count() == 0) {
             self.deadlines.pop();
@@ -145,7 +145,7 @@ impl Workers {
         usize::try_from(self.shared.lock().stuck).unwrap_or(0)
     }
 
-    /// Has a worker run `work`. The answer counts tokens with `counter` while it is awaited.
+    /// Runs `work` on a worker. While the answer is awaited, tokens are counted with `counter`.
     pub(crate) fn call<'a, T: Send + 'static>(
         &self,
         counter: Option<&'a dyn TokenCounter>,
@@ -186,7 +186,7 @@ impl Drop for Workers {
 }
 
 impl Shared {
-    /// True when the outcome may be there within a moment.
+    /// Queues a job; true when the outcome may come within a spin-wait.
     fn submit(this: &Arc<Self>, job: Job, call: Weak<dyn Expire>) -> Result<bool, CallError> {
         let mut state = this.lock();
         if state.queue.len() >= this.limits.queue.max(1) {
@@ -218,7 +218,7 @@ impl Shared {
         Ok(is_next && this.is_brief.load(Ordering::Relaxed))
     }
 
-    /// Starts a thread when there is more work than idle threads and one may be started.
+    /// Starts a thread when there is more work than idle threads and the bound allows it.
     fn staff(self: &Arc<Self>, state: &mut State) {
         if state.queue.len() > state.idle
             && state.threads < self.most_threads(state)
@@ -299,7 +299,7 @@ impl Shared {
             let call = state.deadlines.pop().and_then(|Reverse(deadline)| deadline.call.upgrade());
             drop(state);
             if let Some(call) = call.filter(|call| call.give_up()) {
-                // Counted before the caller learns of it: whoever is late sees that it is.
+                // Counted before the caller is answered, so that a caller that is late sees it counted.
                 let mut state = self.lock();
                 state.stuck += 1;
                 self.staff(&mut state);

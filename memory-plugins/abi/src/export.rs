@@ -1,9 +1,9 @@
 //! The macros that make a crate a plugin.
 
-/// Exports a type that implements [`SummarizerPlugin`](crate::v1::SummarizerPlugin) as the summarizer of this
-/// library. Once in a crate, whose type is `cdylib`; the version is the crate's.
+/// Exports a type that implements [`SummarizerPlugin`](crate::v1::SummarizerPlugin) as the summarizer of this library.
+/// Use it once in a `cdylib` crate; the strategy's version is the crate's.
 ///
-/// The name is checked while the crate is compiled: 1 to 64 of `a-z 0-9 - _ .`
+/// The name is checked at compile time: 1 to 64 of `a-z 0-9 - _ .`
 ///
 /// ```text
 /// memory_plugin_abi::export_summarizer! {
@@ -19,14 +19,14 @@ macro_rules! export_summarizer {
     ($($fields:tt)*) => { $crate::__export! { summarizer_module, $($fields)* } };
 }
 
-/// Exports a type that implements [`ScorerPlugin`](crate::v1::ScorerPlugin) as the importance scorer of this library.
-/// Takes what [`export_summarizer!`](crate::export_summarizer) takes.
+/// Exports a type that implements [`ScorerPlugin`](crate::v1::ScorerPlugin) as the importance scorer of this library,
+/// with the arguments of [`export_summarizer!`](crate::export_summarizer).
 #[macro_export]
 macro_rules! export_scorer {
     ($($fields:tt)*) => { $crate::__export! { scorer_module, $($fields)* } };
 }
 
-/// What abi_stable's `export_root_module` attribute writes, without naming that crate in the plugin's manifest.
+/// The expansion of abi_stable's `export_root_module` attribute, so that a plugin's manifest need not name that crate.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __export {
@@ -37,7 +37,7 @@ macro_rules! __export {
         const _: () = {
             assert!($crate::is_name($name), "a plugin's name is 1 to 64 of a-z, 0-9, '-', '_' and '.'");
 
-            // `cfg!` answers for the plugin's crate, which is where this is expanded.
+            // `cfg!` is evaluated in the plugin's crate, where this macro is expanded.
             const UNWINDS: $crate::v1::Capabilities = if ::core::cfg!(panic = "unwind") {
                 $crate::v1::Capabilities::UNWINDS
             } else {
@@ -71,7 +71,7 @@ macro_rules! __export {
     };
 }
 
-/// The value where there is one, else the default.
+/// The value if there is one, else the default.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __or {
@@ -83,7 +83,7 @@ macro_rules! __or {
     };
 }
 
-/// Whether a plugin may call itself so: 1 to 64 of `a-z 0-9 - _ .`
+/// Whether a plugin name is valid: 1 to 64 of `a-z 0-9 - _ .`
 #[must_use]
 pub const fn is_name(name: &str) -> bool {
     let mut rest = name.as_bytes();

@@ -4,16 +4,17 @@
 //! [`v1::ScorerPlugin`] in safe Rust and names the type in [`export_summarizer!`] or [`export_scorer!`]; the macro
 //! wraps every entry so that a panic becomes a [`v1::Failure`] and never unwinds into the host.
 //!
-//! Only what is in this crate crosses the border: flat `repr(C)` structs, borrowed strings and slices in, owned ones
-//! out, newtyped integers where more values may come. The compiler versions and allocators of host and plugin may
-//! differ. A plugin must be built with `panic = "unwind"` (the default): with `abort` its panics would end the host,
-//! which refuses it therefore.
+//! Only types of this crate cross the boundary: flat `repr(C)` structs, borrowed strings and slices in, owned ones out,
+//! newtyped integers for open sets. The compiler versions and allocators of host and plugin may differ. A plugin must
+//! be built with `panic = "unwind"` (the default). With `abort` its panics would end the host, so that the host refuses
+//! it.
 //!
-//! **Invariant.** Once released, [`v1`] never changes: `abi_stable` compares layouts when a plugin is loaded, and a
-//! field or method more makes a new host refuse every old plugin. What grows goes into a `v2`, tried first.
+//! **Invariant.** Once released, [`v1`] never changes: `abi_stable` compares layouts when a plugin is loaded, and an
+//! additional field or method makes a new host refuse every old plugin. Additions go into a `v2`, which hosts try
+//! first.
 //!
-//! Non-goals: loading (that is `memory-plugins`), strategies (`memory-strategies`), isolation. A plugin runs inside
-//! the host's process and is trusted code.
+//! Non-goals: loading (see `memory-plugins`), strategies (see `memory-strategies`), isolation. A plugin runs inside the
+//! host's process and is trusted code.
 //!
 //! ```
 //! use memory_plugin_abi::v1::{Failure, SummarizerPlugin, SummaryHost, SummaryJob, Written};
@@ -55,7 +56,7 @@ pub use export::is_name;
 
 #[doc(hidden)]
 pub mod __private {
-    //! What the export macros expand to; no part of the interface.
+    //! Support of the export macros; not part of the interface.
     pub use abi_stable::{
         library::{__call_root_module_loader, CheckTypeLayout, LibHeader, RootModuleResult},
         std_types::{RResult, RStr},

@@ -1,4 +1,4 @@
-//! A host for the unit tests of a plugin: it counts words as tokens, and embeds by the letters of a text.
+//! A host for unit tests of plugins, which counts words as tokens and embeds texts by their letters.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -9,7 +9,7 @@ use abi_stable::std_types::{RResult, RSlice, RStr, RVec};
 
 use crate::v1::{Failure, Flags, LogLevel, Role, ScoreHost, ScoreJob, Source, SummaryHost};
 
-/// Components of the vectors of [`TestHost`].
+/// The dimensions of the vectors of [`TestHost`].
 pub const DIMENSIONS: usize = 26;
 
 /// Stands in for a host in tests.
@@ -29,12 +29,12 @@ pub struct TestHost {
 }
 
 impl TestHost {
-    /// From now on calls count as given up.
+    /// Marks calls as cancelled from now on.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// What was logged so far.
+    /// The log lines so far.
     #[must_use]
     pub fn logged(&self) -> Vec<(LogLevel, String)> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -73,7 +73,7 @@ impl ScoreHost for TestHost {
     }
 }
 
-/// The shares of the letters, at unit length; the first axis for a text without letters.
+/// The letter frequencies at unit length; the first axis for a text without letters.
 fn embed(text: &str) -> Vec<f32> {
     let mut vector = vec![0.0_f32; DIMENSIONS];
     for letter in text.bytes().map(|byte| byte.to_ascii_lowercase()).filter(u8::is_ascii_lowercase) {
@@ -90,7 +90,7 @@ fn embed(text: &str) -> Vec<f32> {
     vector
 }
 
-/// A message of a user, to be summarized.
+/// A user's message as a source of a summary.
 #[must_use]
 pub fn source(node: u64, text: &str) -> Source<'_> {
     Source {
@@ -106,7 +106,7 @@ pub fn source(node: u64, text: &str) -> Source<'_> {
     }
 }
 
-/// A message of a user, to be scored.
+/// A user's message as a job of a scorer.
 #[must_use]
 pub fn score_job(node: u64, text: &str) -> ScoreJob<'_> {
     ScoreJob { node, said_at: ScoreJob::UNTOLD, text: text.into(), uses: 0, role: Role::USER }

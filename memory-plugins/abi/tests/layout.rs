@@ -1,7 +1,7 @@
-//! The layout of version 1, type by type, against the one that was written down when it was frozen.
+//! Compares the layout of version 1, type by type, with the one recorded when it was frozen.
 //!
-//! A difference means that this host refuses plugins that were built before: undo the change, or make a version 2.
-//! Nothing writes that file anew, and nobody builds the golden plugins of `memory-plugins/tests/golden` again.
+//! A difference means that this host refuses existing plugins: undo the change, or make a version 2. The recorded file
+//! and the golden plugins of `memory-plugins/tests/golden` are never regenerated.
 #![cfg(target_pointer_width = "64")]
 
 use std::{
@@ -18,7 +18,7 @@ fn layouts() -> BTreeSet<String> {
     let (mut found, mut seen) = (BTreeSet::new(), HashSet::new());
     let mut open: Vec<&'static TypeLayout> = vec![PluginModule_Ref::LAYOUT];
     while let Some(layout) = open.pop() {
-        // Not by name: the tables of two traits have the same one.
+        // Not by name: the vtables of two traits have the same one.
         if !seen.insert(std::ptr::from_ref(layout)) {
             continue;
         }
@@ -51,8 +51,8 @@ fn the_layout_is_the_frozen_one() {
     assert!(text == frozen, "version 1 is frozen; the first line that differs, now and then: {differs:?}");
 }
 
-/// `abi_stable` compares the versions of the packages that types come from: with another major one, a host would refuse
-/// every plugin there is, whatever the layout.
+/// `abi_stable` compares the package versions of types: with another major version, a host would refuse every existing
+/// plugin, whatever the layout.
 #[test]
 fn the_package_keeps_the_major_version_of_the_interface() {
     let versions = [env!("CARGO_PKG_VERSION").to_owned(), PluginModule_Ref::VERSION_STRINGS.to_string()];

@@ -1,6 +1,6 @@
-//! What plugins are given to work on.
+//! Jobs for the checks.
 
-/// A conversation as there are many: a question, figures, a decision, code, an error, small talk.
+/// A typical conversation: a question, figures, a decision, code, an error, small talk.
 pub(super) const TALK: &[&str] = &[
     "Could you look at why the nightly build fails since Tuesday?",
     "It fails in step 7 of 12: `cargo test` ends with error E0599 after 14 minutes, because version 2.3.1 dropped the \
@@ -11,7 +11,7 @@ pub(super) const TALK: &[&str] = &[
     "Never deploy on Fridays. My preference is Monday morning, at 09:30, after the stand-up; the budget is 1,250 euros.",
 ];
 
-/// Many scripts; what is joined, turned, doubled, invisible or not allowed in a terminal.
+/// Many scripts; characters that are joined, reversed, doubled, invisible or not allowed in a terminal.
 pub(super) const UNICODE: &[&str] = &[
     "我们决定在三月十二日发布第二版。价格是一千二百元。",
     "กำหนดส่งงานคือวันศุกร์ที่สิบสอง",
@@ -32,5 +32,5 @@ pub(super) fn huge() -> Vec<String> {
     ]
 }
 
-/// How many messages are many.
+/// The number of messages of a large job.
 pub(super) const MANY: usize = 5_000;

@@ -54,7 +54,7 @@ fn ask(subject: &dyn ImportanceScorer, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>
     subject.score(jobs).map_err(|error| error.source)
 }
 
-/// The first fault among the answers; the host's adapter sees to their number and range.
+/// The first fault among the answers; the host's adapter checks their number and range.
 fn all<'a>(
     trial: &mut Trial<'_>,
     subject: &dyn ImportanceScorer,

@@ -1,8 +1,9 @@
-//! What stands in for a tokenizer and an embedding model.
+//! Stand-ins for a tokenizer and an embedding model.
 
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenCounter};
 
-/// Counts as tokenizers do: a word costs a token for every four characters begun, other scripts a token a character.
+/// Counts as tokenizers do: one token for every four characters of a word, rounded up; one token a character in other
+/// scripts.
 #[derive(Debug)]
 pub(super) struct Pieces;
 
@@ -17,7 +18,7 @@ impl TokenCounter for Pieces {
     }
 }
 
-/// Embeds a text by the bytes it is made of.
+/// Embeds a text by its bytes.
 #[derive(Debug)]
 pub(super) struct Letters;
 

@@ -87,7 +87,7 @@ fn ask(
     block_on(subject.summarize(job)).map_err(|error| error.source)
 }
 
-/// The first fault among the answers to all jobs; the host's adapter sees to bound, range and blankness.
+/// The first fault among the answers to all jobs; the host's adapter checks bound, range and blankness.
 fn all<'a>(trial: &mut Trial<'_>, subject: &dyn Summarizer, jobs: impl IntoIterator<Item = Job<'a>>) -> Verdict {
     let mut broken = None;
     for job in jobs {

@@ -1,4 +1,4 @@
-//! ELF, by the System V gABI: the program headers, which the loader believes, against the file and the section headers.
+//! ELF (System V gABI): checks the program headers, which the loader trusts, against the file and the section headers.
 
 use object::{
     Endianness, elf,
@@ -18,10 +18,10 @@ const WIDEST: u64 = 4 << 30;
 /// The largest alignment of a segment: a huge page.
 const COARSEST: u64 = 2 << 20;
 
-/// The largest page of a machine this runs on.
+/// The largest page size of a supported machine.
 const PAGE: u64 = 64 << 10;
 
-/// Machines whose numbers are known; on others the number is not checked.
+/// Machines with a known number; on others the number is not checked.
 const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     Some(elf::EM_X86_64.0)
 } else if cfg!(target_arch = "aarch64") {
@@ -30,7 +30,7 @@ const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// A range of the file and the addresses it is found at.
+/// A range of the file and its range of addresses.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     offset: u64,
@@ -40,7 +40,7 @@ struct Span {
 }
 
 impl Span {
-    /// Whether it lies in `load`, at the address to which `load` takes its bytes.
+    /// Whether it lies in `load`, at the address to which `load` maps its bytes.
     fn lies_in(&self, load: &Self) -> bool {
         let in_memory = load.address <= self.address
             && self.address.saturating_add(self.memory_size) <= load.address.saturating_add(load.memory_size);
@@ -51,7 +51,7 @@ impl Span {
         in_memory && in_file
     }
 
-    /// The same, where its memory may end with the last page of `load`.
+    /// As [`Self::lies_in`], but its memory may end with the last page of `load`.
     fn lies_in_pages(&self, load: &Self) -> bool {
         let end = load.address.saturating_add(load.memory_size).div_ceil(PAGE).saturating_mul(PAGE);
         let padded = Self { memory_size: end.saturating_sub(load.address), ..*load };
@@ -103,7 +103,7 @@ pub(super) fn check(image: &[u8]) -> Result<(), Fault> {
     check_sections(image, header, endian, &segments, &loads)
 }
 
-/// The file's header, if it is one of a library for this machine.
+/// The file's header, if it is that of a library for this machine.
 fn header(image: &[u8]) -> Result<(&Header, Endianness), Fault> {
     if !image.starts_with(b"\x7fELF") {
         return Err(Fault::Foreign("it does not begin as an ELF file does"));
@@ -121,7 +121,7 @@ fn header(image: &[u8]) -> Result<(&Header, Endianness), Fault> {
         return Err(Fault::Foreign("it is for another processor"));
     }
     if header.e_type(endian) != elf::ET_DYN {
-        return Err(Fault::Foreign("it is no shared library"));
+        return Err(Fault::Foreign("it is not a shared library"));
     }
     let system = header.e_ident().os_abi;
     if system != elf::ELFOSABI_SYSV && system != elf::ELFOSABI_GNU {
@@ -132,15 +132,15 @@ fn header(image: &[u8]) -> Result<(&Header, Endianness), Fault> {
     let section_header = size_of::<<Header as FileHeader>::SectionHeader>();
     let no_sections = header.e_shnum(endian) == 0;
     if sizes.0 != program_header || !(no_sections || sizes.1 == section_header) {
-        return Err(Fault::Damaged("its header tells sizes that no header has"));
+        return Err(Fault::Damaged("its header states sizes that no header has"));
     }
     if header.e_version(endian) != u32::from(elf::EV_CURRENT.0) {
-        return Err(Fault::Damaged("its header tells a version that there is not"));
+        return Err(Fault::Damaged("its header states an unknown version"));
     }
     Ok((header, endian))
 }
 
-/// What is mapped: inside the file, in order, nothing over another.
+/// Checks the loaded segments: inside the file, in order, without overlap.
 fn check_loads(image: &[u8], loads: &[Segment]) -> Result<(), Fault> {
     let (Some(first), Some(last)) = (loads.first(), loads.last()) else {
         return Err(Fault::Foreign("it has nothing to load"));
@@ -152,7 +152,7 @@ fn check_loads(image: &[u8], loads: &[Segment]) -> Result<(), Fault> {
             return Err(Fault::Damaged("a segment is larger in the file than in memory"));
         }
         if load.align > COARSEST || load.align > 1 && !load.align.is_power_of_two() {
-            return Err(Fault::Damaged("a segment has an alignment that there is not"));
+            return Err(Fault::Damaged("a segment has an invalid alignment"));
         }
         if load.align > 1 && address % load.align != offset % load.align {
             return Err(Fault::Damaged("a segment lies at an address that its alignment forbids"));
@@ -169,7 +169,7 @@ fn check_loads(image: &[u8], loads: &[Segment]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What points into that which is mapped.
+/// Checks the segments that point into loaded ones.
 fn check_segments(segments: &[Segment], loads: &[Segment]) -> Result<(), Fault> {
     for segment in segments {
         let span = segment.span;
@@ -179,7 +179,7 @@ fn check_segments(segments: &[Segment], loads: &[Segment]) -> Result<(), Fault> 
                 within(Span::lies_in)
             }
             elf::PT_GNU_RELRO => within(Span::lies_in_pages),
-            // Of what threads get a copy of, zeros take no room in the library.
+            // The zeros of thread-local data take no room in the library.
             elf::PT_TLS => {
                 let initial = Span { memory_size: span.file_size, ..span };
                 let aligned = segment.align <= 1 || segment.align.is_power_of_two() && segment.align <= PAGE;
@@ -192,7 +192,7 @@ fn check_segments(segments: &[Segment], loads: &[Segment]) -> Result<(), Fault> 
             _ => true,
         };
         if !well_placed {
-            return Err(Fault::Damaged("a program header points outside of what is mapped"));
+            return Err(Fault::Damaged("a program header points outside the mapped segments"));
         }
     }
     if segments.iter().filter(|segment| segment.kind == elf::PT_DYNAMIC.0).count() != 1 {
@@ -201,7 +201,7 @@ fn check_segments(segments: &[Segment], loads: &[Segment]) -> Result<(), Fault> 
     Ok(())
 }
 
-/// The sections, which the loader does not read, say what the segments must be.
+/// Checks the segments against the sections, which the loader does not read.
 fn check_sections(
     image: &[u8],
     header: &Header,
@@ -209,7 +209,7 @@ fn check_sections(
     segments: &[Segment],
     loads: &[Segment],
 ) -> Result<(), Fault> {
-    let cut = |_| Fault::Damaged("its section headers make no sense");
+    let cut = |_| Fault::Damaged("its section headers are invalid");
     let sections = header.sections(endian, image).map_err(cut)?;
     let of_kind = |kind: elf::ProgramType| segments.iter().filter(move |segment| segment.kind == kind.0);
     let mut threads = false;
@@ -247,7 +247,7 @@ fn check_sections(
         }
         let is_data = matches!(name, b".data" | b".bss");
         if is_data && of_kind(elf::PT_GNU_RELRO).any(|fixed| fixed.span.overlaps(&span)) {
-            return Err(Fault::Damaged("what is written to would be made read-only"));
+            return Err(Fault::Damaged("writable data would be made read-only"));
         }
         if section.sh_type(endian) == elf::SHT_DYNAMIC
             && !of_kind(elf::PT_DYNAMIC).any(|dynamic| dynamic.span.address == span.address)
@@ -261,7 +261,7 @@ fn check_sections(
     Ok(())
 }
 
-/// A field of a header, whatever the word size of this machine.
+/// A field of a header, for either word size.
 fn word(field: impl Into<u64>) -> u64 {
     field.into()
 }
@@ -304,7 +304,7 @@ mod tests {
         let segments = header.program_headers(endian, image.as_slice()).unwrap();
         let loads = segments.iter().enumerate().filter(|(_, segment)| segment.p_type(endian) == elf::PT_LOAD);
         for (index, _) in loads {
-            // Its kind, its rights, its offset and its address.
+            // Its type, flags, offset and address.
             for field in [0, 4, 8, 16] {
                 let mut damaged = image.clone();
                 damaged[table + index * 56 + field + 1] ^= 0x30;

@@ -1,21 +1,21 @@
-//! Checks of Mach-O and PE images: that they are libraries for this processor, and all there.
+//! Checks Mach-O and PE images: each must be a whole library for this processor.
 
 use object::{Architecture, BinaryFormat, Object, ObjectKind, ObjectSection, ObjectSegment};
 
 use super::Fault;
 
-/// The processor that this was built for.
+/// The processor of this build.
 const OURS: Architecture = if cfg!(target_arch = "x86_64") { Architecture::X86_64 } else { Architecture::Aarch64 };
 
 /// Checks that `image` is a shared library of `format` whose segments and sections lie inside it. A universal Mach-O
-/// file, of several images, is none.
+/// file, of several images, is refused.
 pub(super) fn check(image: &[u8], format: BinaryFormat) -> Result<(), Fault> {
     let file = object::File::parse(image).map_err(|_| Fault::Foreign("it does not begin as a library does"))?;
     if file.format() != format {
         return Err(Fault::Foreign("it is for another system"));
     }
     if file.kind() != ObjectKind::Dynamic {
-        return Err(Fault::Foreign("it is no shared library"));
+        return Err(Fault::Foreign("it is not a shared library"));
     }
     if file.architecture() != OURS {
         return Err(Fault::Foreign("it is for another processor"));
@@ -23,7 +23,7 @@ pub(super) fn check(image: &[u8], format: BinaryFormat) -> Result<(), Fault> {
     let segments = file.segments().map(|segment| segment.file_range());
     let sections = file.sections().filter_map(|section| section.file_range());
     let end = segments.chain(sections).map(|(start, size)| start.saturating_add(size)).max();
-    // The parser passes over load commands that are cut off.
+    // The parser skips load commands that are cut off.
     let end = end.ok_or(Fault::Damaged("it has no segment"))?;
     if end > image.len() as u64 { Err(Fault::Short(end)) } else { Ok(()) }
 }
@@ -34,7 +34,7 @@ mod tests {
 
     use super::*;
 
-    /// Where the one section of an image begins, and where the image ends.
+    /// Where the only section of an image begins, and where the image ends.
     const SECTION: u32 = 512;
     const END: u32 = 1024;
 
@@ -69,7 +69,7 @@ mod tests {
         let counts = [processor.to_le_bytes(), 1u16.to_le_bytes()].concat();
         let sizes = [OPTIONAL_HEADER.to_le_bytes(), characteristics.to_le_bytes()].concat();
         let coff = [name("PE", 4), counts, words(&[0, 0, 0]), sizes].concat();
-        // PE32+, and in its last four bytes that 16 directories follow.
+        // PE32+; its last four bytes state that 16 directories follow.
         let mut optional = [words(&[0x020b]), vec![0; 100], words(&[0, 16])].concat();
         optional.resize(usize::from(OPTIONAL_HEADER), 0);
         let section =
@@ -85,8 +85,8 @@ mod tests {
         assert_eq!(check(&pe(0x2022), BinaryFormat::Pe), Ok(()));
         let foreign = |image: &[u8], format, why| assert_eq!(check(image, format), Err(Fault::Foreign(why)));
         foreign(&mach_o(6), BinaryFormat::Pe, "it is for another system");
-        foreign(&mach_o(2), BinaryFormat::MachO, "it is no shared library");
-        foreign(&pe(0x0022), BinaryFormat::Pe, "it is no shared library");
+        foreign(&mach_o(2), BinaryFormat::MachO, "it is not a shared library");
+        foreign(&pe(0x0022), BinaryFormat::Pe, "it is not a shared library");
         foreign(b"MZ", BinaryFormat::Pe, "it does not begin as a library does");
         let mut other_processor = mach_o(6);
         other_processor[4..8].copy_from_slice(&0x0100_0012_u32.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The strategies that are compiled in.
+//! Strategies that are compiled in.
 
 use std::{fmt, sync::Arc};
 
@@ -10,15 +10,15 @@ use memory_strategies::{
 use super::{Origin, PluginCapabilities, PluginInfo, StrategyKind};
 use crate::{embedded::Embedded, options::PluginOptions};
 
-/// Makes a scorer from a configuration that its schema allows.
+/// Creates a scorer from a configuration that its schema allows.
 type MakeScorer = fn(&str, &PluginOptions) -> Result<Arc<dyn ImportanceScorer>, InvalidConfiguration>;
 
-/// How a built-in strategy is had.
+/// A built-in strategy.
 #[derive(Clone)]
 pub(super) enum BuiltIn {
     /// Takes no configuration.
     Summarizer(Arc<dyn Summarizer>),
-    /// Made when it is chosen.
+    /// Created when it is chosen.
     Scorer(MakeScorer),
 }
 
@@ -31,7 +31,7 @@ impl fmt::Debug for BuiltIn {
     }
 }
 
-/// All of them, each as it presents itself.
+/// All built-in strategies, each with its description.
 pub(super) fn all() -> Vec<(PluginInfo, BuiltIn)> {
     let summarizers: [(&str, Arc<dyn Summarizer>); 5] = [
         ("The sentences that say most, and keywords of the rest; of summaries as themes.", Arc::new(Extractive)),
@@ -49,7 +49,7 @@ pub(super) fn all() -> Vec<(PluginInfo, BuiltIn)> {
 
 fn scorers() -> [(PluginInfo, BuiltIn); 4] {
     let scorer = |name: &str, description: &str| {
-        // All of this crate's scorers are at their first version.
+        // All scorers of this crate are at version 1.
         info(WrittenBy { strategy: name.to_owned(), version: "1".to_owned() }, StrategyKind::Scorer, description)
     };
     let embeddings = PluginCapabilities { embeddings: true, ..PluginCapabilities::default() };

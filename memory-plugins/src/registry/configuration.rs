@@ -1,4 +1,4 @@
-//! Configurations of strategies, checked against their schemas.
+//! Checks configurations of strategies against their schemas.
 
 use std::error::Error;
 
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::PluginInfo;
 use crate::{convert::one_line, error::ChooseError};
 
-/// The most bytes of a schema that are looked at.
+/// The most bytes of a schema that are parsed.
 const LONGEST_SCHEMA: usize = 1 << 20;
 
-/// The text that the strategy is made from: the configuration that was given, or an empty one, if its schema allows it.
-/// Empty for a strategy that has no schema.
+/// Returns the configuration text for the strategy: the one that was given, or an empty one, if the schema allows it.
+/// Empty for a strategy without a schema.
 pub(super) fn checked(info: &PluginInfo, given: Option<&str>) -> Result<String, ChooseError> {
     let wrong = |why: String| ChooseError::Configuration { name: info.name.clone(), why };
     let value = match given.map(str::trim) {
@@ -34,7 +34,7 @@ pub(crate) struct Validator {
     root: SchemaIndex,
 }
 
-/// The address that a schema goes by; nothing is loaded from it.
+/// The address of a schema; nothing is loaded from it.
 const ADDRESS: &str = "memory:///configuration.json";
 
 impl Validator {
@@ -52,7 +52,8 @@ impl Validator {
         Ok(Self { schemas, root })
     }
 
-    /// Why a value is not what the schema asks for, as ` at /words: must be >=1, but got 0; at /name: want string, but got null`.
+    /// Describes why the schema does not allow a value, as in ` at /words: must be >=1, but got 0; at /name: want
+    /// string, but got null`.
     fn check(&self, value: &Value) -> Result<(), String> {
         let Err(error) = self.schemas.validate(value, self.root) else { return Ok(()) };
         let mut said = Vec::new();
@@ -61,9 +62,9 @@ impl Validator {
     }
 }
 
-/// What is wrong in the first places where something is; the errors around these say no more than that.
+/// Collects the first innermost errors; the errors around them add no information.
 fn collect(error: &ValidationError<'_, '_>, said: &mut Vec<String>) {
-    /// Most places that are named.
+    /// The most places that are named.
     const MOST: usize = 3;
     error.causes.iter().for_each(|cause| collect(cause, said));
     if error.causes.is_empty() && said.len() < MOST {

@@ -1,10 +1,10 @@
-//! How a strategy presents itself.
+//! Descriptions of strategies.
 
 use std::{fmt, path::PathBuf};
 
 use crate::digest::Digest;
 
-/// What a strategy does.
+/// Kind of a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StrategyKind {
@@ -23,12 +23,12 @@ impl fmt::Display for StrategyKind {
     }
 }
 
-/// Where a strategy comes from.
+/// Origin of a strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// This program.
+    /// Compiled into this program.
     BuiltIn,
-    /// A plugin's library.
+    /// Loaded from a plugin's library.
     File(PathBuf),
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What a plugin says that it needs and can do.
+/// Requirements and capabilities that a plugin declares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PluginCapabilities {
@@ -49,12 +49,12 @@ pub struct PluginCapabilities {
     pub embeddings: bool,
     /// Returns soon after a call was given up.
     pub cancellable: bool,
-    /// May answer one job differently from time to time.
+    /// May answer the same job differently from time to time.
     pub varies: bool,
 }
 
 impl fmt::Display for PluginCapabilities {
-    /// The names of those it has, or a dash.
+    /// The names of the declared capabilities, or a dash.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = [(self.embeddings, "embeddings"), (self.cancellable, "cancellable"), (self.varies, "varies")];
         let names: Vec<_> = all.into_iter().filter_map(|(has, name)| has.then_some(name)).collect();
@@ -62,7 +62,7 @@ impl fmt::Display for PluginCapabilities {
     }
 }
 
-/// A strategy as it presents itself.
+/// Description of a strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PluginInfo {
@@ -70,16 +70,16 @@ pub struct PluginInfo {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it does.
+    /// Its kind.
     pub kind: StrategyKind,
-    /// What it does, in a sentence.
+    /// What it does, in one sentence.
     pub description: String,
-    /// The JSON Schema of its configuration, where it takes one.
+    /// The JSON Schema of its configuration, if it has one.
     pub configuration_schema: Option<String>,
-    /// What it needs and can do.
+    /// Its requirements and capabilities.
     pub capabilities: PluginCapabilities,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
-    /// The digest of its file, where it comes from one.
+    /// The SHA-256 of its file, if it comes from one.
     pub digest: Option<Digest>,
 }

@@ -1,5 +1,5 @@
 //! Tests of the summarizer's adapter, over plugins of this process.
-#![expect(unsafe_code, reason = "a bad plugin makes a text of bytes that are none")]
+#![expect(unsafe_code, reason = "a bad plugin makes a text of bytes that are not UTF-8")]
 
 use abi_stable::std_types::RString;
 use memory_core::{Level, NodeId, NodeRange, Role, SummaryMetadata, SummarySource, testing::WordCounter};
@@ -45,7 +45,7 @@ impl SummarizerPlugin for Fixture {
             "long" => Ok(Written { text: "word ".repeat(1000).into(), ..good }),
             "blank" => Ok(Written { text: " ".into(), ..good }),
             "nan" => Ok(Written { importance: f32::NAN, ..good }),
-            // SAFETY: there is none: this is what a bad plugin does, and the host must see it.
+            // SAFETY: this is not sound: a bad plugin does it, and the host must detect it.
             "bytes" => Ok(Written { text: unsafe { RString::from_utf8_unchecked(vec![b'a', 0xff].into()) }, ..good }),
             "topics" => Ok(Written { topics: vec!["t".into(); 1000].into(), ..good }),
             "fail" => Err(Failure::new("not\ntoday")),
@@ -126,7 +126,7 @@ fn a_plugin_that_keeps_failing_is_asked_no_more() {
     assert_eq!(summarizer.identity().strategy, "fixture");
 }
 
-/// Counts the bytes that it is asked to count.
+/// Counts the bytes of the texts that it counts.
 #[derive(Debug, Default)]
 struct Meter(AtomicUsize);
 

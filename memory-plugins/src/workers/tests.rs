@@ -54,7 +54,7 @@ fn a_call_past_its_deadline_is_given_up_and_its_thread_replaced() {
         Ok(())
     });
     assert_eq!(block_on(late), Err(CallError::Late(SOON)));
-    // The one worker is stuck: only a replacement can answer, and it may itself be starved of its deadline.
+    // The one worker is stuck. Only a replacement can answer, and it may itself miss its deadline on a busy machine.
     let next = (0..1000).map(|_| block_on(workers.call(None, |_| Ok(7)))).find(Result::is_ok);
     assert_eq!(next, Some(Ok(7)));
     assert_eq!(workers.shared.lock().stuck, 1);
@@ -81,7 +81,7 @@ fn beyond_the_replacements_calls_are_refused_not_lost() {
     // Worker and replacement are stuck.
     assert_eq!(block_on(workers.call(None, |_| Ok(7))), Err(CallError::Busy));
     drop(release);
-    // They come back.
+    // Both return.
     while block_on(workers.call(None, |_| Ok(7))) != Ok(7) {}
 }
 

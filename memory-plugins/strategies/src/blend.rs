@@ -1,4 +1,4 @@
-//! Scores by several scorers, each with a weight.
+//! A scorer that blends several scorers by weight.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,7 +9,7 @@ use crate::{
     configuration::{self, InvalidConfiguration},
 };
 
-/// The weighted mean of what several scorers say.
+/// The weighted mean of several scorers.
 ///
 /// ```
 /// use memory_core::{ImportanceScorer, Role, ScoreJob};
@@ -27,7 +27,7 @@ pub struct Blend {
 }
 
 impl Blend {
-    /// The JSON Schema of the configuration that [`Self::from_configuration`] takes.
+    /// The JSON Schema of the configuration of [`Self::from_configuration`].
     pub const SCHEMA: &'static str = r#"{
         "type": "object",
         "description": "What each scorer counts.",
@@ -39,7 +39,7 @@ impl Blend {
         "additionalProperties": false
     }"#;
 
-    /// A blend of these scorers with these weights, which need not add up to 1.
+    /// A blend of scorers with weights, which need not add up to 1.
     ///
     /// # Errors
     /// When a weight is below 0 or not finite, or all are 0.
@@ -51,16 +51,16 @@ impl Blend {
         if sum <= 0.0 {
             return Err(InvalidConfiguration("one weight at least must be above 0".to_owned()));
         }
-        // What counts nothing is not asked.
+        // Scorers with a weight of 0 are not called.
         let counts = parts.into_iter().filter(|(weight, _)| *weight > 0.0);
         Ok(Self { parts: counts.map(|(weight, scorer)| (weight / sum, scorer)).collect() })
     }
 
-    /// A blend of the scorers of this crate: JSON text as [`Self::SCHEMA`] asks for; `rules` 0.6, `novelty` 0.3 and
-    /// `recency-and-use` 0.1 where it names none.
+    /// A blend of the scorers of this crate, by JSON text that matches [`Self::SCHEMA`]. The defaults are `rules` 0.6,
+    /// `novelty` 0.3 and `recency-and-use` 0.1.
     ///
     /// # Errors
-    /// When it is not that, or all weights are 0.
+    /// When the text does not match the schema, or all weights are 0.
     pub fn from_configuration(json: &str) -> Result<Self, InvalidConfiguration> {
         let given: BTreeMap<String, f32> = configuration::read(json)?;
         let default = [("rules", 0.6), ("novelty", 0.3), ("recency-and-use", 0.1)];
@@ -94,7 +94,7 @@ impl ImportanceScorer for Blend {
             }
             blended.iter_mut().zip(scores).for_each(|(sum, score)| *sum += weight * score);
         }
-        // The weights add up to 1 but for the last bit.
+        // The sum of the weights may differ from 1 by a rounding error.
         blended.iter_mut().for_each(|score| *score = score.clamp(0.0, 1.0));
         Ok(blended)
     }

@@ -1,13 +1,13 @@
-//! Configurations of strategies that take one.
+//! Parsing of strategy configurations.
 
 use serde::de::DeserializeOwned;
 
-/// Why a strategy cannot be made from a configuration.
+/// A configuration that a strategy rejects.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidConfiguration(pub(crate) String);
 
-/// Reads a configuration; an empty text is an empty object.
+/// Parses a configuration; an empty text is an empty object.
 pub(crate) fn read<T: DeserializeOwned>(json: &str) -> Result<T, InvalidConfiguration> {
     let json = if json.trim().is_empty() { "{}" } else { json };
     serde_json::from_str(json).map_err(|error| InvalidConfiguration(error.to_string()))

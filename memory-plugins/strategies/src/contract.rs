@@ -1,4 +1,4 @@
-//! What every strategy of this crate keeps to, whatever it is given.
+//! Property tests of the contract that every strategy of this crate keeps.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ fn scorers() -> Vec<Box<dyn ImportanceScorer>> {
     vec![Box::new(Rules), Box::new(Novelty), Box::new(RecencyAndUse::default()), Box::new(blend)]
 }
 
-/// What a summary may hold beside what was said.
+/// Words that a summary may have in addition to its sources'.
 fn own_words() -> HashSet<String> {
     let marks = Section::ALL.iter().map(|section| section.mark()).collect::<String>();
     // The speaker of every message here.
@@ -71,7 +71,7 @@ proptest! {
         }
     }
 
-    /// Content that is struck out of the sources cannot come back: no word is in a summary that is in no source.
+    /// Every word of a summary occurs in a source, so that content that was removed from the sources cannot come back.
     #[test]
     fn no_word_is_added(texts in prop::collection::vec("[a-zA-Z0-9 ,.?!]{0,120}", 1..6), max in 4u32..80) {
         let sources: Vec<_> = texts.iter().map(|text| summary(text, &[], 0.5)).collect();
@@ -82,7 +82,7 @@ proptest! {
             let written = write(*summarizer, level, &sources, max);
             let said = format!("{} {}", written.text, written.metadata.topics.join(" "));
             let whole = said.trim_end_matches('…');
-            // A word that had to be cut is a beginning of one that was said.
+            // A truncated word is the beginning of a word of a source.
             for word in letters(whole) {
                 let heard = known.contains(&word) || known.iter().any(|known| known.starts_with(&word));
                 prop_assert!(heard, "{}: {word:?} in {said:?}", summarizer.identity());
@@ -117,7 +117,7 @@ proptest! {
     }
 }
 
-/// A quadratic step over so many words would take hours.
+/// A quadratic step over this many words would take hours.
 #[test]
 fn huge_sources_are_linear_work() {
     let huge: String = (0..60_000).map(|n| format!("Item {n} went to place P{}. ", n * 7)).collect();

@@ -1,4 +1,4 @@
-//! Words and phrases that announce what a sentence does: a decision, a promise, an error, small talk.
+//! Cue phrases that mark a sentence as a decision, a promise, an error, small talk and so on.
 
 use std::sync::LazyLock;
 
@@ -7,16 +7,16 @@ use crate::{
     words::{KeySet, key},
 };
 
-/// What a sentence does, as far as its words announce it.
+/// A set of cues found in a sentence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cues(u16);
 
 impl Cues {
     /// Something was decided or agreed.
     pub(crate) const DECISION: Self = Self(1);
-    /// Somebody will do something, or it is due.
+    /// A speaker will do something, or it is due.
     pub(crate) const COMMITMENT: Self = Self(1 << 1);
-    /// Somebody likes, wants or never does something.
+    /// A speaker likes, wants or never does something.
     pub(crate) const PREFERENCE: Self = Self(1 << 2);
     /// Something fails.
     pub(crate) const PROBLEM: Self = Self(1 << 3);
@@ -31,15 +31,15 @@ impl Cues {
     /// A personal fact: name, age, place, work.
     pub(crate) const PERSONAL: Self = Self(1 << 8);
 
-    /// Somebody says how things are to be done from now on.
+    /// A rule for how things are to be done from now on.
     pub(crate) const INSTRUCTION: Self = Self(1 << 9);
 
-    /// Whether all of `other` is in it.
+    /// Whether it contains all cues of `other`.
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Both together.
+    /// The union of both.
     pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -49,7 +49,7 @@ impl Cues {
     }
 }
 
-/// Phrases, parted by `|`. They are matched word by word, so case, a plural s and what stands between the words do not count.
+/// Phrases separated by `|`. They are matched word by word: case, a plural s and punctuation are ignored.
 const PHRASES: &[(Cues, &str)] = &[
     (
         Cues::DECISION,
@@ -117,7 +117,7 @@ const PHRASES: &[(Cues, &str)] = &[
     ),
 ];
 
-/// Words that turn a decision around when they stand close before it.
+/// Words that negate a decision shortly after them.
 pub(crate) const NEGATIONS: &[&str] = &[
     "not",
     "never",
@@ -170,21 +170,21 @@ pub(crate) const NEGATIONS: &[&str] = &[
     "никогда",
 ];
 
-/// How many words a negation reaches.
+/// The number of words that a negation affects.
 const REACH: usize = 3;
 
-struct Lexicon {
+struct CueLexicon {
     phrases: Phrases<Cues>,
     negations: KeySet,
 }
 
-static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
+static LEXICON: LazyLock<CueLexicon> = LazyLock::new(|| {
     let phrases = PHRASES.iter().flat_map(|(cue, list)| list.split('|').map(|phrase| (phrase, *cue)));
     let negations = NEGATIONS.iter().flat_map(|word| spellings(word)).map(|word| key(&word));
-    Lexicon { phrases: Phrases::new(phrases), negations: negations.collect() }
+    CueLexicon { phrases: Phrases::new(phrases), negations: negations.collect() }
 });
 
-/// What the sentence `text`, whose words have `keys`, does.
+/// The cues of the sentence `text`, whose words have `keys`.
 pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
     let lexicon = &*LEXICON;
     let mut found = Cues::default();
@@ -201,7 +201,7 @@ pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
     found
 }
 
-/// Whether `word` turns what follows around.
+/// Whether `word` is a negation.
 pub(crate) fn is_negation(word: &str) -> bool {
     word.len() <= LONGEST_NEGATION && LEXICON.negations.contains(&key(word))
 }
@@ -209,12 +209,12 @@ pub(crate) fn is_negation(word: &str) -> bool {
 /// The longest negation, in bytes.
 const LONGEST_NEGATION: usize = 14;
 
-/// Whether a negation stands close before the word at `at`.
+/// Whether a negation is shortly before the word at `at`.
 pub(crate) fn negated(keys: &[u64], at: usize) -> bool {
     has_negation(keys.get(at.saturating_sub(REACH)..at).unwrap_or_default())
 }
 
-/// Whether one of these words turns what follows around.
+/// Whether one of these words is a negation.
 pub(crate) fn has_negation(keys: &[u64]) -> bool {
     keys.iter().any(|key| LEXICON.negations.contains(key))
 }

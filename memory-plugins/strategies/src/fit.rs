@@ -1,15 +1,15 @@
-//! Shortens a text to a number of tokens.
+//! Truncation of a text to a token bound.
 
 use memory_core::TokenCounter;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The most bytes of a text that are looked at; no token bound of a summary is met by more.
+/// Maximum bytes of a text that are read; no token bound of a summary allows more.
 const LOOKED_AT: usize = 1 << 16;
 
-/// `text` when it costs at most `max_tokens`, else its longest fitting beginning, cut behind a clause when one
-/// ends near, else behind a word, else behind a character as people see them, with `…`.
+/// `text` if it costs at most `max_tokens`, else its longest fitting prefix with `…`, cut after a clause if one ends
+/// near, else after a word, else after a grapheme.
 ///
-/// Blank only where `text` is, or where not one of its characters costs as little as `max_tokens`.
+/// Blank only if `text` is, or if each of its characters costs more than `max_tokens`.
 pub(crate) fn fit(text: &str, max_tokens: u32, counter: &dyn TokenCounter) -> String {
     let text = text.trim();
     let text = text.get(..text.floor_char_boundary(LOOKED_AT)).unwrap_or(text);
@@ -28,10 +28,10 @@ pub(crate) fn fit(text: &str, max_tokens: u32, counter: &dyn TokenCounter) -> St
         .unwrap_or_default()
 }
 
-/// The greatest of `ends` up to which `text`, with `sign` behind it, fits.
+/// The greatest of `ends` up to which `text` with `sign` appended fits.
 fn longest(ends: &[usize], text: &str, sign: &str, fits: &dyn Fn(&str) -> bool) -> Option<usize> {
     let fitting = ends.partition_point(|&end| fits(&with(text, end, sign)));
-    // Counters are nearly monotone, so what is found is checked, and a little less tried.
+    // Counters are only nearly monotone: the result is checked, and slightly shorter ones are tried.
     ends.get(..fitting)?.iter().rev().take(4).copied().find(|&end| fits(&with(text, end, sign)))
 }
 
@@ -40,17 +40,17 @@ fn with(text: &str, end: usize, sign: &str) -> String {
     format!("{head}{sign}")
 }
 
-/// Cuts at the last clause before `end` where that loses little.
+/// Cuts at the last clause before `end` if that loses little.
 fn at_clause(text: &str, end: usize, fits: &dyn Fn(&str) -> bool) -> String {
     let head = text.get(..end).unwrap_or_default();
     let clause = head.rfind([',', ';', ':', '，', '、', '；', '。']).filter(|&at| {
-        let figure = head.get(at + 1..).is_some_and(|behind| behind.starts_with(char::is_numeric));
+        let figure = head.get(at + 1..).is_some_and(|after| after.starts_with(char::is_numeric));
         at * 3 >= end * 2 && !figure
     });
     clause.map(|at| with(text, at, "…")).filter(|cut| fits(cut)).unwrap_or_else(|| with(text, end, "…"))
 }
 
-/// Where words end, by UAX #29: in scripts without spaces, behind nearly every character.
+/// The ends of words by UAX #29; in scripts without spaces, nearly every character ends one.
 fn word_ends(text: &str) -> Vec<usize> {
     text.unicode_word_indices().map(|(at, word)| at + word.len()).collect()
 }

@@ -1,4 +1,4 @@
-//! Names, figures and rare words as they were said, most telling first.
+//! Keywords: names, figures and rare words in their original form, most informative first.
 
 use memory_core::SummaryJob;
 
@@ -19,44 +19,44 @@ pub(crate) struct Keyword {
     to: usize,
 }
 
-/// The most keywords of one summary.
+/// Maximum keywords of one summary.
 const MOST: usize = 512;
 
-/// The most bytes of signs that stay between two keywords which stand side by side.
+/// Maximum bytes of punctuation kept between two adjacent keywords.
 const LONGEST_SIGNS: usize = 3;
 
-/// Longest word in bytes that is shown with the figure before it: `1,850 euros`, `12 March`.
+/// Maximum bytes of a word that is kept with the figure before it: `1,850 euros`, `12 March`.
 const LONGEST_UNIT: usize = 12;
 
-/// The terms that these segments tell.
-pub(crate) fn told(reading: &Reading<'_>, kept: &[usize]) -> Vec<bool> {
-    let mut told = vec![false; reading.terms.len()];
+/// The terms that these segments contain.
+pub(crate) fn covered(reading: &Reading<'_>, kept: &[usize]) -> Vec<bool> {
+    let mut covered = vec![false; reading.terms.len()];
     for term in kept.iter().flat_map(|&segment| reading.terms.of_segment(segment)) {
-        if let Some(told) = usize::try_from(*term).ok().and_then(|term| told.get_mut(term)) {
-            *told = true;
+        if let Some(covered) = usize::try_from(*term).ok().and_then(|term| covered.get_mut(term)) {
+            *covered = true;
         }
     }
-    told
+    covered
 }
 
-/// The terms that the first `bytes` of a segment tell.
-pub(crate) fn told_within(reading: &Reading<'_>, segment: usize, bytes: usize) -> Vec<bool> {
+/// The terms in the first `bytes` of a segment.
+pub(crate) fn covered_within(reading: &Reading<'_>, segment: usize, bytes: usize) -> Vec<bool> {
     let within = |(of, from, length)| of == segment && from + length <= bytes;
     (0..reading.terms.len()).map(|term| reading.terms.place(term).is_some_and(within)).collect()
 }
 
-/// Keywords of what is read, most telling for their cost first, without those `told` already (by the number of their
-/// term). Each stands where it was said first.
-pub(crate) fn ranked(reading: &Reading<'_>, told: &[bool]) -> Vec<Keyword> {
+/// Keywords of the reading, by value per cost, without those already `covered` (by term number). Each is at its first
+/// occurrence.
+pub(crate) fn ranked(reading: &Reading<'_>, covered: &[bool]) -> Vec<Keyword> {
     let mut factors: Vec<Option<f32>> = vec![None; reading.segments.len()];
     let mut rated = Vec::new();
-    for term in (0..reading.terms.len()).filter(|&term| told.get(term) != Some(&true)) {
+    for term in (0..reading.terms.len()).filter(|&term| covered.get(term) != Some(&true)) {
         let Some((segment, from, length)) = reading.terms.place(term) else { continue };
         let (Some(of), Some(factor)) = (reading.segments.get(segment), factors.get_mut(segment)) else { continue };
         let factor = *factor.get_or_insert_with(|| reading.factor(segment));
         let weight = u32::try_from(term).map_or(0.0, |term| reading.terms.weight(term));
         let keyword = widened(&of.text, Keyword { segment, from, to: from + length });
-        // What parts it from its neighbours costs a token too; the word that a figure brings along is worth its cost.
+        // The separator costs a token too; the word after a figure is worth its cost.
         let rate = weight * factor / (reading.cost(length) + 1.0);
         rated.push((rate, keyword));
     }
@@ -69,14 +69,39 @@ pub(crate) fn ranked(reading: &Reading<'_>, told: &[bool]) -> Vec<Keyword> {
     rated.into_iter().map(|(_, keyword)| keyword).collect()
 }
 
-/// A figure with the word that says of what, and any word with the negation before it.
+/// `ranked` with the question of the last segment first, unless it is among the `kept`: the whole question if it takes
+/// at most a quarter of the tokens ("What do you think?" has no keyword), else its most informative keyword.
+pub(crate) fn question_first(
+    job: &SummaryJob<'_>,
+    reading: &Reading<'_>,
+    kept: &[usize],
+    mut ranked: Vec<Keyword>,
+) -> Vec<Keyword> {
+    let Some((segment, last)) = reading.segments.iter().enumerate().next_back() else { return ranked };
+    if !asks(last) || kept.contains(&segment) {
+        return ranked;
+    }
+    let question = last.text.trim_end_matches(closes).trim_end_matches('?');
+    if reading.cost(question.len()) <= to_f32(job.max_tokens) / 4.0 {
+        ranked.insert(0, Keyword { segment, from: 0, to: question.len() });
+    } else if let Some(best) = ranked.iter().position(|keyword| keyword.segment == segment) {
+        ranked.get_mut(..=best).unwrap_or_default().rotate_right(1);
+    }
+    ranked
+}
+
+fn asks(segment: &Segment) -> bool {
+    segment.text.trim_end_matches(closes).ends_with('?')
+}
+
+/// Extends a figure by its unit, and any word by the negation before it.
 fn widened(text: &str, keyword: Keyword) -> Keyword {
     let figure = text.get(keyword.from..keyword.to).is_some_and(|word| word.contains(char::is_numeric));
-    let behind = text.get(keyword.to..).filter(|behind| figure && behind.starts_with(' ')).unwrap_or_default();
-    let unit = words(behind).next().filter(|word| {
+    let after = text.get(keyword.to..).filter(|after| figure && after.starts_with(' ')).unwrap_or_default();
+    let unit = words(after).next().filter(|word| {
         // "4 May", though "may" is a common word.
-        let tells = word.form == Form::Capital || (word.form == Form::Plain && !is_common(word));
-        word.at == 1 && tells && word.text.len() <= LONGEST_UNIT
+        let is_informative = word.form == Form::Capital || (word.form == Form::Plain && !is_common(word));
+        word.at == 1 && is_informative && word.text.len() <= LONGEST_UNIT
     });
     Keyword {
         from: negation_before(text, keyword.from).unwrap_or(keyword.from),
@@ -85,16 +110,20 @@ fn widened(text: &str, keyword: Keyword) -> Keyword {
     }
 }
 
-/// Where the negation begins that reaches the byte `from`: "doesn't really work" is not told as "work".
+/// Where the negation begins that affects the byte `from`: "doesn't really work" must not become "work".
 fn negation_before(text: &str, from: usize) -> Option<usize> {
-    /// How many words a negation reaches.
+    /// The number of words that a negation affects, whatever they are, and if all before the last are common.
     const REACH: usize = 3;
+    const REACH_OVER_COMMON: usize = 4;
     let mut start = from;
-    for _ in 0..REACH {
+    for distance in 1..=REACH_OVER_COMMON {
+        if distance > REACH && !words(text.get(start..from)?).all(|word| is_common(&word)) {
+            return None;
+        }
         let before = text.get(..start)?.strip_suffix(' ')?;
         let word = before.rsplit(' ').next()?;
         start = before.len() - word.len();
-        if is_negation(word) {
+        if is_negation(word.trim_start_matches(|sign: char| !sign.is_alphanumeric())) {
             return Some(start);
         }
         if word.ends_with([',', ';', ':', '.', '!', '?', ')']) {
@@ -104,8 +133,8 @@ fn negation_before(text: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// `lead` and behind it, parted by `mark`, as many of the `ranked` keywords as fit, in the order in which they were said;
-/// nothing where not even `lead` fits. What stands side by side in a text stays so, with the signs between.
+/// `lead` followed by `mark` and as many of the `ranked` keywords as fit, in their original order; `None` if not even
+/// `lead` fits. Adjacent keywords keep the punctuation between them.
 pub(crate) fn fill(
     job: &SummaryJob<'_>,
     reading: &Reading<'_>,
@@ -130,7 +159,7 @@ pub(crate) fn fill(
         if least >= most {
             break;
         }
-        // A counter is nearly even, so that what one guess cost leads near the answer; halves end the search in any case.
+        // Cost is nearly linear, so that interpolation converges fast; bisection ends the search in any case.
         let count = if probe < GUESSES { guess.clamp(least + 1, most) } else { (least + most).div_ceil(2) };
         text.clear();
         text.push_str(lead);
@@ -152,21 +181,22 @@ pub(crate) fn fill(
     Some(best)
 }
 
-/// What a buffer is made for; it grows where tokens are longer.
+/// The initial buffer size.
 const BYTES_PER_TOKEN: usize = 8;
 
-/// Guesses before the search goes by halves.
+/// Interpolation steps before the search bisects.
 const GUESSES: usize = 4;
 
-/// Between keywords of two sentences: "Changed both. And no page came." must not become "Changed no page".
+/// The separator between keywords of two sentences: "Changed both. And no page came." must not become "Changed no
+/// page".
 const SENTENCE_END: &str = "; ";
 
-/// Behind keywords of a question.
+/// The separator after keywords of a question.
 const QUESTION_END: &str = "? ";
 
-/// Appends keywords in the order in which they were said.
+/// Appends keywords in their original order.
 fn push_line(segments: &[Segment], keywords: &[Keyword], text: &mut String) {
-    let asks = |segment: usize| segments.get(segment).is_some_and(|of| of.text.trim_end_matches(closes).ends_with('?'));
+    let asks = |segment: usize| segments.get(segment).is_some_and(asks);
     let mut last: Option<(usize, &str)> = None;
     for run in runs(segments, keywords) {
         let said = segments.get(run.segment).and_then(|of| of.text.get(run.from..run.to)).unwrap_or_default();
@@ -183,7 +213,7 @@ fn push_line(segments: &[Segment], keywords: &[Keyword], text: &mut String) {
     }
 }
 
-/// Keywords in the order in which they were said, those made one that no word stands between.
+/// Keywords in their original order; those without a word between them are merged.
 fn runs(segments: &[Segment], keywords: &[Keyword]) -> Vec<Keyword> {
     let text = |of: &Keyword| segments.get(of.segment).map_or("", |of| of.text.as_str());
     let mut runs = keywords.to_vec();
@@ -201,12 +231,12 @@ fn runs(segments: &[Segment], keywords: &[Keyword]) -> Vec<Keyword> {
     runs
 }
 
-/// Whether what stands between two keywords is nothing but a few signs; `None` is less than nothing.
+/// Whether only a few punctuation marks are between two keywords; `None` if they overlap.
 fn is_side_by_side(between: Option<&str>) -> bool {
     between.is_none_or(|between| between.len() <= LONGEST_SIGNS && !between.contains(char::is_alphanumeric))
 }
 
-/// The bytes of a bracket right behind `run` that closes one in it, so that `open(7, Mode::Shared)` stays whole.
+/// The bytes of a bracket right after `run` that closes one in it, so that `open(7, Mode::Shared)` stays whole.
 fn closing(text: &str, run: Keyword) -> usize {
     let (open, close) = match text.as_bytes().get(run.to) {
         Some(b')') => (b'(', b')'),
@@ -219,8 +249,9 @@ fn closing(text: &str, run: Keyword) -> usize {
     usize::from(count(open) > count(close))
 }
 
-/// What goes between two keywords of a sentence that words were left out between: a comma only where they would be read as
-/// one, behind a figure, and between a name and a name or figure. Commas everywhere would take a third of the tokens.
+/// The separator between two keywords of a sentence with omitted words between them: a comma only where they would be
+/// read as one, after a figure, and between a name and a name or figure. Commas everywhere would take a third of the
+/// tokens.
 fn separator(before: &str, next: &str) -> &'static str {
     let last = before.rsplit(' ').next().unwrap_or_default();
     let is_name = |word: &str| word.starts_with(char::is_uppercase);

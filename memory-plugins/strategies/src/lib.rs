@@ -1,12 +1,24 @@
 //! The built-in strategies of an agent's memory: summarizers and importance scorers that need no model.
 //!
-//! Summarizers: [`Spans`], the default, by clauses and phrases cut out whole, [`Extractive`] by the sentences that say most
-//! and keywords of the rest, [`KeywordDigest`] by names, figures and rare words, [`ThemeMerger`] by what was decided, left
-//! open and talked about, [`FirstWords`] by the beginning of each message. Scorers: [`Rules`] by words that announce what
-//! matters, [`Novelty`] by what was not said before, [`RecencyAndUse`] by age and recall, [`Blend`] by several of them. All
-//! are pure: an answer depends on the jobs alone, and nothing is read or kept.
+//! A summarizer implements [`Summarizer`](memory_core::Summarizer) and writes the summaries of messages. Its method
+//! `write` does the same synchronously:
 //!
-//! Non-goals: understanding, paraphrase, translation. A summary here is made of words that were said.
+//! - [`Spans`], the default: whole clauses and phrases.
+//! - [`Extractive`]: the most informative sentences, and keywords of the rest.
+//! - [`ThemeMerger`]: topics, decisions, open questions, keywords.
+//! - [`KeywordDigest`]: names, figures and rare words.
+//! - [`FirstWords`]: the beginning of each message.
+//!
+//! A scorer implements [`ImportanceScorer`](memory_core::ImportanceScorer) and rates how important messages are:
+//!
+//! - [`Rules`]: by cue phrases, figures and code.
+//! - [`Novelty`]: by what no earlier message contains.
+//! - [`RecencyAndUse`]: by age and number of recalls.
+//! - [`Blend`]: by several scorers with weights.
+//!
+//! [`standing`] detects statements that stay valid after their moment ([`Standing`], [`StandingKind`]): instructions,
+//! preferences, decisions, open points and promises. [`StandingLines`] collects them over a conversation and resolves
+//! contradictions.
 //!
 //! ```
 //! use memory_core::{Level, NodeId, NodeRange, Role, SummaryJob, SummaryMetadata, SummarySource, TokenCounter};
@@ -31,13 +43,19 @@
 //! assert_eq!(summary.text, "We decided to ship version 2.4 on 12 March.");
 //! assert!(summary.metadata.has_decision);
 //! ```
+//!
+//! All strategies are pure: the output depends on the jobs alone, and nothing is read or stored. The work of
+//! summarizers is linear in the text. [`Blend`] and [`RecencyAndUse`] take a JSON configuration and reject invalid ones
+//! with [`InvalidConfiguration`]. The crate has no Cargo features.
+//!
+//! Non-goals: understanding, paraphrase, translation. A summary consists of words of its sources.
 
 mod blend;
 mod configuration;
 mod cues;
-mod digest;
 mod extractive;
 mod fit;
+mod keyword_digest;
 mod keywords;
 mod markup;
 mod novelty;
@@ -61,8 +79,8 @@ pub use memory_core::FirstWords;
 
 pub use blend::Blend;
 pub use configuration::InvalidConfiguration;
-pub use digest::KeywordDigest;
 pub use extractive::Extractive;
+pub use keyword_digest::KeywordDigest;
 pub use novelty::Novelty;
 pub use recency::RecencyAndUse;
 pub use rules::Rules;

@@ -1,11 +1,11 @@
-//! Tells what a line of a message is, and takes the markup out of it.
+//! Classifies lines of Markdown, JSON and tables, and strips their markup.
 
-/// What a line is, and what is left of it without its marker.
+/// The kind of a line, with its text without the marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
-    /// Nothing but blanks, or a rule across the page.
+    /// Only blanks, or a horizontal rule.
     Blank,
-    /// Opens or closes a code block: the mark and how often it stands there.
+    /// Opens or closes a code block: the fence character and its count.
     Fence(char, usize),
     /// `# Title`
     Heading(&'a str),
@@ -19,7 +19,7 @@ pub(crate) enum Line<'a> {
     Text(&'a str),
 }
 
-/// Tells what `line` is.
+/// The kind of `line`.
 pub(crate) fn classify(line: &str) -> Line<'_> {
     let mut line = line.trim();
     while let Some(quoted) = line.strip_prefix('>') {
@@ -82,7 +82,7 @@ fn checked(item: &str) -> &str {
     ["[ ] ", "[x] ", "[X] "].iter().find_map(|open| item.strip_prefix(open)).unwrap_or(item)
 }
 
-/// What follows `12. ` or `12) `.
+/// The text after `12. ` or `12) `.
 fn numbered(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     if line.len() - rest.len() > 3 {
@@ -92,7 +92,7 @@ fn numbered(line: &str) -> Option<&str> {
     item.starts_with(char::is_whitespace).then(|| item.trim())
 }
 
-/// Appends `text` to `out` as one line: emphasis, inline code marks and link targets gone, blanks folded.
+/// Appends `text` to `out` as one line, without emphasis, inline code marks and link targets, with blanks folded.
 pub(crate) fn push_plain(text: &str, out: &mut String) {
     let mut rest = text;
     let is_mark = |byte: u8| matches!(byte, b'*' | b'`' | b'~' | b'[' | b'!' | b'_' | b'\\');
@@ -102,27 +102,27 @@ pub(crate) fn push_plain(text: &str, out: &mut String) {
         let before = head.chars().next_back();
         rest = match inline(tail, before) {
             Inline::Skip(bytes) => tail.get(bytes..).unwrap_or_default(),
-            Inline::Words { words, behind } => {
+            Inline::Words { words, after } => {
                 push_folded(words, out);
-                behind
+                after
             }
             Inline::Keep(bytes) => {
-                let (kept, behind) = tail.split_at_checked(bytes).unwrap_or((tail, ""));
+                let (kept, after) = tail.split_at_checked(bytes).unwrap_or((tail, ""));
                 push_folded(kept, out);
-                behind
+                after
             }
         };
     }
     push_folded(rest, out);
 }
 
-/// What to do with the mark that a text begins with.
+/// What to do with the mark at the beginning of a text.
 enum Inline<'a> {
-    /// Leave out so many bytes.
+    /// Skip this many bytes.
     Skip(usize),
-    /// Write the words, which may hold no markup, and go on behind.
-    Words { words: &'a str, behind: &'a str },
-    /// Write so many bytes as they are.
+    /// Write the words, which have no markup, and continue after them.
+    Words { words: &'a str, after: &'a str },
+    /// Write this many bytes unchanged.
     Keep(usize),
 }
 
@@ -135,7 +135,7 @@ fn inline(tail: &str, before: Option<char>) -> Inline<'_> {
     };
     if tail.starts_with('*') {
         let bytes = run('*');
-        // A lone star between blanks, or between figures, is a sign of multiplication.
+        // A single star between blanks, or between figures, is a multiplication sign.
         let times = before.is_some_and(char::is_numeric) && after_run(bytes).is_some_and(char::is_numeric);
         return if bytes == 1 && (stands_free(bytes) || times) { Inline::Keep(1) } else { Inline::Skip(bytes) };
     }
@@ -164,19 +164,19 @@ fn inline(tail: &str, before: Option<char>) -> Inline<'_> {
     if let Some(escaped) = tail.strip_prefix('\\') {
         let mark = escaped.chars().next().filter(|c| matches!(c, '*' | '_' | '`' | '#' | '[' | ']' | '~'));
         return if mark.is_some() {
-            Inline::Words { words: escaped.get(..1).unwrap_or_default(), behind: escaped.get(1..).unwrap_or_default() }
+            Inline::Words { words: escaped.get(..1).unwrap_or_default(), after: escaped.get(1..).unwrap_or_default() }
         } else {
             Inline::Keep(1)
         };
     }
     let image = tail.strip_prefix('!').unwrap_or(tail);
-    if let Some((words, behind)) = link(image) {
-        return Inline::Words { words, behind };
+    if let Some((words, after)) = link(image) {
+        return Inline::Words { words, after };
     }
     Inline::Keep(1)
 }
 
-/// The words of the `[words](target)` that `text` begins with, and what is behind it.
+/// The words of the `[words](target)` at the beginning of `text`, and the text after it.
 fn link(text: &str) -> Option<(&str, &str)> {
     const LONGEST: usize = 400;
     let near = text.get(..text.floor_char_boundary(LONGEST))?;
@@ -188,7 +188,7 @@ fn link(text: &str) -> Option<(&str, &str)> {
     Some((words, target.get(end + 1..)?))
 }
 
-/// Appends `text` with every run of blanks made one space, none at the beginning of `out`.
+/// Appends `text` with every run of blanks folded into one space, and none at the beginning of `out`.
 pub(crate) fn push_folded(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = next_to_fold(rest) {
@@ -206,7 +206,7 @@ fn is_blank(c: char) -> bool {
     c.is_whitespace() || c.is_control()
 }
 
-/// Where the first blank stands that may have to be folded: all but single spaces between words.
+/// The position of the first blank that may have to be folded: any but a single space between words.
 fn next_to_fold(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut from = 0;

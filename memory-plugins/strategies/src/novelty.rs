@@ -1,4 +1,4 @@
-//! Scores how new a message is beside those before it.
+//! The novelty scorer.
 
 use memory_core::{ImportanceScorer, ScoreError, ScoreJob, WrittenBy};
 
@@ -7,14 +7,13 @@ use crate::{
     words::{Form, KeyMap, words},
 };
 
-/// Scores a message by what was not said in the messages before it.
+/// Scores a message by how much of it is new relative to the messages before it.
 ///
-/// Where a message and those before it have embeddings, it is as new as it is far from the nearest of the 256 before it:
-/// one less the cosine. Otherwise it is as new as the share of its telling words that none of the messages before it
-/// holds, names and figures counting more. Either way a message of few words counts for little: "ok" is new once, and
-/// tells nothing.
+/// If a message and those before it have embeddings, its novelty is one minus the cosine with the nearest of the 256
+/// before it. Otherwise it is the share of its informative words that no earlier message contains; names and figures
+/// count more. Either way a message of few words scores low: "ok" is new once, but has no content.
 ///
-/// The first message of a batch has nothing before it, so that all of it is new.
+/// The first message of a batch is all new.
 ///
 /// ```
 /// use memory_core::{ImportanceScorer, Role, ScoreJob};
@@ -28,10 +27,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Novelty;
 
-/// Messages before it that a message is compared with by embeddings.
+/// How many earlier messages are compared by embeddings.
 const WINDOW: usize = 256;
 
-/// Telling words at which a message counts half.
+/// Informative words at which a message counts half.
 const HALF: f32 = 2.0;
 
 impl ImportanceScorer for Novelty {
@@ -43,7 +42,7 @@ impl ImportanceScorer for Novelty {
         let mut said: KeyMap<usize> = KeyMap::default();
         let mut scores = Vec::with_capacity(jobs.len());
         for (index, job) in jobs.iter().enumerate() {
-            let by_words = Words::of(index, job.text, &mut said);
+            let by_words = MessageWords::of(index, job.text, &mut said);
             let before = jobs.get(index.saturating_sub(WINDOW)..index).unwrap_or_default();
             let share = by_vectors(job, before).unwrap_or_else(|| by_words.new_share());
             scores.push((share * by_words.substance()).clamp(0.0, 1.0));
@@ -52,7 +51,7 @@ impl ImportanceScorer for Novelty {
     }
 }
 
-/// How far `job` is from the nearest before it; `None` where it or any of those has no embedding of its length.
+/// The distance of `job` from the nearest message before it; `None` if one of them has no embedding of the same length.
 fn by_vectors(job: &ScoreJob<'_>, before: &[ScoreJob<'_>]) -> Option<f32> {
     let own = job.embedding?;
     let mut nearest = 0.0_f32;
@@ -60,20 +59,20 @@ fn by_vectors(job: &ScoreJob<'_>, before: &[ScoreJob<'_>]) -> Option<f32> {
         let other = other.embedding.filter(|other| other.len() == own.len())?;
         nearest = nearest.max(own.iter().zip(other).map(|(a, b)| a * b).sum());
     }
-    // A vector that is no direction tells nothing.
+    // A zero vector has no direction.
     nearest.is_finite().then(|| 1.0 - nearest.min(1.0))
 }
 
-/// The telling words of one message, by weight.
+/// The weight of the informative words of one message.
 #[derive(Clone, Copy, Debug, Default)]
-struct Words {
+struct MessageWords {
     all: f32,
     new: f32,
     count: u32,
 }
 
-impl Words {
-    /// Reads message `index`; `said` holds for each word the last message that said it.
+impl MessageWords {
+    /// Reads message `index`; `said` maps each word to the last message that contains it.
     fn of(index: usize, text: &str, said: &mut KeyMap<usize>) -> Self {
         let mut found = Self::default();
         for word in words(text).filter(|word| !is_common(word)) {

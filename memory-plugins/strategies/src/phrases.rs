@@ -1,18 +1,18 @@
-//! Lists of words and phrases, looked up by the keys of words.
+//! A lookup table of words and phrases by word keys.
 
 use std::borrow::Cow;
 
 use crate::words::{KeyMap, KeySet, key, words};
 
-/// Phrases, each with what it stands for.
+/// A map from phrases to values.
 pub(crate) struct Phrases<T> {
-    /// By the lowest bits of a word: whether a phrase may begin with it. Most words begin none.
+    /// A bit set over the lowest bits of a key: whether a phrase may begin with that word. Most words begin none.
     begins: [u64; BEGINS / 64],
-    /// By the first word: the words behind it, and what the phrase stands for.
+    /// By the first word: the remaining words, and the value.
     by_first: KeyMap<Vec<(Vec<u64>, T)>>,
 }
 
-/// Bits that tell words apart which begin a phrase from nearly all others.
+/// The size of the bit set; large enough to exclude nearly all other words.
 const BEGINS: usize = 1 << 13;
 
 impl<T> Phrases<T> {
@@ -33,19 +33,19 @@ impl<T> Phrases<T> {
         Self { begins, by_first }
     }
 
-    /// The phrases that `keys`, the words of a text, begin with: how many words each has, and what it stands for.
+    /// The phrases at the beginning of `keys`: the number of words of each, and its value.
     pub(crate) fn at(&self, keys: &[u64]) -> impl Iterator<Item = (usize, &T)> {
-        let (first, behind) = keys.split_first().map_or((None, keys), |(first, behind)| (Some(first), behind));
-        let phrases = first.map_or(&[][..], |first| self.behind(*first));
-        // Most phrases part at their second word.
+        let (first, after) = keys.split_first().map_or((None, keys), |(first, after)| (Some(first), after));
+        let phrases = first.map_or(&[][..], |first| self.continuations(*first));
+        // Most phrases differ at their second word.
         let goes_on = move |rest: &[u64]| {
-            rest.first().is_none_or(|second| behind.first() == Some(second)) && behind.starts_with(rest)
+            rest.first().is_none_or(|second| after.first() == Some(second)) && after.starts_with(rest)
         };
         phrases.iter().filter(move |(rest, _)| goes_on(rest)).map(|(rest, meaning)| (rest.len() + 1, meaning))
     }
 
-    /// What may stand behind `first` in a phrase.
-    fn behind(&self, first: u64) -> &[(Vec<u64>, T)] {
+    /// The phrases that begin with `first`.
+    fn continuations(&self, first: u64) -> &[(Vec<u64>, T)] {
         let (word, bit) = place(first);
         if self.begins.get(word).is_none_or(|bits| bits & bit == 0) {
             return &[];
@@ -54,19 +54,19 @@ impl<T> Phrases<T> {
     }
 }
 
-/// Where the bit of a word stands.
+/// The position of a word's bit.
 fn place(key: u64) -> (usize, u64) {
     let bit = usize::try_from(key % BEGINS as u64).unwrap_or(0);
     (bit / 64, 1 << (bit % 64))
 }
 
-/// A word or phrase with a straight apostrophe, and, where it has one, with a curved one.
+/// A word or phrase, and its variant with a curved apostrophe if it has an apostrophe.
 pub(crate) fn spellings(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let curved = text.contains('\'').then(|| Cow::Owned(text.replace('\'', "’")));
     std::iter::once(Cow::Borrowed(text)).chain(curved)
 }
 
-/// The keys of words, parted by blanks, with either apostrophe.
+/// The keys of blank-separated words, with either apostrophe.
 pub(crate) fn word_keys(list: &str) -> KeySet {
     list.split_whitespace().flat_map(spellings).map(|word| key(&word)).collect()
 }

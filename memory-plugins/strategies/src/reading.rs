@@ -1,4 +1,4 @@
-//! What a summarizer knows of its sources once it has read them: segments, terms, and what each segment is worth.
+//! The parsed sources of a summary job: segments, terms, and the weight of each segment.
 
 use memory_core::{Level, Role, SummaryJob, SummaryMetadata, SummarySource};
 
@@ -14,7 +14,7 @@ use crate::{
     words::is_unspaced,
 };
 
-/// Topics of one summary.
+/// Maximum topics of one summary.
 pub(crate) const TOPICS: usize = 5;
 
 /// All sources of a job, read once.
@@ -23,16 +23,16 @@ pub(crate) struct Reading<'a> {
     job: &'a SummaryJob<'a>,
     /// In the order of the sources.
     pub segments: Vec<Segment>,
-    /// Of the segments.
+    /// The terms of the segments.
     pub terms: Terms,
-    /// The first segment of each run of one section, and the section, in order.
+    /// The sections in order, each with its first segment.
     sections: Vec<(usize, Section)>,
-    /// What a byte costs.
+    /// Tokens per byte.
     tokens_per_byte: f32,
 }
 
 impl<'a> Reading<'a> {
-    /// Reads the sources of `job`, by the sections of merged summaries.
+    /// Reads the sources of `job`, split into the sections of merged summaries.
     pub(crate) fn of(job: &'a SummaryJob<'a>) -> Self {
         let sources = job.sources.iter().enumerate();
         Self::of_parts(
@@ -41,7 +41,7 @@ impl<'a> Reading<'a> {
         )
     }
 
-    /// Reads these parts of the sources of `job`: of which source, in which section, and the words.
+    /// Reads parts of the sources of `job`: source index, section and text of each.
     pub(crate) fn of_parts<'p>(
         job: &'a SummaryJob<'a>,
         parts: impl Iterator<Item = (usize, Section, &'p str)>,
@@ -60,30 +60,30 @@ impl<'a> Reading<'a> {
         Self { job, segments, terms, sections, tokens_per_byte }
     }
 
-    /// Which section of its summary a segment stood in; [`Section::Told`] in a message.
+    /// The section of its summary that a segment comes from; [`Section::Body`] for a message.
     pub(crate) fn section(&self, segment: usize) -> Section {
-        let behind = self.sections.partition_point(|(first, _)| *first <= segment);
-        behind.checked_sub(1).and_then(|run| self.sections.get(run)).map_or(Section::Told, |(_, section)| *section)
+        let after = self.sections.partition_point(|(first, _)| *first <= segment);
+        after.checked_sub(1).and_then(|run| self.sections.get(run)).map_or(Section::Body, |(_, section)| *section)
     }
 
-    /// The first segment of each part that was read; the next one's where it has none.
+    /// The first segment of each part; for an empty part, that of the next.
     pub(crate) fn parts(&self) -> impl Iterator<Item = usize> {
         self.sections.iter().map(|(first, _)| *first)
     }
 
-    /// Roughly what a text of so many bytes costs, in tokens, at least 1.
+    /// The approximate cost in tokens of this many bytes, at least 1.
     pub(crate) fn cost(&self, bytes: usize) -> f32 {
         (to_f32(u32::try_from(bytes).unwrap_or(u32::MAX)) * self.tokens_per_byte).max(1.0)
     }
 
-    /// What a summary may be made of: all segments but small talk and keywords, unless there is nothing else.
+    /// The candidates for a summary: all segments except small talk and keywords, or all if there are no others.
     pub(crate) fn candidates(&self) -> Vec<Candidate> {
         let talk = |index: usize| self.terms.cues(index) == Cues::SMALL_TALK && self.terms.of_segment(index).is_empty();
         let keywords = |index: usize| self.segments.get(index).is_some_and(|of| of.kind == Kind::Keywords);
-        let tells = |index: &usize| !talk(*index) && !keywords(*index);
-        let none_tells = !(0..self.segments.len()).any(|index| tells(&index));
+        let is_informative = |index: &usize| !talk(*index) && !keywords(*index);
+        let none_informative = !(0..self.segments.len()).any(|index| is_informative(&index));
         (0..self.segments.len())
-            .filter(|index| none_tells || tells(index))
+            .filter(|index| none_informative || is_informative(index))
             .filter_map(|index| {
                 let cost = self.cost(self.segments.get(index)?.text.len());
                 Some(Candidate { segment: index, factor: self.factor(index), cost })
@@ -91,7 +91,7 @@ impl<'a> Reading<'a> {
             .collect()
     }
 
-    /// What the words of a segment are multiplied by, for what it is and does, and where it stands.
+    /// The factor of a segment's words by its kind, cues and position.
     pub(crate) fn factor(&self, index: usize) -> f32 {
         let Some(segment) = self.segments.get(index) else { return 0.0 };
         let source_of = |index: usize| self.segments.get(index).map(|segment| segment.source);
@@ -101,8 +101,8 @@ impl<'a> Reading<'a> {
         place * factor(segment, self.terms.cues(index), self.job.sources.get(segment.source), self.job.level)
     }
 
-    /// What is known beside the words. The importance is the highest that the sources carry or the rules find; above
-    /// SUMMARY it lies between that and the mean, so that one loud message does not make a whole archive important.
+    /// The metadata of the summary. The importance is the highest of the sources' and the rules'; above SUMMARY it lies
+    /// between that and the mean, so that one message does not make a whole archive important.
     pub(crate) fn metadata(&self) -> SummaryMetadata {
         let (sources, segments, terms) = (self.job.sources, &self.segments, &self.terms);
         let mut signs = vec![Signs::default(); sources.len()];
@@ -138,7 +138,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What the words of a segment are multiplied by, for what it is and does.
+/// The factor of a segment's words by its kind and cues.
 fn factor(segment: &Segment, cues: Cues, source: Option<&SummarySource>, level: Level) -> f32 {
     let kind = match segment.kind {
         Kind::Sentence | Kind::Keywords => 1.0,
@@ -161,12 +161,12 @@ fn factor(segment: &Segment, cues: Cues, source: Option<&SummarySource>, level: 
         * if cues.has(Cues::QUESTION) && role == Some(Role::Assistant) { 0.6 } else { 1.0 };
     let importance = source.map_or(0.0, |source| source.metadata.importance);
     let weight = if level >= Level::Meta && importance > 0.0 { 0.6 + 0.8 * importance.min(1.0) } else { 1.0 };
-    // "Next steps:" tells nothing by itself.
+    // "Next steps:" has no content by itself.
     let label = if segment.text.ends_with([':', '：']) { 0.2 } else { 1.0 };
     kind * (1.0 + more) * less * label * noise(&segment.text) * weight
 }
 
-/// Below 1 for what is hardly language: mostly signs, or one endless word.
+/// Below 1 for text that is hardly language: mostly punctuation, or one very long word.
 pub(crate) fn noise(text: &str) -> f32 {
     let (mut letters, mut others, mut blanks, mut unspaced) = (0u32, 0u32, 0u32, false);
     if text.is_ascii() {
@@ -199,7 +199,7 @@ pub(crate) fn noise(text: &str) -> f32 {
     }
 }
 
-/// What a byte of these texts costs, measured on a sample from all over them.
+/// Tokens per byte, estimated from samples spread over the texts.
 fn tokens_per_byte(job: &SummaryJob<'_>, segments: &[Segment]) -> f32 {
     const SAMPLES: usize = 16;
     let sampled = segments.iter().step_by((segments.len() / SAMPLES).max(1)).take(SAMPLES);
@@ -212,14 +212,14 @@ fn tokens_per_byte(job: &SummaryJob<'_>, segments: &[Segment]) -> f32 {
     (to_f32(job.counter.count(&sample)) / bytes).max(0.01)
 }
 
-/// What is said where neither a sentence nor a keyword fits, or all words are common ones: the first segment, shortened.
+/// The fallback if neither a sentence nor a keyword fits, or all words are common: the first segment, shortened.
 pub(crate) fn shortened(job: &SummaryJob<'_>, reading: &Reading<'_>) -> String {
     let first = reading.segments.first().map_or("", |segment| segment.text.as_str());
     let cut = fit(first, job.max_tokens, job.counter);
     if cut.trim().is_empty() { unsegmented(job) } else { cut }
 }
 
-/// The beginning of sources without any letter or digit; blank only if they are.
+/// The beginning of sources that have no letter or digit; blank only if they are.
 pub(crate) fn unsegmented(job: &SummaryJob<'_>) -> String {
     const ENOUGH: usize = 4096;
     let mut text = String::new();
@@ -236,6 +236,6 @@ pub(crate) fn unsegmented(job: &SummaryJob<'_>) -> String {
     if !cut.trim().is_empty() || silent {
         return cut;
     }
-    // Nothing of it can be shown (control characters, or every character costs too much): at least a sign.
+    // Nothing can be shown (control characters, or every character is too expensive): use a sign.
     ["…", "."].into_iter().find(|sign| job.counter.count(sign) <= job.max_tokens).unwrap_or_default().to_owned()
 }

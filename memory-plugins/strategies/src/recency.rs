@@ -1,4 +1,4 @@
-//! Scores how recent a message is, and how often it was recalled.
+//! The scorer by recency and use.
 
 use memory_core::{ImportanceScorer, ScoreError, ScoreJob, Timestamp, WrittenBy};
 use serde::Deserialize;
@@ -8,25 +8,26 @@ use crate::{
     terms::to_f32,
 };
 
-/// Scores a message by its age, which halves again and again, and by how often it was recalled.
+/// Scores a message by its exponentially decaying recency, and by how often it was recalled.
 ///
-/// Age is counted from the newest message of the same batch, never from a clock, so that the same messages score the
-/// same at any time; in messages where one of them has no time. The first use counts most: `n` uses are worth
-/// `n / (n + 1)`. The score is the mean of both, weighed by [`Self::use_share`].
+/// Age is measured from the newest message of the same batch, never from a clock, so that the scores are reproducible;
+/// it is counted in messages if one of them has no timestamp. The first use counts most: `n` uses score `n / (n + 1)`.
+/// The score is the mean of both, weighted by [`Self::use_share`].
 ///
-/// A host scores a message once, when it is about to be summarized: its uses are those until then, searches that found it
-/// and expansions in the same process, and its age is that beside the messages it is summarized with.
+/// A host scores a message once, before it is summarized. Its uses are the searches that found it and its expansions in
+/// the same process until then; its age is relative to the messages it is summarized with.
 ///
-/// That memories fade exponentially and are kept alive by use is how Park et al. rank them, "Generative Agents:
-/// Interactive Simulacra of Human Behavior" (2023).
+/// Exponential decay and refresh by use follow Park et al., "Generative Agents: Interactive Simulacra of Human
+/// Behavior" (2023).
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct RecencyAndUse {
-    /// Hours in which a message loses half of its recency; above 0, 168 by default.
+    /// The half-life of recency in hours; above 0, 168 by default.
     pub half_life_hours: f32,
-    /// The same in messages, where times are not told; above 0, 200 by default.
+    /// The half-life in messages, used without timestamps; above 0, 200 by default.
     pub half_life_messages: f32,
-    /// What use counts beside recency, in 0..=1; 0.5 by default.
+    /// The weight of use against recency, in 0..=1; 0.5 by default.
     pub use_share: f32,
 }
 
@@ -48,10 +49,31 @@ impl RecencyAndUse {
         "additionalProperties": false
     }"#;
 
-    /// Makes it from a configuration: JSON text as [`Self::SCHEMA`] asks for, or empty.
+    /// Sets [`half_life_hours`](Self::half_life_hours).
+    #[must_use]
+    pub const fn half_life_hours(mut self, hours: f32) -> Self {
+        self.half_life_hours = hours;
+        self
+    }
+
+    /// Sets [`half_life_messages`](Self::half_life_messages).
+    #[must_use]
+    pub const fn half_life_messages(mut self, messages: f32) -> Self {
+        self.half_life_messages = messages;
+        self
+    }
+
+    /// Sets [`use_share`](Self::use_share).
+    #[must_use]
+    pub const fn use_share(mut self, share: f32) -> Self {
+        self.use_share = share;
+        self
+    }
+
+    /// A scorer from a configuration: JSON text that matches [`Self::SCHEMA`], or empty.
     ///
     /// # Errors
-    /// When it is not that.
+    /// When the text does not match the schema.
     pub fn from_configuration(json: &str) -> Result<Self, InvalidConfiguration> {
         let read: Self = configuration::read(json)?;
         let positive = |value: f32| value.is_finite() && value > 0.0;
@@ -64,7 +86,7 @@ impl RecencyAndUse {
         Ok(read)
     }
 
-    /// 1 for the newest of `jobs`, halving with age.
+    /// The recency of each of `jobs`: 1 for the newest, halving with age.
     fn recency(&self, jobs: &[ScoreJob<'_>]) -> Vec<f32> {
         let times: Option<Vec<Timestamp>> = jobs.iter().map(|job| job.said_at).collect();
         let newest = times.as_ref().and_then(|times| times.iter().max());
@@ -74,8 +96,8 @@ impl RecencyAndUse {
                 times.iter().map(|at| hours(at) / self.half_life_hours).collect()
             }
             _ => {
-                let behind = |place: usize| to_f32(u32::try_from(jobs.len() - 1 - place).unwrap_or(u32::MAX));
-                (0..jobs.len()).map(|place| behind(place) / self.half_life_messages).collect()
+                let after = |place: usize| to_f32(u32::try_from(jobs.len() - 1 - place).unwrap_or(u32::MAX));
+                (0..jobs.len()).map(|place| after(place) / self.half_life_messages).collect()
             }
         };
         half_lives.into_iter().map(|half_lives| (-half_lives).exp2()).collect()

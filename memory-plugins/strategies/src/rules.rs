@@ -1,4 +1,4 @@
-//! Scores how much a message matters by the words that announce it.
+//! The rule-based scorer.
 
 use memory_core::{ImportanceScorer, Role, ScoreError, ScoreJob, WrittenBy};
 
@@ -8,10 +8,10 @@ use crate::{
     words::{Form, words},
 };
 
-/// Scores by rules: decisions, commitments, preferences, errors and their fixes, personal facts, figures, code,
-/// and answers to a question asked right before weigh more; greetings and thanks weigh little.
+/// Scores by rules: decisions, commitments, preferences, errors and their fixes, personal facts, figures, code, and
+/// answers to the preceding question score high; greetings and thanks score low.
 ///
-/// Signs add up as independent chances do, so that a score nears 1 and never passes it. Needs no model.
+/// Signs combine as independent probabilities do, so that a score approaches 1 and never exceeds it. Needs no model.
 ///
 /// ```
 /// use memory_core::{ImportanceScorer, Role, ScoreJob};
@@ -43,22 +43,22 @@ impl ImportanceScorer for Rules {
     }
 }
 
-/// What was seen in a message.
+/// The signs found in a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Signs {
     cues: Cues,
     /// Words with digits.
     figures: u32,
-    /// Words that no small talk is made of.
+    /// Words outside small talk.
     substance: u32,
     code: bool,
-    /// It ends in a question.
+    /// Whether it ends with a question.
     asks: bool,
     answers: bool,
 }
 
 impl Signs {
-    /// Adds a sentence of so many figures and other words.
+    /// Adds a sentence with these numbers of figures and other words.
     pub(crate) fn add(&mut self, cues: Cues, figures: u32, others: u32) {
         self.cues = self.cues.with(cues);
         self.figures += figures;
@@ -68,7 +68,7 @@ impl Signs {
         }
     }
 
-    /// Code was shown.
+    /// Records that the message has code.
     pub(crate) fn add_code(&mut self) {
         self.code = true;
     }
@@ -90,7 +90,7 @@ impl Signs {
         signs
     }
 
-    /// The score of a message by `role`; in 0..=1.
+    /// The score of a message by `role`, in 0..=1.
     pub(crate) fn score(&self, role: Option<Role>) -> f32 {
         let base: f32 = match role {
             Some(Role::System) => 0.4,

@@ -1,36 +1,36 @@
-//! The sections of a merged summary: what is told, what was decided, what is open, keywords.
+//! The sections of a merged summary: body, decisions, open questions, keywords.
 
 use memory_core::SummarySource;
 
 use crate::topic_line;
 
-/// What a part of a merged summary is.
+/// A section of a merged summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     /// Anything else.
-    Told,
+    Body,
     /// Decisions.
     Decided,
-    /// Questions that nobody took up.
+    /// Questions without an answer.
     Open,
-    /// Keywords of what no sentence tells.
+    /// Keywords of what no quoted sentence contains.
     Also,
 }
 
-/// What parts the sections.
+/// The separator of sections.
 pub(crate) const SEPARATOR: &str = " | ";
 
-/// What parts sentences from the keywords of the rest where there are no other sections.
+/// The separator of sentences and keywords if there are no other sections.
 pub(crate) const KEYWORDS: &str = " … ";
 
 impl Section {
-    /// In the order in which they are written.
-    pub(crate) const ALL: [Self; 4] = [Self::Told, Self::Decided, Self::Open, Self::Also];
+    /// All sections in the order in which they are written.
+    pub(crate) const ALL: [Self; 4] = [Self::Body, Self::Decided, Self::Open, Self::Also];
 
-    /// What the section begins with.
+    /// The prefix of the section.
     pub(crate) const fn mark(self) -> &'static str {
         match self {
-            Self::Told => "",
+            Self::Body => "",
             Self::Decided => "decided: ",
             Self::Open => "open: ",
             Self::Also => "also: ",
@@ -38,20 +38,20 @@ impl Section {
     }
 }
 
-/// The sections of a source, without its topics; a message is one.
+/// The sections of a source without its topics; a message is one section.
 pub(crate) fn of(source: &SummarySource) -> impl Iterator<Item = (Section, &str)> {
     let is_message = source.role.is_some();
     let text = topic_line::strip(source);
-    let whole = is_message.then_some((Section::Told, text));
+    let whole = is_message.then_some((Section::Body, text));
     let parts = (!is_message).then(|| text.split(SEPARATOR).flat_map(sections)).into_iter().flatten();
     whole.into_iter().chain(parts)
 }
 
-/// The section that a part begins with, and the keywords behind it.
+/// The section at the beginning of a part, and the keywords after it.
 fn sections(part: &str) -> impl Iterator<Item = (Section, &str)> {
     let mut marked = Section::ALL.into_iter().skip(1);
     let marked = marked.find_map(|section| Some((section, part.strip_prefix(section.mark())?)));
-    let (section, text) = marked.unwrap_or((Section::Told, part));
+    let (section, text) = marked.unwrap_or((Section::Body, part));
     let (text, keywords) = match text.rsplit_once(KEYWORDS) {
         Some((text, keywords)) => (text, Some((Section::Also, keywords))),
         None => (text, None),
@@ -70,14 +70,14 @@ mod tests {
         assert_eq!(
             of(&summary(text, &[], 0.5)).collect::<Vec<_>>(),
             [
-                (Section::Told, "It rained."),
+                (Section::Body, "It rained."),
                 (Section::Also, "Bonn"),
                 (Section::Decided, "We stay."),
                 (Section::Open, "Who cooks?"),
-                (Section::Told, "a bar"),
+                (Section::Body, "a bar"),
                 (Section::Also, "Ghent, 4 May"),
             ]
         );
-        assert_eq!(of(&message(text)).collect::<Vec<_>>(), [(Section::Told, text)]);
+        assert_eq!(of(&message(text)).collect::<Vec<_>>(), [(Section::Body, text)]);
     }
 }

@@ -1,4 +1,4 @@
-//! Cuts messages into the pieces that a summary may be made of, each one clean line.
+//! Splits messages into segments: the sentences, titles, rows and code lines that a summary may quote.
 
 use crate::{
     markup::{Line, classify, push_data, push_folded, push_plain, push_row},
@@ -10,13 +10,13 @@ use crate::{
 pub(crate) struct Segment {
     /// One line without markup, trimmed, never blank.
     pub text: String,
-    /// What it was.
+    /// Its kind.
     pub kind: Kind,
-    /// Which source it comes from.
+    /// The index of its source.
     pub source: usize,
 }
 
-/// What a segment was in its message.
+/// The kind of a segment in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// A sentence of running text or of a list.
@@ -29,16 +29,16 @@ pub(crate) enum Kind {
     Data,
     /// A line of a code block.
     Code,
-    /// The keywords that a merged summary ends with.
+    /// The keywords at the end of a merged summary.
     Keywords,
 }
 
-/// A line this long was probably broken by an editor and goes on in the next one.
+/// A line this long was probably wrapped by an editor and continues in the next one.
 const WRAPPED: usize = 60;
 
 /// Appends the segments of `text`, in order.
 pub(crate) fn cut(source: usize, text: &str, out: &mut Vec<Segment>) {
-    let mut cutter = Cutter { source, out, paragraph: String::new(), line: String::new() };
+    let mut cutter = SegmentCutter { source, out, paragraph: String::new(), line: String::new() };
     let mut fence: Option<(char, usize)> = None;
     let mut last_length = 0;
     for line in text.split(['\n', '\r', '\u{2028}', '\u{2029}', '\u{85}']) {
@@ -76,14 +76,14 @@ pub(crate) fn cut(source: usize, text: &str, out: &mut Vec<Segment>) {
     cutter.end_paragraph();
 }
 
-struct Cutter<'a> {
+struct SegmentCutter<'a> {
     source: usize,
     out: &'a mut Vec<Segment>,
     paragraph: String,
     line: String,
 }
 
-impl Cutter<'_> {
+impl SegmentCutter<'_> {
     /// Adds a line of running text to the paragraph.
     fn join(&mut self, text: &str) {
         if !self.paragraph.is_empty() && !self.paragraph.ends_with(' ') {
@@ -92,7 +92,7 @@ impl Cutter<'_> {
         push_plain(text, &mut self.paragraph);
     }
 
-    /// Cuts the paragraph into sentences.
+    /// Splits the paragraph into sentences.
     fn end_paragraph(&mut self) {
         let paragraph = std::mem::take(&mut self.paragraph);
         self.push_all(&paragraph, Kind::Sentence);
@@ -100,7 +100,7 @@ impl Cutter<'_> {
         self.paragraph.clear();
     }
 
-    /// Makes a line of its own of `text`, cleaned by `push`.
+    /// Makes `text`, cleaned by `push`, a segment of its own.
     fn whole(&mut self, text: &str, kind: Kind, push: fn(&str, &mut String)) {
         let mut line = std::mem::take(&mut self.line);
         push(text, &mut line);

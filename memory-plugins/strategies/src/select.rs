@@ -1,55 +1,54 @@
-//! Picks segments by what they add for their cost.
+//! Greedy selection of segments by marginal value per cost.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
 use crate::terms::Terms;
 
-/// A segment that may be picked.
+/// A segment that may be selected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
-    /// Its place among all segments.
+    /// Its index among all segments.
     pub segment: usize,
-    /// What its terms are multiplied by: kind, place, cues, source.
+    /// The factor of its terms by kind, position, cues and source.
     pub factor: f32,
-    /// Roughly what it costs, in tokens, above 0.
+    /// Its approximate cost in tokens, above 0.
     pub cost: f32,
 }
 
-/// What may be picked.
+/// The limits of a selection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Tokens, by the candidates' own costs.
+    /// Maximum tokens, by the candidates' costs.
     pub tokens: f32,
-    /// Segments.
+    /// Maximum segments.
     pub segments: usize,
-    /// The power to which a cost counts against a value: 1 for value per token, less where the number of
-    /// segments is what binds.
+    /// The exponent of the cost: 1 for value per token, less if the number of segments is the tighter limit.
     pub thrift: f32,
 }
 
-/// A term that is told again is worth this much of itself.
+/// The value of a repeated term as a share of its first occurrence.
 const AGAIN: f32 = 0.1;
 
-/// The best candidates by first glance are looked at again and again; the rest cannot matter.
+/// How many of the best candidates by initial rate are rated repeatedly; the rest cannot win.
 const LOOKED_AT: usize = 512;
 
-/// Tokens that any pick costs beside its own, so that many tiny ones do not win.
+/// Additional tokens of any pick, so that many tiny ones do not win.
 const OVERHEAD: f32 = 4.0;
 
-/// Picks greedily, best first. A term that a pick already tells adds little in the next.
+/// Selects greedily, best first. A term that is already covered adds little.
 ///
-/// The best one is picked even if it is too long, at what the part that fits would be worth.
+/// The best candidate is selected even if it is too long, at the value of the part that fits.
 pub(crate) fn select(candidates: Vec<Candidate>, terms: &Terms, limits: Limits) -> Vec<usize> {
-    let mut told = vec![false; terms.len()];
-    let rate = |candidate: &Candidate, told: &[bool]| {
+    let mut covered = vec![false; terms.len()];
+    let rate = |candidate: &Candidate, covered: &[bool]| {
         let fitting = (limits.tokens / candidate.cost).min(1.0);
         let cut = if fitting < 1.0 { 0.8 } else { 1.0 };
         let cost = candidate.cost.min(limits.tokens) + OVERHEAD;
-        gain(candidate, terms, told) * fitting * cut / cost.powf(limits.thrift)
+        gain(candidate, terms, covered) * fitting * cut / cost.powf(limits.thrift)
     };
     let mut rated: Vec<Rated> = candidates
         .into_iter()
-        .map(|candidate| Rated { rate: rate(&candidate, &told), candidate, at_pick: 0 })
+        .map(|candidate| Rated { rate: rate(&candidate, &covered), candidate, at_pick: 0 })
         .collect();
     if rated.len() > LOOKED_AT {
         rated.select_nth_unstable_by(LOOKED_AT, |a, b| b.cmp(a));
@@ -65,22 +64,23 @@ pub(crate) fn select(candidates: Vec<Candidate>, terms: &Terms, limits: Limits) 
         if best.candidate.cost > left && !picked.is_empty() {
             continue;
         }
-        // Told terms lower a rate and never raise it: what still leads after a second look is the best.
+        // Rates never rise as terms are covered (lazy greedy): a candidate that leads after it is rated again is the
+        // best.
         if best.at_pick < picked.len() {
-            let fresh = Rated { rate: rate(&best.candidate, &told), at_pick: picked.len(), ..best };
+            let fresh = Rated { rate: rate(&best.candidate, &covered), at_pick: picked.len(), ..best };
             if heap.peek().is_some_and(|next| next.cmp(&fresh) == Ordering::Greater) {
                 heap.push(fresh);
                 continue;
             }
         }
         let bag = terms.of_segment(best.candidate.segment);
-        let is_told = |&term: &u32| usize::try_from(term).ok().and_then(|index| told.get(index)) == Some(&true);
-        if !picked.is_empty() && bag.iter().all(is_told) {
+        let is_covered = |&term: &u32| usize::try_from(term).ok().and_then(|index| covered.get(index)) == Some(&true);
+        if !picked.is_empty() && bag.iter().all(is_covered) {
             continue;
         }
         for &term in bag {
-            if let Some(told) = usize::try_from(term).ok().and_then(|index| told.get_mut(index)) {
-                *told = true;
+            if let Some(covered) = usize::try_from(term).ok().and_then(|index| covered.get_mut(index)) {
+                *covered = true;
             }
         }
         left -= best.candidate.cost;
@@ -89,12 +89,12 @@ pub(crate) fn select(candidates: Vec<Candidate>, terms: &Terms, limits: Limits) 
     picked
 }
 
-fn gain(candidate: &Candidate, terms: &Terms, told: &[bool]) -> f32 {
+fn gain(candidate: &Candidate, terms: &Terms, covered: &[bool]) -> f32 {
     let worth = |&term: &u32| {
-        let again = usize::try_from(term).ok().and_then(|index| told.get(index)).copied().unwrap_or(false);
+        let again = usize::try_from(term).ok().and_then(|index| covered.get(index)).copied().unwrap_or(false);
         terms.weight(term) * if again { AGAIN } else { 1.0 }
     };
-    // Something above 0 even for a segment of common words only, so that it can be picked when it is all there is.
+    // Above 0 even for a segment of common words, so that it can be selected if there is no other.
     (0.05 + terms.of_segment(candidate.segment).iter().map(worth).sum::<f32>()) * candidate.factor
 }
 
@@ -102,7 +102,7 @@ fn gain(candidate: &Candidate, terms: &Terms, told: &[bool]) -> f32 {
 struct Rated {
     rate: f32,
     candidate: Candidate,
-    /// How many were picked when it was rated.
+    /// The number of picks when it was rated.
     at_pick: usize,
 }
 

@@ -1,22 +1,22 @@
-//! Cuts running text into sentences, and long ones into pieces at clauses.
+//! Splits running text into sentences, and long ones into pieces at clauses.
 //!
-//! The rules of UAX #29 cut after "Dr." and know nothing of initials or "No. 5"; these do, and take one pass.
+//! UAX #29 splits after "Dr.", initials and "No. 5"; these rules do not, and take one pass.
 
 use crate::words::{is_unspaced, is_word_char};
 
-/// Longest piece in bytes; a "sentence" beyond it is a list, a log or a language without stops.
+/// Maximum bytes of a piece; a longer "sentence" is a list, a log or a language without stops.
 const PIECE: usize = 360;
 
-/// Words that a full stop never ends a sentence behind.
+/// Words after which a full stop never ends a sentence.
 const TITLES: &[&str] = &[
     "dr", "mr", "mrs", "ms", "prof", "sr", "jr", "gen", "col", "rev", "hon", "st", "vs", "e.g", "i.e", "cf", "bzw",
     "z.b",
 ];
 
-/// Words that a full stop does not end a sentence behind when a figure follows.
+/// Words after which a full stop does not end a sentence if a figure follows.
 const BEFORE_FIGURES: &[&str] = &["no", "nr", "fig", "p", "pp", "vol", "ch", "sec", "eq", "art", "approx", "ca"];
 
-/// The sentences of `text` as trimmed slices, none blank, none longer than [`PIECE`] unless nothing divides it.
+/// The sentences of `text` as trimmed slices, none blank, none longer than [`PIECE`] unless it is indivisible.
 pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     Sentences { rest: text }.flat_map(pieces).map(str::trim).filter(|sentence| !sentence.is_empty())
 }
@@ -38,7 +38,7 @@ impl<'a> Iterator for Sentences<'a> {
     }
 }
 
-/// The byte behind the first sentence of `text`.
+/// The end of the first sentence of `text`.
 fn end_of_first(text: &str) -> usize {
     let mut from = 0;
     while let Some((at, c)) = next_stop(text, from) {
@@ -73,7 +73,7 @@ fn end_of_first(text: &str) -> usize {
     text.len()
 }
 
-/// The first stop of `text` at or behind the byte `from`, and where it stands.
+/// The first stop of `text` at or after the byte `from`, with its position.
 fn next_stop(text: &str, mut from: usize) -> Option<(usize, char)> {
     loop {
         from += possible_stop(text.as_bytes().get(from..)?)?;
@@ -85,9 +85,9 @@ fn next_stop(text: &str, mut from: usize) -> Option<(usize, char)> {
     }
 }
 
-/// The first byte that may begin a stop: those that are ASCII, and whatever else must be decoded to know.
+/// The first byte that may begin a stop: an ASCII stop, or a non-ASCII byte, which must be decoded.
 fn possible_stop(text: &[u8]) -> Option<usize> {
-    /// Bytes that are looked at together, without a branch for each.
+    /// Bytes that are tested together without branches.
     const BLOCK: usize = 16;
     let may_stop = |byte: &u8| matches!(byte, b'.' | b'!' | b'?') | !byte.is_ascii();
     let blocks = text.chunks(BLOCK);
@@ -95,7 +95,7 @@ fn possible_stop(text: &[u8]) -> Option<usize> {
     text.get(before..)?.iter().position(may_stop).map(|at| before + at)
 }
 
-/// Stops that need no space behind them.
+/// Stops that need no space after them.
 fn ends_anywhere(c: char) -> bool {
     matches!(c, '。' | '！' | '？' | '｡' | '．' | '।' | '॥' | '؟' | '۔' | '။' | '។' | '։')
 }
@@ -104,12 +104,12 @@ fn ends_before_space(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | '…')
 }
 
-/// Marks that belong to the sentence before them.
+/// Closing marks that belong to the sentence before them.
 pub(crate) fn closes(c: char) -> bool {
     matches!(c, '"' | '\'' | ')' | ']' | '}' | '”' | '’' | '»' | '」' | '』' | '）')
 }
 
-/// Whether the stop behind `head` marks an abbreviation.
+/// Whether the stop after `head` marks an abbreviation.
 fn is_abbreviation(head: &str, follows: Option<char>) -> bool {
     let start = head.rfind(|c: char| !(is_word_char(c) || c == '.')).map_or(0, |at| {
         let width = head.get(at..).and_then(|tail| tail.chars().next()).map_or(1, char::len_utf8);
@@ -128,7 +128,7 @@ fn is_abbreviation(head: &str, follows: Option<char>) -> bool {
     initial || numeral || among(TITLES) || (among(BEFORE_FIGURES) && follows.is_some_and(char::is_numeric))
 }
 
-/// `sentence` whole when it is short enough, else in pieces cut behind clauses, else behind words, else anywhere.
+/// `sentence` if it is short enough, else its pieces, cut after clauses, else after words, else anywhere.
 fn pieces(sentence: &str) -> impl Iterator<Item = &str> {
     let mut rest = sentence;
     std::iter::from_fn(move || {
@@ -136,8 +136,8 @@ fn pieces(sentence: &str) -> impl Iterator<Item = &str> {
             return None;
         }
         let end = if rest.len() <= PIECE { rest.len() } else { end_of_piece(rest) };
-        let (piece, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
-        rest = behind;
+        let (piece, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        rest = after;
         Some(piece)
     })
 }
@@ -146,12 +146,12 @@ fn pieces(sentence: &str) -> impl Iterator<Item = &str> {
 fn end_of_piece(text: &str) -> usize {
     let limit = text.floor_char_boundary(PIECE);
     let head = text.get(..limit).unwrap_or(text);
-    let behind = |found: Option<(usize, &str)>| found.map(|(at, mark)| at + mark.len()).filter(|&end| end >= PIECE / 3);
+    let after = |found: Option<(usize, &str)>| found.map(|(at, mark)| at + mark.len()).filter(|&end| end >= PIECE / 3);
     let clause = head.rmatch_indices([';', '；', '，', '、']).next();
     let comma = head.rmatch_indices(", ").next();
-    behind(clause)
-        .max(behind(comma))
-        .or_else(|| behind(head.rmatch_indices(char::is_whitespace).next()))
+    after(clause)
+        .max(after(comma))
+        .or_else(|| after(head.rmatch_indices(char::is_whitespace).next()))
         .unwrap_or_else(|| limit.max(text.chars().next().map_or(1, char::len_utf8)))
 }
 

@@ -1,13 +1,13 @@
-//! Summarizes by spans that stand in the text, with a sign for what is left out between.
+//! The span summarizer: quotes clauses and phrases with a sign for omissions.
 
 mod choose;
 mod clauses;
 mod compose;
 mod lexis;
 mod quotes;
+mod speakers;
 mod units;
 mod verbs;
-mod voices;
 
 use memory_core::{BoxFuture, Level, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary};
 
@@ -19,26 +19,26 @@ use crate::{
 
 use self::{choose::choose, clauses::choose_clauses, compose::Composer, units::Units};
 
-/// Summarizes by clauses and phrases cut out of the text whole: `Maya: We decided to rent the hall … for 1,850 euros. Who
+/// Summarizes by whole clauses and phrases of the text: `Maya: We decided to rent the hall … for 1,850 euros. Who
 /// cooks…?`.
 ///
-/// - A sentence is cut into clauses (at punctuation, conjunctions, subjects behind a comma) and phrases (at prepositions,
-///   commas, "and"). A negation keeps all that it governs, a condition its main clause, a verb of wanting or saying what
-///   follows it. No word is picked out of a phrase, and none is added but the speaker's name.
-/// - `…` stands where something was left out within or between sentences, `…?` where a question was cut; whole sentences
-///   follow each other without a sign.
-/// - A SUMMARY begins with the speaker. A META or ARCHIVE parts the speakers by ` | `; messages of one speaker that follow
-///   each other share the name.
-/// - A META or ARCHIVE is made of whole sentences, or of clauses of them that have a verb: few things that can be understood
-///   rather than pieces of many. Titles, labels, formulas and small talk stand where nothing else does.
-/// - What fits is told whole.
+/// - A sentence is split into clauses (at punctuation, conjunctions, subjects after a comma) and phrases (at
+///   prepositions, commas, "and"). A negation keeps all that it governs, a condition its main clause, a verb of wanting
+///   or saying its complement. Phrases are never split, and no word is added but the speaker's name.
+/// - `…` marks an omission within or between sentences, `…?` a truncated question; whole sentences follow each other
+///   without a sign.
+/// - A SUMMARY begins with the speaker. A META or ARCHIVE separates the speakers by ` | `; consecutive messages of one
+///   speaker share the name.
+/// - A META or ARCHIVE consists of whole sentences, or of clauses with a verb: few intelligible statements rather than
+///   fragments of many. Titles, labels, formulas and small talk are used only if there is nothing else.
+/// - Sources that fit are quoted in full.
 ///
-/// Phrases are chosen greedily by what they add for their cost (Lin and Bilmes, "Multi-document summarization via budgeted
-/// maximization of submodular functions", 2010): names, dates and figures first, then long words; more where something is
-/// decided, wanted, asked or broken; little for greetings, code, tables and formulas. A message that ends in a question
-/// keeps a piece of it. What is left is filled with the beginning of one more phrase. Above SUMMARY clauses are chosen the
-/// same way; who speaks of themselves counts more, a model only by how it begins and ends, and each further piece of one
-/// message less. The work is linear in the text.
+/// Phrases are chosen greedily by marginal value per cost (Lin and Bilmes, "Multi-document summarization via budgeted
+/// maximization of submodular functions", 2010): names, dates and figures first, then long words; more for decisions,
+/// wishes, questions and problems; little for greetings, code, tables and formulas. A message that ends with a question
+/// keeps a piece of it. The remaining tokens are filled with the beginning of one more phrase. Above SUMMARY, clauses
+/// are chosen the same way; first-person statements count more, a model's messages only by their beginning and end, and
+/// each further piece of one message less. The work is linear in the text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spans;
 
@@ -53,18 +53,18 @@ impl Summarizer for Spans {
 }
 
 impl Spans {
-    /// Writes the summary at once.
+    /// Writes the summary synchronously.
     #[must_use]
     pub fn write(&self, job: &SummaryJob<'_>) -> WrittenSummary {
-        let parts: Vec<(usize, voices::Part<'_>)> = job
+        let parts: Vec<(usize, speakers::Part<'_>)> = job
             .sources
             .iter()
             .enumerate()
-            .flat_map(|(index, source)| voices::parts(source).into_iter().map(move |part| (index, part)))
+            .flat_map(|(index, source)| speakers::parts(source).into_iter().map(move |part| (index, part)))
             .collect();
         let reading = Reading::of_parts(job, parts.iter().map(|(index, part)| (*index, part.section, part.text)));
         let metadata = reading.metadata();
-        let names: Vec<String> = parts.iter().map(|(_, part)| voices::label(&part.name, job)).collect();
+        let names: Vec<String> = parts.iter().map(|(_, part)| speakers::label(&part.name, job)).collect();
         if let Some(text) = whole(job, &parts, &names) {
             return WrittenSummary { text, metadata };
         }
@@ -81,8 +81,8 @@ impl Spans {
     }
 }
 
-/// All that the sources say, where it fits.
-fn whole(job: &SummaryJob<'_>, parts: &[(usize, voices::Part<'_>)], names: &[String]) -> Option<String> {
+/// The full text of the sources, if it fits.
+fn whole(job: &SummaryJob<'_>, parts: &[(usize, speakers::Part<'_>)], names: &[String]) -> Option<String> {
     /// No token is longer.
     const BYTES_PER_TOKEN: usize = 128;
     let bytes: usize = parts.iter().map(|(_, part)| part.text.len()).sum();

@@ -1,4 +1,4 @@
-//! Finds what holds beyond its moment: instructions, preferences, decisions, what is open, promises.
+//! Detects standing statements in messages: instructions, preferences, decisions, open points, promises.
 
 mod announcing;
 mod cut;
@@ -15,19 +15,19 @@ use crate::{
 
 pub use lines::{StandingLine, StandingLines};
 
-/// What a standing sentence does.
+/// The kind of a standing statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum StandingKind {
-    /// Says how things are to be done from now on: "Always give the time zone when I ask for a time."
+    /// How things are to be done from now on: "Always give the time zone when I ask for a time."
     Instruction,
-    /// Says what somebody wants, likes or cannot have: "I prefer bullet points."
+    /// What a speaker wants, likes or cannot have: "I prefer bullet points."
     Preference,
-    /// Says what was decided: "We decided to rent the hall."
+    /// A decision: "We decided to rent the hall."
     Decision,
-    /// Says what is left to be done or decided: "We still need to decide on the caterer."
+    /// Something left to be done or decided: "We still need to decide on the caterer."
     Open,
-    /// Says what somebody will do: "I'll send the draft on Friday."
+    /// What a speaker will do: "I'll send the draft on Friday."
     Promise,
 }
 
@@ -45,37 +45,37 @@ impl StandingKind {
     }
 }
 
-/// A part of a message that holds beyond its moment.
+/// A part of a message that stays valid after its moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// What it does.
+    /// Its kind.
     pub kind: StandingKind,
-    /// Its first byte in the text of the message.
+    /// Its byte offset in the text of the message.
     pub at: u32,
     /// Its length in bytes, at most 240.
     pub bytes: u16,
-    /// What it is about: keys of its words, in order, without those that announce what it does.
+    /// Its subject: keys of its words, in order, without the announcing phrase.
     terms: Box<[u64]>,
-    /// It takes back or changes what was said before: "no longer", "instead".
+    /// Whether it revokes or changes an earlier statement: "no longer", "instead".
     changes: bool,
-    /// It says that something is not to be.
+    /// Whether it is negative.
     negates: bool,
 }
 
-/// Longest standing part, in bytes.
+/// Maximum bytes of a standing part.
 const LONGEST: usize = 240;
-/// Fewest words of a standing sentence: "Always!" tells nothing later.
+/// Minimum words of a standing sentence: "Always!" has no content later.
 const FEWEST_WORDS: usize = 3;
-/// Words that may stand before the announcing phrase and still belong to it: "For emails I prefer".
+/// Maximum words before the announcing phrase that belong to it: "For emails I prefer".
 const LEAD_WORDS: usize = 4;
-/// Most standing parts of a message: a message with more is a list, a log or a book.
+/// Maximum standing parts of a message: a message with more is a list, a log or a book.
 const MOST: usize = 4;
 
-/// What stands in a message's text, in order, at most 4 parts; `is_person`, whether a person said it: a model's "always" is
-/// advice.
+/// The standing parts of a message's text, in order, at most 4. `is_person` states whether the speaker is a person: a
+/// model's "always" is advice.
 ///
-/// Phrases that announce it are looked for in sentences of running text and lists, not in code, tables or quotations. The
-/// work is linear in the text.
+/// Announcing phrases are searched in sentences of running text and lists, not in code, tables or quotations. The work
+/// is linear in the text.
 #[must_use]
 pub fn standing(text: &str, is_person: bool) -> Vec<Standing> {
     let mut found = Vec::new();
@@ -103,7 +103,7 @@ pub fn standing(text: &str, is_person: bool) -> Vec<Standing> {
     found
 }
 
-/// What a sentence of a text says that holds on.
+/// The standing part of a sentence.
 fn of_sentence(text: &str, sentence: &str, is_person: bool) -> Option<Standing> {
     let all: Vec<Word<'_>> = words(sentence).collect();
     if all.len() < FEWEST_WORDS {
@@ -116,13 +116,13 @@ fn of_sentence(text: &str, sentence: &str, is_person: bool) -> Option<Standing> 
     }
     let part = cut::part(sentence, &all, at)?;
     let within = |word: &&Word<'_>| word.at >= part.start && word.at < part.end;
-    let behind = all.iter().skip(at + length).filter(within).count();
-    if behind + 1 < FEWEST_WORDS {
+    let after = all.iter().skip(at + length).filter(within).count();
+    if after + 1 < FEWEST_WORDS {
         return None;
     }
     let mut terms: Vec<u64> = Vec::new();
     for (index, word) in all.iter().enumerate().filter(|(_, word)| within(word)) {
-        // "Answer in German" is about the answer; "I prefer" is about nothing yet.
+        // "Answer in German" has a subject, the answer; "I prefer" alone has none.
         let announces = (at..at + length).contains(&index)
             && !(kind == StandingKind::Instruction && announcing::is_of_weight(word));
         if !announces && (word.form != Form::Plain || !is_common(word)) && !terms.contains(&word.key) {
@@ -144,12 +144,12 @@ fn of_sentence(text: &str, sentence: &str, is_person: bool) -> Option<Standing> 
     })
 }
 
-/// Who said a standing line, and where.
+/// The message and speaker of a standing line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said<'a> {
     /// The message.
     pub node: NodeId,
-    /// Who speaks; what one wants does not contradict what another does.
+    /// The speaker; only statements of the same speaker contradict each other.
     pub speaker: &'a str,
 }
 

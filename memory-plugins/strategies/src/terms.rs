@@ -1,4 +1,4 @@
-//! Weighs the words of a text: by how often and how widely they occur, and whether they are figures or names.
+//! Terms of a text with their weights by frequency, document frequency and form.
 
 use std::{borrow::Cow, hash::BuildHasherDefault, sync::LazyLock};
 
@@ -10,46 +10,46 @@ use crate::{
     words::{Form, KeyMap, KeySet, Word, key, phrase_key, words},
 };
 
-/// A word that is not common, or a name of two words.
+/// An uncommon word, or a name of two words.
 #[derive(Clone, Debug)]
 struct Term {
-    /// Where it stands first: segment, first byte and length.
+    /// Its first occurrence: segment, byte offset and length.
     place: (usize, usize, usize),
     form: Form,
-    /// How often it occurs.
+    /// Its number of occurrences.
     count: u32,
-    /// In how many documents.
+    /// Its document frequency.
     documents: u32,
-    /// The last document that it was counted for.
+    /// The last document counted.
     last: usize,
-    /// How often it is written with a capital where nothing demands one.
+    /// How often it is capitalized within a sentence.
     capitals: u32,
-    /// Of two words.
+    /// Whether it has two words.
     phrase: bool,
-    /// What it says, filled in once all is read.
+    /// Its weight, set when all segments are read.
     weight: f32,
 }
 
-/// The terms of a text.
+/// The terms of a list of segments.
 #[derive(Debug)]
 pub(crate) struct Terms {
     terms: Vec<Term>,
-    /// The distinct terms of each segment, one segment behind the other.
+    /// The distinct terms of all segments, concatenated.
     bags: Vec<u32>,
     segments: Vec<OfSegment>,
 }
 
-/// What was read of a segment.
+/// Data of one segment.
 #[derive(Clone, Copy, Debug)]
 struct OfSegment {
-    /// Where its bag ends; it begins where that of the segment before it ends.
+    /// The end of its bag, which begins at the end of the previous segment's.
     bag_end: usize,
     cues: Cues,
 }
 
 impl Terms {
-    /// Reads all `segments` of `sources` sources once. A document is a source, or a segment where there is one
-    /// source only.
+    /// Reads all `segments` of `sources` sources once. A document is a source, or a segment if there is only one
+    /// source.
     pub(crate) fn read(segments: &[Segment], sources: usize) -> Self {
         let mut reader = Reader::with_capacity(segments);
         for (index, segment) in segments.iter().enumerate() {
@@ -58,7 +58,7 @@ impl Terms {
         let Reader { mut terms, bags, segments: read, .. } = reader;
         let documents = if sources > 1 { sources } else { segments.len() };
         let rarity = |among: u32| (1.0 + to_f32(u32::try_from(documents).unwrap_or(u32::MAX)) / to_f32(among)).ln();
-        // Most terms stand in one document.
+        // Most terms occur in one document.
         let rarest = rarity(1);
         for term in &mut terms {
             let rare = if term.documents <= 1 { rarest } else { rarity(term.documents) };
@@ -74,22 +74,22 @@ impl Terms {
         end(segment).and_then(|end| self.bags.get(begin..end)).unwrap_or_default()
     }
 
-    /// What a segment announces.
+    /// The cues of a segment.
     pub(crate) fn cues(&self, segment: usize) -> Cues {
         self.segments.get(segment).map(|of| of.cues).unwrap_or_default()
     }
 
-    /// How much a term says; above 0.
+    /// The weight of a term; above 0.
     pub(crate) fn weight(&self, term: u32) -> f32 {
         self.term(term).map_or(0.0, |term| term.weight)
     }
 
-    /// How many terms there are.
+    /// The number of terms.
     pub(crate) fn len(&self) -> usize {
         self.terms.len()
     }
 
-    /// How many distinct figures and how many distinct other terms a segment has.
+    /// The numbers of distinct figures and of other distinct terms of a segment.
     pub(crate) fn figures_and_others(&self, segment: usize) -> (u32, u32) {
         let of_form = |figure: bool| {
             let bag = self.of_segment(segment).iter().filter_map(|&term| self.term(term));
@@ -98,14 +98,14 @@ impl Terms {
         (of_form(true), of_form(false))
     }
 
-    /// Where a term stands first: segment, first byte and length.
+    /// The first occurrence of a term: segment, byte offset and length.
     pub(crate) fn place(&self, term: usize) -> Option<(usize, usize, usize)> {
         self.terms.get(term).map(|term| term.place)
     }
 
-    /// Whether a later source goes on about what the segment asks: half of its terms are said again behind `source`.
-    /// Only where terms were read of several sources.
-    pub(crate) fn are_taken_up_behind(&self, segment: usize, source: usize) -> bool {
+    /// Whether a later source takes up the question of a segment: half of its terms occur again after `source`. Only
+    /// valid for terms of several sources.
+    pub(crate) fn are_taken_up_after(&self, segment: usize, source: usize) -> bool {
         let bag = self.of_segment(segment);
         let later = bag.iter().filter_map(|&term| self.term(term)).filter(|term| term.last > source).count();
         later * 2 >= bag.len().max(1)
@@ -115,12 +115,12 @@ impl Terms {
         usize::try_from(term).ok().and_then(|index| self.terms.get(index))
     }
 
-    /// The at most `most` terms that the text is about, most telling first: names and words, no bare figures.
-    /// What the sources already call their topics counts as said again in each of them.
+    /// At most `most` topics of the text, best first: names and words, no bare figures. A topic of a source counts as
+    /// an occurrence.
     pub(crate) fn topics(&self, segments: &[Segment], sources: &[SummarySource], most: usize) -> Vec<String> {
-        let mut told = Topics::with_capacity(most * 4);
+        let mut found = Topics::with_capacity(most * 4);
         for topic in sources.iter().flat_map(|source| &source.metadata.topics) {
-            told.add(HANDED_DOWN, topic);
+            found.add(HANDED_DOWN, topic);
         }
         let surface = |term: &Term| {
             let (segment, at, length) = term.place;
@@ -139,13 +139,13 @@ impl Terms {
         }
         own.sort_unstable_by(best_first);
         for (worth, term) in own {
-            told.add(worth, surface(term));
+            found.add(worth, surface(term));
         }
-        told.best(most)
+        found.best(most)
     }
 }
 
-/// What a text may be about, in the order in which it was found.
+/// Candidate topics, in the order in which they were found.
 struct Topics<'a> {
     topics: Vec<(f32, Cow<'a, str>)>,
     by_key: KeyMap<usize>,
@@ -170,9 +170,9 @@ impl<'a> Topics<'a> {
         }
     }
 
-    /// The at most `most` topics of most worth that share no word.
+    /// The best topics, at most `most`, that share no word.
     fn best(mut self, most: usize) -> Vec<String> {
-        // The sort is stable: of equals the first one stays first.
+        // The sort is stable: ties keep their order.
         self.topics.sort_by(|a, b| b.0.total_cmp(&a.0));
         let (mut best, mut known) = (Vec::new(), Vec::new());
         for (_, topic) in self.topics {
@@ -192,22 +192,22 @@ impl<'a> Topics<'a> {
     }
 }
 
-/// How much more a term says that is said so many times.
+/// The frequency factor of a term.
 fn often(count: u32) -> f32 {
-    // Most terms are said once.
+    // Most terms occur once.
     if count == 1 { std::f32::consts::LN_2 } else { to_f32(count).ln_1p() }
 }
 
-/// What a topic of a source is worth beside the words of the text.
+/// The weight of a source's topic relative to a word of the text.
 const HANDED_DOWN: f32 = 1.5;
 
-/// Weight of a name beside that of a word.
+/// The weight of a name relative to a word.
 const NAME: f32 = 1.6;
 
-/// Weight of a name of two words, which count by themselves already.
+/// The weight of a name of two words, whose words count by themselves.
 const PHRASE: f32 = 0.3;
 
-/// Longest topic in bytes.
+/// Maximum bytes of a topic.
 const LONGEST_TOPIC: usize = 40;
 
 fn topic_key(topic: &str) -> u64 {
@@ -231,7 +231,7 @@ impl Term {
         self.form == Form::Capital && self.capitals * 2 > self.count
     }
 
-    /// What its form is worth.
+    /// The weight of its form.
     fn kind_weight(&self) -> f32 {
         if self.phrase {
             return PHRASE;
@@ -275,13 +275,13 @@ struct Reader {
     terms: Vec<Term>,
     bags: Vec<u32>,
     segments: Vec<OfSegment>,
-    /// Of the segment that is read.
+    /// The terms of the current segment.
     keys: Vec<u64>,
     bag: Vec<u32>,
 }
 
 impl Reader {
-    /// With room for the terms that so many segments may have, but not for more than many.
+    /// Preallocates for the expected number of terms, up to a limit.
     fn with_capacity(segments: &[Segment]) -> Self {
         const BYTES_PER_TERM: usize = 10;
         const MANY: usize = 1 << 12;
@@ -300,7 +300,7 @@ impl Reader {
             let opens = self.keys.is_empty();
             self.keys.push(word.key);
             if is_common(&word) && !is_month(&word, text, opens) {
-                // "New" says little, but begins "New York".
+                // "New" is common, but begins "New York".
                 before = (word.form == Form::Capital && word.text.len() > 2).then_some(word);
                 continue;
             }
@@ -309,7 +309,7 @@ impl Reader {
             if let Some(first) = before.filter(|first| name && first.at + first.text.len() + 1 == word.at) {
                 let text = text.get(first.at..word.at + word.text.len()).unwrap_or_default();
                 let both = Word { text, at: first.at, key: phrase_key(first.key, word.key), form: Form::Capital };
-                // "The Berlin" at the beginning of a sentence is no name, unless it is one elsewhere.
+                // "The Berlin" at the beginning of a sentence is not a name, unless it is one elsewhere.
                 let opened = self.keys.len() == 2 && is_common(&first);
                 if !opened || self.index.contains_key(&both.key) {
                     bag.push(self.count(segment, document, both, both.key, false));
@@ -324,7 +324,7 @@ impl Reader {
         self.segments.push(OfSegment { bag_end: self.bags.len(), cues: cues(text, &self.keys) });
     }
 
-    /// Counts one occurrence and gives the term's number. The first word of a sentence has a capital anyway.
+    /// Counts one occurrence; returns the term's number. The capital of the first word of a sentence does not count.
     fn count(&mut self, segment: usize, document: usize, word: Word<'_>, key: u64, opens: bool) -> u32 {
         let next = u32::try_from(self.terms.len()).unwrap_or(u32::MAX);
         let number = *self.index.entry(key).or_insert(next);
@@ -355,7 +355,7 @@ impl Reader {
     }
 }
 
-/// English words, and the commonest of a few neighbours, that say little by themselves.
+/// Stop words: English, and the most common ones of a few neighbouring languages.
 const COMMON: &str = "a an the this that these those there here it its itself i me my mine myself we us our ours you \
     your yours he him his she her hers they them their theirs who whom whose which what when where why how and or but \
     nor so yet if then else than as at by for from in into of off on onto out over to up down upon with within without \
@@ -379,15 +379,15 @@ static COMMON_KEYS: LazyLock<KeySet> = LazyLock::new(|| COMMON.split_whitespace(
 
 pub(crate) fn is_common(word: &Word<'_>) -> bool {
     let small = word.text.len() < 2 && word.form != Form::Figure;
-    // Hiragana alone writes endings and particles for the most part.
+    // Hiragana alone is mostly endings and particles.
     let grammar = word.form == Form::Unspaced && word.text.chars().all(|c| matches!(c, '\u{3041}'..='\u{309f}'));
     small || grammar || (word.form != Form::Figure && word.text.len() <= 12 && COMMON_KEYS.contains(&word.key))
 }
 
-/// "May", which is a common word and a month: with a capital where nothing demands one, or before a figure.
+/// Whether "May" is the month: capitalized within a sentence, or before a figure.
 fn is_month(word: &Word<'_>, text: &str, opens: bool) -> bool {
-    let behind = || text.get(word.at + word.text.len()..).unwrap_or_default().trim_start();
-    word.text == "May" && (!opens || behind().starts_with(|c: char| c.is_ascii_digit()))
+    let after = || text.get(word.at + word.text.len()..).unwrap_or_default().trim_start();
+    word.text == "May" && (!opens || after().starts_with(|c: char| c.is_ascii_digit()))
 }
 
 #[cfg(test)]

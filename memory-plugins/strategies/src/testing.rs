@@ -1,4 +1,4 @@
-//! What tests of summarizers and scorers share.
+//! Helpers of the tests of summarizers and scorers.
 
 use memory_core::{
     Level, NodeId, NodeRange, Role, Summarizer, SummaryJob, SummaryMetadata, SummarySource, TokenCounter,
@@ -35,7 +35,7 @@ pub(crate) fn write(
     pollster::block_on(summarizer.summarize(job)).unwrap()
 }
 
-/// Charges for bytes, so that some characters cost more than small bounds.
+/// Counts bytes, so that some characters cost more than small bounds.
 #[derive(Debug)]
 pub(crate) struct ByteCounter;
 

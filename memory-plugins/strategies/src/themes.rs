@@ -1,4 +1,4 @@
-//! Merges summaries by their themes, decisions and open questions.
+//! The theme merger, which merges summaries by topics, decisions and open questions.
 
 use memory_core::{BoxFuture, Level, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary};
 
@@ -13,21 +13,21 @@ use crate::{
     topic_line,
 };
 
-/// Writes what the sources are about, what was told and decided, and what is still open.
+/// Summarizes by topics, informative sentences, decisions and open questions.
 ///
-/// `topics: a, b; What was told. | decided: What was decided. | open: What was asked? | also: names, figures`. A section
-/// that has nothing is left out, and a SUMMARY, being of one message, has no topics. Sentences are quoted whole; half of
-/// the tokens go to them, and keywords of everything else fill what is left, so that facts outlast their sentences. An
-/// ARCHIVE reads the sections of its METAs: what was decided stays a decision.
+/// `topics: a, b; What was told. | decided: What was decided. | open: What was asked? | also: names, figures`. Empty
+/// sections are omitted, and a SUMMARY, which is of one message, has no topics. Sentences are quoted whole in half of
+/// the tokens, and keywords of everything else fill the rest, so that facts outlast their sentences. An ARCHIVE reads
+/// the sections of its METAs: decisions stay decisions.
 ///
-/// A question is open when no later source says half of its telling words again.
+/// A question is open if no later source repeats half of its informative words.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThemeMerger;
 
-/// The part of the tokens that sentences may take.
+/// The share of the tokens that sentences may take.
 const SENTENCES: f32 = 0.5;
 
-/// The parts of that which decisions and open questions may take before anything else is told.
+/// The shares of that which decisions and open questions may take before other sentences.
 const DECIDED: f32 = 0.4;
 const OPEN: f32 = 0.25;
 
@@ -42,7 +42,7 @@ impl Summarizer for ThemeMerger {
 }
 
 impl ThemeMerger {
-    /// Writes the summary at once.
+    /// Writes the summary synchronously.
     #[must_use]
     pub fn write(&self, job: &SummaryJob<'_>) -> WrittenSummary {
         let reading = Reading::of(job);
@@ -55,10 +55,10 @@ impl ThemeMerger {
     }
 }
 
-/// The summary behind `lead`.
+/// The summary after `lead`.
 pub(crate) fn merge(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> String {
     let sections: Vec<_> = (0..reading.segments.len()).map(|segment| section(reading, segment)).collect();
-    let section_of = |segment: usize| sections.get(segment).copied().unwrap_or(Section::Told);
+    let section_of = |segment: usize| sections.get(segment).copied().unwrap_or(Section::Body);
     let tokens = to_f32(job.max_tokens.saturating_sub(job.counter.count(lead))) * SENTENCES;
     let candidates = reading.candidates();
     let best = |part: f32, wanted: &dyn Fn(usize) -> bool| {
@@ -67,8 +67,8 @@ pub(crate) fn merge(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> 
     };
     let mut picks = best(DECIDED, &|segment| section_of(segment) == Section::Decided);
     picks.extend(best(OPEN, &|segment| section_of(segment) == Section::Open));
-    picks.extend(best(1.0, &|segment| section_of(segment) == Section::Told && !asks(reading, segment)));
-    // The best pick may be longer than all that sentences may take; keywords do more with what there is then.
+    picks.extend(best(1.0, &|segment| section_of(segment) == Section::Body && !asks(reading, segment)));
+    // The best pick may exceed the share of sentences; keywords then use the tokens better.
     let mut kept: Vec<usize> = Vec::new();
     let mut left = tokens;
     for pick in picks {
@@ -79,12 +79,12 @@ pub(crate) fn merge(job: &SummaryJob<'_>, reading: &Reading<'_>, lead: &str) -> 
         }
     }
     loop {
-        let ranked = keywords::ranked(reading, &keywords::told(reading, &kept));
+        let ranked = keywords::ranked(reading, &keywords::covered(reading, &kept));
         let text = compose(reading, lead, &kept, section_of);
         let mark = if text.len() > lead.len() { format!("{SEPARATOR}{}", Section::Also.mark()) } else { String::new() };
         match keywords::fill(job, reading, &ranked, &text, &mark) {
             Some(text) if text.len() > lead.len() => return text,
-            // What the parts cost by themselves is not quite what they cost together: the least of them goes.
+            // The parts together may cost more than the sum of their costs: drop the least valuable.
             _ if kept.pop().is_some() => {}
             _ => break,
         }
@@ -96,28 +96,28 @@ fn asks(reading: &Reading<'_>, segment: usize) -> bool {
     reading.terms.cues(segment).has(Cues::QUESTION)
 }
 
-/// Where a segment belongs.
+/// The section of a segment.
 fn section(reading: &Reading<'_>, segment: usize) -> Section {
     let source = reading.segments.get(segment).map_or(0, |of| of.source);
     match reading.section(segment) {
-        // An ARCHIVE may know what a META could not: that the question was taken up later.
-        Section::Open if !reading.terms.are_taken_up_behind(segment, source) => Section::Open,
+        // An ARCHIVE may contain an answer that came after the META.
+        Section::Open if !reading.terms.are_taken_up_after(segment, source) => Section::Open,
         Section::Decided => Section::Decided,
         Section::Also => Section::Also,
-        Section::Told | Section::Open => {
-            if asks(reading, segment) && !reading.terms.are_taken_up_behind(segment, source) {
+        Section::Body | Section::Open => {
+            if asks(reading, segment) && !reading.terms.are_taken_up_after(segment, source) {
                 Section::Open
             } else if reading.terms.cues(segment).has(Cues::DECISION) && reading.terms.of_segment(segment).len() > 1 {
-                // "I decided to" does not say what.
+                // "I decided to" alone does not name the decision.
                 Section::Decided
             } else {
-                Section::Told
+                Section::Body
             }
         }
     }
 }
 
-/// `lead` and the segments, section by section, each in the order in which it was said.
+/// `lead` and the segments by section, each in its original order.
 fn compose(reading: &Reading<'_>, lead: &str, kept: &[usize], section_of: impl Fn(usize) -> Section) -> String {
     let mut ordered = kept.to_vec();
     ordered.sort_unstable();

@@ -1,4 +1,4 @@
-//! Splits text into words, and gives each a key under which its forms meet.
+//! Splits text into words with a normalized key.
 
 mod ascii;
 
@@ -7,38 +7,37 @@ use std::{
     hash::BuildHasherDefault,
 };
 
-/// A word and where it stands.
+/// A word with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
-    /// As it is written.
+    /// Its text.
     pub text: &'a str,
-    /// Its first byte.
+    /// Its byte offset.
     pub at: usize,
-    /// The same for "Decision", "decisions" and "decision's".
+    /// Its normalized key, the same for "Decision", "decisions" and "decision's".
     pub key: u64,
-    /// How it is written.
+    /// Its form.
     pub form: Form,
 }
 
-/// How a word is written.
+/// The written form of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     /// Any other word.
     Plain,
-    /// Two neighbouring characters of a script that sets no spaces, or one that stands alone.
+    /// A character bigram of a script without spaces, or a single character.
     Unspaced,
     /// A path, a `snake_case` or `camelCase` name.
     Identifier,
-    /// Begins with a capital.
+    /// A capitalized word.
     Capital,
-    /// Holds a digit: a figure, a date, a version, a ticket.
+    /// A word with a digit: a figure, a date, a version, a ticket.
     Figure,
 }
 
 /// The words of `text`, in order.
 ///
-/// Scripts without spaces give each pair of neighbouring characters, which carry much of what words do in
-/// search and scoring and need no dictionary.
+/// Scripts without spaces yield character bigrams, which work nearly as well as words and need no dictionary.
 pub(crate) fn words(text: &str) -> Words<'_> {
     Words { text, at: 0, paired: false }
 }
@@ -47,7 +46,7 @@ pub(crate) fn words(text: &str) -> Words<'_> {
 pub(crate) struct Words<'a> {
     text: &'a str,
     at: usize,
-    /// The character at `at` was the second of the last pair.
+    /// Whether the character at `at` was the second of the last bigram.
     paired: bool,
 }
 
@@ -92,7 +91,7 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// What was seen on the way through a word.
+/// Characteristics of a scanned word.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
     digit: bool,
@@ -115,7 +114,7 @@ impl Shape {
     }
 }
 
-/// The length in bytes of the word that `rest` begins with, and its shape.
+/// The length in bytes and the shape of the word at the beginning of `rest`.
 fn measure(rest: &str) -> (usize, Shape) {
     let mut shape = Shape::default();
     let mut end = 0;
@@ -127,7 +126,7 @@ fn measure(rest: &str) -> (usize, Shape) {
         } else if is_word_char(c) {
             true
         } else {
-            // Marks that belong to a word only between two of its characters.
+            // Marks that are part of a word only between two of its characters.
             let after = chars.peek().map_or('\0', |&(_, c)| c);
             match c {
                 '\'' | '’' | '-' => is_word_char(after),
@@ -154,7 +153,7 @@ fn measure(rest: &str) -> (usize, Shape) {
     (end, shape)
 }
 
-/// Letters, digits, `_`, and the marks that stand on or join letters.
+/// Letters, digits, `_`, and combining or joining marks.
 pub(crate) fn is_word_char(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || c == '_';
@@ -165,7 +164,7 @@ pub(crate) fn is_word_char(c: char) -> bool {
     joins || c.is_alphanumeric()
 }
 
-/// Whether `c` belongs to a script that sets no spaces between words: Chinese, Japanese, Thai, Lao, Burmese, Khmer.
+/// Whether `c` belongs to a script without spaces between words: Chinese, Japanese, Thai, Lao, Burmese, Khmer.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3005}'..='\u{3007}'
@@ -173,14 +172,14 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9d}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// The key of a word: its case, a possessive and a plural s do not count.
+/// The key of a word, without case, possessive and plural s.
 pub(crate) fn key(word: &str) -> u64 {
     let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
     let stem = if ascii::ends_in_plural(word.as_bytes()) { word.get(..word.len() - 1) } else { None };
     raw_key(stem.unwrap_or(word))
 }
 
-/// FNV-1a over the lower-case form: 64 bits, so that two words of one text hardly ever meet, and no allocation.
+/// FNV-1a over the lower-case form: collisions within a text are very unlikely at 64 bits, and nothing is allocated.
 fn raw_key(word: &str) -> u64 {
     if word.is_ascii() {
         return word.bytes().fold(NO_KEY, |key, byte| extended(key, u32::from(byte.to_ascii_lowercase())));
@@ -188,15 +187,15 @@ fn raw_key(word: &str) -> u64 {
     word.chars().flat_map(char::to_lowercase).fold(NO_KEY, |key, c| extended(key, c as u32))
 }
 
-/// The key of no characters.
+/// The key of an empty word.
 const NO_KEY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// The key of what has `key` and one more character in lower case.
+/// Extends a key by one lower-case character.
 const fn extended(key: u64, c: u32) -> u64 {
     (key ^ c as u64).wrapping_mul(0x0100_0000_01b3)
 }
 
-/// Joins the keys of neighbouring words into one, for phrases.
+/// Combines the keys of two words into that of a phrase.
 pub(crate) fn phrase_key(first: u64, second: u64) -> u64 {
     first.rotate_left(21) ^ second.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -277,7 +276,7 @@ mod tests {
         assert_eq!(form("漢"), Some(Form::Unspaced));
     }
 
-    /// The words as they are found one character at a time, by the rules that hold for every script.
+    /// Reference implementation: the words by the rules for every script, one character at a time.
     fn by_characters(text: &str) -> Vec<(usize, &str, u64, Form)> {
         let mut found = Vec::new();
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! What authors implement, and the guard that keeps their panics from unwinding into the host.
+//! The traits that authors implement, and the guard that keeps their panics from unwinding into the host.
 #![expect(unsafe_code, reason = "a destructor can be guarded only by calling it by hand")]
 
 use std::{
@@ -26,37 +26,37 @@ pub trait SummarizerPlugin: Sized + Send + Sync + 'static {
     /// Makes it from its configuration, JSON text or empty.
     ///
     /// # Errors
-    /// When the configuration makes no sense; the host then refuses the plugin.
+    /// When the configuration is invalid; the host then refuses the plugin.
     fn new(configuration: &str) -> Result<Self, Failure>;
 
     /// Writes the summary.
     ///
     /// # Errors
-    /// When it cannot; the host counts failures and turns away from a plugin that keeps failing.
+    /// When it cannot; the host counts failures and quarantines a plugin that keeps failing.
     fn summarize(&self, job: &SummaryJob<'_>, host: &dyn SummaryHost) -> Result<Written, Failure>;
 }
 
 /// An importance scorer, as its author writes it.
 ///
-/// Contract: one finite score in 0..=1 for each job, in input order; equal jobs in equal company score the same.
-/// Called from several threads at once.
+/// Contract: one finite score in 0..=1 for each job, in input order; equal batches score the same. Called from several
+/// threads at once.
 pub trait ScorerPlugin: Sized + Send + Sync + 'static {
     /// Makes it from its configuration, JSON text or empty.
     ///
     /// # Errors
-    /// When the configuration makes no sense; the host then refuses the plugin.
+    /// When the configuration is invalid; the host then refuses the plugin.
     fn new(configuration: &str) -> Result<Self, Failure>;
 
     /// Scores consecutive messages of one conversation.
     ///
     /// # Errors
-    /// When it cannot; no score counts then.
+    /// When it cannot; then the host uses none of the scores.
     fn score(&self, jobs: &[ScoreJob<'_>], host: &dyn ScoreHost) -> Result<Vec<f32>, Failure>;
 }
 
 /// Runs `entry` of a plugin; its panic becomes a failure.
 fn guard<T>(entry: impl FnOnce() -> Result<T, Failure>) -> RResult<T, Failure> {
-    // A plugin that panics is asked again later; what state it left behind is its own to see.
+    // A plugin that panics is called again later; it must handle the state that the panic left.
     match catch_unwind(AssertUnwindSafe(entry)) {
         Ok(answer) => answer.into(),
         Err(payload) => RErr(Failure { code: FailureCode::PANICKED, message: panic_message(payload).into() }),
@@ -74,14 +74,14 @@ fn panic_message(payload: Box<dyn Any + Send>) -> String {
     message
 }
 
-/// A plugin whose panics end here, those of its destructor too.
+/// A plugin whose panics are caught, those of its destructor too.
 #[derive(Debug)]
 struct Guarded<P>(ManuallyDrop<P>);
 
 impl<P> Drop for Guarded<P> {
     fn drop(&mut self) {
         let destroy = AssertUnwindSafe(|| {
-            // SAFETY: this is the only place that drops it, it runs once, and nothing touches it afterwards.
+            // SAFETY: only this code drops it, it runs once, and nothing uses it afterwards.
             unsafe { ManuallyDrop::drop(&mut self.0) }
         });
         if let Err(payload) = catch_unwind(destroy) {

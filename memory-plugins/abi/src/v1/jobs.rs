@@ -1,4 +1,4 @@
-//! What goes in and what comes out.
+//! The plain data types of the interface: jobs, answers, failures.
 
 use abi_stable::{
     StableAbi,
@@ -25,19 +25,19 @@ impl Level {
 pub struct Role(pub u8);
 
 impl Role {
-    /// Nobody: the text is a summary.
+    /// No speaker: the text is a summary.
     pub const NONE: Self = Self(0);
-    /// A person, or a tool answering on their side.
+    /// A person, or a tool answering on the person's side.
     pub const USER: Self = Self(1);
     /// The model.
     pub const ASSISTANT: Self = Self(2);
     /// Instructions of the application.
     pub const SYSTEM: Self = Self(3);
-    /// A tool's answer.
+    /// A tool's result.
     pub const TOOL: Self = Self(4);
 }
 
-/// Facts about a text, one a bit; unknown bits are ignored.
+/// Flags of a text, one per bit; unknown bits are ignored.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u32);
@@ -45,10 +45,10 @@ pub struct Flags(pub u32);
 impl Flags {
     /// A decision was taken.
     pub const HAS_DECISION: Self = Self(1);
-    /// Code was shown.
+    /// The text has code.
     pub const HAS_CODE: Self = Self(1 << 1);
 
-    /// The bits of both.
+    /// The union of both.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -63,41 +63,41 @@ impl Flags {
 
 /// Something to be summarized: a message, or a summary of a lower level.
 ///
-/// A SUMMARY is written from one message, a META from messages of 8 KiB at most (the SUMMARY of one that is longer or lost
-/// stands among them), an ARCHIVE from summaries.
+/// A SUMMARY is written from one message, a META from messages of at most 8 KiB (a longer or lost one is represented by
+/// its SUMMARY), an ARCHIVE from summaries.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The first node it stands for, from 1.
+    /// The first node that it covers, from 1.
     pub first_node: u64,
-    /// The last node it stands for.
+    /// The last node that it covers.
     pub last_node: u64,
-    /// Lines of the messages it stands for.
+    /// The number of lines of the messages that it covers.
     pub line_count: u64,
-    /// The words; blank where all of them are kept out of summaries.
+    /// The text; blank if all of it is excluded from summaries.
     pub text: RStr<'a>,
-    /// The speaker's name or role; empty where it is a summary.
+    /// The speaker's name or role; empty for a summary.
     pub speaker: RStr<'a>,
-    /// What it is about, as far as known.
+    /// Its topics, as far as known.
     pub topics: RSlice<'a, RStr<'a>>,
-    /// Weight in 0..=1.
+    /// Importance in 0..=1.
     pub importance: f32,
-    /// What is known about it.
+    /// Its flags.
     pub flags: Flags,
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
 }
 
-/// What to summarize, and how long the summary may be.
+/// The sources of a summary, and its bound.
 ///
-/// There is no summary of what came before: a summary depends on what it covers alone, so that it can be written anew
-/// after damage without rewriting all that follows it.
+/// A job has no preceding summary: a summary depends only on what it covers, so that after damage it can be rewritten
+/// without rewriting the later ones.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct SummaryJob<'a> {
-    /// What it is written from, in order; never empty.
+    /// The sources, in order; never empty.
     pub sources: RSlice<'a, Source<'a>>,
-    /// The most tokens that the text may cost, counted by the host; at least 1.
+    /// The maximum tokens of the text, counted by the host; at least 1.
     pub max_tokens: u32,
     /// The level of the summary to write.
     pub level: Level,
@@ -108,13 +108,13 @@ pub struct SummaryJob<'a> {
 #[repr(C)]
 #[derive(StableAbi, Clone, Debug, Default, PartialEq)]
 pub struct Written {
-    /// The words.
+    /// The text.
     pub text: RString,
-    /// What it is about.
+    /// Its topics.
     pub topics: RVec<RString>,
-    /// Weight in 0..=1; what lies outside is an error.
+    /// Importance in 0..=1; a value outside is an error.
     pub importance: f32,
-    /// What was found beside the words.
+    /// Flags of the sources.
     pub flags: Flags,
 }
 
@@ -122,30 +122,31 @@ pub struct Written {
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct ScoreJob<'a> {
-    /// The message's node, from 1; 0 where the host does not tell.
+    /// The message's node, from 1; 0 if the host does not state it.
     pub node: u64,
-    /// When it was said, in milliseconds since 1970-01-01T00:00:00Z; [`ScoreJob::UNTOLD`] where the host does not tell.
+    /// The time of the message in milliseconds since 1970-01-01T00:00:00Z; [`ScoreJob::UNTOLD`] if the host does not
+    /// state it.
     pub said_at: i64,
-    /// What is said.
+    /// The text of the message.
     pub text: RStr<'a>,
     /// How often it was recalled, as far as the host counts.
     pub uses: u32,
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
 }
 
 impl ScoreJob<'_> {
-    /// [`said_at`](Self::said_at) of a message whose time the host does not tell.
+    /// [`said_at`](Self::said_at) of a message whose time the host does not state.
     pub const UNTOLD: i64 = i64::MIN;
 }
 
-/// Why a plugin gives no answer.
+/// A failed call of a plugin.
 #[repr(C)]
 #[derive(StableAbi, Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What sort of failure.
+    /// The kind of failure.
     pub code: FailureCode,
-    /// What happened and what to do, in a sentence.
+    /// What happened and what to do, in one sentence.
     pub message: RString,
 }
 
@@ -156,26 +157,26 @@ impl Failure {
         Self { code: FailureCode::FAILED, message: message.into() }
     }
 
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     #[must_use]
     pub fn configuration(message: &str) -> Self {
         Self { code: FailureCode::CONFIGURATION, message: message.into() }
     }
 
-    /// The call was given up before it was done.
+    /// The call was cancelled before it was done.
     #[must_use]
     pub fn cancelled() -> Self {
         Self { code: FailureCode::CANCELLED, message: "given up".into() }
     }
 
-    /// The host does not have what is asked for.
+    /// The host lacks the requested service.
     #[must_use]
     pub fn unavailable(message: &str) -> Self {
         Self { code: FailureCode::UNAVAILABLE, message: message.into() }
     }
 }
 
-/// Sorts of failures; an open set.
+/// Kinds of failures; an open set.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FailureCode(pub u32);
@@ -183,19 +184,19 @@ pub struct FailureCode(pub u32);
 impl FailureCode {
     /// The strategy cannot do this job.
     pub const FAILED: Self = Self(1);
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     pub const CONFIGURATION: Self = Self(2);
     /// The plugin panicked.
     pub const PANICKED: Self = Self(3);
     /// The plugin is of another kind.
     pub const WRONG_KIND: Self = Self(4);
-    /// The call was given up before it was done.
+    /// The call was cancelled before it was done.
     pub const CANCELLED: Self = Self(5);
-    /// The host does not have what is asked for.
+    /// The host lacks the requested service.
     pub const UNAVAILABLE: Self = Self(6);
 }
 
-/// How loud a line of the log is; an open set, higher is louder.
+/// The severity of a log line; an open set, higher is more severe.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogLevel(pub u8);
@@ -203,9 +204,9 @@ pub struct LogLevel(pub u8);
 impl LogLevel {
     /// For the plugin's author.
     pub const DEBUG: Self = Self(1);
-    /// For whoever runs the host.
+    /// For the operator of the host.
     pub const INFO: Self = Self(2);
-    /// Something is not as it should be.
+    /// Something is unexpected.
     pub const WARN: Self = Self(3);
     /// Something failed.
     pub const ERROR: Self = Self(4);

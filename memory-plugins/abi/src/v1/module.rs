@@ -1,4 +1,4 @@
-//! What a plugin's library exports.
+//! The root module that a plugin's library exports.
 #![expect(non_camel_case_types, reason = "abi_stable names references to prefix types so")]
 
 use abi_stable::{
@@ -10,7 +10,7 @@ use abi_stable::{
 
 use super::{Failure, ScorerBox, SummarizerBox};
 
-/// What a plugin provides; an open set.
+/// The kind of a plugin's strategy; an open set.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kind(pub u32);
@@ -22,25 +22,25 @@ impl Kind {
     pub const SCORER: Self = Self(2);
 }
 
-/// What a plugin needs and can do, one a bit; an open set, unknown bits are ignored.
+/// Capabilities and requirements of a plugin, one per bit; an open set, unknown bits are ignored.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Capabilities(pub u64);
 
 impl Capabilities {
-    /// Nothing out of the ordinary.
+    /// No capabilities.
     pub const NONE: Self = Self(0);
     /// Was compiled with `panic = "unwind"`, so that its panics can be caught. The macros set it; hosts refuse a plugin
     /// without it.
     pub const UNWINDS: Self = Self(1);
     /// Asks [`ScoreHost::embed`](crate::v1::ScoreHost::embed) for embeddings.
     pub const EMBEDDINGS: Self = Self(1 << 1);
-    /// Looks at `is_cancelled` while it works and returns soon after it says yes.
+    /// Checks `is_cancelled` while it works, and returns soon after it is true.
     pub const CANCELLABLE: Self = Self(1 << 2);
-    /// May answer one job differently from time to time, as a language model does.
+    /// May give different answers to the same job, as a language model does.
     pub const VARIES: Self = Self(1 << 3);
 
-    /// The bits of both.
+    /// The union of both.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -53,7 +53,7 @@ impl Capabilities {
     }
 }
 
-/// Who a plugin is. The macros fill it in.
+/// The identity of a plugin, filled in by the macros.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct Identity {
@@ -61,11 +61,11 @@ pub struct Identity {
     pub name: RStr<'static>,
     /// The strategy's version. Another version may give other answers to the same job.
     pub version: RStr<'static>,
-    /// What it does, in a sentence.
+    /// A description of one sentence.
     pub description: RStr<'static>,
-    /// The JSON Schema of its configuration; empty where it takes none.
+    /// The JSON Schema of its configuration; empty if it takes none.
     pub configuration_schema: RStr<'static>,
-    /// What it needs and can do.
+    /// Its capabilities.
     pub capabilities: Capabilities,
 }
 
@@ -75,13 +75,13 @@ pub struct Identity {
 #[sabi(kind(Prefix(prefix_ref = PluginModule_Ref, prefix_fields = PluginModule_Prefix)))]
 #[sabi(missing_field(panic))]
 pub struct PluginModule {
-    /// What it provides.
+    /// Its kind.
     pub kind: Kind,
-    /// Who it is.
+    /// Its identity.
     pub identity: Identity,
-    /// Makes the summarizer from its configuration, JSON text or empty. [`Kind::SCORER`] answers with a failure.
+    /// Makes the summarizer from its configuration, JSON text or empty. Fails for [`Kind::SCORER`].
     pub new_summarizer: extern "C" fn(RStr<'_>) -> RResult<SummarizerBox, Failure>,
-    /// Makes the scorer from its configuration, JSON text or empty. [`Kind::SUMMARIZER`] answers with a failure.
+    /// Makes the scorer from its configuration, JSON text or empty. Fails for [`Kind::SUMMARIZER`].
     #[sabi(last_prefix_field)]
     pub new_scorer: extern "C" fn(RStr<'_>) -> RResult<ScorerBox, Failure>,
 }

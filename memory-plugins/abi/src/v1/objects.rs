@@ -1,4 +1,4 @@
-//! The objects that cross the border: strategies from the plugin, the host's services to it.
+//! The objects of the interface: strategies of the plugin, services of the host.
 #![expect(unsafe_code, reason = "abi_stable's attribute expands to the unsafe calls through its vtables")]
 #![expect(non_local_definitions, reason = "abi_stable's attribute places its impls in a constant")]
 
@@ -32,13 +32,13 @@ pub trait ImportanceScorer: Send + Sync {
     fn score(&self, jobs: RSlice<'_, ScoreJob<'_>>, host: ScoreHostRef<'_>) -> RResult<RVec<f32>, Failure>;
 }
 
-/// What the host does for a summarizer while a call lasts.
+/// The host's services to a summarizer during a call.
 #[sabi_trait]
 pub trait SummaryHost: Send + Sync {
-    /// Tokens of `text` by the counter that the bound is checked with; `u32::MAX` once the call was given up.
+    /// The tokens of `text` by the counter that checks the bound; `u32::MAX` after the call was cancelled.
     fn count_tokens(&self, text: RStr<'_>) -> u32;
 
-    /// Whether nobody waits for the answer any more. A plugin with long loops asks now and then and returns.
+    /// Whether the call was cancelled. A plugin with long loops checks this now and then and returns.
     fn is_cancelled(&self) -> bool;
 
     /// Writes a line to the host's log.
@@ -46,16 +46,16 @@ pub trait SummaryHost: Send + Sync {
     fn log(&self, level: LogLevel, message: RStr<'_>);
 }
 
-/// What the host does for a scorer while a call lasts.
+/// The host's services to a scorer during a call.
 #[sabi_trait]
 pub trait ScoreHost: Send + Sync {
-    /// One unit-length vector for each text, in input order, all of one model. Costs what embedding costs, within the
+    /// One unit-length vector for each text, in input order, all of one model. The time of embedding counts towards the
     /// deadline of the call.
     ///
-    /// A failure with [`FailureCode::UNAVAILABLE`](crate::v1::FailureCode::UNAVAILABLE) where the host has no model.
+    /// Fails with [`FailureCode::UNAVAILABLE`](crate::v1::FailureCode::UNAVAILABLE) if the host has no model.
     fn embed(&self, texts: RSlice<'_, RStr<'_>>) -> RResult<RVec<RVec<f32>>, Failure>;
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether the call was cancelled.
     fn is_cancelled(&self) -> bool;
 
     /// Writes a line to the host's log.

@@ -1,4 +1,5 @@
-//! The first-words summarizer as a plugin, under the name `official-first-words`: the built-in one keeps the plain name.
+//! The first-words summarizer as a plugin, under the name `official-first-words`: the built-in one keeps the plain
+//! name.
 
 #[path = "../../bridge.rs"]
 mod bridge;

@@ -1,4 +1,5 @@
-//! The scorer by recency and use as a plugin, under the name `official-recency-and-use`: the built-in one keeps the plain name.
+//! The scorer by recency and use as a plugin, under the name `official-recency-and-use`: the built-in one keeps the
+//! plain name.
 
 #[path = "../../scorer_bridge.rs"]
 mod scorer_bridge;

@@ -1,4 +1,4 @@
-//! Chooses units by what they add for their cost.
+//! Greedy selection of units by marginal value per cost.
 
 use std::ops::RangeInclusive;
 
@@ -16,38 +16,38 @@ use crate::{
     terms::to_f32,
 };
 
-/// The best units by first glance, which are looked at again and again.
+/// How many of the best units by initial value are rated repeatedly.
 const LOOKED_AT: usize = 384;
 
-/// How often something may be tried that does not fit.
+/// Maximum attempts that do not fit.
 const MISSES: usize = 16;
 
-/// How many beginnings of a unit are tried.
+/// Maximum prefixes of a unit that are tried.
 const ENDS: usize = 6;
 
-/// Tokens that a run costs beside its own: the sign before it.
+/// Additional tokens of a run: the sign before it.
 const SIGN: f32 = 1.1;
 
-/// Tokens that a run seems to cost more where it begins within a clause.
+/// The penalty in tokens of a run that begins within a clause.
 const WITHIN: f32 = 0.3;
 
-/// Words that a phrase without its clause has at least, unless it names something.
+/// Minimum words of a phrase without its clause, unless it names something.
 const SAYS: usize = 2;
 
-/// The same in a merged summary, where what it belongs to is gone.
+/// The penalty in a merged summary, which lacks the rest of the clause.
 const ADRIFT: f32 = 2.0;
 
-/// Tokens that a new speaker costs.
+/// Additional tokens of a new speaker.
 const SPEAKER: f32 = 2.0;
 
-/// What is quoted of the units, written out; nothing where none fits.
+/// Chooses units and writes them out; empty if none fits.
 pub(super) fn choose(
     job: &SummaryJob<'_>,
     reading: &Reading<'_>,
     units: &Units,
     composer: &Composer<'_>,
 ) -> Option<String> {
-    let mut chooser = Chooser::new(job, reading, units, composer);
+    let mut chooser = UnitChooser::new(job, reading, units, composer);
     chooser.begin_with_question();
     chooser.fill();
     let begun = chooser.begin_of_another();
@@ -55,25 +55,25 @@ pub(super) fn choose(
     begun.or_else(|| (!chosen.is_empty()).then(|| composer.write(chosen, chooser.cut)))
 }
 
-struct Chooser<'a> {
+struct UnitChooser<'a> {
     quotes: Quotes<'a>,
-    /// What the words of each unit are multiplied by.
+    /// The factor of each unit's words.
     factors: Vec<f32>,
-    /// What is looked at.
+    /// The candidate units.
     pool: Vec<usize>,
-    /// What did not fit.
+    /// Units that did not fit.
     missed: Vec<usize>,
-    /// The question of which only the beginning is quoted.
+    /// The truncated question.
     cut: Option<Cut>,
 }
 
-impl<'a> Chooser<'a> {
+impl<'a> UnitChooser<'a> {
     fn new(job: &'a SummaryJob<'a>, reading: &'a Reading<'a>, units: &'a Units, composer: &'a Composer<'a>) -> Self {
         let factors = units.iter().map(|(_, unit)| factor(job, reading, unit, composer)).collect();
         let quotes = Quotes::new(job, reading, units, composer, costs(job, reading, units));
         let mut chooser = Self { quotes, factors, pool: (0..units.len()).collect(), missed: Vec::new(), cut: None };
         if job.level >= Level::Meta {
-            chooser.quotes.tell_names();
+            chooser.quotes.cover_names();
         }
         if chooser.pool.len() > LOOKED_AT {
             let mut rated: Vec<(f32, usize)> =
@@ -86,9 +86,9 @@ impl<'a> Chooser<'a> {
         chooser
     }
 
-    /// Takes a piece of the question that a message ends with, so that a reader sees that it asks.
+    /// Takes a piece of the question at the end of a message, so that a reader sees that it asks.
     fn begin_with_question(&mut self) {
-        /// The part of the tokens that the piece may take.
+        /// The share of the tokens that the piece may take.
         const SHARE: f32 = 0.7;
         /// A question of common words alone is worth less for its cost, and a summary this short has no room for it.
         const IDLE: f32 = 0.05;
@@ -128,7 +128,7 @@ impl<'a> Chooser<'a> {
         self.cut = None;
     }
 
-    /// Takes the best unit again and again, until nothing fits.
+    /// Takes the best unit repeatedly, until nothing fits.
     fn fill(&mut self) {
         let mut misses = 0;
         let mut rated = self.rated();
@@ -138,7 +138,7 @@ impl<'a> Chooser<'a> {
             let (_, unit, range) = rated.swap_remove(best);
             let (first, last) = (*range.start(), *range.end());
             if self.quotes.take(range, self.cut) {
-                // What goes on with it may be worth more now.
+                // The units after it may be worth more now.
                 for near in [first.checked_sub(1), Some(last + 1)].into_iter().flatten() {
                     let is_new = near < self.quotes.units.len() && !self.pool.contains(&near);
                     if is_new && self.quotes.lacks(near) {
@@ -155,23 +155,24 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// What of the pool seems to fit: what it adds for its cost, the unit, and what would be taken.
+    /// The units of the pool that probably fit: rate, unit, and the range that would be taken.
     fn rated(&self) -> Vec<(f32, usize, RangeInclusive<usize>)> {
         let room = self.quotes.left * 1.3 + 2.0;
         let rated = self.pool.iter().filter_map(|&unit| self.rate(unit).map(|(rate, range)| (rate, unit, range)));
         rated.filter(|(_, _, range)| self.quotes.cost(range) <= room).collect()
     }
 
-    /// With what is left, the beginning of a unit that does not fit whole. Nothing that a negation or condition holds for.
+    /// Fills the remaining tokens with the beginning of a unit that does not fit whole, except one under a negation or
+    /// condition.
     fn begin_of_another(&self) -> Option<String> {
-        /// Tokens that a beginning takes at least, with its sign.
+        /// Minimum tokens of a beginning with its sign.
         const LEAST: f32 = 2.0;
         if self.quotes.left < LEAST || self.cut.is_some() {
             return None;
         }
-        /// Units that are tried.
+        /// Maximum units that are tried.
         const TRIED: usize = 4;
-        // What is guessed is counted before it is believed.
+        // Estimates are verified by counting.
         let room = self.quotes.left * 1.3;
         let candidates = self.pool.iter().chain(&self.missed).filter_map(|&index| {
             let unit = self.quotes.units.get(index).filter(|unit| !unit.holds)?;
@@ -180,7 +181,7 @@ impl<'a> Chooser<'a> {
                 return None;
             }
             let room =
-                if joins { room } else { room - SIGN - if self.quotes.is_new_voice(index) { SPEAKER } else { 0.0 } };
+                if joins { room } else { room - SIGN - if self.quotes.is_new_speaker(index) { SPEAKER } else { 0.0 } };
             let (gain, ends) = self.beginning(index, unit, room);
             (gain > 0.3).then_some((gain, index, ends))
         });
@@ -207,9 +208,10 @@ impl<'a> Chooser<'a> {
         best.map(|(_, text)| text)
     }
 
-    /// What the words of a unit add that so many tokens hold, and the bytes that the quotation may end behind.
+    /// The value of the words of a unit that fit into `room` tokens, and the byte offsets after which the quotation may
+    /// end.
     fn beginning(&self, index: usize, unit: &Unit, room: f32) -> (f32, Vec<(f32, usize)>) {
-        /// Words of a beginning that nothing goes before.
+        /// Minimum words of a beginning without a unit before it.
         const LEAST_WORDS: usize = 3;
         let text = self.quotes.reading.segments.get(unit.segment).map_or("", |segment| segment.text.as_str());
         let factor = self.factors.get(index).copied().unwrap_or_default();
@@ -220,7 +222,7 @@ impl<'a> Chooser<'a> {
                 break;
             }
             if let Some((term, weight)) = term
-                && self.quotes.is_untold(term)
+                && self.quotes.is_uncovered(term)
             {
                 gain += weight * factor;
             }
@@ -232,13 +234,13 @@ impl<'a> Chooser<'a> {
         if ends.is_empty() { (0.0, ends) } else { (gain, ends) }
     }
 
-    /// What taking a unit adds for its cost, and what would be taken: all from its head on where it needs that.
+    /// The rate of a unit, and the range that would be taken: from its head on if it needs that.
     fn rate(&self, unit: usize) -> Option<(f32, RangeInclusive<usize>)> {
         let of = self.quotes.units.get(unit)?;
         let range = if of.bound { of.head..=unit } else { unit..=unit };
-        // "with friends" says something behind what it belongs to alone.
+        // "with friends" is only intelligible after what it belongs to.
         let opens_clause = range.start() == &of.head && !(of.adrift && self.quotes.job.level >= Level::Meta);
-        if !opens_clause && !of.tells && self.quotes.units.bag(unit).len() < SAYS && !self.quotes.goes_on(unit) {
+        if !opens_clause && !of.informative && self.quotes.units.bag(unit).len() < SAYS && !self.quotes.goes_on(unit) {
             return None;
         }
         Some((self.rate_of(&range), range))
@@ -253,7 +255,7 @@ impl<'a> Chooser<'a> {
         gain / (self.quotes.cost(range) + self.surcharge(range))
     }
 
-    /// What a unit is worth above SUMMARY beside its words: what somebody wants, decides or asks is to outlast what is told.
+    /// The additional value of a unit above SUMMARY: wishes, decisions and questions should outlast statements.
     fn lasting(&self, unit: usize) -> f32 {
         if self.quotes.job.level < Level::Meta || self.quotes.units.bag(unit).is_empty() {
             return 0.0;
@@ -261,7 +263,7 @@ impl<'a> Chooser<'a> {
         self.quotes.lasting(unit, [3.0, 3.0, 2.0])
     }
 
-    /// What a new run costs beside its words.
+    /// The additional cost of a new run.
     fn surcharge(&self, range: &RangeInclusive<usize>) -> f32 {
         let (first, last) = (*range.start(), *range.end());
         if self.quotes.goes_on(first) || (self.quotes.has(last + 1) && self.quotes.units.join(last, last + 1)) {
@@ -277,14 +279,14 @@ impl<'a> Chooser<'a> {
             WITHIN
         };
         let speaker =
-            if self.quotes.job.level >= Level::Meta && self.quotes.is_new_voice(first) { SPEAKER } else { 0.0 };
+            if self.quotes.job.level >= Level::Meta && self.quotes.is_new_speaker(first) { SPEAKER } else { 0.0 };
         SIGN + within + speaker
     }
 }
 
-/// What each unit costs, in tokens: counted where there are few of them.
+/// The cost of each unit in tokens; exact if there are few units.
 fn costs(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units) -> Vec<f32> {
-    /// The most units that are counted one by one.
+    /// Maximum units that are counted one by one.
     const FEW: usize = 160;
     let cost = |unit: &Unit| {
         let text =
@@ -294,7 +296,7 @@ fn costs(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units) -> Vec<f32>
     units.iter().map(|(_, unit)| cost(unit)).collect()
 }
 
-/// What the words of a unit are multiplied by.
+/// The factor of a unit's words.
 fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &Composer<'_>) -> f32 {
     let Some(segment) = reading.segments.get(unit.segment) else { return 0.0 };
     let kind = match segment.kind {
@@ -307,7 +309,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
     };
     let is_model = is_model(job, segment, unit, composer);
     let announced = [
-        // What people decide lasts, and stands once where the rest repeats itself.
+        // Decisions of people last, and are rarely repeated.
         (Cues::DECISION, if job.level >= Level::Meta && !is_model { 1.0 } else { 0.4 }),
         (Cues::COMMITMENT, 0.2),
         (Cues::PREFERENCE, 0.3),
@@ -321,7 +323,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
     let more: f32 = announced.iter().filter(|(cue, _)| unit.cues.has(*cue)).map(|(_, weight)| weight).sum();
     let more = if job.level >= Level::Meta { more * 1.5 } else { more };
     let talk = if unit.cues.has(Cues::SMALL_TALK) { 0.5 } else { 1.0 };
-    // What a model asks is an offer for the most part; what people ask may be open still.
+    // A model's question is mostly an offer; a person's question may still be open.
     let asks = match (unit.asks, is_model) {
         (true, true) => 0.5,
         (true, false) if job.level >= Level::Meta => 1.6,
@@ -329,7 +331,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
     };
     let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();
     let formula = if is_formula(text) { 0.15 } else { 1.0 };
-    // What people want, do and decide outlasts what a model says about it.
+    // What people want, do and decide outlasts what a model states about it.
     let machine = if job.level >= Level::Meta && is_model { 0.4 } else { 1.0 };
     kind * formula * machine * (1.0 + more) * talk * asks * noise(text)
 }

@@ -1,4 +1,4 @@
-//! Chooses whole clauses for a merged summary: few things that can be understood rather than pieces of many.
+//! Selection of whole clauses for a merged summary: few intelligible statements rather than fragments of many.
 
 use std::ops::RangeInclusive;
 
@@ -19,57 +19,57 @@ use crate::{
     words::words,
 };
 
-/// The best by first glance, which are looked at again and again.
+/// How many of the best candidates by initial value are rated repeatedly.
 const LOOKED_AT: usize = 400;
 
-/// How often something may be tried that does not fit.
+/// Maximum attempts that do not fit.
 const MISSES: usize = 24;
 
-/// Beginnings and ends in a sentence that are looked at.
+/// Maximum beginnings and ends tried in a sentence.
 const CLAUSES: usize = 6;
 
-/// The part of the tokens that one sentence may take, and the tokens that it always may.
+/// The share of the tokens that one sentence may take, and the tokens that it may always take.
 const SHARE: f32 = 0.3;
 const ALWAYS: f32 = 36.0;
 
-/// Tokens that a run costs beside its words and the speaker's name: a reader has to begin anew.
+/// Additional tokens of a run besides its words and the speaker's name, for the reader's new start.
 const SIGN: f32 = 2.0;
 
-/// What another run of one message is worth less.
+/// The discount of each further run of one message.
 const AGAIN: f32 = 0.35;
 
-/// What is quoted, written out; nothing where no clause fits that says something.
+/// Chooses clauses and writes them out; empty if no informative clause fits.
 pub(super) fn choose_clauses(
     job: &SummaryJob<'_>,
     reading: &Reading<'_>,
     units: &Units,
     composer: &Composer<'_>,
 ) -> Option<String> {
-    let mut chooser = Chooser::new(job, reading, units, composer);
+    let mut chooser = ClauseChooser::new(job, reading, units, composer);
     chooser.fill();
     (!chooser.quotes.chosen.is_empty()).then(|| composer.write(&chooser.quotes.chosen, None))
 }
 
-/// Clauses of one sentence that may be quoted.
+/// A range of clauses of one sentence that may be quoted.
 #[derive(Clone, Debug)]
-struct Candidate {
+struct ClauseCandidate {
     range: RangeInclusive<usize>,
-    /// What their words are multiplied by, beside what each unit is.
+    /// The factor of their words, in addition to each unit's.
     quality: f32,
-    /// They speak of what the sentence before them names.
+    /// Whether they refer to the previous sentence.
     leans: bool,
     source: usize,
 }
 
-struct Chooser<'a> {
+struct ClauseChooser<'a> {
     quotes: Quotes<'a>,
     factors: Vec<f32>,
-    pool: Vec<Candidate>,
-    /// How many runs of each source are chosen.
+    pool: Vec<ClauseCandidate>,
+    /// The number of chosen runs of each source.
     runs: Vec<u32>,
 }
 
-impl<'a> Chooser<'a> {
+impl<'a> ClauseChooser<'a> {
     fn new(job: &'a SummaryJob<'a>, reading: &'a Reading<'a>, units: &'a Units, composer: &'a Composer<'a>) -> Self {
         let costs = units.iter().map(|(_, unit)| reading.cost(unit.bytes.len())).collect();
         let mut chooser = Self {
@@ -78,18 +78,18 @@ impl<'a> Chooser<'a> {
             pool: Vec::new(),
             runs: vec![0; job.sources.len()],
         };
-        chooser.quotes.tell_names();
-        // Titles, tables and code stand for what has nothing else.
+        chooser.quotes.cover_names();
+        // Titles, tables and code are used only without alternatives.
         let sentences = reading.segments.iter().any(|segment| segment.kind == Kind::Sentence);
         let mut first = 0;
         while let Some(unit) = units.get(first) {
             let of = unit.segment;
-            let behind = units.iter().skip(first).take_while(|(_, unit)| unit.segment == of).count();
+            let after = units.iter().skip(first).take_while(|(_, unit)| unit.segment == of).count();
             let is_sentence = reading.segments.get(of).is_some_and(|segment| segment.kind == Kind::Sentence);
             if is_sentence || !sentences {
-                chooser.add_sentence(first, first + behind);
+                chooser.add_sentence(first, first + after);
             }
-            first += behind;
+            first += after;
         }
         let mut rated: Vec<(f32, usize)> =
             chooser.pool.iter().enumerate().map(|(at, candidate)| (chooser.rate(candidate), at)).collect();
@@ -99,7 +99,7 @@ impl<'a> Chooser<'a> {
         chooser
     }
 
-    /// What may be quoted of the units from `first` up to `end`, which are one sentence.
+    /// Adds the candidates of the sentence with the units from `first` up to `end`.
     fn add_sentence(&mut self, first: usize, end: usize) {
         let most = (to_f32(self.quotes.job.max_tokens) * SHARE).max(ALWAYS);
         let begins_clause = |at: usize| at == first || self.quotes.units.get(at).is_some_and(|unit| unit.head == at);
@@ -112,7 +112,7 @@ impl<'a> Chooser<'a> {
                 let range = start..=last;
                 let goes_on = self.quotes.units.join(last, last + 1) && last + 1 < end;
                 let whole = !goes_on || begins_clause(last + 1);
-                // Of what is too long at its first clause, as much as may be.
+                // If the first clause is too long, as much of it as allowed.
                 let too_long = self.quotes.whole_cost(range.clone()) > most;
                 if too_long && last > start {
                     break;
@@ -130,7 +130,7 @@ impl<'a> Chooser<'a> {
         self.pool.extend(found);
     }
 
-    /// Whether a quotation may begin with this unit, and then whether it leans on what was said before.
+    /// Whether a quotation may begin with this unit, and then whether it depends on the text before it.
     fn beginning(&self, start: usize, first: usize) -> Option<bool> {
         let unit = self.quotes.units.get(start)?;
         let text = &self.quotes.reading.segments.get(unit.segment)?.text;
@@ -149,7 +149,7 @@ impl<'a> Chooser<'a> {
         speaks.then_some(false)
     }
 
-    /// Whether a segment is a piece of a sentence that was too long, and not the first one.
+    /// Whether a segment is a later piece of a sentence that was too long.
     fn goes_on_from_another(&self, segment: usize) -> bool {
         /// A segment this long may be a piece of a sentence.
         const PIECE: usize = 120;
@@ -159,13 +159,19 @@ impl<'a> Chooser<'a> {
         one && before.text.len() >= PIECE && !stops(&before.text)
     }
 
-    fn candidate(&self, range: RangeInclusive<usize>, leans: bool, opens: bool, whole: bool) -> Option<Candidate> {
-        /// What has no verb is hardly ever understood.
+    fn candidate(
+        &self,
+        range: RangeInclusive<usize>,
+        leans: bool,
+        opens: bool,
+        whole: bool,
+    ) -> Option<ClauseCandidate> {
+        /// A clause without a verb is rarely intelligible.
         const NO_VERB: f32 = 0.12;
         const TITLE: f32 = 0.2;
         const LABEL: f32 = 0.15;
         const FEW_WORDS: usize = 4;
-        /// What the words of a clause are worth at least that says enough: three plain ones, or one figure.
+        /// Minimum value of the words of an informative clause: three plain words, or one figure.
         const SAYS: f32 = 2.2;
         /// "I think I'll go with that."
         const LEAST: f32 = 0.5;
@@ -179,7 +185,7 @@ impl<'a> Chooser<'a> {
         let mut quality = 1.0;
         let count = words(text).count();
         if !has_verb(words(text), opens) {
-            // "Oh." says nothing, and "for the tool" not of what. A whole sentence of a language that is not known does.
+            // "Oh." and "for the tool" are not informative. A whole sentence in an unknown language is.
             let sentence = closes || (opens && whole && !MACHINES.contains(&self.quotes.composer.name(*range.start())));
             let message = self.quotes.job.sources.get(segment.source).is_some_and(|source| source.role.is_some());
             if count < FEW_WORDS || !sentence || !(closes || message) {
@@ -199,13 +205,13 @@ impl<'a> Chooser<'a> {
         if count < if closes { FEW_WORDS } else { FEW_WORDS + 2 } {
             quality *= 0.4;
         }
-        // "It works fine." "I'm kinda curious": true of much.
+        // "It works fine.", "I'm kinda curious": generic.
         let says: f32 = range.clone().flat_map(|unit| self.quotes.units.bag(unit)).map(|(_, weight)| weight).sum();
         if says < LEAST {
             return None;
         }
         quality *= (says / SAYS).min(1.0).powi(2);
-        // "I'm 41, how do I begin?" is no question without its end.
+        // "I'm 41, how do I begin?" is not a question without its end.
         quality *= match (opens, whole, closes) {
             (true, true, true) => 1.0,
             (false, true, true) if head.asks => 0.95,
@@ -214,15 +220,15 @@ impl<'a> Chooser<'a> {
             (false, true, _) => 0.8,
             (_, false, _) => 0.7,
         };
-        // Who speaks of themselves tells what is so; "you" is mostly praise or advice.
+        // First-person statements are mostly facts; "you" is mostly praise or advice.
         let first_person = words(text).take(3).any(|word| FIRST_PERSON.contains(&word.text));
         if first_person && !head.asks {
             quality *= 1.25;
         }
-        Some(Candidate { range, quality, leans, source: segment.source })
+        Some(ClauseCandidate { range, quality, leans, source: segment.source })
     }
 
-    /// Takes the best again and again, until nothing fits.
+    /// Takes the best candidate repeatedly, until nothing fits.
     fn fill(&mut self) {
         let mut misses = 0;
         while misses < MISSES {
@@ -241,8 +247,8 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Takes clauses, if they fit with what is taken.
-    fn take(&mut self, candidate: &Candidate) -> bool {
+    /// Takes clauses if they fit with the chosen ones.
+    fn take(&mut self, candidate: &ClauseCandidate) -> bool {
         let fits = self.quotes.take(candidate.range.clone(), None);
         if let Some(runs) = self.runs.get_mut(candidate.source).filter(|_| fits) {
             *runs += 1;
@@ -250,8 +256,8 @@ impl<'a> Chooser<'a> {
         fits
     }
 
-    /// What taking clauses adds for its cost; 0 where they are taken.
-    fn rate(&self, candidate: &Candidate) -> f32 {
+    /// The marginal value of clauses per cost; 0 if they are taken.
+    fn rate(&self, candidate: &ClauseCandidate) -> f32 {
         let mut gain = 0.0;
         for unit in candidate.range.clone().filter(|unit| self.quotes.lacks(*unit)) {
             let factor = self.factors.get(unit).copied().unwrap_or_default();
@@ -261,23 +267,23 @@ impl<'a> Chooser<'a> {
         let goes_on = self.quotes.has(start) || self.quotes.goes_on(start);
         let leans = if candidate.leans && !goes_on { 0.4 } else { 1.0 };
         let runs = if goes_on { 0 } else { self.runs.get(candidate.source).copied().unwrap_or_default() };
-        let speaker = if goes_on || !self.quotes.is_new_voice(start) { 0.0 } else { 2.0 };
+        let speaker = if goes_on || !self.quotes.is_new_speaker(start) { 0.0 } else { 2.0 };
         let sign = if goes_on { 0.0 } else { SIGN };
         gain * candidate.quality * leans
             / (1.0 + AGAIN * to_f32(runs))
             / (self.quotes.cost(&candidate.range) + sign + speaker)
     }
 
-    /// What a unit is worth beside its words: what somebody wants, decides or asks is to outlast what is told.
+    /// The additional value of a unit: wishes, decisions and questions should outlast statements.
     fn lasting(&self, unit: usize) -> f32 {
-        /// "I'll go with that" does not say with what.
+        /// "I'll go with that" does not name its object.
         const SAYS: f32 = 1.2;
         let says: f32 = self.quotes.units.bag(unit).iter().map(|(_, weight)| weight).sum();
         if says >= SAYS { self.quotes.lasting(unit, [2.0, 2.0, 1.2]) } else { 0.0 }
     }
 }
 
-/// What the words of each unit are multiplied by, for what it is and who says it.
+/// The factor of each unit's words by its kind and speaker.
 fn factors(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units, composer: &Composer<'_>) -> Vec<f32> {
     let among_people = !composer.names().iter().any(|name| MACHINES.contains(name));
     units.iter().map(|(_, unit)| factor(job, reading, unit, composer, among_people)).collect()
@@ -299,7 +305,7 @@ fn factor(
     };
     let is_model = is_model(job, segment, unit, composer);
     let announced = [
-        // What people decide lasts. A model's "always" is advice.
+        // Decisions of people last. A model's "always" is advice.
         (Cues::DECISION, if is_model { 0.3 } else { 1.0 }),
         (Cues::INSTRUCTION, if is_model { 0.0 } else { 0.6 }),
         (Cues::COMMITMENT, 0.2),
@@ -311,8 +317,8 @@ fn factor(
     ];
     let more: f32 = announced.iter().filter(|(cue, _)| unit.cues.has(*cue)).map(|(_, weight)| weight).sum();
     let talk = if unit.cues.has(Cues::SMALL_TALK) { 0.4 } else { 1.0 };
-    // What a model is asked is what somebody wants of it; what it asks is an offer. People mostly get an answer, which says
-    // more than the question.
+    // A question to a model states a wish; a model's question is an offer. Questions among people mostly get an answer,
+    // which is more informative.
     let last = segment.source + 2 >= job.sources.len();
     let asks = match (unit.asks, is_model, among_people) {
         (true, true, _) => 0.3,
@@ -322,7 +328,7 @@ fn factor(
     };
     let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();
     let formula = if is_formula(text) { 0.1 } else { 1.0 };
-    // What a model concludes stands at either end of what it says.
+    // A model's conclusions are at either end of its message.
     let machine = match (is_model, is_edge(reading, unit.segment)) {
         (false, _) => 1.0,
         (true, true) => 1.0,
@@ -331,7 +337,7 @@ fn factor(
     kind * formula * machine * (1.0 + more) * talk * asks * noise(text)
 }
 
-/// Whether a segment is the first or the last one of its source: there a model says what it concludes.
+/// Whether a segment is the first or the last one of its source, where a model states its conclusions.
 fn is_edge(reading: &Reading<'_>, segment: usize) -> bool {
     let source = |segment: Option<usize>| segment.and_then(|at| reading.segments.get(at)).map(|of| of.source);
     let own = source(Some(segment));

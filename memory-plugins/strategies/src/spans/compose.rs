@@ -1,4 +1,4 @@
-//! Writes chosen units out: who says them, and a sign where something was left out.
+//! Writes chosen units with speakers and omission signs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,20 +15,20 @@ use crate::{
     words::words,
 };
 
-/// Where something was left out.
+/// The sign of an omission.
 const GAP: &str = " … ";
 
-/// Behind a question that was cut.
+/// The sign after a truncated question.
 const ASKS: &str = "…?";
 
-/// What does not stand before a gap.
+/// Characters that are trimmed before a gap.
 const LOOSE: [char; 13] = [' ', ',', ';', ':', '-', '–', '—', '(', '[', '"', '“', '|', '，'];
 
-/// A unit of which the beginning alone is quoted.
+/// A unit of which only the beginning is quoted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
     pub(super) unit: usize,
-    /// The byte of its segment behind what is quoted.
+    /// The end of the quotation in its segment.
     pub(super) end: usize,
 }
 
@@ -37,42 +37,42 @@ pub(super) struct Cut {
 pub(super) struct Composer<'a> {
     reading: &'a Reading<'a>,
     units: &'a Units,
-    /// What stands before the words of each part.
+    /// The label of each part.
     names: &'a [String],
-    /// Of each part the first one with the same name: numbers are compared often, and sooner than names.
-    voices: Vec<usize>,
-    /// Several messages are told together.
+    /// For each part, the first part with the same name: numbers compare faster than names.
+    speaker_ids: Vec<usize>,
+    /// Whether several messages are merged.
     merges: bool,
 }
 
 impl<'a> Composer<'a> {
     pub(super) fn new(reading: &'a Reading<'a>, units: &'a Units, names: &'a [String], merges: bool) -> Self {
         let mut first: BTreeMap<&str, usize> = BTreeMap::new();
-        let voices = names.iter().enumerate().map(|(part, name)| *first.entry(name).or_insert(part)).collect();
-        Self { reading, units, names, voices, merges }
+        let speaker_ids = names.iter().enumerate().map(|(part, name)| *first.entry(name).or_insert(part)).collect();
+        Self { reading, units, names, speaker_ids, merges }
     }
 
-    /// What stands before the words of the part of `unit`.
+    /// The label of the part of `unit`.
     pub(super) fn name(&self, unit: usize) -> &str {
         self.units.get(unit).map_or("", |unit| self.name_of(unit))
     }
 
-    /// All that stand before words.
+    /// All labels.
     pub(super) fn names(&self) -> BTreeSet<&str> {
         self.names.iter().map(String::as_str).collect()
     }
 
-    /// The same for units that the same name stands before.
-    pub(super) fn voice(&self, unit: usize) -> Option<usize> {
-        self.units.get(unit).and_then(|unit| self.voices.get(unit.part).copied())
+    /// The same number for units with the same label.
+    pub(super) fn speaker_id(&self, unit: usize) -> Option<usize> {
+        self.units.get(unit).and_then(|unit| self.speaker_ids.get(unit.part).copied())
     }
 
-    /// The same of a unit itself.
+    /// The label of a unit.
     pub(super) fn name_of(&self, unit: &Unit) -> &str {
         self.names.get(unit.part).map_or("", String::as_str)
     }
 
-    /// The `chosen` units, which are in order; of the one that is `cut` as much as that says.
+    /// The text of the `chosen` units, which are in order, with the one that is `cut` truncated.
     pub(super) fn write(&self, chosen: &[usize], cut: Option<Cut>) -> String {
         let bytes = chosen.iter().filter_map(|&unit| self.units.get(unit)).map(|unit| unit.bytes.len() + GAP.len());
         let mut text = String::with_capacity(bytes.sum());
@@ -82,7 +82,7 @@ impl<'a> Composer<'a> {
             let (Some(&first), Some(&end)) = (run.first(), run.last()) else { continue };
             match last {
                 None => text.push_str(self.name(first)),
-                Some(before) if self.voice(before) != self.voice(first) => {
+                Some(before) if self.speaker_id(before) != self.speaker_id(first) => {
                     self.end(before, is_cut(before), false, false, &mut text);
                     text.push_str(SEPARATOR);
                     text.push_str(self.name(first));
@@ -106,7 +106,7 @@ impl<'a> Composer<'a> {
         text
     }
 
-    /// Ends what was quoted up to `unit`, and tells whether a reader sees that it ends there.
+    /// Ends the quotation after `unit`; returns whether the end is visible to a reader.
     fn end(&self, unit: usize, is_cut: bool, next_opens: bool, goes_on: bool, text: &mut String) -> bool {
         let Some(unit) = self.units.get(unit) else { return false };
         let closes = unit.closes && !unit.gap && !is_cut;
@@ -122,8 +122,8 @@ impl<'a> Composer<'a> {
         cut
     }
 
-    /// Whether the clause up to `unit` asks itself. "I met Ben in Ghent, can you write to him?" tells something first, which
-    /// is no question, and which stands alone where much is merged.
+    /// Whether the clause up to `unit` is itself a question. "I met Ben in Ghent, can you write to him?" begins with a
+    /// statement, which may be quoted alone in a merged summary.
     fn asks(&self, unit: &Unit) -> bool {
         let from =
             self.units.get(unit.head).filter(|head| head.segment == unit.segment).map_or(unit.bare, |head| head.bare);
@@ -132,7 +132,7 @@ impl<'a> Composer<'a> {
         said.trim_end().ends_with('?') || words(said).enumerate().any(|(at, word)| asks(word.text, at == 0))
     }
 
-    /// Appends units that stand side by side.
+    /// Appends consecutive units.
     fn push(&self, run: &[usize], cut: Option<Cut>, text: &mut String) {
         let begin = text.len();
         let mut segment = None;
@@ -154,7 +154,7 @@ impl<'a> Composer<'a> {
         text.truncate(solid);
     }
 
-    /// The beginning of the unit that says most, where none fits whole.
+    /// The beginning of the most informative unit, if none fits whole.
     pub(super) fn cut(&self, job: &SummaryJob<'_>, reading: &Reading<'_>) -> String {
         let best = self.units.iter().max_by(|(a, _), (b, _)| {
             let worth = |unit: usize| self.units.bag(unit).iter().map(|(_, weight)| weight).sum::<f32>();
@@ -166,8 +166,8 @@ impl<'a> Composer<'a> {
         for name in [self.name(index), ""] {
             let named = format!("{name}{said}");
             let text = fit(&named, job.max_tokens, job.counter);
-            let tells = text.trim_end_matches('…').trim_end().len() > name.trim_end().len();
-            if tells && !text.trim().is_empty() {
+            let is_informative = text.trim_end_matches('…').trim_end().len() > name.trim_end().len();
+            if is_informative && !text.trim().is_empty() {
                 return asking(unit, text, job);
             }
         }
@@ -175,7 +175,7 @@ impl<'a> Composer<'a> {
     }
 }
 
-/// `text` with the sign of a question that was cut, where it is one and the sign fits.
+/// `text` with the sign of a truncated question, if it is one and the sign fits.
 fn asking(unit: &Unit, text: String, job: &SummaryJob<'_>) -> String {
     if !unit.asks || text.contains('?') {
         return text;
@@ -184,7 +184,7 @@ fn asking(unit: &Unit, text: String, job: &SummaryJob<'_>) -> String {
     if job.counter.count(&asking) <= job.max_tokens { asking } else { text }
 }
 
-/// Takes out a bracket or quotation mark at either end of what was appended from `begin` on, where its other half is missing.
+/// Removes an unbalanced bracket or quotation mark at either end of the text from `begin` on.
 fn balance(begin: usize, text: &mut String) {
     // Most runs have neither; the first byte of “ and ” is 0xe2.
     let may_open = |byte: u8| matches!(byte, b'(' | b')' | b'[' | b']' | b'"' | 0xe2);

@@ -1,4 +1,4 @@
-//! Classes of words by which a sentence is cut into clauses and phrases.
+//! Word classes for splitting sentences into clauses and phrases.
 
 use std::sync::LazyLock;
 
@@ -8,51 +8,51 @@ use crate::{
     words::{KeyMap, key},
 };
 
-/// What a word may do, as a set of bits.
+/// A set of grammatical roles of a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Class(u16);
 
 impl Class {
-    /// Joins clauses behind a comma: "and", "which".
+    /// Joins clauses after a comma: "and", "which".
     pub(super) const CONNECTIVE: Self = Self(1);
-    /// May be the subject that a clause begins with.
+    /// May be the subject at the beginning of a clause.
     pub(super) const SUBJECT: Self = Self(1 << 1);
     /// Opens a clause without a comma: "because", "but".
     pub(super) const OPENER: Self = Self(1 << 2);
     /// Opens a phrase: a preposition, "and", "which".
     pub(super) const PHRASE: Self = Self(1 << 3);
-    /// Turns around what follows.
+    /// Negates the words after it.
     pub(super) const NEGATION: Self = Self(1 << 4);
     /// Opens a condition.
     pub(super) const CONDITION: Self = Self(1 << 5);
-    /// Means nothing without what follows: "think", "know", "asked".
+    /// Needs a complement: "think", "know", "asked".
     pub(super) const ATTITUDE: Self = Self(1 << 6);
     /// Does not end a phrase: articles, prepositions, auxiliaries.
     pub(super) const LEADS_ON: Self = Self(1 << 7);
-    /// May go at the beginning of a sentence.
+    /// May be dropped at the beginning of a sentence.
     pub(super) const FILLER: Self = Self(1 << 8);
-    /// May go there where a comma stands behind it.
+    /// May be dropped there if a comma follows.
     pub(super) const FILLER_WITH_COMMA: Self = Self(1 << 9);
-    /// "and", "so": joins a clause where a subject follows.
+    /// "and", "so": joins a clause if a subject follows.
     pub(super) const JOINS_SUBJECT: Self = Self(1 << 10);
     /// Names a day, a month, a season.
     pub(super) const DATE: Self = Self(1 << 11);
-    /// "to", which opens a phrase only before what it may lead to.
+    /// "to", which opens a phrase only before certain words.
     pub(super) const TO: Self = Self(1 << 12);
-    /// Says of which thing is spoken: "the", "my".
+    /// A determiner: "the", "my".
     pub(super) const DETERMINER: Self = Self(1 << 13);
     /// A month or a name, if it has a capital: "May".
     pub(super) const MONTH_BY_CAPITAL: Self = Self(1 << 14);
 
-    /// Somebody is spoken to.
+    /// A greeting.
     pub(super) const GREETING: Self = Self(1 << 15);
 
-    /// Both together.
+    /// The union of both.
     pub(super) const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether it does any of what `other` does.
+    /// Whether it shares a role with `other`.
     pub(super) fn is(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -127,7 +127,7 @@ static CLASSES: LazyLock<KeyMap<Class>> = LazyLock::new(|| {
     classes
 });
 
-/// What the word with `key` may do.
+/// The roles of the word with `key`.
 pub(super) fn class(key: u64) -> Class {
     CLASSES.get(&key).copied().unwrap_or_default()
 }

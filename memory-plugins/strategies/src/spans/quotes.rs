@@ -1,4 +1,4 @@
-//! What is quoted so far: the units, the terms that they tell, and the tokens that are left.
+//! The current quotations: units, covered terms, and remaining tokens.
 
 use std::ops::RangeInclusive;
 
@@ -10,18 +10,18 @@ use super::{
 };
 use crate::{cues::Cues, reading::Reading, segments::Segment, terms::to_f32};
 
-/// Who is no person.
+/// Labels of speakers that are not persons.
 pub(super) const MACHINES: [&str; 3] = ["assistant: ", "tool: ", "system: "];
 
-/// Units that are quoted, of those that may be.
+/// The quoted units.
 pub(super) struct Quotes<'a> {
     pub(super) job: &'a SummaryJob<'a>,
     pub(super) reading: &'a Reading<'a>,
     pub(super) units: &'a Units,
     pub(super) composer: &'a Composer<'a>,
-    /// What each unit costs.
+    /// The cost of each unit.
     costs: Vec<f32>,
-    told: Vec<bool>,
+    covered: Vec<bool>,
     is_chosen: Vec<bool>,
     /// In order.
     pub(super) chosen: Vec<usize>,
@@ -30,7 +30,7 @@ pub(super) struct Quotes<'a> {
 }
 
 impl<'a> Quotes<'a> {
-    /// None of units that cost so many tokens each.
+    /// No quotations of units with these costs.
     pub(super) fn new(
         job: &'a SummaryJob<'a>,
         reading: &'a Reading<'a>,
@@ -44,36 +44,36 @@ impl<'a> Quotes<'a> {
             units,
             composer,
             costs,
-            told: vec![false; units.terms()],
+            covered: vec![false; units.terms()],
             is_chosen: vec![false; units.len()],
             chosen: Vec::new(),
             left: to_f32(job.max_tokens),
         }
     }
 
-    /// Takes the names of the speakers as told: whose words they are is shown anyway.
-    pub(super) fn tell_names(&mut self) {
+    /// Marks the speakers' names as covered: the labels show them.
+    pub(super) fn cover_names(&mut self) {
         for term in self.composer.names().into_iter().flat_map(|name| self.units.named(name)) {
-            if let Some(told) = self.told.get_mut(term) {
-                *told = true;
+            if let Some(covered) = self.covered.get_mut(term) {
+                *covered = true;
             }
         }
     }
 
-    pub(super) fn is_untold(&self, term: usize) -> bool {
-        self.told.get(term) == Some(&false)
+    pub(super) fn is_uncovered(&self, term: usize) -> bool {
+        self.covered.get(term) == Some(&false)
     }
 
     pub(super) fn has(&self, unit: usize) -> bool {
         self.is_chosen.get(unit) == Some(&true)
     }
 
-    /// Whether it is a unit, and not quoted.
+    /// Whether the unit exists and is not quoted.
     pub(super) fn lacks(&self, unit: usize) -> bool {
         self.is_chosen.get(unit) == Some(&false)
     }
 
-    /// Takes units, if they fit with what is taken.
+    /// Takes units if they fit with the quoted ones.
     pub(super) fn take(&mut self, range: RangeInclusive<usize>, cut: Option<Cut>) -> bool {
         let mut trial = self.chosen.clone();
         trial.extend(range.clone().filter(|unit| self.lacks(*unit)));
@@ -85,8 +85,8 @@ impl<'a> Quotes<'a> {
         self.left = to_f32(self.job.max_tokens - tokens);
         for unit in range {
             for (term, _) in self.units.bag(unit) {
-                if let Some(told) = self.told.get_mut(*term) {
-                    *told = true;
+                if let Some(covered) = self.covered.get_mut(*term) {
+                    *covered = true;
                 }
             }
             if let Some(chosen) = self.is_chosen.get_mut(unit) {
@@ -97,34 +97,35 @@ impl<'a> Quotes<'a> {
         true
     }
 
-    /// What the units that are not quoted yet cost.
+    /// The cost of those units that are not quoted yet.
     pub(super) fn cost(&self, range: &RangeInclusive<usize>) -> f32 {
         let fresh = range.clone().filter(|unit| self.lacks(*unit));
         fresh.filter_map(|unit| self.costs.get(unit)).sum::<f32>().max(1.0)
     }
 
-    /// What units cost, quoted or not.
+    /// The cost of units, quoted or not.
     pub(super) fn whole_cost(&self, range: RangeInclusive<usize>) -> f32 {
         self.costs.get(range).unwrap_or_default().iter().sum()
     }
 
-    /// What the words of a unit add. What many say is said once.
+    /// The marginal value of a unit's words. A term that many parts share is quoted once.
     pub(super) fn worth(&self, unit: usize) -> f32 {
         let rarity = |term: usize| 1.0 / (1.0 + 0.12 * to_f32(self.units.spread(term).saturating_sub(1)));
-        let worth = |(term, weight): &(usize, f32)| if self.is_untold(*term) { *weight * rarity(*term) } else { 0.0 };
+        let worth =
+            |(term, weight): &(usize, f32)| if self.is_uncovered(*term) { *weight * rarity(*term) } else { 0.0 };
         self.units.bag(unit).iter().map(worth).sum()
     }
 
-    /// What a unit is worth in a merged summary beside its words, an instruction, a decision and a preference so much: what
-    /// somebody wants, decides or asks is to outlast what is told.
+    /// The additional value of a unit in a merged summary, with these values of an instruction, a decision and a
+    /// preference: wishes, decisions and questions should outlast statements.
     pub(super) fn lasting(&self, unit: usize, [instruction, decision, preference]: [f32; 3]) -> f32 {
         let Some(of) = self.units.get(unit).filter(|unit| !MACHINES.contains(&self.composer.name_of(unit))) else {
             return 0.0;
         };
         let worth = [(Cues::INSTRUCTION, instruction), (Cues::DECISION, decision), (Cues::PREFERENCE, preference)];
         let source = self.reading.segments.get(of.segment).map_or(0, |segment| segment.source);
-        let open = of.asks && of.opens && !self.reading.terms.are_taken_up_behind(of.segment, source);
-        // What was asked last is open for sure; most of what was asked before was answered.
+        let open = of.asks && of.opens && !self.reading.terms.are_taken_up_after(of.segment, source);
+        // The last question is open; most earlier ones were answered.
         let last = source + 2 >= self.job.sources.len();
         let asks = match (open, last) {
             (true, true) => 2.0,
@@ -134,21 +135,21 @@ impl<'a> Quotes<'a> {
         asks + worth.iter().filter(|(cue, _)| of.cues.has(*cue)).map(|(_, worth)| worth).sum::<f32>()
     }
 
-    /// Whether what stands right before a unit is quoted.
+    /// Whether the unit right before this one is quoted.
     pub(super) fn goes_on(&self, unit: usize) -> bool {
         unit.checked_sub(1).is_some_and(|before| self.has(before) && self.units.join(before, unit))
     }
 
-    /// Whether neither neighbour among what is quoted says who speaks here.
-    pub(super) fn is_new_voice(&self, unit: usize) -> bool {
+    /// Whether neither quoted neighbour has the same speaker.
+    pub(super) fn is_new_speaker(&self, unit: usize) -> bool {
         let place = self.chosen.partition_point(|&chosen| chosen < unit);
         let before = place.checked_sub(1).and_then(|place| self.chosen.get(place));
         let neighbours = [before, self.chosen.get(place)];
-        !neighbours.into_iter().flatten().any(|&near| self.composer.voice(near) == self.composer.voice(unit))
+        !neighbours.into_iter().flatten().any(|&near| self.composer.speaker_id(near) == self.composer.speaker_id(unit))
     }
 }
 
-/// Whether a model or a tool says it. A person may have the role of an assistant, but not its name.
+/// Whether the speaker is a model or a tool. A person may have the role of an assistant, but not its name.
 pub(super) fn is_model(job: &SummaryJob<'_>, segment: &Segment, unit: &Unit, composer: &Composer<'_>) -> bool {
     MACHINES.contains(&composer.name_of(unit))
         || job.sources.get(segment.source).is_some_and(|source| {

@@ -1,6 +1,6 @@
-//! Cuts segments into clauses and phrases that can be quoted by themselves.
+//! Splits segments into units: clauses and phrases that can be quoted by themselves.
 //!
-//! A unit is never less than a negation with what it governs, or than a condition with its main clause.
+//! A unit never separates a negation from its scope, or a condition from its main clause.
 
 use std::ops::Range;
 
@@ -17,33 +17,33 @@ use crate::{
 /// A piece of a segment that may be quoted.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
-    /// The segment it is a piece of.
+    /// Its segment.
     pub(super) segment: usize,
     /// The part that the segment belongs to.
     pub(super) part: usize,
-    /// Its bytes in the segment.
+    /// Its byte range in the segment.
     pub(super) bytes: Range<usize>,
-    /// Where it begins if nothing is quoted before it: behind "Well,".
+    /// Where it begins if no unit is quoted before it: after "Well,".
     pub(super) bare: usize,
-    /// The unit that its clause begins with; itself where it does.
+    /// The first unit of its clause.
     pub(super) head: usize,
-    /// It is misunderstood without the units from its head on.
+    /// Whether it needs the units from its head on to be understood.
     pub(super) bound: bool,
-    /// It begins within a phrase whose beginning was left out before.
+    /// Whether it begins within a phrase whose beginning an earlier summary omitted.
     pub(super) adrift: bool,
-    /// It begins its segment.
+    /// Whether it begins its segment.
     pub(super) opens: bool,
-    /// It ends its segment, with a stop.
+    /// Whether it ends its segment, with a stop.
     pub(super) closes: bool,
-    /// Something was left out right behind it.
+    /// Whether an omission follows it.
     pub(super) gap: bool,
-    /// It names a figure, a name or a date.
-    pub(super) tells: bool,
-    /// A negation or condition holds for it whole.
+    /// Whether it contains a figure, a name or a date.
+    pub(super) informative: bool,
+    /// Whether it is wholly in the scope of a negation or condition.
     pub(super) holds: bool,
-    /// Its sentence is a question.
+    /// Whether its sentence is a question.
     pub(super) asks: bool,
-    /// What it announces.
+    /// Its cues.
     pub(super) cues: Cues,
     /// Its terms, in the bags of all units.
     bag: Range<usize>,
@@ -53,55 +53,55 @@ pub(super) struct Unit {
 #[derive(Debug, Default)]
 pub(super) struct Units {
     units: Vec<Unit>,
-    /// The distinct terms of each unit and what each is worth, one unit behind the other.
+    /// The distinct terms of all units with their values, concatenated.
     bags: Vec<(usize, f32)>,
-    /// In how many parts each term stands, and the last one.
+    /// The number of parts that contain each term, and the last one.
     terms: Vec<(u32, usize)>,
     /// The number of each term.
     index: KeyMap<usize>,
 }
 
-/// A word, and what may happen behind it.
+/// A word, and the possible boundary after it.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct WordPlace {
     class: Class,
-    /// What kind of end there may be behind it.
+    /// The kind of boundary after it.
     end_of: End,
     /// Where the next unit would begin.
     cut: usize,
-    /// Says something by itself.
+    /// Whether it is informative by itself.
     content: bool,
     term: Option<(usize, f32)>,
 }
 
-/// What may end behind a word.
+/// A boundary after a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
     Nothing,
     Phrase,
-    /// What a colon leads to.
+    /// A colon.
     Colon,
     Clause,
-    /// Something was left out.
+    /// An omission.
     Gap,
 }
 
-/// A negation or condition holds for so many words at most: what has no stops would else be one unit.
+/// Maximum words in the scope of a negation or condition: text without stops would otherwise be one unit.
 const LONGEST_BOND: usize = 28;
 
-/// So many terms of a unit are told apart.
+/// Maximum terms of a unit that are deduplicated.
 const DISTINCT: usize = 48;
 
-/// So many words before a colon may stand by themselves.
+/// Maximum words before a colon that may be quoted by themselves.
 const LEAD: usize = 3;
 
-/// A condition belongs to a main clause that begins so many words before it.
+/// A condition belongs to a main clause that begins at most this many words before it.
 const NEAR_CONDITION: usize = 12;
 
 impl Units {
     /// The units of all segments.
     pub(super) fn of(reading: &Reading<'_>) -> Self {
-        let mut cutter = Cutter::default();
+        let mut cutter = UnitCutter::default();
         let starts: Vec<usize> = reading.parts().collect();
         let mut part = 0;
         for (index, segment) in reading.segments.iter().enumerate() {
@@ -125,27 +125,27 @@ impl Units {
         self.units.iter().enumerate()
     }
 
-    /// The terms of a unit and what each is worth where it was not told yet.
+    /// The terms of a unit with their values.
     pub(super) fn bag(&self, unit: usize) -> &[(usize, f32)] {
         self.units.get(unit).and_then(|unit| self.bags.get(unit.bag.clone())).unwrap_or_default()
     }
 
-    /// The terms that `text` names.
+    /// The terms in `text`.
     pub(super) fn named<'u>(&'u self, text: &'u str) -> impl Iterator<Item = usize> + 'u {
         words(text).filter_map(|word| self.index.get(&word.key).copied())
     }
 
-    /// How many terms there are.
+    /// The number of terms.
     pub(super) fn terms(&self) -> usize {
         self.terms.len()
     }
 
-    /// In how many parts a term stands.
+    /// The number of parts that contain a term.
     pub(super) fn spread(&self, term: usize) -> u32 {
         self.terms.get(term).map_or(1, |(parts, _)| *parts)
     }
 
-    /// The words of a unit: where each ends, its term, and whether a quotation may end behind it.
+    /// The words of a unit: end, term, and whether a quotation may end after it.
     pub(super) fn words_of(
         &self,
         unit: &Unit,
@@ -157,20 +157,20 @@ impl Units {
             let class = class(word.key);
             let term = self.index.get(&word.key).map(|&term| (term, weight(&word, class, false, false)));
             let end = word.at + word.text.len();
-            let behind = said.get(end..).and_then(|rest| rest.chars().next());
-            let ends = behind.is_none_or(|c| c.is_whitespace() || c == ',') || word.form == Form::Unspaced;
+            let after = said.get(end..).and_then(|rest| rest.chars().next());
+            let ends = after.is_none_or(|c| c.is_whitespace() || c == ',') || word.form == Form::Unspaced;
             let may_end = ends && !class.is(Class::LEADS_ON.or(Class::ATTITUDE)) && !is_common(&word);
             (from + end, term, may_end)
         })
     }
 
-    /// Whether a sentence goes on from `unit` to `next`.
+    /// Whether a sentence continues from `unit` to `next`.
     pub(super) fn same_sentence(&self, unit: usize, next: usize) -> bool {
         let of = |unit: usize| self.get(unit).map(|unit| (unit.part, unit.segment));
         of(unit) == of(next)
     }
 
-    /// Whether `next` goes on right behind `unit` in one part.
+    /// Whether `next` directly follows `unit` in the same part.
     pub(super) fn join(&self, unit: usize, next: usize) -> bool {
         let parts = || Some(self.get(unit)?.part == self.get(next)?.part);
         next == unit + 1 && self.get(unit).is_some_and(|unit| !unit.gap) && parts() == Some(true)
@@ -181,7 +181,7 @@ impl Units {
 fn asks(segments: &[Segment], index: usize) -> bool {
     /// A segment this long may be a piece of a sentence.
     const PIECE: usize = 120;
-    /// Pieces of one sentence that are looked at.
+    /// Maximum pieces of one sentence that are read.
     const PIECES: usize = 8;
     for segment in segments.iter().skip(index).take(PIECES) {
         let text = segment.text.trim_end_matches(closes);
@@ -201,20 +201,20 @@ pub(super) fn stops(text: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Cutter {
+struct UnitCutter {
     units: Units,
-    places: Vec<Place>,
+    places: Vec<WordPlace>,
     keys: Vec<u64>,
 }
 
-impl Cutter {
+impl UnitCutter {
     fn cut(&mut self, index: usize, part: usize, segment: &Segment, asks: bool) {
         let text = segment.text.as_str();
         self.read(text, part, segment.kind);
         let places = std::mem::take(&mut self.places);
         let conditions = conditions(&places);
         let last = places.len().saturating_sub(1);
-        // What a summary left out before this is no part of what goes before.
+        // Text after an omission does not belong to the text before it.
         let marks = text.len() - text.trim_start_matches(['…', ' ']).len();
         if let Some(before) = self.units.units.last_mut().filter(|before| marks > 0 && before.part == part) {
             before.gap = true;
@@ -268,10 +268,10 @@ impl Cutter {
             let term = (weight > 0.0).then(|| (self.term(word.key, part), weight));
             self.keys.push(word.key);
             let content = term.is_some() && !class.is(Class::NEGATION);
-            self.places.push(Place { class, end_of, cut, content, term });
+            self.places.push(WordPlace { class, end_of, cut, content, term });
         }
-        // "and" and "so" open a clause only where somebody does something in it.
-        let classes = |places: &[Place], at: usize| places.get(at).map(|place| place.class).unwrap_or_default();
+        // "and" and "so" open a clause only if it has a subject.
+        let classes = |places: &[WordPlace], at: usize| places.get(at).map(|place| place.class).unwrap_or_default();
         for before in 0..self.places.len().saturating_sub(2) {
             let joins = classes(&self.places, before + 1).is(Class::JOINS_SUBJECT);
             if joins
@@ -301,7 +301,7 @@ impl Cutter {
     #[expect(clippy::too_many_arguments, reason = "one place makes units")]
     fn push(
         &mut self,
-        places: &[Place],
+        places: &[WordPlace],
         open: &Open,
         end: usize,
         cut: usize,
@@ -316,7 +316,7 @@ impl Cutter {
         let from = open.from;
         let slice = text.get(from..cut).unwrap_or_default();
         let whole = cut == text.len();
-        // A summary that is read again marks what it left out.
+        // A summary as a source has omission signs.
         let solid = slice.trim_end();
         let asked = solid.strip_suffix("…?");
         let open_ended = asked.or_else(|| solid.strip_suffix('…'));
@@ -325,7 +325,7 @@ impl Cutter {
         let bag = self.units.bags.len();
         for term in said.iter().filter_map(|place| place.term) {
             let own = self.units.bags.get_mut(bag..).unwrap_or_default();
-            // Longer units than these are rare, and a term that is there twice counts twice.
+            // Longer units are rare; in these a repeated term counts twice.
             match own.iter_mut().take(DISTINCT).find(|(known, _)| *known == term.0) {
                 Some((_, weight)) => *weight = weight.max(term.1),
                 None => self.units.bags.push(term),
@@ -344,7 +344,7 @@ impl Cutter {
             opens: open.first == 0,
             closes: whole && !gap && stops(solid),
             gap,
-            tells: said.iter().filter_map(|place| place.term).any(|(_, weight)| weight >= FIGURE),
+            informative: said.iter().filter_map(|place| place.term).any(|(_, weight)| weight >= FIGURE),
             holds: open.negated.is_some() || open.condition.is_some() || open.bound,
             asks: asks || asked.is_some(),
             cues: cues(slice, keys),
@@ -353,7 +353,7 @@ impl Cutter {
     }
 }
 
-/// A unit that is not ended yet.
+/// An unfinished unit.
 struct Open {
     first: usize,
     from: usize,
@@ -361,25 +361,25 @@ struct Open {
     bound: bool,
     words: usize,
     content: bool,
-    /// The last word means nothing without what follows.
+    /// Whether the last word needs a complement.
     attitude: bool,
-    /// Words since a negation, and whether one of them says something.
+    /// Words since a negation, and whether one of them is informative.
     negated: Option<bool>,
-    /// A condition holds: whether its main clause is still to come.
+    /// In a condition: whether its main clause is still to come.
     condition: Option<bool>,
 }
 
 impl Open {
-    fn at(places: &[Place], first: usize, from: usize, head: usize, bound: bool) -> Self {
+    fn at(places: &[WordPlace], first: usize, from: usize, head: usize, bound: bool) -> Self {
         let opens = places.get(first).is_some_and(|place| place.class.is(Class::CONDITION));
-        // "And if it rains, we stay": the condition comes first here, too.
+        // "And if it rains, we stay": the condition precedes its main clause here, too.
         let second = places.get(first).is_some_and(|place| place.class.is(Class::FILLER))
             && places.get(first + 1).is_some_and(|place| place.class.is(Class::CONDITION));
         let condition = (opens || second).then_some(true);
         Self { first, from, head, bound, words: 0, content: false, attitude: false, negated: None, condition }
     }
 
-    fn add(&mut self, place: &Place) {
+    fn add(&mut self, place: &WordPlace) {
         self.words += 1;
         self.content |= place.content;
         if place.class.is(Class::NEGATION) {
@@ -387,22 +387,22 @@ impl Open {
         } else if let Some(says) = &mut self.negated {
             *says |= place.content;
         }
-        // "I wonder if": what follows is a question and no condition.
+        // "I wonder if" introduces a question, not a condition.
         if place.class.is(Class::CONDITION) && self.condition.is_none() && !self.attitude {
             self.condition = Some(false);
         }
         self.attitude = place.class.is(Class::ATTITUDE);
     }
 
-    /// Whether the unit may end behind `place`, and then whether the next one is bound to it.
-    fn may_end(&mut self, place: &Place, next: Class, near_condition: bool, words_behind: usize) -> Option<bool> {
+    /// Whether the unit may end after `place`, and then whether the next one is bound to it.
+    fn may_end(&mut self, place: &WordPlace, next: Class, near_condition: bool, words_after: usize) -> Option<bool> {
         if place.end_of == End::Gap {
             return Some(false);
         }
-        if place.end_of == End::Nothing || self.words < 2 || words_behind < 2 || !self.content {
+        if place.end_of == End::Nothing || self.words < 2 || words_after < 2 || !self.content {
             return None;
         }
-        // "Note: …" says nothing by itself, and what follows says less without it.
+        // "Note: …" is not informative by itself, and the text after it is less clear without it.
         if place.end_of == End::Colon && self.words < LEAD {
             return None;
         }
@@ -432,8 +432,8 @@ impl Open {
     }
 }
 
-/// For each place, whether a condition opens soon behind it in the same clause.
-fn conditions(places: &[Place]) -> Vec<bool> {
+/// For each place, whether a condition opens soon after it in the same clause.
+fn conditions(places: &[WordPlace]) -> Vec<bool> {
     if !places.iter().any(|place| place.class.is(Class::CONDITION)) {
         return Vec::new();
     }
@@ -442,7 +442,7 @@ fn conditions(places: &[Place]) -> Vec<bool> {
     let before = std::iter::once(Class::default()).chain(places.iter().map(|place| place.class));
     let before: Vec<Class> = before.take(places.len()).collect();
     for ((place, near), before) in places.iter().zip(&mut near).zip(before).rev() {
-        // The condition itself may stand behind a comma.
+        // The condition itself may follow a comma.
         if place.end_of >= End::Clause && distance != 0 {
             distance = usize::MAX;
         }
@@ -456,14 +456,14 @@ fn conditions(places: &[Place]) -> Vec<bool> {
     near
 }
 
-/// Whether what begins a segment or follows a gap is a phrase that belongs to words before it.
-fn is_adrift(said: &[Place], text: &str) -> bool {
+/// Whether the text at the beginning of a segment or after a gap is a phrase that belongs to words before it.
+fn is_adrift(said: &[WordPlace], text: &str) -> bool {
     let leads = said.first().is_some_and(|place| place.class.is(Class::PHRASE.or(Class::TO)));
     leads && text.trim_start().starts_with(char::is_lowercase)
 }
 
-/// Where a unit begins if nothing stands before it.
-fn bare(said: &[Place], from: usize, opens: bool) -> usize {
+/// Where a unit begins if no unit is quoted before it.
+fn bare(said: &[WordPlace], from: usize, opens: bool) -> usize {
     let mut start = from;
     for (number, place) in said.iter().enumerate() {
         let enough = said.len() - number > 2;
@@ -480,7 +480,7 @@ fn bare(said: &[Place], from: usize, opens: bool) -> usize {
     start
 }
 
-/// What ends between two words.
+/// The boundary between two words.
 fn end_of(gap: &str, class: Class, next: Class, word: &Word<'_>, kind: Kind) -> End {
     if gap == " " {
         return open_end(class, next, word);
@@ -502,14 +502,14 @@ fn end_of(gap: &str, class: Class, next: Class, word: &Word<'_>, kind: Kind) -> 
         return End::Clause;
     }
     if gap.contains(',') {
-        // The cells of a row say nothing apart.
+        // The cells of a row are not informative by themselves.
         let joins = next.is(Class::CONNECTIVE) || next.is(Class::SUBJECT);
         return if joins && kind == Kind::Sentence { End::Clause } else { End::Phrase };
     }
     open_end(class, next, word)
 }
 
-/// What ends between two words that nothing but a blank stands between.
+/// The boundary between two words with only a blank between them.
 fn open_end(class: Class, next: Class, _word: &Word<'_>) -> End {
     if next.is(Class::OPENER) {
         End::Clause
@@ -520,19 +520,19 @@ fn open_end(class: Class, next: Class, _word: &Word<'_>) -> End {
     }
 }
 
-/// Where the next unit begins, in bytes of the gap.
+/// The byte offset in the gap at which the next unit begins.
 fn cut_of(gap: &str) -> usize {
     gap.rfind(char::is_whitespace)
         .map_or(gap.len(), |at| at + gap.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8))
 }
 
-/// What the name of somebody who is greeted is worth.
+/// The value of a greeted person's name.
 const GREETED: f32 = 3.5;
 
-/// What a figure is worth.
+/// The value of a figure.
 const FIGURE: f32 = 2.5;
 
-/// What a word is worth by itself; 0 where it says nothing.
+/// The value of a word by itself; 0 if it is not informative.
 fn weight(word: &Word<'_>, class: Class, opens: bool, dated: bool) -> f32 {
     const DATE: f32 = 4.0;
     const NAME: f32 = 5.0;
@@ -552,7 +552,7 @@ fn weight(word: &Word<'_>, class: Class, opens: bool, dated: bool) -> f32 {
     }
     let plain = 0.3 + 0.08 * f32::from(u8::try_from(word.text.len().min(10)).unwrap_or(10));
     match word.form {
-        // What a machine made, or an address or a path, which has one of two forms.
+        // Generated identifiers; and addresses and paths, which have either form.
         _ if word.text.len() > 30 => 0.2,
         Form::Figure | Form::Identifier if word.text.contains(['\\', '@']) || word.text.matches('/').count() > 1 => 0.2,
         Form::Figure => FIGURE,

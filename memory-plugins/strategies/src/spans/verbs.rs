@@ -1,4 +1,4 @@
-//! Whether words say something by themselves: a clause has a verb, a title or a label has none.
+//! Detects clauses, titles and questions by verbs, capitals and question words.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use crate::{
     words::{Form, KeySet, Word, key},
 };
 
-/// Verbs and what joins them to a subject, as they are written where somebody does something.
+/// Finite verb forms and auxiliaries.
 const VERBS: &str = "is are am was were be been has have had do does did can could will would shall should might must may \
     i'm you're we're they're he's she's it's that's there's what's who's here's how's let's i've you've we've they've i'd \
     you'd he'd she'd we'd they'd i'll you'll he'll she'll it'll we'll they'll that'll \
@@ -21,22 +21,22 @@ const VERBS: &str = "is are am was were be been has have had do does did can cou
     works wants needs means seems looks helps shows lets lives loves likes hates uses happens depends requires returns fails \
     cost include allow provide want need hope wish guess suggest recommend";
 
-/// What a request may begin with.
+/// Words at the beginning of a request.
 const REQUESTS: &str = "please use add make let try check consider ensure create remember tell show explain help give write \
     see call ask keep set run start avoid provide include review take go get put send bring find look think imagine note \
     focus begin stop choose pick compare solve calculate build read listen don't";
 
-/// What a question begins with, and what tells one wherever it stands.
+/// Words at the beginning of a question, and words that mark one anywhere.
 const ASKING: &str = "can could would will should shall may is are was were do does did have has am";
 const QUESTIONS: &str = "what what's how how's why which whether wondering wonder who's where's";
 
-/// Who does something, whatever follows.
+/// Subject pronouns; any word after one counts as a verb.
 const SUBJECTS: &str = "i he she we they who";
 
 static LEXICON: LazyLock<[KeySet; 5]> = LazyLock::new(|| [VERBS, REQUESTS, SUBJECTS, ASKING, QUESTIONS].map(word_keys));
 
-/// Whether one of `words`, which begin a sentence where `opens`, is a verb or has one behind it, as far as lists and endings
-/// tell. English alone is known; of other languages nothing is said to have one.
+/// Whether `words` contain a verb, by lists and endings; `opens` states whether they begin a sentence. Only English is
+/// known; other languages have no verbs here.
 pub(super) fn has_verb<'w>(words: impl Iterator<Item = Word<'w>>, opens: bool) -> bool {
     let [verbs, requests, subjects, ..] = &*LEXICON;
     let mut after_subject = false;
@@ -53,17 +53,17 @@ pub(super) fn has_verb<'w>(words: impl Iterator<Item = Word<'w>>, opens: bool) -
     false
 }
 
-/// Whether a question may begin with `word`, or has it anywhere where it does not `open` a clause.
+/// Whether `word` marks a question: a question word anywhere, an auxiliary only if it `opens` a clause.
 pub(super) fn asks(word: &str, opens: bool) -> bool {
     let [.., asking, questions] = &*LEXICON;
     let key = key(word);
     questions.contains(&key) || (opens && asking.contains(&key))
 }
 
-/// Whether most of the longer words are written with a capital: "Review Basic Definitions".
+/// Whether most of the longer words are capitalized: "Review Basic Definitions".
 pub(super) fn is_title<'w>(words: impl Iterator<Item = Word<'w>>) -> bool {
     let (mut capitals, mut others) = (0, 0);
-    // A sentence begins with a capital, too, and names have some.
+    // A sentence begins with a capital, too, and may contain names.
     for word in words.skip(1).filter(|word| word.text.len() > 3 || word.form == Form::Capital) {
         if word.form == Form::Capital { capitals += 1 } else { others += 1 }
     }

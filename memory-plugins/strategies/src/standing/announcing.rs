@@ -1,4 +1,4 @@
-//! Phrases that announce what holds beyond its moment.
+//! Phrases that announce standing statements.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use crate::{
     words::{KeySet, Word},
 };
 
-/// Phrases, parted by `|`, matched word by word; case and the kind of apostrophe do not count.
+/// Phrases separated by `|`, matched word by word; case and the kind of apostrophe are ignored.
 const ANYWHERE: &[(StandingKind, &str)] = &[
     (
         StandingKind::Instruction,
@@ -55,7 +55,7 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
     ),
 ];
 
-/// Phrases that announce it where a sentence begins with them: they tell somebody what to do.
+/// Imperative phrases, which count only at the beginning of a sentence.
 const AT_THE_BEGINNING: &[(StandingKind, &str)] = &[
     (
         StandingKind::Instruction,
@@ -66,39 +66,39 @@ const AT_THE_BEGINNING: &[(StandingKind, &str)] = &[
     (StandingKind::Open, "todo"),
 ];
 
-/// Words behind them with which a sentence only tells: "Always here to help!", "Never been there."
-const TELLS: &str = "here there been had have a an the in on at of to nice good great glad happy fun so thought knew seen \
+/// Words after "always" or "never" that make a sentence a remark: "Always here to help!", "Never been there."
+const REMARKS: &str = "here there been had have a an the in on at of to nice good great glad happy fun so thought knew seen \
                      felt is was were are gonna wanted love loved mind more again before did does do i i'm i've you we \
                      he she they it this that these those my your our his her their with for as by heard had";
 
-/// Words of the phrases that say what they are about.
+/// Words of the phrases that belong to the subject.
 const TOPICS: &str = "answer reply respond write call remember";
 
-/// Words with which a decision names nothing: "We decided that already."
+/// Words after which a decision has no content: "We decided that already."
 const NAMES_NOTHING: &str = "that this it already so not against";
 
-/// Words that say so without a negation.
+/// Words that negate without a negation.
 const NEGATES: &str = "avoid stop";
 
-/// Phrases by which something that was said before holds no longer.
+/// Phrases that revoke an earlier statement.
 const CHANGES: &str = "no longer | not any more | not anymore | instead | from now on | changed my mind | forget | stop | \
                        actually | never mind | scrap | cancel | cancelled | canceled | rather than | switched | switching | \
                        changed | now prefer | after all | nicht mehr | stattdessen";
 
-struct Lexicon {
+struct StandingLexicon {
     phrases: Phrases<StandingKind>,
     beginnings: Phrases<StandingKind>,
-    tells: KeySet,
+    remarks: KeySet,
     names_nothing: KeySet,
     changes: Phrases<()>,
     topics: KeySet,
     negations: KeySet,
 }
 
-static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon {
+static LEXICON: LazyLock<StandingLexicon> = LazyLock::new(|| StandingLexicon {
     phrases: spelled(ANYWHERE),
     beginnings: spelled(AT_THE_BEGINNING),
-    tells: word_keys(TELLS),
+    remarks: word_keys(REMARKS),
     names_nothing: word_keys(NAMES_NOTHING),
     changes: spelled(&[((), CHANGES)]),
     topics: word_keys(TOPICS),
@@ -111,7 +111,7 @@ fn spelled<T: Copy>(lists: &[(T, &'static str)]) -> Phrases<T> {
     Phrases::new(phrases.flat_map(|(phrase, meaning)| spellings(phrase).map(move |spelled| (spelled, meaning))))
 }
 
-/// What announces that a sentence holds on, and where.
+/// An announcing phrase in a sentence.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Announced {
     pub(super) kind: StandingKind,
@@ -121,7 +121,7 @@ pub(super) struct Announced {
     pub(super) length: usize,
 }
 
-/// The phrase that says most of what holds in a sentence of these words, the first such one.
+/// The announcing phrase of the highest-ranking kind in these words; the first of equals.
 pub(super) fn announced(words: &[Word<'_>], keys: &[u64]) -> Option<Announced> {
     let lexicon = &*LEXICON;
     let mut best: Option<Announced> = None;
@@ -130,11 +130,11 @@ pub(super) fn announced(words: &[Word<'_>], keys: &[u64]) -> Option<Announced> {
         let begins = (at == 0).then(|| lexicon.beginnings.at(from));
         for (length, kind) in begins.into_iter().flatten().chain(lexicon.phrases.at(from)) {
             let next = words.get(at + length);
-            let tells = at == 0 && length == 1 && next.is_none_or(tells);
-            // "We decided that already" names nothing, "not that we agreed" denies it.
+            let is_remark = at == 0 && length == 1 && next.is_none_or(is_remark);
+            // "We decided that already" has no content, "not that we agreed" denies it.
             let is_none = *kind == StandingKind::Decision
                 && (next.is_none_or(|next| lexicon.names_nothing.contains(&next.key)) || negated(keys, at));
-            if !tells && !is_none && best.is_none_or(|known| *kind < known.kind) {
+            if !is_remark && !is_none && best.is_none_or(|known| *kind < known.kind) {
                 best = Some(Announced { kind: *kind, at, length });
             }
         }
@@ -142,25 +142,25 @@ pub(super) fn announced(words: &[Word<'_>], keys: &[u64]) -> Option<Announced> {
     best
 }
 
-/// Whether "always" or "never" before this word only tells.
-fn tells(next: &Word<'_>) -> bool {
+/// Whether "always" or "never" before this word is only a remark.
+fn is_remark(next: &Word<'_>) -> bool {
     let text = next.text;
-    LEXICON.tells.contains(&next.key)
+    LEXICON.remarks.contains(&next.key)
         || text.ends_with("ing")
         || (text.ends_with("ed") && text != "embed" && text != "feed")
 }
 
-/// Whether a word of an announcing phrase says what the instruction is about.
+/// Whether a word of an announcing phrase belongs to the subject of the instruction.
 pub(super) fn is_of_weight(word: &Word<'_>) -> bool {
     LEXICON.topics.contains(&word.key)
 }
 
-/// Whether words of these keys take something back.
+/// Whether words with these keys revoke an earlier statement.
 pub(super) fn changes(keys: &[u64]) -> bool {
     (0..keys.len()).any(|at| LEXICON.changes.at(keys.get(at..).unwrap_or_default()).next().is_some())
 }
 
-/// Whether words of these keys say that something is not to be.
+/// Whether words with these keys are negative.
 pub(super) fn negates(keys: &[u64]) -> bool {
     has_negation(keys) || keys.iter().any(|key| LEXICON.negations.contains(key))
 }

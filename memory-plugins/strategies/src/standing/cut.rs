@@ -1,4 +1,4 @@
-//! Cuts the part out of a sentence that holds on: the clause of the announcing phrase, with what it depends on.
+//! Extracts the standing part of a sentence: the clause of the announcing phrase with its condition.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -8,30 +8,30 @@ use crate::{
     words::{KeySet, Word},
 };
 
-/// Words that begin a clause of its own behind a comma.
+/// Words that begin a separate clause after a comma.
 const CLAUSES: &str = "can could would will do does did is are what how why which where who but because since though \
                        although considering i i'm i've i'd i'll you we we're he she they it please thanks thank maybe \
                        any what's how's let";
-/// Words that join one: only where a subject or a question follows.
+/// Words that begin one only if a subject or a question follows.
 const JOINS: &str = "and so then";
-/// What a question begins with.
+/// Words at the beginning of a question.
 const ASKS: &str = "can could would will do does did is are should what how why which where when who what's how's any";
-/// What a condition begins with, without which the rest would say more than was meant.
+/// Words at the beginning of a condition, without which the rest would be too general.
 const CONDITIONS: &str = "if when whenever unless for until once while in after before during wenn falls si quand";
 
-struct Lexicon {
+struct ClauseLexicon {
     clauses: KeySet,
     joins: KeySet,
     asks: KeySet,
     conditions: KeySet,
 }
 
-static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
+static LEXICON: LazyLock<ClauseLexicon> = LazyLock::new(|| {
     let [clauses, joins, asks, conditions] = [CLAUSES, JOINS, ASKS, CONDITIONS].map(word_keys);
-    Lexicon { clauses, joins, asks, conditions }
+    ClauseLexicon { clauses, joins, asks, conditions }
 });
 
-/// The bytes of the part around the phrase that begins with the word `at`; `None` where it is part of a question.
+/// The byte range of the part around the phrase that begins at the word `at`; `None` in a question.
 pub(super) fn part(sentence: &str, words: &[Word<'_>], at: usize) -> Option<Range<usize>> {
     let lexicon = &*LEXICON;
     let first = begin(sentence, words, at);
@@ -50,17 +50,16 @@ pub(super) fn part(sentence: &str, words: &[Word<'_>], at: usize) -> Option<Rang
     (end > start).then_some(start..end)
 }
 
-/// The word that the part begins with: the sentence's first where little or a condition stands before the phrase, else the
-/// phrase's.
+/// The first word of the part: the sentence's first if few words or a condition precede the phrase, else the phrase's.
 fn begin(sentence: &str, words: &[Word<'_>], at: usize) -> usize {
     let is_condition = words.first().is_some_and(|word| LEXICON.conditions.contains(&word.key));
-    let parted =
+    let separated =
         |word: &Word<'_>| sentence.get(word.at + word.text.len()..).is_some_and(|rest| rest.starts_with([',', ';']));
-    let is_parted = words.iter().take(at).any(parted);
-    if at <= LEAD_WORDS && !is_parted || is_condition { 0 } else { at }
+    let is_separated = words.iter().take(at).any(separated);
+    if at <= LEAD_WORDS && !is_separated || is_condition { 0 } else { at }
 }
 
-/// The byte that the part ends before: the end of the clause, or of the sentence with its mark.
+/// The end of the part: that of the clause, or of the sentence with its mark.
 fn end(sentence: &str, words: &[Word<'_>], at: usize) -> usize {
     let lexicon = &*LEXICON;
     for (index, pair) in words.windows(2).enumerate().skip(at + 1) {

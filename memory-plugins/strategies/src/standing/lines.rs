@@ -1,4 +1,4 @@
-//! The standing lines of a conversation: a set that grows, of which the newest of contradicting ones holds.
+//! The standing lines of a conversation; of contradicting lines the newest is valid.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,11 +7,11 @@ use memory_core::NodeId;
 use super::{Said, Standing, StandingKind};
 use crate::words::{Form, key, words};
 
-/// Lines back to which a new one is compared.
+/// How many earlier lines a new one is compared with.
 const COMPARED: usize = 2_000;
-/// Lines of one frame with other values: "answer in English", "answer in German".
+/// Maximum words of lines that may differ in one value: "answer in English", "answer in German".
 const FRAME: usize = 3;
-/// Nodes by which the weight of a decision is halved.
+/// Nodes after which the weight of a decision is halved.
 const HALF_LIFE: f64 = 400.0;
 
 /// A standing part of a message, as part of a conversation.
@@ -19,15 +19,15 @@ const HALF_LIFE: f64 = 400.0;
 pub struct StandingLine {
     /// The message.
     pub node: NodeId,
-    /// What stands there.
+    /// The statement.
     pub standing: Standing,
     speaker: u64,
-    /// A newer one has taken its place.
+    /// Whether a newer line has replaced it.
     is_over: bool,
 }
 
 impl StandingLine {
-    /// Whether it bears on more than the one who says it.
+    /// Whether it concerns others than its speaker.
     fn binds_others(&self) -> bool {
         !matches!(self.standing.kind, StandingKind::Preference | StandingKind::Promise)
     }
@@ -35,21 +35,21 @@ impl StandingLine {
 
 /// The standing lines of a conversation.
 ///
-/// Of two lines of one speaker that contradict each other the newer holds: where it says that something changed, turns a
-/// "never" into an "always", gives another value to the same, or says the same again. Whether they do is told by the words
-/// they share, so a contradiction in other words is not seen, and both stand with their dates.
+/// Of two contradicting lines of one speaker the newer is valid: if it states a change, negates the older one or the
+/// reverse, has another value in the same words, or repeats it. Contradictions are detected by shared words, so that
+/// one in other words is not detected, and both lines stay, with their dates.
 #[derive(Clone, Debug, Default)]
 pub struct StandingLines {
     lines: Vec<StandingLine>,
-    /// Who speaks.
-    voices: BTreeSet<u64>,
+    /// The speakers.
+    speakers: BTreeSet<u64>,
 }
 
 impl StandingLines {
-    /// Adds what a message says, also where that is nothing; messages come in any order.
+    /// Adds the statements of a message, which may be none; messages may come in any order.
     pub fn add(&mut self, said: &Said<'_>, found: Vec<Standing>) {
         let speaker = key(said.speaker);
-        self.voices.insert(speaker);
+        self.speakers.insert(speaker);
         for standing in found {
             let mut line = StandingLine { node: said.node, standing, speaker, is_over: false };
             let place = self.lines.partition_point(|other| other.node <= line.node);
@@ -61,33 +61,33 @@ impl StandingLines {
         }
     }
 
-    /// Whether [`Self::add`] would change anything for this speaker and what was found.
+    /// Whether [`Self::add`] would change the set.
     #[must_use]
     pub fn learns(&self, said: &Said<'_>, found: &[Standing]) -> bool {
-        !found.is_empty() || !self.voices.contains(&key(said.speaker))
+        !found.is_empty() || !self.speakers.contains(&key(said.speaker))
     }
 
-    /// How many lines there are, those included that do not hold any more.
+    /// The number of lines, including replaced ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no lines.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// The lines that hold, those that matter most first: by what they do, how much they share with the question, and, but
-    /// for instructions and preferences, how new they are. Where several people speak, what one of them
-    /// likes or promises is there only where it shares a word with the question.
+    /// The valid lines, most important first: by kind, words shared with the question, and, except for instructions and
+    /// preferences, age. With several speakers, a preference or promise of one of them is included only if it shares a
+    /// word with the question.
     #[must_use]
     pub fn by_worth(&self, question: &str) -> Vec<&StandingLine> {
         let asked: HashSet<u64> =
             words(question).filter(|word| word.form != Form::Unspaced).map(|word| word.key).collect();
         let last = self.lines.last().map_or(0, |line| line.node.get());
-        let are_people = self.voices.len() > 1;
+        let are_people = self.speakers.len() > 1;
         let bears = |line: &&StandingLine| !are_people || line.binds_others() || shared(line, &asked) > 0;
         let holding = self.lines.iter().filter(|line| !line.is_over).filter(bears);
         let mut rated: Vec<_> = holding.map(|line| (worth(line, &asked, last), line)).collect();
@@ -99,7 +99,7 @@ impl StandingLines {
     }
 }
 
-/// Words that a line shares with a question.
+/// The number of words that a line shares with a question.
 fn shared(line: &StandingLine, asked: &HashSet<u64>) -> usize {
     line.standing.terms.iter().filter(|term| asked.contains(term)).count()
 }
@@ -123,7 +123,7 @@ fn worth(line: &StandingLine, asked: &HashSet<u64>, last: u64) -> f64 {
     of_kind * fresh * of_question
 }
 
-/// Whether what `newer` says takes the place of what `older` does.
+/// Whether `newer` replaces `older`.
 fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
     if newer.speaker != older.speaker || older.is_over {
         return false;
@@ -146,7 +146,7 @@ fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
     let says_again = at_least(4, 3 * most);
     let turns = new.negates != old.negates && at_least(2, fewest);
     let changed = (new.changes || is_settled) && at_least(2, fewest);
-    // One value for another where all the rest is the same.
+    // One value differs, and the rest is the same.
     let is_frame = new.kind == old.kind && new.terms.len() == old.terms.len() && most <= FRAME && shared + 1 == most;
     says_again || turns || changed || is_frame
 }

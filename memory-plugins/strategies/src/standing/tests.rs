@@ -1,4 +1,4 @@
-//! Which sentences hold on, where they are cut, and which of two that contradict each other holds.
+//! Tests of the detection of standing statements, their extent, and contradictions.
 
 use super::*;
 
@@ -105,7 +105,7 @@ fn lines(said: &[&str]) -> StandingLines {
     lines
 }
 
-/// The messages whose lines hold, by their numbers.
+/// The numbers of the messages whose lines are valid.
 fn holding(lines: &StandingLines) -> Vec<u64> {
     let mut nodes: Vec<_> = lines.by_worth("").into_iter().map(|line| line.node.get()).collect();
     nodes.sort_unstable();

@@ -9,7 +9,7 @@ fn merged(level: Level, sources: &[SummarySource], max_tokens: u32) -> WrittenSu
     write(&ThemeMerger, level, sources, max_tokens)
 }
 
-/// What a plain month in an office leaves behind.
+/// Summaries of a plain month in an office.
 fn month() -> Vec<SummarySource> {
     let mut sources = vec![
         summary("We agreed to rent the hall in Ghent for 1,850 euros.", &["hall"], 0.8),

@@ -1,4 +1,4 @@
-//! Words of ASCII letters and digits alone, read a byte at a time: nearly all words of nearly all texts.
+//! Fast path for words of ASCII letters and digits, read byte by byte.
 
 use super::{Form, NO_KEY, extended};
 
@@ -10,20 +10,20 @@ pub(super) struct Found {
     pub form: Form,
 }
 
-/// What a byte is, as a set of bits.
-type Class = u8;
+/// A set of byte properties.
+type ByteClass = u8;
 
-const LOWER: Class = 1;
-const UPPER: Class = 1 << 1;
-const DIGIT: Class = 1 << 2;
-const UNDERSCORE: Class = 1 << 3;
-/// May belong to a word, by what stands around it.
-const JOINT: Class = 1 << 4;
-const BEYOND_ASCII: Class = 1 << 5;
-const WORD: Class = LOWER | UPPER | DIGIT | UNDERSCORE;
+const LOWER: ByteClass = 1;
+const UPPER: ByteClass = 1 << 1;
+const DIGIT: ByteClass = 1 << 2;
+const UNDERSCORE: ByteClass = 1 << 3;
+/// May belong to a word, depending on its neighbours.
+const JOINT: ByteClass = 1 << 4;
+const BEYOND_ASCII: ByteClass = 1 << 5;
+const WORD: ByteClass = LOWER | UPPER | DIGIT | UNDERSCORE;
 
 #[expect(clippy::indexing_slicing, reason = "a table of all bytes has a place for each")]
-const CLASSES: [Class; 256] = {
+const CLASSES: [ByteClass; 256] = {
     let mut classes = [0; 256];
     let mut byte = 0;
     while byte < classes.len() {
@@ -44,17 +44,17 @@ const CLASSES: [Class; 256] = {
 };
 
 #[expect(clippy::indexing_slicing, reason = "a table of all bytes has a place for each")]
-fn class(byte: u8) -> Class {
+fn class(byte: u8) -> ByteClass {
     CLASSES[usize::from(byte)]
 }
 
-/// How many bytes stand before the first that may begin a word.
+/// The number of bytes before the first that may begin a word.
 #[inline]
 pub(super) fn gap(text: &[u8]) -> usize {
     text.iter().position(|&byte| class(byte) & (WORD | BEYOND_ASCII) != 0).unwrap_or(text.len())
 }
 
-/// The word that `text` begins with, unless it takes more than ASCII letters, digits and `_` to tell where it ends.
+/// The word at the beginning of `text`, unless its end depends on more than ASCII letters, digits and `_`.
 #[inline]
 pub(super) fn word(text: &[u8]) -> Option<Found> {
     let (mut seen, mut length) = (0, 0);
@@ -67,7 +67,7 @@ pub(super) fn word(text: &[u8]) -> Option<Found> {
             }
             break;
         }
-        // A capital within a word tells another thing than one that it begins with.
+        // A capital within a word has another meaning than an initial one.
         seen |= if length == 0 { class & !UPPER } else { class };
         key_before = key;
         key = extended(key, u32::from(byte.to_ascii_lowercase()));
@@ -87,13 +87,13 @@ pub(super) fn word(text: &[u8]) -> Option<Found> {
     Some(Found { length, key, form })
 }
 
-/// Whether the joint at `joint` might be part of a word that goes on behind it.
+/// Whether the joint at `joint` might be part of a word that continues after it.
 fn may_go_on(text: &[u8], joint: usize) -> bool {
     text.get(joint) == Some(&b'%')
         || text.get(joint + 1).is_some_and(|&after| class(after) & (WORD | BEYOND_ASCII) != 0)
 }
 
-/// Whether the s that a word ends in is left out of its key.
+/// Whether the final s of a word is excluded from its key.
 pub(super) fn ends_in_plural(word: &[u8]) -> bool {
     match word {
         [.., before, b's' | b'S'] => word.len() > 3 && !matches!(before | 0x20, b's' | b'u' | b'i' | b'\''),

@@ -19,7 +19,7 @@ impl SummaryHost for NoHost {
     fn log(&self, _level: LogLevel, _message: RStr<'_>) {}
 }
 
-/// Does what its configuration says.
+/// Behaves as its configuration states.
 struct Fixture(String);
 
 impl Drop for Fixture {

@@ -1,4 +1,4 @@
-//! Tests of what a merged summary says, named after what readers stumbled over.
+//! Tests of merged summaries, named after problems that readers reported.
 
 use memory_core::{Level, Role, SummarySource};
 

@@ -1,4 +1,4 @@
-//! Summarizes by keywords.
+//! The keyword-digest summarizer.
 
 use memory_core::{BoxFuture, Level, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary};
 
@@ -8,14 +8,14 @@ use crate::{
     topic_line,
 };
 
-/// Summarizes by names, figures and rare words, as many as fit, in the order in which they were said.
+/// Summarizes by names, figures and rare words, as many as fit, in their original order.
 ///
-/// It keeps the most facts for its tokens, without saying how they belong together: for a model that can ask for the
-/// message behind them, or for very tight bounds. Words that stood side by side stay so, a figure keeps the word
-/// behind it, and a word the negation before it. A comma stands only where two keywords would be read as one: behind a
-/// figure, and between a name and a name or figure. At META and ARCHIVE a line of topics comes first: `topics: a, b, c; `.
+/// It keeps the most facts per token, without their relations: for a model that can ask for the original message, or
+/// for very tight bounds. Adjacent words stay together, a figure keeps the word after it, and a word the negation
+/// before it. A comma separates two keywords only where they would be read as one: after a figure, and between a name
+/// and a name or figure. A META or ARCHIVE begins with a line of topics: `topics: a, b, c; `.
 ///
-/// Words are weighed by tf-idf over the sources (Spärck Jones, "A statistical interpretation of term specificity and
+/// Words are weighted by tf-idf over the sources (Spärck Jones, "A statistical interpretation of term specificity and
 /// its application in retrieval", 1972), figures and names more.
 ///
 /// ```
@@ -52,7 +52,7 @@ impl Summarizer for KeywordDigest {
 }
 
 impl KeywordDigest {
-    /// Writes the summary at once.
+    /// Writes the summary synchronously.
     #[must_use]
     pub fn write(&self, job: &SummaryJob<'_>) -> WrittenSummary {
         let reading = Reading::of(job);

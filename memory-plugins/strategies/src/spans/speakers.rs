@@ -1,33 +1,33 @@
-//! Who said what: the parts of a source, and the names that they begin with in a summary.
+//! The parts of a source by speaker, and their labels in a summary.
 
 use memory_core::{SummaryJob, SummarySource};
 
 use crate::sections::{self, SEPARATOR, Section};
 
-/// What parts a name from what is said.
+/// The separator of a name and the text.
 const MARK: &str = ": ";
 
-/// Longest name in characters, and in words.
+/// Maximum characters and maximum words of a name.
 const LONGEST: usize = 40;
 const MOST_WORDS: usize = 6;
 
-/// What the other strategies begin a part with.
+/// Section prefixes of the other strategies, which are not names.
 const NO_NAMES: [&str; 4] = ["topics", "decided", "open", "also"];
 
-/// What one speaker says in a source.
+/// The text of one speaker in a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part<'a> {
-    /// The speaker, empty where nobody knows.
+    /// The speaker; empty if unknown.
     pub(super) name: String,
-    /// Where other strategies put it; [`Section::Told`] in a message and in a summary of spans.
+    /// Its section in a summary of another strategy; [`Section::Body`] in a message and in a summary of spans.
     pub(super) section: Section,
-    /// The words.
+    /// The text.
     pub(super) text: &'a str,
 }
 
 /// The parts of a source, in order.
 pub(super) fn parts(source: &SummarySource) -> Vec<Part<'_>> {
-    let told = |name, text| Part { name, section: Section::Told, text };
+    let told = |name, text| Part { name, section: Section::Body, text };
     if source.role.is_some() {
         return vec![told(clean(&source.speaker), &source.text)];
     }
@@ -42,7 +42,7 @@ pub(super) fn parts(source: &SummarySource) -> Vec<Part<'_>> {
     sections::of(source).map(|(section, text)| Part { name: name.clone(), section, text }).collect()
 }
 
-/// A name as it may stand before a part.
+/// A name in the form of a label.
 fn clean(name: &str) -> String {
     let plain = |c: char| if is_no_name(c) { ' ' } else { c };
     // "Andrew Scheer (Leader of the Opposition)"
@@ -52,7 +52,7 @@ fn clean(name: &str) -> String {
     if NO_NAMES.contains(&plain.as_str()) { String::new() } else { plain }
 }
 
-/// The name that a part begins with, and what is said.
+/// The name at the beginning of a part, and the text after it.
 fn named(part: &str) -> Option<(&str, &str)> {
     let (name, said) = part.split_once(MARK)?;
     let short = name.chars().nth(LONGEST).is_none() && name.split(' ').count() <= MOST_WORDS;
@@ -65,9 +65,9 @@ fn is_no_name(c: char) -> bool {
     ends || c.is_control()
 }
 
-/// What stands before the words of a speaker; nothing where a name would take too much of the room.
+/// The label of a speaker; empty if it would take too many tokens.
 pub(super) fn label(name: &str, job: &SummaryJob<'_>) -> String {
-    /// A name takes at most this part of the tokens.
+    /// A name takes at most one part in this many of the tokens.
     const SHARE: u32 = 3;
     let label = if name.is_empty() { String::new() } else { format!("{name}{MARK}") };
     if job.counter.count(&label) * SHARE <= job.max_tokens { label } else { String::new() }
