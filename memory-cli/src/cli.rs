@@ -1,27 +1,21 @@
-//! The words of the command line, and the way from them to a command and an exit code.
+//! Parses the command line, runs the command and gives the exit code.
 
-mod vectors;
-
-use std::{collections::BTreeMap, error::Error as _, ffi::OsString, io, path::PathBuf, time::Duration};
+use std::{error::Error as _, ffi::OsString, io};
 
 use clap::{
     CommandFactory, Parser, Subcommand,
-    builder::FalseyValueParser,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use memory_core::one_line;
-use memory_plugins::PluginOptions;
 use serde_json::json;
 
-use self::vectors::Vectors;
 use crate::{
-    Access, Config, Recall,
     commands::{
         backup, browse, context, demo, doctor, expand, export, find, fork, import, index, model, plugins, prove,
         replay, restore, resummarize, search, stats, vacuum, verify, verify_proof,
     },
-    config::STORE_VARIABLE,
-    failure::{self, Code, Usage},
+    failure::{self, Code},
+    globals::{GlobalArgs, Globals},
     output::Output,
     terminal::{Log, To, catch_panics},
 };
@@ -30,106 +24,8 @@ use crate::{
 #[derive(Debug, Parser)]
 #[command(name = "memory", bin_name = "memory", version, arg_required_else_help = true)]
 struct Cli {
-    /// The store's directory [default: this user's data directory]
-    #[arg(long, global = true, env = STORE_VARIABLE, value_name = "DIR|URL")]
-    #[arg(hide_env_values = true)]
-    store: Option<String>,
-    /// Print one JSON value instead of tables and text
-    #[arg(long, global = true)]
-    json: bool,
-    /// Recall by words alone, without the embedding model
-    #[arg(long, global = true)]
-    words_only: bool,
-    /// The embedding model; also bedrock:ID and openai:NAME, with ?dimensions=N where there is a choice [default: the
-    /// store's own]
-    #[arg(long, global = true, value_name = "NAME|DIR", env = "MEMORY_EMBEDDING_MODEL")]
-    #[arg(hide_env_values = true)]
-    embedding_model: Option<String>,
-    /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
-    #[arg(long, global = true, value_name = "REGION")]
-    region: Option<String>,
-    /// Send keys over plain http to other machines as well, where others can read them
-    #[arg(long, global = true, env = "MEMORY_PLAIN_HTTP", value_parser = FalseyValueParser::new())]
-    #[arg(hide_env_values = true)]
-    plain_http: bool,
-    /// A cross-encoder that reads question and candidates together: ms-marco-MiniLM, an id of a hub, a directory, or none
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME|DIR",
-        env = "MEMORY_RERANKER",
-        hide_env_values = true,
-        default_value = "none"
-    )]
-    reranker: String,
-    /// The least score on the cross-encoder's scale, a logit, of a message that it is to leave among the hits [default:
-    /// none]
-    #[arg(
-        long,
-        global = true,
-        value_name = "SCORE",
-        env = "MEMORY_MIN_SCORE",
-        hide_env_values = true,
-        allow_negative_numbers = true
-    )]
-    #[arg(value_parser = finite)]
-    min_score: Option<f32>,
-    /// Megabytes of vectors to keep of texts that were embedded before; 0 for none
-    #[arg(
-        long,
-        global = true,
-        value_name = "MB",
-        env = "MEMORY_EMBEDDING_CACHE_MB",
-        hide_env_values = true,
-        default_value_t = 256
-    )]
-    embedding_cache_mb: u32,
-    /// How vectors are compared
-    #[arg(
-        long,
-        global = true,
-        value_name = "HOW",
-        env = "MEMORY_VECTORS",
-        hide_env_values = true,
-        default_value = "fastest"
-    )]
-    vectors: Vectors,
-    /// What writes summaries: a built-in strategy or a plugin
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME",
-        env = "MEMORY_SUMMARIZER",
-        hide_env_values = true,
-        default_value = "spans"
-    )]
-    summarizer: String,
-    /// What scores messages: a built-in strategy or a plugin
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME",
-        env = "MEMORY_SCORER",
-        hide_env_values = true,
-        default_value = "rules"
-    )]
-    scorer: String,
-    /// The configuration of a strategy, as JSON; may be repeated
-    #[arg(long, global = true, value_name = "NAME=JSON")]
-    configure: Vec<String>,
-    /// A directory with strategy plugins; may be repeated
-    #[arg(long, global = true, value_name = "DIR")]
-    plugins: Vec<PathBuf>,
-    /// How long to wait for another process that is writing to the store
-    #[arg(
-        long,
-        global = true,
-        value_name = "SECONDS",
-        env = "MEMORY_LOCK_TIMEOUT",
-        hide_env_values = true,
-        default_value_t = 10
-    )]
-    lock_timeout: u32,
+    #[command(flatten)]
+    globals: GlobalArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -144,11 +40,11 @@ enum Command {
     Context(context::Args),
     /// List what a model was shown, step by step, or show one step again
     Replay(replay::Args),
-    /// Continue a conversation from a message on as a new one that shares the past
+    /// Continue a conversation from a message on as a new one that shares the messages so far
     ///
-    /// No message is copied: the new conversation has those up to --at under the same numbers and with the same proofs,
-    /// and the summaries and views of them. What is said in one of the two from then on is not in the other. The
-    /// vectors and words that recall caches are made anew for it.
+    /// No message is copied: the new conversation has the messages up to --at with the same numbers and proofs, and
+    /// their summaries and views. What is said in one of the two from then on is not in the other. The vectors and
+    /// words that recall caches are made again for the new one.
     Fork(fork::Args),
     /// Find the messages that answer a question best
     Search(search::Args),
@@ -158,34 +54,34 @@ enum Command {
     Expand(expand::Args),
     /// Look through the levels of a conversation
     Browse(browse::Args),
-    /// Write summaries anew, with the summarizer that is chosen now
+    /// Write summaries again with the summarizer that is chosen now
     ///
-    /// Summaries stay as they were written, also when another summarizer is chosen. This writes those that are there
-    /// again, from the same messages. The old ones stay in the log: views that were recorded show them, and new ones show
-    /// the new. Where the same words come out, nothing is recorded.
+    /// A summary stays as it was written, also when another summarizer is chosen. This command writes existing
+    /// summaries again, from the same messages. The old ones stay in the log: recorded views show them, and new views
+    /// show the new ones. Where the text comes out the same, nothing is recorded.
     Resummarize(resummarize::Args),
-    /// Bring what recall has cached up to the last message
+    /// Bring the caches of recall up to the last message
     Index(index::Args),
     /// Show what is stored and what compression saves
     Stats(stats::Args),
-    /// Read everything again, hash it again, and say what is whole
+    /// Read everything again, hash it again, and report what is whole
     Verify(verify::Args),
-    /// Say what is damaged, what is whole and what to do, and save what is whole
+    /// Report what is damaged, what is whole and what to do, and save what is whole
     Doctor(doctor::Args),
-    /// Copy the store, also while it is written to; what was copied before is not copied again
+    /// Copy the store, also while it is written to; files of an earlier backup are not copied again
     Backup(backup::Args),
-    /// Make a store out of a backup
+    /// Make a store from a backup
     Restore(restore::Args),
     /// Make the log smaller, also while it is written to
     ///
-    /// Leaves out of the log's segments what later records have replaced: weights, pins, titles and tags. Messages and
-    /// summaries stay as they are, and so do the roots. The segment that is being written to is left as it is.
+    /// Removes from the log's segments what later records have replaced: importance, pins, titles and tags. Messages,
+    /// summaries and roots stay the same. The segment that is being written to is not changed.
     Vacuum(vacuum::Args),
     /// Print a proof that nothing was changed since an earlier root
     Prove(prove::Args),
     /// Check a proof, without any store
     VerifyProof(verify_proof::Args),
-    /// Show all of it on a sample conversation, in a store of its own
+    /// Show all features on a sample conversation, in a store of its own
     Demo(demo::Args),
     /// Embedding models and their runtime
     Model(model::Args),
@@ -193,80 +89,10 @@ enum Command {
     Plugins(plugins::Args),
 }
 
-/// What every command is given.
-#[derive(Debug)]
-pub(crate) struct Globals {
-    pub(crate) output: Output,
-    store: Option<String>,
-    words_only: bool,
-    embedding_model: Option<String>,
-    region: Option<String>,
-    pub(crate) plain_http: bool,
-    reranker: Option<String>,
-    min_score: Option<f32>,
-    embedding_cache_bytes: u64,
-    vectors: Vectors,
-    summarizer: String,
-    scorer: String,
-    configurations: BTreeMap<String, String>,
-    plugins: Vec<PathBuf>,
-    lock_timeout: Duration,
-}
-
-impl Globals {
-    /// Drops the notice that the user asked for by `--words-only`.
-    pub(crate) fn keep_news(&self, notices: &mut Vec<String>) {
-        if self.words_only {
-            notices.retain(|notice| !notice.starts_with("recall is by words only"));
-        }
-    }
-
-    /// The configuration for a command that reads or writes the store.
-    pub(crate) fn config(&self, access: Access) -> anyhow::Result<Config> {
-        let store = match &self.store {
-            Some(url) if url.contains("://") => {
-                let scheme = url.split("://").next().unwrap_or_default();
-                let why = format!("this build keeps stores in directories only, not behind `{scheme}://`");
-                return Err(Usage(why).into());
-            }
-            Some(directory) => PathBuf::from(directory),
-            None => Config::default_store()
-                .ok_or_else(|| Usage(format!("this user has no data directory: give --store or {STORE_VARIABLE}")))?,
-        };
-        Ok(self.config_at(store, access))
-    }
-
-    /// How plugins are run, and the directories they lie in.
-    pub(crate) fn plugins(&self) -> (PluginOptions, &[PathBuf]) {
-        let mut options = PluginOptions::default();
-        options.configurations.clone_from(&self.configurations);
-        (options, &self.plugins)
-    }
-
-    /// The configuration over another store.
-    pub(crate) fn config_at(&self, store: PathBuf, access: Access) -> Config {
-        let mut config = Config::new(store, access);
-        config.recall = if self.words_only { Recall::Words } else { Recall::Hybrid };
-        config.model.clone_from(&self.embedding_model);
-        config.region.clone_from(&self.region);
-        config.plain_http = self.plain_http;
-        config.reranker.clone_from(&self.reranker);
-        config.min_score = self.min_score;
-        config.embedding_cache_bytes = self.embedding_cache_bytes;
-        config.vectors = self.vectors.into();
-        config.summarizer.clone_from(&self.summarizer);
-        config.scorer.clone_from(&self.scorer);
-        config.configurations.clone_from(&self.configurations);
-        config.plugins.clone_from(&self.plugins);
-        config.lock_timeout = self.lock_timeout;
-        config
-    }
-}
-
 /// Runs the `memory` binary.
 ///
-/// Gives the exit code: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 anything else. To be ended
-/// by [`memory_plugins::exit`], for a plugin may keep a process from ending.
+/// Returns the exit code: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 any other error. The
+/// caller ends the process by [`memory_plugins::exit`], because a plugin may keep it from ending.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     catch_panics();
@@ -275,34 +101,17 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        // Help and version are asked for, and are no errors.
+        // Help and version are not errors.
         Err(error) if error.use_stderr() && args.iter().any(|arg| arg == "--json") => {
             return report(Output { json: true }, &failure::Usage(words(error).trim_end().to_owned()).into(), None);
         }
         Err(error) => return say(error),
     };
-    let output = Output { json: cli.json };
+    let output = Output { json: cli.globals.json };
     start_log(output);
-    let configurations = match configurations(&cli.configure) {
-        Ok(configurations) => configurations,
+    let globals = match Globals::new(cli.globals) {
+        Ok(globals) => globals,
         Err(error) => return report(output, &error.into(), None),
-    };
-    let globals = Globals {
-        output,
-        store: cli.store,
-        words_only: cli.words_only,
-        embedding_model: cli.embedding_model,
-        region: cli.region,
-        plain_http: cli.plain_http,
-        reranker: Some(cli.reranker).filter(|name| name != "none"),
-        min_score: cli.min_score,
-        embedding_cache_bytes: u64::from(cli.embedding_cache_mb) << 20,
-        vectors: cli.vectors,
-        summarizer: cli.summarizer,
-        scorer: cli.scorer,
-        configurations,
-        plugins: cli.plugins,
-        lock_timeout: Duration::from_secs(cli.lock_timeout.into()),
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().build() {
         Ok(runtime) => runtime,
@@ -345,23 +154,8 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
     }
 }
 
-fn finite(text: &str) -> Result<f32, String> {
-    let number = text.parse::<f32>().map_err(|error| error.to_string())?;
-    if number.is_finite() { Ok(number) } else { Err("a score is a finite number".to_owned()) }
-}
-
-/// Configurations by the names of strategies.
-fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
-    let split = |given: &String| {
-        let (name, json) =
-            given.split_once('=').ok_or_else(|| Usage(format!("--configure {given}: write NAME=JSON")))?;
-        Ok((name.to_owned(), json.to_owned()))
-    };
-    given.iter().map(split).collect()
-}
-
-/// Warnings go to standard error; `MEMORY_LOG` asks for more. With `--json`, each is a line of JSON, and so is the
-/// error that may follow.
+/// Writes warnings to standard error; `MEMORY_LOG` selects more. With `--json`, each warning and each error is a line
+/// of JSON.
 fn start_log(output: Output) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("MEMORY_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,ort=error,memory_embed::proxy=info"));
@@ -377,7 +171,7 @@ fn start_log(output: Output) {
 
 fn report(output: Output, error: &anyhow::Error, hint: Option<&str>) -> u8 {
     if error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is_closed_pipe)) {
-        // Whoever read the output has seen enough, as `head` does.
+        // The reader of the output has closed it, as `head` does.
         return 0;
     }
     let code = failure::code(error);
@@ -397,7 +191,7 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>) -> u8 {
     code as u8
 }
 
-/// Prints what clap says: help, the version, or what is wrong with the command line.
+/// Prints clap's output: help, the version, or an error of the command line.
 fn say(error: clap::Error) -> u8 {
     let to = if error.use_stderr() { To::Errors } else { To::Output };
     let code = u8::try_from(error.exit_code()).unwrap_or(1);
@@ -405,7 +199,7 @@ fn say(error: clap::Error) -> u8 {
     code
 }
 
-/// What clap says, where what it repeats of the command line makes no line.
+/// Clap's error text; what it repeats of the command line is escaped and adds no lines.
 fn words(mut error: clap::Error) -> String {
     let repeated = error.context().filter_map(|(kind, value)| {
         let value = match value {
@@ -420,7 +214,7 @@ fn words(mut error: clap::Error) -> String {
     for (kind, value) in repeated.collect::<Vec<_>>() {
         error.insert(kind, value);
     }
-    // The parser of a value may have repeated it, too. Clap itself would leave out what looks like a terminal's codes.
+    // The parser of a value may have repeated it, too. Clap itself would remove text that looks like terminal codes.
     let (argument, value) = (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue));
     match (error.source(), argument, value) {
         (Some(why), Some(argument), Some(value)) => {

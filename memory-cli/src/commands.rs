@@ -24,4 +24,5 @@ pub(crate) mod verify;
 pub(crate) mod verify_proof;
 
 mod filter;
+mod level;
 mod resolve;

@@ -1,4 +1,4 @@
-//! What a runtime is put together from.
+//! Configuration of a runtime.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -8,18 +8,18 @@ use memory_store::{Method, TokenBits};
 /// The environment variable that names the store.
 pub(crate) const STORE_VARIABLE: &str = "MEMORY_STORE";
 
-/// What a runtime is put together from.
+/// Configuration of a runtime.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The store's directory.
     pub store: PathBuf,
-    /// Whether it is written to.
+    /// How the store is opened.
     pub access: Access,
-    /// How the past is searched.
+    /// How messages are recalled.
     pub recall: Recall,
-    /// How vectors are compared: by scans, by graphs, or by whichever is the faster.
+    /// How vectors are compared: by scans, by graphs, or by the faster of the two.
     pub vectors: Method,
-    /// How exactly the vectors of tokens are kept, by which the best candidates are compared; `None` to keep none.
+    /// How many bits of token vectors are kept for late interaction; `None` to keep no token vectors.
     pub tokens: Option<TokenBits>,
     /// The summarizer's name in the registry.
     pub summarizer: String,
@@ -29,51 +29,51 @@ pub struct Config {
     pub configurations: BTreeMap<String, String>,
     /// Directories with strategy plugins.
     pub plugins: Vec<PathBuf>,
-    /// The directory with runtime and models; the user's own by default.
+    /// The directory of the runtime and the models; the user's own by default.
     pub models: Option<PathBuf>,
-    /// The embedding model, as [`ModelSource`](memory_embed::ModelSource) reads it, or one over a network (`bedrock:…`,
-    /// `openai:…`); by default the store's own, and for a new store the best that is there.
+    /// The embedding model, as [`ModelSource`](memory_embed::ModelSource) parses it, or a remote one (`bedrock:…`,
+    /// `openai:…`). By default the store's own, and for a new store the best one that is present.
     pub model: Option<String>,
-    /// The AWS region of a model of Bedrock; the environment's by default.
+    /// The AWS region of a Bedrock model; the environment's by default.
     pub region: Option<String>,
-    /// Whether the key of a model over a network may go over plain http to another machine, where others can read it.
+    /// Whether the key of a remote model may be sent over plain http to another machine, where others can read it.
     pub plain_http: bool,
     /// The cross-encoder that reads question and candidates together: its name in the model store, or its directory;
-    /// none by default. [`DEFAULT_RERANKER`](crate::DEFAULT_RERANKER) is the one that is meant.
+    /// `None` by default. [`DEFAULT_RERANKER`](crate::DEFAULT_RERANKER) is the recommended one.
     pub reranker: Option<String>,
-    /// The least score on the cross-encoder's scale of a message that it leaves among the hits; all by default.
+    /// The least score, on the cross-encoder's scale, of a message among the hits; all messages by default.
     pub min_score: Option<f32>,
-    /// Bytes of vectors that are kept of texts that were embedded before; none at 0.
+    /// The most bytes of cached embeddings; 0 turns the cache off.
     pub embedding_cache_bytes: u64,
     /// How long to wait for another process that is writing.
     pub lock_timeout: Duration,
 }
 
-/// Whether a store is written to. Other processes may read and write it at the same time in any case.
+/// How a store is opened. Other processes may read and write it at the same time in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Written to, and made if it is not there.
+    /// For writing; it is created if it is missing.
     Write,
-    /// Written to; it must be there.
+    /// For writing; it must exist.
     Existing,
-    /// Written to where that is possible, else read: on a medium that takes no writes, and while another process is
-    /// stuck in the middle of writing. It must be there.
+    /// For writing if possible, otherwise for reading: on a read-only medium, and while another process is stuck in the
+    /// middle of writing. It must exist.
     Update,
-    /// Read; nothing on disk is changed, and nobody is waited for. It must be there.
+    /// For reading; nothing on disk is changed, and it waits for no other process. It must exist.
     Read,
 }
 
-/// How the past is searched.
+/// How messages are recalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recall {
-    /// By words and, where the model is there, by meaning.
+    /// By words and, if the model is present, by meaning.
     Hybrid,
-    /// By words; no model is looked for.
+    /// By words; no model is loaded.
     Words,
 }
 
 impl Config {
-    /// The defaults over a store.
+    /// The default configuration of a store.
     #[must_use]
     pub fn new(store: impl Into<PathBuf>, access: Access) -> Self {
         Self {
@@ -97,14 +97,14 @@ impl Config {
         }
     }
 
-    /// The same without looking for a model, for what needs none.
+    /// The same without an embedding model, for commands that need none.
     #[must_use]
     pub fn without_model(mut self) -> Self {
         self.recall = Recall::Words;
         self
     }
 
-    /// Where this user's store is when nothing says otherwise.
+    /// The default directory of this user's store.
     #[must_use]
     pub fn default_store() -> Option<PathBuf> {
         ProjectDirs::from("", "", "memory").map(|dirs| dirs.data_dir().join("store"))

@@ -1,4 +1,4 @@
-//! Which embedding model a store has, and its embedder.
+//! Loads the embedding model of a store.
 
 mod absent;
 mod cache;
@@ -19,14 +19,14 @@ use crate::{
     runtime::OpenError,
 };
 
-/// What a new store takes, the best first, of what is there.
+/// Models for a new store, the best first.
 const PREFERRED: [&str; 4] =
     ["sentence-transformers/all-MiniLM-L12-v2", "all-MiniLM-L12-v2", ALL_MINILM_L6_V2.name, "potion-base-8M"];
 
-/// The embedder of the store that `config` names: the one in the store's record, else the one asked for, else the best
-/// that is there, which is recorded if `may_write`.
+/// The embedder of the store that `config` names: the model of the store's record, else the one asked for, else the
+/// best one that is present, which is recorded if `may_write`.
 ///
-/// A model that is not there is stood in for: recall is by words then, and says so.
+/// A stand-in takes the place of a missing model: recall is by words then, and a notice states it.
 pub(crate) fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embedder>, OpenError> {
     let record = ModelRecord::read(&config.store)?;
     let asked = config.model.as_deref().map(from_anywhere);
@@ -34,7 +34,7 @@ pub(crate) fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embed
     let recorded = record.as_ref().map(|record| record.name.as_str());
     let name = asked.map(|asked| named_in_full(asked, recorded)).or(recorded);
     let (name, loaded) = match name {
-        // Its vectors are by one graph of the model, and by no other.
+        // The store's vectors come from one particular graph of the model.
         Some(name) if record.is_some() => (name.to_owned(), load(config, name)),
         Some(name) => in_any_precision(name, |name| load(config, name)),
         None => load_preferred(|name| load(config, name)),
@@ -62,7 +62,7 @@ pub(crate) fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embed
     }
 }
 
-/// The model called `name`, in this process or over a network.
+/// The model called `name`, local or remote.
 pub(crate) fn load(config: &Config, name: &str) -> Result<Arc<dyn Embedder>, OpenError> {
     match remote_model::load(name, config)? {
         Some(embedder) => Ok(embedder),
@@ -79,7 +79,8 @@ fn is_absent(error: &ModelError) -> bool {
     matches!(error, ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. })
 }
 
-/// Whether a graph is there and may not be used: one in 8 bits that was not compared on a processor like this one, or failed.
+/// Whether a graph exists but may not be used: an 8-bit graph that was not compared on a processor like this one, or
+/// failed the comparison.
 fn is_unchecked(error: &ModelError) -> bool {
     matches!(error, ModelError::NotChecked { .. })
 }
@@ -88,8 +89,8 @@ fn is_no_graph(error: &OpenError) -> bool {
     matches!(error, OpenError::Model(error) if is_absent(error) || is_unchecked(error))
 }
 
-/// The model called `name`, for a store that has none yet: in 8 bits or, where that cannot be had and the name does not ask
-/// for it, in 32.
+/// The model called `name`, for a new store: in 8 bits or, if that is not available and the name states no precision,
+/// in 32.
 fn in_any_precision<T>(name: &str, load: impl Fn(&str) -> Result<T, OpenError>) -> (String, Result<T, OpenError>) {
     let loaded = load(name);
     if loaded.as_ref().is_err_and(is_no_graph) && without_precision(name) == name {
@@ -101,12 +102,12 @@ fn in_any_precision<T>(name: &str, load: impl Fn(&str) -> Result<T, OpenError>) 
     (name.to_owned(), loaded)
 }
 
-/// The name that is `asked` for or, where the store took that model in 32 bits since it could not be had in 8, the recorded one.
+/// The name in `asked`, or the recorded one, if the store took that model in 32 bits because 8 bits were not available.
 fn named_in_full<'a>(asked: &'a str, recorded: Option<&'a str>) -> &'a str {
     recorded.filter(|recorded| without_precision(&from_anywhere(recorded)) == asked).unwrap_or(asked)
 }
 
-/// The first of [`PREFERRED`] that can be used; if none can, why the pinned one cannot.
+/// The first of [`PREFERRED`] that can be used; if there is none, the reason why the pinned one cannot.
 fn load_preferred<T>(load: impl Fn(&str) -> Result<T, OpenError>) -> (String, Result<T, OpenError>) {
     let mut pinned = None;
     for name in PREFERRED {
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(named_in_full("/clone/int8", Some("/clone/fp32")), "/clone/int8");
         assert_eq!(named_in_full("/other", Some("/clone/fp32")), "/other");
         assert_eq!(named_in_full("/clone", None), "/clone");
-        // Recorded by an earlier version, as it was typed.
+        // An earlier version recorded the name as it was typed.
         assert_eq!(named_in_full(&from_anywhere("./clone"), Some("./clone/fp32")), "./clone/fp32");
     }
 }

@@ -1,4 +1,4 @@
-//! Errors as the shell sees them: a line that says what to do, and an exit code that scripts can rely on.
+//! Errors for the shell: a line that states what to do, and an exit code that scripts can rely on.
 
 use std::error::Error;
 
@@ -9,22 +9,22 @@ use memory_store::{ExchangeError, RescueError};
 
 use crate::runtime::OpenError;
 
-/// A mistake in the words of the command.
+/// A usage error of a command.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Usage(pub(crate) String);
 
-/// A mistake in the words of the command that is shown over several lines, with a mark below it.
+/// A usage error that is shown over several lines, with a mark below it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Picture(pub(crate) String);
 
-/// Something that was asked for and is not there.
+/// Something that was asked for does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct NotFound(pub(crate) String);
 
-/// Something on disk that is not what was written there.
+/// Something on disk differs from what was written there.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Damage(pub(crate) String);
@@ -39,7 +39,7 @@ pub(crate) enum Code {
     InUse = 5,
 }
 
-/// The code for an error: that of the first cause that has one.
+/// The exit code for an error: that of the first cause that has one.
 pub(crate) fn code(error: &anyhow::Error) -> Code {
     error.chain().find_map(code_of).unwrap_or(Code::Other)
 }
@@ -79,7 +79,7 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
     matches!(store, Some(StoreError::Locked { .. })).then_some(Code::InUse)
 }
 
-/// The store's error, also inside of those that only pass it on.
+/// The store's error, also inside errors that wrap it.
 fn store_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a StoreError> {
     if let Some(error) = cause.downcast_ref::<StoreError>() {
         return Some(error);
@@ -102,17 +102,17 @@ fn store_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a StoreError> {
     }
 }
 
-/// What helps where the model that is needed fails, of commands that do without one.
+/// A hint if a model fails, for commands that can do without it.
 pub(crate) fn way_round(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().any(|cause| cause.is::<EmbedError>()).then_some("search by words needs no model: add --words-only")
 }
 
-/// What the error and its causes say, exactly.
+/// The messages of the error and its causes, unchanged.
 pub(crate) fn exactly(error: &anyhow::Error) -> String {
     causes(error).into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(BETWEEN_CAUSES)
 }
 
-/// The error and its causes in one line each, whatever they repeat of what was read.
+/// The messages of the error and its causes on one line each, with text from outside escaped.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
     let line = |(cause, text): (&(dyn Error + 'static), String)| {
         if cause.is::<Picture>() { text } else { one_line(&text).into_owned() }
@@ -125,7 +125,7 @@ const BETWEEN_CAUSES: &str = "\n  caused by: ";
 fn causes(error: &anyhow::Error) -> Vec<(&(dyn Error + 'static), String)> {
     let mut causes = Vec::new();
     for cause in error.chain() {
-        // What an error repeats of an address or an answer may hold a key.
+        // An error may quote a key from an address or an answer.
         let text = memory_embed::redacted(&cause.to_string()).into_owned();
         // A transparent error repeats its source.
         if causes.last().is_none_or(|(_, last)| *last != text) {

@@ -1,4 +1,4 @@
-//! Files that conversations are imported from.
+//! Reads conversations from files.
 
 mod error;
 pub mod eval;
@@ -8,11 +8,11 @@ pub use error::ImportError;
 
 use memory_core::{ConversationId, Message, Timestamp};
 
-/// A conversation as a file has it.
+/// A conversation from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedConversation {
     /// Its name.
     pub id: ConversationId,
-    /// Its messages in order; where a file gives no time, the one before it or else the time of import holds.
+    /// Its messages in order. A message without a time gets that of the message before it, or else an unknown one.
     pub messages: Vec<(Message, Option<Timestamp>)>,
 }

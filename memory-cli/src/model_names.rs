@@ -1,32 +1,32 @@
-//! Models that are called by short names and lie under the ids of a hub.
+//! Models with short names, which are stored under the ids of a hub.
 
 use std::{borrow::Cow, fs};
 
 use memory_embed::{MS_MARCO_MINILM_L6_V2, ModelLocation, ModelSource, ModelStore, Precision};
 
-/// The cross-encoder that is meant when one is wanted, by its short name.
+/// The recommended cross-encoder, by its short name.
 pub const DEFAULT_RERANKER: &str = "ms-marco-MiniLM";
 
-/// Models in no pinned package that are called by their names alone, and their ids on the hub.
+/// Models outside the pinned packages that have short names, and their ids on the hub.
 pub(crate) const SHORT_NAMES: [(&str, &str); 2] =
     [("all-MiniLM-L12-v2", "sentence-transformers/all-MiniLM-L12-v2"), (DEFAULT_RERANKER, MS_MARCO_MINILM_L6_V2)];
 
-/// The id of a model that is called by its short name, with the precision that stands behind it; any other name is itself.
+/// The id of a model with a short name, with the precision after it; any other name is returned unchanged.
 pub(crate) fn full_name(name: &str) -> Cow<'_, str> {
     let (model, precision) = ModelSource::split(name);
     let Some((_, id)) = SHORT_NAMES.iter().find(|(short, _)| *short == model) else { return name.into() };
     with_precision(id, precision).into()
 }
 
-/// Where the model called `name` lies: under that name, or else under its id.
+/// Where the model called `name` is stored: under that name, or else under its id.
 pub(crate) fn source_of(name: &str, models: &ModelStore) -> ModelSource {
     let Ok(source) = name.parse::<ModelSource>();
     let Ok(by_id) = full_name(name).parse::<ModelSource>();
     if source.directory(models).is_dir() { source } else { by_id }
 }
 
-/// A name that means the same from any directory: of a model that is a directory, the whole path. A model's id has the last
-/// part of its path, so this is for before it is loaded. Links stay what they are.
+/// A name that is valid from any directory: for a model that is a directory, the whole path. A model's id has the last
+/// part of its path, so this must be called before it is loaded. Links are not resolved.
 pub(crate) fn from_anywhere(name: &str) -> Cow<'_, str> {
     let (model, precision) = ModelSource::split(name);
     let Ok(source) = model.parse::<ModelSource>();
@@ -34,7 +34,7 @@ pub(crate) fn from_anywhere(name: &str) -> Cow<'_, str> {
     let whole = std::path::absolute(&path).unwrap_or(path);
     let whole = match (whole.parent(), whole.file_name()) {
         (Some(parent), Some(name)) => fs::canonicalize(parent).unwrap_or_else(|_| parent.to_owned()).join(name),
-        // `..` at the end is no name of a directory.
+        // `..` at the end is not the name of a directory.
         _ => fs::canonicalize(&whole).unwrap_or(whole),
     };
     let Some(path) = whole.to_str() else { return name.into() };
@@ -46,7 +46,7 @@ fn with_precision(model: &str, precision: Option<Precision>) -> String {
     precision.map_or_else(|| model.to_owned(), |precision| format!("{model}/{}", precision.name()))
 }
 
-/// A model's name without the precision that `memory model list` shows behind it.
+/// A model's name without the precision that `memory model list` shows after it.
 pub(crate) fn without_precision(name: &str) -> &str {
     ModelSource::split(name).0
 }

@@ -1,4 +1,4 @@
-//! Tables for people, JSON for programs, bars on long work.
+//! Output of commands: tables for people, JSON for programs, progress bars for long work.
 
 use std::{io, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     terminal::{self, To},
 };
 
-/// Where a command's words go.
+/// How a command prints its results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     /// One JSON value on standard output instead of tables and text.
@@ -20,7 +20,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Prints a line on standard output: one, whatever is in the text.
+    /// Prints one line on standard output, whatever the text contains.
     ///
     /// # Errors
     /// When standard output is closed or full.
@@ -28,12 +28,12 @@ impl Output {
         To::Output.line(text)
     }
 
-    /// Prints a text that has lines of its own, such as what was said.
+    /// Prints a text that may have several lines, such as a message.
     pub(crate) fn text(self, text: &str) -> io::Result<()> {
         To::Output.lines(text)
     }
 
-    /// Prints a table. No field of it makes a row.
+    /// Prints a table. No field adds a row.
     pub(crate) fn table<const N: usize, F: Into<Field>>(
         self,
         header: [&str; N],
@@ -48,7 +48,7 @@ impl Output {
         To::Output.lines(&table.to_string())
     }
 
-    /// Prints exactly the text and nothing behind it, for programs.
+    /// Prints exactly the text and nothing after it, for programs.
     pub(crate) fn exactly(self, text: &str) -> anyhow::Result<()> {
         if self.json {
             return Err(Usage("--json gives the exact text already: leave --raw out".to_owned()).into());
@@ -60,20 +60,20 @@ impl Output {
         Ok(terminal::exactly(text.as_bytes())?)
     }
 
-    /// Prints a JSON value on standard output, its strings exact by escapes.
+    /// Prints a JSON value on standard output; escapes keep its strings exact.
     pub(crate) fn value(self, value: &Value) -> io::Result<()> {
         To::Output.json(value)
     }
 
-    /// Says something beside the result, on a line of standard error.
+    /// Prints a note on a line of standard error.
     pub(crate) fn note(self, text: &str) {
         if !self.json {
-            // A closed standard error is no reason to fail.
+            // A closed standard error is not a failure.
             drop(To::Errors.line(text));
         }
     }
 
-    /// A bar for long work; silent where nobody looks.
+    /// A progress bar for long work; hidden where standard error is not a terminal.
     pub(crate) fn bar(self, what: &'static str) -> Bar {
         let looked_at = To::Errors.is_terminal() && !self.json;
         let target = if looked_at { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -109,7 +109,7 @@ impl Progress for Bar {
 pub(crate) struct Field(String);
 
 impl Field {
-    /// One that is several lines high.
+    /// A field of several lines.
     pub(crate) fn high<const N: usize>(lines: [&str; N]) -> Self {
         Self(lines.map(one_line).join("\n"))
     }
@@ -137,7 +137,7 @@ pub(crate) fn megabytes(bytes: u64) -> String {
     format!("{megabytes:.1} MB")
 }
 
-/// A time for JSON; `null` where nobody knows it.
+/// A time for JSON; `null` if it is unknown.
 pub(crate) fn known(at: Timestamp) -> Option<String> {
     at.is_known().then(|| at.to_string())
 }

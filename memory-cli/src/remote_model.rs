@@ -1,4 +1,4 @@
-//! The embedders over a network, by their names.
+//! Remote embedders, by their names.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use memory_core::Embedder;
 
 use crate::Config;
 
-/// The environment variable that names the address of an OpenAI-style endpoint.
+/// The environment variable with the address of an OpenAI-style endpoint.
 #[cfg(feature = "openai")]
 const BASE_VARIABLE: &str = "OPENAI_BASE_URL";
 
-/// Why a name gives no embedder over a network.
+/// Why a remote embedder cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteModelError {
-    /// This binary was built without that kind.
+    /// This binary was built without that kind of model.
     #[error("this build has no models of the kind of {name}: build it with the feature `{feature}`")]
     NotBuilt {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// The feature of the package `memory-cli`.
         feature: &'static str,
@@ -26,21 +26,20 @@ pub enum RemoteModelError {
     #[cfg(feature = "bedrock")]
     #[error(transparent)]
     Bedrock(#[from] memory_embed::InvalidBedrockModel),
-    /// An endpoint can have no such model.
+    /// An endpoint cannot have such a model.
     #[cfg(feature = "openai")]
     #[error(transparent)]
     OpenAi(#[from] memory_embed::InvalidOpenAiModel),
-    /// The settings make no embedder.
+    /// The settings are invalid.
     #[cfg(any(feature = "bedrock", feature = "openai"))]
     #[error(transparent)]
     Setup(#[from] memory_embed::RemoteError),
 }
 
-/// The embedder that `name` names, if it begins with `bedrock:` or `openai:`. Nothing is asked of the network before it
-/// embeds.
+/// The embedder that `name` names, if it begins with `bedrock:` or `openai:`. The network is first used when it embeds.
 ///
 /// # Errors
-/// [`RemoteModelError`], if there is no such model, or the settings make none.
+/// [`RemoteModelError`], if there is no such model, or the settings are invalid.
 pub(crate) fn load(name: &str, config: &Config) -> Result<Option<Arc<dyn Embedder>>, RemoteModelError> {
     match name.split_once(':') {
         Some(("bedrock", _)) => bedrock(name, config).map(Some),

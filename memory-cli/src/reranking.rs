@@ -1,4 +1,4 @@
-//! Which cross-encoder reads question and candidates together.
+//! Loads the cross-encoder that reads question and candidates together.
 
 use std::sync::Arc;
 
@@ -7,10 +7,11 @@ use memory_embed::{ModelError, ModelSource, ModelStore, RerankerOptions};
 
 use crate::{Config, model_names::full_name};
 
-/// The cross-encoder that `config` names, if it names one.
+/// The cross-encoder that `config` names, if any.
 ///
 /// # Errors
-/// [`ModelError`], if it is not there or cannot be used: whoever asked for one does not want an answer without.
+/// [`ModelError`], if it is missing or cannot be used: a user who asked for a cross-encoder does not want an answer
+/// without it.
 pub(crate) fn load(config: &Config) -> Result<Option<Arc<dyn Reranker>>, ModelError> {
     let Some(name) = &config.reranker else { return Ok(None) };
     let Ok(source) = full_name(name).parse::<ModelSource>();

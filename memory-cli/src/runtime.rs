@@ -1,4 +1,4 @@
-//! The one function that wires the crates together.
+//! The one function that wires the libraries together.
 
 use std::sync::Arc;
 
@@ -16,33 +16,33 @@ use crate::{
     reranking,
 };
 
-/// Everything that a command or a bench needs, put together.
+/// The wired parts that a command or a bench needs.
 #[derive(Debug)]
 pub struct Runtime {
     /// The log.
     pub store: Arc<LogStore>,
-    /// What searches it.
+    /// Searches the log.
     pub retriever: Arc<dyn Retriever>,
-    /// The vectors that it compares; none where recall is by words.
+    /// The vectors that it compares; `None` where recall is by words.
     pub vectors: Option<Arc<WatchedIndex>>,
     /// The conversations.
     pub memory: Memory,
 }
 
-/// Why a runtime cannot be put together.
+/// Why a runtime cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The model is there and cannot be used.
+    /// The model is present but cannot be used.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The model over a network cannot be used.
+    /// The remote model cannot be used.
     #[error(transparent)]
     RemoteModel(#[from] RemoteModelError),
-    /// The store's vectors are by another model than the one asked for.
+    /// The store's vectors are of another model than the one asked for.
     #[error(
         "the store's vectors are by {recorded}, not by {asked}: run `memory model migrate {name}` to embed everything again"
     )]
@@ -51,23 +51,24 @@ pub enum OpenError {
         recorded: ModelId,
         /// The model asked for.
         asked: ModelId,
-        /// What it is called.
+        /// Its name.
         name: String,
     },
     /// The store's record of its embedding model cannot be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A strategy cannot be had: no such name, a configuration that it does not take, a plugin that refuses to start.
+    /// A strategy cannot be created: no such name, a configuration that it does not accept, or a plugin that refuses to
+    /// start.
     #[error(transparent)]
     Strategy(#[from] ChooseError),
-    /// The parts do not make a memory.
+    /// The parts do not fit together.
     #[error(transparent)]
     Build(#[from] BuildError),
 }
 
-/// Puts a runtime together: the log, the model where it is there, retrieval, strategies, conversations.
+/// Creates a runtime: the log, the model if it is present, retrieval, strategies, conversations.
 ///
-/// A missing model is no error: recall is by words then, and says so.
+/// A missing model is not an error: recall is by words then, and a notice states it.
 ///
 /// # Errors
 /// [`OpenError`]; nothing stays open then.
@@ -80,7 +81,7 @@ pub fn open(config: &Config) -> Result<Runtime, OpenError> {
     assemble(config, store, embedder)
 }
 
-/// A runtime over `store` with that embedding model.
+/// Creates a runtime over `store` with that embedding model.
 pub(crate) fn assemble(
     config: &Config,
     store: Arc<LogStore>,
@@ -104,19 +105,19 @@ pub(crate) fn assemble(
         Some(Arc::new(index))
     });
     let words = Arc::new(BlockFiles::beside(&store));
-    let mut retriever = HybridRetriever::new(store.clone(), embedder, index).keep_words_in(words);
+    let mut retriever = HybridRetriever::new(store.clone(), embedder, index).word_cache(words);
     if let Some(tokens) = tokens {
-        retriever = retriever.with_tokens(tokens);
+        retriever = retriever.token_index(tokens);
     }
     if config.recall == Recall::Hybrid
         && let Some(model) = reranking::load(config)?
     {
         let options = RerankOptions::default();
         let options = config.min_score.map_or(options, |least| options.min_score(least));
-        retriever = retriever.with_reranker(model, options);
+        retriever = retriever.reranker(model, options);
     }
     let retriever: Arc<dyn Retriever> = Arc::new(retriever);
-    // Built in, and as they come: a configuration is for the strategy that was chosen.
+    // Built-in strategies with their default configuration: a configuration belongs to the strategy that was chosen.
     let fallbacks = Registry::with_builtins();
     let memory = Memory::builder()
         .store(store.clone())
@@ -135,7 +136,7 @@ pub(crate) fn open_log(config: &Config) -> Result<LogStore, StoreError> {
     let options = LogOptions::default().with_lock_timeout(config.lock_timeout);
     match config.access {
         Access::Write => LogStore::open_with(store, options),
-        // Opening for writing would make a store where there is none.
+        // Opening for writing would create a missing store.
         Access::Existing if store.join("FORMAT").exists() => LogStore::open_with(store, options),
         Access::Update if store.join("FORMAT").exists() => match LogStore::open_with(store, options) {
             Err(error) if takes_no_writes(&error) => {
@@ -157,8 +158,8 @@ fn takes_no_writes(error: &StoreError) -> bool {
     }
 }
 
-/// The built-in strategies and the plugins that can be loaded. A file that is no plugin is passed over: it
-/// matters only if its strategy is asked for, and then the name is unknown.
+/// The built-in strategies and the plugins that can be loaded. A plugin that cannot be loaded is skipped: this matters
+/// only if its strategy is asked for, and then the name is unknown.
 fn registry(config: &Config, embedder: Option<Arc<dyn Embedder>>) -> Registry {
     let mut options = PluginOptions::default();
     options.configurations.clone_from(&config.configurations);
@@ -168,7 +169,7 @@ fn registry(config: &Config, embedder: Option<Arc<dyn Embedder>>) -> Registry {
         for loaded in registry.load_dir(directory) {
             match loaded {
                 Ok(plugin) => tracing::debug!(name = plugin.name, version = plugin.version, "plugin loaded"),
-                Err(error) => tracing::warn!(%error, "plugin passed over"),
+                Err(error) => tracing::warn!(%error, "plugin skipped"),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A file that a user names for something to be written to.
+//! The file that a command writes its output to.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -9,7 +9,7 @@ use std::{
 use memory_store::enclosing_store;
 use tempfile::NamedTempFile;
 
-/// What becomes of a file that is there.
+/// What to do with an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Existing {
     Kept,
@@ -22,7 +22,7 @@ impl Existing {
     }
 }
 
-/// Why nothing can be written there.
+/// Why a target cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TargetError {
     #[error("{0} exists already: name another file, or add --force to overwrite it")]
@@ -41,7 +41,7 @@ pub(crate) enum TargetError {
     },
 }
 
-/// Where something is to be written; checked, and nothing is changed yet.
+/// A checked target. Checking changes nothing.
 #[derive(Debug)]
 pub(crate) struct Target {
     path: PathBuf,
@@ -52,14 +52,14 @@ pub(crate) struct Target {
 enum Place {
     /// A regular file, at its path without links.
     File(PathBuf, Existing),
-    /// A FIFO or a device, which cannot be replaced by a file that was written whole.
+    /// A FIFO or a device, which cannot be replaced by a complete file.
     Special,
-    /// What this process prints to, by whatever name.
+    /// This process's standard output, by any name.
     StandardOutput,
 }
 
 impl Target {
-    /// Looks at what `path` names.
+    /// Checks the target that `path` names.
     pub(crate) fn of(path: &Path, existing: Existing) -> Result<Self, TargetError> {
         let owned = || path.to_owned();
         let place = match fs::metadata(path) {
@@ -68,7 +68,7 @@ impl Target {
             Ok(there) if !there.is_file() => Place::Special,
             Ok(_) => {
                 let real = fs::canonicalize(path).map_err(failed(path))?;
-                // Before the other question: no --force leads into a store.
+                // Before the check for existence: --force must not allow writing into a store.
                 outside_of_stores(path, directory_of(&real))?;
                 if existing == Existing::Kept {
                     return Err(TargetError::Exists(owned()));
@@ -87,12 +87,12 @@ impl Target {
         Ok(Self { path: owned(), place })
     }
 
-    /// Checks that a directory that is to become a store is none yet, and in none.
+    /// Checks that a directory that is to become a store is not a store and not inside one.
     pub(crate) fn outside_of_stores(directory: &Path) -> Result<(), TargetError> {
         outside_of_stores(directory, directory)
     }
 
-    /// Whether what is written appears among what this process prints.
+    /// Whether the target is this process's standard output.
     pub(crate) fn is_standard_output(&self) -> bool {
         matches!(self.place, Place::StandardOutput)
     }
@@ -136,7 +136,7 @@ impl std::fmt::Debug for Sink {
 }
 
 impl Writing {
-    /// Makes what was written stand under the name, whole, and durable where it is a regular file.
+    /// Puts the whole output under its name; a regular file is durable then.
     pub(crate) fn finish(self) -> Result<(), TargetError> {
         let failed = failed(&self.path);
         match self.sink {
@@ -154,7 +154,7 @@ impl Writing {
                     Ok(())
                 };
                 put().map_err(|error: io::Error| match error.kind() {
-                    // It was made meanwhile.
+                    // Another process created it in the meantime.
                     io::ErrorKind::AlreadyExists => TargetError::Exists(self.path.clone()),
                     _ => failed(error),
                 })
@@ -195,7 +195,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> TargetError + use<> {
     move |source| TargetError::Io { path: path.clone(), source }
 }
 
-/// Whether this is what standard output leads to: `/dev/stdout`, or the file that the shell has put there.
+/// Whether this is the file of standard output: `/dev/stdout`, or the file that the shell has redirected to.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "asks where it leads, and prints nothing")]
 fn is_standard_output(there: &fs::Metadata) -> bool {

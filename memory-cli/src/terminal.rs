@@ -1,7 +1,7 @@
-//! The one way to standard output and standard error: what goes there is made harmless on the way.
+//! The one way to standard output and standard error: all text is made harmless on the way.
 //!
-//! Nobody else in this crate may print; `clippy.toml` says so. Whoever prints says of a text whether it is a field, which
-//! never makes a line, or has lines; and JSON keeps every string exact, by escapes.
+//! Other modules of this crate must not print; `clippy.toml` enforces it. The caller states whether a text is a field,
+//! which never adds a line, or may have several lines. JSON keeps every string exact by escapes.
 #![expect(clippy::disallowed_methods, reason = "the place where what is printed is made harmless")]
 
 use std::{
@@ -15,7 +15,7 @@ use memory_core::{is_hidden, lines, one_line};
 use serde_json::Value;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Where to.
+/// A standard stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum To {
     Output,
@@ -30,22 +30,22 @@ impl To {
         }
     }
 
-    /// One line, whatever is in it.
+    /// Writes one line, whatever the text contains.
     pub(crate) fn line(self, text: &str) -> io::Result<()> {
         self.write(&one_line(text))
     }
 
-    /// A text that may have lines. What a part of it may not have was to be taken out before.
+    /// Writes a text that may have several lines. The caller removes line ends from parts that must be one line.
     pub(crate) fn lines(self, text: &str) -> io::Result<()> {
         self.write(&lines(text))
     }
 
-    /// A JSON value over several lines.
+    /// Writes a JSON value over several lines.
     pub(crate) fn json(self, value: &Value) -> io::Result<()> {
         self.write(&harmless_json(&format!("{value:#}")))
     }
 
-    /// A JSON value on one line.
+    /// Writes a JSON value on one line.
     pub(crate) fn json_line(self, value: &Value) -> io::Result<()> {
         self.write(&harmless_json(&value.to_string()))
     }
@@ -58,7 +58,7 @@ impl To {
     }
 }
 
-/// Exactly these bytes on standard output, which must be no terminal.
+/// Writes exactly these bytes to standard output, which must not be a terminal.
 pub(crate) fn exactly(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if out.is_terminal() {
@@ -68,7 +68,7 @@ pub(crate) fn exactly(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Takes lines of JSON to standard output: exactly as they are, but on a terminal by escapes, which read back the same.
+/// A writer of JSON lines to standard output: unchanged, or on a terminal with escapes, which parse to the same values.
 pub(crate) fn json_lines() -> Box<dyn Write> {
     let out = io::stdout();
     if out.is_terminal() { Box::new(Shown(Vec::new())) } else { Box::new(BufWriter::new(out)) }
@@ -95,7 +95,7 @@ impl Write for Shown {
     }
 }
 
-/// JSON text that says the same and holds nothing hidden but new lines. Outside of strings JSON has no such characters.
+/// Equal JSON text without hidden characters except for new lines. Outside of strings JSON has no such characters.
 fn harmless_json(text: &str) -> Cow<'_, str> {
     let harmful = |c: char| c != '\n' && is_hidden(c);
     if !text.contains(harmful) {
@@ -114,7 +114,7 @@ fn harmless_json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Where the log goes: an event a line on standard error.
+/// The log's writer: one event a line on standard error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Log {
     pub(crate) json: bool,
@@ -143,14 +143,14 @@ impl Write for Log {
     }
 }
 
-/// Has panics of this program say what they say by this module.
+/// Prints panics of this program by this module.
 pub(crate) fn catch_panics() {
     panic::set_hook(Box::new(|panic| {
         let thread = thread::current();
         let said = panic.payload_as_str().unwrap_or("no words");
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         let name = thread.name().unwrap_or("<unnamed>");
-        // A closed standard error is no reason to panic again.
+        // A closed standard error must not cause another panic.
         drop(To::Errors.line(&format!("thread '{name}' panicked at {place}: {said}")));
         let trace = Backtrace::capture();
         if trace.status() == BacktraceStatus::Captured {

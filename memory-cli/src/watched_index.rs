@@ -1,4 +1,4 @@
-//! An index of vectors that remembers how it answered.
+//! A vector index that records how it answered.
 
 use std::{
     collections::BTreeMap,
@@ -11,8 +11,7 @@ use memory_core::{
 };
 use serde_json::Value;
 
-/// Passes everything on to an index, and remembers how each conversation was searched: by a scan, by which graph, or by
-/// one after the other.
+/// Wraps an index, and records how each conversation was searched: by a scan, by a graph, or by one after the other.
 #[derive(Debug)]
 pub struct WatchedIndex {
     index: Arc<dyn VectorIndex>,
@@ -20,21 +19,21 @@ pub struct WatchedIndex {
 }
 
 impl WatchedIndex {
-    /// Remembers how `index` answers.
+    /// Wraps `index`.
     #[must_use]
     pub fn over(index: Arc<dyn VectorIndex>) -> Self {
         Self { index, ways: Mutex::default() }
     }
 
-    /// How each conversation was searched so far, of those that were: each way once, in the order in which it was taken
-    /// first.
+    /// How each conversation was searched so far, of those that were searched: each way once, in the order of its first
+    /// use.
     #[must_use]
     pub fn answered_by(&self) -> BTreeMap<ConversationId, Vec<AnsweredBy>> {
         self.ways.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The same in words: `vectors compared by scan in 2 conversations, by graph (memory) in 1 conversation`. `None` where no vectors
-    /// were compared.
+    /// The same as a text: `vectors compared by scan in 2 conversations, by graph (memory) in 1 conversation`. `None`
+    /// if no vectors were compared.
     pub(crate) fn explain(&self) -> Option<String> {
         let mut conversations: BTreeMap<String, usize> = BTreeMap::new();
         self.answered_by().values().for_each(|ways| *conversations.entry(in_words(ways)).or_default() += 1);

@@ -1,4 +1,4 @@
-//! `memory backup`: a copy of the store that may be written to meanwhile.
+//! `memory backup`: copies the store, also while it is written to.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,22 @@ use serde_json::json;
 
 use crate::{
     Access,
-    cli::Globals,
     failure::Damage,
+    globals::Globals,
     open,
     output::{Output, grouped},
 };
 
-/// A copy of the store that may be written to meanwhile.
+/// Copies the store, also while it is written to.
 ///
-/// Copies only what the directory does not hold yet. The earlier backup stays usable until the new one is complete.
+/// Copies only files that the directory does not hold yet. The earlier backup stays usable until the new one is
+/// complete.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The directory with the backup, made if need be
+    /// The directory of the backup; created if it is missing
     #[arg(value_name = "DIR")]
     backup: PathBuf,
-    /// Back nothing up: read the backup again and compare every file with its digest
+    /// Back nothing up: read the backup again and compare every file with its checksum
     #[arg(long)]
     verify: bool,
 }

@@ -1,50 +1,31 @@
-//! `memory browse`: a conversation level by level.
+//! `memory browse`: shows a conversation level by level.
 
 use std::{cmp::Reverse, collections::HashMap, num::NonZeroUsize};
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 use memory_core::{
     ConversationId, Level, Losses, Node, NodeId, NodeRange, Store, Summary, SummaryOutline,
     plan::{Tree, ViewPolicy},
 };
 use serde_json::json;
 
-use super::resolve;
-use crate::{Access, cli::Globals, failure::NotFound, open, output::shorten};
+use super::{level, resolve};
+use crate::{Access, failure::NotFound, globals::Globals, open, output::shorten};
 
-/// A conversation level by level.
+/// Shows a conversation level by level.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
     conversation: resolve::One,
-    /// One level alone [default: the top of the tree]
-    #[arg(long, value_enum)]
-    level: Option<LevelName>,
+    /// Only this level [default: the top of the tree]
+    #[arg(long, value_parser = level::from(Level::Full))]
+    level: Option<Level>,
     /// First node to show
     #[arg(long, value_name = "NODE", value_parser = resolve::node, default_value = "1")]
     from: NodeId,
-    /// The most entries; ARCHIVEs that begin with the same node stay together, though
+    /// The most entries; ARCHIVEs that begin with the same node stay together, even beyond it
     #[arg(long, value_name = "N", default_value = "50")]
     limit: NonZeroUsize,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum LevelName {
-    Full,
-    Summary,
-    Meta,
-    Archive,
-}
-
-impl From<LevelName> for Level {
-    fn from(name: LevelName) -> Self {
-        match name {
-            LevelName::Full => Self::Full,
-            LevelName::Summary => Self::Summary,
-            LevelName::Meta => Self::Meta,
-            LevelName::Archive => Self::Archive,
-        }
-    }
 }
 
 struct Entry {
@@ -53,7 +34,7 @@ struct Entry {
     lines: u64,
     tokens: u32,
     text: String,
-    /// The strategy, where it is a summary.
+    /// The strategy of a summary.
     written_by: Option<String>,
 }
 
@@ -69,22 +50,22 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let last = NodeId::new(tree.total());
     if let Some(last) = last.filter(|last| args.from > *last) {
         return Err(
-            NotFound(format!("`{id}` ends with node {last}: nothing stands at {} or behind it", args.from)).into()
+            NotFound(format!("`{id}` ends with node {last}: nothing stands at {} or after it", args.from)).into()
         );
     }
     let mut losses = Losses::default();
     let words: HashMap<_, _> = summaries.iter().map(|summary| (summary.id, summary)).collect();
     let entry = |place: &Summary| entry(words.get(&tree.words_for(place.id)).copied().unwrap_or(place));
     let in_tree = summaries.iter().filter(|summary| tree.height(summary.id).is_some());
-    let mut entries: Vec<Entry> = match args.level.map(Level::from) {
+    let mut entries: Vec<Entry> = match args.level {
         Some(Level::Full) => {
             let all = last.and_then(|last| NodeRange::new(NodeId::FIRST, last));
             args.messages(store, &id, all.into_iter(), &mut losses).await?
         }
         Some(level) => {
             let at_level: Vec<_> = in_tree.filter(|summary| summary.body.level == level).collect();
-            // ARCHIVEs stand above each other. A page that begins where one does follows another one, which showed those
-            // that began before.
+            // Several ARCHIVEs may begin with the same node. A page that begins at such a node follows another page,
+            // which showed the ARCHIVEs that began earlier.
             let follows = at_level.iter().any(|summary| summary.body.span.first() == args.from);
             let shown = |span: NodeRange| if follows { span.first() >= args.from } else { span.last() >= args.from };
             at_level.into_iter().filter(|summary| shown(summary.body.span)).map(entry).collect()
@@ -97,7 +78,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     entries.sort_by_key(|entry| (entry.nodes.first(), Reverse(entry.nodes.last())));
     let first = |at: usize| entries.get(at).map(|entry| entry.nodes.first());
-    // The next page begins at a node: entries that begin at the same one cannot be separated.
+    // The next page begins at a node: entries that begin at the same node cannot be separated.
     let end = (args.limit.get()..entries.len()).find(|&at| first(at) != first(at - 1));
     let next = end.and_then(first);
     entries.truncate(end.unwrap_or(entries.len()));
@@ -141,7 +122,7 @@ fn entry(summary: &Summary) -> Entry {
 }
 
 impl Args {
-    /// The messages of `runs` that a page may show, and one more, which tells where the next page begins.
+    /// The messages of `runs` that a page may show, and one more, which gives the start of the next page.
     async fn messages(
         &self,
         store: &dyn Store,

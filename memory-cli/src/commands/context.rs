@@ -1,4 +1,4 @@
-//! `memory context`: what a model would be shown.
+//! `memory context`: prints what a model would be shown.
 
 use std::io;
 
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use super::{filter::FilterArgs, resolve};
 use crate::{
     Access, WatchedIndex,
-    cli::Globals,
+    globals::Globals,
     open,
     output::{Output, grouped},
 };
 
-/// What a model would be shown for a question.
+/// Prints what a model would be shown for a question.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The question
@@ -30,24 +30,24 @@ pub(crate) struct Args {
     /// Messages shown before and after each recalled one
     #[arg(long, value_name = "N", default_value_t = 0)]
     radius: u64,
-    /// The share of what is left for recall that the simplest question gets, 0 to 1; more complex ones get more
+    /// The share of the budget left for recall that the simplest question gets, 0 to 1; more complex ones get more
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
     least_share: f32,
     #[command(flatten)]
     filter: FilterArgs,
-    /// When the question is asked, as the model is told; by default as late as the last message
+    /// When the question is asked, as stated to the model; by default the time of the last message
     #[arg(long, value_name = "TIME", conflicts_with = "as_of")]
     now: Option<Timestamp>,
     /// Also say why each piece is there
     #[arg(long)]
     explain: bool,
-    /// Print the context exactly, for a program: without this, what would steer a terminal is escaped
+    /// Print the context exactly, for a program: without this flag, terminal control characters are escaped
     #[arg(long, conflicts_with = "explain")]
     raw: bool,
-    /// Do not record what is shown; without this, --as-of shows it again later
+    /// Do not record what is shown; without this flag, --as-of can show it again later
     #[arg(long)]
     no_record: bool,
-    /// Print what was shown last before the conversation went on behind a node, or until a time, byte for byte; vN is
+    /// Print what was shown last before the conversation went on after a node, or until a time, byte for byte; vN is
     /// view N of `memory replay`
     #[arg(long, value_name = "NODE|TIME|vN", value_parser = as_of, conflicts_with_all = ["question", "no_record"])]
     as_of: Option<AsOf>,
@@ -67,7 +67,7 @@ async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Resu
     print_past(globals.output, &id, &context, args.raw, args.explain)
 }
 
-/// Prints a past view as one of the present is printed.
+/// Prints a past view in the form of a present one.
 pub(super) fn print_past(
     output: Output,
     id: &ConversationId,
@@ -116,10 +116,10 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
 
 fn share(text: &str) -> Result<f32, String> {
     let share = text.parse::<f32>().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| format!("`{text}` is no share: expected a number from 0 to 1"))
+    share.ok_or_else(|| format!("`{text}` is not a share: expected a number from 0 to 1"))
 }
 
-/// A past view on the command line.
+/// Parses a past view.
 fn as_of(text: &str) -> Result<AsOf, String> {
     if text.starts_with('v') {
         return view(text).map(AsOf::View);
@@ -130,10 +130,10 @@ fn as_of(text: &str) -> Result<AsOf, String> {
     }
 }
 
-/// A view's number on the command line.
+/// Parses a view's number.
 pub(super) fn view(text: &str) -> Result<ViewId, String> {
     let number = text.strip_prefix('v').unwrap_or(text).parse::<u64>();
-    let number = number.map_err(|_| format!("`{text}` is no view: expected a number, as in v3"))?;
+    let number = number.map_err(|_| format!("`{text}` is not a view: expected a number, as in v3"))?;
     ViewId::new(number).ok_or_else(|| "views are numbered from 1".to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! `memory demo`: all of it on a sample conversation.
+//! `memory demo`: shows all features on a sample conversation.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use memory_hooks::{ContextOptions, PieceKind};
 use super::{context, import, verify};
 use crate::{
     Access,
-    cli::Globals,
     failure::Usage,
+    globals::Globals,
     import::{ImportedConversation, jsonl},
     open,
     output::{grouped, shorten},
@@ -21,7 +21,7 @@ use crate::{
 const SAMPLE: &str = include_str!("../../assets/demo.jsonl");
 const QUESTION: &str = "What is the escrow ticket number?";
 
-/// All of it on a sample conversation.
+/// Shows all features on a sample conversation.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// Keep the demo's store in this directory [default: a temporary one]
@@ -106,7 +106,7 @@ struct Secret {
     number: String,
 }
 
-/// The message that asks to be kept out of summaries, and the number in it.
+/// The message that asks to be excluded from summaries, and the number in it.
 fn secret(messages: &[(Message, Option<memory_core::Timestamp>)]) -> anyhow::Result<Secret> {
     let index = messages.iter().position(|(message, _)| message.keep_out_of_summaries);
     let index = index.context("the sample marks no message to be kept out of summaries")?;

@@ -1,4 +1,4 @@
-//! `memory doctor`: what is damaged, what is whole, what to do; and a new store out of what is whole.
+//! `memory doctor`: reports what is damaged, what is whole and what to do, and makes a new store from what is whole.
 
 use std::{io, path::PathBuf};
 
@@ -8,22 +8,23 @@ use serde_json::{Value, json};
 
 use crate::{
     Access,
-    cli::Globals,
     failure::Damage,
+    globals::Globals,
     output::{Output, grouped},
 };
 
-/// What is damaged, what is whole, and what to do.
+/// Reports what is damaged, what is whole, and what to do.
 ///
-/// Reads every byte of the log and changes nothing, beside a writer too. Exits with 0 only when all is whole.
+/// Reads every byte of the log and changes nothing, also while the store is written to. Exits with 0 only if everything
+/// is whole.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// Make a new store of all that is whole in this directory, which must be empty or not there yet
+    /// Make a new store of all that is whole in this directory, which must be empty or not exist yet
     #[arg(long, value_name = "DIR")]
     salvage: Option<PathBuf>,
 }
 
-/// Lines of damage that are shown to people; programs get all.
+/// Lines of damage that are shown to people; programs get all of them.
 const SHOWN: usize = 40;
 
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -65,7 +66,7 @@ fn print(output: Output, diagnosis: &Diagnosis, salvaged: Option<&Diagnosis>) ->
     }
     let more = diagnosis.findings.len().saturating_sub(SHOWN) as u64 + diagnosis.more_findings;
     if more > 0 {
-        output.line(&format!("damaged: {} more places; --json tells of them", grouped(more)))?;
+        output.line(&format!("damaged: {} more places; --json lists them", grouped(more)))?;
     }
     if let Some(torn) = &diagnosis.torn {
         output.line(&format!(
@@ -211,7 +212,7 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
     })
 }
 
-/// A name, or the number where that is all that is known.
+/// A name, or the number if only that is known.
 fn label_json(label: &ConversationLabel) -> Value {
     match label {
         ConversationLabel::Named(name) => json!(name.as_str()),

@@ -1,13 +1,13 @@
-//! `memory expand`: a message exactly as it was said.
+//! `memory expand`: prints a message exactly as it was said.
 
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, MessageProof, Node, NodeId, message_to_json};
 use serde_json::{Value, json};
 
 use super::{prove, resolve};
-use crate::{Access, cli::Globals, failure::Damage, open, output::known};
+use crate::{Access, failure::Damage, globals::Globals, open, output::known};
 
-/// A message exactly as it was said.
+/// Prints a message exactly as it was said.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The node's number
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// Print a proof that it is the message that was said, for `verify-proof`
     #[arg(long)]
     proof: bool,
-    /// Print the text exactly, for a program: without this, what would steer a terminal is escaped
+    /// Print the text exactly, for a program: without this flag, terminal control characters are escaped
     #[arg(long, conflicts_with = "proof")]
     raw: bool,
 }

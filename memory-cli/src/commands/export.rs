@@ -1,4 +1,4 @@
-//! `memory export`: conversations into files that `memory import` brings back to the same root.
+//! `memory export`: writes conversations to files that `memory import` brings back to the same root.
 
 use std::{io::BufWriter, path::PathBuf};
 
@@ -11,26 +11,26 @@ use serde_json::json;
 use super::resolve;
 use crate::{
     Access,
-    cli::Globals,
     failure::{self, Usage},
+    globals::Globals,
     open,
     output::{Output, grouped},
     target::{Existing, Target},
     terminal,
 };
 
-/// Conversations into files that `memory import` brings back to the same root.
+/// Writes conversations to files that `memory import` brings back to the same root.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
     conversation: resolve::One,
-    /// Every conversation, each into a file of its name in the directory that --output names
+    /// Every conversation, each to a file of its name in the directory that --output names
     #[arg(long, requires = "output", conflicts_with = "conversation")]
     all: bool,
     /// The file to write, or with --all the directory [default: standard output]
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Overwrite files that are there
+    /// Overwrite existing files
     #[arg(long, requires = "output")]
     force: bool,
 }
@@ -55,7 +55,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
         Some(directory) if args.all => {
             let mut targets = Vec::new();
-            // All of them first: nothing is written where one is refused.
+            // All targets are checked first: nothing is written if one is refused.
             for id in resolve::all(store).await? {
                 let path = directory.join(format!("{id}.jsonl"));
                 targets.push((id, Target::of(&path, existing)?, path));
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             for (id, target, path) in targets {
                 match to_file(store, &id, target, output).await {
                     Ok(done) => exported.push((done, path)),
-                    // The others are exported all the same.
+                    // The other conversations are exported all the same.
                     Err(error) if failure::code(&error) == failure::Code::Damaged => damaged.push(error),
                     Err(error) => return Err(error),
                 }
@@ -97,7 +97,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Err(last)
 }
 
-/// A whole export stands under the name of a regular file, or what was there before.
+/// Writes a whole export to a regular file, or leaves the file unchanged.
 async fn to_file(store: &dyn Store, id: &ConversationId, target: Target, output: Output) -> anyhow::Result<Exported> {
     let mut file = target.begin()?;
     let bar = output.bar("exporting");

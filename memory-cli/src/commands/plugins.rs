@@ -7,7 +7,7 @@ mod list;
 use clap::{Args as ClapArgs, Subcommand};
 use memory_plugins::{LoadError, Registry};
 
-use crate::cli::Globals;
+use crate::globals::Globals;
 
 /// Strategies that write summaries and score messages, built in and from plugins.
 #[derive(Debug, ClapArgs)]
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 enum Command {
     /// Show all strategies with their versions, and the files that could not be loaded
     List(list::Args),
-    /// Show what is known of one strategy, its configuration's schema too
+    /// Show one strategy, including the schema of its configuration
     Info(info::Args),
     /// Run a plugin's file against the contract of its kind, in a process of its own
     Check(check::Args),
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
 }
 
-/// The registry over the directories that were named, and what could not be loaded from them.
+/// The registry with the plugins of the given directories, and the errors of those that could not be loaded.
 fn registry(globals: &Globals) -> (Registry, Vec<LoadError>) {
     let (options, directories) = globals.plugins();
     let mut registry = Registry::with_options(options);

@@ -1,4 +1,4 @@
-//! `memory prove`: that nothing was changed since an earlier root.
+//! `memory prove`: proves that nothing was changed since an earlier root.
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
@@ -8,13 +8,13 @@ use memory_store::LogStore;
 use super::resolve;
 use crate::{
     Access,
-    cli::Globals,
     failure::{Damage, NotFound, Usage},
+    globals::Globals,
     open,
     output::Output,
 };
 
-/// That nothing was changed since an earlier root.
+/// Proves that nothing was changed since an earlier root.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -31,10 +31,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let why = "--from is the root of no nodes, with which every conversation begins: there is nothing to prove";
         return Err(Usage(why.to_owned()).into());
     }
-    // A leaf stands beside its message: that the message is still the one that it was made of, only hashing it tells.
+    // A leaf is stored beside its message. Only hashing the message again shows that it still matches its leaf.
     let verification = runtime.store.verify(Some(&id)).await?;
     if !verification.is_whole() {
-        let why = format!("`{id}` is damaged, so that nothing of it is proven; `memory verify` says where");
+        let why = format!("`{id}` is damaged, so nothing can be proven about it; `memory verify` reports where");
         return Err(Damage(why).into());
     }
     let leaves: Vec<Hash> = proofs(&runtime.store, &id).await?.iter().map(|proof| proof.leaf).collect();
@@ -59,7 +59,7 @@ pub(super) async fn proofs(store: &LogStore, id: &ConversationId) -> anyhow::Res
     })
 }
 
-/// Prints the document, with `--json` and without.
+/// Prints the document, which is JSON with and without `--json`.
 pub(super) fn print(output: Output, proof: &Proof) -> anyhow::Result<()> {
     let document = proof.to_json();
     Proof::parse(document.to_string().as_bytes()).context("`verify-proof` could not read this proof")?;

@@ -1,4 +1,4 @@
-//! `memory replay`: the views of a conversation that a model was shown, step by step.
+//! `memory replay`: shows the recorded views of a conversation, step by step.
 
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Progress, Shown, View, ViewId};
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{context, resolve};
 use crate::{
     Access,
-    cli::Globals,
     failure::Damage,
+    globals::Globals,
     open,
     output::{grouped, shorten},
 };
@@ -17,7 +17,7 @@ use crate::{
 /// Views that are read at once.
 const PAGE: u64 = 256;
 
-/// The views that a model was shown, step by step.
+/// Shows the recorded views of a conversation, step by step.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The view to show again, byte for byte [default: a list of them]
@@ -32,13 +32,13 @@ pub(crate) struct Args {
     /// List the views before this one
     #[arg(long, value_name = "VIEW", value_parser = context::view, conflicts_with_all = ["view", "check"])]
     before: Option<ViewId>,
-    /// Show every view again, print none, and say which are what was shown
+    /// Show every view again, print none of them, and report which are exactly what was shown
     #[arg(long, conflicts_with = "view")]
     check: bool,
     /// Also list the pieces of the view
     #[arg(long, requires = "view")]
     explain: bool,
-    /// Print the view exactly, for a program: without this, what would steer a terminal is escaped
+    /// Print the view exactly, for a program: without this flag, terminal control characters are escaped
     #[arg(long, requires = "view", conflicts_with = "explain")]
     raw: bool,
 }
@@ -91,7 +91,7 @@ fn list(id: &ConversationId, views: &[View], globals: &Globals) -> anyhow::Resul
     Ok(())
 }
 
-/// How many pieces of each kind a view has.
+/// The number of pieces of each kind in a view.
 #[derive(Default)]
 struct Pieces {
     messages: u64,
@@ -145,7 +145,7 @@ fn to_json(view: &View) -> Value {
     })
 }
 
-/// Shows every view again.
+/// Shows every view again and compares it with its record.
 async fn check(id: &ConversationId, conversation: &Conversation, views: u64, globals: &Globals) -> anyhow::Result<()> {
     let bar = globals.output.bar("replaying");
     let (mut same, mut wrong) = (0, Vec::new());

@@ -1,4 +1,4 @@
-//! From the name on the command line to a conversation.
+//! Finds the conversation that the command line names.
 
 use clap::Args;
 use memory_core::{ConversationId, NodeId, NodeRange, Store, StoreError};
@@ -6,7 +6,7 @@ use memory_store::LogStore;
 
 use crate::failure::{Damage, NotFound, Usage};
 
-/// The conversation that a command is about.
+/// The conversation of a command.
 #[derive(Debug, Args)]
 pub(super) struct One {
     /// The conversation, or the beginning of its name [default: the only one]
@@ -20,7 +20,7 @@ impl One {
     }
 }
 
-/// The conversations that a command is about.
+/// The conversations of a command.
 #[derive(Debug, Args)]
 pub(super) struct OneOrAll {
     /// One conversation alone, or the beginning of its name [default: all]
@@ -29,7 +29,7 @@ pub(super) struct OneOrAll {
 }
 
 impl OneOrAll {
-    /// The one that was named, if one was.
+    /// The named conversation, if any.
     pub(super) async fn named(&self, store: &LogStore) -> anyhow::Result<Option<ConversationId>> {
         match &self.conversation {
             Some(name) => Ok(Some(conversation(store, Some(name)).await?)),
@@ -37,7 +37,7 @@ impl OneOrAll {
         }
     }
 
-    /// The one that was named, or all.
+    /// The named conversation, or all.
     pub(super) async fn ids(&self, store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
         match self.named(store).await? {
             Some(id) => Ok(vec![id]),
@@ -58,7 +58,7 @@ pub(super) struct SeveralOrAll {
 }
 
 impl SeveralOrAll {
-    /// Those that were named, or all.
+    /// The named conversations, or all.
     pub(super) async fn ids(&self, store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
         if self.conversation.is_empty() {
             return all(store).await;
@@ -71,8 +71,7 @@ impl SeveralOrAll {
     }
 }
 
-/// The conversation that is meant: by its name, or by the beginning of it while that is unique; without a
-/// name the only one there is.
+/// Finds a conversation by its name, or by a unique beginning of its name; without a name, the only one in the store.
 pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow::Result<ConversationId> {
     let known = all(store).await?;
     let Some(name) = name else {
@@ -95,7 +94,7 @@ pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow
             let total = more + 1;
             Err(NotFound(format!("`{name}` is the beginning of {total} conversations: give more of the name")).into())
         }
-        // What cannot be read may be the very conversation.
+        // The conversation that is meant may be the one that cannot be read.
         (None, _) if !store.report().damage.is_empty() => {
             Err(Damage(format!("no conversation `{name}` in what can be read: {}", damage(store))).into())
         }
@@ -109,7 +108,7 @@ pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow
 /// All conversations, by name.
 pub(super) async fn all(store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
     let known: Vec<_> = store.conversations().await?.into_iter().map(|state| state.id).collect();
-    // An empty answer from a damaged log is no answer.
+    // A damaged log without conversations may have lost them, so an empty answer would be wrong.
     if known.is_empty() && !store.report().damage.is_empty() {
         return Err(Damage(format!("no conversation can be read: {}", damage(store))).into());
     }
@@ -121,18 +120,18 @@ fn damage(store: &LogStore) -> String {
     damage.join("; ")
 }
 
-/// The question on the command line, which must ask something.
+/// Parses the question on the command line, which must not be empty.
 pub(super) fn question(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("the question is empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
-/// A node's position on the command line.
+/// Parses a node's number on the command line.
 pub(super) fn node(text: &str) -> Result<NodeId, String> {
-    let number = text.parse::<u64>().map_err(|_| format!("`{text}` is no node number"))?;
+    let number = text.parse::<u64>().map_err(|_| format!("`{text}` is not a node number"))?;
     NodeId::new(number).ok_or_else(|| "nodes are numbered from 1".to_owned())
 }
 
-/// A run of nodes on the command line: `40-80`, or `40` alone.
+/// Parses a run of nodes on the command line: `40-80`, or `40` alone.
 pub(super) fn nodes(text: &str) -> Result<NodeRange, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last) = (node(first)?, node(last)?);

@@ -1,4 +1,4 @@
-//! `memory restore`: a store out of a backup.
+//! `memory restore`: makes a store from a backup.
 
 use std::path::PathBuf;
 
@@ -7,17 +7,17 @@ use memory_core::Store;
 use serde_json::json;
 
 use super::verify::last_line;
-use crate::{Access, cli::Globals, failure::Damage, open, output::grouped};
+use crate::{Access, failure::Damage, globals::Globals, open, output::grouped};
 
-/// A store out of a backup.
+/// Makes a store from a backup.
 ///
-/// Checks every file of the backup first, and verifies the store that it made.
+/// Checks every file of the backup first, and then verifies the new store.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The directory with the backup
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
-    /// The store to make, in a directory that is empty or not there yet [default: that of --store]
+    /// The store to make, in a directory that is empty or does not exist yet [default: that of --store]
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
 }
@@ -52,7 +52,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if verification.is_whole() {
         return Ok(());
     }
-    // The digests match: it was backed up with its damage.
-    Err(Damage("the store was damaged already when it was backed up: memory doctor says what is whole".to_owned())
+    // The checksums match: it was backed up with its damage.
+    Err(Damage("the store was damaged already when it was backed up: memory doctor reports what is whole".to_owned())
         .into())
 }

@@ -1,49 +1,32 @@
-//! `memory resummarize`: summaries written anew, with the summarizer that is chosen now.
+//! `memory resummarize`: writes summaries again with the summarizer that is chosen now.
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 use memory_core::{Level, NodeRange};
 use memory_hooks::Resummarize;
 use serde_json::json;
 
-use super::resolve;
-use crate::{Access, cli::Globals, open, output::grouped};
+use super::{level, resolve};
+use crate::{Access, globals::Globals, open, output::grouped};
 
-/// Summaries written anew.
+/// Writes summaries again.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The conversation, or the beginning of its name [default: the only one]
     #[arg(value_name = "CONVERSATION")]
     conversation: Option<String>,
-    /// Only summaries that stand for one of these messages at least: 40-80, or 40 alone [default: all]
+    /// Only summaries of at least one of these messages: 40-80, or 40 alone [default: all]
     #[arg(long, value_name = "FIRST-LAST", value_parser = resolve::nodes)]
     nodes: Option<NodeRange>,
     /// Only summaries of this level [default: all]
-    #[arg(long, value_enum)]
-    level: Option<LevelName>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum LevelName {
-    Summary,
-    Meta,
-    Archive,
-}
-
-impl From<LevelName> for Level {
-    fn from(name: LevelName) -> Self {
-        match name {
-            LevelName::Summary => Self::Summary,
-            LevelName::Meta => Self::Meta,
-            LevelName::Archive => Self::Archive,
-        }
-    }
+    #[arg(long, value_parser = level::from(Level::Summary))]
+    level: Option<Level>,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Existing)?.without_model())?;
     let id = resolve::conversation(&runtime.store, args.conversation.as_deref()).await?;
     let output = globals.output;
-    let what = Resummarize { nodes: args.nodes, level: args.level.map(Level::from) };
+    let what = Resummarize { nodes: args.nodes, level: args.level };
     let bar = output.bar("summarizing");
     let written = runtime.memory.conversation(id.clone()).resummarize(what, &bar).await;
     bar.finish();

@@ -1,4 +1,4 @@
-//! `memory search`: the messages that answer a question best.
+//! `memory search`: finds the messages that answer a question best.
 
 use clap::Args as ClapArgs;
 use memory_core::{Hit, Node, NodeRange, Query, Scope, SearchStep, Signal, Store};
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::{filter::FilterArgs, resolve};
 use crate::{
     Access, WatchedIndex,
-    cli::Globals,
+    globals::Globals,
     open,
     output::{Field, known, shorten},
 };
 
-/// The messages that answer a question best.
+/// Finds the messages that answer a question best.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The question
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// The most hits
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
-    /// Also say why each hit has its place
+    /// Also say why each hit has its rank
     #[arg(long)]
     explain: bool,
 }
@@ -38,7 +38,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     globals.keep_news(&mut found.notices);
     let mut hits = Vec::with_capacity(found.hits.len());
     for hit in found.hits {
-        // Nothing that was lost is a hit, unless that happened just now.
+        // A lost message is never a hit, unless it was lost since the search.
         let read = runtime.store.readable_nodes(&hit.conversation, NodeRange::single(hit.node)).await?;
         found.notices.extend(read.losses.notice(&hit.conversation));
         hits.extend(read.nodes.into_iter().map(|node| (hit.clone(), node)));

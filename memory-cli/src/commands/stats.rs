@@ -1,21 +1,21 @@
-//! `memory stats`: what is stored, what compression saves and what prompts cost.
+//! `memory stats`: shows what is stored, what compression saves and what prompts cost.
 
 mod costs;
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Level};
-use memory_hooks::{ContextOptions, ConversationStats, MemoryError, Spending};
+use memory_core::{ConversationId, Level, Store, plan::ViewPolicy};
+use memory_hooks::{ContextOptions, ConversationStats, MemoryError};
 use serde_json::{Value, json};
 
-use self::costs::CostArgs;
+use self::costs::{CostArgs, Costs};
 use super::resolve;
-use crate::{Access, cli::Globals, open, output::grouped};
+use crate::{Access, Alternatives, globals::Globals, open, output::grouped};
 
-/// What is stored, what compression saves and what prompts cost.
+/// Shows what is stored, what compression saves and what prompts cost.
 ///
-/// Prompts are worked out from what is stored, one before each of the model's messages: how much of them a provider's
-/// cache spares, and what the same conversation would cost with a sliding window of as many tokens, with its full history,
-/// and with one big summary that a model writes. Replies are not counted.
+/// The costs are computed from what is stored, with one prompt before each of the model's messages: how much of the
+/// prompts a provider's cache saves, and what the same conversation would cost with a sliding window of as many tokens,
+/// with its full history, and with one big summary that a model writes. Replies are not counted.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -29,24 +29,26 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let ids = args.conversations.ids(&runtime.store).await?;
     let options = ContextOptions::tokens(args.costs.budget);
     let prices = &args.costs.prices;
-    let (mut all, mut costs) = (Vec::with_capacity(ids.len()), Vec::new());
+    let mut all = Vec::with_capacity(ids.len());
     for id in ids {
         let conversation = runtime.memory.conversation(id.clone());
         let stats = conversation.stats().await?;
-        let spending = match conversation.spending(&options).await {
-            Ok(spending) => Some(spending),
-            // A budget that no view of one conversation fits says nothing of the others.
+        let cost = match conversation.spending(&options).await {
+            Ok(spending) => {
+                let outline = runtime.store.outline(&id).await?;
+                let others = Alternatives::of(&outline, ViewPolicy::default().per_message, options.budget);
+                Some(Costs { spending, others })
+            }
+            // A budget that is too small for one conversation may be enough for the others.
             Err(MemoryError::Plan(_)) => None,
             Err(error) => return Err(error.into()),
         };
-        costs.extend(spending.map(|spending| (id.clone(), spending)));
-        all.push((id, stats, spending));
+        all.push((id, stats, cost));
     }
     let output = globals.output;
     if output.json {
-        let costs = |spending: &Option<Spending>| spending.map(|spending| costs::to_json(&spending, prices));
-        let conversations: Vec<_> =
-            all.iter().map(|(id, stats, spending)| to_json(id, stats, costs(spending))).collect();
+        let costs = |cost: &Option<Costs>| cost.as_ref().map(|cost| cost.to_json(prices));
+        let conversations: Vec<_> = all.iter().map(|(id, stats, cost)| to_json(id, stats, costs(cost))).collect();
         return Ok(output.value(&json!({"conversations": conversations}))?);
     }
     let header = [
@@ -78,6 +80,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         ]
     });
     output.table(header, rows)?;
+    let costs: Vec<_> = all.iter().filter_map(|(id, _, cost)| Some((id, cost.as_ref()?))).collect();
     if !costs.is_empty() {
         output.line("")?;
         output.line(&format!(

@@ -1,4 +1,4 @@
-//! `memory vacuum`: less room for the same log.
+//! `memory vacuum`: makes the log smaller.
 
 use std::path::Path;
 
@@ -8,28 +8,28 @@ use serde_json::json;
 
 use crate::{
     Access,
-    cli::Globals,
     failure::Damage,
+    globals::Globals,
     open,
     output::{Output, grouped},
 };
 
-/// Less room for the same log, while it is read and written to.
+/// Makes the log smaller, also while it is read and written to.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// Also compress the segments; a message of a compressed one is read more slowly
+    /// Also compress the segments; messages of a compressed segment are read more slowly
     #[arg(long)]
     compress: bool,
-    /// The level of zstd: more of them make compressing slower, not reading
+    /// The level of zstd: a higher one compresses more slowly, but is read as fast
     #[arg(long, value_name = "N", requires = "compress", value_parser = clap::value_parser!(i32).range(1..=19))]
     level: Option<i32>,
     /// Bytes that are compressed together, a power of two: short blocks are read faster, long ones are smaller
     #[arg(long, value_name = "BYTES", requires = "compress", value_parser = block_size)]
     block_size: Option<u32>,
-    /// Also make plain segments of compressed ones
+    /// Also decompress compressed segments
     #[arg(long, conflicts_with = "compress")]
     expand: bool,
-    /// First close the segment that is being written to, so that it is taken with the others
+    /// First close the segment that is being written to, so that it is included
     #[arg(long)]
     seal: bool,
 }

@@ -1,4 +1,4 @@
-//! `memory verify`: everything read again and hashed again.
+//! `memory verify`: reads everything again and hashes it again.
 
 use clap::Args as ClapArgs;
 use memory_core::{Store, Verification};
@@ -7,13 +7,13 @@ use serde_json::json;
 use super::resolve;
 use crate::{
     Access,
-    cli::Globals,
     failure::Damage,
+    globals::Globals,
     open,
     output::{Output, grouped},
 };
 
-/// Everything read again and hashed again.
+/// Reads everything again and hashes it again.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -61,7 +61,7 @@ fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
         output.line(&format!("damaged: {damage}"))?;
     }
     if verification.conversations.len() > 1 {
-        // A line each, since roots are there to be copied: a table would break them where the terminal is narrow.
+        // One line each, because roots are copied from here: a table would wrap them on a narrow terminal.
         for c in &verification.conversations {
             output.line(&format!("{}  {} of {}  {}", c.root, grouped(c.verified), grouped(c.nodes), c.id))?;
         }

@@ -1,4 +1,4 @@
-//! `memory verify-proof`: whether a proof holds, without any store.
+//! `memory verify-proof`: checks a proof, without any store.
 
 use std::{
     fs::File,
@@ -10,9 +10,9 @@ use clap::Args as ClapArgs;
 use memory_core::{Hash, HistoryProof, MessageProof, Proof, TreeHead, message_to_json};
 use serde_json::json;
 
-use crate::{cli::Globals, failure::Damage, output::Output};
+use crate::{failure::Damage, globals::Globals, output::Output};
 
-/// Whether a proof holds, without any store.
+/// Checks a proof, without any store.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The proof that `expand --proof` or `prove` printed; `-` is standard input
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// A root that you trust: the proof must be about it
     #[arg(long, value_name = "ROOT")]
     root: Option<Hash>,
-    /// How many nodes that root was given with
+    /// The number of nodes of that root
     #[arg(long, value_name = "N", requires = "root")]
     nodes: Option<u64>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let name = if args.file == "-" { "standard input" } else { &args.file };
     let bytes = read(&args.file).with_context(|| format!("cannot read {name}"))?;
-    let proof = Proof::parse(&bytes).with_context(|| format!("{name} is no proof"))?;
+    let proof = Proof::parse(&bytes).with_context(|| format!("{name} is not a proof"))?;
     proof.verify().map_err(|error| Damage(format!("the proof does not hold: {error}")))?;
     match &proof {
         Proof::Message(proof) => {
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             args.check(&[proof.earlier, proof.tree])?;
             print_history(globals.output, proof, args.root.is_some())?;
         }
-        _ => anyhow::bail!("{name}: this version cannot say what such a proof proves"),
+        _ => anyhow::bail!("{name}: this version cannot check such a proof"),
     }
     if args.root.is_none() {
         globals.output.note(
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// No more than is needed to see that it is too much.
+/// Reads one byte more than a proof may have, so that a larger one is recognized.
 fn read(file: &str) -> io::Result<Vec<u8>> {
     let source: Box<dyn Read> = if file == "-" { Box::new(io::stdin().lock()) } else { Box::new(File::open(file)?) };
     let mut bytes = Vec::new();
@@ -59,7 +59,7 @@ fn read(file: &str) -> io::Result<Vec<u8>> {
 }
 
 impl Args {
-    /// Whether the trusted root is one of those that the proof is about.
+    /// Checks that the trusted root is one of those that the proof is about.
     fn check(&self, heads: &[TreeHead]) -> Result<(), Damage> {
         let Some(root) = self.root else { return Ok(()) };
         let trusted = |head: &TreeHead| head.root == root && self.nodes.is_none_or(|nodes| head.nodes == nodes);

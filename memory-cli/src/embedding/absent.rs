@@ -1,10 +1,10 @@
-//! What stands in for an embedding model that is not there.
+//! A stand-in for a missing embedding model.
 
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
 use memory_embed::ModelError;
 
-/// Stands in for a model that is not there: the vectors that are cached keep their place, and every question
-/// is answered by words with a notice that says how to get the model.
+/// Stands in for a missing model: cached vectors stay, and every question is answered by words with a notice that
+/// states how to get the model.
 #[derive(Debug)]
 pub(super) struct AbsentModel {
     model: ModelId,

@@ -1,4 +1,4 @@
-//! The cache of embeddings of a store, and the key that its texts are hashed with.
+//! The embedding cache of a store, and the key that its texts are hashed with.
 
 use std::{
     io::{self, Write},
@@ -16,12 +16,12 @@ use crate::Config;
 const KEY: &str = "KEY";
 
 const FIRST_LINE: &str = "memory-key 1";
-/// More than a key has.
+/// More bytes than a key file has.
 const LARGEST: u64 = 4096;
 
-/// `embedder` behind the cache of the store that `config` names, unless that is turned off.
+/// Puts `embedder` behind the embedding cache of the store that `config` names, unless the cache is turned off.
 ///
-/// Without a key there is no cache, and nothing else is missing.
+/// Without a key there is no cache; everything else works.
 pub(crate) fn cached(config: &Config, embedder: Arc<dyn Embedder>, may_write: bool) -> Arc<dyn Embedder> {
     if config.embedding_cache_bytes == 0 {
         return embedder;
@@ -40,8 +40,8 @@ pub(crate) fn cached(config: &Config, embedder: Arc<dyn Embedder>, may_write: bo
     Arc::new(CachedEmbedder::new(embedder, Arc::new(cache)))
 }
 
-/// The key of a store, which is made if there is none and `may_write`. In place of a damaged one a new one is made: what
-/// was kept under the old one is lost, and it is only a cache.
+/// The key of a store, which is created if it is missing and `may_write`. A damaged key is replaced by a new one: the
+/// embeddings that were cached under the old key are lost, which is harmless.
 fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
     let path = store.join(KEY);
     let is_damaged = match memory_files::read(&path, Links::Refuse, LARGEST) {
@@ -57,7 +57,7 @@ fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
     }
     let mut key = [0; 32];
     getrandom::fill(&mut key)?;
-    // For its owner alone, as temporary files are.
+    // Readable by its owner alone, as temporary files are.
     let mut file = tempfile::Builder::new().prefix(".key-").tempfile_in(store)?;
     file.write_all(encode(&key).as_bytes())?;
     file.as_file().sync_all()?;
@@ -67,7 +67,7 @@ fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
     }
     match file.persist_noclobber(&path) {
         Ok(_) => Ok(Some(key)),
-        // Another process was faster.
+        // Another process created it first.
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
             Ok(decode(&memory_files::read(&path, Links::Refuse, LARGEST)?))
         }

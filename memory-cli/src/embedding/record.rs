@@ -1,4 +1,4 @@
-//! The file in a store that says which model its vectors are by.
+//! The file in a store that records the model of its vectors.
 
 use std::{
     fs,
@@ -13,15 +13,15 @@ use memory_files::Links;
 const NAME: &str = "MODEL";
 
 const FIRST_LINE: &str = "memory-model 1";
-/// More than a record has: the name of a model is a path at most.
+/// More bytes than a record has: the name of a model is a path at most.
 const LARGEST: u64 = 1 << 20;
 
-/// What the file says. Its bytes are in `docs/format.md`.
+/// The contents of the file. Its bytes are in `docs/format.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ModelRecord {
-    /// What the model was called when it was chosen: where to find it again.
+    /// The name of the model when it was chosen, by which it is found again.
     pub(crate) name: String,
-    /// Its id, by which vectors are told apart.
+    /// Its id, which identifies its vectors.
     pub(crate) id: String,
     /// Components of its vectors.
     pub(crate) dimensions: usize,
@@ -31,7 +31,7 @@ pub(crate) struct ModelRecord {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("cannot read or write {path}")]
     Io {
         /// The file.
@@ -40,7 +40,7 @@ pub enum RecordError {
         #[source]
         source: io::Error,
     },
-    /// It is not what was written.
+    /// The file is damaged.
     #[error(
         "{path} is damaged: remove it, and the next command chooses the model anew and embeds what has no vectors by it"
     )]
@@ -55,7 +55,7 @@ impl ModelRecord {
         Self { name: name.to_owned(), id: embedder.model().as_str().to_owned(), dimensions: embedder.dimensions() }
     }
 
-    /// The record of the store in `store`; `None` if it has none yet.
+    /// Reads the record of the store in `store`; `None` if it has none yet.
     pub(crate) fn read(store: &Path) -> Result<Option<Self>, RecordError> {
         let path = store.join(NAME);
         match memory_files::read(&path, Links::Refuse, LARGEST) {
@@ -65,7 +65,7 @@ impl ModelRecord {
         }
     }
 
-    /// Puts the record into the store, whole, in place of the one before.
+    /// Writes the record into the store atomically, in place of the earlier one.
     pub(crate) fn write(&self, store: &Path) -> Result<(), RecordError> {
         let path = store.join(NAME);
         self.replace(store, &path).map_err(|source| RecordError::Io { path, source })

@@ -2,11 +2,11 @@
 
 use std::{io, path::PathBuf};
 
-/// Why a file cannot be imported. Nothing of it was.
+/// Why a file cannot be imported. Nothing of the file was imported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {path}")]
     Io {
         /// The file.
@@ -15,7 +15,7 @@ pub enum ImportError {
         #[source]
         source: io::Error,
     },
-    /// A line is not what the format asks for.
+    /// A line does not follow the format.
     #[error("{path}:{line}: {why}; nothing was imported")]
     Line {
         /// The file.
@@ -25,7 +25,7 @@ pub enum ImportError {
         /// What is wrong with it.
         why: String,
     },
-    /// It holds no message.
+    /// The file holds no message.
     #[error("{path} holds no message: nothing was imported")]
     Empty {
         /// The file.

@@ -26,11 +26,11 @@ struct Turn {
     text: String,
 }
 
-/// Reads a file of one conversation a line, or the `conversations.jsonl` of a directory. A turn's id
-/// becomes the message's key, its session a metadata member.
+/// Reads a file of one conversation a line, or the `conversations.jsonl` of a directory. A turn's id becomes the
+/// message's key, its session a metadata member.
 ///
 /// # Errors
-/// [`ImportError`] with the line of the first fault; a file without messages is one.
+/// [`ImportError`] with the line of the first fault; also for a file without messages.
 pub fn read(path: &Path) -> Result<Vec<ImportedConversation>, ImportError> {
     let path = if path.is_dir() { path.join("conversations.jsonl") } else { path.to_owned() };
     let text = read_text(&path)?;

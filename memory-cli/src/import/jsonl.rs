@@ -8,15 +8,15 @@ use serde_json::Value;
 use super::ImportError;
 
 /// Reads a file of one message a line: `{"role", "content", "speaker"?, "key"? or "id"?, "at"? or "timestamp"?,
-/// "session"?, "keep_out_of_summaries"?, "metadata"?}`. Blank lines are passed over.
+/// "session"?, "keep_out_of_summaries"?, "metadata"?}`. Blank lines are skipped.
 ///
 /// # Errors
-/// [`ImportError`] with the line of the first fault; a file without messages is one.
+/// [`ImportError`] with the line of the first fault; also for a file without messages.
 pub fn read(path: &Path) -> Result<Vec<(Message, Option<Timestamp>)>, ImportError> {
     parse(&read_text(path)?, path)
 }
 
-/// Reads the text of such a file; `path` is for errors.
+/// Parses the text of such a file; `path` is for errors.
 ///
 /// # Errors
 /// As [`read`].
@@ -42,7 +42,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, ImportError> {
     })
 }
 
-/// The JSON values of a file of one a line, with their line numbers from 1.
+/// The JSON values of a file of one value a line, with their line numbers from 1.
 pub(super) fn lines(text: &str, path: &Path) -> Result<Vec<(usize, Value)>, ImportError> {
     // Some editors put a byte order mark in front.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -50,7 +50,7 @@ pub(super) fn lines(text: &str, path: &Path) -> Result<Vec<(usize, Value)>, Impo
         let value = serde_json::from_str(line).map_err(|error| ImportError::Line {
             path: path.to_owned(),
             line: index + 1,
-            // The parser's own position is within the line, so only its column means something.
+            // The parser counts from the start of the line, so only its column is useful.
             why: format!("not JSON at column {}: {}", error.column(), kind(&error)),
         });
         value.map(|value| (index + 1, value))
@@ -124,7 +124,7 @@ mod tests {
         };
         check("{", "not JSON at column 1");
         check(r#"{"role":"user"}"#, "content: missing");
-        check(r#"{"role":"user","content":"x","at":"noon"}"#, "at: `noon` is no time");
+        check(r#"{"role":"user","content":"x","at":"noon"}"#, "at: `noon` is not a time");
         check(r#"{"role":"user","content":"x","key":""}"#, "key: ");
         check(r#"{"role":"user","content":"x","key":"k","id":"i"}"#, "id: there is a key, too");
         let twice = r#"{"role":"user","content":"x","session":"a","metadata":{"session":"b"}}"#;

@@ -128,7 +128,7 @@ fn what_is_no_whole_export_is_refused_and_nothing_is_written() {
     for kept in 1..lines.len() {
         let cut = other.file("cut.jsonl", &lines[..kept].concat());
         let error = other.fail(&["import", &cut], 4);
-        assert!(error.contains(&format!("no closing line behind line {kept}; nothing was imported")), "{error}");
+        assert!(error.contains(&format!("no closing line after line {kept}; nothing was imported")), "{error}");
     }
     let altered = other.file("altered.jsonl", &bytes.replacen("Remark number 3", "Remark number 4", 1));
     assert!(other.fail(&["import", &altered], 4).contains("was altered since it was exported"));

@@ -155,7 +155,7 @@ fn no_error_and_no_line_of_the_log_holds_a_key_that_a_server_repeats() {
     // Asked again, and each failure logged.
     let failing = format!("http://{}/500", echo.address);
     let said = failure(command(&["model", "test", OPENAI]).env("OPENAI_BASE_URL", failing));
-    assert!(said.contains("made again") && said.contains("[redacted]"), "{said}");
+    assert!(said.contains("is repeated") && said.contains("[redacted]"), "{said}");
     assert_no_key(&said);
     assert!(echo.requests.load(Ordering::SeqCst) > 10);
 }
@@ -221,7 +221,7 @@ fn plain_http_can_be_allowed_and_the_proxy_is_said_once_without_its_password() {
     assert!(run(&args, &[("MEMORY_PLAIN_HTTP", "0")]).contains("would be sent a key"));
     assert_eq!(echo.requests.load(Ordering::SeqCst), 0);
     for said in [run(&allowed, &[]), run(&args, &[("MEMORY_PLAIN_HTTP", "1")])] {
-        let note = format!("http://10.0.0.1 is asked by way of the proxy http://{}\n", echo.address);
+        let note = format!("http://10.0.0.1 is reached through the proxy http://{}\n", echo.address);
         assert_eq!(said.matches(&note).count(), 1, "{said}");
         assert_no_key(&said);
     }

@@ -171,7 +171,8 @@ fn how_vectors_are_compared_can_be_chosen_and_is_told() {
     let file = store.file("talk.jsonl", &support::messages(12));
     run(&store, &["--embedding-model", &first, "import", "--format", "jsonl", &file]);
     run(&store, &["index"]);
-    for how in ["fastest", "scan", "graph", "hnsw-rs"] {
+    let backends = ["fastest", "scan", "graph"].into_iter().chain(cfg!(feature = "hnsw-rs").then_some("hnsw-rs"));
+    for how in backends {
         let found = run(&store, &["--vectors", how, "--json", "search", "the ferry"]);
         let found: Value = serde_json::from_str(&found).unwrap();
         // The graph of so few would have to meet all of them.

@@ -173,7 +173,7 @@ fn what_is_no_proof_is_said_to_be_none() {
     let whole = store.succeed(&["expand", "2", "--proof"]);
     let check = |document: &str, why: &str| {
         let error = reader.fail(document, &[], 1);
-        assert!(error.contains("proof.json is no proof") && error.contains(why), "{error}");
+        assert!(error.contains("proof.json is not a proof") && error.contains(why), "{error}");
     };
     check("", "EOF");
     check("[]", "proof: expected an object");

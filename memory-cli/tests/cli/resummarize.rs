@@ -95,7 +95,7 @@ fn what_cannot_be_written_anew_is_said() {
     let beyond = store.fail(&["resummarize", "trip", "--nodes", "290-301"], 3);
     assert!(beyond.contains("node 301 not found: `trip` has nodes 1 to 300"), "{beyond}");
     let none = store.fail(&["resummarize", "trip", "--nodes", "300"], 3);
-    assert!(none.contains("no summary of `trip` stands for any of the nodes 300 yet"), "{none}");
+    assert!(none.contains("no summary of `trip` covers any of the nodes 300 yet"), "{none}");
     for wrong in
         [["--nodes", "9-3"], ["--nodes", "0-3"], ["--nodes", "x"], ["--level", "full"], ["--summarizer", "none"]]
     {

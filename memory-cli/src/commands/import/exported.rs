@@ -1,4 +1,4 @@
-//! What `memory export` wrote, brought back and verified.
+//! Imports what `memory export` wrote, and verifies it.
 
 use std::{io, path::Path};
 
@@ -13,7 +13,7 @@ use crate::{
     output::{Output, grouped},
 };
 
-/// What became of a file.
+/// Result of importing a file.
 pub(super) struct Restored {
     file: String,
     imported: ImportedExport,
@@ -29,7 +29,7 @@ pub(super) fn read(file: &Path) -> Result<ExportFile, ExchangeError> {
     ExportFile::open(file)
 }
 
-/// Brings a file into the store, embeds it, and reads all of it back.
+/// Imports a file into the store, embeds it, and reads all of it again.
 pub(super) async fn import(
     runtime: &Runtime,
     file: &mut ExportFile,
@@ -42,7 +42,7 @@ pub(super) async fn import(
     bar.finish();
     let mut notices = Vec::new();
     if imported.nodes == 0 && runtime.store.conversations().await?.iter().all(|one| one.id != imported.conversation) {
-        // Such as salvage leaves of a conversation that has lost all that was said.
+        // Salvage writes such a file for a conversation that has lost all its messages.
         notices.push(format!("{} holds no message: there is nothing to import", file.name()));
         let verification = Verification::of(Vec::new(), Vec::new());
         return Ok(Restored { file: file.name().to_owned(), imported, verification, notices });
@@ -62,9 +62,9 @@ pub(super) async fn import(
     let verification = runtime.store.verify(Some(&imported.conversation)).await?;
     if verification.nodes > imported.nodes {
         let more = verification.nodes - imported.nodes;
-        notices.push(format!("`{}` goes on for {more} messages behind those of the file", imported.conversation));
+        notices.push(format!("`{}` goes on for {more} messages after those of the file", imported.conversation));
     }
-    // A conversation that goes on has another root; that it begins with the file's messages was compared.
+    // A conversation with more messages has another root; its beginning was compared with the file's messages.
     let is_whole = verification.is_whole() && (verification.nodes > imported.nodes || verification.root == file.root());
     if !is_whole {
         return Err(Damage(format!(

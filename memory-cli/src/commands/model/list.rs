@@ -1,4 +1,4 @@
-//! `memory model list`: which models there are, what they cost, and which are here.
+//! `memory model list`: shows all models, what they cost, and which are present.
 
 use std::{
     fs, io,
@@ -12,13 +12,13 @@ use memory_embed::{
 };
 use serde_json::{Value, json};
 
-use crate::{cli::Globals, model_names::SHORT_NAMES, output::megabytes};
+use crate::{globals::Globals, model_names::SHORT_NAMES, output::megabytes};
 
-/// Which models there are, what they cost, and which are here.
+/// Shows all models, what they cost, and which are present.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {}
 
-/// Messages of 45 tokens a second on two cores, about, where it was measured; this machine may be another.
+/// Approximate messages of 45 tokens a second on two cores, as measured; this machine may differ.
 fn usual_speed(name: &str, precision: Precision) -> Option<u32> {
     match precision {
         Precision::Int8 if name == ALL_MINILM_L6_V2.name => Some(900),
@@ -31,7 +31,7 @@ fn usual_speed(name: &str, precision: Precision) -> Option<u32> {
 struct Row {
     name: String,
     dimensions: Option<usize>,
-    /// 0 for any number.
+    /// 0 means no limit.
     max_tokens: Option<usize>,
     download: Option<u64>,
     on_disk: u64,
@@ -121,7 +121,7 @@ fn pinned(model: &'static PinnedModel, store: &ModelStore) -> io::Result<Vec<Row
     }
 }
 
-/// A model that is here and in no pinned package, in the numbers it can be run in.
+/// The rows of a model that is present but in no pinned package: one for each precision that it can be run in.
 fn other(name: &str, store: &ModelStore) -> io::Result<Vec<Row>> {
     let Ok(source) = name.parse::<ModelSource>();
     let directory = source.directory(store);
@@ -149,7 +149,7 @@ fn other(name: &str, store: &ModelStore) -> io::Result<Vec<Row>> {
     for precision in [Precision::Int8, Precision::Full] {
         match ModelFiles::in_directory(&directory, name, &runtime, precision) {
             Ok(_) => rows.push(row(precision, format!("{name}/{}", precision.name()))?),
-            // One that came as a graph has no other.
+            // A model that came as a graph has only one precision.
             Err(ModelError::Missing { .. }) if precision == Precision::Int8 => {}
             Err(error) => {
                 let state = describe(Err(error));
@@ -160,13 +160,13 @@ fn other(name: &str, store: &ModelStore) -> io::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Bytes of what is read to run a model.
+/// Bytes of the files that are read to run a model.
 fn size(directory: &Path, backend: Backend, precision: Precision) -> io::Result<u64> {
     let named = |name: &str| -> PathBuf { directory.join(name) };
     let model = match (backend, precision) {
         (Backend::Static, _) => vec![named("model.safetensors")],
         (_, Precision::Int8) => vec![named("onnx/model_int8.onnx")],
-        (_, Precision::Full) => vec![named("onnx/model.onnx"), named("model.onnx")],
+        (_, _) => vec![named("onnx/model.onnx"), named("model.onnx")],
     };
     let mut bytes = 0;
     for path in model {

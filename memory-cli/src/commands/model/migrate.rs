@@ -1,4 +1,4 @@
-//! `memory model migrate`: a store's messages, embedded again by another model.
+//! `memory model migrate`: embeds a store's messages again with another model.
 
 use std::sync::Arc;
 
@@ -10,27 +10,27 @@ use serde_json::json;
 
 use crate::{
     Access,
-    cli::Globals,
     embedding::{self, ModelRecord},
+    globals::Globals,
     model_names::from_anywhere,
     output::grouped,
     runtime::{assemble, open_log},
 };
 
-/// A store's messages, embedded again by another model.
+/// Embeds a store's messages again with another model.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The model: its name in the model store, or its directory, as a path that begins with `.` or `/`
     model: String,
 }
 
-/// Embeds everything by the new model, and only then makes it the store's: until then, and if this is interrupted, the
-/// old vectors answer. What was embedded already is not embedded again.
+/// Embeds everything with the new model and then makes it the store's model. Until then, and if this is interrupted,
+/// the old vectors are used. What was embedded already is not embedded again.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Existing)?;
     let store = Arc::new(open_log(&config)?);
     if !store.may_write() {
-        bail!("the store can only be read");
+        bail!("the store is read-only");
     }
     let name = from_anywhere(&args.model);
     let embedder = embedding::load(&config, &name)?;
@@ -55,7 +55,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         ensure!(through >= nodes, "{id} is embedded up to message {through} of {nodes} only; the old model stays");
     }
     new.write(&config.store)?;
-    // Those of a migration that was given up, too, and of one that was interrupted at this point.
+    // Removes also the vectors of an abandoned migration, and of one that was interrupted at this point.
     forget_other_models(&store, embedder.model()).await?;
     if output.json {
         return Ok(output.value(&json!({"model": new.id, "dimensions": new.dimensions, "embedded": embedded}))?);

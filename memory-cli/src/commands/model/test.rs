@@ -1,4 +1,4 @@
-//! `memory model test`: the embedding set-up alone.
+//! `memory model test`: tests the embedding set-up alone.
 
 use std::time::Instant;
 
@@ -7,16 +7,16 @@ use clap::Args as ClapArgs;
 use memory_core::Embedder;
 use serde_json::json;
 
-use crate::{Access, cli::Globals, embedding};
+use crate::{Access, embedding, globals::Globals};
 
-/// The embedding set-up alone.
+/// Tests the embedding set-up alone.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The model [default: that of the store, else the best that is here]
+    /// The model [default: that of the store, else the best one that is present]
     model: Option<String>,
 }
 
-/// A sentence, one that means the like, and one that does not.
+/// A sentence, one with a similar meaning, and one with another meaning.
 const TRIPLES: [[&str; 3]; 3] = [
     [
         "The deploy failed because the disk was full.",
@@ -79,7 +79,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds of a question, and messages a second.
+/// Seconds for a question, and messages a second.
 async fn speed(embedder: &dyn Embedder) -> anyhow::Result<[f64; 2]> {
     let texts: Vec<String> = (0..TIMED)
         .map(|n| {
@@ -102,7 +102,7 @@ async fn speed(embedder: &dyn Embedder) -> anyhow::Result<[f64; 2]> {
     Ok([times.get(times.len() / 2).copied().unwrap_or_default(), rate])
 }
 
-/// For each triple, how much nearer the like sentence is than the unlike one.
+/// For each triple, how much more similar the similar sentence is than the other one.
 async fn margins(embedder: &dyn Embedder) -> anyhow::Result<Vec<f32>> {
     let cosine = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
     let mut margins = Vec::new();

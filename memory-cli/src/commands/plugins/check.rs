@@ -1,4 +1,4 @@
-//! `memory plugins check`: the conformance kit, in a process of its own, which a plugin may end.
+//! `memory plugins check`: runs the conformance kit in a process of its own, because a plugin may end it.
 
 #[cfg(unix)]
 mod child;
@@ -13,7 +13,7 @@ use anyhow::bail;
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 
-use crate::cli::Globals;
+use crate::globals::Globals;
 
 /// Run a plugin's file against the contract of its kind, in a process of its own.
 #[derive(Debug, ClapArgs)]
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Its configuration, JSON text
     #[arg(long, value_name = "JSON")]
     configuration: Option<String>,
-    /// How long each call may take
+    /// Deadline of each call
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     deadline: u32,
     /// Run the checks here, for the process of this number
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A verdict for each check.
+/// Returns a verdict for each check.
 #[cfg(unix)]
 fn findings(args: &Args) -> anyhow::Result<Vec<Value>> {
     child::findings(args)

@@ -1,4 +1,4 @@
-//! `memory plugins info`: what is known of one strategy.
+//! `memory plugins info`: shows one strategy.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use clap::Args as ClapArgs;
 use memory_plugins::{Origin, PluginInfo, Registry};
 
 use super::{list, registry};
-use crate::{cli::Globals, failure::NotFound};
+use crate::{failure::NotFound, globals::Globals};
 
-/// Show what is known of one strategy, its configuration's schema too.
+/// Shows one strategy, including the schema of its configuration.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// Its name, or a plugin's file
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 fn find(strategy: &str, globals: &Globals) -> anyhow::Result<PluginInfo> {
     let path = Path::new(strategy);
-    // A name has no separator, and a file in this directory is named with its extension.
+    // A name has no separator; a file in the current directory is recognized by its extension.
     if path.is_file() {
         return Ok(Registry::with_builtins().load(path)?);
     }

@@ -1,13 +1,13 @@
-//! `memory plugins list`: all strategies with their versions.
+//! `memory plugins list`: shows all strategies with their versions.
 
 use clap::Args as ClapArgs;
 use memory_plugins::PluginInfo;
 use serde_json::{Value, json};
 
 use super::registry;
-use crate::cli::Globals;
+use crate::globals::Globals;
 
-/// Show all strategies with their versions, and the files that could not be loaded.
+/// Shows all strategies with their versions, and the files that could not be loaded.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {}
 
@@ -31,7 +31,7 @@ pub(crate) fn run(_args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let header = ["name", "kind", "version", "from", "what it does"];
     globals.output.table(header, registry.list().map(row))?;
     for refused in refused {
-        globals.output.note(&format!("passed over: {refused}"));
+        globals.output.note(&format!("skipped: {refused}"));
     }
     Ok(())
 }
@@ -51,7 +51,7 @@ pub(super) fn value(info: &PluginInfo) -> Value {
             "cancellable": info.capabilities.cancellable,
             "varies": info.capabilities.varies,
         },
-        // A schema that is not JSON is shown as the text that it is.
+        // A schema that is not JSON is shown as text.
         "configuration_schema": schema.map(|text| serde_json::from_str(text).unwrap_or_else(|_| json!(text))),
     })
 }

@@ -1,27 +1,37 @@
-//! What the prompts of a conversation cost, and what they would cost otherwise.
+//! Computes what the prompts of a conversation cost, and what they would cost otherwise.
 
 use std::io;
 
 use clap::Args as ClapArgs;
 use memory_core::ConversationId;
-use memory_hooks::{ContextOptions, Prices, Prompts, Spending};
+use memory_hooks::{ContextOptions, Prompts, Spending};
 use serde_json::{Value, json};
 
-use crate::output::{Output, grouped};
+use crate::{
+    Alternatives, Prices,
+    output::{Output, grouped},
+};
 
-/// What prompts are made of and what they cost.
+/// Settings of the cost computation.
 #[derive(Debug, ClapArgs)]
 pub(super) struct CostArgs {
-    /// The most tokens of a prompt, for what prompts add up to
+    /// The most tokens of a prompt, for the total of all prompts
     #[arg(long, value_name = "TOKENS", default_value_t = ContextOptions::default().budget,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) budget: u32,
-    /// What a million tokens cost that are read, read from the provider's cache, and written
+    /// Prices of a million tokens: read, read from the provider's cache, and written
     #[arg(long, value_name = "READ,CACHED,WRITTEN", default_value = "3,0.3,15", value_parser = prices)]
     pub(super) prices: Prices,
 }
 
-/// Three numbers from 0 on.
+/// Total costs of a conversation, shown as it is and in other ways.
+#[derive(Debug)]
+pub(super) struct Costs {
+    pub(super) spending: Spending,
+    pub(super) others: Alternatives,
+}
+
+/// Parses three numbers that are not negative.
 fn prices(text: &str) -> Result<Prices, String> {
     let numbers: Result<Vec<f64>, _> = text.split(',').map(|number| number.trim().parse()).collect();
     match numbers.map_err(|error| format!("`{text}`: {error}"))?[..] {
@@ -32,7 +42,7 @@ fn prices(text: &str) -> Result<Prices, String> {
     }
 }
 
-pub(super) fn print(output: Output, all: &[(ConversationId, Spending)], prices: &Prices) -> io::Result<()> {
+pub(super) fn print(output: Output, all: &[(&ConversationId, &Costs)], prices: &Prices) -> io::Result<()> {
     let header = [
         "conversation",
         "prompts",
@@ -43,10 +53,10 @@ pub(super) fn print(output: Output, all: &[(ConversationId, Spending)], prices: 
         "full history",
         "one summary",
     ];
-    let rows = all.iter().map(|(id, spending)| {
+    let rows = all.iter().map(|(id, Costs { spending, others })| {
         let percent = |prompts: Prompts| format!("{:.1} %", 100.0 * prompts.cached_share());
-        let ways = [spending.whole, spending.sliding_window, spending.full_history, spending.one_summary];
-        let [memory, window, full, summary] = ways.map(|prompts| format!("{:.4}", prompts.cost(prices)));
+        let ways = [spending.whole, others.sliding_window(), others.full_history(), others.one_summary()];
+        let [memory, window, full, summary] = ways.map(|prompts| format!("{:.4}", prices.cost(prompts)));
         [
             id.to_string(),
             grouped(spending.prompts),
@@ -61,26 +71,29 @@ pub(super) fn print(output: Output, all: &[(ConversationId, Spending)], prices: 
     output.table(header, rows)
 }
 
-pub(super) fn to_json(spending: &Spending, prices: &Prices) -> Value {
-    let way = |prompts: Prompts| {
+impl Costs {
+    pub(super) fn to_json(&self, prices: &Prices) -> Value {
+        let Self { spending, others } = self;
+        let way = |prompts: Prompts| {
+            json!({
+                "tokens": prompts.tokens,
+                "cached_tokens": prompts.cached,
+                "cached_share": prompts.cached_share(),
+                "written_tokens": prompts.written,
+                "cost": prices.cost(prompts),
+            })
+        };
         json!({
-            "tokens": prompts.tokens,
-            "cached_tokens": prompts.cached,
-            "cached_share": prompts.cached_share(),
-            "written_tokens": prompts.written,
-            "cost": prompts.cost(prices),
+            "budget": spending.budget,
+            "prompts": spending.prompts,
+            "history_cached_share": spending.history.cached_share(),
+            "memory": way(spending.whole),
+            "sliding_window": way(others.sliding_window()),
+            "full_history": way(others.full_history()),
+            "one_summary": way(others.one_summary()),
+            "prices": {"read": prices.read, "cached": prices.cached, "written": prices.written},
         })
-    };
-    json!({
-        "budget": spending.budget,
-        "prompts": spending.prompts,
-        "history_cached_share": spending.history.cached_share(),
-        "memory": way(spending.whole),
-        "sliding_window": way(spending.sliding_window),
-        "full_history": way(spending.full_history),
-        "one_summary": way(spending.one_summary),
-        "prices": {"read": prices.read, "cached": prices.cached, "written": prices.written},
-    })
+    }
 }
 
 #[cfg(test)]

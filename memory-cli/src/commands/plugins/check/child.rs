@@ -1,4 +1,4 @@
-//! Has a child process check a plugin, and believes nothing but what is signed.
+//! Lets a child process check a plugin, and accepts only signed lines from it.
 
 use std::{
     env,
@@ -21,21 +21,21 @@ use super::{
     signed::{KEY, Signature},
 };
 
-/// How often the child is looked after while it says nothing.
+/// How often the child's state is checked while no output comes.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The longest line that is kept to see whether it is signed.
+/// The longest line that is kept to check its signature.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// The most bytes that a child may say beside what is signed.
+/// The most unsigned bytes that a child may send.
 const MOST_NOISE: usize = 1 << 20;
 
-/// Calls that a check may have to wait for, one after the other, and time for whatever else it does.
+/// The most calls of a check that run one after the other; `REST` covers the remaining time.
 const CALLS: u32 = 40;
 const REST: Duration = Duration::from_secs(10);
 
-/// A verdict for each check, in order. The check at which the child ends, or says nothing any more, is broken; those behind
-/// it are skipped.
+/// Returns a verdict for each check, in order. The check during which the child ends, or stops sending, is broken; the
+/// checks after it are skipped.
 pub(super) fn findings(args: &Args) -> anyhow::Result<Vec<Value>> {
     let deadline = Duration::from_secs(args.deadline.max(1).into());
     let all_until = Instant::now() + deadline * CALLS * 3 + REST;
@@ -48,7 +48,7 @@ pub(super) fn findings(args: &Args) -> anyhow::Result<Vec<Value>> {
             findings.push(json!({"check": check.name(), "verdict": "skipped", "why": why}));
             continue;
         }
-        // The library is opened and the strategy made, or as many jobs are done as there are.
+        // The first check opens the library and makes the strategy; the others run up to `CALLS` jobs.
         let calls = if check == Check::Configuration { 3 } else { CALLS };
         let until = all_until.min(Instant::now() + deadline * calls + REST);
         let why = match checker.next(until)? {
@@ -70,7 +70,7 @@ pub(super) fn findings(args: &Args) -> anyhow::Result<Vec<Value>> {
     Ok(findings)
 }
 
-/// What came of waiting for a child.
+/// Result of waiting for a child.
 enum Heard {
     Line(Value),
     Ended(ExitStatus),
@@ -78,12 +78,12 @@ enum Heard {
     Noise,
 }
 
-/// The process of a plugin. Dropped, it is ended, and so is whatever it started in its group.
+/// The process of a plugin. Its drop ends the process and everything that the process started in its group.
 struct Checker {
     child: Child,
     channel: UnixStream,
     signature: Signature,
-    /// What was heard and is no whole line yet.
+    /// Received bytes that are not a whole line yet.
     heard: Vec<u8>,
     noise: usize,
 }
@@ -100,19 +100,19 @@ impl Checker {
             command.args(["--configuration", configuration]);
         }
         command.arg("--").arg(&args.file);
-        // What a plugin prints is no news, and may have no end.
+        // Output of the plugin is discarded; it may be endless.
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let child = command.spawn().context("cannot start a process for the plugin")?;
-        // With the command goes this process's copy of the child's end.
+        // This closes this process's copy of the child's end.
         drop(command);
         let mut checker = Self { child, channel, signature: Signature::new(key), heard: Vec::new(), noise: 0 };
         checker.channel.set_read_timeout(Some(TICK)).context("no socket for the process of the plugin")?;
-        // A child that is gone already is seen by its end.
+        // If the child has ended already, the next read shows it.
         drop(checker.channel.write_all(&key));
         Ok(checker)
     }
 
-    /// The next signed line.
+    /// Waits for the next signed line.
     fn next(&mut self, until: Instant) -> anyhow::Result<Heard> {
         let mut ended = None;
         loop {
@@ -136,7 +136,7 @@ impl Checker {
             }
             let mut bytes = [0; 4096];
             match self.channel.read(&mut bytes) {
-                // What it had said before it ended has been read by now.
+                // Everything that it had sent before it ended has been read by now.
                 Ok(0) => return self.end(until),
                 Ok(read) => self.heard.extend(bytes.iter().take(read)),
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
@@ -152,7 +152,7 @@ impl Checker {
         }
     }
 
-    /// The end of a child that has closed the channel, which a plugin that goes on may do.
+    /// Waits for the end of a child that has closed the channel. A plugin may close it and run on.
     fn end(&mut self, until: Instant) -> anyhow::Result<Heard> {
         loop {
             if let Some(status) = self.child.try_wait().context("waiting for the process of the plugin")? {
@@ -170,8 +170,8 @@ impl Drop for Checker {
     fn drop(&mut self) {
         if let Ok(group) = i32::try_from(self.child.id()) {
             #[expect(unsafe_code, reason = "a call of the system's library")]
-            // SAFETY: it takes numbers and touches no memory of ours. The group is the child's: its number is not given
-            // away while a process of the group is there.
+            // SAFETY: the function takes numbers and touches no memory of ours. The group is the child's: the system
+            // does not reuse its number while a process of the group exists.
             unsafe {
                 libc::kill(-group, libc::SIGKILL);
             }

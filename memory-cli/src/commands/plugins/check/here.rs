@@ -1,4 +1,4 @@
-//! The process that a plugin is checked in.
+//! The process in which a plugin is checked.
 
 use std::{
     io::{self, Read},
@@ -18,10 +18,10 @@ use super::{
     signed::{KEY, Signature},
 };
 
-/// Runs the checks and signs what came of each.
+/// Runs the checks and signs each result.
 ///
-/// Standard input is the socket to the parent. The key is read from it before the library is opened, and nobody finds it
-/// there again.
+/// Standard input is the socket to the parent. The key is read from it before the library is opened, so the plugin
+/// cannot read it there.
 pub(super) fn run(args: &Args, parent: u32) -> anyhow::Result<()> {
     end_with_parent();
     ensure!(parent_id() == parent, "`--here` is for `memory plugins check` itself");
@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, parent: u32) -> anyhow::Result<()> {
         };
         let verdict = json!({"check": check.name(), "verdict": verdict, "why": why});
         if signature.write(&verdict, &channel).is_err() {
-            // Nobody waits for the others.
+            // The parent no longer waits for the other checks.
             memory_plugins::exit(1);
         }
     };
@@ -51,12 +51,12 @@ pub(super) fn run(args: &Args, parent: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Has the system end this process when its parent ends, by whatever way.
+/// Has the system end this process when its parent ends in any way.
 fn end_with_parent() {
     #[cfg(target_os = "linux")]
     {
         #[expect(unsafe_code, reason = "a call of the system's library")]
-        // SAFETY: it takes a number and touches no memory of ours.
+        // SAFETY: the function takes numbers and touches no memory of ours.
         let done = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         if done != 0 {
             tracing::warn!(error = %io::Error::last_os_error(), "a plugin that hangs may outlive this command");

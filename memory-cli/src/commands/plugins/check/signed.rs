@@ -1,7 +1,7 @@
-//! Lines that only who holds a key can have written, each in its place.
+//! Signed lines: only the holder of a key can write them, and each is valid only at its place.
 //!
-//! The process of a plugin gets the key before it opens the library, over a channel that is then empty. Whatever the
-//! library writes to whatever is open is no line that counts, and neither is a line that is said twice.
+//! The process of a plugin gets the key before it opens the library, over a channel that is empty afterwards. So a line
+//! that the library writes to any open file is not valid, and neither is a repeated line.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Bytes of a key.
 pub(super) const KEY: usize = 32;
 
-/// A key, and the lines that were signed with it so far.
+/// A key, and the number of lines that were signed with it so far.
 pub(super) struct Signature {
     key: [u8; KEY],
     lines: u64,
@@ -26,16 +26,16 @@ impl Signature {
         hasher.update(&self.lines.to_le_bytes()).update(text).finalize()
     }
 
-    /// Writes the next line.
+    /// Signs and writes the next line.
     pub(super) fn write(&mut self, value: &Value, mut to: impl Write) -> io::Result<()> {
         let text = value.to_string();
-        // On a line of its own, whatever else was written there.
+        // On a line of its own, because the library may have written part of a line.
         let line = format!("\n{} {text}\n", self.of(text.as_bytes()).to_hex());
         self.lines += 1;
         to.write_all(line.as_bytes())
     }
 
-    /// The value of a line, if that is the next one.
+    /// The value of a line, if it is the next signed line.
     pub(super) fn read(&mut self, line: &[u8]) -> Option<Value> {
         let (signature, text) = line.split_at_checked(2 * blake3::OUT_LEN)?;
         let text = text.strip_prefix(b" ")?;

@@ -1,4 +1,4 @@
-//! How vectors are compared, as the command line says it.
+//! Names of the ways to compare vectors.
 
 use clap::ValueEnum;
 use memory_store::Method;
@@ -6,13 +6,14 @@ use memory_store::Method;
 /// How vectors are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Vectors {
-    /// By a scan or a graph, whichever is the faster
+    /// By a scan or a graph, whichever is faster
     Fastest,
     /// By scans alone
     Scan,
-    /// By a graph, however few there are
+    /// By a graph, however few vectors there are
     Graph,
     /// By the graph of the crate `hnsw_rs`
+    #[cfg(feature = "hnsw-rs")]
     HnswRs,
 }
 
@@ -22,6 +23,7 @@ impl From<Vectors> for Method {
             Vectors::Fastest => Self::Fastest,
             Vectors::Scan => Self::Scan,
             Vectors::Graph => Self::Graph,
+            #[cfg(feature = "hnsw-rs")]
             Vectors::HnswRs => Self::HnswRs,
         }
     }

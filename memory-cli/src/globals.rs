@@ -1,0 +1,199 @@
+//! Flags that every command takes.
+
+mod vectors;
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use clap::{Args, builder::FalseyValueParser};
+use memory_plugins::PluginOptions;
+
+use self::vectors::Vectors;
+use crate::{Access, Config, Recall, config::STORE_VARIABLE, failure::Usage, output::Output};
+
+/// The parsed flags.
+#[derive(Debug, Args)]
+pub(crate) struct GlobalArgs {
+    /// The store's directory [default: this user's data directory]
+    #[arg(long, global = true, env = STORE_VARIABLE, value_name = "DIR|URL")]
+    #[arg(hide_env_values = true)]
+    store: Option<String>,
+    /// Print one JSON value instead of tables and text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Recall by words alone, without the embedding model
+    #[arg(long, global = true)]
+    words_only: bool,
+    /// The embedding model; also bedrock:ID and openai:NAME, with ?dimensions=N where there is a choice [default: the
+    /// store's own]
+    #[arg(long, global = true, value_name = "NAME|DIR", env = "MEMORY_EMBEDDING_MODEL")]
+    #[arg(hide_env_values = true)]
+    embedding_model: Option<String>,
+    /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
+    #[arg(long, global = true, value_name = "REGION")]
+    region: Option<String>,
+    /// Send keys over plain http to other machines as well, where others can read them
+    #[arg(long, global = true, env = "MEMORY_PLAIN_HTTP", value_parser = FalseyValueParser::new())]
+    #[arg(hide_env_values = true)]
+    plain_http: bool,
+    /// A cross-encoder that reads question and candidates together: ms-marco-MiniLM, an id of a hub, a directory, or none
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME|DIR",
+        env = "MEMORY_RERANKER",
+        hide_env_values = true,
+        default_value = "none"
+    )]
+    reranker: String,
+    /// The least score, a logit on the cross-encoder's scale, of a message among the hits [default: none]
+    #[arg(
+        long,
+        global = true,
+        value_name = "SCORE",
+        env = "MEMORY_MIN_SCORE",
+        hide_env_values = true,
+        allow_negative_numbers = true
+    )]
+    #[arg(value_parser = finite)]
+    min_score: Option<f32>,
+    /// Megabytes of embeddings to keep for texts that are embedded again; 0 for none
+    #[arg(
+        long,
+        global = true,
+        value_name = "MB",
+        env = "MEMORY_EMBEDDING_CACHE_MB",
+        hide_env_values = true,
+        default_value_t = 256
+    )]
+    embedding_cache_mb: u32,
+    /// How vectors are compared
+    #[arg(
+        long,
+        global = true,
+        value_name = "HOW",
+        env = "MEMORY_VECTORS",
+        hide_env_values = true,
+        default_value = "fastest"
+    )]
+    vectors: Vectors,
+    /// The strategy that writes summaries: built in or a plugin
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = "MEMORY_SUMMARIZER",
+        hide_env_values = true,
+        default_value = "spans"
+    )]
+    summarizer: String,
+    /// The strategy that scores messages: built in or a plugin
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = "MEMORY_SCORER",
+        hide_env_values = true,
+        default_value = "rules"
+    )]
+    scorer: String,
+    /// The configuration of a strategy, as JSON; may be repeated
+    #[arg(long, global = true, value_name = "NAME=JSON")]
+    configure: Vec<String>,
+    /// A directory with strategy plugins; may be repeated
+    #[arg(long, global = true, value_name = "DIR")]
+    plugins: Vec<PathBuf>,
+    /// How long to wait for another process that is writing to the store
+    #[arg(
+        long,
+        global = true,
+        value_name = "SECONDS",
+        env = "MEMORY_LOCK_TIMEOUT",
+        hide_env_values = true,
+        default_value_t = 10
+    )]
+    lock_timeout: u32,
+}
+
+/// Settings that every command gets.
+#[derive(Debug)]
+pub(crate) struct Globals {
+    pub(crate) output: Output,
+    args: GlobalArgs,
+    configurations: BTreeMap<String, String>,
+}
+
+impl Globals {
+    /// Checks the flags.
+    pub(crate) fn new(args: GlobalArgs) -> Result<Self, Usage> {
+        let configurations = configurations(&args.configure)?;
+        Ok(Self { output: Output { json: args.json }, args, configurations })
+    }
+
+    /// Whether keys may be sent over plain http to other machines.
+    pub(crate) fn plain_http(&self) -> bool {
+        self.args.plain_http
+    }
+
+    /// Drops the notice that the user asked for by `--words-only`.
+    pub(crate) fn keep_news(&self, notices: &mut Vec<String>) {
+        if self.args.words_only {
+            notices.retain(|notice| !notice.starts_with("recall is by words only"));
+        }
+    }
+
+    /// The configuration for a command that reads or writes the store.
+    pub(crate) fn config(&self, access: Access) -> anyhow::Result<Config> {
+        let store = match &self.args.store {
+            Some(url) if url.contains("://") => {
+                let scheme = url.split("://").next().unwrap_or_default();
+                let why = format!("this build keeps stores in directories only, not at `{scheme}://`");
+                return Err(Usage(why).into());
+            }
+            Some(directory) => PathBuf::from(directory),
+            None => Config::default_store()
+                .ok_or_else(|| Usage(format!("this user has no data directory: give --store or {STORE_VARIABLE}")))?,
+        };
+        Ok(self.config_at(store, access))
+    }
+
+    /// Options of plugins, and the directories that hold them.
+    pub(crate) fn plugins(&self) -> (PluginOptions, &[PathBuf]) {
+        let mut options = PluginOptions::default();
+        options.configurations.clone_from(&self.configurations);
+        (options, &self.args.plugins)
+    }
+
+    /// The configuration for another store.
+    pub(crate) fn config_at(&self, store: PathBuf, access: Access) -> Config {
+        let mut config = Config::new(store, access);
+        config.recall = if self.args.words_only { Recall::Words } else { Recall::Hybrid };
+        config.model.clone_from(&self.args.embedding_model);
+        config.region.clone_from(&self.args.region);
+        config.plain_http = self.args.plain_http;
+        config.reranker = Some(self.args.reranker.clone()).filter(|name| name != "none");
+        config.min_score = self.args.min_score;
+        config.embedding_cache_bytes = u64::from(self.args.embedding_cache_mb) << 20;
+        config.vectors = self.args.vectors.into();
+        config.summarizer.clone_from(&self.args.summarizer);
+        config.scorer.clone_from(&self.args.scorer);
+        config.configurations.clone_from(&self.configurations);
+        config.plugins.clone_from(&self.args.plugins);
+        config.lock_timeout = Duration::from_secs(self.args.lock_timeout.into());
+        config
+    }
+}
+
+fn finite(text: &str) -> Result<f32, String> {
+    let number = text.parse::<f32>().map_err(|error| error.to_string())?;
+    if number.is_finite() { Ok(number) } else { Err("a score is a finite number".to_owned()) }
+}
+
+/// Configurations by the names of strategies.
+fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
+    let split = |given: &String| {
+        let (name, json) =
+            given.split_once('=').ok_or_else(|| Usage(format!("--configure {given}: write NAME=JSON")))?;
+        Ok((name.to_owned(), json.to_owned()))
+    };
+    given.iter().map(split).collect()
+}
