@@ -1,4 +1,4 @@
-//! Measures the groups that are built and sets every figure beside its bar, in one table.
+//! Measures groups of figures and compares every figure with its bar, in one table.
 
 mod bars;
 mod document;
@@ -22,18 +22,18 @@ use crate::workspace::Workspace;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One group; without it, all that are built.
+    /// One group; by default all groups.
     group: Option<Group>,
-    /// Exit 1 when a figure falls short of its bar, or is not measured in a group that is built.
+    /// Exit 1 if a figure misses its bar, or a bar of a measured group has no figure.
     #[arg(long)]
     check: bool,
-    /// Write the table into `docs/benchmarks.md`, in place of the one of the run before.
+    /// Write the table into `docs/benchmarks.md`, in place of the one of the previous run.
     #[arg(long)]
     document: bool,
     /// Write figures, bars and verdicts to this file.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Measure nothing: judge the figures in this file, which `figures GROUP --json FILE` wrote, here or elsewhere.
+    /// Measure nothing: compare the figures in this file, which `figures GROUP --json FILE` wrote on any machine.
     #[arg(long, requires = "group")]
     from: Option<PathBuf>,
 }
@@ -62,7 +62,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     tell(workspace, args, &groups, args.group.is_some() && !unbuilt.is_empty())
 }
 
-/// Prints the groups, writes them where they are asked for, and checks them.
+/// Prints the groups, writes them where requested, and checks them.
 fn tell(workspace: &Workspace, args: &Args, groups: &[JudgedGroup], asked_for_unbuilt: bool) -> Result<()> {
     if !groups.is_empty() {
         println!("{}", machines(groups));
@@ -80,7 +80,7 @@ fn tell(workspace: &Workspace, args: &Args, groups: &[JudgedGroup], asked_for_un
     Ok(())
 }
 
-/// The groups to measure, and those that cannot be because they are not built.
+/// The groups to measure, and the requested groups that are not built.
 fn choose(asked: Option<Group>, built: &[Group]) -> (Vec<Group>, Vec<Group>) {
     Group::ALL
         .into_iter()

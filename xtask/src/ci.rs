@@ -1,4 +1,4 @@
-//! Every check that must pass before a change lands; no check stands anywhere else.
+//! Every check that must pass before a change lands; no check is defined anywhere else.
 
 mod features;
 
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Nothing left out.
+    /// Runs all checks.
     pub(crate) fn all() -> Self {
         Self { skip_test: false }
     }
@@ -43,8 +43,8 @@ fn fmt(workspace: &Workspace) -> Result<()> {
     Invocation::cargo(workspace, "fmt").args(["fmt", "--all", "--check"]).run()
 }
 
-/// That the lock file of the fuzz targets, which stand outside of the workspace, still names all that they need: here
-/// nothing builds them.
+/// Checks that the lock file of the fuzz targets, which are outside of the workspace, still lists all their
+/// dependencies. No other check here builds them.
 fn lock(workspace: &Workspace) -> Result<()> {
     Invocation::cargo(workspace, "lock")
         .args(["update", "--workspace", "--locked", "--quiet", "--manifest-path", nightly::FUZZ_MANIFEST])

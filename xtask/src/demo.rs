@@ -1,4 +1,4 @@
-//! Runs the main job on the sample conversation, from nothing.
+//! Runs `memory demo` on the sample conversation, from nothing.
 
 use anyhow::Result;
 

@@ -1,4 +1,5 @@
-//! Runs retrieval on a data directory, writes the run file and prints the scorer's table; or has contexts read and judged.
+//! Runs retrieval on a data directory, writes the run file and prints the scorer's table, or prepares and judges
+//! contexts.
 
 use std::env;
 use std::path::{self, Path, PathBuf};
@@ -13,29 +14,29 @@ pub(crate) struct Args {
     /// Directory with `conversations.jsonl` and `queries.jsonl`.
     #[arg(long, required_unless_present_any = ["needles", "judge"])]
     data: Vec<PathBuf>,
-    /// The run file to write, one line a question; of several directories, the directory for a run file of each.
+    /// The run file to write, one line a question; for several directories, the directory for a run file of each.
     #[arg(long, required_unless_present_any = ["fit", "needles", "summaries", "contexts", "judge", "question_mode"])]
     run: Option<PathBuf>,
-    /// Another run of the same data, to tell what changed.
+    /// Another run of the same data to compare with.
     #[arg(long, conflicts_with = "fit")]
     compare: Option<PathBuf>,
-    /// Plants facts at every depth of made-up conversations and prints how many a context gives back, instead of a run.
+    /// Plants facts at every depth of generated conversations and prints how many a context contains, instead of a run.
     #[arg(long, conflicts_with_all = ["data", "run", "compare", "fit", "store"])]
     needles: bool,
-    /// Fits the ranker's weights to all data together and prints `memory-search/src/ranker/weights.rs` anew, instead of
-    /// a run.
+    /// Fits the ranker's weights to all data together and prints a new `memory-search/src/ranker/weights.rs`, instead
+    /// of a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
     fit: bool,
-    /// Prints what summaries keep of the evidence, beside what first words, lead sentences and TextRank keep, instead of a
+    /// Prints what summaries keep of the evidence, compared with first words, lead sentences and TextRank, instead of a
     /// run.
     #[arg(long, conflicts_with_all = ["run", "budget", "compare", "fit", "needles"])]
     summaries: bool,
-    /// Writes what a model would be shown for each question, ours and the best hits alone, into this directory: blinded
-    /// files in shards for readers, a key apart from them, and what readers and judges are to do.
+    /// Writes what a model would be shown for each question, our context and the best hits alone, to this directory:
+    /// blinded files in shards for readers, a key apart from them, and instructions for readers and judges.
     #[arg(long, conflicts_with_all = ["run", "compare", "fit", "needles", "summaries"])]
     contexts: Option<PathBuf>,
-    /// Makes blinded sheets of the readers' answers in such a directory, or prints a table in Markdown where the judges'
-    /// grades are there.
+    /// Makes blinded sheets of the readers' answers in such a directory, or prints a table in Markdown if the judges'
+    /// grades are present.
     #[arg(long, conflicts_with_all = ["data", "run", "compare", "fit", "needles", "summaries", "contexts", "store"])]
     judge: Option<PathBuf>,
     /// Prints the question-mode figures of `[views]` for each data set.
@@ -44,14 +45,14 @@ pub(crate) struct Args {
     /// Questions of a sample, spread evenly over data sets, categories and conversations; by default all with an answer.
     #[arg(long)]
     questions: Option<usize>,
-    /// What the sample follows from.
+    /// The seed of the sample.
     #[arg(long)]
     seed: Option<u64>,
-    /// How many readers share the files, at least 2, or how many sheets the judges get; by default 4, and as many sheets as
-    /// there are shards.
+    /// How many readers share the files, at least 2, or how many sheets the judges get; by default 4, and one sheet for
+    /// each shard.
     #[arg(long)]
     shards: Option<usize>,
-    /// Where to keep what is imported and embedded, so that the next run need not do it again; by default nowhere.
+    /// Where to keep the imported and embedded data for the next run; by default it is not kept.
     #[arg(long)]
     store: Option<PathBuf>,
     /// The embedding model of a new store; `NAME/fp32` for one in full precision.
@@ -60,19 +61,19 @@ pub(crate) struct Args {
     /// Retrieves by words alone.
     #[arg(long)]
     words_only: bool,
-    /// Bits that a component of a token's vector takes, 1, 2, 4 or 8; 0 for no late interaction.
+    /// Bits for each component of a token vector: 1, 2, 4 or 8; 0 for no late interaction.
     #[arg(long)]
     token_bits: Option<u8>,
-    /// Tokens the packed context may cost, or `tenth` for a tenth of each conversation's.
+    /// The most tokens of the packed context, or `tenth` for a tenth of each conversation's.
     #[arg(long)]
     budget: Option<String>,
-    /// Packs no more than is worth its tokens, instead of filling the budget.
+    /// Stops packing where hits are not worth their tokens, instead of filling the budget.
     #[arg(long, requires = "budget")]
     stop_early: bool,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    // The commands below run in the workspace root, the paths are meant from here.
+    // The commands below run in the workspace root, but the paths are relative to the current directory.
     let data = args.data.iter().map(|data| absolute(data)).collect::<Result<Vec<_>>>()?;
     let run = args.run.as_deref().map(absolute).transpose()?;
     if let Some(missing) = data.iter().find(|data| !data.is_dir()) {
@@ -135,11 +136,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     }
 }
 
-/// A developer may lack the data, which is never in the tree; a CI run without it has shown nothing.
+/// A developer may lack the data, which is never in the tree; a CI run without it would prove nothing.
 fn absent(data: &Path, ci: bool) -> Result<()> {
     let data = data.display();
     if ci {
-        bail!("no evaluation data at {data}, and CI=true does not let it be skipped");
+        bail!("no evaluation data at {data}, and with CI=true it is required");
     }
     println!("eval: skipped, no evaluation data at {data}; name another directory with --data");
     Ok(())

@@ -1,4 +1,4 @@
-//! One program run for a named step: its command line is shown, and a failure names the step.
+//! One run of a program for a named step: its command line is shown, and a failure names the step.
 
 use std::env;
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ pub(crate) struct Invocation {
     command: Command,
 }
 
-/// Which output of a program is read while it is passed on.
+/// The output stream of a program that is read while it is passed on.
 #[derive(Clone, Copy)]
 pub(crate) enum Stream {
     Stdout,
@@ -25,7 +25,7 @@ pub(crate) enum Stream {
 }
 
 impl Invocation {
-    /// The cargo that runs this xtask, else the one on the path.
+    /// The cargo that runs this xtask, otherwise the one on the path.
     pub(crate) fn cargo(workspace: &Workspace, step: &'static str) -> Self {
         let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         Self::new(workspace.root(), step, "cargo".to_owned(), &program)
@@ -60,7 +60,7 @@ impl Invocation {
         self
     }
 
-    /// Runs it with the terminal's own input and output.
+    /// Runs it with the terminal's input and output.
     pub(crate) fn run(mut self) -> Result<()> {
         self.announce();
         let status = self.command.status().with_context(|| self.unstarted())?;
@@ -73,10 +73,11 @@ impl Invocation {
         self.command.stdin(Stdio::null()).stderr(Stdio::inherit());
         let output = self.command.output().with_context(|| self.unstarted())?;
         self.judge(output.status)?;
-        String::from_utf8(output.stdout).with_context(|| format!("{}: `{}` printed no UTF-8", self.step, self.line))
+        String::from_utf8(output.stdout)
+            .with_context(|| format!("{}: `{}` printed invalid UTF-8", self.step, self.line))
     }
 
-    /// Runs it, passes everything on, and shows each line of one stream to `seen` as well.
+    /// Runs it, passes its output on, and shows each line of one stream to `seen` as well.
     pub(crate) fn watch(mut self, stream: Stream, seen: impl FnMut(&str)) -> Result<()> {
         self.announce();
         self.command.stdin(Stdio::null());
@@ -95,7 +96,7 @@ impl Invocation {
         self.judge(status)
     }
 
-    /// Whether it starts and ends well; nothing is shown.
+    /// Whether it starts and succeeds; nothing is shown.
     pub(crate) fn succeeds(mut self) -> bool {
         self.command
             .stdin(Stdio::null())

@@ -6,6 +6,7 @@ mod demo;
 mod eval;
 mod invocation;
 mod nightly;
+mod picture;
 mod plugin;
 mod setup;
 mod steps;
@@ -32,9 +33,11 @@ struct Cli {
 enum Command {
     /// Build the `memory` binary in release and fetch the runtime, model and tokenizer.
     Setup,
-    /// Set up whatever is missing, then run `memory demo`.
+    /// Set up what is missing, then run `memory demo`.
     Demo,
-    /// Set up whatever is missing, then run tidy, the tests and the doctests.
+    /// Run `memory demo` and draw its output into docs/demo.svg.
+    Picture,
+    /// Set up what is missing, then run tidy, the tests and the doctests.
     Test,
     /// Every check that must pass before a change lands.
     Ci(ci::Args),
@@ -42,7 +45,7 @@ enum Command {
     Nightly,
     /// Check the layer rule, the manifests and the contents of the tree.
     Tidy,
-    /// Measure against the peers and set the figures beside their bars.
+    /// Measure against the peers and compare the figures with their bars.
     Bench(bench::Args),
     /// Run retrieval on a data directory, write the run file and score it.
     Eval(eval::Args),
@@ -66,6 +69,7 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Setup => setup::run(&workspace).map(drop),
         Command::Demo => demo::run(&workspace),
+        Command::Picture => picture::run(&workspace),
         Command::Test => test::run(&workspace),
         Command::Ci(args) => ci::run(&workspace, &args),
         Command::Nightly => nightly::run(&workspace),

@@ -24,7 +24,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The tests of the log that take a bounded number of rounds in `ci`, with all of them.
+/// The tests of the log that run a bounded number of rounds in `ci`, here with all rounds.
 fn log(workspace: &Workspace) -> Result<()> {
     const TESTS: [&str; 4] = ["processes", "killed_forks", "soak", "fuzz_smoke"];
     let whole = || {
@@ -41,7 +41,7 @@ fn log(workspace: &Workspace) -> Result<()> {
     whole().args(["--lib", "--", "wrecked_at_random"]).run()
 }
 
-/// That the fuzz targets still build; to run one takes a nightly toolchain and cargo-fuzz.
+/// Checks that the fuzz targets still build; running one needs a nightly toolchain and cargo-fuzz.
 fn fuzz(workspace: &Workspace) -> Result<()> {
     let target = workspace.root().join("target").join("fuzz");
     Invocation::cargo(workspace, "fuzz")
@@ -58,9 +58,9 @@ fn install_deny(workspace: &Workspace) -> Result<()> {
     Invocation::cargo(workspace, "cargo-deny").args(["install", "--locked", CARGO_DENY]).run()
 }
 
-/// Offline, so without advisories: their database cannot be had on the build machines.
+/// Offline, so without advisories: their database is not available on the build machines.
 fn deny(workspace: &Workspace) -> Result<()> {
-    // Packages of other platforms count too, and no build has fetched those.
+    // Packages for other platforms are checked too, and no build has fetched those.
     Invocation::cargo(workspace, "deny").args(["fetch", "--locked"]).run()?;
     Invocation::cargo(workspace, "deny")
         .args(["deny", "--locked", "--offline", "check"])

@@ -11,9 +11,9 @@ use crate::workspace::Workspace;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Write a crate outside of this workspace that is a plugin already.
+    /// Write a complete plugin crate outside of this workspace.
     New(new::Args),
-    /// Test such a crate, build it for release and copy the library to where plugins lie.
+    /// Test such a crate, build it for release and copy the library to the plugin directory.
     Build(build::Args),
     /// Run a plugin's library against the contract of its kind.
     Check(check::Args),

@@ -1,4 +1,4 @@
-//! Builds the `memory` binary and has it fetch what it needs at run time.
+//! Builds the `memory` binary and lets it fetch what it needs at run time.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use crate::invocation::Invocation;
 use crate::steps;
 use crate::workspace::Workspace;
 
-/// Returns the path of the release binary, built and with its model in place.
+/// Builds the release binary, fetches its model, and returns the binary's path.
 pub(crate) fn run(workspace: &Workspace) -> Result<PathBuf> {
     let started = Instant::now();
     Invocation::cargo(workspace, "setup").args(["build", "--release", "--locked", "-p", "memory-cli"]).run()?;

@@ -1,4 +1,4 @@
-//! Named steps, each printed with the time it took; the first failure stops them.
+//! Named steps, each printed with its duration; the first failure stops them.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ impl Steps {
         Self { started: Instant::now(), done: 0 }
     }
 
-    /// Runs one step and prints its time, failed or not.
+    /// Runs one step and prints its duration, also if it fails.
     pub(crate) fn run<T>(&mut self, name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         eprintln!("==> {name}");
         let started = Instant::now();
@@ -27,14 +27,14 @@ impl Steps {
         Ok(value)
     }
 
-    /// How many steps went well and how long all took: `9 steps in 3 min 20 s`.
+    /// The number of steps and their total duration: `9 steps in 3 min 20 s`.
     pub(crate) fn summary(&self) -> String {
         let noun = if self.done == 1 { "step" } else { "steps" };
         format!("{} {noun} in {}", self.done, shown(self.started.elapsed()))
     }
 }
 
-/// A duration as a person reads it: `0.4 s`, `75.0 s`, `3 min 20 s`.
+/// A duration for people: `0.4 s`, `75.0 s`, `3 min 20 s`.
 pub(crate) fn shown(duration: Duration) -> String {
     if duration < Duration::from_secs(120) {
         return format!("{:.1} s", duration.as_secs_f64());

@@ -1,8 +1,8 @@
-//! How many tests ran, read from the closing lines of the test runners themselves.
+//! Counts tests from the closing lines of the test runners.
 
 use std::fmt;
 
-/// Tests that passed and tests that were left out. A failed test never gets this far: its runner fails first.
+/// Tests that passed and tests that were skipped. A failed test is not counted, because its runner fails first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) passed: u64,
@@ -10,7 +10,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Adds what a line counts if it is a closing line of nextest or of the built-in harness.
+    /// Adds the counts of a line if it is a closing line of nextest or of the built-in harness.
     pub(crate) fn read(&mut self, line: &str) {
         let line = line.trim_start();
         if line.starts_with("Summary [") {
@@ -37,7 +37,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// The number right before a word, `12` in `12 passed`; 0 when the line has none.
+/// The number right before a word, `12` in `12 passed`; 0 if there is none.
 fn count(line: &str, word: &str) -> u64 {
     let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric()).filter(|piece| !piece.is_empty()).collect();
     words

@@ -1,4 +1,4 @@
-//! Sets up whatever is missing, then runs tidy, the tests and the doctests.
+//! Sets up what is missing, then runs tidy, the tests and the doctests.
 
 use anyhow::{Result, ensure};
 
@@ -17,11 +17,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Everything of `test` but tidy.
+/// Runs everything of `test` except tidy.
 ///
-/// The model is fetched by the dev binary. It comes out of the one build that the runners use afterwards: the same
-/// packages, profile and features, so nothing is compiled a second time. `setup` would add a release build of the
-/// whole tree that no test runs. The same build leaves the plugin libraries where the host's tests load them.
+/// The dev binary fetches the model. It comes from the same build that the runners use afterwards: the same packages,
+/// profile and features, so nothing is compiled twice. `setup` would add a release build of the whole tree, which no
+/// test runs. The same build puts the plugin libraries where the host's tests load them.
 pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tally> {
     steps.run("build", || {
         Invocation::cargo(workspace, "build")

@@ -2,56 +2,32 @@
 
 mod bars;
 mod contents;
+mod cycles;
+mod fault;
 mod layers;
 mod manifests;
 mod sources;
+mod tree;
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::fs;
-use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::invocation::Invocation;
+use self::fault::Fault;
 use crate::workspace::Workspace;
-
-/// One broken rule: where, and what is wrong there.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Fault {
-    place: String,
-    what: String,
-}
-
-impl Fault {
-    fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { place: place.into(), what: what.into() }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.what)
-    }
-}
-
-/// A file that git has or would take, its path relative to the workspace root with forward slashes.
-struct TreeFile {
-    path: String,
-    text: String,
-}
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let packages = layers::packages(workspace.metadata());
-    let files = read_files(workspace)?;
+    let files = tree::read(workspace)?;
     let mut faults = BTreeSet::new();
     faults.extend(layers::check(&packages));
     faults.extend(manifests::check(&files));
     faults.extend(sources::check(&files));
     faults.extend(contents::check(&files)?);
+    faults.extend(cycles::check(&files));
     faults.extend(bars::check(
-        optional(&workspace.shared("figures.toml"))?.as_deref(),
-        optional(&workspace.root().join("benches/figures.toml"))?.as_deref(),
+        tree::optional(&workspace.shared("figures.toml"))?.as_deref(),
+        tree::optional(&workspace.root().join("benches/figures.toml"))?.as_deref(),
     ));
     report(&faults, packages.len(), files.len())
 }
@@ -66,30 +42,6 @@ fn report(faults: &BTreeSet<Fault>, packages: usize, files: usize) -> Result<()>
         many => bail!("tidy found {many} faults"),
     }
     Ok(())
-}
-
-/// What git tracks and what it would add; bytes that are no text are searched all the same.
-fn read_files(workspace: &Workspace) -> Result<Vec<TreeFile>> {
-    let listed = Invocation::program(workspace, "tidy", "git")
-        .args(["ls-files", "-z", "--cached", "--others"])
-        .args(["--exclude-standard", "--deduplicate"])
-        .capture()?;
-    let mut files = Vec::new();
-    for path in listed.split('\0').filter(|path| !path.is_empty()) {
-        // A file that is deleted but still in the index has nothing to check.
-        if let Some(bytes) = optional(&workspace.root().join(path))? {
-            files.push(TreeFile { path: path.to_owned(), text: String::from_utf8_lossy(&bytes).into_owned() });
-        }
-    }
-    Ok(files)
-}
-
-fn optional(path: &Path) -> Result<Option<Vec<u8>>> {
-    if !path.is_file() {
-        return Ok(None);
-    }
-    let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
-    Ok(Some(bytes))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where the workspace is and what it consists of.
+//! The location and the packages of the workspace.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand};
 
-/// The workspace this xtask was started in, as `cargo metadata` tells it.
+/// The workspace of this xtask, as `cargo metadata` reports it.
 pub(crate) struct Workspace {
     metadata: Metadata,
 }
 
 impl Workspace {
-    /// Finds the workspace at run time: beside the manifest that `cargo run` names, else from the current directory.
+    /// Finds the workspace at run time: by the manifest that `cargo run` names, otherwise from the current directory.
     pub(crate) fn locate() -> Result<Self> {
         let mut command = MetadataCommand::new();
         command.no_deps();
@@ -31,13 +31,13 @@ impl Workspace {
         self.metadata.workspace_root.as_std_path()
     }
 
-    /// A path in `shared/`, the folder that lies beside the checkout where there is one.
+    /// A path in `shared/`, a folder beside the checkout that may be missing.
     pub(crate) fn shared(&self, relative: &str) -> PathBuf {
         let beside = self.root().parent().unwrap_or_else(|| self.root());
         beside.join("shared").join(relative)
     }
 
-    /// Where cargo puts what it builds.
+    /// The directory of cargo's build outputs.
     pub(crate) fn target(&self) -> &Path {
         self.metadata.target_directory.as_std_path()
     }

@@ -1,4 +1,4 @@
-//! The bars: what each figure is held to, from `figures.toml`.
+//! The bars: the limits of figures, from `figures.toml`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +20,7 @@ pub(super) enum Bar {
 }
 
 impl Bar {
-    /// False for a value that is no number.
+    /// False for a value that is not a number.
     pub(super) fn holds(self, value: f64) -> bool {
         match self {
             Self::AtLeast(limit) => value >= limit,
@@ -44,7 +44,7 @@ pub(super) type GroupBars = BTreeMap<String, Bar>;
 pub(super) struct Bars(BTreeMap<String, GroupBars>);
 
 impl Bars {
-    /// The shared file where it is at hand, else the copy in the tree, and what the tree adds to it.
+    /// Reads the shared file if it is available, otherwise the copy in the tree, and adds the tree's own bars.
     pub(super) fn read(workspace: &Workspace) -> Result<Self> {
         let benches = workspace.root().join("benches");
         let shared = workspace.shared("figures.toml");
@@ -52,7 +52,7 @@ impl Bars {
         bars.and(Self::read_file(&benches.join("more-figures.toml"))?)
     }
 
-    /// With the bars of `more`, none of which may be there already.
+    /// Adds the bars of `more`; a bar that exists already is an error.
     fn and(mut self, more: Self) -> Result<Self> {
         for (group, bars) in more.0 {
             let there = self.0.entry(group.clone()).or_default();
@@ -80,7 +80,7 @@ impl Bars {
         Ok(Self(tables))
     }
 
-    /// None at all for a group that the file leaves out.
+    /// Empty for a group that the file leaves out.
     pub(super) fn of(&self, group: Group) -> GroupBars {
         self.0.get(group.name()).cloned().unwrap_or_default()
     }

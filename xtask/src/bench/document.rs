@@ -8,7 +8,7 @@ use super::group::Group;
 use super::{JudgedGroup, table};
 use crate::workspace::Workspace;
 
-/// Puts the table of each group between its marks; everything else in the document stays.
+/// Replaces the table of each group between its marks; everything else in the document stays.
 pub(super) fn write(workspace: &Workspace, groups: &[JudgedGroup]) -> Result<()> {
     let path = workspace.root().join("docs/benchmarks.md");
     let failed = || format!("putting tables into {}", path.display());

@@ -64,7 +64,7 @@ impl FromStr for Group {
     fn from_str(name: &str) -> Result<Self, Error> {
         match Self::ALL.into_iter().find(|group| group.name() == name) {
             Some(group) => Ok(group),
-            None => bail!("`{name}` is no group of figures"),
+            None => bail!("`{name}` is not a group of figures"),
         }
     }
 }

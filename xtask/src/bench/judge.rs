@@ -1,4 +1,4 @@
-//! Sets figures beside their bars.
+//! Compares figures with their bars.
 
 use std::fmt;
 
@@ -12,9 +12,9 @@ use super::report::Figure;
 pub(super) enum Verdict {
     Holds,
     FallsShort,
-    /// There is a bar and no figure for it.
+    /// A bar without a figure.
     Missing,
-    /// There is a figure and no bar for it.
+    /// A figure without a bar.
     NoBar,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A key of the report or of the bars, with what each says of it.
+/// A key of the report or of the bars, with its figure and its bar.
 #[derive(Debug, Serialize)]
 pub(super) struct Judged {
     pub(super) key: String,
@@ -44,7 +44,7 @@ pub(super) struct Judged {
     pub(super) verdict: Verdict,
 }
 
-/// The measured figures in the report's order, then the bars that no figure answers.
+/// The measured figures in the report's order, then the bars without a figure.
 pub(super) fn judge(mut bars: GroupBars, figures: Vec<Figure>) -> Vec<Judged> {
     let mut judged: Vec<Judged> = figures
         .into_iter()

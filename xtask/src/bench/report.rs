@@ -1,4 +1,4 @@
-//! What the `figures` binary of the benches writes about one group.
+//! The report that the `figures` binary of the benches writes about one group.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,12 +12,12 @@ use super::group::Group;
 #[derive(Debug, Deserialize)]
 pub(super) struct Report {
     group: Group,
-    /// Processor, cores and whatever else a reader needs to place the figures.
+    /// Processor, cores and other facts that explain the figures.
     pub(super) machine: String,
     pub(super) figures: Vec<Figure>,
 }
 
-/// One figure: the median over interleaved rounds, and half the distance between the quartiles.
+/// One figure: the median over interleaved rounds, and half the interquartile range.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Figure {
     pub(super) key: String,
@@ -31,7 +31,7 @@ pub(super) struct Figure {
     pub(super) note: String,
 }
 
-/// What one contender measured in the same run.
+/// The measurement of one contender in the same run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Measure {
     pub(super) name: String,

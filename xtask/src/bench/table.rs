@@ -1,4 +1,4 @@
-//! The one table of `bench`: a row a figure.
+//! The table of `bench`: a row for each figure.
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Cell, ContentArrangement, Table};
@@ -29,7 +29,7 @@ pub(super) fn markdown(group: &JudgedGroup) -> String {
     lines
 }
 
-/// A cell of Markdown is one line, and a bar in it ends it.
+/// A Markdown cell is one line, and a vertical bar in it would end it.
 fn in_cell(text: &str) -> String {
     text.replace('\n', "<br>").replace('|', "\\|")
 }
@@ -62,7 +62,7 @@ fn measured(figure: &Figure) -> String {
     if figure.note.is_empty() { value } else { format!("{value}\n{}", figure.note) }
 }
 
-/// Enough digits to tell figures apart, no more.
+/// Enough digits to distinguish figures.
 fn short(value: f64) -> String {
     let size = value.abs();
     if size >= 1000.0 {

@@ -1,4 +1,4 @@
-//! `bench` from a report and bars to table, JSON and exit, without running a benchmark.
+//! `bench` from a report and bars to table, JSON and exit code, without running a benchmark.
 
 use super::judge::Verdict;
 use super::*;

@@ -1,4 +1,4 @@
-//! Tests a plugin's crate, builds it for release and copies the library to where plugins lie.
+//! Tests a plugin's crate, builds it for release and copies the library to the plugin directory.
 
 use std::env::consts::DLL_EXTENSION;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 pub(crate) struct Args {
     /// The plugin's crate.
     directory: PathBuf,
-    /// The directory to copy the library to, made if it is not there.
+    /// The directory to copy the library to, created if it is missing.
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
 }
@@ -32,7 +32,8 @@ pub(super) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let into = absolute(&args.into)?;
     fs::create_dir_all(&into).with_context(|| format!("making {}", into.display()))?;
     let place = into.join(name);
-    // In one step: a host that starts meanwhile sees the old file or the new one, and a host that runs keeps its own.
+    // Atomically: a host that starts in the meantime sees the old file or the new one, and a running host keeps its
+    // own.
     let partial = place.with_extension("partial");
     fs::copy(&library, &partial)
         .and_then(|_| fs::rename(&partial, &place))
@@ -42,8 +43,8 @@ pub(super) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 }
 
 fn cargo(workspace: &Workspace, command: &str, manifest: &Path, target: &Path) -> Invocation {
-    // With paths that are the same on every machine in what panics say. A plugin whose panics cannot be caught is
-    // refused by the host, whatever the crate's profile says.
+    // Paths in panic messages are the same on every machine. Panics unwind, whatever the crate's profile states: the
+    // host refuses a plugin whose panics cannot be caught.
     Invocation::cargo(workspace, "plugin")
         .args([command, "--release", "--offline", "--quiet"])
         .env("CARGO_PROFILE_RELEASE_PANIC", "unwind")
@@ -53,7 +54,7 @@ fn cargo(workspace: &Workspace, command: &str, manifest: &Path, target: &Path) -
         .args([target])
 }
 
-/// The library that cargo says it built of the crate with that manifest.
+/// The library that cargo reports for the crate with that manifest.
 fn library(messages: &str, manifest: &Path) -> Option<PathBuf> {
     Message::parse_stream(messages.as_bytes())
         .filter_map(Result::ok)

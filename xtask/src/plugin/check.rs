@@ -1,4 +1,4 @@
-//! Runs a plugin's library against the contract of its kind, by the `memory` binary.
+//! Runs a plugin's library against the contract of its kind, with the `memory` binary.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(super) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     }
 }
 
-/// The binary that was built last; built if there is none.
+/// The binary that was built last; builds it if there is none.
 fn memory(workspace: &Workspace) -> Result<PathBuf> {
     let built = |profile| {
         let path = workspace.memory_binary(profile);

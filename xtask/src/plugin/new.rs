@@ -1,4 +1,4 @@
-//! Writes a crate that is a plugin already, outside of this workspace.
+//! Writes a complete plugin crate outside of this workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf, absolute};
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     /// What it does.
     #[arg(long)]
     kind: Kind,
-    /// The directory to make [default: one of that name beside this workspace].
+    /// The directory to create [default: one of that name beside this workspace]
     #[arg(long, value_name = "DIR")]
     at: Option<PathBuf>,
 }
@@ -27,7 +27,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The source of a plugin of this kind, where `{{name}}` and `{{Type}}` stand for its names.
+    /// The source of a plugin of this kind; `{{name}}` and `{{Type}}` are placeholders for its names.
     const fn template(self) -> &'static str {
         match self {
             Self::Summarizer => include_str!("template/summarizer.rs.txt"),
@@ -49,7 +49,7 @@ pub(super) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What cargo takes for a package and the ABI for a plugin.
+/// Checks that cargo accepts the name for a package and the ABI for a plugin.
 fn check_name(name: &str) -> Result<()> {
     let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let begins_well = name.starts_with(|c: char| c.is_ascii_lowercase());
@@ -61,7 +61,7 @@ fn check_name(name: &str) -> Result<()> {
 
 fn write(root: &Path, at: &Path, name: &str, kind: Kind) -> Result<()> {
     let abi = root.join("memory-plugins/abi");
-    // A literal string of TOML takes a path as it is.
+    // A literal string of TOML needs no escapes in a path.
     let fill = |template: &str| {
         let abi = abi.display().to_string();
         template.replace("{{name}}", name).replace("{{Type}}", &type_name(name)).replace("{{abi}}", &abi)
@@ -70,13 +70,13 @@ fn write(root: &Path, at: &Path, name: &str, kind: Kind) -> Result<()> {
     fs::write(at.join("Cargo.toml"), fill(MANIFEST))?;
     fs::write(at.join("src/lib.rs"), fill(kind.template()))?;
     fs::write(at.join(".gitignore"), "/target\n")?;
-    // The versions that this workspace was built with are on this machine, so the crate builds offline; cargo strikes
-    // what it does not need.
+    // The versions that this workspace was built with are on this machine, so the crate builds offline; cargo removes
+    // entries that it does not need.
     fs::copy(root.join("Cargo.lock"), at.join("Cargo.lock"))?;
     Ok(())
 }
 
-/// `last-words` as `LastWords`.
+/// Converts `last-words` to `LastWords`.
 fn type_name(name: &str) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();

@@ -1,6 +1,6 @@
-//! `benches/figures.toml` is the same as the shared bars, byte for byte, where those are at hand.
+//! Checks that `benches/figures.toml` equals the shared bars, byte for byte, if those are available.
 
-use super::Fault;
+use super::fault::Fault;
 
 const COPY: &str = "benches/figures.toml";
 

@@ -1,15 +1,16 @@
-//! What no file of the tree may hold: a path of somebody's machine, a package registry's host, a secret.
+//! Checks what no file of the tree may hold: a path of a particular machine, a package registry's host, a secret.
 
 use anyhow::Result;
 use regex::Regex;
 
-use super::{Fault, TreeFile};
+use super::fault::Fault;
+use super::tree::TreeFile;
 
 /// Each pattern is written so that it does not match its own source text.
 struct Rule {
     what: &'static str,
     pattern: &'static str,
-    /// Files that hold it of necessity.
+    /// Files that must hold it.
     exempt: &'static [&'static str],
 }
 
@@ -25,7 +26,7 @@ const RULES: &[Rule] = &[
             r"(?i-u)\b(?:crates\.io|pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)",
             r"|deb\.debian\.org|proxy\.golang\.org|huggingface\.co)\b",
         ),
-        // Cargo writes the index of each package there.
+        // Cargo writes the index of each package to these.
         exempt: &["Cargo.lock", "memory-store/fuzz/Cargo.lock"],
     },
     Rule { what: "an AWS key id", pattern: r"(?-u)\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", exempt: &[] },
@@ -51,7 +52,7 @@ pub(super) fn check(files: &[TreeFile]) -> Result<Vec<Fault>> {
     Ok(faults)
 }
 
-/// The text itself is not repeated: a secret does not belong in a log either.
+/// The matched text is not repeated, because a secret must not be logged either.
 fn matches(rule: &Rule, pattern: &Regex, file: &TreeFile) -> Vec<Fault> {
     pattern
         .find_iter(&file.text)
@@ -83,7 +84,7 @@ mod tests {
         assert_eq!(faults_in("docs/page.md", text), [""; 0], "{text}");
     }
 
-    // The samples are put together here, so that this file passes its own check.
+    // The samples are assembled here, so that this file passes its own check.
 
     #[test]
     fn machine_paths_are_found_and_relative_ones_are_not() {

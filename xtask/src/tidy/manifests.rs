@@ -1,8 +1,9 @@
-//! Versions stand in `[workspace.dependencies]` and nowhere else.
+//! Checks that versions are only in `[workspace.dependencies]`.
 
 use toml::{Table, Value};
 
-use super::{Fault, TreeFile};
+use super::fault::Fault;
+use super::tree::TreeFile;
 
 const SECTIONS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
@@ -38,7 +39,7 @@ fn inline_versions(manifest: &Table) -> Vec<String> {
         .collect()
 }
 
-/// A version requirement or a git source, either of which pins what the workspace should pin.
+/// A version requirement or a git source: the workspace must state either of them.
 fn is_versioned(source: &Value) -> bool {
     source.is_str() || source.get("version").is_some() || source.get("git").is_some()
 }

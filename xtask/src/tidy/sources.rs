@@ -1,6 +1,7 @@
-//! Each Rust file opens with one `//!` sentence, and a module's file bears the module's name.
+//! Checks that each Rust file opens with one `//!` sentence, and that a module's file bears the module's name.
 
-use super::{Fault, TreeFile};
+use super::fault::Fault;
+use super::tree::TreeFile;
 
 pub(super) fn check(files: &[TreeFile]) -> Vec<Fault> {
     files
