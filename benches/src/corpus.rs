@@ -1,4 +1,4 @@
-//! Made-up English: the same texts from the same seed, on every machine.
+//! Generated English text: the same texts from the same seed, on every machine.
 
 use fastrand::Rng;
 use memory_core::{Message, NodeDraft, Role, Timestamp, TokenCounter};
@@ -161,7 +161,7 @@ impl Corpus {
         text
     }
 
-    /// The next message: 1 to 8 sentences, users and the model by turns, half a minute apart.
+    /// The next message: 1 to 8 sentences; user and model alternate, half a minute apart.
     pub fn draft(&mut self, counter: &dyn TokenCounter) -> NodeDraft {
         let mut text = String::new();
         for _ in 0..self.rng.usize(1..=8) {
@@ -190,7 +190,7 @@ impl Corpus {
         )
     }
 
-    /// A text of 1 to 8 sentences, one in `of` of which states something: a figure, a decision, what somebody said.
+    /// A text of 1 to 8 sentences. One in `of` of them states something: a figure, a decision, what a person said.
     pub(crate) fn talk(&mut self, of: u32) -> String {
         let mut text = String::new();
         for _ in 0..self.rng.usize(1..=8) {

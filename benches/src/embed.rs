@@ -1,4 +1,4 @@
-//! The group `embed`: how fast texts become vectors, and how near the fast vectors are to the exact ones.
+//! The group `embed`: how fast texts become vectors, and how close the fast vectors are to the exact ones.
 
 mod python;
 mod resident;
@@ -23,12 +23,12 @@ use texts::Texts;
 const SENTENCE_TRANSFORMERS: &str = "sentence-transformers";
 const ONNXRUNTIME: &str = "onnxruntime";
 const ONNXRUNTIME_SORTED: &str = "onnxruntime, sorted by length";
-/// What a 32-bit encoder does at least; gives no vectors.
+/// The least work of a 32-bit encoder; gives no vectors.
 const PRODUCTS: &str = "matrix products alone";
 
 const RATE: [&str; 1] = ["texts/s"];
 
-/// Ours, and the peers where there is an environment for them.
+/// Our embedder, and the peers if their environment can be made.
 struct Contenders {
     full: OnnxEmbedder,
     int8: OnnxEmbedder,
@@ -38,8 +38,8 @@ struct Contenders {
 /// Measures the group.
 ///
 /// # Errors
-/// When the model is not there, or something that is measured fails. Peers that cannot be installed are left out, with
-/// their figures, and it is said.
+/// When the model is missing, or a measurement fails. Peers that cannot be installed are skipped together with their
+/// figures, and a message states it.
 pub(crate) fn measure(_: &Path) -> Result<Vec<Figure>> {
     let store = ModelStore::discover(None)?;
     let files = |precision| store.locate_with(ALL_MINILM_L6_V2.name, precision).context("run `cargo xtask setup`");
@@ -80,7 +80,7 @@ fn peers(store: &ModelStore, full: &ModelFiles) -> Result<[Peer; 4]> {
     Ok([start(SENTENCE_TRANSFORMERS)?, start(ONNXRUNTIME)?, start(ONNXRUNTIME_SORTED)?, start(PRODUCTS)?])
 }
 
-/// How near 8 bits are to 32, and 32 bits here to the same graph in Python.
+/// How close 8 bits are to 32, and our 32 bits to the same graph in Python.
 fn nearness(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
     let Contenders { full, int8, peers } = contenders;
     let (full, int8) = (vectors(full, texts)?, vectors(int8, texts)?);
@@ -97,7 +97,7 @@ fn nearness(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Texts a second of all contenders, in turn.
+/// Texts a second of all contenders, by turns.
 fn speed(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
     let Contenders { full, int8, peers } = contenders;
     let note = format!("{} {} texts at once", texts.texts.len(), texts.name);
@@ -153,7 +153,7 @@ enum Key {
     FloorVsSentence,
 }
 
-/// The bars are those of the mixed set.
+/// Only the figures of the mixed set have bars.
 fn key(texts: &Texts, key: Key) -> &'static str {
     let [mixed, short, long] = match key {
         Key::Fp32 => ["fp32_texts_per_s", "fp32_texts_per_s_short", "fp32_texts_per_s_long"],
@@ -196,7 +196,7 @@ fn rate(embedder: &OnnxEmbedder, texts: &Texts) -> Result<f64> {
     Ok(texts.texts.len() as f64 / start.elapsed().as_secs_f64())
 }
 
-/// The first vector of each text; none is longer than the model's input.
+/// The first vector of each text; no text is longer than the model's input.
 fn vectors(embedder: &OnnxEmbedder, texts: &Texts) -> Result<Vec<Vec<f32>>> {
     let texts: Vec<&str> = texts.texts.iter().map(String::as_str).collect();
     Ok(block_on(embedder.embed_documents(&texts))?.into_iter().filter_map(|chunks| chunks.into_iter().next()).collect())

@@ -1,4 +1,4 @@
-//! Retrieval over evaluation data: conversations go in, every question is asked, a run file comes out.
+//! Retrieval over evaluation data: imports conversations, asks every question and writes a run file.
 
 mod budget;
 mod contexts;
@@ -47,38 +47,38 @@ pub(crate) use summaries::{SummaryFigures, summary_figures};
 /// Turns in a ranking.
 const RANKED: usize = 50;
 
-/// What to run, and where it goes.
+/// What to run, and where to write it.
 #[derive(Clone, Debug)]
 pub struct EvalOptions {
     /// Directories with `conversations.jsonl` and `queries.jsonl`.
     pub data: Vec<PathBuf>,
-    /// The run file to write; where there are several directories of data, the directory for a run file of each.
+    /// The run file to write; for several directories of data, the directory for a run file of each.
     pub run: PathBuf,
-    /// The same of another run, to tell what changed.
+    /// Another run to compare with, in the same form.
     pub compare: Option<PathBuf>,
-    /// How much may be packed; without it nothing is.
+    /// How much may be packed; without it nothing is packed.
     pub budget: Option<Budget>,
     /// Whether packing stops where hits are not worth their tokens, instead of filling the budget.
     pub stop_early: bool,
-    /// Whether recall by words alone is a failure rather than a notice.
+    /// Whether recall by words alone is an error rather than a notice.
     pub demand_model: bool,
 }
 
-/// The parts of a memory that a run is about.
+/// The parts of a memory that a run measures.
 #[derive(Clone, Debug)]
 pub struct EvalParts {
-    /// Takes the conversations.
+    /// Holds the conversations.
     pub store: Arc<dyn Store>,
     /// Answers the questions.
     pub retriever: Arc<dyn Retriever>,
     /// Counts tokens; the scorer's figures are in `cl100k_base`.
     pub counter: Arc<dyn TokenCounter>,
-    /// Puts contexts together.
+    /// Assembles contexts.
     pub memory: Memory,
 }
 
 impl EvalParts {
-    /// Those of a runtime.
+    /// The parts of a runtime.
     #[must_use]
     pub fn of(runtime: &Runtime) -> Self {
         Self {
@@ -90,12 +90,12 @@ impl EvalParts {
     }
 }
 
-/// Imports the data, asks every question and writes a run file for each directory. Progress goes to standard error, a
-/// table in Markdown and what each step of a search took to standard output.
+/// Imports the data, asks every question and writes a run file for each directory. Progress goes to standard error. A
+/// table in Markdown and the time of each step of a search go to standard output.
 ///
 /// # Errors
-/// When the data is not what the format asks for, a part fails, a run file cannot be read or written, or a model is
-/// demanded and recall did without.
+/// When the data does not follow the format, a part fails, a run file cannot be read or written, or a model is demanded
+/// and recall was by words.
 pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
     let mut runs = Vec::new();
     let mut steps = Steps::default();
@@ -115,7 +115,7 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
     Ok(())
 }
 
-/// Runs one directory; gives its questions.
+/// Runs one directory; returns its questions.
 async fn run_one(
     parts: &EvalParts,
     options: &EvalOptions,
@@ -142,7 +142,7 @@ async fn run_one(
     Ok(questions)
 }
 
-/// Imports the conversations of a directory and indexes those that are asked about; a notice is an error where a model is
+/// Imports the conversations of a directory and indexes those with questions; a notice is an error if a model is
 /// demanded.
 async fn prepare(
     parts: &EvalParts,
@@ -163,12 +163,12 @@ async fn prepare(
         eprintln!("eval: {notice}");
     }
     if demand_model && !notices.is_empty() {
-        bail!("the run would not show what it is to show, and CI=true does not let that pass");
+        bail!("the run would not measure what it should, which CI=true makes an error");
     }
     Ok(subjects)
 }
 
-/// What a run of one directory packs, means over its questions.
+/// What a run of one directory packs, as means over its questions.
 pub(crate) async fn packed_shares(parts: &EvalParts, options: &EvalOptions, data: &Path) -> Result<PackedShares> {
     let questions = run_one(parts, options, data, &options.run, &mut Steps::default()).await?;
     Ok(Scored::read(&options.run, &questions)?.packed())
@@ -180,7 +180,7 @@ pub(crate) fn question_texts(data: &Path) -> Result<Vec<String>> {
     Ok(questions.into_iter().map(|question| question.text).collect())
 }
 
-/// Those below `data` that hold conversations, in the order of their names.
+/// The subdirectories of `data` that hold conversations, in the order of their names.
 pub(crate) fn directories(data: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(data).with_context(|| format!("listing {}", data.display()))?;
     let mut directories = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
@@ -218,7 +218,7 @@ async fn import(parts: &EvalParts, data: &Path) -> Result<HashMap<ConversationId
     Ok(subjects)
 }
 
-/// Makes postings and vectors beforehand, so that no question waits for them; gives the notices.
+/// Makes postings and vectors beforehand, so that no question waits for them; returns the notices.
 async fn index(parts: &EvalParts, subjects: impl Iterator<Item = &Subject>) -> Result<BTreeSet<String>> {
     let mut notices = BTreeSet::new();
     for subject in subjects {
@@ -240,7 +240,7 @@ async fn rank(parts: &EvalParts, question: &Question, subject: &Subject, steps: 
     Ok(RunLine { query_id: question.id.clone(), ranked, packed: None, context: None, latency_ms })
 }
 
-/// Packs exact messages alone: the whole budget is recall's.
+/// Packs exact messages alone: recall gets the whole budget.
 async fn pack(
     parts: &EvalParts,
     question: &Question,
@@ -267,7 +267,7 @@ async fn pack(
     Ok(PackedTurns { packed: nodes().filter_map(|node| subject.key(node)).collect(), packed_tokens })
 }
 
-/// A full context, of which the history takes its share; `None` where no context fits the budget.
+/// A full context, in which the history gets its share; `None` if no context fits the budget.
 async fn context(
     parts: &EvalParts,
     question: &Question,
@@ -281,7 +281,7 @@ async fn context(
     Ok(Some(ContextTurns { in_context, history_share: f64::from(shown.history_tokens()) / f64::from(budget.max(1)) }))
 }
 
-/// A context of a question at the defaults, which leaves no record; `None` where no context fits the budget.
+/// A context of a question with the default options, which leaves no record; `None` if no context fits the budget.
 async fn fresh_context(
     parts: &EvalParts,
     question: &Question,

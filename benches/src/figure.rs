@@ -1,4 +1,4 @@
-//! Figures: what a run measured, in the form that `cargo xtask bench` reads.
+//! Figures: the measurements of a run, in the form that `cargo xtask bench` reads.
 
 use std::{collections::BTreeMap, env::consts, fs, thread};
 
@@ -11,13 +11,13 @@ use crate::{rounds::Samples, stats::Spread};
 pub struct Report {
     /// The group's name.
     pub group: &'static str,
-    /// The machine they were measured on.
+    /// The machine of the measurements.
     pub machine: String,
     /// The figures.
     pub figures: Vec<Figure>,
 }
 
-/// One figure: the median over interleaved rounds, and half the distance between the quartiles.
+/// One figure: the median over interleaved rounds, and half the interquartile range.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     /// The key of its bar in `figures.toml`.
@@ -28,9 +28,9 @@ pub struct Figure {
     pub unit: &'static str,
     /// Half the interquartile range.
     pub spread: f64,
-    /// What ours measured, where the figure is a ratio.
+    /// The measurement of ours, if the figure is a ratio.
     pub ours: Option<Measure>,
-    /// What the peers measured in the same rounds.
+    /// The measurements of the peers in the same rounds.
     pub peers: Vec<Measure>,
     /// How it was measured.
     pub note: String,
@@ -39,7 +39,7 @@ pub struct Figure {
 /// The median of one contender.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measure {
-    /// Who.
+    /// The contender.
     pub name: String,
     /// The median.
     pub value: f64,
@@ -55,7 +55,7 @@ impl Measure {
 }
 
 impl Figure {
-    /// A figure that stands for itself.
+    /// A figure without a peer.
     #[must_use]
     pub(crate) fn absolute(key: &'static str, samples: &Samples, note: impl Into<String>) -> Self {
         let Spread { median, half_range } = Spread::of(&samples.values);
@@ -86,21 +86,21 @@ impl Figure {
         Self { ours: Some(Measure::of(ours)), peers: vec![Measure::of(peer)], ..inverse }
     }
 
-    /// The figure with the smallest value: the worst one where more is better. `None` of nothing.
+    /// The figure with the smallest value: the worst one where more is better. `None` without figures.
     #[must_use]
     pub(crate) fn smallest(figures: Vec<Self>) -> Option<Self> {
         figures.into_iter().min_by(|a, b| a.value.total_cmp(&b.value))
     }
 
-    /// The figure with the largest value: the worst one where less is better. `None` of nothing.
+    /// The figure with the largest value: the worst one where less is better. `None` without figures.
     #[must_use]
     pub(crate) fn largest(figures: Vec<Self>) -> Option<Self> {
         figures.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))
     }
 }
 
-/// Of groups of figures that were measured at several sizes: each group from the size at which its first figure is the
-/// largest, so that what explains a figure is of the same size.
+/// Chooses the worst size for groups of figures that were measured at several sizes: each group from the size at which
+/// its first figure is the largest, so that the figures that explain it are of the same size.
 #[must_use]
 pub(crate) fn worst_size<const N: usize>(sizes: Vec<[Vec<Figure>; N]>) -> Vec<Figure> {
     let mut worst = [const { Vec::new() }; N];
@@ -119,7 +119,7 @@ pub(crate) fn worst_size<const N: usize>(sizes: Vec<[Vec<Figure>; N]>) -> Vec<Fi
 #[must_use]
 pub(crate) fn machine() -> String {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    // Other systems tell the processor otherwise; there the architecture has to do.
+    // Other systems name the processor elsewhere; there the architecture is used.
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let fields: BTreeMap<_, _> = cpuinfo.lines().filter_map(|line| line.split_once(':')).collect();
     let model =

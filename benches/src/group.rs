@@ -1,4 +1,4 @@
-//! The groups of figures that are built.
+//! The groups of figures.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub enum Group {
     Embed,
     /// Finding the nearest vectors.
     Vectors,
-    /// Searching, and packing what was found.
+    /// Searching, and packing the results.
     Retrieval,
     /// Calling strategies behind the plugin interface.
     Plugins,
@@ -27,17 +27,17 @@ pub enum Group {
     Views,
 }
 
-/// What a group may use besides what it makes up.
+/// External inputs of a group.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
-    /// The directory whose subdirectories hold evaluation data, where it is at hand.
+    /// The directory whose subdirectories hold evaluation data, if available.
     pub eval: Option<PathBuf>,
-    /// Where to draw what is better seen than read.
+    /// Where to draw curves, if wanted.
     pub plot: Option<PathBuf>,
 }
 
 impl Group {
-    /// All groups that are built.
+    /// All groups.
     pub const ALL: [Self; 6] = [Self::Log, Self::Vectors, Self::Embed, Self::Retrieval, Self::Plugins, Self::Views];
 
     /// The name of its table.
@@ -53,14 +53,14 @@ impl Group {
         }
     }
 
-    /// Measures it, with its files under `scratch`; takes minutes.
+    /// Measures the group, with its files under `scratch`; takes minutes.
     ///
     /// # Errors
-    /// When something that is measured fails.
+    /// When a measurement fails.
     pub fn report(self, scratch: &Path, inputs: &Inputs) -> Result<Report> {
         let figures = match self {
             Self::Log => log::measure(scratch)?,
-            Self::Vectors => vectors::measure(scratch, inputs)?,
+            Self::Vectors => vectors::measure(scratch, inputs.eval.as_deref(), inputs.plot.as_deref())?,
             Self::Embed => embed::measure(scratch)?,
             Self::Retrieval => retrieval::measure(scratch, inputs.eval.as_deref())?,
             Self::Plugins => plugins::measure(inputs.eval.as_deref())?,

@@ -1,4 +1,4 @@
-//! The group `log`: what appending and reading records costs, beside the stores one might use instead.
+//! The group `log`: the cost of appending and reading records, compared with other stores.
 
 mod append;
 mod appender;
@@ -14,6 +14,7 @@ mod ours;
 mod peers;
 mod reads;
 mod reopen;
+mod sizes;
 mod sqlite;
 
 use std::path::Path;
@@ -24,9 +25,6 @@ pub use appender::{Appender, serve_appends};
 pub(crate) use disk::record_bytes;
 
 use crate::figure::Figure;
-
-/// Bytes of a record's text: a short message, and a long one.
-const SIZES: [usize; 2] = [200, 2_000];
 
 /// Measures the group, with its files under `directory`.
 ///

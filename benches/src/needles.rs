@@ -1,4 +1,4 @@
-//! Needles: facts planted at every depth of a conversation, and whether a context gives them back.
+//! Needles: facts planted at every depth of a conversation, and whether a context contains them.
 
 mod planted;
 mod reader;
@@ -17,27 +17,27 @@ use memory_strategies::Rules;
 pub(crate) use planted::{Needle, plant};
 use reader::worth_opening;
 
-/// Conversations that facts are planted in, in messages.
+/// Lengths of the conversations in which facts are planted, in messages.
 pub const SIZES: [usize; 3] = [100, 1_000, 10_000];
 /// The budget that does not grow with the conversation, in tokens.
 const FEW_TOKENS: u32 = 4_000;
 
-/// What of a suite was found, in needles.
+/// Results of a suite, in needles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NeedleScore {
     /// The most tokens of a context.
     pub budget: u32,
-    /// Planted.
+    /// Planted needles.
     pub needles: usize,
-    /// In summaries, whether a view shows them or not: in SUMMARYs, METAs, ARCHIVEs.
+    /// Needles in summaries, whether or not a view shows them: in SUMMARYs, METAs, ARCHIVEs.
     pub kept: [usize; 3],
     /// In a context of the history alone.
     pub by_view: usize,
-    /// In that, or in the one message that a reader would open after it.
+    /// Needles in that context, or in the one message that a reader would open after it.
     pub by_one_expand: usize,
-    /// In a context with what the question recalls.
+    /// Needles in a context with what the question recalls.
     pub by_recall: usize,
-    /// A context of the history alone has what was said first, and not that it was wrong.
+    /// Needles for which a context of the history alone has the wrong first statement, but not its correction.
     pub misled: usize,
 }
 
@@ -72,9 +72,9 @@ pub fn summarizers() -> Vec<String> {
     summarizers.map(|info| info.name.clone()).collect()
 }
 
-/// Plants facts in a conversation of `messages`, compacts it with the built-in summarizer of that name and asks for each
-/// within 4,000 tokens, and within a tenth of the conversation's. Recall is by words alone, so that it takes no model. The
-/// store is made under `directory`.
+/// Plants facts in a conversation of `messages`, compacts it with the built-in summarizer of that name and asks for
+/// each fact within 4,000 tokens, and within a tenth of the conversation's tokens. Recall is by words alone, so that no
+/// model is needed. The store is created under `directory`.
 ///
 /// # Errors
 /// When there is no such summarizer, or a part of the memory fails.
@@ -102,7 +102,7 @@ pub fn score(directory: &Path, messages: usize, summarizer: &str) -> Result<[Nee
     })
 }
 
-/// The conversation in a store, to be shown with or without what a question recalls.
+/// The conversation in a store, shown with or without what a question recalls.
 pub(crate) fn conversation(
     store: &Arc<dyn Store>,
     summarizer: &Arc<dyn Summarizer>,
@@ -118,7 +118,7 @@ pub(crate) fn conversation(
     Ok(with_retriever(builder).build()?.conversation(ConversationId::new("needles")?))
 }
 
-/// Asks for each needle, in a conversation that is shown without and with what its question recalls.
+/// Asks for each needle in a conversation that is shown without and with what its question recalls.
 pub(crate) async fn find(
     seen: &Conversation,
     recalled: &Conversation,
@@ -145,7 +145,7 @@ pub(crate) async fn find(
     Ok(score)
 }
 
-/// How many facts the summaries of each level still tell.
+/// How many facts the summaries of each level still state.
 fn kept(summaries: &[Summary], needles: &[Needle]) -> [usize; 3] {
     [Level::Summary, Level::Meta, Level::Archive].map(|level| {
         let of_level = || summaries.iter().map(|summary| &summary.body).filter(|body| body.level == level);
@@ -153,7 +153,7 @@ fn kept(summaries: &[Summary], needles: &[Needle]) -> [usize; 3] {
     })
 }
 
-/// Whether a context tells it, in other words than the question's.
+/// Whether a context states the answer, apart from the question.
 fn holds(context: &Context, answer: &str) -> bool {
     let told = context.pieces.iter().filter(|piece| piece.kind != PieceKind::Question);
     told.map(|piece| &piece.text).any(|text| text.contains(answer))

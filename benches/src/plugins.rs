@@ -1,4 +1,5 @@
-//! The group `plugins`: what it costs to call a strategy behind the plugin interface, and what the built-in ones do.
+//! The group `plugins`: the cost of calling a strategy behind the plugin interface, and the quality of the built-in
+//! ones.
 
 mod call;
 mod host;
@@ -17,7 +18,7 @@ use crate::figure::Figure;
 /// Measures the group. Without evaluation `data`, what summaries keep is not measured.
 ///
 /// # Errors
-/// When a plugin's library is not where the build leaves it, or a call fails.
+/// When a plugin's library is not where the build puts it, or a call fails.
 pub(crate) fn measure(data: Option<&Path>) -> Result<Vec<Figure>> {
     eprintln!("plugins: calls through the interface");
     let mut figures = vec![call::overhead()?];

@@ -1,4 +1,4 @@
-//! The group `retrieval`: how long a question to ten thousand messages takes, and how much of the evidence is packed.
+//! The group `retrieval`: the time to ask ten thousand messages a question, and how much of the evidence is packed.
 
 mod cold;
 mod finding;
@@ -35,11 +35,11 @@ const HITS: usize = 10;
 const BATCH: usize = 1_000;
 const SECOND: i64 = 1_000;
 
-/// Measures the group, with its files under `scratch`. Without evaluation data there is nothing to measure, and it is
-/// said.
+/// Measures the group, with its files under `scratch`. Without evaluation data there is nothing to measure, and a
+/// message states it.
 ///
 /// # Errors
-/// When the model is not there, or something that is measured fails.
+/// When the model is missing, or a measurement fails.
 pub(crate) fn measure(scratch: &Path, data: Option<&Path>) -> Result<Vec<Figure>> {
     let Some(data) = data else {
         eprintln!("retrieval: skipped, no evaluation data is at hand");
@@ -57,7 +57,7 @@ pub(crate) fn measure(scratch: &Path, data: Option<&Path>) -> Result<Vec<Figure>
     Ok(figures)
 }
 
-/// One conversation of all messages of the data, as far as they are wanted, and questions of the data to it.
+/// One conversation of as many messages of the data as are wanted, and questions of the data about it.
 struct Talk {
     store: PathBuf,
     id: ConversationId,
@@ -160,7 +160,7 @@ impl Talk {
     }
 }
 
-/// How much of the evidence is among messages packed into a tenth of each conversation.
+/// The share of the evidence among messages packed into a tenth of each conversation.
 fn packed(key: &'static str, store: &Path, data: &Path) -> Result<Figure> {
     let runtime = memory_cli::open(&Config::new(store, Access::Write))?;
     let parts = EvalParts::of(&runtime);

@@ -4,21 +4,21 @@ use std::fmt;
 
 use anyhow::{Context, Result};
 
-/// Rounds of a figure, beside one that warms up and does not count.
+/// Rounds of a figure, in addition to a warm-up round that does not count.
 pub(crate) const ROUNDS: usize = 5;
 
-/// One quantity of one contender, a value a round.
+/// One quantity of one contender, with a value for each round.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Samples {
-    /// Who.
+    /// The contender.
     pub(crate) name: String,
     /// The unit of the values.
     pub(crate) unit: &'static str,
-    /// A value a round.
+    /// A value for each round.
     pub(crate) values: Vec<f64>,
 }
 
-/// Somebody of whom `M` quantities are measured at once.
+/// A contender with `M` quantities that are measured at once.
 pub(crate) struct Entrant<'a, const M: usize> {
     name: String,
     units: [&'static str; M],
@@ -26,7 +26,7 @@ pub(crate) struct Entrant<'a, const M: usize> {
 }
 
 impl<'a, const M: usize> Entrant<'a, M> {
-    /// An entrant; `measure` gives the quantities of one round in these units.
+    /// A contender; `measure` returns the quantities of one round in these units.
     pub(crate) fn new(
         name: impl Into<String>,
         units: [&'static str; M],
@@ -42,11 +42,11 @@ impl<const M: usize> fmt::Debug for Entrant<'_, M> {
     }
 }
 
-/// Measures all entrants in each round, in an order that turns from round to round, so that none always comes
-/// first. A round before the first is thrown away.
+/// Measures all contenders in each round, in an order that rotates from round to round, so that none is always first. A
+/// round before the first is discarded.
 ///
 /// # Errors
-/// When an entrant fails.
+/// When a contender fails.
 pub(crate) fn interleave<const N: usize, const M: usize>(
     mut entrants: [Entrant<'_, M>; N],
 ) -> Result<[[Samples; M]; N]> {

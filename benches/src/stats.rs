@@ -1,6 +1,6 @@
 //! Medians and spreads.
 
-/// The value below which a `share` (0..=1) of `sorted` lies, between neighbours by proportion; NaN of nothing.
+/// The value below which a `share` (0..=1) of `sorted` lies, interpolated between neighbours; NaN without values.
 #[must_use]
 #[expect(
     clippy::cast_precision_loss,
@@ -15,7 +15,7 @@ pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     below + (above - below) * place.fract()
 }
 
-/// The middle of some values, and half the distance between their quartiles.
+/// The median of some values, and half the interquartile range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     /// The median.
@@ -25,7 +25,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of values in any order; NaN of nothing.
+    /// Of values in any order; NaN without values.
     #[must_use]
     pub(crate) fn of(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-/// A running process; it is ended when this is dropped.
+/// A running process; its drop ends it.
 #[derive(Debug)]
 pub(crate) struct Subprocess {
     name: &'static str,
@@ -17,7 +17,7 @@ pub(crate) struct Subprocess {
 }
 
 impl Subprocess {
-    /// Starts what errors call `name`.
+    /// Starts a process, which errors call `name`.
     pub(crate) fn start(name: &'static str, command: &mut Command) -> Result<Self> {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = piped.spawn().with_context(|| format!("starting {name}"))?;
@@ -26,7 +26,7 @@ impl Subprocess {
         Ok(Self { name, child, questions, answers: BufReader::new(answers.context("no way to answer")?) })
     }
 
-    /// What is answered to a line.
+    /// Sends a line and returns the answer.
     pub(crate) fn ask(&mut self, question: &str) -> Result<String> {
         let mut answer = String::new();
         let asked = writeln!(self.questions, "{question}").and_then(|()| self.questions.flush());
@@ -34,7 +34,7 @@ impl Subprocess {
         if let Ok(1..) = answered {
             return Ok(answer);
         }
-        // Both ends of the pipes are its own: it has ended, or is about to.
+        // Both pipes are closed only by the process itself: it has ended, or is about to end.
         let status = self.child.wait()?;
         bail!("{} was asked and has ended: {status}", self.name)
     }

@@ -1,4 +1,4 @@
-//! Compressed segments: what options cost and spare, size against the time of a read.
+//! Compressed segments: size against the time of a read, for all options.
 
 mod corpora;
 
@@ -19,7 +19,7 @@ use corpora::Sealed;
 const LEVELS: [i32; 3] = [3, 9, 19];
 const DICTIONARIES: [u32; 4] = [0, 16 << 10, 64 << 10, 112 << 10];
 const BLOCKS: [u32; 7] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
-/// Reads of one record whose median is taken.
+/// Reads of one record, of which the median is taken.
 const READS: usize = 4_000;
 
 /// One segment compressed with all options.
@@ -34,7 +34,7 @@ pub struct Sweep {
 #[derive(Debug)]
 struct Row {
     level: i32,
-    /// The longest that was allowed.
+    /// The longest dictionary that was allowed.
     dictionary: u32,
     /// One for each of [`BLOCKS`].
     cells: Vec<Cell>,
@@ -42,14 +42,14 @@ struct Row {
 
 #[derive(Clone, Copy, Debug)]
 struct Cell {
-    /// The file against the encoded records.
+    /// The size of the file divided by that of the encoded records.
     size: f64,
     read_us: f64,
     seconds: f64,
 }
 
-/// Compresses segments of made-up texts of 200 B and of 2,000 B and, if `data` names directories of evaluation data,
-/// one of their conversations. Stores are made under `scratch`.
+/// Compresses segments of generated texts of 200 B and of 2,000 B and, if `data` names directories of evaluation data,
+/// one of their conversations. Stores are created under `scratch`.
 ///
 /// # Errors
 /// When a store fails, or a file cannot be read.
@@ -102,7 +102,7 @@ impl Cell {
 }
 
 impl fmt::Display for Sweep {
-    /// As Markdown: size and time of a read for each length of a block, and the longest time that compressing took.
+    /// As Markdown: size and time of a read for each block size, and the longest time that compression took.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Sealed { image, records, encoded_bytes } = &self.segment;
         writeln!(f, "{}: {records} records, {encoded_bytes} B encoded, a segment of {} B.\n", self.name, image.len())?;

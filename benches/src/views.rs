@@ -1,4 +1,4 @@
-//! The group `views`: what showing and compacting a long conversation costs.
+//! The group `views`: the cost of showing and compacting a long conversation.
 
 mod assemble;
 mod compaction;
@@ -20,7 +20,8 @@ use talk::Talk;
 const TEN_THOUSAND: usize = 10_000;
 const MILLION: usize = 1_000_000;
 
-/// Measures the group, with its files under `directory`; the figures of question mode where there is evaluation data.
+/// Measures the group, with its files under `directory`; includes the figures of question mode if there is evaluation
+/// data.
 ///
 /// # Errors
 /// When a part of the memory fails.

@@ -24,23 +24,23 @@ struct Args {
     /// The run file to write; of several directories, the directory for a run file of each.
     #[arg(long, required_unless_present_any = ["fit", "needles", "summaries", "contexts", "judge", "question_mode"])]
     run: Option<PathBuf>,
-    /// Another run of the same data, to tell what changed.
+    /// Another run of the same data to compare with.
     #[arg(long, conflicts_with = "fit")]
     compare: Option<PathBuf>,
-    /// Plants facts at every depth of made-up conversations and prints how many a context gives back, instead of a run.
+    /// Plants facts at every depth of generated conversations and prints how many a context contains, instead of a run.
     #[arg(long, conflicts_with_all = ["data", "run", "compare", "fit", "store"])]
     needles: bool,
     /// Prints weights that are fitted to all data together, instead of a run.
     #[arg(long, conflicts_with_all = ["run", "budget"])]
     fit: bool,
-    /// Prints what summaries keep of the evidence, beside what first words, lead sentences and TextRank keep.
+    /// Prints what summaries keep of the evidence, compared with first words, lead sentences and TextRank.
     #[arg(long, conflicts_with_all = ["run", "budget", "compare", "fit", "needles"])]
     summaries: bool,
-    /// Writes what a model would be shown for each question, ours and the best hits alone, into this directory, blinded
-    /// and in shards for readers.
+    /// Writes what a model would be shown for each question, our context and the best hits alone, to this directory:
+    /// blinded, and in shards for readers.
     #[arg(long, conflicts_with_all = ["run", "compare", "fit", "needles", "summaries"])]
     contexts: Option<PathBuf>,
-    /// Makes sheets for judges of the answers in such a directory, or a table where their grades are there.
+    /// Makes sheets of the answers in such a directory for judges, or a table if their grades are present.
     #[arg(long, conflicts_with_all = ["data", "run", "compare", "fit", "needles", "summaries", "contexts", "store"])]
     judge: Option<PathBuf>,
     /// Prints the question-mode figures of each data set.
@@ -49,14 +49,14 @@ struct Args {
     /// Questions of a sample, spread evenly over data sets, categories and conversations; by default all with an answer.
     #[arg(long)]
     questions: Option<usize>,
-    /// What the sample follows from.
+    /// The seed of the sample.
     #[arg(long, default_value_t = 7)]
     seed: u64,
-    /// How many readers share the files, at least 2, or how many sheets the judges get; by default 4, and as many sheets as
-    /// there are shards.
+    /// How many readers share the files, at least 2, or how many sheets the judges get; by default 4, and one sheet for
+    /// each shard.
     #[arg(long)]
     shards: Option<usize>,
-    /// Where to keep what is imported and embedded, so that the next run need not do it again; by default nowhere.
+    /// Where to keep the imported and embedded data for the next run; by default it is not kept.
     #[arg(long)]
     store: Option<PathBuf>,
     /// The embedding model of a new store, as `memory --embedding-model` takes it; `NAME/fp32` for one in full precision.
@@ -65,21 +65,21 @@ struct Args {
     /// Retrieves by words alone.
     #[arg(long)]
     words_only: bool,
-    /// Bits that a component of a token's vector takes, 1, 2, 4 or 8; 0 for no late interaction.
+    /// Bits for each component of a token vector: 1, 2, 4 or 8; 0 for no late interaction.
     #[arg(long)]
     token_bits: Option<u8>,
-    /// Tokens that the packed messages may cost, or `tenth` for a tenth of each conversation; without it nothing is
+    /// The most tokens of the packed messages, or `tenth` for a tenth of each conversation; without it nothing is
     /// packed.
     #[arg(long)]
     budget: Option<Budget>,
-    /// Packs no more than is worth its tokens, instead of filling the budget.
+    /// Stops packing where hits are not worth their tokens, instead of filling the budget.
     #[arg(long, requires = "budget")]
     stop_early: bool,
 }
 
-/// Tokens of a context, where nothing else is said.
+/// Default tokens of a context.
 const CONTEXT: u32 = 4_000;
-/// Readers, where nothing else is said.
+/// Default number of readers.
 const SHARDS: usize = 4;
 
 fn main() -> Result<()> {
@@ -98,7 +98,7 @@ fn main() -> Result<()> {
     with_store(args)
 }
 
-/// What imports the data and asks it.
+/// Imports the data and asks its questions.
 fn with_store(args: Args) -> Result<()> {
     let Args { data, run, compare, store, embedding_model, words_only, token_bits, budget, stop_early, .. } = args;
     let demand_model = env::var("CI").is_ok_and(|ci| ci == "true") && !words_only;

@@ -1,4 +1,4 @@
-//! `figures list` names the groups that are built; `figures GROUP --json FILE` measures one and writes its figures.
+//! `figures list` prints the names of the groups; `figures GROUP --json FILE` measures one and writes its figures.
 
 use std::{
     fs,
@@ -18,25 +18,25 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Prints the groups that are built, one a line.
+    /// Prints the names of the groups, one a line.
     List,
-    /// What appending and reading records costs.
+    /// The cost of appending and reading records.
     Log(Measured),
-    /// Appends to a store for every line that is read; the group `log` runs it.
+    /// Appends to a store once for every line that is read; the group `log` runs it.
     #[command(hide = true)]
     Append {
         /// The store.
         store: Appender,
         /// Bytes of a record's text.
         bytes: usize,
-        /// Where to make it.
+        /// Where to create it.
         directory: PathBuf,
     },
-    /// What finding the nearest vectors costs.
+    /// The cost of finding the nearest vectors.
     Vectors(Measured),
-    /// What embedding texts costs.
+    /// The cost of embedding texts.
     Embed(Measured),
-    /// What searching costs, and how much of the evidence is packed.
+    /// The cost of searching, and how much of the evidence is packed.
     Retrieval(Measured),
     /// Asks a conversation one question and prints how long that took; the group `retrieval` runs it.
     #[command(hide = true)]
@@ -51,7 +51,7 @@ enum Command {
     /// Prints the memory of a process that embeds; the group `embed` runs it.
     #[command(hide = true)]
     Resident,
-    /// What calling strategies behind the plugin interface costs.
+    /// The cost of calling strategies behind the plugin interface.
     Plugins(Measured),
     /// Loads one plugin and prints how long it took; the group `plugins` runs it.
     #[command(hide = true)]
@@ -59,7 +59,7 @@ enum Command {
         /// The library.
         library: PathBuf,
     },
-    /// What views and compaction cost.
+    /// The cost of views and compaction.
     Views(Measured),
 }
 
@@ -68,14 +68,14 @@ struct Measured {
     /// Where to write the figures.
     #[arg(long)]
     json: PathBuf,
-    /// Where to make the stores that are measured, on a disk rather than in memory; by default the system's directory
-    /// for temporary files.
+    /// Where to make the stores that are measured, which should be on a disk rather than in memory; by default the
+    /// system's directory for temporary files.
     #[arg(long)]
     scratch: Option<PathBuf>,
-    /// The directory whose subdirectories hold evaluation data; without it, vectors are made up.
+    /// The directory whose subdirectories hold evaluation data; without it, vectors are generated.
     #[arg(long)]
     eval: Option<PathBuf>,
-    /// Where to draw the curves of a group that has any, as SVG.
+    /// Where to draw the curves of a group as SVG, if it has any.
     #[arg(long)]
     plot: Option<PathBuf>,
 }

@@ -9,7 +9,7 @@ use memory_benches::sweep;
 /// Compresses segments with all options: size against the time of a read.
 #[derive(Parser)]
 struct Args {
-    /// A directory with `conversations.jsonl`; may be said several times. Its conversations go into one segment.
+    /// A directory with `conversations.jsonl`; may be repeated. All its conversations are stored in one segment.
     #[arg(long)]
     data: Vec<PathBuf>,
     /// Where to make the stores; by default the system's directory for temporary files.

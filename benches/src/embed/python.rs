@@ -1,4 +1,4 @@
-//! The Python peers: an environment made for them, and the processes that run in it.
+//! The Python peers: their environment, and their processes.
 
 use std::{
     fs,
@@ -14,10 +14,10 @@ use crate::subprocess::Subprocess;
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 const PEER: &str = include_str!("peer.py");
 
-/// Written into the environment when everything is in it.
+/// Name of a file that marks a complete environment.
 const COMPLETE: &str = "complete";
 
-/// Makes the environment in `parent`, or finds it there; takes minutes and some gigabytes when it is made.
+/// Finds or makes the environment in `parent`. Making it takes minutes and some gigabytes.
 pub(super) fn environment(parent: &Path) -> Result<PathBuf> {
     let digest = blake3::hash(REQUIREMENTS.as_bytes()).to_hex();
     let directory = parent.join(format!("python-peers-{}", digest.get(..8).unwrap_or_default()));
@@ -43,7 +43,7 @@ fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What a peer is started with.
+/// How to start a peer.
 #[derive(Debug)]
 pub(super) struct Job<'a> {
     pub(super) kind: &'static str,
@@ -71,14 +71,14 @@ impl Peer {
     /// Texts a second of one run.
     pub(super) fn rate(&mut self, texts: &[String]) -> Result<f64> {
         let answer = self.ask(&json!({"texts": texts}))?;
-        let seconds = answer.get("seconds").and_then(Value::as_f64).context("no time was told")?;
+        let seconds = answer.get("seconds").and_then(Value::as_f64).context("no time was reported")?;
         #[expect(clippy::cast_precision_loss, reason = "some hundreds")]
         Ok(texts.len() as f64 / seconds)
     }
 
     pub(super) fn vectors(&mut self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
         let mut answer = self.ask(&json!({"vectors": texts}))?;
-        Ok(serde_json::from_value(answer.get_mut("vectors").context("no vectors were told")?.take())?)
+        Ok(serde_json::from_value(answer.get_mut("vectors").context("no vectors were reported")?.take())?)
     }
 
     fn ask(&mut self, question: &Value) -> Result<Value> {

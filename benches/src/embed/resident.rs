@@ -8,16 +8,16 @@ use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
 use super::{texts, vectors};
 use crate::{figure::Figure, rounds::Samples};
 
-/// Loads the default model, embeds the mixed set and prints the most memory that this process held, in megabytes.
+/// Loads the default model, embeds the mixed set and prints the peak memory of this process, in megabytes.
 ///
 /// # Errors
-/// When the model cannot be loaded, or the system tells no such figure.
+/// When the model cannot be loaded, or the system does not report the peak.
 pub fn print_resident() -> Result<()> {
     let files = ModelStore::discover(None)?.locate(&ALL_MINILM_L6_V2)?;
     let embedder = OnnxEmbedder::load(&files, &OnnxOptions::default())?;
     vectors(&embedder, &texts::mixed())?;
-    let status = fs::read_to_string("/proc/self/status").context("this system tells no peak of memory")?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak of memory is told")?;
+    let status = fs::read_to_string("/proc/self/status").context("this system reports no peak of memory")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak of memory is reported")?;
     let kilobytes: f64 = peak.trim().trim_end_matches(" kB").parse()?;
     println!("{}", kilobytes * 1024.0 / 1e6);
     Ok(())

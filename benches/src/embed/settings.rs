@@ -1,4 +1,4 @@
-//! How the sessions' threads and the batches' sizes were chosen.
+//! Measurements behind the choice of thread counts and batch sizes.
 
 use std::thread;
 
@@ -14,7 +14,7 @@ use crate::{
 /// Compares the default settings with others on the mixed set, in 8 bits.
 ///
 /// # Errors
-/// When a model cannot be loaded, or embeds nothing.
+/// When a model cannot be loaded or embeds nothing.
 pub(super) fn measure(files: &ModelFiles, texts: &Texts) -> Result<Vec<Figure>> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let defaults = OnnxOptions::default();

@@ -1,23 +1,23 @@
-//! The texts that are embedded: the same from the same seed.
+//! The embedded texts: the same from the same seed.
 
 use fastrand::Rng;
 
 use crate::corpus::Corpus;
 
-/// Bytes of a token of these texts, about.
+/// Approximate bytes of a token of these texts.
 const BYTES_PER_TOKEN: f64 = 5.0;
 
-/// A set of texts of like lengths.
+/// A set of texts of similar lengths.
 #[derive(Debug)]
 pub(super) struct Texts {
     pub(super) name: &'static str,
     pub(super) texts: Vec<String>,
 }
 
-/// Remarks and paragraphs as they come in conversations: 45 tokens in the mean, most of them shorter.
+/// Remarks and paragraphs as in conversations: 45 tokens in the mean, most of them shorter.
 pub(super) fn mixed() -> Texts {
     let mut rng = Rng::with_seed(7);
-    // Twelve uniform numbers make a normal one; lengths of messages are about log-normal.
+    // The sum of twelve uniform numbers is about normal; lengths of messages are about log-normal.
     let mut length = || {
         let normal = (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
         (3.45 + 0.8 * normal).exp().clamp(4.0, 220.0)

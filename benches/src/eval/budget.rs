@@ -5,15 +5,15 @@ use std::str::FromStr;
 use anyhow::{Error, bail};
 use memory_core::NodeOutline;
 
-/// Tokens that a message costs beside its text; the scorer charges the same.
+/// Tokens of a message beside its text; the scorer charges the same.
 pub(super) const PER_MESSAGE: u32 = 8;
 
-/// What the packed messages of one question may cost.
+/// The most tokens of the packed messages of one question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// So many tokens, whatever the conversation.
+    /// A fixed number of tokens.
     Tokens(u32),
-    /// A tenth of what all messages cost.
+    /// A tenth of the tokens of all messages.
     Tenth,
 }
 
@@ -31,7 +31,7 @@ impl Budget {
     }
 }
 
-/// What showing a message costs.
+/// Tokens of a shown message.
 #[must_use]
 pub(super) fn cost(node: &NodeOutline) -> u32 {
     node.tokens.saturating_add(PER_MESSAGE)

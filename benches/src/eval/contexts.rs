@@ -1,4 +1,5 @@
-//! Contexts for readers: for each question what a model would be shown, ours and the best hits, in blinded files.
+//! Contexts for readers: for each question what a model would be shown, our context and the best hits, in blinded
+//! files.
 
 mod deal;
 mod hits;
@@ -18,7 +19,7 @@ pub(super) use hits::pack;
 pub(super) use key::{Condition, KeyLine, path as key_path, read as read_key, read_lines, write_lines};
 pub(super) use sample::{Asked, name as data_name, sample};
 
-/// What readers and judges are told.
+/// Instructions for readers and judges.
 const FOR_READERS: &str = include_str!("contexts/READERS.md");
 const FOR_JUDGES: &str = include_str!("judge/JUDGES.md");
 
@@ -31,13 +32,13 @@ pub struct ContextsOptions {
     pub out: PathBuf,
     /// How many tokens a model is shown, the question included.
     pub budget: Budget,
-    /// How many questions are asked; without it all that have an answer.
+    /// How many questions are asked; by default all that have an answer.
     pub questions: Option<usize>,
     /// How many readers there are, at least 2.
     pub shards: usize,
-    /// What the sample and its order follow from.
+    /// The seed of the sample and its order.
     pub seed: u64,
-    /// Whether recall by words alone is a failure rather than a notice.
+    /// Whether recall by words alone is an error rather than a notice.
     pub demand_model: bool,
 }
 
@@ -65,7 +66,7 @@ impl Prepared {
         }
     }
 
-    /// What a reader opens.
+    /// The contents of a reader's file.
     fn page(&self, condition: Condition) -> String {
         let rule = "-".repeat(72);
         format!("Question: {}\n\n{rule}\n{}\n", self.question.text, self.text(condition).text)
@@ -89,11 +90,11 @@ impl Prepared {
 }
 
 /// Writes a sample of questions under both conditions: a directory of blinded files for each reader, the key apart from
-/// them, and what readers and judges are to do. Says what it wrote.
+/// them, and the instructions for readers and judges. Returns a description of what it wrote.
 ///
 /// # Errors
-/// When the data is not what the format asks for, a part of the memory fails, a text is over its budget, or something was
-/// written there before.
+/// When the data does not follow the format, a part of the memory fails, a text is over its budget, or the directory
+/// already holds a run.
 pub async fn write_contexts(parts: &EvalParts, options: &ContextsOptions) -> Result<String> {
     let ContextsOptions { data, out, questions, shards, seed, demand_model, .. } = options;
     ensure!(!key_path(out).exists(), "{} holds contexts already: name another directory, or remove it", out.display());
@@ -105,7 +106,7 @@ pub async fn write_contexts(parts: &EvalParts, options: &ContextsOptions) -> Res
         let of_directory = sample.iter().filter(asked).map(|asked| &asked.question);
         let subjects = prepare(parts, directory, of_directory, *demand_model).await?;
         let bar = Bars::of(sample.iter().filter(asked).count() as u64, "contexts");
-        // A conversation's nodes are read once, its questions one after the other.
+        // A conversation's nodes are read once; its questions follow one after the other.
         for subject in subjects.values() {
             let mut nodes = None;
             for (slot, asked) in prepared.iter_mut().zip(&sample) {
@@ -148,7 +149,8 @@ async fn both(parts: &EvalParts, asked: &Asked, subject: &Subject, nodes: &[Node
     Ok(Prepared { data: asked.data(), question: question.clone(), budget, ours, hits })
 }
 
-/// The text of a context at the defaults. Where none fits the budget a model would be shown the question alone.
+/// The text of a context with the default options. If no context fits the budget, a model would be shown the question
+/// alone.
 async fn ours(parts: &EvalParts, question: &Question, subject: &Subject, nodes: &[Node], budget: u32) -> Result<Text> {
     let Some(context) = fresh_context(parts, question, subject, budget).await? else {
         eprintln!("eval: {}: no context fits {budget} tokens", question.id);
@@ -160,14 +162,14 @@ async fn ours(parts: &EvalParts, question: &Question, subject: &Subject, nodes: 
     Ok(Text { text: context.text().to_owned(), tokens: context.tokens, evidence })
 }
 
-/// Writes everything, the key at last: with it the directory is whole.
+/// Writes everything, the key last: a directory with a key is complete.
 fn write(out: &Path, prepared: &[Prepared], hands: &[Vec<deal::Dealt>]) -> Result<()> {
     let put = |name: &str, text: &str| {
         let path = out.join(name);
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
     };
     let mut key = Vec::new();
-    // In the order of the shards, so that not even a file's time tells its condition.
+    // In the order of the shards, so that a file's time does not reveal its condition.
     for (shard, hand) in (1..).zip(hands) {
         let directory = format!("shard-{shard}");
         let path = out.join(&directory);

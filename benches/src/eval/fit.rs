@@ -10,34 +10,34 @@ use memory_core::{Hit, Query, Scope};
 
 use super::{Bars, EvalParts, import, index, questions};
 
-/// Hits of a question that take part: those that the ranker looks at.
+/// Hits of a question that are used: those that the ranker considers.
 const CANDIDATES: usize = 200;
 const STEPS: u32 = 400;
 const STEP_SIZE: f64 = 0.05;
-/// What keeps weights small that the data say little of.
+/// Regularization: keeps weights small for which there is little data.
 const L2: f64 = 1e-3;
 
-/// Weights for one retriever, by the name of their signal, and how well they rank.
+/// Weights of one retriever, by the names of their signals, and how well they rank.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// What a unit of each signal adds to a score, in conversations with an agent and among people.
     pub weights: BTreeMap<&'static str, [f64; 2]>,
-    /// For each data directory: its name, questions, and the part of their evidence among ten hits, by weights that were
-    /// fitted without their conversation.
+    /// For each data directory: its name, its number of questions, and the part of their evidence among ten hits, by
+    /// weights that were fitted without their conversation.
     pub held_out: Vec<(String, usize, f64)>,
 }
 
 /// The signal that only conversations with an agent have.
 const OF_AGENTS: &str = "by_user";
 
-/// The signal of a hit that was compared by its tokens.
+/// The signal of a hit that was compared by token vectors.
 const LATE: &str = "late";
 
-/// What stands for the signals that were not measured of a hit, and is no signal itself.
+/// Takes the place of signals that were not measured for a hit; not a signal itself.
 const UNMEASURED: &str = "unmeasured";
 
-/// Prints weights as `memory-search/src/ranker/weights.rs` holds them, to be read and put there: those with the vectors of
-/// tokens, those with vectors and those by words alone.
+/// Prints weights in the form of `memory-search/src/ranker/weights.rs`, to be read and put there: with token vectors,
+/// with vectors, and by words alone.
 #[must_use]
 pub fn weights_file(with_tokens: &Fit, with_vectors: &Fit, by_words: &Fit) -> String {
     use std::fmt::Write as _;
@@ -78,12 +78,12 @@ struct Example {
     /// Values of the signals, a row for each candidate.
     rows: Vec<Vec<f64>>,
     is_evidence: Vec<bool>,
-    /// Turns of evidence, those that are no candidates too.
+    /// Turns of evidence, including those that are not candidates.
     evidence: usize,
 }
 
-/// Fits weights to the signals of `retriever`, over all `data` together, and tells how they do on conversations that
-/// they were not fitted to.
+/// Fits weights to the signals of `retriever`, over all `data` together, and measures them on conversations that they
+/// were not fitted to.
 ///
 /// # Errors
 /// When data cannot be read, a search fails, or no question has evidence.
@@ -131,7 +131,7 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<&'static s
             let hits =
                 parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
             let mut hits = hits.hits;
-            // What was not compared by tokens comes behind what was.
+            // Hits that were not compared by token vectors come after those that were.
             if hits.iter().any(is_late) {
                 hits.retain(is_late);
             }
@@ -177,7 +177,7 @@ impl Example {
         self.rows.iter().map(|row| row.iter().zip(weights).map(|(value, weight)| value * weight).sum()).collect()
     }
 
-    /// The part of the evidence among the ten best.
+    /// The part of the evidence among the ten best hits.
     fn recall(&self, weights: &[f64]) -> f64 {
         let mut order: Vec<_> = self.scores(weights).into_iter().zip(&self.is_evidence).collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -224,8 +224,9 @@ impl Sums {
     }
 }
 
-/// Minimizes the mean loss with Adam (Kingma and Ba, 2015), all examples at once, from zero. Each data directory counts as
-/// much as the others, however many questions it has: what the weights will be used on is like none of them.
+/// Minimizes the mean loss with Adam (Kingma and Ba, 2015), all examples at once, from zero. Each data directory counts
+/// equally, however many questions it has, because the conversations that the weights will be used on are like none of
+/// them.
 fn solve(examples: &[&Example], columns: usize) -> Vec<f64> {
     const MOMENTUM: f64 = 0.9;
     const MEMORY: f64 = 0.999;

@@ -1,4 +1,4 @@
-//! Judging: answers of readers become blinded sheets, grades of judges become a table.
+//! Judging: makes blinded sheets of readers' answers, and a table of judges' grades.
 
 mod collect;
 mod sheets;
@@ -30,11 +30,12 @@ struct GradeLine {
     grade: f64,
 }
 
-/// The next step of a run of contexts. Where no grade is there, blinded sheets of all answers, as many as `sheets` says or as
-/// there are shards; where grades are there, a table in Markdown. Gives what to print.
+/// Runs the next step of a run of contexts. Without grades, it writes blinded sheets of all answers: `sheets` of them,
+/// or one for each shard. With grades, it makes a table in Markdown. Returns the text to print.
 ///
 /// # Errors
-/// When a file cannot be read or written; when an answer or a grade is missing, doubled, or of nothing that was asked, by name.
+/// When a file cannot be read or written; when an answer or a grade is missing, doubled, or of an unknown file, with
+/// its name.
 pub fn judge(run: &Path, sheets: Option<usize>) -> Result<String> {
     let key = read_key(run)?;
     let answers = answers(run, &key)?;
@@ -96,7 +97,7 @@ fn shards(key: &[KeyLine]) -> Vec<String> {
     shards
 }
 
-/// The files of a directory whose names begin so, in order; none of a directory that is not there.
+/// The files of a directory with names that begin with `prefix`, in order; none if the directory does not exist.
 fn files(directory: &Path, prefix: &str) -> Result<Vec<PathBuf>> {
     if !directory.exists() {
         return Ok(Vec::new());

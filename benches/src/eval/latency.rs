@@ -1,4 +1,4 @@
-//! How long questions took.
+//! Durations of questions.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// Adds a call that took so many milliseconds.
+    /// Adds a call of so many milliseconds.
     pub(crate) fn add_millis(&mut self, millis: f64) {
         self.millis.push(millis);
     }
@@ -24,7 +24,7 @@ impl Latencies {
 }
 
 impl fmt::Display for Latencies {
-    /// Median and 95th percentile, as in `3.1 ms, 8.4 ms`; a dash of no calls.
+    /// Median and 95th percentile, as in `3.1 ms, 8.4 ms`; a dash without calls.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.millis.is_empty() {
             return f.write_str("–");
@@ -34,7 +34,7 @@ impl fmt::Display for Latencies {
     }
 }
 
-/// How long each step of each kind of call took, and how many candidates it looked at.
+/// Durations of the steps of each kind of call, and the numbers of candidates.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     by_name: Vec<((&'static str, &'static str), Latencies, u64)>,

@@ -1,5 +1,5 @@
-//! The question-mode figures of one data set: what fresh contexts keep of the best hits, of the end of the conversation,
-//! and what their labels cost.
+//! The question-mode figures of one data set: what fresh contexts keep of the best hits and of the end of the
+//! conversation, and what their labels cost.
 
 use std::{fmt, ops::RangeInclusive, path::Path};
 
@@ -17,38 +17,39 @@ use super::{
     subject::Subject,
 };
 
-/// The budget of the figures that are about one.
+/// The budget of the figures with a single budget.
 const BUDGET: u32 = 4_000;
-/// The budgets within which the end of a conversation must be there.
+/// The budgets at which the end of a conversation must be shown.
 const BUDGETS: [u32; 6] = [1_000, 2_000, BUDGET, 8_000, 16_000, 32_000];
-/// The most of a budget that a last turn takes word for word.
+/// The largest share of a budget that a last turn takes word for word.
 const LAST_TURN: f64 = 0.6;
-/// The last messages, and the most of a budget at which they ought to be shown.
+/// The last messages, and the largest share of a budget at which they should be shown.
 const RECENT: usize = 10;
 const RECENT_SHARE: f64 = 0.5;
-/// Characters of a message that its head and its tail have at least.
+/// The least characters of a message's head and tail.
 const END: usize = 40;
 const SEED: u64 = 7;
 
-/// What was measured on one data set; `None` where no context was of the kind that a figure is about.
+/// Measurements on one data set; `None` if no context was of the kind that a figure measures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QuestionMode {
     /// The data set.
     pub data: String,
     /// Questions that were asked.
     pub questions: usize,
-    /// Evidence in contexts of 4,000 tokens, against that among the best hits alone when a message costs as much there as in
-    /// the context.
+    /// Evidence in contexts of 4,000 tokens, divided by that among the best hits alone if a message has the same
+    /// overhead there as in the context.
     pub hits_kept: Option<f64>,
     /// Evidence in those contexts, and among the hits, 0..=1.
     pub evidence: [Option<f64>; 2],
-    /// Contexts of 1,000 to 32,000 tokens that show the last turn as they should, of all.
+    /// The share of contexts of 1,000 to 32,000 tokens that show the last turn as required.
     pub end_verbatim: Option<f64>,
     /// The same for each budget.
     pub end_by_budget: Vec<(u32, Option<f64>)>,
-    /// The share of the last ten messages that contexts of 4,000 tokens show word for word, where they take at most half of it.
+    /// The share of the last ten messages that contexts of 4,000 tokens show word for word, if they take at most half
+    /// of the budget.
     pub recent_verbatim: Option<f64>,
-    /// Tokens of what is shown word for word, labels included, against its lines `speaker: text`.
+    /// Tokens of what is shown word for word, labels included, divided by those of its lines `speaker: text`.
     pub label_overhead: Option<f64>,
 }
 
@@ -72,7 +73,7 @@ impl fmt::Display for QuestionMode {
     }
 }
 
-/// What single contexts gave.
+/// Results of single contexts.
 #[derive(Default)]
 struct Tally {
     ours: Vec<f64>,
@@ -86,7 +87,7 @@ struct Tally {
 /// Measures a sample of at most `questions` of a data set.
 ///
 /// # Errors
-/// When the data is not what the format asks for, or a part of the memory fails.
+/// When the data does not follow the format, or a part of the memory fails.
 pub async fn question_mode(
     parts: &EvalParts,
     data: &Path,
@@ -180,8 +181,8 @@ fn some_mean(values: &[f64]) -> Option<f64> {
     Some(mean(values)).filter(|_| !values.is_empty())
 }
 
-/// Whether the last user message and what follows it is there word for word, where it takes at most its part of the budget;
-/// else whether its first message begins and its last one ends as it should.
+/// Whether the last user message and what follows it is shown word for word, if it takes at most its share of the
+/// budget; otherwise whether its first message begins and its last one ends as required.
 fn shows_end(context: &Context, shown: &Shown, nodes: &[Node], budget: u32) -> bool {
     let last_user = nodes.iter().rposition(|node| node.message.role == Role::User);
     let turn = nodes.get(last_user.unwrap_or(nodes.len().saturating_sub(1))..).unwrap_or_default();
@@ -201,7 +202,8 @@ fn shows_end(context: &Context, shown: &Shown, nodes: &[Node], budget: u32) -> b
     text.contains(&head) && text.contains(&tail)
 }
 
-/// The share of the last messages that is shown word for word; `None` where they take too much for that to be asked.
+/// The share of the last messages that is shown word for word; `None` if they take more than the share for which this
+/// is required.
 #[expect(clippy::cast_precision_loss, reason = "ten messages")]
 fn recent(shown: &Shown, nodes: &[Node]) -> Option<f64> {
     let last = nodes.get(nodes.len().saturating_sub(RECENT)..).filter(|last| !last.is_empty())?;

@@ -6,26 +6,26 @@ use anyhow::{Context, Result, ensure};
 use memory_core::ConversationId;
 use serde::Deserialize;
 
-/// A question to one conversation.
+/// A question about a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Question {
-    /// Its name in the run file.
+    /// Its id in the run file.
     pub(super) id: String,
-    /// The conversation it is about.
+    /// Its conversation.
     pub(super) conversation: ConversationId,
     /// The question in plain words.
     pub(super) text: String,
-    /// What is to be answered; empty where the data tells none.
+    /// The expected answer; empty if the data states none.
     pub(super) answer: String,
     /// The turns that answer it.
     pub(super) evidence: BTreeSet<String>,
-    /// What kind of question it is; empty where the data tells none.
+    /// Its category; empty if the data states none.
     pub(super) category: String,
     /// Whether the conversation answers it.
     pub(super) answerable: bool,
 }
 
-/// The members of a line that a run and fitting need; the scorer reads the others.
+/// The members of a line that runs and fitting need; the scorer reads the others.
 #[derive(Deserialize)]
 struct Line {
     query_id: String,
@@ -48,7 +48,7 @@ fn is_answerable() -> bool {
 /// Reads all questions, answerable and not, in the file's order.
 ///
 /// # Errors
-/// When the file cannot be read, a line is not what the format asks for, or there is no question.
+/// When the file cannot be read, a line does not follow the format, or there is no question.
 pub(super) fn read(path: &Path) -> Result<Vec<Question>> {
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let questions = parse(&text, path)?;
@@ -68,7 +68,7 @@ fn question(line: &str) -> Result<Question> {
     let answer = match answer {
         serde_json::Value::Null => String::new(),
         serde_json::Value::String(text) => text,
-        // A year may stand there as a number.
+        // A year may be given as a number.
         other => other.to_string(),
     };
     let conversation = ConversationId::new(&conversation_id)?;

@@ -13,22 +13,22 @@ use serde::{Serialize, Serializer};
 /// The answer to one question.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct RunLine {
-    /// The question's name.
+    /// The question's id.
     pub(super) query_id: String,
     /// Turns, best first.
     #[serde(serialize_with = "keys")]
     pub(super) ranked: Vec<MessageKey>,
-    /// Turns shown in full, and what they cost.
+    /// Turns shown in full, and their tokens.
     #[serde(flatten)]
     pub(super) packed: Option<PackedTurns>,
-    /// What a full context of as many tokens shows.
+    /// What a full context of the same budget shows.
     #[serde(flatten)]
     pub(super) context: Option<ContextTurns>,
     /// How long the search took.
     pub(super) latency_ms: f64,
 }
 
-/// What was packed under the budget.
+/// What was packed within the budget.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct PackedTurns {
     /// In order of time.
@@ -38,7 +38,7 @@ pub(super) struct PackedTurns {
     pub(super) packed_tokens: u64,
 }
 
-/// What a context shows beside its summaries. The scorer passes it over.
+/// What a context shows beside its summaries. The scorer ignores it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct ContextTurns {
     /// Turns shown word for word, in the history or recalled, in order of time.
@@ -52,7 +52,7 @@ fn keys<S: Serializer>(keys: &[MessageKey], serializer: S) -> Result<S::Ok, S::E
     serializer.collect_seq(keys.iter().map(MessageKey::as_str))
 }
 
-/// Writes a run file; it takes its place only when it is whole.
+/// Writes a run file; it gets its name only when it is complete.
 #[derive(Debug)]
 pub(super) struct RunFile {
     path: PathBuf,
@@ -61,10 +61,10 @@ pub(super) struct RunFile {
 }
 
 impl RunFile {
-    /// Begins a file that will stand at `path`.
+    /// Begins a file that will get the name `path`.
     ///
     /// # Errors
-    /// When nothing can be written there.
+    /// When it cannot be created.
     pub(super) fn create(path: &Path) -> Result<Self> {
         let mut unfinished = path.as_os_str().to_owned();
         unfinished.push(".unfinished");
@@ -82,7 +82,7 @@ impl RunFile {
         writeln!(self.out, "{json}").with_context(|| format!("writing {}", self.unfinished.display()))
     }
 
-    /// Puts the file in its place.
+    /// Gives the complete file its name.
     ///
     /// # Errors
     /// When it cannot be written or renamed.

@@ -1,4 +1,4 @@
-//! How good a run is, by the same measures as the scorer's, and whether it is better than another.
+//! Scores a run with the scorer's measures, and compares it with another.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,12 +12,12 @@ use serde::Deserialize;
 
 use super::{latency::Latencies, questions::Question};
 
-/// Turns within which the discounted gain counts.
+/// Turns over which the discounted gain is computed.
 const DEPTH: usize = 10;
 const RESAMPLES: usize = 1_000;
 const SEED: u64 = 7;
 
-/// A line of a run file, as far as it is scored.
+/// A line of a run file, with the members that are scored.
 #[derive(Deserialize)]
 struct Line {
     query_id: String,
@@ -29,23 +29,23 @@ struct Line {
     latency_ms: Option<f64>,
 }
 
-/// What the answer to one question is worth, each 0..=1.
+/// Scores of the answer to one question, each 0..=1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Worth {
     recall5: f64,
     recall10: f64,
     ndcg10: f64,
-    /// The part of the evidence that was packed, where a run packs.
+    /// The share of the evidence that was packed, if the run packs.
     packed: Option<f64>,
-    /// The part that a full context shows word for word, and the history's share of its budget.
+    /// The share that a full context shows word for word, and the history's share of its budget.
     in_context: Option<f64>,
     history: Option<f64>,
 }
 
-/// What of the evidence is packed into a budget, means over questions, each 0..=1.
+/// Shares of the evidence that are packed into a budget, as means over questions, each 0..=1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PackedShares {
-    /// Where recall has all of the budget.
+    /// If recall gets all of the budget.
     pub(crate) alone: f64,
     /// In a full context.
     pub(crate) in_context: f64,
@@ -79,7 +79,7 @@ fn share(count: usize, of: usize) -> f64 {
     count as f64 / of as f64
 }
 
-/// A run, question by question: those that have evidence.
+/// A run, question by question: only questions with evidence.
 #[derive(Debug, Default)]
 pub(super) struct Scored {
     worth: BTreeMap<String, Worth>,
@@ -87,10 +87,10 @@ pub(super) struct Scored {
 }
 
 impl Scored {
-    /// Scores the run file at `path`. A question that it does not answer is worth nothing.
+    /// Scores the run file at `path`. A question without an answer scores 0.
     ///
     /// # Errors
-    /// When the file cannot be read, or a line is not what the format asks for.
+    /// When the file cannot be read, or a line does not follow the format.
     pub(super) fn read(path: &Path, questions: &[Question]) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         let line = |(number, line)| -> Result<Line> {
@@ -108,7 +108,7 @@ impl Scored {
         Ok(Self { worth, latencies })
     }
 
-    /// What was packed of the evidence.
+    /// The packed shares of the evidence.
     pub(super) fn packed(&self) -> PackedShares {
         PackedShares {
             alone: mean(&self.values(|worth| worth.packed)),
@@ -121,7 +121,7 @@ impl Scored {
         self.worth.values().filter_map(of).collect()
     }
 
-    /// What a measure changed by against `other`, question by question.
+    /// The change of a measure against `other`, question by question.
     fn changes(&self, other: &Self, of: fn(&Worth) -> Option<f64>) -> Vec<f64> {
         let pair = |(id, worth): (&String, &Worth)| Some(of(worth)? - of(other.worth.get(id)?)?);
         self.worth.iter().filter_map(pair).collect()
@@ -138,8 +138,8 @@ const COLUMNS: [Column; 6] = [
     ("its history", |worth| worth.history),
 ];
 
-/// A Markdown table of runs by the name of their data, in percent with the half-width of the 95 % interval (bootstrap over
-/// questions), and of what each changed against another run of the same data, where there is one.
+/// A Markdown table of runs by the names of their data, in percent with the half-width of the 95 % interval (bootstrap
+/// over questions), and of their changes against another run of the same data, if there is one.
 pub(super) fn table(runs: &[(String, Scored, Option<Scored>)]) -> String {
     let mut out = String::from("| data | questions |");
     COLUMNS.iter().for_each(|(name, _)| out += &format!(" {name} |"));
@@ -159,7 +159,7 @@ pub(super) fn table(runs: &[(String, Scored, Option<Scored>)]) -> String {
     out
 }
 
-/// The mean with its interval; a change is marked where its interval does not hold nought.
+/// The mean with its interval; a change is marked if its interval does not contain 0.
 fn cell(values: &[f64], is_change: bool) -> String {
     if values.is_empty() {
         return " – |".to_owned();
@@ -176,7 +176,7 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / share(values.len(), 1)
 }
 
-/// Half the width of the interval that 95 % of the means of resamples lie in (Efron, 1979).
+/// Half the width of the interval that holds 95 % of the means of resamples (Efron, 1979).
 pub(super) fn half_width(values: &[f64]) -> f64 {
     let mut random = fastrand::Rng::with_seed(SEED);
     let mut resample = || {

@@ -1,4 +1,4 @@
-//! What a context shows word for word, and what its labels cost: read off its text and its pieces, whatever the layout.
+//! What a context shows word for word, and what its labels cost, derived from its text and pieces for any layout.
 
 use std::collections::BTreeSet;
 
@@ -6,26 +6,26 @@ use anyhow::{Context as _, Result};
 use memory_core::{Node, NodeId, TokenCounter};
 use memory_hooks::{Context, Piece, PieceKind};
 
-/// A context, seen from the messages.
+/// The messages of a context.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Shown {
-    /// Messages that stand in it word for word, from their first to their last character.
+    /// Messages that it shows word for word, from their first to their last character.
     pub(super) whole: BTreeSet<NodeId>,
-    /// Tokens of the parts that show nothing but whole messages: their labels, dates and gaps included.
+    /// Tokens of the parts that show only whole messages, including their labels, dates and gaps.
     pub(super) labelled: u32,
     /// Tokens of the same messages as lines `speaker: text`.
     pub(super) bare: u32,
-    /// What a message of them costs beside its text, in the mean.
+    /// Mean overhead of such a message beside its text.
     pub(super) per_message: u32,
 }
 
 impl Shown {
-    /// Looks at each piece in its place in the text. What stands between a piece and the one before it, a heading or the line
-    /// of a gap, counts for that piece; what stands before the first piece, for none. Of messages that are shown in part
-    /// it cannot be said what is a label, so these pieces count for nothing.
+    /// Finds each piece in the text. Text between a piece and the one before it, such as a heading or the line of a
+    /// gap, counts for that piece. Text before the first piece is not counted. For messages that are shown in part,
+    /// labels cannot be separated from text, so these pieces are not counted.
     ///
     /// # Errors
-    /// When a piece does not stand in the text.
+    /// When a piece is not in the text.
     pub(super) fn of(context: &Context, nodes: &[Node], counter: &dyn TokenCounter) -> Result<Self> {
         let mut shown = Self::default();
         let (mut bare, mut texts) = (Vec::new(), 0u32);
@@ -58,17 +58,17 @@ impl Shown {
     }
 }
 
-/// A message with the least of a label.
+/// A message with the shortest label.
 fn bare_line(node: &Node) -> String {
     format!("{}: {}", node.message.speaker_or_role(), node.message.text())
 }
 
-/// Whether a piece shows messages rather than what stands for them.
+/// Whether a piece shows messages rather than summaries.
 pub(super) fn shows_messages(piece: &Piece) -> bool {
     matches!(piece.kind, PieceKind::Message | PieceKind::Recalled)
 }
 
-/// A text without what the layout puts in front of what could be taken for its own lines.
+/// A text without the escapes that the layout puts before lines that look like its own.
 pub(super) fn plain(text: &str) -> String {
     text.replace('\\', "")
 }

@@ -1,4 +1,4 @@
-//! A conversation that questions are asked about.
+//! A conversation that is asked questions.
 
 use anyhow::{Context, Result, ensure};
 use memory_cli::import::ImportedConversation;
@@ -10,14 +10,14 @@ use super::{EvalParts, questions::Question};
 #[derive(Debug)]
 pub(super) struct Subject {
     pub(super) id: ConversationId,
-    /// What is known of each node.
+    /// Outline of each node.
     pub(super) outline: Vec<NodeOutline>,
-    /// The turn that each node was.
+    /// The turn of each node.
     keys: Vec<MessageKey>,
 }
 
 impl Subject {
-    /// Appends a conversation to the store. A turn without a time was said when the one before it was.
+    /// Appends a conversation to the store. A turn without a time gets that of the turn before it.
     pub(super) async fn import(parts: &EvalParts, conversation: ImportedConversation) -> Result<Self> {
         let ImportedConversation { id, messages } = conversation;
         let mut keys = Vec::with_capacity(messages.len());
@@ -35,13 +35,13 @@ impl Subject {
         Ok(Self { id, outline, keys })
     }
 
-    /// All nodes, with their words.
+    /// All nodes, with their texts.
     pub(super) async fn nodes(&self, parts: &EvalParts) -> Result<Vec<Node>> {
         let Some(all) = NodeRange::first_n(self.outline.len() as u64) else { return Ok(Vec::new()) };
         Ok(parts.store.nodes(&self.id, all).await?)
     }
 
-    /// The share of a question's evidence that is among some nodes, 0..=1; `None` where the data names no evidence.
+    /// The share of a question's evidence among some nodes, 0..=1; `None` if the data names no evidence.
     #[expect(clippy::cast_precision_loss, reason = "counts of turns")]
     pub(super) fn evidence_among(&self, question: &Question, nodes: impl Iterator<Item = NodeId>) -> Option<f64> {
         let keys = nodes.filter_map(|node| self.key(node));
@@ -49,7 +49,7 @@ impl Subject {
         Some(found as f64 / question.evidence.len() as f64).filter(|_| !question.evidence.is_empty())
     }
 
-    /// The turn that a node was.
+    /// The turn of a node.
     pub(super) fn key(&self, node: NodeId) -> Option<MessageKey> {
         self.keys.get(node.index()).cloned()
     }

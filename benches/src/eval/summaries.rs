@@ -1,4 +1,4 @@
-//! What summaries keep of the evidence: ours beside first words, lead sentences and TextRank at the same bound.
+//! What summaries keep of the evidence: ours compared with first words, lead sentences and TextRank of the same length.
 
 mod baselines;
 mod bootstrap;
@@ -29,10 +29,10 @@ const SUMMARY_TOKENS: u32 = 48;
 const META_TOKENS: u32 = 128;
 const LONGEST_READ_AGAIN: usize = 8 << 10;
 
-/// How many write.
+/// The number of contenders.
 pub(super) const CONTENDERS: usize = 7;
 
-/// Who writes.
+/// A writer of summaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contender {
     FirstWords,
@@ -83,54 +83,54 @@ pub(super) enum Unit {
     Group,
 }
 
-/// How many terms there were, and how many of them each contender kept.
+/// The number of terms, and how many of them each contender kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     pub(super) wanted: f64,
     pub(super) kept: [f64; CONTENDERS],
 }
 
-/// What is left of one unit.
+/// What is kept of one unit.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) unit: Unit,
     /// The conversation, by its number.
     pub(super) conversation: usize,
-    /// Facts and answers' words together.
+    /// Facts and words of answers together.
     pub(super) all: Count,
     pub(super) facts: Count,
     pub(super) answers: Count,
     /// Tokens of the summaries.
     pub(super) tokens: [f64; CONTENDERS],
-    /// Whether the summaries say what the messages say; of single messages alone.
+    /// Whether the summaries state what the messages state; for single messages only.
     pub(in crate::eval::summaries) faithful: [Faithful; CONTENDERS],
 }
 
-/// What the evidence of a conversation is made of.
+/// The evidence of a conversation.
 #[derive(Clone, Debug, Default)]
 struct Evidence {
     facts: terms::Terms,
     answers: terms::Terms,
 }
 
-/// Measures all contenders on all data and gives the table.
+/// Measures all contenders on all data and returns the table.
 ///
 /// # Errors
-/// When the data is not what its format asks for, or a strategy fails.
+/// When the data does not follow its format, or a strategy fails.
 pub fn summaries(data: &[PathBuf]) -> Result<String> {
     Ok(table::render(&measure(data)?))
 }
 
-/// What the default summarizer keeps, and what it does to what it keeps.
+/// What the default summarizer keeps, and how faithful it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SummaryFigures {
     /// Messages with evidence, and groups of 30.
     pub(crate) messages: usize,
     pub(crate) groups: usize,
-    /// The share of terms that it keeps over the share that first words keep.
+    /// The share of terms that it keeps divided by the share that first words keep.
     pub(crate) message_terms_vs_first_words: f64,
     pub(crate) group_terms_vs_first_words: f64,
-    /// Of single messages, as their bars in `figures.toml` say.
+    /// For single messages, as their bars in `figures.toml` state.
     pub(crate) words_per_run: f64,
     pub(crate) unmarked_splices_per_100: f64,
     pub(crate) negations_flipped_percent: f64,
@@ -169,7 +169,7 @@ fn measure(data: &[PathBuf]) -> Result<Vec<Kept>> {
     Ok(kept)
 }
 
-/// Gives the number of the next conversation.
+/// Returns the number of the next conversation.
 fn measure_directory(data: &Path, first: usize, counter: &dyn TokenCounter, kept: &mut Vec<Kept>) -> Result<usize> {
     let questions = questions::read(&data.join("queries.jsonl"))?;
     let conversations = memory_cli::import::eval::read(data)?;
@@ -184,7 +184,7 @@ fn measure_directory(data: &Path, first: usize, counter: &dyn TokenCounter, kept
     Ok(first + count)
 }
 
-/// A message, as far as it matters here.
+/// A message, with what is needed here.
 struct Told {
     key: String,
     text: String,
@@ -216,7 +216,7 @@ impl Told {
     }
 }
 
-/// What of each message is evidence.
+/// The evidence in each message.
 fn evidence(questions: &[questions::Question], name: &ConversationId, messages: &[Told]) -> Vec<Option<Evidence>> {
     let asked: Vec<_> = questions.iter().filter(|question| question.conversation == *name).collect();
     let of = |message: &Told| {
@@ -255,7 +255,7 @@ impl Measuring<'_> {
                     evidence.as_ref().and_then(|evidence| self.kept(Unit::Node, evidence, &texts, Some(message))),
                 );
             }
-            // A group cut short at the end of a conversation is none.
+            // A shorter group at the end of a conversation does not count.
             if messages.len() == GROUP {
                 let first = NodeId::from_index(group * GROUP);
                 let metas = Contender::ALL.into_iter().map(|contender| self.meta(contender, first, messages));
@@ -280,14 +280,14 @@ impl Measuring<'_> {
         if contender == Contender::Spans {
             return Ok(spans.0);
         }
-        // Equal tokens but for the name, which the others do not say.
+        // Equal tokens except for the name, which the others do not write.
         let named = names::tokens(&spans.0, &message.speaker, self.counter);
         let task = Task { max_tokens: max_tokens.saturating_sub(named).max(1), ..task };
         Ok(contender.write(Level::Summary, &sources, task)?.0)
     }
 
-    /// A META as the hierarchical manager has it made: from the messages, and of one that is too long from its SUMMARY. All
-    /// contenders read the same, each with SUMMARYs of its own.
+    /// A META in the way of the hierarchical manager: from the messages, and for a message that is too long from its
+    /// SUMMARY. All contenders read the same messages, each with SUMMARYs of its own.
     fn meta(&self, contender: Contender, first: NodeId, messages: &[Told]) -> Result<String> {
         let mut sources = Vec::with_capacity(messages.len());
         for (node, message) in (first.index()..).map(NodeId::from_index).zip(messages) {
@@ -304,7 +304,7 @@ impl Measuring<'_> {
         Ok(contender.write(Level::Meta, &sources, task)?.0)
     }
 
-    /// What the texts keep of the evidence; `None` where it has no term.
+    /// What the texts keep of the evidence; `None` if it has no term.
     fn kept(&self, unit: Unit, evidence: &Evidence, texts: &[String], message: Option<&Told>) -> Option<Kept> {
         let mut speakers: Vec<&str> = self.messages.iter().map(|message| message.speaker.as_str()).collect();
         speakers.sort_unstable();

@@ -1,4 +1,4 @@
-//! A run over made-up conversations, from files to run file.
+//! A run over generated conversations, from files to run file.
 
 use std::fs;
 

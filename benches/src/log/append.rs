@@ -1,4 +1,4 @@
-//! Appending in durable batches: processor time a record, and how long a batch takes.
+//! Appending in durable batches: processor time for each record, and the duration of a batch.
 
 use std::{env, io::Write, path::Path, process::Command};
 
@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use super::{
-    SIZES,
     appender::{Appender, BATCH},
+    sizes::SIZES,
 };
 use crate::{
     figure::{Figure, worst_size},
@@ -15,14 +15,14 @@ use crate::{
     subprocess::Subprocess,
 };
 
-/// About as much as all stores write until their files are removed.
+/// About as many bytes as all stores write until their files are removed.
 const ROOM: usize = 1 << 30;
 
 pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     let mut sizes = Vec::new();
     for bytes in SIZES {
         eprintln!("log: appending records of {bytes} B");
-        // Whatever the processes leave behind goes before the next size begins.
+        // Files that the processes leave are removed before the next size begins.
         let directory = &tempfile::tempdir_in(directory)?;
         make_room(directory.path())?;
         let entrant = |store: Appender| -> Result<_> {
@@ -63,15 +63,15 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     Ok(worst_size(sizes))
 }
 
-/// Writes a file and removes it, so that a virtual machine has the memory that the page cache will ask for.
+/// Writes a file and removes it, so that a virtual machine has the memory that the page cache will need.
 fn make_room(directory: &Path) -> Result<()> {
     let mut file = tempfile::tempfile_in(directory)?;
     let zeros = vec![0; 1 << 20];
     (0..ROOM).step_by(zeros.len()).try_for_each(|_| file.write_all(&zeros)).context("writing a file of zeros")
 }
 
-/// Starts a process that appends to a store; gives what measures a round of it: microseconds of processor time a record,
-/// and the tenth percentile of the batches' milliseconds.
+/// Starts a process that appends to a store. Returns a function that measures a round of it: microseconds of processor
+/// time for each record, and the tenth percentile of the batches' milliseconds.
 fn rounds_of(store: Appender, bytes: usize, directory: &Path) -> Result<impl FnMut() -> Result<[f64; 2]>> {
     let mut command = Command::new(env::current_exe()?);
     let argument = store.to_possible_value().context("every store can be asked for")?;

@@ -1,4 +1,4 @@
-//! Appending in a process of its own: whatever a store does meanwhile and afterwards is counted as its own.
+//! Appending in a process of its own, so that all processor time of a store is counted, also that after an append.
 
 use std::{
     io::{self, BufRead, Write},
@@ -24,27 +24,27 @@ use crate::{corpus::Corpus, stats::quantile};
 
 /// Records of a batch.
 pub(super) const BATCH: usize = 100;
-/// Bytes of texts that a round appends. What a store puts off falls into each round: 64 MiB fill a table in memory of
-/// a log-structured merge tree, and a segment of ours.
+/// Bytes of text that a round appends. Deferred work of a store must fall into each round: 64 MiB fill an in-memory
+/// table of a log-structured merge tree, and a segment of ours.
 const ROUND_BYTES: usize = 64 << 20;
-/// Batches of different texts; a round appends them over and over.
+/// Batches with different texts; a round appends them repeatedly.
 const DIFFERENT: usize = 40;
-/// A store is made anew after so many rounds, and its files are removed: stores that only grow would soon be measured by
-/// what it costs to find memory for the page cache, which on a virtual machine is more than all else.
+/// The rounds after which a store is created anew and its files are removed. Otherwise the measurement of a growing
+/// store would soon be dominated by the cost of memory for the page cache, which is large on a virtual machine.
 const RENEWED: usize = 2;
-/// A store is at rest that used next to no processor time for so long, this often in a row: whoever waits for the disk
-/// uses none either, but goes on before long.
+/// A store is at rest if it uses almost no processor time for this long, several times in a row. A store that waits for
+/// the disk uses none either, but soon goes on.
 const QUIET: Duration = Duration::from_millis(100);
 const TIMES: u32 = 4;
-/// What it may use then: looking at the clock costs some.
+/// The processor time allowed at rest: reading the clock takes some.
 const NEXT_TO_NOTHING: Duration = Duration::from_millis(2);
-/// How long rest is waited for.
+/// The longest wait for rest.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A store to append to.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Appender {
-    /// Ours.
+    /// Our log.
     Ours,
     /// A file and a hash.
     Bare,
@@ -69,8 +69,8 @@ impl Appender {
     }
 }
 
-/// Makes a store under `directory`, appends a round of texts of `bytes` each for every line that is read, and answers
-/// with the microseconds of processor time a record and the tenth percentile of the batches' milliseconds.
+/// Creates a store under `directory`. For every line that is read, appends a round of texts of `bytes` each and prints
+/// the microseconds of processor time for each record and the tenth percentile of the batches' milliseconds.
 ///
 /// # Errors
 /// When the store fails, or does not come to rest.

@@ -1,4 +1,4 @@
-//! What appending costs at least: each record hashed, each batch written and synced, and nothing else.
+//! The least cost of appending: each record hashed, each batch written and synced, and nothing else.
 
 use std::{
     fs::{File, OpenOptions},
@@ -10,11 +10,11 @@ use anyhow::{Context, Result, bail};
 
 use super::contender::Contender;
 
-/// Zeros written before anything is measured, so that no append changes metadata.
+/// Zeros written before the measurement, so that no append changes metadata.
 const ROOM: u64 = 128 << 20;
 
-/// A file that holds salts, digests and texts in a row, with no index, no checksum and no thread. Whoever hashes with
-/// BLAKE3 and syncs with `fdatasync` pays this and more.
+/// A file that holds salts, hashes and texts in a row, with no index, no checksum and no thread. A store that hashes
+/// with BLAKE3 and syncs with `fdatasync` takes at least this time.
 pub(super) struct Bare {
     file: File,
     end: u64,
@@ -41,7 +41,7 @@ impl Contender for Bare {
         texts.iter().map(|text| text.as_bytes().to_vec()).collect()
     }
 
-    /// From the front again: no round needs more room than another.
+    /// Each round begins at the front again, so that none needs more space than another.
     fn begin_round(&mut self) {
         self.end = 0;
     }

@@ -1,4 +1,4 @@
-//! Room on disk when sealed segments are compressed.
+//! Disk space of compressed sealed segments.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use anyhow::{Result, ensure};
 use memory_store::{SqueezeOptions, VacuumOptions};
 
 use super::{
-    SIZES,
     contender::Contender,
     disk::{bytes_below, record_bytes},
     filled::{create, fill},
     ours::Ours,
+    sizes::SIZES,
 };
 use crate::{figure::Figure, rounds::Samples};
 

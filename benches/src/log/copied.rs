@@ -1,4 +1,4 @@
-//! What reading checked texts costs at least: the checksum, UTF-8 and a copy of each record, and nothing else.
+//! The least cost of reading checked texts: the checksum, UTF-8 and a copy of each record, and nothing else.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -7,13 +7,13 @@ use memory_core::{ContentBlock, Message, Node, NodeId, Role, Timestamp};
 
 use super::{contender::Contender, ours::text_bytes};
 
-/// Texts in a row in memory, with where each ends and its checksum. There is no index to search, no file to map, no lock,
-/// and no message to build: whoever checks what he gives out pays this and more. Checksum
-/// and UTF-8 are those that ours has, the fastest that we know.
+/// Texts in a row in memory, with the end and the checksum of each. There is no index to search, no file to map, no
+/// lock, and no message to build. A store that checks what it returns takes at least this time. Checksum and UTF-8
+/// validation are the same as ours, the fastest that we know.
 #[derive(Debug, Default)]
 pub(super) struct Copied {
     texts: Vec<u8>,
-    /// Behind each text, and its checksum.
+    /// The end of each text, and its checksum.
     ends: Vec<(usize, u32)>,
 }
 
@@ -66,13 +66,13 @@ impl Contender for Copied {
     }
 }
 
-/// The same, each text given out as a [`Node`]: with the list of its message's blocks, and in a list of nodes where there are
-/// several. Everything else that a node says is made up and costs nothing to find.
+/// The same, with each text returned as a [`Node`]: with the list of its message's blocks, and in a list of nodes if
+/// there are several. Everything else in a node is invented and costs nothing to find.
 #[derive(Debug, Default)]
 pub(super) struct Built(Copied);
 
 const EMPTY: ContentBlock = ContentBlock::Text(String::new());
-/// Filled in where it stays, as ours is: one that is built first and then moved costs more.
+/// Filled in place, as ours is: a node that is built first and then moved costs more.
 const BLANK: Node = Node {
     id: NodeId::FIRST,
     message: Message {

@@ -1,14 +1,14 @@
-//! Room on disk.
+//! Disk space.
 
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 
 use super::{
-    SIZES,
     contender::Contender,
     filled::{create, fill},
     ours::Ours,
+    sizes::SIZES,
 };
 use crate::{figure::Figure, rounds::Samples};
 
@@ -29,7 +29,7 @@ fn of_size(directory: &Path, bytes: usize) -> Result<Figure> {
     ensure!(records > RECORDS * bytes, "{records} bytes of records cannot hold {RECORDS} texts of {bytes}");
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52 bytes")]
     let ratio = bytes_below(&path)? as f64 / records as f64;
-    // Nothing here depends on time, and on chance no more than salts do.
+    // Nothing here depends on time; only the salts are random.
     let samples = Samples { name: Ours::NAME.to_owned(), unit: "x", values: vec![ratio] };
     let note = format!(
         "all files of a closed store of {RECORDS} records against the records as they are encoded, without the headers \
@@ -38,9 +38,9 @@ fn of_size(directory: &Path, bytes: usize) -> Result<Figure> {
     Ok(Figure::absolute("disk_vs_payload", &samples, note))
 }
 
-/// Bytes of all encoded records of a log, counted in its segments by `docs/format.md`: behind a header of 64 bytes
-/// frames of 52 bytes and their payload, whose length stands at 36; in it records of 8 bytes and their body, whose
-/// length stands first.
+/// Bytes of all encoded records of a log, counted in its segments as in `docs/format.md`. After a header of 64 bytes
+/// come frames: 52 bytes and a payload, whose length is at offset 36. A payload holds records: 8 bytes, which begin
+/// with the length of the body, and the body.
 pub(crate) fn record_bytes(log: &Path) -> Result<usize> {
     const SEGMENT: usize = 64;
     const FRAME: usize = 52;

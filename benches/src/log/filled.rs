@@ -1,4 +1,4 @@
-//! Stores with records in them.
+//! Stores filled with records.
 
 use std::path::Path;
 

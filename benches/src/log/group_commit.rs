@@ -1,4 +1,4 @@
-//! Many writers at once: how many durable records a second they get out of shared syncs.
+//! Many writers at once: their durable records a second with shared syncs.
 
 use std::{path::Path, thread, time::Instant};
 
@@ -16,9 +16,9 @@ use crate::{
 };
 
 const WRITERS: usize = 64;
-/// Records of a round when one writes alone.
+/// Records of a round with one writer.
 const ALONE: usize = 200;
-/// Records of a round that each of many writers writes.
+/// Records of a round for each of many writers.
 const EACH: usize = 50;
 const BYTES: usize = 200;
 
@@ -33,7 +33,7 @@ pub(super) fn measure(directory: &Path) -> Result<Figure> {
     Ok(Figure::ratio("group_commit_64_vs_1", &many, &one, note))
 }
 
-/// Durable records a second of so many writers, each with a thread and a conversation of its own.
+/// Durable records a second of so many writers, each with its own thread and conversation.
 fn rate(ours: &Ours, writers: usize, records: usize) -> Result<f64> {
     let mut corpus = Corpus::new(3);
     let conversations: Vec<_> =

@@ -1,4 +1,4 @@
-//! What a record costs in a small conversation and in a large one.
+//! The cost of a record in a small conversation and in a large one.
 
 use std::{path::Path, time::Instant};
 
@@ -42,7 +42,7 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Microseconds a record appended, and a record read.
+/// Microseconds to append a record, and to read one.
 fn round(store: &mut Ours, records: usize) -> Result<[f64; 2]> {
     let mut corpus = Corpus::new(7);
     let batches: Vec<_> = (0..APPENDED / BATCH).map(|_| Ours::batch(&texts(&mut corpus, BATCH, BYTES))).collect();

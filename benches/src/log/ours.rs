@@ -13,7 +13,7 @@ use memory_store::LogStore;
 
 use super::contender::Contender;
 
-/// One conversation in our log: every record is hashed with a salt and checked when it is read.
+/// One conversation in our log: every record is hashed with a salt, and checked when it is read.
 #[derive(Debug)]
 pub(super) struct Ours {
     store: LogStore,
@@ -21,7 +21,7 @@ pub(super) struct Ours {
 }
 
 impl Ours {
-    /// Opens the store again, or makes it.
+    /// Opens or creates the store.
     pub(super) fn open(directory: &Path) -> Result<Self> {
         Ok(Self { store: LogStore::open(directory)?, conversation: ConversationId::new("bench")? })
     }
@@ -49,7 +49,7 @@ impl Contender for Ours {
         Ok(())
     }
 
-    /// Begins a new segment: what was appended is mapped from then on.
+    /// Begins a new segment, so that the appended records are mapped.
     fn settle(&mut self) -> Result<()> {
         Ok(pollster::block_on(self.store.seal())?)
     }
@@ -67,7 +67,7 @@ impl Contender for Ours {
     }
 }
 
-/// The outcome of a read, which waits for nothing: polling it once spares making a waker, which a runtime has already.
+/// The result of a read, which never waits: polling it once avoids making a waker, which a runtime has already.
 fn at_once<T>(mut read: BoxFuture<'_, Result<T, StoreError>>) -> Result<T> {
     match read.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => Ok(outcome?),

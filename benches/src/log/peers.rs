@@ -1,7 +1,7 @@
-//! The stores that ours is measured beside, at their documented best settings and the same durability.
+//! The stores that ours is compared with, at their documented best settings and the same durability.
 //!
-//! They keep bare texts under eight-byte keys, without the hashes, salts, roles and times that ours keeps, and are
-//! read without decoding. What they measure is a lower bound of what they would cost in our place.
+//! They hold only texts, under eight-byte keys, without the hashes, salts, roles and times of ours, and are read
+//! without decoding. So their measurements are a lower bound of what they would cost in our place.
 
 use std::path::Path;
 
@@ -16,8 +16,7 @@ const CACHE_BYTES: u64 = 1 << 30;
 
 /// A log-structured merge tree. Its journal carries the records, so that a batch costs one sync.
 ///
-/// Compression is not built in: it would cost time in what is compared. No filters on the last level, as every read
-/// hits.
+/// Compression is not compiled in: it would add time. There are no filters on the last level, because every read hits.
 pub(super) struct Fjall {
     database: Database,
     records: Keyspace,

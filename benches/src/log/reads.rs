@@ -6,12 +6,12 @@ use anyhow::{Result, ensure};
 use fastrand::Rng;
 
 use super::{
-    SIZES,
     contender::Contender,
     copied::{Built, Copied},
     filled::{create, fill, filled},
     ours::Ours,
     peers::{Fjall, Redb},
+    sizes::SIZES,
     sqlite::Sqlite,
 };
 use crate::{
@@ -20,9 +20,9 @@ use crate::{
 };
 
 const RECORDS: usize = 100_000;
-/// Reads of a round.
+/// Reads in a round.
 const POINTS: u64 = 20_000;
-/// Runs of a round, and the records of each.
+/// Runs in a round, and the records of each.
 const RUNS: u64 = 1_000;
 const RUN: u64 = 50;
 
@@ -88,12 +88,12 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     Ok(worst_size(sizes))
 }
 
-/// Microseconds a point read, and a run.
+/// Microseconds for a point read, and for a run.
 fn round<C: Contender>(store: &C, bytes: usize) -> Result<[f64; 2]> {
     Ok([points(store, RECORDS, bytes, POINTS)?, runs(store, bytes)?])
 }
 
-/// Microseconds a read at random positions of a store with `records` texts of `bytes` each.
+/// Microseconds for a read at random positions of a store with `records` texts of `bytes` each.
 pub(super) fn points<C: Contender>(store: &C, records: usize, bytes: usize, reads: u64) -> Result<f64> {
     let mut rng = Rng::with_seed(4);
     let positions: Vec<_> = (0..reads).map(|_| rng.u64(0..records as u64)).collect();

@@ -1,4 +1,4 @@
-//! Opening a store that is there already.
+//! Opening an existing store.
 
 use std::{path::Path, time::Instant};
 

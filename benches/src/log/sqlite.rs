@@ -1,4 +1,4 @@
-//! SQLite as a peer: the store that most would reach for.
+//! SQLite as a peer: the usual choice for such a store.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use rusqlite::{Connection, params};
 
 use super::contender::Contender;
 
-/// A B-tree behind a write-ahead log, as its documentation advises for durable writes: `synchronous=FULL`, statements
-/// prepared once, the file mapped and cached whole.
+/// A B-tree behind a write-ahead log, as its documentation recommends for durable writes: `synchronous=FULL`,
+/// statements prepared once, the file mapped and cached whole.
 pub(super) struct Sqlite {
     database: Connection,
     next: i64,
@@ -24,7 +24,7 @@ impl Contender for Sqlite {
         database.pragma_update(None, "journal_mode", "wal")?;
         database.pragma_update(None, "synchronous", "full")?;
         database.pragma_update(None, "mmap_size", 1_i64 << 30)?;
-        // In KiB when it is negative: 1 GiB.
+        // A negative value is in KiB: 1 GiB.
         database.pragma_update(None, "cache_size", -(1_i64 << 20))?;
         database.execute_batch("CREATE TABLE records (position INTEGER PRIMARY KEY, text BLOB NOT NULL)")?;
         Ok(Self { database, next: 0 })

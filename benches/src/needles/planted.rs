@@ -1,4 +1,4 @@
-//! Facts planted in a made-up conversation, and the questions that they answer.
+//! Facts planted in a generated conversation, and the questions that they answer.
 
 use anyhow::{Result, ensure};
 use memory_core::{Message, NodeDraft, Role, Timestamp, TokenCounter};
@@ -9,10 +9,10 @@ use crate::corpus::Corpus;
 const DEPTHS: usize = 11;
 /// Messages between a wrong figure and its correction.
 const CORRECTED_AFTER: usize = 5;
-/// One sentence in so many of the talk around the facts states something too. Of the sentences of real conversations,
-/// those with a figure, a decision or the like are one in 28 (LoCoMo), in 12 (QMSum) and, lists included, in 3 (BEAM).
+/// One sentence in so many of the talk around the facts also states something. In real conversations, one sentence in
+/// 28 (LoCoMo), in 12 (QMSum) and, lists included, in 3 (BEAM) has a figure, a decision or the like.
 const STATING: u32 = 6;
-/// Messages that the facts of one depth take, from the first to the last.
+/// Messages that the facts of one depth span.
 const SPAN: usize = Kind::ALL.len() + CORRECTED_AFTER;
 
 /// A kind of fact.
@@ -24,7 +24,7 @@ enum Kind {
     Name,
     /// A line of code.
     Code,
-    /// A figure that a later message sets right.
+    /// A figure that a later message corrects.
     Corrected,
 }
 
@@ -32,7 +32,7 @@ impl Kind {
     const ALL: [Self; 4] = [Self::Number, Self::Name, Self::Code, Self::Corrected];
 }
 
-/// A fact, where it stands and what asks for it.
+/// A fact, its position and its question.
 #[derive(Clone, Debug)]
 pub(crate) struct Needle {
     /// The index of its message.
@@ -40,13 +40,13 @@ pub(crate) struct Needle {
     pub(crate) question: String,
     /// Words that no other message has.
     pub(crate) answer: String,
-    /// What was said first, where that was wrong.
+    /// The wrong first statement, if there is one.
     pub(crate) wrong: Option<Wrong>,
     said: String,
     place: Place,
 }
 
-/// What a correction sets right.
+/// A statement that is corrected.
 #[derive(Clone, Debug)]
 pub(crate) struct Wrong {
     at: usize,
@@ -54,7 +54,7 @@ pub(crate) struct Wrong {
     pub(crate) answer: String,
 }
 
-/// Where in its message a fact stands.
+/// The position of a fact in its message.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     First,
@@ -62,7 +62,7 @@ enum Place {
     Last,
 }
 
-/// Subjects that no other message speaks of, so that a question has one answer.
+/// Subjects that no other message mentions, so that a question has one answer.
 const SUBJECTS: [&str; DEPTHS] =
     ["zeppelin", "marimba", "quasar", "gazebo", "tundra", "falcon", "orchid", "kayak", "bazaar", "igloo", "walnut"];
 const OWNERS: [&str; DEPTHS] = [
@@ -79,11 +79,11 @@ const OWNERS: [&str; DEPTHS] = [
     "Novotny",
 ];
 
-/// A conversation of `messages`, and the facts in it: of each kind one at each of eleven depths, by turns at the
-/// beginning, in the middle and at the end of messages that speak of other things too.
+/// A conversation of `messages`, and the facts in it: one of each kind at each of eleven depths, by turns at the
+/// beginning, in the middle and at the end of messages that mention other things too.
 ///
 /// # Errors
-/// When there are too few messages to plant them all.
+/// When there are too few messages for all facts.
 pub(crate) fn plant(messages: usize, counter: &dyn TokenCounter) -> Result<(Vec<NodeDraft>, Vec<Needle>)> {
     ensure!(messages >= DEPTHS * SPAN, "facts at {DEPTHS} depths need {} messages, not {messages}", DEPTHS * SPAN);
     let mut corpus = Corpus::new(23);
@@ -122,7 +122,7 @@ pub(crate) fn plant(messages: usize, counter: &dyn TokenCounter) -> Result<(Vec<
     Ok((drafts, needles))
 }
 
-/// What the facts of one depth are about.
+/// The subject of the facts of one depth.
 #[derive(Clone, Copy, Debug)]
 struct Subject {
     name: &'static str,
@@ -132,7 +132,7 @@ struct Subject {
 }
 
 impl Needle {
-    /// The fact of a kind about a subject, worded in one of two ways.
+    /// The fact of a kind about a subject, in one of two wordings.
     fn new(kind: Kind, at: usize, Subject { name, owner, depth, number }: Subject) -> Self {
         let is_plain = depth.is_multiple_of(2);
         let (said, question, answer) = match kind {

@@ -1,12 +1,12 @@
-//! Which message somebody would open who reads a view and has a question.
+//! Which message a reader of a view would open to answer a question.
 
 use std::collections::{BTreeSet, HashMap};
 
 use memory_core::NodeId;
 use memory_hooks::{Piece, PieceKind};
 
-/// The node whose summary shares most with the question: each word counts by how few summaries have it, and of equals
-/// the newest wins. `None` where no node that has a summary of its own shares a word with it.
+/// The node whose summary shares most with the question. Each word counts more if fewer summaries have it; of equals
+/// the newest wins. `None` if no node with a summary of its own shares a word with it.
 pub(super) fn worth_opening(view: &[Piece], question: &str) -> Option<NodeId> {
     let asked = words(question);
     let of_one = view.iter().filter(|piece| matches!(piece.kind, PieceKind::Summary(_)));

@@ -19,7 +19,7 @@ use crate::{
 /// Calls of a round.
 const CALLS: u32 = 200_000;
 
-/// The same function behind a table of this program's own.
+/// The same function behind a vtable of this program.
 trait Direct {
     fn summarize(&self, job: &SummaryJob<'_>, host: &dyn SummaryHost) -> Result<Written, Failure>;
 }

@@ -21,11 +21,11 @@ use crate::{
 
 /// Calls of a round, back to back.
 const CALLS: usize = 10_000;
-/// Calls of a round, each by itself, and the rest before each.
+/// Calls of a round, one at a time, and the pause before each.
 const ISOLATED: usize = 100;
 const REST: Duration = Duration::from_millis(10);
 
-/// Answers as the plugin does.
+/// Gives the same answers as the plugin.
 #[derive(Debug)]
 struct Fine;
 
@@ -39,7 +39,7 @@ impl Summarizer for Fine {
     }
 }
 
-/// Counts so that counting takes no time.
+/// A counter that takes no time.
 #[derive(Debug)]
 struct Bytes;
 
@@ -74,7 +74,7 @@ pub(super) fn overhead() -> Result<[Figure; 2]> {
     ])
 }
 
-/// Microseconds of a call among others, and of one by itself.
+/// Microseconds of a call in a series, and of a single call.
 fn both(summarizer: &dyn Summarizer) -> Result<[f64; 2]> {
     let all: f64 = time(summarizer, CALLS, Duration::ZERO)?.iter().sum();
     let mut alone = time(summarizer, ISOLATED, REST)?;

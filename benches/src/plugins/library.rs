@@ -4,7 +4,7 @@ use std::{env, env::consts, path::PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The fixture's library, beside this binary or among what it was built from.
+/// The fixture's library, beside this binary or among its build outputs.
 pub(super) fn fixture() -> Result<PathBuf> {
     let file = format!("{}memory_plugin_fixture_misbehaves{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
     let binary = env::current_exe()?;
@@ -13,5 +13,5 @@ pub(super) fn fixture() -> Result<PathBuf> {
     places.iter().find(|place| place.is_file()).cloned().with_context(|| format!("no library at {places:?}"))
 }
 
-/// A message to be summarized.
+/// A message to summarize.
 pub(super) const MESSAGE: &str = "After the tests we decided to ship version 2.4 on 12 March, if Priya agrees.";

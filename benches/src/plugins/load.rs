@@ -1,4 +1,4 @@
-//! What a process takes to load its first plugin and make its strategy.
+//! The time in which a process loads its first plugin and creates its strategy.
 
 use std::{
     env,
@@ -31,19 +31,19 @@ pub(super) fn measure() -> Result<Figure> {
     Ok(Figure::absolute("load_ms", &load, note))
 }
 
-/// A library as `cargo xtask plugin build` makes it; elsewhere one of this build.
+/// A library as `cargo xtask plugin build` makes it; if there is none, one of this build.
 fn library() -> Result<PathBuf> {
     let golden = "memory-plugins/tests/golden/v1-summarizer-x86_64-linux.so";
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(golden);
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) && golden.is_file() { Ok(golden) } else { fixture() }
 }
 
-/// Milliseconds that a new process takes.
+/// Milliseconds of a new process.
 fn in_child(library: &Path) -> Result<f64> {
     let child = Command::new(env::current_exe()?).arg("load-plugin").arg(library).output()?;
     ensure!(child.status.success(), "{}: {}", child.status, String::from_utf8_lossy(&child.stderr));
     let said = String::from_utf8(child.stdout)?;
-    said.trim().parse().with_context(|| format!("{said:?} is no time"))
+    said.trim().parse().with_context(|| format!("{said:?} is not a time"))
 }
 
 /// Loads the plugin at `library` in this process and prints how many milliseconds it took.

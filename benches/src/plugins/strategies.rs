@@ -1,4 +1,4 @@
-//! How fast the built-in strategies read, and what their summaries keep.
+//! How fast the built-in strategies are, and what their summaries keep.
 
 use std::{hint::black_box, path::Path, time::Instant};
 
@@ -23,7 +23,7 @@ const BATCH: usize = 256;
 /// The bound of a SUMMARY.
 const MOST_TOKENS: u32 = 48;
 
-/// Counts so that counting takes no time: a token every four bytes.
+/// A counter that takes no time: a token every four bytes.
 #[derive(Debug)]
 struct Quarters;
 
@@ -37,7 +37,7 @@ impl TokenCounter for Quarters {
     }
 }
 
-/// Texts to read, and where they are from.
+/// Texts to read, and their source.
 struct Texts {
     from: &'static str,
     sources: Vec<SummarySource>,
@@ -71,7 +71,7 @@ impl Texts {
     }
 }
 
-/// The figures of reading, and with evaluation data that of what is kept.
+/// The speed figures, and with evaluation data those of what is kept.
 pub(super) fn measure(data: Option<&Path>) -> Result<Vec<Figure>> {
     let mut texts = vec![Texts::made_up()];
     texts.extend(data.map(Texts::real).transpose()?);
@@ -111,7 +111,7 @@ fn read(Texts { from, sources }: &Texts) -> Result<[Figure; 3]> {
     ])
 }
 
-/// Seconds that a summary of each takes.
+/// Seconds to summarize each.
 fn write_all(sources: &[SummarySource], write: impl Fn(&SummaryJob<'_>) -> WrittenSummary) -> Result<f64> {
     let start = Instant::now();
     for source in sources {
@@ -124,7 +124,7 @@ fn write_all(sources: &[SummarySource], write: impl Fn(&SummaryJob<'_>) -> Writt
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Seconds that scoring all takes.
+/// Seconds to score all.
 fn score_all(sources: &[SummarySource]) -> Result<f64> {
     let start = Instant::now();
     for batch in sources.chunks(BATCH) {
@@ -135,7 +135,7 @@ fn score_all(sources: &[SummarySource]) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// What the default summarizer keeps of the evidence beside as many first words, and what it does to it.
+/// What the default summarizer keeps of the evidence compared with as many first words, and how faithful it is.
 fn kept(data: &Path) -> Result<Vec<Figure>> {
     let SummaryFigures {
         messages,

@@ -1,4 +1,4 @@
-//! What the first search in a new process takes, with postings, vectors and tokens kept from before.
+//! The time of the first search in a new process, with cached postings, vectors and tokens.
 
 use std::{env, path::Path, process::Command, time::Instant};
 
@@ -25,20 +25,20 @@ pub(super) fn measure(store: &Path, id: &ConversationId, questions: &[String]) -
     Ok(Figure::absolute("cold_search_ms", &search, note))
 }
 
-/// Milliseconds that a new process takes to open the store, and to answer.
+/// Milliseconds in which a new process opens the store, and answers.
 fn in_child(store: &Path, id: &ConversationId, question: &str) -> Result<[f64; 2]> {
     let child =
         Command::new(env::current_exe()?).arg("cold-search").arg(store).args([id.as_str(), question]).output()?;
     ensure!(child.status.success(), "{}: {}", child.status, String::from_utf8_lossy(&child.stderr));
     let said = String::from_utf8(child.stdout)?;
-    let (opening, search) = said.trim().split_once(' ').with_context(|| format!("{said:?} is no two times"))?;
+    let (opening, search) = said.trim().split_once(' ').with_context(|| format!("{said:?} is not two times"))?;
     Ok([opening.parse()?, search.parse()?])
 }
 
-/// Opens the store, asks a conversation one question and prints how many milliseconds each took.
+/// Opens the store, asks a conversation one question and prints the milliseconds of each.
 ///
 /// # Errors
-/// When that fails, or something is missing for an answer by words and by meaning.
+/// When that fails, or a part is missing for an answer by words and by meaning.
 pub fn print_cold_search(store: &Path, conversation: &str, question: &str) -> Result<()> {
     let start = Instant::now();
     let runtime = memory_cli::open(&Config::new(store, Access::Existing))?;

@@ -12,16 +12,16 @@ use memory_store::LogStore;
 
 use crate::{corpus::Corpus, log::record_bytes};
 
-/// Bytes of made-up text in a segment: an eighth of a full one, so that the whole sweep takes minutes.
+/// Bytes of generated text in a segment: an eighth of a full one, so that the whole sweep takes minutes.
 const TEXT: usize = 8 << 20;
 const BATCH: usize = 100;
 
-/// A sealed segment and what it holds.
+/// A sealed segment and its contents.
 #[derive(Debug)]
 pub(super) struct Sealed {
     pub(super) image: Vec<u8>,
     pub(super) records: usize,
-    /// Bytes of the encoded records, counted as `disk_compressed_vs_payload` counts them.
+    /// Bytes of the encoded records, counted as for `disk_compressed_vs_payload`.
     pub(super) encoded_bytes: usize,
 }
 

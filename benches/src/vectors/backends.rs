@@ -8,8 +8,8 @@ use memory_core::{ConversationId, ModelId, NodeId, VectorIndex, VectorPart, Vect
 use memory_store::{Codes, ExactIndex, Graph, GraphOptions, Kernels, quantize};
 
 use super::{
-    TOP,
     data::{DIMENSIONS, Data, best},
+    sizes::TOP,
 };
 
 /// An index of all rows of some data.
@@ -23,12 +23,12 @@ pub(super) trait Backend {
     fn search(&self, query: &[f32], ef: usize) -> Result<Vec<u32>>;
 }
 
-/// Threads that all may build with.
+/// Threads that every index may build with.
 pub(super) fn threads() -> NonZero<usize> {
     thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
 }
 
-/// Our graph, walked by codes; twice as many candidates as are asked for are scored anew by components.
+/// Our graph, searched by codes; twice as many candidates as are asked for are scored again by components.
 #[derive(Debug)]
 pub(super) struct Ours<'a> {
     data: &'a Data,
@@ -52,8 +52,8 @@ impl<'a> Ours<'a> {
         Codes::new(DIMENSIONS, &self.codes, &self.scales)
     }
 
-    /// Bytes a vector: codes, scale and links. The components are in a file that is mapped and of which a search reads
-    /// twenty rows; they do not count, and neither do they for a peer.
+    /// Bytes for each vector: codes, scale and links. The components are in a mapped file, of which a search reads
+    /// twenty rows. They are not counted, here or for a peer.
     #[expect(clippy::cast_precision_loss, reason = "some bytes")]
     pub(super) fn bytes_per_vector(&self) -> f64 {
         let bytes = self.codes.len() + size_of_val(self.scales.as_slice()) + self.graph.bytes();
@@ -122,7 +122,7 @@ impl Backend for HnswRs {
     }
 }
 
-/// The scan that the product uses, of all rows by their codes.
+/// The scan of the product: all rows by their codes.
 #[derive(Debug)]
 pub(super) struct CodesScan {
     index: ExactIndex,
@@ -156,7 +156,7 @@ impl Backend for CodesScan {
     }
 }
 
-/// Every row by its components.
+/// A scan of all rows by their components.
 #[derive(Debug)]
 pub(super) struct Scan<'a>(pub(super) &'a Data);
 

@@ -4,28 +4,28 @@ use std::{hint::black_box, time::Instant};
 
 use anyhow::Result;
 
-use super::{TOP, backends::Backend, data::Data};
+use super::{backends::Backend, data::Data, sizes::TOP};
 
-/// Candidates that a sweep tries.
+/// The numbers of candidates in a sweep.
 const SWEEP: [usize; 14] = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024];
 
-/// What a backend does with some number of candidates.
+/// Result of a backend with one number of candidates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     pub(super) ef: usize,
     pub(super) recall: f64,
-    /// Microseconds a query.
+    /// Microseconds for each query.
     pub(super) us: f64,
 }
 
-/// The points of one backend, of rising recall.
+/// The points of one backend, in order of rising recall.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     pub(super) name: String,
     pub(super) points: Vec<Point>,
 }
 
-/// Asks all queries one after the other, on one thread.
+/// Runs all queries one after the other, on one thread.
 #[expect(clippy::cast_precision_loss, reason = "some thousand hits")]
 pub(super) fn point(backend: &dyn Backend, data: &Data, truth: &[Vec<u32>], ef: usize) -> Result<Point> {
     let mut found = Vec::with_capacity(truth.len());
@@ -59,8 +59,8 @@ impl Curve {
         self.points.iter().map(|point| point.recall).fold(0.0, f64::max)
     }
 
-    /// The numbers of candidates below and above the recall that is asked for. Where it is not reached, twice the
-    /// largest number: more would take longer still.
+    /// The numbers of candidates below and above a given recall. If it is not reached, twice the largest number: more
+    /// candidates would take even longer.
     pub(super) fn around(&self, recall: f64) -> [usize; 2] {
         let last = self.points.len().saturating_sub(1);
         let above = self.points.iter().position(|point| point.recall >= recall);
@@ -69,7 +69,7 @@ impl Curve {
     }
 }
 
-/// The microseconds at a recall between those of two points, by proportion.
+/// The microseconds at a recall between two points, interpolated.
 pub(super) fn time_at(recall: f64, [below, above]: [Point; 2]) -> f64 {
     let share = (recall - below.recall) / (above.recall - below.recall);
     if share.is_finite() { below.us + (above.us - below.us) * share.clamp(0.0, 1.0) } else { above.us }

@@ -1,4 +1,4 @@
-//! Vectors to search: embeddings of real text where it is at hand, else made up; and the truth about them.
+//! Vectors to search: embeddings of real text if available, otherwise generated ones; and their exact neighbours.
 
 use std::{
     fs,
@@ -14,28 +14,28 @@ use memory_core::Embedder;
 use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
 use memory_store::{Kernels, quantize};
 
-use super::{TOP, texts};
+use super::{sizes::TOP, texts};
 
 pub(super) const DIMENSIONS: usize = 384;
-/// Questions at most.
+/// The most queries.
 const QUERIES: usize = 500;
 /// Texts that are embedded together.
 const BATCH: usize = 500;
-/// Vectors of a cluster that is made up.
+/// Vectors of a generated cluster.
 const CLUSTER: usize = 100;
 
-/// Unit vectors, and queries to them.
+/// Unit vectors, and queries.
 #[derive(Debug)]
 pub(super) struct Data {
-    /// What they are, in words.
+    /// Description of the vectors.
     pub(super) what: String,
     components: Vec<f32>,
     queries: Vec<f32>,
 }
 
 impl Data {
-    /// Up to `rows` embeddings of the texts below `eval`, with the questions to them as queries. Without texts or
-    /// without a model: made-up vectors, which say so.
+    /// Up to `rows` embeddings of the texts below `eval`, with their questions as queries. Without texts or without a
+    /// model: generated vectors, with a description that states it.
     pub(super) fn embedded(eval: Option<&Path>, rows: usize) -> Result<Self> {
         let Some(eval) = eval.filter(|eval| eval.is_dir()) else {
             eprintln!("vectors: no evaluation data, so vectors are made up; name its directory with --eval");
@@ -59,7 +59,7 @@ impl Data {
                 for batch in texts.chunks(BATCH) {
                     let batch: Vec<&str> = batch.iter().map(String::as_str).collect();
                     let vectors = pollster::block_on(embedder.embed_documents(&batch))?;
-                    // Of a text in several chunks, the first.
+                    // For a text of several chunks, the first.
                     components.extend(vectors.iter().filter_map(|chunks| chunks.first()).flatten());
                     bar.inc(batch.len() as u64);
                 }
@@ -73,7 +73,7 @@ impl Data {
         Ok(Self { what, components, queries })
     }
 
-    /// Vectors around random centres, a hundred to a centre, with queries as far from the centres as they are.
+    /// Vectors around random centres, a hundred to a centre, with queries as far from the centres as the vectors.
     pub(super) fn made_up(rows: usize, seed: u64) -> Self {
         let (mut components, mut queries) = (Vec::with_capacity(rows * DIMENSIONS), Vec::new());
         let mut rng = Rng::with_seed(seed);
@@ -93,7 +93,7 @@ impl Data {
         Self { what: format!("{rows} made-up vectors in {clusters} clusters"), components, queries }
     }
 
-    /// The first `rows`, with no queries.
+    /// The first `rows`, without queries.
     pub(super) fn first(&self, rows: usize) -> Self {
         let components = self.rows().take(rows).flatten().copied().collect();
         Self { what: self.what.clone(), components, queries: Vec::new() }
@@ -181,12 +181,12 @@ fn unit(components: impl Iterator<Item = f32>) -> Vec<f32> {
     components.into_iter().map(|component| component / length).collect()
 }
 
-/// Of variance 1, and nearly normal, as a sum of some even numbers is.
+/// A value of variance 1, about normal, because it is a sum of uniform numbers.
 fn normal(rng: &mut Rng) -> f32 {
     (0..6).map(|_| rng.f32() - 0.5).sum::<f32>() * 2.0f32.sqrt()
 }
 
-/// The vectors of these texts by that model, from the user's cache directory if they are there.
+/// The vectors of these texts by that model, from the user's cache directory if they are cached.
 fn cached(model: &str, texts: &[String], embed: impl FnOnce() -> Result<Vec<f32>>) -> Result<Vec<f32>> {
     let mut hasher = blake3::Hasher::new();
     for text in std::iter::once(model).chain(texts.iter().map(String::as_str)) {

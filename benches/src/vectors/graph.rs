@@ -1,14 +1,14 @@
-//! The graph beside other graphs, at one recall.
+//! Our graph compared with other graphs, at one recall.
 
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 
 use super::{
-    Figures,
     backends::{Backend, CodesScan, HnswRs, Ours, Scan},
     curve::{Curve, point, sweep, time_at},
     data::Data,
+    figures::Figures,
     plot,
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     rounds::{Entrant, Samples, interleave},
 };
 
-/// The recall that times are compared at.
+/// The recall at which times are compared.
 const RECALL: f64 = 0.99;
 /// Where the curves end.
 const ENOUGH: f64 = 0.997;
@@ -86,7 +86,7 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// Ours beside hnsw_rs, both built anew in every round.
+/// Ours and hnsw_rs, both built anew in every round.
 fn build(data: &Data, of_all: &str) -> Result<Figure> {
     let [[own], [peer]] = interleave([
         Entrant::new("memory-store graph", ["s"], || Ok([Ours::build(data).build_s()])),

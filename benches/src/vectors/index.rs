@@ -1,4 +1,4 @@
-//! The index that the product uses: its scans, its choice between scan and graph, and how fast it opens.
+//! The product's index: its scans, its choice between scan and graph, and how fast it opens.
 
 use std::{
     fs::{self, File},
@@ -16,10 +16,11 @@ use memory_core::{
 use memory_store::{AutoIndex, AutoOptions, Method};
 
 use super::{
-    Figures, MILLION, ROWS, TOP,
     backends::HnswRs,
     data::{DIMENSIONS, Data},
+    figures::Figures,
     read_bandwidth::read_bandwidth,
+    sizes::{MILLION, ROWS, TOP},
 };
 use crate::{
     figure::Figure,
@@ -29,19 +30,19 @@ use crate::{
 
 pub(super) const CHOICE: &str = "auto_choice_vs_best";
 const TEN_THOUSAND: usize = 10_000;
-/// Sizes that the choice is looked at.
+/// Sizes at which the choice is measured.
 const SIZES: [usize; 4] = [1_000, TEN_THOUSAND, ROWS, MILLION];
 /// Vectors that are inserted together.
 const BATCH: usize = 10_000;
-/// Queries of a round: as many as fit into this time, and some at least where one reads hundreds of megabytes.
+/// Time of a round: as many queries as fit into it, and a minimum where one query reads hundreds of megabytes.
 const ROUND: Duration = Duration::from_millis(200);
 const FEWEST: usize = 15;
-/// Queries whose true answers among a million are looked for.
+/// Queries whose exact answers among a million are computed.
 const ASKED_OF_MILLION: usize = 100;
 /// One vector in this many passes the filter.
 const FILTERED: u32 = 100;
 
-/// One conversation of a vector a message, and three ways to search it.
+/// One conversation with a vector for each message, and three ways to search it.
 struct Opened {
     rows: usize,
     directory: PathBuf,
@@ -61,7 +62,7 @@ fn open(directory: &Path, method: Method) -> AutoIndex {
     AutoIndex::open(directory, ModelId::new("bench"), DIMENSIONS, AutoOptions::default().method(method))
 }
 
-/// Puts the first `rows` into an index in `directory`, and its graph beside it.
+/// Puts the first `rows` into an index in `directory`, with its graph.
 fn fill(directory: &Path, data: &Data, rows: usize) -> Result<ConversationId> {
     let conversation = ConversationId::new("bench")?;
     let index = open(directory, Method::Graph);
@@ -71,13 +72,13 @@ fn fill(directory: &Path, data: &Data, rows: usize) -> Result<ConversationId> {
         let batch: Vec<_> = batch.iter().filter_map(node).collect();
         pollster::block_on(index.insert(&conversation, &batch))?;
     }
-    // Of rows that are on disk alone is a graph kept.
+    // A graph is kept only for rows that are on disk.
     pollster::block_on(index.flush())?;
     index.build_graph(&conversation, &Unseen);
     Ok(conversation)
 }
 
-/// Has all files below a directory in the page cache.
+/// Reads all files below a directory into the page cache.
 fn read_all(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
@@ -95,7 +96,8 @@ impl Opened {
         let conversation = fill(&directory, data, rows)?;
         let method = |method| open(&directory, method);
         let (fastest, scan, graph) = (method(Method::Fastest), method(Method::Scan), method(Method::Graph));
-        // What is read or checked once is not searching. The system may have let go of what was written minutes ago.
+        // Reading and checking files for the first time is not part of searching. The system may have dropped pages
+        // that were written minutes ago.
         read_all(&directory)?;
         for index in [&fastest, &scan, &graph] {
             index.build_graph(&conversation, &Unseen);
@@ -204,7 +206,7 @@ impl Indexes {
         Ok(())
     }
 
-    /// One vector in a hundred may answer.
+    /// Searches in which one vector in a hundred passes the filter.
     pub(super) fn filtered(&self, data: &Data, hnsw_rs: &HnswRs) -> Result<Figure> {
         filtered(self.largest()?, data, hnsw_rs)
     }
@@ -243,7 +245,7 @@ fn filtered(index: &Opened, data: &Data, hnsw_rs: &HnswRs) -> Result<Figure> {
     Ok(Figure::speedup("filtered_1pct_vs_hnsw_rs", &own, &peer, note))
 }
 
-/// From opening the files to the first answer.
+/// The time from opening the files to the first answer.
 fn reopen(data: &Data, index: &Opened) -> Result<Figure> {
     let query = data.queries().next().context("no query")?;
     let [[opened]] = interleave([Entrant::new("memory-store", ["ms"], || {
@@ -257,7 +259,7 @@ fn reopen(data: &Data, index: &Opened) -> Result<Figure> {
     Ok(Figure::absolute("reopen_100k_ms", &opened, note))
 }
 
-/// The way that was chosen beside the faster of both.
+/// The chosen way compared with the faster of both.
 fn choice(index: &Opened, data: &Data) -> Result<Figure> {
     let [[chosen], [scan], [graph]] = interleave([
         Entrant::new("chosen", ["us"], || index.time(&index.fastest, data, None)),
@@ -275,7 +277,7 @@ fn choice(index: &Opened, data: &Data) -> Result<Figure> {
     Ok(Figure::ratio(CHOICE, &chosen, best, note))
 }
 
-/// What is measured on a million vectors that are made up.
+/// Measurements on a million generated vectors.
 pub(super) fn measure_million(scratch: &Path, figures: &mut Figures) -> Result<()> {
     eprintln!("vectors: making up {MILLION} vectors");
     let data = Data::made_up(MILLION, 11);

@@ -1,4 +1,4 @@
-//! Recall against queries a second, drawn.
+//! Draws recall against queries a second.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use plotters::{
 use super::curve::Curve;
 
 const SIZE: (u32, u32) = (860, 480);
-/// Where the axis of recall begins; what is below is of no use to anybody.
+/// Where the axis of recall begins; lower recall is not useful.
 const LOWEST: f64 = 0.8;
 
 /// Draws the curves to an SVG file.

@@ -1,10 +1,10 @@
-//! How fast memory is read.
+//! Memory bandwidth.
 
 use std::{hint::black_box, thread, time::Instant};
 
 use super::backends::threads;
 
-/// Reads a block of so many bytes on all cores, once beforehand, and gives the gigabytes a second.
+/// Reads a block of so many bytes on all cores, after one warm-up, and returns the gigabytes a second.
 #[expect(clippy::cast_precision_loss, reason = "some hundred megabytes")]
 pub(super) fn read_bandwidth(bytes: usize) -> f64 {
     let block = vec![1u64; bytes / size_of::<u64>()];
@@ -18,7 +18,7 @@ fn sum(block: &[u64]) {
     let share = block.len().div_ceil(threads().get()).max(1);
     thread::scope(|scope| {
         for part in block.chunks(share) {
-            // Sums side by side, which the compiler keeps in wide registers.
+            // Independent sums, which the compiler keeps in wide registers.
             scope.spawn(move || {
                 let mut sums = [0u64; 32];
                 for words in part.as_chunks::<32>().0 {

@@ -1,4 +1,4 @@
-//! Pieces of real text to embed, and questions to ask of them.
+//! Pieces of real text to embed, and questions about them.
 
 use std::{collections::HashSet, fs, path::Path};
 
@@ -7,13 +7,13 @@ use serde::Deserialize;
 
 use crate::eval;
 
-/// A shorter piece says nothing.
+/// A shorter piece is not meaningful.
 const SHORTEST: usize = 20;
 
-/// Texts, no two of them equal.
+/// Texts, all different.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// Sentences in the order in which they were said, then pairs of neighbouring ones as far as more are needed.
+    /// Sentences in the order in which they were said, then pairs of neighbouring ones if more are needed.
     pub(super) passages: Vec<String>,
     pub(super) questions: Vec<String>,
 }
@@ -23,10 +23,10 @@ struct Line {
     question: String,
 }
 
-/// Up to `wanted` pieces of the conversations in the directories below `data`, and the questions to them.
+/// Up to `wanted` pieces of the conversations in the directories below `data`, and their questions.
 ///
 /// # Errors
-/// When a file cannot be read or is not what the format asks for, or holds nothing.
+/// When a file cannot be read, does not follow the format, or is empty.
 pub(super) fn read(data: &Path, wanted: usize) -> Result<Texts> {
     let (mut sentences, mut pairs, mut questions) = (Distinct::default(), Distinct::default(), Distinct::default());
     for directory in eval::directories(data)? {

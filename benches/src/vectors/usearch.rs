@@ -6,15 +6,15 @@ use anyhow::{Context, Result};
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
 use super::{
-    TOP,
     backends::{Backend, threads},
     data::{DIMENSIONS, Data},
+    sizes::TOP,
 };
 
-/// Vectors that are added by one thread, before the others come in.
+/// Vectors that one thread adds before the others start.
 const ALONE: usize = 1_000;
 
-/// usearch at the settings that its documentation recommends, with more candidates at building.
+/// usearch at the settings that its documentation recommends, with more candidates while building.
 pub(super) struct Usearch {
     index: Index,
     name: &'static str,
@@ -45,7 +45,7 @@ impl Usearch {
         let rows: Vec<_> = (0u64..).zip(data.rows()).collect();
         let threads = threads().get();
         index.reserve_capacity_and_threads(rows.len(), threads)?;
-        // Threads that begin with nothing may leave parts that nothing leads to.
+        // If threads begin with an empty index, parts of the graph may be unreachable.
         let (first, others) = rows.split_at(rows.len().min(ALONE));
         first.iter().try_for_each(|(key, row)| index.add(*key, row))?;
         thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Assembling a context from a conversation that is compacted.
+//! Assembling a context from a compacted conversation.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ const NOTE: &str = "from the store to the text of a context of 8,000 tokens, the
 
 pub(super) fn measure(ten_thousand: &Talk, million: &Talk) -> Result<Vec<Figure>> {
     eprintln!("views: assembling");
-    // The first context may compact what the coarsest view does not fit; that is not assembling.
+    // The first context may compact what the coarsest view does not fit, which is not part of assembling.
     for talk in [ten_thousand, million] {
         talk.context("Is everything ready?", BUDGET)?;
     }
@@ -26,7 +26,7 @@ pub(super) fn measure(ten_thousand: &Talk, million: &Talk) -> Result<Vec<Figure>
         Entrant::new("1,000,000 messages", ["ms"], || Ok([assemble(million)?])),
     ])?;
     let large_note = format!("{NOTE}; the tree's shape is real, its words are made up");
-    // A million has three halves of the logarithm of ten thousand.
+    // The logarithm of a million is 1.5 times that of ten thousand.
     let log =
         |samples: &Samples| Samples { values: samples.values.iter().map(|ms| ms * 1.5).collect(), ..samples.clone() };
     let growth_note = "time at a million messages, against that at 10,000 grown as the logarithm of the length";

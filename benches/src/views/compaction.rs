@@ -1,4 +1,4 @@
-//! Compacting: how fast, and whether the length of a conversation matters.
+//! Compaction: its rate, and whether the length of a conversation matters.
 
 use std::{path::Path, time::Instant};
 
@@ -12,10 +12,10 @@ use crate::{
 
 /// Messages compacted at once for the rate.
 const FRESH: usize = 2_000;
-/// Messages that came since the last compaction, where one is repeated in a long conversation.
+/// New messages since the last compaction, when compaction is repeated in a long conversation.
 const MORE: usize = 40;
 
-/// Messages a second, from FULL to wherever the thresholds ask.
+/// Messages a second, from FULL to the level that the thresholds require.
 pub(super) fn rate(directory: &Path) -> Result<Figure> {
     eprintln!("views: compaction rate");
     let compact = || {
@@ -33,7 +33,7 @@ pub(super) fn rate(directory: &Path) -> Result<Figure> {
     Ok(Figure::absolute("compaction_messages_per_s", &rate, note))
 }
 
-/// Time a message when a long conversation is carried on, against a short one.
+/// Time for each message when a long conversation goes on, divided by that of a short one.
 pub(super) fn growth(million: &Talk, thousand: &Talk) -> Result<Figure> {
     eprintln!("views: compaction at a million messages");
     for talk in [million, thousand] {

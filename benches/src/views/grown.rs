@@ -1,4 +1,4 @@
-//! A summary tree over a conversation too long to be compacted in a bench.
+//! A summary tree over a conversation that is too long to be compacted in a bench.
 
 use anyhow::{Context, Result};
 use memory_core::{
@@ -8,7 +8,7 @@ use memory_core::{
 
 use super::talk::Talk;
 
-/// Nodes that stay without a summary, as compaction leaves them.
+/// Nodes without a summary, as compaction leaves them.
 const RECENT: usize = 10;
 /// Nodes under a META, between the 20 and 40 that compaction puts there.
 const META: usize = 30;
@@ -19,7 +19,7 @@ const BATCH: usize = 1_000;
 /// Tokens of a summary at each level, by the level's number.
 const TOKENS: [u32; 4] = [0, 24, 128, 192];
 
-/// Appends `messages` and records a tree of the shape that compaction gives, its words made up.
+/// Appends `messages` and records a tree of the shape that compaction produces, with invented words.
 pub(super) fn grow(talk: &Talk, messages: usize) -> Result<()> {
     talk.say_counted_by(messages, &QuarterOfBytes)?;
     let mut tree = Growing { talk, recorded: 0 };
@@ -33,7 +33,7 @@ pub(super) fn grow(talk: &Talk, messages: usize) -> Result<()> {
     Ok(())
 }
 
-/// A part of the tree that something may be put over: a summary, or a bare node.
+/// A part of the tree that a summary may cover: a summary, or a single node.
 #[derive(Clone, Copy, Debug)]
 struct Branch {
     span: NodeRange,
@@ -46,7 +46,7 @@ struct Growing<'a> {
 }
 
 impl Growing<'_> {
-    /// Puts a summary over each group; gives the summaries.
+    /// Puts a summary over each group; returns the summaries.
     fn record<'b>(&mut self, level: Level, groups: impl Iterator<Item = &'b [Branch]>) -> Result<Vec<Branch>> {
         let drafts: Vec<_> = groups.filter_map(|group| self.draft(level, group)).collect();
         let mut branches = Vec::with_capacity(drafts.len());
@@ -81,7 +81,7 @@ impl Growing<'_> {
     }
 }
 
-/// Guesses tokens: a million exact counts take a minute, and nothing measured depends on them.
+/// Estimates tokens: a million exact counts take a minute, and no measurement depends on them.
 #[derive(Debug)]
 struct QuarterOfBytes;
 

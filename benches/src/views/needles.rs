@@ -12,7 +12,7 @@ use crate::{
 };
 
 const MESSAGES: usize = 10_000;
-/// The strategy that others are measured against.
+/// The strategy that others are compared with.
 const FIRST_WORDS: &str = "first-words";
 
 pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {

@@ -1,12 +1,13 @@
-//! How much of a prompt a provider's cache spares from turn to turn, and what a conversation costs beside other ways to
-//! show it.
+//! How much of a prompt a provider's cache saves from turn to turn, and what a conversation costs compared with other
+//! ways to show it.
 
 use std::{path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
+use memory_cli::{Alternatives, Prices};
 use memory_core::{Level, NodeDraft, NodeId, NodeRange, Store, SummaryJob, SummaryMetadata, SummarySource};
 use memory_embed::TiktokenCounter;
-use memory_hooks::{Alternatives, Context, ContextOptions, Prices, Prompts};
+use memory_hooks::{Context, ContextOptions, Prompts};
 use memory_plugins::Registry;
 use memory_store::LogStore;
 use memory_strategies::Extractive;
@@ -17,14 +18,14 @@ use crate::{
     rounds::Samples,
 };
 
-/// Messages: turns of a user's and a model's each.
+/// Messages: each turn has one of the user and one of the model.
 const MESSAGES: usize = 2_000;
-/// Tokens of a prompt, full history aside.
+/// Tokens of a prompt, except with the full history.
 const BUDGET: u32 = 4_000;
 /// Tokens that a message costs beside its text.
 const PER_MESSAGE: u64 = 8;
 
-/// A way to show a conversation: what it takes, and the share of the needles that are found at the end.
+/// A way to show a conversation: its cost, and the share of the needles that are found at the end.
 struct Way {
     name: String,
     prompts: Prompts,
@@ -47,11 +48,11 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     let mut figures = cached(&ours)?;
     for (key, other) in others(&drafts, &needles)? {
         let told = |way: &Way| {
-            let cost = way.prompts.cost(&prices);
+            let cost = prices.cost(way.prompts);
             format!("{}: {cost:.2}, {:.1} % of needles", way.name, 100.0 * way.found)
         };
         let better = ours.iter().filter(|way| way.found >= other.found);
-        let cheapest = better.min_by(|a, b| a.prompts.cost(&prices).total_cmp(&b.prompts.cost(&prices)));
+        let cheapest = better.min_by(|a, b| prices.cost(a.prompts).total_cmp(&prices.cost(b.prompts)));
         let all: Vec<_> = ours.iter().chain([&other]).map(told).collect();
         let note = format!(
             "what it costs at {} read, {} cached, {} written a million tokens\n{}",
@@ -60,14 +61,14 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
             prices.written,
             all.join("\n")
         );
-        let ratio = cheapest.map_or(f64::INFINITY, |way| way.prompts.cost(&prices) / other.prompts.cost(&prices));
+        let ratio = cheapest.map_or(f64::INFINITY, |way| prices.cost(way.prompts) / prices.cost(other.prompts));
         let of = cheapest.map_or("none of ours finds as many needles", |way| way.name.as_str());
         figures.push(one(key, "x", ratio, format!("{of}; {note}")));
     }
     Ok(figures)
 }
 
-/// The shares of the last way, and of all others beside it.
+/// The shares of the last way, and of all others.
 fn cached(ours: &[Way]) -> Result<Vec<Figure>> {
     let (last, others) = ours.split_last().context("no way was tried")?;
     let figure = |key, what, share: fn(&Way) -> f64| {
@@ -87,7 +88,7 @@ fn one(key: &'static str, unit: &'static str, value: f64, note: String) -> Figur
     Figure::absolute(key, &Samples { name: "memory-hooks".to_owned(), unit, values: vec![value] }, note)
 }
 
-/// The conversation turn by turn with a context before each of the model's messages.
+/// The conversation turn by turn, with a context before each of the model's messages.
 fn carry_on(directory: &Path, drafts: &[NodeDraft], needles: &[Needle], recalls: bool, budget: u32) -> Result<Way> {
     let directory = tempfile::Builder::new().prefix("prices").tempdir_in(directory)?;
     let store: Arc<dyn Store> = Arc::new(LogStore::open(directory.path())?);
@@ -115,14 +116,14 @@ fn carry_on(directory: &Path, drafts: &[NodeDraft], needles: &[Needle], recalls:
     })
 }
 
-/// The same conversation shown in other ways, each with the key of ours beside it.
+/// The same conversation shown in other ways, each with the key of our figure.
 fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str, Way)>> {
     let mut shown = Alternatives::new(BUDGET);
     let mut summary = String::new();
     let mut old = 0;
     for (said, draft) in (1..).zip(drafts) {
         shown.say(u64::from(draft.tokens) + PER_MESSAGE);
-        // The model's message is the reply.
+        // Odd messages are the model's replies.
         if said % 2 == 1 {
             let recent = said - shown.prompt();
             if recent > old {
@@ -155,7 +156,7 @@ fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str,
     ])
 }
 
-/// One summary of the one before and of the messages behind it, the first of which has this index.
+/// A summary of the earlier summary and of the messages after it, the first of which has this index.
 fn summarized(before: &str, messages: &[NodeDraft], first: usize, max_tokens: u64) -> Result<String> {
     let counter = TiktokenCounter::cl100k();
     let source = |nodes, text: String| SummarySource {

@@ -12,12 +12,14 @@ use crate::{
     rounds::Samples,
 };
 
-/// The data sets, the worst of which counts.
+/// The data sets; the worst result counts.
 const DATA: [&str; 3] = ["locomo", "beam100k", "qmsum"];
-/// Most questions of each: with 40 of them one more or less that is found moves the figure by three hundredths.
+/// The most questions of each set: with 40 of them, one more or less that is found moves the figure by three
+/// hundredths.
 const QUESTIONS: usize = 228;
 
-/// Measures the figures, with stores under `directory`. Without the evaluation data there is nothing to measure, and it is said.
+/// Measures the figures, with stores under `directory`. Without the evaluation data there is nothing to measure, and a
+/// message states it.
 pub(super) fn measure(directory: &Path, eval: Option<&Path>) -> Result<Vec<Figure>> {
     let absent = |data: &Path| DATA.into_iter().find(|name| !data.join(name).is_dir());
     let data = match eval.map(|data| (data, absent(data))) {
@@ -41,7 +43,7 @@ pub(super) fn measure(directory: &Path, eval: Option<&Path>) -> Result<Vec<Figur
     Ok(figures(&measured))
 }
 
-/// What is better: more of a figure, or less.
+/// Whether more or less of a figure is better.
 type Worst = fn(Vec<Figure>) -> Option<Figure>;
 
 fn figures(measured: &[QuestionMode]) -> Vec<Figure> {

@@ -1,4 +1,4 @@
-//! How much smaller than a history the smallest view of it is.
+//! How much smaller the smallest view of a history is.
 
 use anyhow::Result;
 

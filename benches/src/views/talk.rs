@@ -1,4 +1,4 @@
-//! A made-up conversation in a memory of its own.
+//! A generated conversation in a memory of its own.
 
 use std::{cell::RefCell, path::Path, sync::Arc};
 
@@ -23,7 +23,7 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    /// An empty one, in a new directory under `parent`.
+    /// An empty conversation, in a new directory under `parent`.
     pub(super) fn begin(parent: &Path) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("talk").tempdir_in(parent)?.keep();
         let store: Arc<dyn Store> = Arc::new(LogStore::open(directory)?);

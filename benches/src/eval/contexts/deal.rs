@@ -1,4 +1,4 @@
-//! Deals the blinded files out to readers.
+//! Distributes the blinded files to readers.
 
 use anyhow::{Result, ensure};
 
@@ -12,11 +12,11 @@ pub(super) struct Dealt {
     pub(super) condition: Condition,
 }
 
-/// What each reader gets, in the order to read it in: every question under both conditions, no reader both, all readers about
-/// as many of each condition.
+/// The files of each reader, in reading order. Every question is read under both conditions, but no reader gets the same
+/// question twice. Each reader gets about equally many files of both conditions.
 ///
 /// # Errors
-/// With fewer than two readers, one of them sees both.
+/// With fewer than two readers, because one of them would see both.
 pub(super) fn deal(questions: usize, readers: usize, seed: u64) -> Result<Vec<Vec<Dealt>>> {
     ensure!(readers >= 2, "--shards {readers}: with fewer than 2, a reader sees both conditions of one question");
     let mut random = fastrand::Rng::with_seed(seed);
@@ -24,7 +24,7 @@ pub(super) fn deal(questions: usize, readers: usize, seed: u64) -> Result<Vec<Ve
     random.shuffle(&mut order);
     let mut hands = vec![Vec::new(); readers];
     for (place, question) in order.into_iter().enumerate() {
-        // Within one round of the readers the distance is the same, so that each gets one file of each condition.
+        // Within one round of the readers the distance is constant, so that each gets one file of each condition.
         let (round, ours) = (place / readers, place % readers);
         let hits = (ours + 1 + round % (readers - 1)) % readers;
         for (reader, condition) in [(ours, Condition::Ours), (hits, Condition::Hits)] {

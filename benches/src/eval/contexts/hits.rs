@@ -1,4 +1,4 @@
-//! The best hits of a search, packed into a budget in order of time: what every context is held against.
+//! The best hits of a search, packed into a budget in order of time: the baseline of every context.
 
 use anyhow::{Context, Result, ensure};
 use memory_core::{Node, NodeId, NodeRange, RecallRequest};
@@ -16,7 +16,7 @@ pub(super) struct Hits {
     pub(super) tokens: u32,
 }
 
-/// As many of the best hits as a budget holds, the question included.
+/// As many of the best hits as fit a budget, including the question.
 ///
 /// # Errors
 /// When the search fails, or the question alone is over the budget.
@@ -29,7 +29,7 @@ pub(super) async fn best_hits(
 ) -> Result<Hits> {
     let room = budget.saturating_sub(parts.counter.count(&format!("\n{}", question.text)));
     let mut packed = pack(parts, question, subject, nodes, room, labels(parts, nodes)).await?;
-    // Labels differ by a few tokens from their mean. The worst hit makes room.
+    // Labels differ by a few tokens from their mean. If the text is too long, the worst hit is dropped.
     loop {
         let text = written(nodes, &packed, &question.text);
         let tokens = parts.counter.count(&text);
@@ -41,8 +41,8 @@ pub(super) async fn best_hits(
     }
 }
 
-/// The messages that recall packs into `room` where nothing else is shown, best first, each with `per_message` tokens of
-/// labels. Those without a word tell nothing and are left out.
+/// The messages that recall packs into `room` if nothing else is shown, best first, each with `per_message` tokens of
+/// labels. Messages without a word carry no information and are left out.
 ///
 /// # Errors
 /// When the search fails.
@@ -74,7 +74,7 @@ pub(in crate::eval) async fn pack(
     Ok(packed.into_iter().map(|(_, node)| node).collect())
 }
 
-/// Tokens of a label with its line end, the mean of a conversation.
+/// Mean tokens of a label with its line end, in a conversation.
 fn labels(parts: &EvalParts, nodes: &[Node]) -> u32 {
     let label = |node: &Node| parts.counter.count(&format!("{}\n", line(node))).saturating_sub(node.tokens);
     let all: u64 = nodes.iter().map(|node| u64::from(label(node))).sum();
@@ -91,7 +91,7 @@ fn written(nodes: &[Node], packed: &[NodeId], question: &str) -> String {
     text
 }
 
-/// A message with its number, who said it and, as far as it is known, on which day.
+/// A message with its number, its speaker and, if known, its day.
 fn line(node: &Node) -> String {
     let at = node.at.to_string();
     let day = at.split('T').next().filter(|_| node.at.is_known());

@@ -1,4 +1,4 @@
-//! The key: which blinded file shows what, for the judge alone.
+//! The key: which blinded file shows what; for the judge alone.
 
 use std::{
     fs::{self, File},
@@ -9,11 +9,11 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Whose text a file shows.
+/// The source of a file's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::eval) enum Condition {
-    /// The text of a context at the defaults.
+    /// The text of a context with the default options.
     Ours,
     /// The best hits of the same search in order of time, and nothing else.
     Hits,
@@ -32,21 +32,21 @@ pub(in crate::eval) struct KeyLine {
     pub(in crate::eval) question: String,
     pub(in crate::eval) gold: String,
     pub(in crate::eval) budget: u32,
-    /// Tokens of the text that is shown.
+    /// Tokens of the shown text.
     pub(in crate::eval) tokens: u32,
     /// The share of the evidence that is shown word for word, 0..=1; `None` where the data names no evidence.
     pub(in crate::eval) evidence: Option<f64>,
 }
 
-/// Where the key of a run stands.
+/// The path of a run's key.
 pub(in crate::eval) fn path(run: &Path) -> PathBuf {
     run.join("key.jsonl")
 }
 
-/// The key of a run.
+/// Reads the key of a run.
 ///
 /// # Errors
-/// When it cannot be read, or holds nothing.
+/// When it cannot be read, or is empty.
 pub(in crate::eval) fn read(run: &Path) -> Result<Vec<KeyLine>> {
     let path = path(run);
     let key = read_lines(&path)?;
@@ -54,15 +54,15 @@ pub(in crate::eval) fn read(run: &Path) -> Result<Vec<KeyLine>> {
     Ok(key)
 }
 
-/// A value for each line of JSON that is not empty.
+/// Reads a value from each line of JSON that is not empty.
 ///
 /// # Errors
-/// When the file cannot be read; a line that is not what it should be is named.
+/// When the file cannot be read, or a line is invalid; the error names the line.
 pub(in crate::eval) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let parse = |(number, line)| {
-        serde_json::from_str(line).with_context(|| format!("{}:{number} is not what is asked for", path.display()))
+        serde_json::from_str(line).with_context(|| format!("{}:{number} does not follow the format", path.display()))
     };
     lines.map(parse).collect()
 }

@@ -1,4 +1,4 @@
-//! Which questions are asked: a sample that is spread evenly over data sets, categories and conversations.
+//! Chooses questions: a sample that is spread evenly over data sets, categories and conversations.
 
 use std::{
     collections::BTreeMap,
@@ -42,12 +42,12 @@ pub(in crate::eval) fn sample(directories: &[PathBuf], count: Option<usize>, see
     Ok(picked.into_iter().filter_map(|index| all.get(index).cloned()).collect())
 }
 
-/// The name of a data set: its directory's.
+/// The name of a data set: that of its directory.
 pub(in crate::eval) fn name(directory: &Path) -> String {
     directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What a question counts for in the spread.
+/// Properties of a question over which the sample is spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Traits<'a> {
     data: &'a str,
@@ -61,7 +61,7 @@ impl<'a> Traits<'a> {
     }
 }
 
-/// How many were chosen of each.
+/// How many questions with each property were chosen.
 #[derive(Default)]
 struct Chosen<'a> {
     data: BTreeMap<&'a str, usize>,
@@ -71,7 +71,7 @@ struct Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// The fewer were chosen of the same traits, the smaller.
+    /// Smaller if fewer questions with the same properties were chosen.
     fn rank(&self, traits: &Traits<'a>) -> [usize; 4] {
         let Traits { data, category, conversation } = *traits;
         [
@@ -92,7 +92,7 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// Indexes of `count` questions, or of all where there are fewer, in the order in which they were chosen. A smaller sample
+/// Indexes of `count` questions, or of all if there are fewer, in the order in which they were chosen. A smaller sample
 /// with the same seed is the beginning of a larger one.
 fn pick(questions: &[Traits<'_>], count: usize, seed: u64) -> Vec<usize> {
     let mut left: Vec<usize> = (0..questions.len()).collect();
@@ -100,7 +100,7 @@ fn pick(questions: &[Traits<'_>], count: usize, seed: u64) -> Vec<usize> {
     let mut chosen = Chosen::default();
     let mut picked = Vec::with_capacity(count.min(left.len()));
     while picked.len() < count {
-        // Of equals the first is taken: the shuffle decides.
+        // Of equal ranks the first is taken, so the shuffle decides.
         let ranks = left.iter().enumerate().filter_map(|(at, index)| Some((chosen.rank(questions.get(*index)?), at)));
         let Some((_, at)) = ranks.min() else { break };
         let index = left.remove(at);

@@ -94,7 +94,7 @@ fn the_best_hits_stand_in_order_with_their_labels_and_nothing_else() {
     let hits = key.iter().find(|line| line.condition == Condition::Hits && line.question == "kiln Mondays?").unwrap();
     let page = fs::read_to_string(options.out.join(&hits.file)).unwrap();
     let (_, shown) = page.split_once("---\n").unwrap();
-    // The data gives no time, so none is shown.
+    // The data states no time, so none is shown.
     let expected = "[Message 1, Ada]: The kiln reaches 1240 degrees.\n\
                     [Message 3, Ada]: The kiln is closed on Mondays.\n\nkiln Mondays?\n";
     assert_eq!(shown, expected);

@@ -1,4 +1,4 @@
-//! One value for each name: what is missing, doubled or of nothing that was asked is an error.
+//! Collects one value for each name: a missing, doubled or unknown one is an error.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,21 +7,21 @@ use std::{
 
 use anyhow::{Result, bail};
 
-/// Names that are spelled out, of each fault.
+/// The most names that an error lists, for each kind of fault.
 const NAMED: usize = 20;
 
-/// A value that was found under a name; `None` for one that is empty.
+/// A value found under a name; `None` for an empty one.
 pub(super) struct Found<T> {
     pub(super) name: String,
     pub(super) value: Option<T>,
-    /// The file it stands in.
+    /// The file that holds it.
     pub(super) of: PathBuf,
 }
 
-/// Gives exactly one value to each of the names that are wanted.
+/// Returns exactly one value for each of the wanted names.
 ///
 /// # Errors
-/// When it cannot, with the names.
+/// When that is not possible, with the names.
 pub(super) fn collect<'a, T>(
     what: &str,
     wanted: impl Iterator<Item = &'a str>,
@@ -40,8 +40,7 @@ pub(super) fn collect<'a, T>(
         }
     }
     let missing = wanted.iter().filter(|name| !values.contains_key(**name)).map(|name| (*name).to_owned()).collect();
-    let faults =
-        [("no", "for", missing), ("more than one", "for", doubled), ("one", "for what nobody asked:", unknown)];
+    let faults = [("no", "for", missing), ("more than one", "for", doubled), ("one", "for unknown names:", unknown)];
     let faults: Vec<String> = faults
         .into_iter()
         .filter(|(_, _, names)| !names.is_empty())
@@ -81,7 +80,7 @@ mod tests {
         let error = collect("grade", ["a", "b", "c"].into_iter(), given).unwrap_err().to_string();
         assert_eq!(
             error,
-            "no grade for b, c; more than one grade for a; one grade for what nobody asked: x in grades-01.jsonl"
+            "no grade for b, c; more than one grade for a; one grade for unknown names: x in grades-01.jsonl"
         );
     }
 

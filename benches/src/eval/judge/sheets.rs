@@ -1,4 +1,4 @@
-//! The sheets of judges: question, gold answer and answer, without a trace of where the answer comes from.
+//! The sheets of judges: question, gold answer and answer, without a trace of the answer's source.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use super::files;
 use crate::eval::contexts::{KeyLine, read_lines, write_lines};
 
 const SEED: u64 = 22;
-/// Letters and digits that are not taken for each other.
+/// Letters and digits that are not mistaken for each other.
 const ALPHABET: &[u8] = b"abcdefghijkmnpqrstuvwxyz23456789";
 const ID_LENGTH: usize = 6;
 
@@ -26,7 +26,7 @@ struct SheetLine<'a> {
     answer: &'a str,
 }
 
-/// Which file an id is about: a line of the key of the sheets, which stands apart from them.
+/// The file of an id: a line of the sheets' key, which is stored apart from them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct IdLine {
     pub(super) id: String,
@@ -37,7 +37,7 @@ fn ids_path(run: &Path) -> PathBuf {
     run.join("judging-key.jsonl")
 }
 
-/// The ids that sheets were written with.
+/// Reads the ids that sheets were written with.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -45,7 +45,7 @@ pub(super) fn read_ids(run: &Path) -> Result<Vec<IdLine>> {
     read_lines(&ids_path(run)).context("there are grades, and no key of the sheets")
 }
 
-/// Writes `count` sheets, and their key apart from them; gives what to print.
+/// Writes `count` sheets, and their key apart from them; returns the text to print.
 ///
 /// # Errors
 /// When they cannot be written.
@@ -74,8 +74,8 @@ pub(super) fn write(run: &Path, key: &[KeyLine], answers: &BTreeMap<String, Stri
     ))
 }
 
-/// The answers of each sheet under fresh ids, in an order that tells nothing. Both answers to one question are on the same
-/// sheet, so that one judge grades both by the same measure.
+/// The answers of each sheet under fresh ids, in random order. Both answers to a question are on the same sheet, so
+/// that one judge grades both by the same standard.
 fn deal(key: &[KeyLine], count: usize) -> Vec<Vec<(String, &KeyLine)>> {
     let mut random = fastrand::Rng::with_seed(SEED);
     let mut by_question: BTreeMap<(&str, &str), Vec<&KeyLine>> = BTreeMap::new();

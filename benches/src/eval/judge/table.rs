@@ -1,4 +1,4 @@
-//! The table of what was judged: ours against the best hits, question by question.
+//! The table of grades: our contexts against the best hits, question by question.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use crate::eval::{
     score::{half_width, mean},
 };
 
-/// What a reader writes where the text does not hold the answer.
+/// What a reader writes if the text does not hold the answer.
 const NOT_IN_CONTEXT: &str = "NOT IN CONTEXT";
 
-/// What came of a question under one condition.
+/// Result of a question under one condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Side {
     grade: f64,
@@ -27,7 +27,7 @@ struct Pair {
     hits: Side,
 }
 
-/// Two tables in Markdown, by data set and by category, with a line about how to read them.
+/// Two tables in Markdown, by data set and by category, with a line that explains them.
 pub(super) fn table(key: &[KeyLine], answers: &BTreeMap<String, String>, grades: &BTreeMap<String, f64>) -> String {
     let pairs = pairs(key, answers, grades);
     let all = |_: &Pair| true;
@@ -60,7 +60,7 @@ pub(super) fn table(key: &[KeyLine], answers: &BTreeMap<String, String>, grades:
     out
 }
 
-/// A question by its data and id, and what was made of it under the two conditions.
+/// A question by its data and id, and its results under the two conditions.
 type Sides<'k> = BTreeMap<(&'k str, &'k str), (&'k KeyLine, [Option<Side>; 2])>;
 
 fn pairs(key: &[KeyLine], answers: &BTreeMap<String, String>, grades: &BTreeMap<String, f64>) -> Vec<Pair> {
@@ -111,7 +111,7 @@ fn row(name: &str, pairs: &[Pair], is_in: impl Fn(&Pair) -> bool) -> String {
     let differences: Vec<f64> = pairs.iter().map(|pair| pair.ours.grade - pair.hits.grade).collect();
     let (mean, half) = (100.0 * mean(&differences), 100.0 * half_width(&differences));
     let interval = match differences.len() {
-        // Of one question nothing can be said.
+        // A single question has no interval.
         1 => "–".to_owned(),
         _ => format!("{:+.1} to {:+.1}", mean - half, mean + half),
     };
@@ -139,7 +139,7 @@ mod tests {
         let shown = row("a", &pairs, |_| true);
         assert!(shown.starts_with("| a | 4 | 62.5 % | 62.5 % | +0.0 |"), "{shown}");
         assert!(shown.ends_with("| 1, 1 | 62.5 %, 62.5 % |\n"), "{shown}");
-        // Ours .5, 0 against 1, .5: half a point less each time, so there is nothing to doubt.
+        // Ours .5, 0 against 1, .5: half a point less each time, so the interval has no width.
         assert_eq!(
             row("y", &pairs, |pair| pair.category == "y"),
             "| y | 2 | 25.0 % | 75.0 % | -50.0 | -50.0 to -50.0 | 1, 0 | 25.0 %, 75.0 % |\n"
@@ -157,7 +157,7 @@ mod tests {
         let (low, high) = interval.split_once(" to ").unwrap();
         let [low, high]: [f64; 2] = [low, high].map(|end| end.parse().unwrap());
         assert!((-21.5..=-17.5).contains(&low) && (17.5..=21.5).contains(&high), "{interval}");
-        // The same grades where both move together: no doubt about the difference, however much the grades scatter.
+        // The same grades, but both sides move together: the difference is certain, however much the grades scatter.
         let mut pairs = vec![pair("a", "x", 1.0, 1.0); 50];
         pairs.extend(vec![pair("a", "x", 0.0, 0.0); 50]);
         assert_eq!(row("a", &pairs, |_| true).split(" | ").nth(5), Some("+0.0 to +0.0"));

@@ -44,7 +44,7 @@ fn answered() -> tempfile::TempDir {
         "shard-1/answers.jsonl",
         &[json!({"file": "0001.txt", "answer": "in May"}), json!({"file": "0002.txt", "answer": "NOT IN CONTEXT"})],
     );
-    // A reader may name the shard, or leave the ending out.
+    // A reader may name the shard, or leave the extension out.
     put(
         &run,
         "shard-2/answers.jsonl",

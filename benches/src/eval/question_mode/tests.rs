@@ -1,4 +1,4 @@
-//! Question mode over a made-up conversation that every budget holds.
+//! Question mode over a generated conversation that fits every budget.
 
 use serde_json::json;
 

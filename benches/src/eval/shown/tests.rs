@@ -1,4 +1,4 @@
-//! What is read off contexts that show all of a conversation, a part of it, and a message that looks like the layout.
+//! Contexts that show all of a conversation, a part of it, and a message that looks like the layout.
 
 use memory_core::{ConversationId, Message, NodeDraft, NodeRange, Store, Timestamp, testing::WordCounter};
 use memory_hooks::{ContextOptions, Memory};

@@ -1,11 +1,11 @@
-//! What one might write instead: the first words, the first sentences, TextRank.
+//! Baselines: the first words, the first sentences, TextRank.
 
 use memory_core::TokenCounter;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::text_rank;
 
-/// What is to be summarized, and how long the summary may be.
+/// What is to be summarized, and the most tokens of the summary.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
     pub(super) texts: &'a [String],
@@ -31,12 +31,12 @@ pub(super) fn first_words(task: Task<'_>) -> String {
         let middle = (least + most).div_ceil(2);
         if task.fits(&with(middle)) { least = middle } else { most = middle - 1 }
     }
-    // Where one word of each is too much already, those of the first texts; and what the last step left over.
+    // If even one word of each text is too much, the words of the first texts; then whatever still fits.
     let (text, rest) = (with(least), words.iter().filter_map(|words| words.get(least)));
     extended(task, text, rest.copied())
 }
 
-/// The first sentences, of a group those of each text in turn: all first ones, then all second ones.
+/// The first sentences; of a group those of each text by turns: all first ones, then all second ones.
 pub(super) fn lead(task: Task<'_>) -> String {
     let sentences: Vec<Vec<&str>> = task.texts.iter().map(|text| sentences(text).collect()).collect();
     let longest = sentences.iter().map(Vec::len).max().unwrap_or(0);
@@ -77,7 +77,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.unicode_sentences().map(str::trim).filter(|sentence| !sentence.is_empty())
 }
 
-/// `text` and as many of `words` as fit behind it.
+/// `text` and as many of `words` as fit after it.
 fn extended<'a>(task: Task<'_>, mut text: String, words: impl Iterator<Item = &'a str>) -> String {
     for word in words {
         let longer = joined(&text, word);

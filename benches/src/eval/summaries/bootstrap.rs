@@ -17,7 +17,7 @@ pub(super) struct Interval {
     pub(super) high: f64,
 }
 
-/// A difference of what was kept, of so many terms, in one conversation.
+/// A difference of what was kept, over a number of terms, in one conversation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Difference {
     pub(super) conversation: usize,
@@ -25,8 +25,8 @@ pub(super) struct Difference {
     pub(super) wanted: f64,
 }
 
-/// Of the share of all terms that one contender keeps less that of another. What is of one conversation is not
-/// independent, so that conversations are drawn, with all that is in them (a cluster bootstrap).
+/// Interval of the difference between the shares of all terms that two contenders keep. Terms of one conversation are
+/// not independent, so whole conversations are drawn (a cluster bootstrap).
 pub(super) fn interval(differences: &[Difference]) -> Interval {
     let mut clusters: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     for difference in differences {

@@ -1,14 +1,15 @@
-//! Whether a summary says what its message says: how long its runs are, what is joined without a sign, what loses its negation.
+//! Whether a summary is faithful to its message: how long its runs are, what is joined without a sign, what loses its
+//! negation.
 
 use std::collections::{HashMap, HashSet};
 
 use super::terms::{self, is_listed_common, normal};
 
-/// Words that turn around what follows.
+/// Words that negate what follows.
 const NEGATORS: &[&str] =
     &["not", "never", "cannot", "no", "nobody", "nothing", "without", "neither", "nor", "none", "hardly"];
 
-/// Words that are no content by themselves, beside the common ones.
+/// Words without content of their own, beside the common ones.
 const STOP: &str = "a an i me my we us he it of to in on at by as or so if do did be am im i'm it's that's just really well \
     yeah oh um uh hey hi thanks thank great good nice okay ok like know think get got go going let lot much even still yet \
     want need make made thing things something one way time day";
@@ -16,13 +17,13 @@ const STOP: &str = "a an i me my we us he it of to in on at by as or so if do di
 /// How many words a negation reaches.
 const REACH: usize = 4;
 
-/// What was counted of one summary, or of several.
+/// Counts for one summary, or for several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Faithful {
     /// Words of the summary, and the runs of the message that they make.
     pub(super) words: usize,
     pub(super) runs: usize,
-    /// Neighbours that are none in the message, with a blank alone between.
+    /// Neighbours that are not neighbours in the message, with only a blank between them.
     pub(super) splices: usize,
     /// Negated words that were kept, with and without their negation.
     pub(super) negated: usize,
@@ -33,7 +34,7 @@ pub(super) struct Faithful {
 }
 
 impl Faithful {
-    /// Of one message and its summary, without the speaker's name.
+    /// Counts for one message and its summary, without the speaker's name.
     pub(super) fn of(message: &str, summary: &str) -> Self {
         let (words, runs) = runs(message, summary);
         let (flipped, unflipped) = flips(message, summary);
@@ -49,7 +50,7 @@ impl Faithful {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             words: self.words + other.words,
@@ -88,7 +89,8 @@ fn share(part: usize, of: usize) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
-/// The words of the summary, and how many runs of the message they make: each the longest that stands in it, from the left.
+/// The words of the summary, and how many runs of the message they make: each the longest one in the message, from the
+/// left.
 fn runs(message: &str, summary: &str) -> (usize, usize) {
     let said: Vec<String> = terms::words(message).map(normal).collect();
     let told: Vec<String> = terms::words(summary).map(normal).collect();
@@ -108,8 +110,8 @@ fn runs(message: &str, summary: &str) -> (usize, usize) {
     (told.len(), runs)
 }
 
-/// Of the words that a negation of the message reaches first and that it says once: how many the summary has without any
-/// negation close before, and how many with one.
+/// For words that a negation of the message reaches first and that the message has once: how many the summary has
+/// without a negation close before, and how many with one.
 fn flips(message: &str, summary: &str) -> (usize, usize) {
     let lower = |text: &str| terms::words(text).map(str::to_lowercase).collect::<Vec<_>>();
     let (said, told) = (lower(message), lower(summary));
@@ -136,7 +138,7 @@ fn negates(word: &str) -> bool {
     (contracted && word.chars().count() > 3) || NEGATORS.contains(&word)
 }
 
-/// Neighbours of the summary that are none in the message and have nothing but a blank between them.
+/// Neighbours of the summary that are not neighbours in the message and have only a blank between them.
 fn splices(message: &str, summary: &str) -> usize {
     let said: Vec<String> = terms::words(message).map(normal).collect();
     let pairs: HashSet<(&str, &str)> =

@@ -1,8 +1,8 @@
-//! The names that a summary says its speakers by, which are not counted: neither as terms nor as tokens.
+//! The speakers' names in a summary, which are not counted: neither as terms nor as tokens.
 
 use memory_core::TokenCounter;
 
-/// What parts the speakers of a merged summary, and a name from what is said.
+/// Separates the speakers of a merged summary, and a name from its text.
 const PARTS: &str = " | ";
 const MARK: &str = ": ";
 
@@ -15,7 +15,7 @@ pub(super) fn unnamed(text: &str, speakers: &[&str]) -> String {
     text.split(PARTS).map(bare).collect::<Vec<_>>().join(PARTS)
 }
 
-/// What the name that `text` begins with costs.
+/// Tokens of the name that `text` begins with.
 pub(super) fn tokens(text: &str, speaker: &str, counter: &dyn TokenCounter) -> u32 {
     named(text, &[speaker]).map_or(0, |(name, _)| counter.count(&format!("{name}:")))
 }

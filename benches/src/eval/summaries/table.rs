@@ -6,7 +6,7 @@ use super::{
     faithful::Faithful,
 };
 
-/// A table for single messages and one for groups, each with what is compared above it.
+/// A table for single messages and one for groups, each under a title.
 pub(super) fn render(kept: &[Kept]) -> String {
     let tables = [(Unit::Node, "SUMMARY of single messages"), (Unit::Group, "META of groups of 30 messages")];
     tables
@@ -16,7 +16,7 @@ pub(super) fn render(kept: &[Kept]) -> String {
         + &faithful_table(&kept.iter().filter(|kept| kept.unit == Unit::Node).collect::<Vec<_>>())
 }
 
-/// What the summaries of single messages do to what they keep.
+/// How faithful the summaries of single messages are.
 fn faithful_table(kept: &[&Kept]) -> String {
     let mut lines = vec![
         "SUMMARY: whether it says what the message says.\n".to_owned(),
@@ -41,7 +41,7 @@ fn faithful_table(kept: &[&Kept]) -> String {
     lines.join("\n")
 }
 
-/// Of all units together.
+/// The sum over all units.
 pub(super) fn faithful(kept: &[&Kept], contender: Contender) -> Faithful {
     let of = |kept: &&Kept| kept.faithful.get(contender as usize).copied().unwrap_or_default();
     kept.iter().map(of).fold(Faithful::default(), Faithful::and)
@@ -102,7 +102,7 @@ pub(super) fn pooled(kept: &[&Kept], contender: Contender, of: impl Fn(&Kept) ->
     kept / wanted
 }
 
-/// The mean; NaN of nothing.
+/// The mean; NaN without values.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
     sum / count

@@ -1,4 +1,4 @@
-//! What a summary ought to keep of a message: figures, names and dates, and the words of answers.
+//! What a summary should keep of a message: figures, names and dates, and the words of answers.
 
 use std::collections::BTreeSet;
 
@@ -11,23 +11,23 @@ pub(super) type Terms = BTreeSet<String>;
 const DATES: &str = "monday tuesday wednesday thursday friday saturday sunday january february march april june july \
     august september october november december yesterday today tomorrow";
 
-/// Words that are no answer by themselves.
+/// Words that are not an answer by themselves.
 const COMMON: &str = "the and for with that this from have has had was were are is been being not but you your they \
     their them she her his him its our who what when where why how which will would could should can may might did does \
     done into over under about after before than then there here also just very more most some any all each other such \
     only same own too out off down because while during between both few nor";
 
-/// The words of a text: letters, digits, and what joins them, without the marks around them.
+/// The words of a text: letters, digits and characters that join them, without surrounding punctuation.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.unicode_words()
 }
 
-/// The same with the byte that each begins at.
+/// The same words, each with the byte at which it begins.
 pub(super) fn placed_words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.unicode_word_indices()
 }
 
-/// All words of a text, in lower case: what a summary holds.
+/// All words of a text, in lower case: the terms that a summary holds.
 pub(super) fn held(text: &str) -> Terms {
     words(text).map(normal).collect()
 }
@@ -49,7 +49,7 @@ fn is_fact(place: usize, word: &str) -> bool {
         || (place > 0 && is_capital && !is_contraction && !among(COMMON, &normal(word)))
 }
 
-/// The telling words of an answer that the message says, too.
+/// The informative words of an answer that the message has, too.
 pub(super) fn answered(answer: &str, message: &Terms) -> Terms {
     let tells = |word: &String| {
         let long = word.chars().count() > 2 || word.contains(char::is_numeric);
@@ -58,12 +58,12 @@ pub(super) fn answered(answer: &str, message: &Terms) -> Terms {
     words(answer).map(normal).filter(tells).collect()
 }
 
-/// Whether a word says too little to tell two sentences alike.
+/// Whether a word is too common to count as shared content.
 pub(super) fn is_common(word: &str) -> bool {
     word.chars().count() < 3 || is_listed_common(word)
 }
 
-/// Whether a word is no answer by itself, whatever its length.
+/// Whether a word is not an answer by itself, regardless of its length.
 pub(super) fn is_listed_common(word: &str) -> bool {
     among(COMMON, word)
 }

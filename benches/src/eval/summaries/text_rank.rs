@@ -9,10 +9,10 @@ const DAMPING: f64 = 0.85;
 const CONVERGED: f64 = 1e-4;
 const MOST_STEPS: usize = 100;
 
-/// The places of `sentences`, highest ranked first.
+/// The indexes of `sentences`, highest ranked first.
 ///
-/// Two sentences are as similar as they share words, over the sum of the logarithms of their lengths. A filter of common
-/// words stands in for the paper's filter by parts of speech.
+/// The similarity of two sentences is the number of words that they share, divided by the sum of the logarithms of
+/// their lengths. A filter of common words replaces the paper's filter by parts of speech.
 pub(super) fn ranked(sentences: &[&str]) -> Vec<usize> {
     let words: Vec<BTreeSet<String>> = sentences.iter().map(|sentence| telling(sentence)).collect();
     let weights: Vec<Vec<f64>> = words
@@ -32,7 +32,7 @@ pub(super) fn ranked(sentences: &[&str]) -> Vec<usize> {
         let next: Vec<f64> = weights
             .iter()
             .map(|row| {
-                // The matrix is symmetric: a row holds what comes in, too.
+                // The matrix is symmetric, so a row also holds the incoming edges.
                 let incoming = row.iter().zip(&sums).zip(&ranks);
                 let votes: f64 =
                     incoming.map(|((weight, sum), rank)| if *sum > 0.0 { weight / sum * rank } else { 0.0 }).sum();
@@ -58,7 +58,7 @@ fn telling(sentence: &str) -> BTreeSet<String> {
 fn similarity(ours: &BTreeSet<String>, theirs: &BTreeSet<String>) -> f64 {
     let shared = ours.intersection(theirs).count();
     let lengths = (ours.len() as f64).ln() + (theirs.len() as f64).ln();
-    // Two sentences of one word each have no length by this measure.
+    // By this measure, two sentences of one word each have length 0.
     if shared == 0 || lengths <= 0.0 { 0.0 } else { shared as f64 / lengths }
 }
 

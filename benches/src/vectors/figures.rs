@@ -1,0 +1,15 @@
+//! The figures of the group, printed as they are measured.
+
+use crate::figure::Figure;
+
+/// The figures so far. Each is printed at once, because all of them take a quarter of an hour.
+#[derive(Debug, Default)]
+pub(super) struct Figures(pub(super) Vec<Figure>);
+
+impl Figures {
+    pub(super) fn push(&mut self, figure: Figure) {
+        let Figure { key, value, spread, unit, note, .. } = &figure;
+        eprintln!("vectors: {key} {value:.3} ± {spread:.3} {unit} ({note})");
+        self.0.push(figure);
+    }
+}
