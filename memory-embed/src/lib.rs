@@ -80,6 +80,8 @@ mod models;
 mod onnx;
 #[cfg(feature = "openai")]
 mod openai;
+#[cfg(feature = "onnx")]
+mod processor;
 mod redact;
 #[cfg(feature = "remote")]
 mod remote;

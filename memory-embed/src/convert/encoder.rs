@@ -5,7 +5,8 @@ use super::{
     architecture::{Architecture, Family},
     graph::{GraphBuilder, Setting, Value, int},
     linear::{
-        GELU_ZERO_POINT, Linear, NumberFormat, Smoothing, divisors, multiply, multiply_by, multiply_gelu, quantized,
+        GELU_ZERO_POINT, Linear, MAX_CODE, NumberFormat, Smoothing, divisors, multiply, multiply_by, multiply_gelu,
+        quantized,
     },
     proto,
     weights::Weights,
@@ -142,7 +143,7 @@ impl<'a> Encoder<'a> {
                 Ok(self.graph.op("Gather", &[&table, ids], &axis))
             }
             NumberFormat::Quantized(_) => {
-                let (codes, scales) = quantized(words, hidden);
+                let (codes, scales) = quantized(words, hidden, MAX_CODE);
                 let codes = self.graph.bytes(name, &[vocabulary, hidden], &codes);
                 let scales = self.graph.floats(&format!("{name}.scale"), &[vocabulary, 1], &scales);
                 let codes = self.graph.op("Gather", &[&codes, ids], &axis);

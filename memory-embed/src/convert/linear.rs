@@ -5,9 +5,13 @@ use super::{
     graph::{GraphBuilder, Setting, Value},
     ranges::{Columns, Ranges},
 };
+use crate::processor::int8_sums_saturate;
 
-/// Quantized weights range from -127 to 127.
-const MAX_QUANTIZED: f32 = 127.0;
+/// The greatest signed code: codes range from -127 to 127.
+pub(super) const MAX_CODE: f32 = 127.0;
+
+/// The greatest code of a weight where the sum of two products is cut off at 16 bits: 2 · 255 · 64 fits.
+const MAX_CODE_IN_16_BITS: f32 = 64.0;
 
 /// Zero point of the outputs of GELU. The quantized values below it reach down to their minimum, -0.17.
 pub(super) const GELU_ZERO_POINT: u8 = 20;
@@ -212,24 +216,28 @@ fn in_floats(graph: &mut GraphBuilder, inputs: &Value, layer: &Linear) -> Value 
 fn in_integers(graph: &mut GraphBuilder, [codes, scale, zero]: [&Value; 3], layer: &Linear, bias: &Value) -> Value {
     let Linear { name, weight, .. } = layer;
     let (inner, outer) = (layer.inputs(), layer.bias.len());
-    let (weight, scales) = quantized(weight, inner);
+    let (weight, scales) = quantized(weight, inner, max_weight_code());
     let weight = graph.bytes(&format!("{name}.weight"), &[inner, outer], &transposed(&weight, inner));
     let scales = graph.floats(&format!("{name}.scale"), &[outer], &scales);
     let no_zero_points = Value::absent();
     graph.runtime_op("MatMulIntegerToFloat", &[codes, &weight, scale, &scales, zero, &no_zero_points, bias])
 }
 
-/// Quantizes a row-major matrix: its values, and the scale of each row of `width` values.
-pub(super) fn quantized(matrix: &[f32], width: usize) -> (Vec<i8>, Vec<f32>) {
+/// The greatest code of a weight, so that this processor adds the products exactly.
+fn max_weight_code() -> f32 {
+    if int8_sums_saturate() { MAX_CODE_IN_16_BITS } else { MAX_CODE }
+}
+
+/// Quantizes a row-major matrix to codes from `-max_code` to `max_code`: its codes, and the scale of each row of
+/// `width` values.
+pub(super) fn quantized(matrix: &[f32], width: usize, max_code: f32) -> (Vec<i8>, Vec<f32>) {
     let mut codes = Vec::with_capacity(matrix.len());
     let mut scales = Vec::with_capacity(matrix.len() / width.max(1));
     for row in matrix.chunks(width.max(1)) {
         let largest = row.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
-        let scale = if largest > 0.0 { largest / MAX_QUANTIZED } else { 1.0 };
-        #[expect(clippy::cast_possible_truncation, reason = "within ±127 by the choice of the scale")]
-        codes.extend(
-            row.iter().map(|value| (value / scale).round_ties_even().clamp(-MAX_QUANTIZED, MAX_QUANTIZED) as i8),
-        );
+        let scale = if largest > 0.0 { largest / max_code } else { 1.0 };
+        #[expect(clippy::cast_possible_truncation, reason = "at most 127")]
+        codes.extend(row.iter().map(|value| (value / scale).round_ties_even().clamp(-max_code, max_code) as i8));
         scales.push(scale);
     }
     (codes, scales)
@@ -301,14 +309,21 @@ mod tests {
         assert_eq!((GELU_UNIT_SCALE.recip() + f32::from(GELU_ZERO_POINT)).round(), 255.0);
     }
 
+    #[test]
+    fn the_sum_of_two_products_fits_16_bits_where_it_is_cut_off() {
+        let widest = |max_code: f32| 2.0 * 255.0 * max_code;
+        assert!(widest(MAX_CODE_IN_16_BITS) <= f32::from(i16::MAX) && widest(MAX_CODE) > f32::from(i16::MAX));
+    }
+
     proptest! {
         #[test]
-        fn a_code_is_within_half_a_step_of_its_value(rows in prop::collection::vec(prop::array::uniform4(-9.0f32..9.0), 1..6)) {
+        fn a_code_is_within_half_a_step_of_its_value(rows in prop::collection::vec(prop::array::uniform4(-9.0f32..9.0), 1..6), max_code in prop::sample::select(&[MAX_CODE, MAX_CODE_IN_16_BITS])) {
             let matrix = rows.concat();
-            let (codes, scales) = quantized(&matrix, 4);
+            let (codes, scales) = quantized(&matrix, 4, max_code);
             prop_assert_eq!(scales.len(), rows.len());
             for (at, (value, code)) in matrix.iter().zip(&codes).enumerate() {
                 let scale = scales[at / 4];
+                prop_assert!(f32::from(*code).abs() <= max_code);
                 prop_assert!((f32::from(*code) * scale - value).abs() <= scale * 0.5001, "{value} as {code} x {scale}");
             }
         }

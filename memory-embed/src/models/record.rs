@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::ModelError;
-use crate::{Precision, checksum::sha256_hex, files};
+use crate::{Precision, checksum::sha256_hex, files, processor::int8_instructions};
 
 /// The name of the file, in a model's `onnx` directory.
 const NAME: &str = "converted.json";
@@ -33,13 +33,13 @@ pub struct GateReport {
 
 impl GateReport {
     pub(crate) fn new(texts: usize, mean: f64, least: f64) -> Self {
-        Self { texts, mean, least, processor: processor() }
+        Self { texts, mean, least, processor: int8_instructions() }
     }
 
     /// Whether it was measured with the instruction set of this processor.
     #[must_use]
     pub fn matches_this_processor(&self) -> bool {
-        self.processor == processor()
+        self.processor == int8_instructions()
     }
 }
 
@@ -99,23 +99,6 @@ impl ConvertedGraphs {
             Err(source) => Err(ModelError::Io { path, source }),
         }
     }
-}
-
-/// The instruction set that multiplies 8-bit integers.
-fn processor() -> String {
-    #[cfg(target_arch = "x86_64")]
-    let instructions = if std::arch::is_x86_feature_detected!("avx512vnni") {
-        "avx512vnni"
-    } else if std::arch::is_x86_feature_detected!("avx512bw") {
-        "avx512bw"
-    } else if std::arch::is_x86_feature_detected!("avx2") {
-        "avx2"
-    } else {
-        "sse"
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    let instructions = "baseline";
-    format!("{}/{instructions}", std::env::consts::ARCH)
 }
 
 #[cfg(test)]
