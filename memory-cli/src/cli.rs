@@ -94,11 +94,10 @@ enum Command {
 /// Returns the exit code: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 any other error. The
 /// caller ends the process by [`memory_plugins::exit`], because a plugin may keep it from ending.
 #[must_use]
-pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+pub fn run(args: Vec<OsString>) -> u8 {
     catch_panics();
     // First, while this process has one thread.
     memory_embed::disable_telemetry();
-    let args: Vec<OsString> = args.into_iter().collect();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         // Help and version are not errors.

@@ -2,5 +2,5 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 fn main() -> ! {
-    memory_plugins::exit(memory_cli::run(std::env::args_os()))
+    memory_plugins::exit(memory_cli::run(std::env::args_os().collect()))
 }
