@@ -12,7 +12,7 @@
 //!   single contexts and returns a [`QuestionMode`]. [`score_needles`] finds planted facts again and returns a
 //!   [`NeedleScore`]. [`write_contexts`] writes blinded contexts for readers, as [`ContextsOptions`] state, and
 //!   [`judge()`] makes a table of the grades.
-//! - `squeeze` prints the results of [`sweep()`]: a [`Sweep`] for each compressed segment.
+//! - `compression` prints the results of [`sweep()`]: a [`Sweep`] for each compressed segment.
 //!
 //! [`Corpus`] generates the texts of the benches: the same texts from the same seed, on every machine.
 //!

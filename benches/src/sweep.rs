@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use fastrand::Rng;
-use memory_store::{SqueezeOptions, Squeezed, squeeze};
+use memory_store::{CompressedSegment, CompressionOptions, compress_segment};
 
 use crate::stats::Spread;
 use corpora::Sealed;
@@ -70,8 +70,8 @@ impl Sweep {
         for level in LEVELS {
             for dictionary in DICTIONARIES {
                 eprintln!("{name}: level {level}, dictionary {} KiB", dictionary >> 10);
-                let options = SqueezeOptions::default().with_level(level).with_dictionary_bytes(dictionary);
-                let cells = BLOCKS.into_iter().map(|block| Cell::of(&segment, &options.with_block_bytes(block)));
+                let options = CompressionOptions::default().level(level).dictionary_bytes(dictionary);
+                let cells = BLOCKS.into_iter().map(|block| Cell::of(&segment, &options.block_bytes(block)));
                 rows.push(Row { level, dictionary, cells: cells.collect::<Result<_>>()? });
             }
         }
@@ -80,19 +80,19 @@ impl Sweep {
 }
 
 impl Cell {
-    fn of(segment: &Sealed, options: &SqueezeOptions) -> Result<Self> {
+    fn of(segment: &Sealed, options: &CompressionOptions) -> Result<Self> {
         let began = Instant::now();
-        let file = squeeze(&segment.image, options)?;
+        let file = compress_segment(&segment.image, options)?;
         let seconds = began.elapsed().as_secs_f64();
-        let squeezed = Squeezed::open(file.as_slice())?;
+        let compressed = CompressedSegment::open(file.as_slice())?;
         let mut rng = Rng::with_seed(3);
         let mut record = vec![0; segment.record_bytes()];
-        let last = squeezed.len().checked_sub(u32::try_from(record.len())?).context("the segment is too short")?;
+        let last = compressed.len().checked_sub(u32::try_from(record.len())?).context("the segment is too short")?;
         let mut times = Vec::with_capacity(READS);
         for _ in 0..READS {
             let offset = rng.u32(0..last);
             let began = Instant::now();
-            squeezed.read_at(file.as_slice(), offset, black_box(&mut record))?;
+            compressed.read_at(file.as_slice(), offset, black_box(&mut record))?;
             times.push(began.elapsed().as_secs_f64() * 1e6);
         }
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52 bytes")]

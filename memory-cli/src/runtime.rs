@@ -133,7 +133,7 @@ pub(crate) fn assemble(
 
 pub(crate) fn open_log(config: &Config) -> Result<LogStore, StoreError> {
     let store = &config.store;
-    let options = LogOptions::default().with_lock_timeout(config.lock_timeout);
+    let options = LogOptions::default().lock_timeout(config.lock_timeout);
     match config.access {
         Access::Write => LogStore::open_with(store, options),
         // Opening for writing would create a missing store.

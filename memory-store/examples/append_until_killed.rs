@@ -12,7 +12,7 @@ use std::{
 };
 
 use memory_core::{ConversationId, Event, Message, NodeDraft, NodeId, Store, Timestamp};
-use memory_store::{LogOptions, LogStore, SqueezeOptions, VacuumOptions};
+use memory_store::{CompressionOptions, LogOptions, LogStore, VacuumOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -21,10 +21,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         [path, conversation, threads, work] => (path, conversation, threads, Some(work.as_str())),
         _ => return Err("usage: append_until_killed STORE CONVERSATION THREADS [WORK]".into()),
     };
-    let mut options = LogOptions::default().with_segment_bytes(64 << 10);
+    let mut options = LogOptions::default().segment_bytes(64 << 10);
     if work == Some("checkpoint") {
         // After every commit group.
-        options = options.with_checkpoint_bytes(1);
+        options = options.checkpoint_bytes(1);
     }
     let store = LogStore::open_with(path, options)?;
     let conversation = ConversationId::new(conversation)?;
@@ -69,7 +69,7 @@ fn do_work(store: &LogStore, id: &ConversationId, path: &str, work: &str) -> Res
     }
     let options = match work {
         "vacuum" => VacuumOptions::default(),
-        "compress" => VacuumOptions::compress(SqueezeOptions::default().with_level(1)),
+        "compress" => VacuumOptions::compress(CompressionOptions::default().level(1)),
         "expand" => VacuumOptions::expand(),
         "backup" => {
             store.backup(format!("{path}.backup"), &())?;

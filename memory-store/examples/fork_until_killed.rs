@@ -1,10 +1,10 @@
 //! Appends to conversations and forks them until something kills it; the crash tests do.
 //!
-//! `fork_until_killed STORE RUN THREADS [WORK]` goes on with every conversation that there is, beginning with `talk`, and
-//! prints one line for each thing that was acknowledged: `said CONVERSATION NODE TEXT` and `forked CHILD PARENT NODE`.
-//! The node that a conversation is forked at is summarized and pinned before, and unpinned in the parent afterwards. `RUN`
-//! is part of the names of the forks.
-//! With WORK as well: `vacuum` in another thread, or `checkpoint` after every commit group.
+//! `fork_until_killed STORE RUN THREADS [WORK]` goes on with every conversation that there is, beginning with `talk`,
+//! and prints one line for each thing that was acknowledged: `said CONVERSATION NODE TEXT` and `forked CHILD PARENT
+//! NODE`. The node that a conversation is forked at is summarized and pinned before, and unpinned in the parent
+//! afterwards. `RUN` is part of the names of the forks. With WORK as well: `vacuum` in another thread, or `checkpoint`
+//! after every commit group.
 
 use std::{
     env,
@@ -29,9 +29,9 @@ fn main() -> Result<(), Failure> {
         [path, run, threads, work] => (path, run, threads, Some(work.as_str())),
         _ => return Err("usage: fork_until_killed STORE RUN THREADS [WORK]".into()),
     };
-    let mut options = LogOptions::default().with_segment_bytes(64 << 10);
+    let mut options = LogOptions::default().segment_bytes(64 << 10);
     if work == Some("checkpoint") {
-        options = options.with_checkpoint_bytes(1);
+        options = options.checkpoint_bytes(1);
     }
     let store = LogStore::open_with(path, options)?;
     say("open\n")?;

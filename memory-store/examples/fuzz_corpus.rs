@@ -1,7 +1,7 @@
 //! Writes the first inputs of the fuzz targets.
 //!
-//! `fuzz_corpus GOLDEN CORPUS` takes the golden stores in the directory GOLDEN, and writes a directory in CORPUS for each
-//! target. The log in `recovery/whole` is compiled into the target of checkpoints, whose inputs belong to it.
+//! `fuzz_corpus GOLDEN CORPUS` takes the golden stores in the directory GOLDEN, and writes a directory in CORPUS for
+//! each target. The log in `recovery/whole` is compiled into the target of checkpoints, whose inputs belong to it.
 
 use std::{env, error::Error, fs, path::Path};
 
@@ -9,7 +9,9 @@ use memory_core::{
     ConversationId, Event, HistoryProof, Message, MessageKey, MessageProof, NodeDraft, NodeId, NodeRange, Proof, Shown,
     ShownRun, Store, Timestamp, TreeHead, ViewDraft, WrittenBy, run_check, text_hash,
 };
-use memory_store::{LogOptions, LogStore, SqueezeOptions, VacuumOptions, export, fuzzing::row_of, squeeze};
+use memory_store::{
+    CompressionOptions, LogOptions, LogStore, VacuumOptions, compress_segment, export, fuzzing::row_of,
+};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -119,7 +121,7 @@ async fn write(golden: &Path, corpus: &Path) -> Outcome {
 
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("store");
-    let store = LogStore::open_with(&path, LogOptions::default().with_checkpoint_bytes(1))?;
+    let store = LogStore::open_with(&path, LogOptions::default().checkpoint_bytes(1))?;
     fill(&store).await?;
     drop(store);
     let log = log_of(&path)?;
@@ -133,12 +135,12 @@ async fn write(golden: &Path, corpus: &Path) -> Outcome {
     }
     put("horizon", "beyond", &[1u64.to_le_bytes(), position(9, 64)].concat())?;
 
-    let small = SqueezeOptions::default().with_block_bytes(1 << 10);
+    let small = CompressionOptions::default().block_bytes(1 << 10);
     let first = log.first().ok_or("there is no segment")?;
-    put("squeezed", "no-dictionary", &squeeze(first, &small.with_dictionary_bytes(0))?)?;
+    put("compressed", "no-dictionary", &compress_segment(first, &small.dictionary_bytes(0))?)?;
     // Long enough that a dictionary of it pays.
     let many: Vec<u8> = log.iter().flat_map(|segment| trimmed(segment)).copied().cycle().take(96 << 10).collect();
-    put("squeezed", "repeated", &squeeze(&many, &small.with_dictionary_bytes(1 << 10))?)?;
+    put("compressed", "repeated", &compress_segment(&many, &small.dictionary_bytes(1 << 10))?)?;
 
     let store = LogStore::open(&path)?;
     let one = ConversationId::new("one")?;

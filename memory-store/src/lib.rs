@@ -45,7 +45,7 @@
 //! runtime is needed. `docs/format.md` defines every byte of every file.
 //!
 //! Some parts also work without a store: [`Graph`] over rows of [`Codes`], [`Kernels`] and [`quantize`] for inner
-//! products of vectors, and [`squeeze`] and [`Squeezed`] for compressed segments.
+//! products of vectors, and [`compress_segment`] and [`CompressedSegment`] for compressed segments.
 //!
 //! # Features
 //!
@@ -76,8 +76,9 @@ pub use derived::{HnswRs, HnswRsError, HnswRsOptions};
 #[doc(hidden)]
 pub use log::fuzzing;
 pub use log::{
-    BackupCheck, BackupReport, Checkup, ConversationLabel, Damage, Diagnosis, Finding, LogOptions, LogStore,
-    LostBlocks, LostNodes, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, SqueezeError, SqueezeOptions,
-    Squeezed, TornTail, VacuumOptions, VacuumReport, check_backup, enclosing_store, examine, restore, salvage, squeeze,
+    BackupCheck, BackupReport, Checkup, CompressedSegment, CompressionError, CompressionOptions, ConversationLabel,
+    Damage, Diagnosis, Finding, LogOptions, LogStore, LostBlocks, LostNodes, OpenReport, ReadAt, RescueError,
+    RestoreReport, SalvageReport, TornTail, VacuumOptions, VacuumReport, check_backup, compress_segment,
+    enclosing_store, examine, restore, salvage,
 };
 pub use portable::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};

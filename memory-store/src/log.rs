@@ -16,7 +16,9 @@ mod tests;
 mod upkeep;
 mod write;
 
-pub use format::compressed::{LostBlocks, ReadAt, SqueezeError, SqueezeOptions, Squeezed, squeeze};
+pub use format::compressed::{
+    CompressedSegment, CompressionError, CompressionOptions, LostBlocks, ReadAt, compress_segment,
+};
 pub(crate) use leaves::Leaves;
 pub use options::LogOptions;
 pub use read::recovery::OpenReport;

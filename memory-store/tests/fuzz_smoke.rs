@@ -191,7 +191,7 @@ fn horizons() {
 
 #[test]
 fn compressed_segments() {
-    run("squeezed", fuzzing::squeezed);
+    run("compressed", fuzzing::compressed);
 }
 
 #[test]

@@ -62,7 +62,8 @@ fn lossless_when_killed(works: &[Option<&str>]) {
         // write it hits is left to chance.
         let mut head = String::new();
         let lines = 1 + (round * 13) % 97;
-        // The first line only reports that the store is open. In the first round with a kind of work, that was done once.
+        // The first line only reports that the store is open. In the first round with a kind of work, that was done
+        // once.
         let (mut told, mut worked) = (0, round as usize >= works.len() || work.is_none_or(|work| work == "checkpoint"));
         while told < lines || !worked {
             let start = head.len();
@@ -208,8 +209,7 @@ fn four_processes_appending_to_one_conversation_leave_no_gap_no_double_and_one_o
 #[test]
 fn a_stuck_writer_is_named_and_the_log_is_whole_when_it_goes_on() {
     let dir = tempfile::tempdir().unwrap();
-    let writer =
-        LogStore::open_with(dir.path(), LogOptions::default().with_lock_timeout(Duration::from_millis(1))).unwrap();
+    let writer = LogStore::open_with(dir.path(), LogOptions::default().lock_timeout(Duration::from_millis(1))).unwrap();
     let mut child = start(dir.path(), 1);
     let mut output = BufReader::new(child.stdout.take().unwrap());
     read_until(&mut output, "1");

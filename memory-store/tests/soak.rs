@@ -19,7 +19,7 @@ use memory_core::{
     ConversationId, Event, Hash, Level, Message, MessageKey, NodeDraft, NodeId, NodeRange, Store, SummaryDraft,
     SummaryMetadata, Timestamp, WrittenBy,
 };
-use memory_store::{LogOptions, LogStore, SqueezeOptions, VacuumOptions, check_backup};
+use memory_store::{CompressionOptions, LogOptions, LogStore, VacuumOptions, check_backup};
 
 const WRITERS: usize = 64;
 const READERS: usize = 8;
@@ -146,7 +146,7 @@ fn read(store: &LogStore, reader: usize, stop: &AtomicBool, told: &Told) {
 fn many_writers_and_readers_in_several_processes_lose_nothing_and_agree() {
     let dir = tempfile::tempdir().unwrap();
     let (path, backup) = (dir.path().join("store"), dir.path().join("backup"));
-    let options = LogOptions::default().with_segment_bytes(256 << 10).with_checkpoint_bytes(64 << 10);
+    let options = LogOptions::default().segment_bytes(256 << 10).checkpoint_bytes(64 << 10);
     let store = LogStore::open_with(&path, options).unwrap();
     let reader = LogStore::open_read_only(&path).unwrap();
     let (stop, told) = (AtomicBool::new(false), Told::default());
@@ -165,7 +165,7 @@ fn many_writers_and_readers_in_several_processes_lose_nothing_and_agree() {
         let began = Instant::now();
         let kinds = [
             VacuumOptions::default(),
-            VacuumOptions::compress(SqueezeOptions::default().with_level(1)),
+            VacuumOptions::compress(CompressionOptions::default().level(1)),
             VacuumOptions::expand(),
         ];
         for kind in kinds.into_iter().cycle() {

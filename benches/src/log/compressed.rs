@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use memory_store::{SqueezeOptions, VacuumOptions};
+use memory_store::{CompressionOptions, VacuumOptions};
 
 use super::{
     contender::Contender,
@@ -30,7 +30,7 @@ fn of_size(directory: &Path, count: usize, bytes: usize) -> Result<Figure> {
     drop(ours);
     let records = record_bytes(&path.join("log"))?;
     let ours = Ours::open(&path)?;
-    let report = ours.store().vacuum(VacuumOptions::compress(SqueezeOptions::default()), &())?;
+    let report = ours.store().vacuum(VacuumOptions::compress(CompressionOptions::default()), &())?;
     ensure!(report.replaced == report.segments && report.dropped == 0, "not all segments were compressed: {report:?}");
     drop(ours);
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52 bytes")]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args as ClapArgs;
-use memory_store::{SqueezeOptions, VacuumOptions, VacuumReport};
+use memory_store::{CompressionOptions, VacuumOptions, VacuumReport};
 use serde_json::json;
 
 use crate::{
@@ -42,9 +42,9 @@ impl Args {
         if !self.compress {
             return VacuumOptions::default();
         }
-        let options = SqueezeOptions::default();
-        let options = self.level.map_or(options, |level| options.with_level(level));
-        VacuumOptions::compress(self.block_size.map_or(options, |bytes| options.with_block_bytes(bytes)))
+        let options = CompressionOptions::default();
+        let options = self.level.map_or(options, |level| options.level(level));
+        VacuumOptions::compress(self.block_size.map_or(options, |bytes| options.block_bytes(bytes)))
     }
 }
 

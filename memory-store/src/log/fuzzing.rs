@@ -19,7 +19,7 @@ use memory_core::{ConversationState, Event, Node, NodeId, NodeRange, Store, View
 use super::{
     format::{
         codec::{self, EventRecord, Record, StoredMessage},
-        compressed::Squeezed,
+        compressed::CompressedSegment,
         frame::{RECORD_HEADER, StoreId, finish_record, parse_record},
         scanned,
         segment::segment_path,
@@ -226,24 +226,24 @@ pub fn recovery(bytes: &[u8]) -> u64 {
 /// How long an image the header of a compressed segment names.
 fn image_bytes(bytes: &[u8]) -> u64 {
     let mut bytes = bytes.to_vec();
-    mend::squeezed(&mut bytes);
-    Squeezed::open(bytes.as_slice()).map_or(0, |squeezed| u64::from(squeezed.len()))
+    mend::compressed(&mut bytes);
+    CompressedSegment::open(bytes.as_slice()).map_or(0, |compressed| u64::from(compressed.len()))
 }
 
 /// A compressed segment: its blocks, read one by one, equal its image.
-pub fn squeezed(bytes: &[u8]) -> u64 {
+pub fn compressed(bytes: &[u8]) -> u64 {
     let mut mended = bytes.to_vec();
-    mend::squeezed(&mut mended);
+    mend::compressed(&mut mended);
     let mut images = 0;
     for bytes in [bytes, &mended] {
-        let Ok(Some(squeezed)) = Squeezed::find(bytes) else { continue };
-        images += u64::from(squeezed.len());
-        let (image, lost) = squeezed.image(bytes);
+        let Ok(Some(compressed)) = CompressedSegment::find(bytes) else { continue };
+        images += u64::from(compressed.len());
+        let (image, lost) = compressed.image(bytes);
         assert!(lost.iter().all(|lost| (lost.range.end as usize) <= image.len()), "bytes are lost behind the end");
         let most = u32::try_from(image.len().min(1 << 16)).unwrap_or(u32::MAX);
         for offset in (0..most).step_by(509) {
             let mut part = [0; 700];
-            let read = squeezed.read_at(bytes, offset, &mut part);
+            let read = compressed.read_at(bytes, offset, &mut part);
             let part = read.as_ref().ok().and_then(|read| part.get(..*read));
             let should = image.get(offset as usize..).map(|rest| rest.get(..700).unwrap_or(rest));
             assert!(part.is_none() || part == should, "at {offset} a block says something else than the image");

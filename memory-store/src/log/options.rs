@@ -12,32 +12,36 @@ pub struct LogOptions {
 }
 
 impl LogOptions {
-    /// The size at which a segment is full: `bytes`, clamped to 4 KiB to 1 GiB. A longer batch gets a segment of its
+    /// Sets the size at which a segment is full, clamped to 4 KiB to 1 GiB. A longer batch gets a segment of its
     /// own.
     #[must_use]
-    pub fn with_segment_bytes(self, bytes: u32) -> Self {
-        Self { segment_bytes: bytes.clamp(4 << 10, 1 << 30), ..self }
+    pub fn segment_bytes(mut self, bytes: u32) -> Self {
+        self.segment_bytes = bytes.clamp(4 << 10, 1 << 30);
+        self
     }
 
-    /// How many bytes of messages may wait for the disk. Beyond that callers wait, so that a slow disk does not fill
-    /// the memory.
+    /// Sets how many bytes of messages may wait for the disk. Beyond that callers wait, so that a slow disk does not
+    /// fill the memory.
     #[must_use]
-    pub fn with_queue_bytes(self, bytes: usize) -> Self {
-        Self { queue_bytes: bytes, ..self }
+    pub const fn queue_bytes(mut self, bytes: usize) -> Self {
+        self.queue_bytes = bytes;
+        self
     }
 
-    /// How many bytes of the log may follow its checkpoint when the store is closed. While it is written to, 64 times
-    /// as many may, or more where a checkpoint is long: a checkpoint holds every node, and must cost little compared
-    /// with appending. Fewer bytes make opening faster, after a crash too; more make writing cheaper.
+    /// Sets how many bytes of the log may follow its checkpoint when the store is closed. While it is written to, 64
+    /// times as many may, or more where a checkpoint is long: a checkpoint holds every node, and must cost little
+    /// compared with appending. Fewer bytes make opening faster, after a crash too; more make writing cheaper.
     #[must_use]
-    pub fn with_checkpoint_bytes(self, bytes: u64) -> Self {
-        Self { checkpoint_bytes: bytes, ..self }
+    pub const fn checkpoint_bytes(mut self, bytes: u64) -> Self {
+        self.checkpoint_bytes = bytes;
+        self
     }
 
-    /// How long each commit group waits for another process that is writing.
+    /// Sets how long each commit group waits for another process that is writing.
     #[must_use]
-    pub fn with_lock_timeout(self, timeout: Duration) -> Self {
-        Self { lock_timeout: timeout, ..self }
+    pub const fn lock_timeout(mut self, timeout: Duration) -> Self {
+        self.lock_timeout = timeout;
+        self
     }
 }
 

@@ -15,7 +15,7 @@ mod table;
 mod tests;
 mod zstandard;
 
-pub use options::SqueezeOptions;
-pub use pack::{SqueezeError, squeeze};
-pub use reader::{LostBlocks, Squeezed};
+pub use options::CompressionOptions;
+pub use pack::{CompressionError, compress_segment};
+pub use reader::{CompressedSegment, LostBlocks};
 pub use source::ReadAt;

@@ -12,7 +12,7 @@ pub(crate) use self::{
     name::{segment_name, segment_number, segment_path},
 };
 use super::{
-    compressed::{LostBlocks, Squeezed},
+    compressed::{CompressedSegment, LostBlocks},
     frame::{Place, StoreId},
 };
 use crate::log::{
@@ -36,16 +36,16 @@ pub(crate) struct Segment {
 #[derive(Clone, Debug)]
 enum Encoding {
     Plain,
-    Squeezed(Arc<Squeezed>),
+    Compressed(Arc<CompressedSegment>),
     /// Compressed, and so damaged that no block can be read, with the cause.
     Unreadable(Arc<str>),
 }
 
 impl Encoding {
     fn of(file: &dyn MediaFile, path: &Path) -> Self {
-        match Squeezed::find(file) {
+        match CompressedSegment::find(file) {
             Ok(None) => Self::Plain,
-            Ok(Some(squeezed)) => Self::Squeezed(Arc::new(squeezed)),
+            Ok(Some(compressed)) => Self::Compressed(Arc::new(compressed)),
             Err(error) => {
                 tracing::error!(%error, path = %path.display(), "a compressed segment cannot be read");
                 Self::Unreadable(error.to_string().into())
@@ -60,7 +60,7 @@ impl Segment {
         let path = segment_path(log, number);
         let file = media.open(&path, Access::Read).map_err(io_error("open", &path))?;
         let segment = Self::new(number, &path, file);
-        Ok(if sealed || segment.is_squeezed() { segment.sealed() } else { segment })
+        Ok(if sealed || segment.is_compressed() { segment.sealed() } else { segment })
     }
 
     pub(crate) fn new(number: u32, path: &Path, file: Box<dyn MediaFile>) -> Self {
@@ -91,7 +91,7 @@ impl Segment {
     }
 
     /// Whether the file is a compressed segment: it may not be written to, and is never torn.
-    pub(crate) fn is_squeezed(&self) -> bool {
+    pub(crate) fn is_compressed(&self) -> bool {
         !matches!(self.encoding, Encoding::Plain)
     }
 
@@ -102,7 +102,7 @@ impl Segment {
 
     /// The whole contents without a copy, where the segment is mapped and not compressed.
     pub(crate) fn mapped(&self) -> Option<&[u8]> {
-        self.map.as_deref().filter(|_| !self.is_squeezed()).map(|map| &**map)
+        self.map.as_deref().filter(|_| !self.is_compressed()).map(|map| &**map)
     }
 
     /// `length` bytes from `offset`, fewer only at the end of the segment: borrowed where it is mapped, else read into
@@ -115,8 +115,8 @@ impl Segment {
         scratch.resize(self.at_most(offset, length)?, 0);
         let read = match (&self.encoding, self.map.as_deref()) {
             (Encoding::Plain, _) => self.file.read_at(scratch, u64::from(offset))?,
-            (Encoding::Squeezed(squeezed), Some(map)) => squeezed.read_at(&**map, offset, scratch)?,
-            (Encoding::Squeezed(squeezed), None) => squeezed.read_at(&*self.file, offset, scratch)?,
+            (Encoding::Compressed(compressed), Some(map)) => compressed.read_at(&**map, offset, scratch)?,
+            (Encoding::Compressed(compressed), None) => compressed.read_at(&*self.file, offset, scratch)?,
             (Encoding::Unreadable(why), _) => return Err(io::Error::new(io::ErrorKind::InvalidData, &**why)),
         };
         scratch.truncate(read);
@@ -141,7 +141,7 @@ impl Segment {
         }
         let end = match &self.encoding {
             Encoding::Plain => self.file.size()?,
-            Encoding::Squeezed(squeezed) => u64::from(squeezed.len()),
+            Encoding::Compressed(compressed) => u64::from(compressed.len()),
             Encoding::Unreadable(_) => 0,
         };
         let left = end.saturating_sub(u64::from(offset));
@@ -153,8 +153,8 @@ impl Segment {
     pub(crate) fn image_from(&self, offset: u32) -> io::Result<Vec<u8>> {
         match &self.encoding {
             Encoding::Plain => read_from(&*self.file, u64::from(offset)),
-            Encoding::Squeezed(squeezed) => {
-                let (mut image, lost) = squeezed.image(&*self.file);
+            Encoding::Compressed(compressed) => {
+                let (mut image, lost) = compressed.image(&*self.file);
                 for LostBlocks { range, why } in lost {
                     tracing::error!(path = %self.path.display(), ?range, why, "a part of a compressed segment is lost");
                 }
@@ -174,7 +174,7 @@ impl Segment {
 mod tests {
     use super::*;
     use crate::log::{
-        format::compressed::{SqueezeOptions, squeeze},
+        format::compressed::{CompressionOptions, compress_segment},
         media::Disk,
     };
 
@@ -212,13 +212,13 @@ mod tests {
             rewritten: 3,
         };
         let image = [header.encode(), (0..9_000_u32).flat_map(u32::to_le_bytes).collect()].concat();
-        let mut file = squeeze(&image, &SqueezeOptions::default()).unwrap();
+        let mut file = compress_segment(&image, &CompressionOptions::default()).unwrap();
         let open = |file: &[u8]| {
             std::fs::write(&path, file).unwrap();
             Segment::new(2, &path, Disk.open(&path, Access::Read).unwrap())
         };
         for segment in [open(&file), open(&file).sealed()] {
-            assert!(segment.is_squeezed());
+            assert!(segment.is_compressed());
             assert_eq!((segment.mapped(), segment.image().unwrap()), (None, image.clone()));
             for (offset, length) in [(0, 40_000), (0, 8), (4_000, 500), (36_060, 10), (36_064, 1), (50_000, 1)] {
                 let should = image.get(offset..).unwrap_or_default();
@@ -236,7 +236,7 @@ mod tests {
         file[20] ^= 1;
         file[end + 20] ^= 1;
         let segment = open(&file);
-        assert!(segment.is_squeezed());
+        assert!(segment.is_compressed());
         assert_eq!(segment.bytes(64, 8, &mut Vec::new()).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert!(segment.image().unwrap().is_empty());
     }

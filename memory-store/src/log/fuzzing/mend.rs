@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Bytes of the header of a compressed segment.
-const SQUEEZED_HEADER: usize = 64;
+const COMPRESSED_HEADER: usize = 64;
 
 fn put<const N: usize>(bytes: &mut [u8], at: usize, value: [u8; N]) -> Option<()> {
     *bytes.get_mut(at..)?.first_chunk_mut()? = value;
@@ -41,7 +41,7 @@ pub(crate) fn segment(bytes: &mut [u8], store: StoreId, segment: u32) {
         let _: Option<()> = seal(bytes, 0..60, 60);
         frames(bytes, store, segment);
     } else {
-        squeezed(bytes);
+        compressed(bytes);
     }
 }
 
@@ -81,12 +81,12 @@ fn records(payload: &mut [u8]) {
 }
 
 /// A compressed segment, by its header in front: each block, dictionary, table and header.
-pub(super) fn squeezed(bytes: &mut [u8]) {
+pub(super) fn compressed(bytes: &mut [u8]) {
     let _: Option<()> = (|| {
         let (image, block) = (number(bytes, 32)?, number(bytes, 36)?);
         let dictionary = number(bytes, 40)?;
         let blocks = image.checked_div(block)? + usize::from(!image.is_multiple_of(block));
-        let table = SQUEEZED_HEADER + dictionary;
+        let table = COMPRESSED_HEADER + dictionary;
         let last = number(bytes, 52)?.checked_sub(table + 8 * blocks)?;
         for entry in (0..blocks).map(|index| table + 8 * index) {
             let start = number(bytes, entry)?;
@@ -96,7 +96,7 @@ pub(super) fn squeezed(bytes: &mut [u8]) {
             }
         }
         if dictionary > 0 {
-            seal(bytes, SQUEEZED_HEADER..table, 44)?;
+            seal(bytes, COMPRESSED_HEADER..table, 44)?;
         }
         seal(bytes, table..table + 8 * blocks, 48)
     })();

@@ -162,7 +162,7 @@ fn read_segment(
         Some(segment) => segment.clone(),
         None => Segment::open(media, log, number, sealed)?,
     };
-    if segment.is_squeezed() && !sealed && mode == Mode::Write {
+    if segment.is_compressed() && !sealed && mode == Mode::Write {
         let why = "only a sealed segment is compressed: the one after it is missing".into();
         return Err(StoreError::Damaged { path, offset: 0, why });
     }
@@ -171,7 +171,7 @@ fn read_segment(
         bytes.truncate(limit.saturating_sub(base) as usize);
     }
     // Everything up to the limit was on disk, so none of it is torn. A compressed segment is never torn.
-    let complete = sealed || limit.is_some() || segment.is_squeezed();
+    let complete = sealed || limit.is_some() || segment.is_compressed();
     let mut proven = proven.unwrap_or_default();
     let header = SegmentHeader::parse(&bytes);
     if begun.is_none() && header.is_ok_and(|header| header.end.is_some()) {

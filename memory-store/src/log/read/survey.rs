@@ -91,7 +91,7 @@ pub(crate) fn survey(
         progress.report(index as u64, total);
         let opened = segment.open(media).map_err(io_error("read", &segment.path));
         // A compressed segment is sealed, even when those after it are missing.
-        let is_last = index as u64 + 1 == total && opened.as_ref().is_ok_and(|open| !open.is_squeezed());
+        let is_last = index as u64 + 1 == total && opened.as_ref().is_ok_and(|open| !open.is_compressed());
         // A file that cannot be read costs its own contents and nothing else.
         let bytes = opened.and_then(|open| read_image(&open).map_err(io_error("read", &segment.path)));
         let expected = previous.as_ref().map_or(1, |before| before.number.saturating_add(1));

@@ -17,7 +17,7 @@ use super::{
     wreck::{files_in, segment, store_id},
 };
 use crate::{
-    BackupReport, LogStore, RescueError, SqueezeOptions, VacuumOptions, check_backup, examine,
+    BackupReport, CompressionOptions, LogStore, RescueError, VacuumOptions, check_backup, examine,
     log::{
         format::{
             frame::{FrameHeader, Payload, Place},
@@ -489,7 +489,7 @@ fn a_vacuumed_and_compressed_store_is_backed_up_examined_and_salvaged() {
     let store = sample_store(&path);
     perform(&store, &Request::Record("a", vec![Event::Title("another title".into())])).unwrap();
     store.backup(&backup, &()).unwrap();
-    let compress = VacuumOptions::compress(SqueezeOptions::default());
+    let compress = VacuumOptions::compress(CompressionOptions::default());
     let vacuumed = store.vacuum(compress, &()).unwrap();
     assert!(vacuumed.replaced > 0 && vacuumed.dropped > 0, "{vacuumed:?}");
     let report = store.backup(&backup, &()).unwrap();

@@ -26,7 +26,7 @@ use crate::{
 
 /// A checkpoint after every commit group.
 fn eager() -> LogOptions {
-    tiny_segments().with_checkpoint_bytes(1)
+    tiny_segments().checkpoint_bytes(1)
 }
 
 fn open_on(disk: &SimDisk) -> LogStore {

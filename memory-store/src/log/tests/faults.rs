@@ -251,7 +251,7 @@ fn a_read_only_directory_is_a_typed_error() {
 #[test]
 fn who_holds_the_write_lock_for_too_long_is_named() {
     let disk = empty_disk();
-    let options = tiny_segments().with_lock_timeout(Duration::from_millis(1));
+    let options = tiny_segments().lock_timeout(Duration::from_millis(1));
     let store = LogStore::open_on(Arc::new(disk.clone()), Path::new(PATH), options).unwrap();
     let a = id("a");
     pollster::block_on(store.append(&a, vec![draft(1, 10)])).unwrap();

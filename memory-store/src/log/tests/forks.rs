@@ -264,7 +264,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
 }
 
 fn open(disk: &SimDisk) -> LogStore {
-    LogStore::open_on(Arc::new(disk.clone()), Path::new(PATH), tiny_segments().with_checkpoint_bytes(1)).unwrap()
+    LogStore::open_on(Arc::new(disk.clone()), Path::new(PATH), tiny_segments().checkpoint_bytes(1)).unwrap()
 }
 
 proptest! {

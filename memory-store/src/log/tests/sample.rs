@@ -29,7 +29,7 @@ pub(super) fn all() -> NodeRange {
 
 /// Segments so small that a few messages fill one.
 pub(super) fn tiny_segments() -> LogOptions {
-    LogOptions::default().with_segment_bytes(0)
+    LogOptions::default().segment_bytes(0)
 }
 
 /// A message whose text has its number and is `bytes` long or a little more.

@@ -9,7 +9,7 @@ use super::{
     sample::{Request, draft, id, model, node, perform, requests, shown, tiny_segments},
 };
 use crate::{
-    LogStore, SqueezeOptions, VacuumOptions, VacuumReport,
+    CompressionOptions, LogStore, VacuumOptions, VacuumReport,
     log::media::{
         Media,
         sim::{Fault, Unsynced},
@@ -45,8 +45,8 @@ fn fill(store: &LogStore, requests: &[Request]) {
 }
 
 fn kinds() -> [VacuumOptions; 2] {
-    let squeeze = SqueezeOptions::default().with_level(1).with_block_bytes(1 << 10);
-    [VacuumOptions::default(), VacuumOptions::compress(squeeze)]
+    let options = CompressionOptions::default().level(1).block_bytes(1 << 10);
+    [VacuumOptions::default(), VacuumOptions::compress(options)]
 }
 
 /// Everything is there, as it was written, by any way of reading.

@@ -14,7 +14,7 @@ use super::sample::{
     Request, Shown, Told, all, draft, last_view, model, node, perform, requests_without_forks, shown, tiny_segments,
 };
 use crate::{
-    LogOptions, LogStore, SqueezeOptions, VacuumOptions,
+    CompressionOptions, LogOptions, LogStore, VacuumOptions,
     log::media::{WORDS, sim::SimDisk},
 };
 
@@ -122,7 +122,7 @@ fn wholes() -> &'static [Whole; 4] {
         [0, 1, 2, 3].map(|kind| {
             let disk = SimDisk::lossless();
             let checkpoints = if kind == 1 { 1 } else { u64::MAX };
-            let options: LogOptions = tiny_segments().with_checkpoint_bytes(checkpoints);
+            let options: LogOptions = tiny_segments().checkpoint_bytes(checkpoints);
             let store = LogStore::open_on(Arc::new(disk.clone()), root(), options).unwrap();
             let mut history = vec![shown(&store).unwrap()];
             for request in said() {
@@ -130,9 +130,9 @@ fn wholes() -> &'static [Whole; 4] {
                 history.push(shown(&store).unwrap());
             }
             assert_eq!(history.last(), Some(&shown(&model(&said())).unwrap()));
-            let squeeze = SqueezeOptions::default().with_level(1).with_block_bytes(1 << 10);
+            let compression = CompressionOptions::default().level(1).block_bytes(1 << 10);
             if kind >= 2 {
-                let options = if kind == 2 { VacuumOptions::default() } else { VacuumOptions::compress(squeeze) };
+                let options = if kind == 2 { VacuumOptions::default() } else { VacuumOptions::compress(compression) };
                 store.vacuum(options, &()).unwrap();
             }
             let root = pollster::block_on(store.verify(None)).unwrap().root;
@@ -362,8 +362,8 @@ fn the_stores_that_are_wrecked_hold_what_they_should() {
         assert!(has("FORMAT") && has("log/0003.seg") && has("cache/checkpoint") == (kind > 0), "{kind}");
         let horizon = &whole.files[&root().join("HORIZON")];
         assert_eq!(horizon.len(), WORDS * 8);
-        let squeezed = whole.files.values().filter(|bytes| bytes.starts_with(b"MEMSEGZ\n")).count();
-        assert_eq!(squeezed > 0, kind == 3, "{kind}");
+        let compressed = whole.files.values().filter(|bytes| bytes.starts_with(b"MEMSEGZ\n")).count();
+        assert_eq!(compressed > 0, kind == 3, "{kind}");
         check(whole, &whole.files, &|| format!("kind {kind}, untouched"));
     }
 }

@@ -16,7 +16,7 @@ use self::{
 use crate::log::{
     failure::io_error,
     format::{
-        compressed::{SqueezeOptions, squeeze},
+        compressed::{CompressionOptions, compress_segment},
         segment::{Segment, segment_name, segment_path},
     },
     media::{Access, Media},
@@ -42,7 +42,7 @@ pub struct VacuumOptions {
 enum Compression {
     #[default]
     Keep,
-    Squeeze(SqueezeOptions),
+    Compress(CompressionOptions),
     Expand,
 }
 
@@ -50,8 +50,8 @@ impl VacuumOptions {
     /// Compresses every sealed segment that is not compressed yet. Reading a record of a compressed one costs the
     /// decompression of a block.
     #[must_use]
-    pub fn compress(options: SqueezeOptions) -> Self {
-        Self { compression: Compression::Squeeze(options) }
+    pub fn compress(options: CompressionOptions) -> Self {
+        Self { compression: Compression::Compress(options) }
     }
 
     /// Turns compressed segments back into plain ones.
@@ -119,15 +119,17 @@ pub(crate) fn vacuum(
                 (image, dead.len() as u64)
             }
         };
-        let is_squeezed = segment.is_squeezed();
+        let is_compressed = segment.is_compressed();
         let file = match options.compression {
-            Compression::Squeeze(options) if dropped > 0 || !is_squeezed => Some(squeezed(segment, &image, &options)?),
-            Compression::Keep if dropped > 0 && is_squeezed => {
-                Some(squeezed(segment, &image, &SqueezeOptions::default())?)
+            Compression::Compress(options) if dropped > 0 || !is_compressed => {
+                Some(compressed(segment, &image, &options)?)
+            }
+            Compression::Keep if dropped > 0 && is_compressed => {
+                Some(compressed(segment, &image, &CompressionOptions::default())?)
             }
             Compression::Keep if dropped > 0 => Some(image),
-            Compression::Expand if dropped > 0 || is_squeezed => Some(image),
-            Compression::Keep | Compression::Squeeze(_) | Compression::Expand => None,
+            Compression::Expand if dropped > 0 || is_compressed => Some(image),
+            Compression::Keep | Compression::Compress(_) | Compression::Expand => None,
         };
         // A segment that would not get smaller stays as it is, unless its encoding must change.
         let Some(bytes) =
@@ -158,8 +160,8 @@ fn read(segment: &Segment) -> Result<Vec<u8>, StoreError> {
     segment.image().map_err(io_error("read", segment.path()))
 }
 
-fn squeezed(segment: &Segment, image: &[u8], options: &SqueezeOptions) -> Result<Vec<u8>, StoreError> {
-    squeeze(image, options).map_err(|error| StoreError::Io {
+fn compressed(segment: &Segment, image: &[u8], options: &CompressionOptions) -> Result<Vec<u8>, StoreError> {
+    compress_segment(image, options).map_err(|error| StoreError::Io {
         action: "compress",
         path: segment.path().to_owned(),
         source: io::Error::other(error),

@@ -4,35 +4,38 @@ use super::header::{MAX_BLOCK, MAX_DICTIONARY, MIN_BLOCK};
 
 /// How a segment is compressed. The defaults come from the table in `docs/benchmarks.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SqueezeOptions {
+pub struct CompressionOptions {
     pub(super) level: i32,
     pub(super) block_bytes: u32,
     pub(super) dictionary_bytes: u32,
 }
 
-impl SqueezeOptions {
-    /// The level of zstd, clamped to 1 to 19: a higher level costs time once, when the segment is compressed.
+impl CompressionOptions {
+    /// Sets the level of zstd, clamped to 1 to 19: a higher level costs time once, when the segment is compressed.
     #[must_use]
-    pub fn with_level(self, level: i32) -> Self {
-        Self { level: level.clamp(1, 19), ..self }
+    pub fn level(mut self, level: i32) -> Self {
+        self.level = level.clamp(1, 19);
+        self
     }
 
-    /// Bytes of the image in a block, rounded up to a power of two from 1 KiB to 1 MiB. A read decompresses whole
-    /// blocks: short ones are read fast, long ones are smaller on disk.
+    /// Sets the bytes of the image in a block, rounded up to a power of two from 1 KiB to 1 MiB. A read decompresses
+    /// whole blocks: short ones are read fast, long ones are smaller on disk.
     #[must_use]
-    pub fn with_block_bytes(self, bytes: u32) -> Self {
-        Self { block_bytes: bytes.clamp(MIN_BLOCK, MAX_BLOCK).next_power_of_two(), ..self }
+    pub fn block_bytes(mut self, bytes: u32) -> Self {
+        self.block_bytes = bytes.clamp(MIN_BLOCK, MAX_BLOCK).next_power_of_two();
+        self
     }
 
-    /// The longest dictionary, at most 1 MiB; 0 for none. It is never longer than a 64th of the image, and is left out
-    /// where it takes more room than it saves.
+    /// Sets the longest dictionary, at most 1 MiB; 0 for none. It is never longer than a 64th of the image, and is left
+    /// out where it takes more room than it saves.
     #[must_use]
-    pub fn with_dictionary_bytes(self, bytes: u32) -> Self {
-        Self { dictionary_bytes: bytes.min(MAX_DICTIONARY), ..self }
+    pub fn dictionary_bytes(mut self, bytes: u32) -> Self {
+        self.dictionary_bytes = bytes.min(MAX_DICTIONARY);
+        self
     }
 }
 
-impl Default for SqueezeOptions {
+impl Default for CompressionOptions {
     /// Level 9, blocks of 4 KiB, a dictionary of 64 KiB.
     fn default() -> Self {
         Self { level: 9, block_bytes: 4 << 10, dictionary_bytes: 64 << 10 }

@@ -5,8 +5,8 @@ use zstd::zstd_safe::CDict;
 use super::{
     dictionary,
     header::{ENTRY, Header, MAX_IMAGE},
-    options::SqueezeOptions,
-    reader::Squeezed,
+    options::CompressionOptions,
+    reader::CompressedSegment,
     zstandard::Compressor,
 };
 use crate::{checksum, log::format::segment::SegmentHeader};
@@ -17,7 +17,7 @@ const TRIED: usize = 256;
 /// Why a segment was not compressed. It stays as it is.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SqueezeError {
+pub enum CompressionError {
     /// The bytes are not a segment, or its header is damaged.
     #[error("no segment to compress: {0}")]
     NoSegment(&'static str),
@@ -39,27 +39,28 @@ pub enum SqueezeError {
 }
 
 /// Compresses the image of a sealed segment: its header and its frames, without zeros after them. The result is a file
-/// that [`Squeezed`] reads; it was read back once, and gave the image.
+/// that [`CompressedSegment`] reads; it was read back once, and gave the image.
 ///
 /// # Errors
 /// When the image has no segment's header or is too long, or compression fails.
-pub fn squeeze(image: &[u8], options: &SqueezeOptions) -> Result<Vec<u8>, SqueezeError> {
-    let SegmentHeader { store, number, .. } = SegmentHeader::parse(image).map_err(SqueezeError::NoSegment)?;
-    let too_long = SqueezeError::TooLong { bytes: image.len() };
+pub fn compress_segment(image: &[u8], options: &CompressionOptions) -> Result<Vec<u8>, CompressionError> {
+    let SegmentHeader { store, number, .. } = SegmentHeader::parse(image).map_err(CompressionError::NoSegment)?;
+    let too_long = CompressionError::TooLong { bytes: image.len() };
     let length = u32::try_from(image.len()).ok().filter(|length| *length <= MAX_IMAGE).ok_or(too_long)?;
     let trained = dictionary::train(image, store, number, options.dictionary_bytes as usize);
     let dictionary = match trained {
-        Some(bytes) if pays(image, options, &bytes).map_err(SqueezeError::Failed)? => bytes,
+        Some(bytes) if pays(image, options, &bytes).map_err(CompressionError::Failed)? => bytes,
         _ => Vec::new(),
     };
-    let prepared = prepare(&dictionary, options.level).map_err(SqueezeError::Failed)?;
-    let blocks = Blocks::of(image, options, prepared.as_ref()).map_err(SqueezeError::Failed)?;
+    let prepared = prepare(&dictionary, options.level).map_err(CompressionError::Failed)?;
+    let blocks = Blocks::of(image, options, prepared.as_ref()).map_err(CompressionError::Failed)?;
     let mut header = Header {
         number,
         store,
         image: length,
         block: options.block_bytes,
-        dictionary: u32::try_from(dictionary.len()).map_err(|_| SqueezeError::Failed("the dictionary is too long"))?,
+        dictionary: u32::try_from(dictionary.len())
+            .map_err(|_| CompressionError::Failed("the dictionary is too long"))?,
         dictionary_crc: checksum::crc32c(&dictionary),
         table_crc: 0,
         file: 0,
@@ -67,7 +68,7 @@ pub fn squeeze(image: &[u8], options: &SqueezeOptions) -> Result<Vec<u8>, Squeez
     let table = blocks.table(header.first_block());
     header.table_crc = checksum::crc32c(&table);
     let bytes = 2 * header.first_block() as usize + blocks.bytes.len();
-    header.file = u32::try_from(bytes).map_err(|_| SqueezeError::TooLong { bytes: image.len() })?;
+    header.file = u32::try_from(bytes).map_err(|_| CompressionError::TooLong { bytes: image.len() })?;
     let encoded = header.encode();
     let file =
         [&encoded, &dictionary, &table, &blocks.bytes, &dictionary, &table, &encoded].map(Vec::as_slice).concat();
@@ -83,7 +84,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn of(image: &[u8], options: &SqueezeOptions, dictionary: Option<&CDict<'_>>) -> Result<Self, &'static str> {
+    fn of(image: &[u8], options: &CompressionOptions, dictionary: Option<&CDict<'_>>) -> Result<Self, &'static str> {
         let mut compressor = Compressor::new(options.level, options.block_bytes, dictionary)?;
         let (mut bytes, mut ends) = (Vec::with_capacity(image.len() / 2), Vec::new());
         for block in image.chunks(options.block_bytes as usize) {
@@ -116,7 +117,7 @@ fn prepare(dictionary: &[u8], level: i32) -> Result<Option<CDict<'static>>, &'st
 }
 
 /// Whether the dictionary saves more than its two copies take, judged by some of the blocks.
-fn pays(image: &[u8], options: &SqueezeOptions, dictionary: &[u8]) -> Result<bool, &'static str> {
+fn pays(image: &[u8], options: &CompressionOptions, dictionary: &[u8]) -> Result<bool, &'static str> {
     let block_bytes = options.block_bytes as usize;
     let blocks = image.len().div_ceil(block_bytes);
     let every = blocks.div_ceil(TRIED).max(1);
@@ -132,19 +133,19 @@ fn pays(image: &[u8], options: &SqueezeOptions, dictionary: &[u8]) -> Result<boo
 }
 
 /// Reads the file back, block by block.
-fn prove(file: &[u8], image: &[u8]) -> Result<(), SqueezeError> {
-    let squeezed = Squeezed::open(file).map_err(|_| SqueezeError::Unfaithful { offset: 0 })?;
-    let mut buffer = vec![0; squeezed.block_bytes() as usize];
+fn prove(file: &[u8], image: &[u8]) -> Result<(), CompressionError> {
+    let compressed = CompressedSegment::open(file).map_err(|_| CompressionError::Unfaithful { offset: 0 })?;
+    let mut buffer = vec![0; compressed.block_bytes() as usize];
     let mut offset = 0;
     for block in image.chunks(buffer.len()) {
-        let read = u32::try_from(offset).ok().and_then(|offset| squeezed.read_at(file, offset, &mut buffer).ok());
+        let read = u32::try_from(offset).ok().and_then(|offset| compressed.read_at(file, offset, &mut buffer).ok());
         if read.and_then(|read| buffer.get(..read)) != Some(block) {
-            return Err(SqueezeError::Unfaithful { offset });
+            return Err(CompressionError::Unfaithful { offset });
         }
         offset += block.len();
     }
-    if squeezed.len() as usize != image.len() {
-        return Err(SqueezeError::Unfaithful { offset });
+    if compressed.len() as usize != image.len() {
+        return Err(CompressionError::Unfaithful { offset });
     }
     Ok(())
 }

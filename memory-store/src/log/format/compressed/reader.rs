@@ -17,7 +17,7 @@ use crate::{checksum, log::format::segment::MAGIC};
 /// Bytes come only from blocks whose checksum matches. Errors of kind [`io::ErrorKind::InvalidData`] mean that the file
 /// is damaged. Header, dictionary and table stand in it twice, so that one damaged place costs the bytes of one block
 /// at most.
-pub struct Squeezed {
+pub struct CompressedSegment {
     header: Header,
     table: Table,
     dictionary: Option<Dictionary>,
@@ -33,7 +33,7 @@ pub struct LostBlocks {
     pub why: String,
 }
 
-impl Squeezed {
+impl CompressedSegment {
     /// The compressed segment in `file`; `None` when the file is not one.
     ///
     /// # Errors
@@ -162,9 +162,9 @@ impl Squeezed {
     }
 }
 
-impl fmt::Debug for Squeezed {
+impl fmt::Debug for CompressedSegment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Squeezed").field("header", &self.header).finish_non_exhaustive()
+        f.debug_struct("CompressedSegment").field("header", &self.header).finish_non_exhaustive()
     }
 }
 

@@ -26,8 +26,8 @@ use crate::{
 };
 
 /// Small blocks, so that there are many.
-fn options() -> SqueezeOptions {
-    SqueezeOptions::default().with_level(3).with_block_bytes(MIN_BLOCK)
+fn options() -> CompressionOptions {
+    CompressionOptions::default().level(3).block_bytes(MIN_BLOCK)
 }
 
 fn segment_header() -> Vec<u8> {
@@ -78,18 +78,18 @@ fn any_image() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Reading gives the image, except for the ranges reported as lost, which are zeros in `image` and errors in `read_at`.
-fn check_honest(image: &[u8], file: &[u8], squeezed: &Squeezed) -> Vec<Range<u32>> {
-    let (read, lost) = squeezed.image(file);
+fn check_honest(image: &[u8], file: &[u8], compressed: &CompressedSegment) -> Vec<Range<u32>> {
+    let (read, lost) = compressed.image(file);
     let lost: Vec<_> = lost.into_iter().map(|lost| lost.range).collect();
     assert_eq!(read.len(), image.len());
     for (at, (read, was)) in (0..).zip(read.iter().zip(image)) {
         let is_lost = lost.iter().any(|range| range.contains(&at));
         assert_eq!(*read, if is_lost { 0 } else { *was }, "byte {at}");
     }
-    for start in (0..squeezed.len()).step_by(700) {
+    for start in (0..compressed.len()).step_by(700) {
         let mut buffer = [0; 300];
-        let read = squeezed.read_at(file, start, &mut buffer);
-        let end = squeezed.len().min(start + 300);
+        let read = compressed.read_at(file, start, &mut buffer);
+        let end = compressed.len().min(start + 300);
         match read {
             Ok(read) => assert_eq!(&buffer[..read], &image[start as usize..end as usize]),
             Err(error) => {
@@ -107,12 +107,12 @@ fn check_honest(image: &[u8], file: &[u8], squeezed: &Squeezed) -> Vec<Range<u32
 #[test]
 fn a_segment_of_a_log_comes_back_and_its_frames_are_where_they_were() {
     let image = logged(2_000);
-    let file = squeeze(&image, &SqueezeOptions::default()).unwrap();
+    let file = compress_segment(&image, &CompressionOptions::default()).unwrap();
     assert!(file.len() * 2 < image.len(), "{} of {}", file.len(), image.len());
-    let squeezed = Squeezed::open(file.as_slice()).unwrap();
-    assert!(squeezed.dictionary_bytes() > 0);
-    assert_eq!(squeezed.image(file.as_slice()), (image.clone(), vec![]));
-    let found: Vec<_> = Scan::new(&image, squeezed.store(), squeezed.number(), true).collect();
+    let compressed = CompressedSegment::open(file.as_slice()).unwrap();
+    assert!(compressed.dictionary_bytes() > 0);
+    assert_eq!(compressed.image(file.as_slice()), (image.clone(), vec![]));
+    let found: Vec<_> = Scan::new(&image, compressed.store(), compressed.number(), true).collect();
     assert!(found.len() >= 20 && found.iter().all(|found| matches!(found, Found::Frame { .. })));
 }
 
@@ -120,12 +120,12 @@ fn a_segment_of_a_log_comes_back_and_its_frames_are_where_they_were() {
 fn a_dictionary_that_does_not_pay_is_left_out() {
     // 40 messages are too few, whatever is asked for.
     let image = logged(40);
-    let file = squeeze(&image, &options().with_dictionary_bytes(64 << 10)).unwrap();
-    assert_eq!(Squeezed::open(file.as_slice()).unwrap().dictionary_bytes(), 0);
+    let file = compress_segment(&image, &options().dictionary_bytes(64 << 10)).unwrap();
+    assert_eq!(CompressedSegment::open(file.as_slice()).unwrap().dictionary_bytes(), 0);
     // In blocks of 1 MiB everything occurred before.
     let image = logged(2_000);
-    let file = squeeze(&image, &SqueezeOptions::default().with_block_bytes(MAX_BLOCK)).unwrap();
-    assert_eq!(Squeezed::open(file.as_slice()).unwrap().dictionary_bytes(), 0);
+    let file = compress_segment(&image, &CompressionOptions::default().block_bytes(MAX_BLOCK)).unwrap();
+    assert_eq!(CompressedSegment::open(file.as_slice()).unwrap().dictionary_bytes(), 0);
 }
 
 #[test]
@@ -133,27 +133,27 @@ fn what_does_not_shrink_is_stored_as_it_is() {
     let mut noise = fastrand(4);
     let noise: Vec<u8> = (0..50_000).map(|_| u8::try_from(noise() & 0xff).unwrap()).collect();
     let image = [segment_header(), noise].concat();
-    let file = squeeze(&image, &options()).unwrap();
-    let squeezed = Squeezed::open(file.as_slice()).unwrap();
+    let file = compress_segment(&image, &options()).unwrap();
+    let compressed = CompressedSegment::open(file.as_slice()).unwrap();
     let blocks = image.len().div_ceil(MIN_BLOCK as usize);
     assert!(file.len() <= image.len() + 2 * (HEADER as usize + 8 * blocks));
-    assert_eq!(squeezed.image(file.as_slice()).0, image);
+    assert_eq!(compressed.image(file.as_slice()).0, image);
 }
 
 #[test]
 fn only_the_image_of_a_segment_is_compressed() {
-    assert!(matches!(squeeze(b"", &options()), Err(SqueezeError::NoSegment(_))));
+    assert!(matches!(compress_segment(b"", &options()), Err(CompressionError::NoSegment(_))));
     let mut image = logged(40);
     image[20] ^= 1;
-    assert!(matches!(squeeze(&image, &options()), Err(SqueezeError::NoSegment(_))));
-    let squeezed = squeeze(&logged(40), &options()).unwrap();
-    assert!(matches!(squeeze(&squeezed, &options()), Err(SqueezeError::NoSegment(_))));
+    assert!(matches!(compress_segment(&image, &options()), Err(CompressionError::NoSegment(_))));
+    let compressed = compress_segment(&logged(40), &options()).unwrap();
+    assert!(matches!(compress_segment(&compressed, &options()), Err(CompressionError::NoSegment(_))));
 }
 
 #[test]
 fn one_flipped_bit_costs_at_most_one_block() {
     let image = logged(300);
-    let file = squeeze(&image, &options()).unwrap();
+    let file = compress_segment(&image, &options()).unwrap();
     let header = Header::parse(&file).unwrap();
     assert!(header.dictionary > 0, "there is a dictionary to damage");
     let blocks = header.first_block() as usize..header.blocks_end() as usize;
@@ -161,8 +161,8 @@ fn one_flipped_bit_costs_at_most_one_block() {
     for byte in (0..file.len()).filter(|byte| !blocks.contains(byte) || byte % 7 == 0) {
         let mut hurt = file.clone();
         hurt[byte] ^= 1 << (byte % 8);
-        let squeezed = Squeezed::open(hurt.as_slice()).unwrap();
-        let lost = squeezed.image(hurt.as_slice()).1;
+        let compressed = CompressedSegment::open(hurt.as_slice()).unwrap();
+        let lost = compressed.image(hurt.as_slice()).1;
         if blocks.contains(&byte) {
             assert_eq!(lost.len(), 1, "byte {byte}");
             assert!(lost[0].range.len() <= MIN_BLOCK as usize);
@@ -170,7 +170,7 @@ fn one_flipped_bit_costs_at_most_one_block() {
             assert_eq!(lost, [], "byte {byte} stands twice");
         }
         if byte % 97 == 0 {
-            check_honest(&image, &hurt, &squeezed);
+            check_honest(&image, &hurt, &compressed);
         }
     }
 }
@@ -178,13 +178,13 @@ fn one_flipped_bit_costs_at_most_one_block() {
 #[test]
 fn a_file_that_was_cut_gives_back_what_stands_before_the_cut() {
     let image = logged(300);
-    let file = squeeze(&image, &options()).unwrap();
+    let file = compress_segment(&image, &options()).unwrap();
     let header = Header::parse(&file).unwrap();
     for length in (0..file.len()).step_by(61) {
         let cut = &file[..length];
-        match Squeezed::open(cut) {
-            Ok(squeezed) => {
-                let lost = check_honest(&image, cut, &squeezed);
+        match CompressedSegment::open(cut) {
+            Ok(compressed) => {
+                let lost = check_honest(&image, cut, &compressed);
                 assert_eq!(lost.is_empty(), length >= header.blocks_end() as usize);
             }
             Err(error) => {
@@ -196,39 +196,39 @@ fn a_file_that_was_cut_gives_back_what_stands_before_the_cut() {
     // Header, dictionary and table are lost in front; those at the end still do.
     let mut hurt = file;
     hurt[..header.first_block() as usize].fill(0);
-    let squeezed = Squeezed::open(hurt.as_slice()).unwrap();
-    assert_eq!(check_honest(&image, &hurt, &squeezed), []);
+    let compressed = CompressedSegment::open(hurt.as_slice()).unwrap();
+    assert_eq!(check_honest(&image, &hurt, &compressed), []);
 }
 
 #[test]
 fn blocks_of_another_segment_are_not_taken_for_its_own() {
     let (image, other) = (logged(100), logged(100));
-    let options = options().with_dictionary_bytes(0);
-    let (file, other) = (squeeze(&image, &options).unwrap(), squeeze(&other, &options).unwrap());
+    let options = options().dictionary_bytes(0);
+    let (file, other) = (compress_segment(&image, &options).unwrap(), compress_segment(&other, &options).unwrap());
     let header = Header::parse(&file).unwrap();
     let (first, end) = (header.first_block() as usize, header.blocks_end() as usize);
     let mut mixed = file;
     let end = end.min(other.len());
     mixed[first..end].copy_from_slice(&other[first..end]);
-    let squeezed = Squeezed::open(mixed.as_slice()).unwrap();
-    let lost = check_honest(&image, &mixed, &squeezed);
+    let compressed = CompressedSegment::open(mixed.as_slice()).unwrap();
+    let lost = check_honest(&image, &mixed, &compressed);
     assert_eq!(lost.first().map(|lost| lost.start), Some(0));
 }
 
 #[test]
 fn readers_of_one_segment_do_not_disturb_each_other() {
     let image = logged(500);
-    let file = squeeze(&image, &options()).unwrap();
-    let squeezed = Squeezed::open(file.as_slice()).unwrap();
+    let file = compress_segment(&image, &options()).unwrap();
+    let compressed = CompressedSegment::open(file.as_slice()).unwrap();
     thread::scope(|scope| {
         for reader in 0..4 {
-            let (image, file, squeezed) = (&image, &file, &squeezed);
+            let (image, file, compressed) = (&image, &file, &compressed);
             scope.spawn(move || {
                 let mut random = fastrand(reader + 1);
                 for _ in 0..2_000 {
                     let start = random() % image.len();
                     let mut buffer = vec![0; random() % 3_000];
-                    let read = squeezed.read_at(file.as_slice(), u32::try_from(start).unwrap(), &mut buffer).unwrap();
+                    let read = compressed.read_at(file.as_slice(), u32::try_from(start).unwrap(), &mut buffer).unwrap();
                     assert_eq!(read, buffer.len().min(image.len() - start));
                     assert_eq!(buffer[..read], image[start..start + read]);
                 }
@@ -257,7 +257,7 @@ impl ReadAt for Watched<'_> {
 
 #[test]
 fn lengths_in_a_header_claim_no_more_memory_than_a_table_of_the_longest_segment() {
-    let good = Header::parse(&squeeze(&logged(100), &options()).unwrap()).unwrap();
+    let good = Header::parse(&compress_segment(&logged(100), &options()).unwrap()).unwrap();
     let longest = [0, 1, 63, MIN_BLOCK, MAX_IMAGE, MAX_IMAGE + 1, u32::MAX - 1, u32::MAX];
     for image in longest {
         for block in [0, 1, 3, MIN_BLOCK, MAX_BLOCK, 1 << 31, u32::MAX] {
@@ -265,7 +265,7 @@ fn lengths_in_a_header_claim_no_more_memory_than_a_table_of_the_longest_segment(
                 for file in longest {
                     let bytes = Header { image, block, dictionary, file, ..good }.encode();
                     let watched = Watched { bytes: &bytes, longest: Mutex::default() };
-                    assert!(Squeezed::open(&watched).is_err());
+                    assert!(CompressedSegment::open(&watched).is_err());
                     assert!(watched.longest.into_inner().unwrap() <= (MAX_IMAGE / MIN_BLOCK + 1) as usize * 8);
                 }
             }
@@ -276,38 +276,38 @@ fn lengths_in_a_header_claim_no_more_memory_than_a_table_of_the_longest_segment(
 /// A file written once, with zstd 1.5.7. Whatever later versions write, they read it.
 #[test]
 fn a_compressed_segment_of_format_1_is_read_for_ever() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/squeezed-1");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/compressed-1");
     if let Some(golden) = std::env::var_os("MEMORY_GOLDEN") {
         let image = logged(400);
         fs::create_dir_all(&golden).unwrap();
-        fs::write(Path::new(&golden).join("0001.seg"), squeeze(&image, &options()).unwrap()).unwrap();
+        fs::write(Path::new(&golden).join("0001.seg"), compress_segment(&image, &options()).unwrap()).unwrap();
         fs::write(Path::new(&golden).join("image.blake3"), memory_core::Hash::of_parts([image.as_slice()]).to_string())
             .unwrap();
     }
     let file = fs::read(path.join("0001.seg")).unwrap();
-    let squeezed = Squeezed::find(file.as_slice()).unwrap().unwrap();
-    assert!(squeezed.dictionary_bytes() > 0);
-    let (image, lost) = squeezed.image(file.as_slice());
+    let compressed = CompressedSegment::find(file.as_slice()).unwrap().unwrap();
+    assert!(compressed.dictionary_bytes() > 0);
+    let (image, lost) = compressed.image(file.as_slice());
     assert_eq!(lost, []);
     let hash = memory_core::Hash::of_parts([image.as_slice()]).to_string();
     assert_eq!(hash, fs::read_to_string(path.join("image.blake3")).unwrap());
-    assert_eq!(SegmentHeader::parse(&image).unwrap().number, squeezed.number());
+    assert_eq!(SegmentHeader::parse(&image).unwrap().number, compressed.number());
 }
 
 proptest! {
     #[test]
     fn any_image_comes_back(image in any_image(), block in 10..16_u32, level in 1..10, at in any::<Index>()) {
-        let options = SqueezeOptions::default().with_level(level).with_block_bytes(1 << block);
-        let file = squeeze(&image, &options).unwrap();
-        let squeezed = Squeezed::open(file.as_slice()).unwrap();
-        prop_assert_eq!(squeezed.len() as usize, image.len());
+        let options = CompressionOptions::default().level(level).block_bytes(1 << block);
+        let file = compress_segment(&image, &options).unwrap();
+        let compressed = CompressedSegment::open(file.as_slice()).unwrap();
+        prop_assert_eq!(compressed.len() as usize, image.len());
         let at = at.index(image.len());
         let mut rest = vec![1; image.len() + 9];
-        let read = squeezed.read_at(file.as_slice(), u32::try_from(at).unwrap(), &mut rest).unwrap();
+        let read = compressed.read_at(file.as_slice(), u32::try_from(at).unwrap(), &mut rest).unwrap();
         prop_assert_eq!(&rest[..read], &image[at..]);
-        prop_assert_eq!(squeezed.read_at(file.as_slice(), squeezed.len(), &mut rest).unwrap(), 0);
-        prop_assert_eq!(squeezed.read_at(file.as_slice(), u32::MAX, &mut rest).unwrap(), 0);
-        prop_assert_eq!(squeezed.image(file.as_slice()), (image, vec![]));
+        prop_assert_eq!(compressed.read_at(file.as_slice(), compressed.len(), &mut rest).unwrap(), 0);
+        prop_assert_eq!(compressed.read_at(file.as_slice(), u32::MAX, &mut rest).unwrap(), 0);
+        prop_assert_eq!(compressed.image(file.as_slice()), (image, vec![]));
     }
 
     #[test]
@@ -316,7 +316,7 @@ proptest! {
         damage in vec((any::<Index>(), vec(any::<u8>(), 1..200)), 1..4),
         cut in proptest::option::of(any::<Index>()),
     ) {
-        let mut file = squeeze(&image, &options()).unwrap();
+        let mut file = compress_segment(&image, &options()).unwrap();
         for (at, bytes) in damage {
             let at = at.index(file.len());
             for (to, from) in file[at..].iter_mut().zip(bytes) {
@@ -326,8 +326,8 @@ proptest! {
         if let Some(cut) = cut {
             file.truncate(cut.index(file.len()));
         }
-        if let Ok(squeezed) = Squeezed::open(file.as_slice()) {
-            check_honest(&image, &file, &squeezed);
+        if let Ok(compressed) = CompressedSegment::open(file.as_slice()) {
+            check_honest(&image, &file, &compressed);
         }
     }
 
@@ -345,7 +345,7 @@ proptest! {
             image,
             dictionary: u32::try_from(dictionary.len()).unwrap(),
             dictionary_crc: crc32c::crc32c(&dictionary),
-            ..Header::parse(&squeeze(&segment_header(), &options()).unwrap()).unwrap()
+            ..Header::parse(&compress_segment(&segment_header(), &options()).unwrap()).unwrap()
         };
         for block in &stored {
             let offset = header.first_block() + u32::try_from(blocks.len()).unwrap();
@@ -356,8 +356,8 @@ proptest! {
         header.file = 2 * header.first_block() + u32::try_from(blocks.len()).unwrap();
         let file = [header.encode(), dictionary.clone(), table.clone(), blocks, dictionary, table, header.encode()];
         let file = file.concat();
-        if let Ok(squeezed) = Squeezed::open(file.as_slice()) {
-            let (read, lost) = squeezed.image(file.as_slice());
+        if let Ok(compressed) = CompressedSegment::open(file.as_slice()) {
+            let (read, lost) = compressed.image(file.as_slice());
             prop_assert_eq!(read.len(), image as usize);
             prop_assert!(lost.iter().all(|lost| lost.range.end <= image));
         }

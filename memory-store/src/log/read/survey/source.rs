@@ -147,7 +147,7 @@ fn named_most(ids: impl Iterator<Item = StoreId>) -> Option<StoreId> {
 /// All of a segment, as far as one can reach.
 pub(crate) fn read_image(segment: &Segment) -> io::Result<Vec<u8>> {
     // Its length is bounded, and zeros stand where blocks are lost: what is after them is still found.
-    if segment.is_squeezed() {
+    if segment.is_compressed() {
         return segment.image();
     }
     let (mut bytes, mut scratch) = (Vec::new(), Vec::new());

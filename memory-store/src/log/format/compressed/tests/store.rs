@@ -38,7 +38,7 @@ fn filled() -> TempDir {
 /// Puts a compressed file in the place of a segment.
 fn compress(directory: &TempDir, number: u32) {
     let path = segment(directory, number);
-    let file = squeeze(&fs::read(&path).unwrap(), &options()).unwrap();
+    let file = compress_segment(&fs::read(&path).unwrap(), &options()).unwrap();
     let fresh = path.with_extension("tmp");
     fs::write(&fresh, file).unwrap();
     fs::rename(fresh, path).unwrap();

@@ -2,5 +2,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    memory_store::fuzzing::squeezed(bytes);
+    memory_store::fuzzing::compressed(bytes);
 });

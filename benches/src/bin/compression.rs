@@ -1,4 +1,4 @@
-//! `squeeze [--data DIR]...`: compresses segments with all options and prints size and time of a read, as Markdown.
+//! `compression [--data DIR]...`: compresses segments with all options and prints size and time of a read, as Markdown.
 
 use std::{env, path::PathBuf};
 
