@@ -131,9 +131,9 @@ async fn write(golden: &Path, corpus: &Path) -> Outcome {
     let position = |segment: u32, offset: u32| (u64::from(segment) << 32 | u64::from(offset)).to_le_bytes();
     let ends = log.iter().map(|segment| u32::try_from(trimmed(segment).len())).collect::<Result<Vec<_>, _>>()?;
     for (number, end) in (1..).zip(ends) {
-        put("horizon", &format!("end-of-{number}"), &[2u64.to_le_bytes(), position(number, end)].concat())?;
+        put("watermark", &format!("end-of-{number}"), &[2u64.to_le_bytes(), position(number, end)].concat())?;
     }
-    put("horizon", "beyond", &[1u64.to_le_bytes(), position(9, 64)].concat())?;
+    put("watermark", "beyond", &[1u64.to_le_bytes(), position(9, 64)].concat())?;
 
     let small = CompressionOptions::default().block_bytes(1 << 10);
     let first = log.first().ok_or("there is no segment")?;

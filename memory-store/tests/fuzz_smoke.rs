@@ -126,7 +126,7 @@ fn mutate(input: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
 
 /// What the rest of a target takes beside the input: for those that read it beside a log of the corpus.
 fn beside(target: &str) -> u64 {
-    let whole = ["checkpoint", "horizon"].contains(&target).then(|| fs::metadata(corpus("recovery").join("whole")));
+    let whole = ["checkpoint", "watermark"].contains(&target).then(|| fs::metadata(corpus("recovery").join("whole")));
     whole.map_or(0, |file| file.unwrap().len())
 }
 
@@ -185,8 +185,8 @@ fn checkpoints() {
 }
 
 #[test]
-fn horizons() {
-    run("horizon", fuzzing::horizon);
+fn watermarks() {
+    run("watermark", fuzzing::watermark);
 }
 
 #[test]

@@ -28,8 +28,8 @@ use super::{
     read::{
         checkpoint::Saved,
         directory::{Directory, FORMAT_FILE, format_text},
-        horizon::{Durable, HORIZON_FILE, Horizon},
         recovery::{Mode, Recovered, recover, saved},
+        watermark::{Durable, WATERMARK_FILE, Watermark},
     },
     store::LogStore,
     upkeep::{doctor::examine_on, verify::verify},
@@ -133,8 +133,8 @@ fn open(disk: &SimDisk) -> Option<LogStore> {
 /// Opens a store as its writer does, but for the writer.
 fn open_for_writing(disk: &SimDisk) -> Option<Recovered> {
     let directory = Directory::open(disk, root()).ok()?;
-    let horizon = Horizon::open(disk, root(), directory.id, Access::Write).ok()?;
-    let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
+    let watermark = Watermark::open(disk, root(), directory.id, Access::Write).ok()?;
+    let durable = watermark.as_ref().and_then(Watermark::durable).map(|durable| durable.end);
     let saved = saved(disk, &directory);
     let known = saved.as_ref().map(Saved::end);
     recover(disk, &directory, Mode::Write, durable, saved.as_ref(), known).ok()
@@ -259,7 +259,7 @@ pub fn export(bytes: &[u8]) -> u64 {
     0
 }
 
-/// The log that checkpoints and horizons are tried on: a row of segments out of the corpus.
+/// The log that checkpoints and watermarks are tried on: a row of segments out of the corpus.
 const WHOLE: &[u8] = include_bytes!("../../fuzz/corpus/recovery/whole");
 
 /// A copy of the store that [`WHOLE`] is.
@@ -305,9 +305,9 @@ pub fn checkpoint(bytes: &[u8]) -> u64 {
 
 /// A durable watermark beside a log. The first 16 bytes are generation and position, sealed as the store does it; all
 /// of them are an unmodified `HORIZON`. A reader that has the store open sees it appear.
-pub fn horizon(bytes: &[u8]) -> u64 {
+pub fn watermark(bytes: &[u8]) -> u64 {
     let (disk, id) = whole();
-    let path = root().join(HORIZON_FILE);
+    let path = root().join(WATERMARK_FILE);
     disk.put(&path, bytes.to_vec());
     let raw = open(&disk).map_or(0, |store| read(&store, true));
 
@@ -319,8 +319,8 @@ pub fn horizon(bytes: &[u8]) -> u64 {
         padded.first_chunk::<8>().map_or(0, |word| u64::from_le_bytes(*word))
     });
     let (generation, position) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    if let Ok(Some(horizon)) = Horizon::open(&disk, root(), id, Access::Write) {
-        horizon.publish(Durable { generation, end: Durable::place(position) });
+    if let Ok(Some(watermark)) = Watermark::open(&disk, root(), id, Access::Write) {
+        watermark.publish(Durable { generation, end: Durable::place(position) });
     }
     let followed = follower.map_or(0, |store| read(&store, true));
     raw * NODE + followed * NODE + use_all_of(&disk, true)

@@ -2,9 +2,9 @@
 
 pub(super) mod checkpoint;
 pub(super) mod directory;
-pub(super) mod horizon;
 pub(super) mod reader;
 pub(super) mod recovery;
 pub(super) mod replay;
 pub(super) mod summary_cache;
 pub(super) mod survey;
+pub(super) mod watermark;

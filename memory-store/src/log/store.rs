@@ -25,9 +25,9 @@ use super::{
     read::{
         checkpoint::Saved,
         directory::Directory,
-        horizon::Horizon,
         reader::Reader,
         recovery::{Mode, OpenReport, Recovered, recover, saved},
+        watermark::Watermark,
     },
     state::{conversation::Conversation, read_request::Snapshot},
     upkeep::verify::verify,
@@ -97,37 +97,38 @@ impl LogStore {
 
     pub(crate) fn open_read_only_on(media: Arc<dyn Media>, path: &Path) -> Result<Self, StoreError> {
         let directory = Directory::open(&*media, path)?;
-        let horizon = Horizon::open(&*media, path, directory.id, Access::Read)?;
+        let watermark = Watermark::open(&*media, path, directory.id, Access::Read)?;
         // Segments may be replaced while they are opened one by one. What was read before that is discarded.
         let (recovered, generation) = loop {
-            let before = horizon.as_ref().map_or(0, |horizon| horizon.peek().0);
+            let before = watermark.as_ref().map_or(0, |watermark| watermark.peek().0);
             let saved = saved(&*media, &directory);
-            let durable = horizon.as_ref().and_then(Horizon::durable).map(|durable| durable.end);
+            let durable = watermark.as_ref().and_then(Watermark::durable).map(|durable| durable.end);
             let known = saved.as_ref().map(Saved::end);
             let recovered = recover(&*media, &directory, Mode::ReadOnly, durable, saved.as_ref(), known)?;
-            let is_known = |horizon: &Horizon| durable.is_some() || horizon.durable().is_none();
-            let (after, same) = horizon.as_ref().map_or((0, true), |horizon| (horizon.peek().0, is_known(horizon)));
+            let is_known = |watermark: &Watermark| durable.is_some() || watermark.durable().is_none();
+            let (after, same) =
+                watermark.as_ref().map_or((0, true), |watermark| (watermark.peek().0, is_known(watermark)));
             if before == after && same {
                 break (recovered, before);
             }
         };
         let report = report(&recovered, false);
-        let shared = Shared::new(directory, media, 0, horizon, recovered, generation);
+        let shared = Shared::new(directory, media, 0, watermark, recovered, generation);
         Ok(Self { shared: Arc::new(shared), report, writer: None, may_write: false, lease: Mutex::default() })
     }
 
     pub(crate) fn open_on(media: Arc<dyn Media>, path: &Path, options: LogOptions) -> Result<Self, StoreError> {
         let LogOptions { segment_bytes, queue_bytes, checkpoint_bytes, lock_timeout } = options;
         let Owned { directory, lock, created } = Owned::open(&*media, path, lock_timeout)?;
-        let horizon = Horizon::open(&*media, path, directory.id, Access::Write)?;
+        let watermark = Watermark::open(&*media, path, directory.id, Access::Write)?;
         // The write lock is held, so a process that was replacing segments is dead: the others must look again.
-        let told = horizon.as_ref().and_then(Horizon::durable);
-        let generation = match (told, &horizon) {
+        let told = watermark.as_ref().and_then(Watermark::durable);
+        let generation = match (told, &watermark) {
             (Some(told), _) if told.generation.is_multiple_of(2) => told.generation,
-            (_, Some(horizon)) => horizon.next_generation(),
+            (_, Some(watermark)) => watermark.next_generation(),
             (_, None) => 0,
         };
-        if told.is_none() || horizon.as_ref().is_some_and(Horizon::is_unfinished) {
+        if told.is_none() || watermark.as_ref().is_some_and(Watermark::is_unfinished) {
             // The process that made these files may have died before their names were on disk.
             directory.sync(&*media)?;
         }
@@ -137,7 +138,7 @@ impl LogStore {
         let recovered = recover(&*media, &directory, Mode::Write, durable, saved.as_ref(), known)?;
         let report = report(&recovered, created);
         let checkpoint = recovered.checkpoint;
-        let shared = Arc::new(Shared::new(directory, media, queue_bytes, horizon, recovered, generation));
+        let shared = Arc::new(Shared::new(directory, media, queue_bytes, watermark, recovered, generation));
         let options = WriterOptions { segment_bytes, checkpoint_bytes, lock_timeout };
         let writer = Writer::new(Arc::clone(&shared), lock, options, checkpoint)?;
         let thread = thread::Builder::new().name("memory-log".into()).spawn(move || writer.run());

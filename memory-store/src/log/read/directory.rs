@@ -7,7 +7,7 @@ use std::{
 
 use memory_core::StoreError;
 
-use super::horizon::HORIZON_FILE;
+use super::watermark::WATERMARK_FILE;
 use crate::{
     checksum,
     log::{
@@ -32,7 +32,7 @@ pub(crate) const LEASE_FILE: &str = "LEASE";
 pub(crate) const LOG: &str = "log";
 pub(crate) const CACHE: &str = "cache";
 /// Files beside the log; with all directories, anything else under their names is refused.
-const FILES: [&str; 4] = [FORMAT_FILE, HORIZON_FILE, LOCK_FILE, LEASE_FILE];
+const FILES: [&str; 4] = [FORMAT_FILE, WATERMARK_FILE, LOCK_FILE, LEASE_FILE];
 const DIRECTORIES: [&str; 7] =
     [LOG, CACHE, "cache/vectors", "cache/vectors/graphs", "cache/tokens", "cache/words", "cache/embeddings"];
 

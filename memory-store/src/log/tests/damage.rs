@@ -448,16 +448,16 @@ fn acknowledged_records_that_were_cut_off_are_damage_and_no_torn_tail() {
 }
 
 #[test]
-fn a_horizon_with_any_flipped_bit_does_no_harm() {
+fn a_watermark_with_any_flipped_bit_does_no_harm() {
     let dir = sample_store();
     let truth = shown(&model(&requests_without_forks())).unwrap();
-    let horizon = dir.path().join("HORIZON");
-    let whole = fs::read(&horizon).unwrap();
+    let watermark = dir.path().join("HORIZON");
+    let whole = fs::read(&watermark).unwrap();
     for bit in 0..whole.len() * 8 {
         // In place, since a new file would not be believed anyway.
         let mut flipped = whole.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
-        fs::OpenOptions::new().write(true).open(&horizon).unwrap().write_all_at(&flipped, 0).unwrap();
+        fs::OpenOptions::new().write(true).open(&watermark).unwrap().write_all_at(&flipped, 0).unwrap();
         let reader = LogStore::open_read_only(dir.path()).unwrap();
         assert!(reader.report().damage.is_empty() && shown(&reader).unwrap() == truth, "bit {bit}");
         if bit % 7 == 0 {
@@ -525,7 +525,7 @@ fn what_is_missing_is_not_forgotten_by_the_second_opening() {
 }
 
 #[test]
-fn a_horizon_deleted_while_it_is_open_ends_writing_and_loses_nothing() {
+fn a_watermark_deleted_while_it_is_open_ends_writing_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let one = open(dir.path()).unwrap();
     say(&one, 1).unwrap();
@@ -541,7 +541,7 @@ fn a_horizon_deleted_while_it_is_open_ends_writing_and_loses_nothing() {
 }
 
 #[test]
-fn a_reader_opened_before_there_was_a_horizon_follows() {
+fn a_reader_opened_before_there_was_a_watermark_follows() {
     let dir = tempfile::tempdir().unwrap();
     drop(open(dir.path()).unwrap());
     fs::remove_file(dir.path().join("HORIZON")).unwrap();
@@ -552,7 +552,7 @@ fn a_reader_opened_before_there_was_a_horizon_follows() {
 }
 
 #[test]
-fn a_horizon_of_nothing_but_ones_is_another_one() {
+fn a_watermark_of_nothing_but_ones_is_another_one() {
     let dir = tempfile::tempdir().unwrap();
     drop(open(dir.path()).unwrap());
     fs::write(dir.path().join("HORIZON"), [0xFF; 128]).unwrap();

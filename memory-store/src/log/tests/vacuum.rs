@@ -271,13 +271,13 @@ fn a_dead_vacuum_is_finished_by_the_next_writer() {
     fill(&store, &wasteful());
     check(&reader, &wasteful(), "before");
     // It died right after its first rename: the generation is odd, and the other processes were not notified again.
-    let horizon = store.shared.horizon().unwrap();
-    let durable = horizon.durable().unwrap();
-    horizon.publish(crate::log::read::horizon::Durable { generation: durable.generation + 1, ..durable });
+    let watermark = store.shared.watermark().unwrap();
+    let durable = watermark.durable().unwrap();
+    watermark.publish(crate::log::read::watermark::Durable { generation: durable.generation + 1, ..durable });
     check(&reader, &wasteful(), "meanwhile");
     let more = Request::Append("b", vec![draft(77, 900)]);
     perform(&other, &more).unwrap();
-    assert_eq!(horizon.durable().unwrap().generation, durable.generation + 2);
+    assert_eq!(watermark.durable().unwrap().generation, durable.generation + 2);
     for store in [&store, &other, &reader] {
         check(store, &[wasteful(), vec![more.clone()]].concat(), "afterwards");
     }

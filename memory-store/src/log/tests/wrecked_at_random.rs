@@ -360,8 +360,8 @@ fn the_stores_that_are_wrecked_hold_what_they_should() {
     for (kind, whole) in wholes().iter().enumerate() {
         let has = |name: &str| whole.files.keys().any(|path| path.ends_with(name));
         assert!(has("FORMAT") && has("log/0003.seg") && has("cache/checkpoint") == (kind > 0), "{kind}");
-        let horizon = &whole.files[&root().join("HORIZON")];
-        assert_eq!(horizon.len(), WORDS * 8);
+        let watermark = &whole.files[&root().join("HORIZON")];
+        assert_eq!(watermark.len(), WORDS * 8);
         let compressed = whole.files.values().filter(|bytes| bytes.starts_with(b"MEMSEGZ\n")).count();
         assert_eq!(compressed > 0, kind == 3, "{kind}");
         check(whole, &whole.files, &|| format!("kind {kind}, untouched"));
@@ -370,7 +370,7 @@ fn the_stores_that_are_wrecked_hold_what_they_should() {
 
 /// What a random wreck found: the tail is cut that held the record which a vacuum had left others out for.
 #[test]
-fn a_lost_title_that_a_vacuum_had_left_others_out_for_is_missed_while_horizon_or_checkpoint_is_believed() {
+fn a_lost_title_that_a_vacuum_had_left_others_out_for_is_missed_while_watermark_or_checkpoint_is_believed() {
     let whole = &wholes()[2];
     let last = whole.files.keys().rfind(|path| path.extension().is_some_and(|kind| kind == "seg")).unwrap();
     let never_shown = [&[][..], &["HORIZON"], &["HORIZON", "cache/checkpoint"]].map(|damaged| {

@@ -21,8 +21,8 @@ use crate::log::{
     },
     media::{Access, Media},
     read::{
-        horizon::{Durable, Horizon},
         recovery::read_to,
+        watermark::{Durable, Watermark},
     },
     state::State,
     write::{checkpointer, lock::Lock, shared::Shared},
@@ -193,7 +193,7 @@ fn replace(shared: &Shared, replacements: &[Replacement], mut state: State) -> R
     const PATIENCE: Duration = Duration::from_secs(60);
     let log = shared.directory.log();
     let lock = Lock::write(&*shared.media, &shared.directory.path, &log)?;
-    let waiting = || shared.horizon().into_iter().for_each(Horizon::want);
+    let waiting = || shared.watermark().into_iter().for_each(Watermark::want);
     lock.take(&*shared.media, PATIENCE, waiting)?;
     lock.sign(&*shared.media);
     let _held = shared.hold_following();

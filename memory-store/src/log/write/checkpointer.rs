@@ -8,7 +8,7 @@ use crate::log::{
     media::{Access, Media},
     read::{
         checkpoint::{FILE, encode},
-        horizon::Horizon,
+        watermark::Watermark,
     },
     state::{
         State,
@@ -117,8 +117,8 @@ impl Checkpointer {
         };
         // The writer may not have published yet what it has just written. The durable watermark must cover the
         // checkpoint before it can be read.
-        let is_told = |horizon: &Horizon| horizon.durable().is_none_or(|durable| end <= durable.end);
-        if !shared.horizon().is_none_or(is_told) {
+        let is_told = |watermark: &Watermark| watermark.durable().is_none_or(|durable| end <= durable.end);
+        if !shared.watermark().is_none_or(is_told) {
             return;
         }
         self.last = end;

@@ -17,7 +17,7 @@ use crate::log::{
             CACHE, Directory, FORMAT_FILE, FORMAT_TEMPORARY, LEASE_FILE, LOCK_FILE, LOG, check, format_text, is_there,
             make_dir, not_a_store, read_format, sync_dir, sync_with_parent,
         },
-        horizon::{HORIZON_FILE, Horizon},
+        watermark::{WATERMARK_FILE, Watermark},
     },
 };
 
@@ -57,8 +57,9 @@ impl Owned {
             }
         }
         let lock = Lock::write(media, path, &log)?;
-        let words = is_there(media, path)?.then(|| media.words(&path.join(HORIZON_FILE), Access::Write).ok()).flatten();
-        lock.take(media, at_most, || words.iter().for_each(|words| Horizon::want_at(&**words)))?;
+        let words =
+            is_there(media, path)?.then(|| media.words(&path.join(WATERMARK_FILE), Access::Write).ok()).flatten();
+        lock.take(media, at_most, || words.iter().for_each(|words| Watermark::want_at(&**words)))?;
         lock.sign(media);
         // Read under the lock: another process may have made the store meanwhile.
         let there = read_format(media, path)?;
@@ -78,7 +79,7 @@ impl Owned {
 /// A directory without `FORMAT` may become a store when it is empty, or when making one was interrupted: `FORMAT` is
 /// written last, after the first segment.
 fn check_unfinished(media: &dyn Media, path: &Path, names: &[String]) -> Result<(), StoreError> {
-    let ours = [FORMAT_TEMPORARY, LOCK_FILE, LEASE_FILE, HORIZON_FILE, LOG, CACHE];
+    let ours = [FORMAT_TEMPORARY, LOCK_FILE, LEASE_FILE, WATERMARK_FILE, LOG, CACHE];
     if let Some(other) = names.iter().find(|name| !ours.contains(&name.as_str())) {
         return Err(not_a_store(path, &format!("it holds `{other}` and no file FORMAT")));
     }

@@ -20,9 +20,9 @@ use crate::log::{
     media::{Access, Media},
     read::{
         directory::Directory,
-        horizon::{Durable, Horizon},
         recovery::{Mode, Recovered, recover, renew_tail, saved},
         summary_cache::SummaryCache,
+        watermark::{Durable, Watermark},
     },
     state::State,
 };
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     pub(crate) queue: Queue<Request>,
     pub(crate) buffers: Buffers,
     /// Set once there is one: a copied store has none before its first writer.
-    horizon: OnceLock<Horizon>,
+    watermark: OnceLock<Watermark>,
     pub(crate) summaries: SummaryCache,
     state: RwLock<State>,
     /// Held while applying what other processes wrote.
@@ -58,7 +58,7 @@ impl Shared {
         directory: Directory,
         media: Arc<dyn Media>,
         queue_bytes: usize,
-        horizon: Option<Horizon>,
+        watermark: Option<Watermark>,
         recovered: Recovered,
         generation: u64,
     ) -> Self {
@@ -71,7 +71,7 @@ impl Shared {
             media,
             queue: Queue::new(queue_bytes),
             buffers: Buffers::default(),
-            horizon: horizon.map_or_else(OnceLock::new, OnceLock::from),
+            watermark: watermark.map_or_else(OnceLock::new, OnceLock::from),
             summaries: SummaryCache::default(),
             state: RwLock::new(state),
             following: Mutex::default(),
@@ -101,8 +101,8 @@ impl Shared {
         StoreError::Poisoned { path: self.directory.path.clone(), why: why.to_owned() }
     }
 
-    pub(crate) fn horizon(&self) -> Option<&Horizon> {
-        self.horizon.get()
+    pub(crate) fn watermark(&self) -> Option<&Watermark> {
+        self.watermark.get()
     }
 
     pub(crate) fn generation(&self) -> u64 {
@@ -121,18 +121,18 @@ impl Shared {
 
     /// Applies what other processes have made durable since.
     fn follow(&self) -> Result<(), StoreError> {
-        let Some(horizon) = self.horizon() else { return self.look_for_horizon() };
+        let Some(watermark) = self.watermark() else { return self.look_for_watermark() };
         // Segments may be replaced meanwhile; a read of new files by old places is discarded.
         const TRIES: usize = 8;
         for _ in 0..TRIES {
-            let (generation, position) = horizon.peek();
+            let (generation, position) = watermark.peek();
             if generation == self.generation() && position <= self.position.load(Ordering::Acquire) {
                 return Ok(());
             }
             let _held = self.hold_following();
-            let Some(durable) = horizon.durable() else { return Ok(()) };
+            let Some(durable) = watermark.durable() else { return Ok(()) };
             self.catch_up(durable)?;
-            if durable.generation == horizon.peek().0 {
+            if durable.generation == watermark.peek().0 {
                 return Ok(());
             }
         }
@@ -140,13 +140,13 @@ impl Shared {
     }
 
     /// A store without a durable watermark gets one when it is opened for writing.
-    fn look_for_horizon(&self) -> Result<(), StoreError> {
+    fn look_for_watermark(&self) -> Result<(), StoreError> {
         let Directory { path, id } = &self.directory;
-        let found = Horizon::open(&*self.media, path, *id, Access::Read)?;
-        let Some(horizon) = found else { return Ok(()) };
-        let Some(durable) = horizon.durable() else { return Ok(()) };
+        let found = Watermark::open(&*self.media, path, *id, Access::Read)?;
+        let Some(watermark) = found else { return Ok(()) };
+        let Some(durable) = watermark.durable() else { return Ok(()) };
         let _held = self.hold_following();
-        if self.horizon.set(horizon).is_ok() {
+        if self.watermark.set(watermark).is_ok() {
             // What was read without it may be more than it covers, or something else.
             self.reload(durable)?;
         }
@@ -201,8 +201,8 @@ impl Shared {
     /// Applies everything there is, and gives how far that reaches. The caller holds the write lock and
     /// [`Self::hold_following`].
     pub(crate) fn catch_up_locked(&self) -> Result<Durable, StoreError> {
-        let horizon = self.horizon();
-        let durable = horizon.and_then(Horizon::durable);
+        let watermark = self.watermark();
+        let durable = watermark.and_then(Watermark::durable);
         if let Some(durable) = durable {
             self.catch_up(durable)?;
             if !durable.generation.is_multiple_of(2) {
@@ -211,7 +211,7 @@ impl Shared {
             }
         }
         // Unless the last writer recorded that it finished, some of its data may stand after the durable watermark.
-        if durable.is_none() || horizon.is_some_and(Horizon::is_unfinished) {
+        if durable.is_none() || watermark.is_some_and(Watermark::is_unfinished) {
             self.adopt_leftovers()?;
         }
         Ok(Durable { generation: self.generation(), end: self.state().cursor.end })
@@ -222,7 +222,7 @@ impl Shared {
         self.note_position(durable.end);
         // It may have been further, and something that was on disk is missing: the next opening must know that as well.
         let end = Durable::place(self.position.load(Ordering::Acquire));
-        self.horizon().into_iter().for_each(|horizon| horizon.publish(Durable { end, ..durable }));
+        self.watermark().into_iter().for_each(|watermark| watermark.publish(Durable { end, ..durable }));
     }
 
     /// Reads everything anew, after segments were replaced.

@@ -26,7 +26,7 @@ use crate::log::{
         location::Location,
         segment::{SEGMENT_HEADER, SegmentHeader},
     },
-    read::horizon::{Durable, Horizon},
+    read::watermark::{Durable, Watermark},
     state::{Applied, State},
 };
 
@@ -151,7 +151,7 @@ impl Writer {
             requests.into_iter().for_each(|request| request.refuse(self.shared.poisoned(why)));
             return;
         }
-        let wanted = self.shared.horizon().map(Horizon::wanted);
+        let wanted = self.shared.watermark().map(Watermark::wanted);
         if let Err(error) = self.take_lock() {
             requests.into_iter().for_each(|request| request.refuse(repeated(&error)));
             return;
@@ -174,7 +174,7 @@ impl Writer {
     /// Takes the write lock and applies what others wrote meanwhile.
     fn take_lock(&mut self) -> Result<(), StoreError> {
         let shared = Arc::clone(&self.shared);
-        let waiting = || shared.horizon().into_iter().for_each(Horizon::want);
+        let waiting = || shared.watermark().into_iter().for_each(Watermark::want);
         self.lock.take(&*shared.media, self.options.lock_timeout, waiting)?;
         let caught_up = self.catch_up();
         if caught_up.is_err() {
@@ -185,14 +185,14 @@ impl Writer {
 
     fn catch_up(&mut self) -> Result<(), StoreError> {
         let shared = Arc::clone(&self.shared);
-        let Some(horizon) = shared.horizon() else { return Ok(()) };
-        if !horizon.is_in_place(&*shared.media, &shared.directory.path) {
+        let Some(watermark) = shared.watermark() else { return Ok(()) };
+        if !watermark.is_in_place(&*shared.media, &shared.directory.path) {
             let why = "its file HORIZON was deleted or replaced while it was open".to_owned();
             self.poisoned = Some(why.clone());
             return Err(shared.poisoned(&why));
         }
         let generation = shared.generation();
-        if horizon.is_as_left_by(self.name) && horizon.peek().0 == generation && generation.is_multiple_of(2) {
+        if watermark.is_as_left_by(self.name) && watermark.peek().0 == generation && generation.is_multiple_of(2) {
             return Ok(());
         }
         self.lock.sign(&*shared.media);
@@ -209,18 +209,18 @@ impl Writer {
     fn tell(&self) {
         let end = Location { segment: self.tail.segment.number(), offset: self.tail.end };
         self.shared.tell(Durable { generation: self.shared.generation(), end });
-        self.shared.horizon().into_iter().for_each(|horizon| horizon.finish(self.name));
+        self.shared.watermark().into_iter().for_each(|watermark| watermark.finish(self.name));
     }
 
     /// Lets waiting processes have the write lock: a process that releases a lock and takes it again at once is
     /// otherwise always the first.
     fn give_way(&self, wanted: Option<u64>) {
-        let Some((horizon, wanted)) = self.shared.horizon().zip(wanted) else { return };
-        if horizon.wanted() == wanted {
+        let Some((watermark, wanted)) = self.shared.watermark().zip(wanted) else { return };
+        if watermark.wanted() == wanted {
             return;
         }
-        let (before, start) = (horizon.peek(), Instant::now());
-        while horizon.peek() == before && start.elapsed() < COURTESY {
+        let (before, start) = (watermark.peek(), Instant::now());
+        while watermark.peek() == before && start.elapsed() < COURTESY {
             thread::sleep(COURTESY / 20);
         }
     }
@@ -366,7 +366,7 @@ impl Writer {
     /// Writes frames after the end, and after them zeros, which are appended to `bytes`.
     fn write(&mut self, bytes: &mut Vec<u8>) -> Result<(), Failure> {
         let until = u64::from(self.tail.end) + bytes.len() as u64;
-        self.shared.horizon().into_iter().for_each(|horizon| horizon.begin(self.name));
+        self.shared.watermark().into_iter().for_each(|watermark| watermark.begin(self.name));
         let reserved = self.tail.reserve(until, self.options.segment_bytes);
         reserved.map_err(|failure| self.poison_unless_full(failure))?;
         let zeros = self.tail.end_of_page(until) - until;
@@ -403,7 +403,7 @@ impl Writer {
 
     /// Seals the segment and begins the next.
     fn roll(&mut self) -> Result<(), Failure> {
-        self.shared.horizon().into_iter().for_each(|horizon| horizon.begin(self.name));
+        self.shared.watermark().into_iter().for_each(|watermark| watermark.begin(self.name));
         self.tail.trim().map_err(|failure| self.poison_unless_full(failure))?;
         let Some(number) = self.tail.segment.number().checked_add(1) else {
             let error = io::Error::other("no segment can follow it: its number is the last that there is");

@@ -18,7 +18,7 @@ use crate::log::{
         segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_number},
     },
     media::{Access, Media, read_from},
-    read::{checkpoint, directory::Directory, horizon::Horizon},
+    read::{checkpoint, directory::Directory, watermark::Watermark},
 };
 
 /// Longest image of a segment that is read: no segment is longer than the largest that the options allow.
@@ -71,11 +71,11 @@ impl Source {
         if let Err(error @ (StoreError::NewerFormat { .. } | StoreError::Io { .. })) = format {
             return Err(error);
         }
-        let known_by_horizon = |id| {
-            let horizon = Horizon::open(media, path, id, Access::Read).ok().flatten();
-            horizon.and_then(|horizon| horizon.durable()).map(|durable| durable.end)
+        let known_by_watermark = |id| {
+            let watermark = Watermark::open(media, path, id, Access::Read).ok().flatten();
+            watermark.and_then(|watermark| watermark.durable()).map(|durable| durable.end)
         };
-        let told = format.as_ref().ok().and_then(|directory| known_by_horizon(directory.id));
+        let told = format.as_ref().ok().and_then(|directory| known_by_watermark(directory.id));
         let names = match media.list(&log) {
             Ok(names) => names,
             // Without a log, the error of `FORMAT` is more useful.
@@ -104,7 +104,7 @@ impl Source {
                     return Err(error);
                 };
                 findings.push(finding(&path.join("FORMAT"), 0, format!("{error}; the segments identify the store")));
-                (id, known_by_horizon(id))
+                (id, known_by_watermark(id))
             }
         };
         let checkpoint = checkpoint.filter(|checkpoint| checkpoint.store == id);

@@ -13,7 +13,7 @@ use crate::log::{
     media::{Access, Media, Words},
 };
 
-pub(crate) const HORIZON_FILE: &str = "HORIZON";
+pub(crate) const WATERMARK_FILE: &str = "HORIZON";
 /// Begins the file: `MEMHORZ` and the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"MEMHORZ\x01");
 
@@ -61,13 +61,13 @@ impl Durable {
 /// run of the machine that it was written in: after a loss of power the frames themselves show what was on disk. So it
 /// is never synced, and may hold anything after a crash.
 #[derive(Debug)]
-pub(crate) struct Horizon {
+pub(crate) struct Watermark {
     words: Box<dyn Words>,
     /// The seed of the check.
     seed: Hash,
 }
 
-impl Horizon {
+impl Watermark {
     /// Opens the store's durable watermark. With [`Access::Read`], `None` when there is none.
     pub(crate) fn open(
         media: &dyn Media,
@@ -75,7 +75,7 @@ impl Horizon {
         id: StoreId,
         access: Access,
     ) -> Result<Option<Self>, StoreError> {
-        let path = store.join(HORIZON_FILE);
+        let path = store.join(WATERMARK_FILE);
         let words = match media.words(&path, access) {
             Ok(words) => words,
             Err(error) if access == Access::Read && error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -143,7 +143,7 @@ impl Horizon {
 
     /// Whether its file still has its name. If not, other processes share another file.
     pub(crate) fn is_in_place(&self, media: &dyn Media, store: &Path) -> bool {
-        self.words.is_at(media, &store.join(HORIZON_FILE))
+        self.words.is_at(media, &store.join(WATERMARK_FILE))
     }
 
     /// Records that `writer` begins to write.

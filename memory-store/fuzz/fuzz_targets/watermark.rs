@@ -2,5 +2,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    memory_store::fuzzing::horizon(bytes);
+    memory_store::fuzzing::watermark(bytes);
 });
