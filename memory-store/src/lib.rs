@@ -76,9 +76,9 @@ pub use derived::{HnswRs, HnswRsError, HnswRsOptions};
 #[doc(hidden)]
 pub use log::fuzzing;
 pub use log::{
-    BackupCheck, BackupReport, Checkup, CompressedSegment, CompressionError, CompressionOptions, ConversationLabel,
-    Damage, Diagnosis, Finding, LogOptions, LogStore, LostBlocks, LostNodes, OpenReport, ReadAt, RescueError,
-    RestoreReport, SalvageReport, TornTail, VacuumOptions, VacuumReport, check_backup, compress_segment,
+    BackupCheck, BackupReport, CompressedSegment, CompressionError, CompressionOptions, ConversationLabel,
+    ConversationReport, Damage, Diagnosis, Finding, LogOptions, LogStore, LostBlocks, LostNodes, OpenReport, ReadAt,
+    RescueError, RestoreReport, SalvageReport, TornTail, VacuumOptions, VacuumReport, check_backup, compress_segment,
     enclosing_store, examine, restore, salvage,
 };
 pub use portable::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};

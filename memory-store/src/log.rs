@@ -26,7 +26,7 @@ pub use state::damage::{Damage, LostNodes, TornTail};
 pub use store::LogStore;
 pub use upkeep::{
     backup::{BackupCheck, BackupReport, RestoreReport, check_backup, restore},
-    doctor::{Checkup, ConversationLabel, Diagnosis, Finding, examine},
+    doctor::{ConversationLabel, ConversationReport, Diagnosis, Finding, examine},
     enclosing::enclosing_store,
     rescue::RescueError,
     salvage::{SalvageReport, salvage},

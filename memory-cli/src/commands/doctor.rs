@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use clap::Args as ClapArgs;
-use memory_store::{Checkup, ConversationLabel, Diagnosis, examine, salvage};
+use memory_store::{ConversationLabel, ConversationReport, Diagnosis, examine, salvage};
 use serde_json::{Value, json};
 
 use crate::{
@@ -106,10 +106,10 @@ fn conversations(output: Output, diagnosis: &Diagnosis) -> io::Result<()> {
     if diagnosis.conversations.is_empty() {
         return output.line("no conversation can be read");
     }
-    let rows = diagnosis.conversations.iter().map(|checkup| {
-        let lost = checkup.lost.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let nodes = format!("{} of {}", grouped(checkup.verified), grouped(checkup.nodes));
-        [name(&checkup.label), nodes, lost, grouped(checkup.summaries), remarks(checkup)]
+    let rows = diagnosis.conversations.iter().map(|conversation| {
+        let lost = conversation.lost.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let nodes = format!("{} of {}", grouped(conversation.verified), grouped(conversation.nodes));
+        [name(&conversation.label), nodes, lost, grouped(conversation.summaries), remarks(conversation)]
     });
     output.table(["conversation", "nodes", "lost", "summaries", ""], rows)
 }
@@ -121,15 +121,15 @@ fn name(label: &ConversationLabel) -> String {
     }
 }
 
-fn remarks(checkup: &Checkup) -> String {
+fn remarks(conversation: &ConversationReport) -> String {
     let mut remarks = Vec::new();
-    if matches!(checkup.label, ConversationLabel::Nameless(_)) {
+    if matches!(conversation.label, ConversationLabel::Nameless(_)) {
         remarks.push("its name is lost".to_owned());
     }
-    if checkup.may_have_lost_more {
+    if conversation.may_have_lost_more {
         remarks.push("more may be lost at its end".to_owned());
     }
-    for (what, lost) in [("summaries", &checkup.lost_summaries), ("views", &checkup.lost_views)] {
+    for (what, lost) in [("summaries", &conversation.lost_summaries), ("views", &conversation.lost_views)] {
         let lost = lost.iter().map(|run| match (run.start(), run.end()) {
             (first, last) if first == last => first.to_string(),
             (first, last) => format!("{first}-{last}"),
@@ -139,10 +139,10 @@ fn remarks(checkup: &Checkup) -> String {
             remarks.push(format!("{what} lost: {}", lost.join(", ")));
         }
     }
-    if !checkup.orphaned_summaries.is_empty() {
-        remarks.push(format!("{} summaries lack a part", checkup.orphaned_summaries.len()));
+    if !conversation.orphaned_summaries.is_empty() {
+        remarks.push(format!("{} summaries lack a part", conversation.orphaned_summaries.len()));
     }
-    if remarks.is_empty() && checkup.is_whole() { "whole".to_owned() } else { remarks.join("; ") }
+    if remarks.is_empty() && conversation.is_whole() { "whole".to_owned() } else { remarks.join("; ") }
 }
 
 fn what_to_do(output: Output, diagnosis: &Diagnosis) -> io::Result<()> {
@@ -180,20 +180,20 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
     let conversations: Vec<_> = diagnosis
         .conversations
         .iter()
-        .map(|checkup| {
+        .map(|conversation| {
             json!({
-                "conversation": label_json(&checkup.label),
-                "whole": checkup.is_whole(),
-                "nodes": checkup.nodes,
-                "verified": checkup.verified,
-                "root": checkup.root.to_string(),
-                "lost": checkup.lost.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "summaries": checkup.summaries,
-                "lost_summaries": checkup.lost_summaries.iter().map(|run| [run.start(), run.end()]).collect::<Vec<_>>(),
-                "views": checkup.views,
-                "lost_views": checkup.lost_views.iter().map(|run| [run.start(), run.end()]).collect::<Vec<_>>(),
-                "orphaned_summaries": checkup.orphaned_summaries.iter().map(|id| id.get()).collect::<Vec<_>>(),
-                "may_have_lost_more": checkup.may_have_lost_more,
+                "conversation": label_json(&conversation.label),
+                "whole": conversation.is_whole(),
+                "nodes": conversation.nodes,
+                "verified": conversation.verified,
+                "root": conversation.root.to_string(),
+                "lost": conversation.lost.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "summaries": conversation.summaries,
+                "lost_summaries": conversation.lost_summaries.iter().map(|run| [run.start(), run.end()]).collect::<Vec<_>>(),
+                "views": conversation.views,
+                "lost_views": conversation.lost_views.iter().map(|run| [run.start(), run.end()]).collect::<Vec<_>>(),
+                "orphaned_summaries": conversation.orphaned_summaries.iter().map(|id| id.get()).collect::<Vec<_>>(),
+                "may_have_lost_more": conversation.may_have_lost_more,
             })
         })
         .collect();

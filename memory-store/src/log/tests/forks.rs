@@ -70,9 +70,9 @@ fn counts(dir: &Path) -> Vec<(String, u64, u64)> {
     assert_eq!(diagnosis.is_whole(), verified.is_whole(), "{diagnosis:?}\n{verified:?}");
     for one in &verified.conversations {
         let label = ConversationLabel::Named(one.id.clone());
-        let checkup = diagnosis.conversations.iter().find(|checkup| checkup.label == label).unwrap();
-        assert_eq!((checkup.nodes, checkup.verified), (one.nodes, one.verified), "{label}");
-        assert!(checkup.root == one.root || one.verified < one.nodes, "{label}");
+        let conversation = diagnosis.conversations.iter().find(|conversation| conversation.label == label).unwrap();
+        assert_eq!((conversation.nodes, conversation.verified), (one.nodes, one.verified), "{label}");
+        assert!(conversation.root == one.root || one.verified < one.nodes, "{label}");
         let alone = pollster::block_on(store.verify(Some(&one.id))).unwrap();
         assert_eq!((alone.nodes, alone.verified, alone.root), (one.nodes, one.verified, one.root), "{label} alone");
         assert!(alone.damage.is_empty() || alone.verified < alone.nodes, "{label}: {:?}", alone.damage);

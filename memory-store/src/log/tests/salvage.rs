@@ -107,13 +107,13 @@ fn doctor_agrees_with_the_store(dir: &Path, diagnosis: &Diagnosis, context: &str
     let verified = pollster::block_on(store.verify(None)).unwrap();
     let is_whole = store.report().damage.is_empty() && verified.is_whole();
     assert_eq!(diagnosis.is_whole(), is_whole, "{context}: {diagnosis:?} {verified:?}");
-    for checkup in &diagnosis.conversations {
-        let ConversationLabel::Named(name) = &checkup.label else { continue };
+    for conversation in &diagnosis.conversations {
+        let ConversationLabel::Named(name) = &conversation.label else { continue };
         // Salvage reads single whole records, the opening too, which cannot be read without it.
         let Some(same) = verified.conversations.iter().find(|one| one.id == *name) else { continue };
-        assert!(checkup.verified >= same.verified, "{context}: `{name}`");
-        if checkup.nodes == same.verified {
-            assert_eq!((checkup.verified, checkup.root), (same.verified, same.root), "{context}: `{name}`");
+        assert!(conversation.verified >= same.verified, "{context}: `{name}`");
+        if conversation.nodes == same.verified {
+            assert_eq!((conversation.verified, conversation.root), (same.verified, same.root), "{context}: `{name}`");
         }
     }
 }
@@ -429,9 +429,9 @@ fn bad_sectors_cost_what_was_in_them() {
     let findings = &report.source.findings;
     assert!(!findings.is_empty(), "it is noticed");
     assert!(findings.iter().all(|one| one.path == file && (900..2_000).contains(&one.offset)), "{findings:?}");
-    let [checkup] = report.target.conversations.as_slice() else { panic!("{:?}", report.target) };
-    assert_eq!(checkup.nodes, 40);
-    assert!((37..40).contains(&checkup.verified), "{checkup:?}");
+    let [conversation] = report.target.conversations.as_slice() else { panic!("{:?}", report.target) };
+    assert_eq!(conversation.nodes, 40);
+    assert!((37..40).contains(&conversation.verified), "{conversation:?}");
 }
 
 #[test]

@@ -50,9 +50,9 @@ fn a_view_whose_record_is_damaged_is_named_and_the_others_keep_their_numbers() {
         assert_eq!((verified.nodes, verified.verified), (3, 3), "no message is touched");
     }
     let examined = examine(&path, &()).unwrap();
-    let [checkup] = examined.conversations.as_slice() else { panic!("{examined:?}") };
-    assert_eq!((checkup.views, checkup.lost_views.as_slice()), (2, [2..=2].as_slice()));
-    assert!(!checkup.is_whole() && checkup.lost.is_empty());
+    let [conversation] = examined.conversations.as_slice() else { panic!("{examined:?}") };
+    assert_eq!((conversation.views, conversation.lost_views.as_slice()), (2, [2..=2].as_slice()));
+    assert!(!conversation.is_whole() && conversation.lost.is_empty());
 
     let salvaged = salvage(&path, &saved, &()).unwrap();
     assert_eq!(salvaged.target.conversations[0].lost_views, [2..=2]);

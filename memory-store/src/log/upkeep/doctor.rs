@@ -37,7 +37,7 @@ pub struct Diagnosis {
     /// How many more damaged places there are.
     pub more_findings: u64,
     /// Each conversation, in the order in which they began.
-    pub conversations: Vec<Checkup>,
+    pub conversations: Vec<ConversationReport>,
     /// A write that was cut short and never acknowledged, or is under way. It is not damage: opening the store for
     /// writing cuts it off.
     pub torn: Option<TornTail>,
@@ -77,7 +77,7 @@ pub enum ConversationLabel {
 /// The state of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Checkup {
+pub struct ConversationReport {
     /// Which it is.
     pub label: ConversationLabel,
     /// The parent that it was forked from, and the last node that both have in common. Losses among the shared nodes,
@@ -109,7 +109,7 @@ impl Diagnosis {
     /// Whether nothing is damaged and every node is there.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.findings.is_empty() && self.conversations.iter().all(Checkup::is_whole)
+        self.findings.is_empty() && self.conversations.iter().all(ConversationReport::is_whole)
     }
 
     /// Known nodes, and how many of them were verified.
@@ -119,7 +119,7 @@ impl Diagnosis {
     }
 }
 
-impl Checkup {
+impl ConversationReport {
     /// Whether nothing of it is lost.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -310,7 +310,7 @@ impl Doctor {
             let may_have_lost_more = behind.into_iter().any(doubtful);
             let shared_with = builder.past.and_then(|past| Some((label(past.parent), NodeId::new(past.nodes)?)));
             let orphaned = orphaned.get(&number).cloned().unwrap_or_default();
-            checkup(label(number), shared_with, builder, orphaned, may_have_lost_more)
+            conversation_report(label(number), shared_with, builder, orphaned, may_have_lost_more)
         });
         let conversations = conversations.collect();
         let findings = findings.into_iter().map(|(finding, lost)| Finding {
@@ -346,17 +346,17 @@ fn orphaned_summaries(builders: &BTreeMap<u64, ReportBuilder>, number: u64) -> V
     builder.summaries.iter().filter(lacks_a_part).map(|(id, _)| *id).collect()
 }
 
-fn checkup(
+fn conversation_report(
     label: ConversationLabel,
     forked_from: Option<(ConversationLabel, NodeId)>,
     builder: ReportBuilder,
     orphaned_summaries: Vec<SummaryId>,
     may_have_lost_more: bool,
-) -> Checkup {
+) -> ConversationReport {
     let ReportBuilder { tree, lost, summaries, views, past, .. } = builder;
     let stands = tree.finish();
     let (summaries_before, views_before) = past.map_or((0, 0), |past| (past.summaries, past.views));
-    Checkup {
+    ConversationReport {
         label,
         forked_from,
         nodes: stands.tree.len(),

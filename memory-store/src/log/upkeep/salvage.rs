@@ -77,7 +77,7 @@ pub(crate) fn salvage_on(
     make_dir(media, &target.join("cache"))?;
     let mut id = StoreId::default();
     fill_random(&mut id)?;
-    let taken = diagnosis.conversations.iter().filter_map(|checkup| match &checkup.label {
+    let taken = diagnosis.conversations.iter().filter_map(|conversation| match &conversation.label {
         ConversationLabel::Named(name) => Some(name.clone()),
         ConversationLabel::Nameless(_) => None,
     });
