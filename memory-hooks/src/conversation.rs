@@ -11,9 +11,9 @@ use crate::{
     CompactionReport, Context, ContextOptions, ConversationStats, MemoryError, MessageAdded, Resummarize,
     ResummarizeReport, Spending, asks_to_be_kept_out,
     context::{self, Request},
-    followed::Snapshot,
     manager::{hierarchical, rewriting},
     parts::Parts,
+    snapshot_cache::Snapshot,
 };
 
 /// A handle on a conversation. Cheap to clone; the conversation begins with its first message.
@@ -50,7 +50,7 @@ impl Conversation {
     /// When the conversation or node does not exist, when the name is taken, or when the store fails.
     pub async fn fork(&self, node: NodeId, child: ConversationId) -> Result<Self, MemoryError> {
         self.parts.store.fork(&self.id, node, &child).await?;
-        self.parts.debts.owe(&child);
+        self.parts.queue.enqueue(&child);
         Ok(Self::new(Arc::clone(&self.parts), child))
     }
 
@@ -78,7 +78,7 @@ impl Conversation {
         };
         let drafts = batch.into_iter().map(draft).collect();
         let appended = self.parts.store.append(&self.id, drafts).await?;
-        self.parts.debts.owe(&self.id);
+        self.parts.queue.enqueue(&self.id);
         Ok(appended)
     }
 

@@ -56,13 +56,12 @@
 
 mod as_of;
 mod clock;
+mod compaction_queue;
 mod context;
 mod conversation;
 mod counts;
-mod debts;
 mod error;
 mod events;
-mod followed;
 mod kept_out;
 mod manager;
 mod memory;
@@ -72,6 +71,7 @@ mod registry;
 mod render;
 mod replay;
 mod shorten;
+mod snapshot_cache;
 mod spending;
 mod stats;
 mod uses;

@@ -11,11 +11,11 @@ use memory_strategies::Spans;
 
 use crate::{
     BuildError, Conversation, HookRegistry, SystemClock,
+    compaction_queue::worker,
     counts::Counts,
-    debts::worker,
-    followed::Followed,
     manager::{failing::Said, turns::Turns},
     parts::Parts,
+    snapshot_cache::SnapshotCache,
     uses::Uses,
 };
 
@@ -202,9 +202,9 @@ impl MemoryBuilder {
             thresholds: self.thresholds,
             policy: self.policy,
             hooks: self.hooks,
-            followed: Followed::default(),
+            snapshots: SnapshotCache::default(),
             counts: Counts::default(),
-            debts: Arc::default(),
+            queue: Arc::default(),
             uses: Uses::default(),
             compacting: Turns::default(),
             said: Said::default(),

@@ -9,10 +9,10 @@ use memory_core::{
 
 use crate::{
     HookRegistry,
+    compaction_queue::CompactionQueue,
     counts::Counts,
-    debts::Debts,
-    followed::Followed,
     manager::{failing::Said, turns::Turns},
+    snapshot_cache::SnapshotCache,
     uses::Uses,
 };
 
@@ -31,9 +31,9 @@ pub(crate) struct Parts {
     pub(crate) thresholds: Thresholds,
     pub(crate) policy: ViewPolicy,
     pub(crate) hooks: HookRegistry,
-    pub(crate) followed: Followed,
+    pub(crate) snapshots: SnapshotCache,
     pub(crate) counts: Counts,
-    pub(crate) debts: Arc<Debts>,
+    pub(crate) queue: Arc<CompactionQueue>,
     pub(crate) uses: Uses,
     pub(crate) compacting: Turns,
     pub(crate) said: Said,
@@ -48,6 +48,6 @@ impl Parts {
 
 impl Drop for Parts {
     fn drop(&mut self) {
-        self.debts.close();
+        self.queue.close();
     }
 }

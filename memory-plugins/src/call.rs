@@ -13,7 +13,7 @@ use std::{
 
 use memory_core::TokenCounter;
 
-use crate::{error::CallError, moment::watch};
+use crate::{error::CallError, spin_wait::spin_until};
 
 /// A call that is waiting, running or over.
 ///
@@ -106,7 +106,7 @@ impl<T> Call<T> {
         let caller = state.caller.take();
         drop(state);
         wake(caller);
-        watch(|| self.has_answer.load(Ordering::Acquire));
+        spin_until(|| self.has_answer.load(Ordering::Acquire));
         state = self.lock();
         let tokens = loop {
             if let Some(tokens) = state.answer.take() {
@@ -216,7 +216,7 @@ impl<T> Future for Answer<'_, T> {
                 self.is_soon = true;
             } else if self.is_soon {
                 drop(state);
-                watch(|| call.has_news.load(Ordering::Acquire));
+                spin_until(|| call.has_news.load(Ordering::Acquire));
                 self.is_soon = false;
             } else {
                 state.caller = Some(context.waker().clone());

@@ -61,10 +61,10 @@ mod health;
 mod held;
 mod image;
 mod library;
-mod moment;
 mod options;
 mod registry;
 mod scorer;
+mod spin_wait;
 mod summarizer;
 mod workers;
 

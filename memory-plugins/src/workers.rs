@@ -18,8 +18,8 @@ use memory_core::TokenCounter;
 use crate::{
     call::{Answer, Call, Expire},
     error::CallError,
-    moment::{MOMENT, watch},
     options::PluginOptions,
+    spin_wait::{LONGEST_SPIN, spin_until},
 };
 
 /// A bounded set of threads that run calls under a deadline.
@@ -40,7 +40,7 @@ struct Shared {
     limits: Limits,
     /// Calls in the queue. Changed under the lock; read without it by threads that spin-wait for one.
     queued: AtomicUsize,
-    /// The last call was shorter than [`MOMENT`], so the next one may be.
+    /// The last call was shorter than [`LONGEST_SPIN`], so the next one may be.
     is_brief: AtomicBool,
 }
 
@@ -253,7 +253,7 @@ impl Shared {
                 if mem::take(&mut was_brief) {
                     state.awake += 1;
                     drop(state);
-                    watch(|| self.queued.load(Ordering::Acquire) > 0);
+                    spin_until(|| self.queued.load(Ordering::Acquire) > 0);
                     state = self.lock();
                     state.awake -= 1;
                 } else {
@@ -266,7 +266,7 @@ impl Shared {
             drop(state);
             let begin = Instant::now();
             let was_given_up = job();
-            was_brief = begin.elapsed() < MOMENT;
+            was_brief = begin.elapsed() < LONGEST_SPIN;
             self.is_brief.store(was_brief, Ordering::Relaxed);
             state = self.lock();
             if was_given_up {

@@ -14,12 +14,12 @@ use memory_strategies::StandingLines;
 
 use crate::{
     MemoryError, RecallUsed,
-    followed::Snapshot,
     kept_out::Redactor,
     manager::hierarchical,
     parts::Parts,
     render::{self, Body, Layout, Part, Tail},
     shorten,
+    snapshot_cache::Snapshot,
 };
 
 /// What joining two texts may cost beyond the sum of their tokens.
@@ -48,7 +48,7 @@ pub(crate) async fn assemble(
     request: Request<'_>,
 ) -> Result<Context, MemoryError> {
     let Request { question, options, longest_result } = request;
-    let (snapshot, notices) = if parts.debts.owe(conversation) {
+    let (snapshot, notices) = if parts.queue.enqueue(conversation) {
         // A background worker does the compaction while the model replies. Its result is shown at the next turn.
         (Snapshot::read(parts, conversation).await?, Vec::new())
     } else {
@@ -264,7 +264,7 @@ impl Assembly<'_> {
     /// reach for one to exist.
     async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
         let mut estimate = limit.saturating_sub(self.lead());
-        let shown = self.parts.followed.shown(self.conversation, limit);
+        let shown = self.parts.snapshots.shown(self.conversation, limit);
         loop {
             let cut = match self.plan(estimate, shown.as_deref()) {
                 Ok(cut) => cut,
@@ -273,7 +273,7 @@ impl Assembly<'_> {
             };
             let history = self.render(&cut).await?;
             let Some(excess) = history.tokens.checked_sub(limit).filter(|excess| *excess > 0) else {
-                self.parts.followed.show(self.conversation, limit, cut);
+                self.parts.snapshots.show(self.conversation, limit, cut);
                 return Ok(Ok(history));
             };
             let lower = estimate.min(cut.tokens).saturating_sub(excess);

@@ -11,11 +11,11 @@ use super::{
 };
 use crate::{
     MemoryError,
-    followed::Snapshot,
     manager::hierarchical,
     parts::Parts,
     render::{Body, Layout, Tail},
     shorten,
+    snapshot_cache::Snapshot,
 };
 
 /// Reductions after which only the coarsest view is left to try.

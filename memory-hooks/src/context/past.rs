@@ -10,11 +10,11 @@ use memory_core::{
 use super::{Context, Piece, PieceKind, assembly::summary_part};
 use crate::{
     Difference, MemoryError, ViewError,
-    followed::Snapshot,
     kept_out::Redactor,
     parts::Parts,
     render::{Layout, Part, Tail},
     shorten,
+    snapshot_cache::Snapshot,
 };
 
 /// The context that a view recorded, byte for byte.

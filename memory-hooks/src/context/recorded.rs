@@ -41,14 +41,14 @@ async fn recorded(parts: &Parts, conversation: &ConversationId, context: &Contex
         let source = "a view was answered with something else than its number".into();
         return Err(StoreError::Backend { backend: "the store", source });
     };
-    parts.followed.note_recorded(conversation, Arc::new(View { id, body }));
+    parts.snapshots.note_recorded(conversation, Arc::new(View { id, body }));
     Ok(id)
 }
 
 /// The last recorded view, by this or another process.
 async fn last(parts: &Parts, conversation: &ConversationId) -> Result<Option<Arc<View>>, StoreError> {
     let Some(id) = ViewId::new(parts.store.conversation(conversation).await?.views) else { return Ok(None) };
-    if let Some(known) = parts.followed.recorded(conversation).filter(|known| known.id == id) {
+    if let Some(known) = parts.snapshots.recorded(conversation).filter(|known| known.id == id) {
         return Ok(Some(known));
     }
     Ok(parts.store.views(conversation, id, id).await?.pop().map(Arc::new))

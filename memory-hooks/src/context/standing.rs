@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     MemoryError,
-    followed::Snapshot,
     parts::Parts,
     render::{self, Part},
+    snapshot_cache::Snapshot,
 };
 
 /// Messages of a long conversation that are scanned when it is first opened: the newest ones, and the most important of
@@ -44,7 +44,7 @@ pub(super) async fn lines(
         let read = parts.store.readable_nodes(conversation, run).await?;
         read.nodes.iter().for_each(|node| add(&mut lines, node));
     }
-    parts.followed.keep_standing(conversation, Arc::clone(&lines), total);
+    parts.snapshots.keep_standing(conversation, Arc::clone(&lines), total);
     Ok(lines)
 }
 

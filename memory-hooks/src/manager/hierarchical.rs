@@ -10,7 +10,7 @@ use super::{
     failing::Patience,
     writing::{KEPT_OUT, Writer},
 };
-use crate::{Compacted, CompactionFailed, MemoryError, followed::Snapshot, parts::Parts};
+use crate::{Compacted, CompactionFailed, MemoryError, parts::Parts, snapshot_cache::Snapshot};
 
 /// Most nodes that one step summarizes, to bound memory and the size of a record.
 const STEP: usize = 1024;

@@ -12,7 +12,7 @@ use super::{
     failing::Patience,
     writing::{KEPT_OUT, Writer, is_of_a_lost_message},
 };
-use crate::{MemoryError, followed::Snapshot, parts::Parts};
+use crate::{MemoryError, parts::Parts, snapshot_cache::Snapshot};
 
 /// Most summaries that are written before they are recorded, which limits the loss when the process is interrupted.
 const BATCH: usize = 128;

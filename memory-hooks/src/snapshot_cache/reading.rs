@@ -10,7 +10,7 @@ use crate::{kept_out::Redactor, parts::Parts};
 impl Snapshot {
     /// The conversation as it is now.
     pub(crate) async fn read(parts: &Parts, conversation: &ConversationId) -> Result<Self, StoreError> {
-        let (mut snapshot, mut revision) = parts.followed.known(conversation).unwrap_or_default();
+        let (mut snapshot, mut revision) = parts.snapshots.known(conversation).unwrap_or_default();
         let is_new = revision == Revision::default();
         let changes = parts.store.changes(conversation, revision).await?;
         if is_new || changes.is_whole {
@@ -26,7 +26,7 @@ impl Snapshot {
         if snapshot.tree.kept_out_count() != kept_out {
             snapshot.redactor = Arc::new(redactor(parts, conversation, snapshot.tree.kept_out()).await?);
         }
-        parts.followed.keep(conversation, &snapshot, revision);
+        parts.snapshots.keep(conversation, &snapshot, revision);
         Ok(snapshot)
     }
 

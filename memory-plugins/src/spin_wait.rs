@@ -9,7 +9,7 @@ use std::{
 
 /// Longest spin-wait: about the time that putting a thread to sleep and waking it takes. Spinning longer costs more
 /// than it saves.
-pub(crate) const MOMENT: Duration = Duration::from_micros(30);
+pub(crate) const LONGEST_SPIN: Duration = Duration::from_micros(30);
 
 /// Checks between two readings of the clock.
 const LOOKS: u32 = 32;
@@ -18,14 +18,14 @@ const LOOKS: u32 = 32;
 static HAS_COMPANY: LazyLock<bool> =
     LazyLock::new(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1));
 
-/// Spins for at most [`MOMENT`] until `has_come` is true. The caller checks once more before it goes to sleep, under
+/// Spins for at most [`LONGEST_SPIN`] until `has_come` is true. The caller checks once more before it goes to sleep, under
 /// the lock that decides.
-pub(crate) fn watch(has_come: impl Fn() -> bool) {
+pub(crate) fn spin_until(has_come: impl Fn() -> bool) {
     if has_come() || !*HAS_COMPANY {
         return;
     }
     let start = Instant::now();
-    while start.elapsed() < MOMENT {
+    while start.elapsed() < LONGEST_SPIN {
         for _ in 0..LOOKS {
             if has_come() {
                 return;

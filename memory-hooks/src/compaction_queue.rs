@@ -13,7 +13,7 @@ use memory_core::ConversationId;
 
 /// Volatile queue, rebuilt from the log: a conversation is due for compaction if its tree shows so.
 #[derive(Debug, Default)]
-pub(crate) struct Debts(Mutex<Inner>);
+pub(crate) struct CompactionQueue(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -25,13 +25,13 @@ struct Inner {
     is_closed: bool,
 }
 
-impl Debts {
+impl CompactionQueue {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Enqueues a conversation that may be due; `false` when no worker is running.
-    pub(crate) fn owe(&self, conversation: &ConversationId) -> bool {
+    pub(crate) fn enqueue(&self, conversation: &ConversationId) -> bool {
         let mut inner = self.lock();
         if inner.workers == 0 {
             return false;

@@ -34,7 +34,7 @@ pub(crate) struct Snapshot {
 
 /// Conversations by name, with their trees.
 #[derive(Debug, Default)]
-pub(crate) struct Followed(Mutex<Inner>);
+pub(crate) struct SnapshotCache(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -54,7 +54,7 @@ struct Entry {
     used: u64,
 }
 
-impl Followed {
+impl SnapshotCache {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

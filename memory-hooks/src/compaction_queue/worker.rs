@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use memory_core::BoxFuture;
 
-use super::Debts;
+use super::CompactionQueue;
 use crate::{manager::hierarchical, parts::Parts};
 
 /// A running worker, until it is dropped.
-struct Worker(Arc<Debts>);
+struct Worker(Arc<CompactionQueue>);
 
 impl Worker {
-    fn of(debts: &Arc<Debts>) -> Self {
-        debts.lock().workers += 1;
-        Self(Arc::clone(debts))
+    fn of(queue: &Arc<CompactionQueue>) -> Self {
+        queue.lock().workers += 1;
+        Self(Arc::clone(queue))
     }
 }
 
@@ -30,13 +30,13 @@ impl Drop for Worker {
 
 /// Compacts what is due, first what was left undone before, until the memory is dropped.
 pub(crate) fn work_off(parts: &Arc<Parts>) -> BoxFuture<'static, ()> {
-    let (debts, parts) = (Arc::clone(&parts.debts), Arc::downgrade(parts));
+    let (queue, parts) = (Arc::clone(&parts.queue), Arc::downgrade(parts));
     Box::pin(async move {
-        let worker = Worker::of(&debts);
+        let worker = Worker::of(&queue);
         if let Some(parts) = parts.upgrade() {
             match parts.store.conversations().await {
                 Ok(all) => all.iter().for_each(|state| {
-                    debts.owe(&state.id);
+                    queue.enqueue(&state.id);
                 }),
                 Err(error) => tracing::warn!(%error, "could not read which compactions are due"),
             }
