@@ -4,7 +4,7 @@ use std::{io, path::PathBuf, time::Duration};
 
 use memory_core::BoxError;
 
-use crate::{digest::Digest, registry::StrategyKind};
+use crate::{registry::StrategyKind, sha256::Sha256};
 
 /// Why a plugin was not loaded. Each message is one line; the loader's full report is the source.
 #[derive(Debug, thiserror::Error)]
@@ -51,9 +51,9 @@ pub enum LoadError {
         /// Where.
         path: PathBuf,
         /// The SHA-256 on the list.
-        listed: Digest,
+        listed: Sha256,
         /// The SHA-256 of the file.
-        found: Digest,
+        found: Sha256,
     },
     /// The directory has a list, and the file is not on it.
     #[error("{path} is not listed in SHA256SUMS", path = path.display())]
@@ -70,12 +70,12 @@ pub enum LoadError {
         line: usize,
     },
     /// Only certain files may be opened, and this is not one of them.
-    #[error("{path} is not among the plugins that are allowed: its SHA-256 is {digest}", path = path.display())]
+    #[error("{path} is not among the plugins that are allowed: its SHA-256 is {sha256}", path = path.display())]
     NotAllowed {
         /// Where.
         path: PathBuf,
         /// The SHA-256 of the file.
-        digest: Digest,
+        sha256: Sha256,
     },
     /// The file is larger than the limit.
     #[error("{path} has {size} bytes, more than the {most} that it may have", path = path.display())]

@@ -15,7 +15,7 @@ use std::{fs, path::Path};
 
 use memory_files::Links;
 
-use crate::{digest::Digest, error::LoadError};
+use crate::{error::LoadError, sha256::Sha256};
 
 #[cfg(not(any(windows, target_vendor = "apple")))]
 use elf::check as check_format;
@@ -27,7 +27,7 @@ fn check_format(image: &[u8]) -> Result<(), Fault> {
 }
 
 /// Checks that `path` is a whole library for this machine, of at most `largest` bytes, and returns its SHA-256.
-pub(crate) fn check(path: &Path, largest: u64) -> Result<Digest, LoadError> {
+pub(crate) fn check(path: &Path, largest: u64) -> Result<Sha256, LoadError> {
     let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
     let metadata = fs::metadata(path).map_err(unreadable)?;
     let not_a_library = |why| LoadError::NotALibrary { path: path.to_owned(), why };
@@ -44,7 +44,7 @@ pub(crate) fn check(path: &Path, largest: u64) -> Result<Digest, LoadError> {
     // The file may change between the size check and the read.
     let image = memory_files::read(path, Links::Follow, largest).map_err(unreadable)?;
     match check_format(&image) {
-        Ok(()) => Ok(Digest::of(&image)),
+        Ok(()) => Ok(Sha256::of(&image)),
         Err(Fault::Foreign(why)) => Err(not_a_library(why)),
         Err(Fault::Damaged(why)) => Err(LoadError::Damaged { path: path.to_owned(), why }),
         Err(Fault::Short(needed)) => Err(LoadError::Truncated { path: path.to_owned(), size, needed }),

@@ -52,7 +52,6 @@
 mod call;
 pub mod conformance;
 mod convert;
-mod digest;
 mod embedded;
 mod error;
 mod events;
@@ -64,13 +63,14 @@ mod library;
 mod options;
 mod registry;
 mod scorer;
+mod sha256;
 mod spin_wait;
 mod summarizer;
 mod workers;
 
-pub use digest::{Digest, InvalidDigest};
 pub use error::{CallError, ChooseError, LoadError, UnknownStrategy};
 pub use events::{PluginEvent, PluginObserver, PluginStatus};
 pub use exit::exit;
 pub use options::PluginOptions;
 pub use registry::{Origin, PluginCapabilities, PluginInfo, Registry, StrategyKind};
+pub use sha256::{InvalidSha256, Sha256};

@@ -14,11 +14,11 @@ use memory_plugin_abi::{
 
 use crate::{
     convert::{lossy, one_line},
-    digest::Manifest,
     error::{LoadError, Report},
     exit, image,
     options::PluginOptions,
     registry::{Origin, PluginCapabilities, PluginInfo, StrategyKind},
+    sha256::Manifest,
 };
 
 /// An opened plugin. The library stays open until the process ends.
@@ -35,12 +35,12 @@ pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, Load
     let listed = path.parent().map(Manifest::of).transpose()?.flatten();
     // For a bare file name the system's loader would search its own directories.
     let real = &fs::canonicalize(path).map_err(|source| LoadError::Unreadable { path: path.to_owned(), source })?;
-    let digest = image::check(real, options.largest_file)?;
+    let sha256 = image::check(real, options.largest_file)?;
     if let Some(listed) = listed {
-        listed.check(path, digest)?;
+        listed.check(path, sha256)?;
     }
-    if options.allowed.as_ref().is_some_and(|allowed| !allowed.contains(&digest)) {
-        return Err(LoadError::NotAllowed { path: real.clone(), digest });
+    if options.allowed.as_ref().is_some_and(|allowed| !allowed.contains(&sha256)) {
+        return Err(LoadError::NotAllowed { path: real.clone(), sha256 });
     }
     // Not `load_from_file`: abi_stable keeps one module for each type, the first one opened, whatever the path.
     exit::opened();
@@ -70,7 +70,7 @@ pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, Load
             .filter(|schema| !schema.is_empty()),
         capabilities: capabilities(&identity),
         origin: Origin::File(real.clone()),
-        digest: Some(digest),
+        sha256: Some(sha256),
     };
     Ok(Library { module, info })
 }

@@ -8,7 +8,7 @@ use std::{
 
 use memory_core::Embedder;
 
-use crate::{digest::Digest, events::PluginObserver};
+use crate::{events::PluginObserver, sha256::Sha256};
 
 /// Options for running plugins. Begin with [`PluginOptions::default`] and change what differs.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct PluginOptions {
     pub largest_file: u64,
     /// SHA-256 of the files that may be opened; `None`, the default, for any. Independently of this, the libraries of a
     /// directory with a `SHA256SUMS` must match that list.
-    pub allowed: Option<BTreeSet<Digest>>,
+    pub allowed: Option<BTreeSet<Sha256>>,
     /// Embeds for scorers that ask for it; `None` by default.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Configurations as JSON text, by the strategy's name.

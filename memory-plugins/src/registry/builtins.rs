@@ -94,7 +94,7 @@ fn info(identity: WrittenBy, kind: StrategyKind, description: &str) -> PluginInf
         configuration_schema: None,
         capabilities: PluginCapabilities::default(),
         origin: Origin::BuiltIn,
-        digest: None,
+        sha256: None,
     }
 }
 

@@ -96,7 +96,7 @@ mod tests {
             configuration_schema: Some(schema.to_owned()).filter(|schema| !schema.is_empty()),
             capabilities: PluginCapabilities::default(),
             origin: Origin::BuiltIn,
-            digest: None,
+            sha256: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use crate::digest::Digest;
+use crate::sha256::Sha256;
 
 /// Kind of a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,5 +81,5 @@ pub struct PluginInfo {
     /// Its origin.
     pub origin: Origin,
     /// The SHA-256 of its file, if it comes from one.
-    pub digest: Option<Digest>,
+    pub sha256: Option<Sha256>,
 }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_plugins::{Digest, LoadError, PluginOptions, Registry};
+use memory_plugins::{LoadError, PluginOptions, Registry, Sha256};
 
 use crate::support::library;
 
@@ -17,8 +17,8 @@ fn place(directory: &Path, from: &str, to: &str) -> PathBuf {
     to
 }
 
-fn digest(path: &Path) -> Digest {
-    Digest::of(&fs::read(path).unwrap())
+fn sha256(path: &Path) -> Sha256 {
+    Sha256::of(&fs::read(path).unwrap())
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn where_a_manifest_lists_files_no_other_is_opened() {
     let listed = place(directory.path(), "memory_plugin_extractive", "a");
     place(directory.path(), "memory_plugin_first_words", "b");
     let changed = place(directory.path(), "memory_plugin_fixture_misjudges", "c");
-    let lines = format!("{}  a.{DLL_EXTENSION}\n{} *c.{DLL_EXTENSION}\n", digest(&listed), digest(&changed));
+    let lines = format!("{}  a.{DLL_EXTENSION}\n{} *c.{DLL_EXTENSION}\n", sha256(&listed), sha256(&changed));
     fs::write(directory.path().join("SHA256SUMS"), lines).unwrap();
     // One bit in the last byte, which no loader looks at.
     let mut image = fs::read(&changed).unwrap();
@@ -79,9 +79,9 @@ fn where_a_manifest_lists_files_no_other_is_opened() {
 fn only_what_is_allowed_is_opened() {
     let (good, other) = (library("memory_plugin_extractive"), library("memory_plugin_first_words"));
     let mut options = PluginOptions::default();
-    options.allowed = Some([digest(&good)].into());
+    options.allowed = Some([sha256(&good)].into());
     let mut registry = Registry::with_options(options);
     registry.load(&good).unwrap();
     let error = registry.load(&other).unwrap_err();
-    assert!(matches!(&error, LoadError::NotAllowed { digest: found, .. } if *found == digest(&other)), "{error}");
+    assert!(matches!(&error, LoadError::NotAllowed { sha256: found, .. } if *found == sha256(&other)), "{error}");
 }

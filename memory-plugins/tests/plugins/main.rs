@@ -13,7 +13,7 @@ use memory_core::{
     Level, TokenCounter,
     testing::{HashEmbedder, WordCounter},
 };
-use memory_plugins::{ChooseError, Digest, Origin, PluginOptions, Registry, StrategyKind};
+use memory_plugins::{ChooseError, Origin, PluginOptions, Registry, Sha256, StrategyKind};
 use memory_strategies::{Extractive, FirstWords};
 use pollster::block_on;
 use support::{OFFICIAL, TEXT, ask, job, library, score, sources};
@@ -81,7 +81,7 @@ fn a_plugin_tells_who_it_is() {
     assert_eq!((info.name.as_str(), info.kind), ("official-extractive", StrategyKind::Summarizer));
     assert_eq!(info.version, env!("CARGO_PKG_VERSION"));
     assert!(matches!(&info.origin, Origin::File(path) if path.is_absolute()));
-    assert_eq!(info.digest, Some(Digest::of(&std::fs::read(path).unwrap())));
+    assert_eq!(info.sha256, Some(Sha256::of(&std::fs::read(path).unwrap())));
     assert!(registry.list().any(|listed| *listed == info));
     let identity = registry.summarizer("official-extractive").unwrap().identity();
     assert_eq!((identity.strategy, identity.version), (info.name, info.version));

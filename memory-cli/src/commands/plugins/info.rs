@@ -24,8 +24,8 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     globals.output.line(&format!("{} {}, {}: {}", info.name, info.version, info.kind, info.description))?;
     globals.output.line(&format!("from:          {}", info.origin))?;
-    if let Some(digest) = info.digest {
-        globals.output.line(&format!("sha256:        {digest}"))?;
+    if let Some(sha256) = info.sha256 {
+        globals.output.line(&format!("sha256:        {sha256}"))?;
     }
     if matches!(info.origin, Origin::File(_)) {
         globals.output.line(&format!("capabilities:  {}", info.capabilities))?;

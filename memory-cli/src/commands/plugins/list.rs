@@ -45,7 +45,7 @@ pub(super) fn value(info: &PluginInfo) -> Value {
         "version": info.version,
         "description": info.description,
         "from": info.origin.to_string(),
-        "sha256": info.digest.map(|digest| digest.to_string()),
+        "sha256": info.sha256.map(|sha256| sha256.to_string()),
         "capabilities": {
             "embeddings": info.capabilities.embeddings,
             "cancellable": info.capabilities.cancellable,
