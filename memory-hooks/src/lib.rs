@@ -91,6 +91,6 @@ pub use manager::{
 pub use memory::{Memory, MemoryBuilder};
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use registry::{Hook, HookProvider, HookRegistry};
-pub use spending::{Prompts, Spending};
+pub use spending::{PromptTokens, Spending};
 pub use stats::ConversationStats;
 pub use view_error::{Difference, ViewError};

@@ -9,7 +9,7 @@ use replay::Replay;
 
 /// Total tokens of several prompts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Prompts {
+pub struct PromptTokens {
     /// Tokens that are sent to a model.
     pub tokens: u64,
     /// Those of them that also began the previous prompt: a provider that caches the beginnings of prompts need not
@@ -19,7 +19,7 @@ pub struct Prompts {
     pub written: u64,
 }
 
-impl Prompts {
+impl PromptTokens {
     /// Adds a prompt of `tokens`, of which `cached` are in the cache.
     pub fn add(&mut self, tokens: u64, cached: u64) {
         self.tokens += tokens;
@@ -45,10 +45,10 @@ pub struct Spending {
     /// How many prompts.
     pub prompts: u64,
     /// The history's part of the prompts.
-    pub history: Prompts,
+    pub history: PromptTokens,
     /// The whole prompts. Recall, where there is a retriever, fills what the history leaves of the budget, and is never
     /// cached.
-    pub whole: Prompts,
+    pub whole: PromptTokens,
 }
 
 impl Spending {

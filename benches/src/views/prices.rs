@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use memory_cli::{Alternatives, Prices};
 use memory_core::{Level, NodeDraft, NodeId, NodeRange, Store, SummaryJob, SummaryMetadata, SummarySource};
 use memory_embed::TiktokenCounter;
-use memory_hooks::{Context, ContextOptions, Prompts};
+use memory_hooks::{Context, ContextOptions, PromptTokens};
 use memory_plugins::Registry;
 use memory_store::LogStore;
 use memory_strategies::Extractive;
@@ -28,8 +28,8 @@ const PER_MESSAGE: u64 = 8;
 /// A way to show a conversation: its cost, and the share of the needles that are found at the end.
 struct Way {
     name: String,
-    prompts: Prompts,
-    history: Prompts,
+    prompts: PromptTokens,
+    history: PromptTokens,
     found: f64,
 }
 
@@ -97,7 +97,7 @@ fn carry_on(directory: &Path, drafts: &[NodeDraft], needles: &[Needle], recalls:
     let recalled = conversation(&store, &summarizer, true)?;
     let shown = if recalls { &recalled } else { &seen };
     let options = ContextOptions::tokens(budget);
-    let (mut prompts, mut history) = (Prompts::default(), Prompts::default());
+    let (mut prompts, mut history) = (PromptTokens::default(), PromptTokens::default());
     let mut before: Option<Context> = None;
     pollster::block_on(async {
         for (turn, messages) in drafts.chunks(2).enumerate() {
@@ -135,7 +135,7 @@ fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str,
     }
     let window = drafts.len() - shown.in_window();
     let is_since = |needle: &Needle, first: usize| needle.at >= first;
-    let way = |name: &str, prompts: Prompts, found: &dyn Fn(&Needle) -> bool| {
+    let way = |name: &str, prompts: PromptTokens, found: &dyn Fn(&Needle) -> bool| {
         let found = needles.iter().filter(|needle| found(needle)).count();
         #[expect(clippy::cast_precision_loss, reason = "some dozens of needles")]
         let found = found as f64 / needles.len().max(1) as f64;

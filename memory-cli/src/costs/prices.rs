@@ -1,6 +1,6 @@
 //! Prices of prompts.
 
-use memory_hooks::Prompts;
+use memory_hooks::PromptTokens;
 
 /// What a provider charges for a million tokens, in any currency.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ impl Default for Prices {
 impl Prices {
     /// The cost of prompts. It excludes replies, which are the same whatever a model is shown.
     #[must_use]
-    pub fn cost(&self, prompts: Prompts) -> f64 {
+    pub fn cost(&self, prompts: PromptTokens) -> f64 {
         self.prompt(prompts.tokens, prompts.cached) + self.reply(prompts.written)
     }
 

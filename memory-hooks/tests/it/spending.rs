@@ -7,7 +7,7 @@ use memory_core::{
     plan::PlanError,
     testing::{ScanRetriever, WordCounter},
 };
-use memory_hooks::{ContextOptions, Conversation, MemoryError, Prompts, Spending};
+use memory_hooks::{ContextOptions, Conversation, MemoryError, PromptTokens, Spending};
 use pollster::block_on;
 
 use crate::support::{World, chat, line};
@@ -17,8 +17,8 @@ fn spending(talk: &Conversation, budget: u32) -> Spending {
 }
 
 /// The history's part of the prompts that are really sent before each of the model's messages.
-fn measured(world: &World, messages: &[Message], budget: u32) -> Prompts {
-    let mut history = Prompts::default();
+fn measured(world: &World, messages: &[Message], budget: u32) -> PromptTokens {
+    let mut history = PromptTokens::default();
     let mut before = None;
     for turn in messages.chunks(2) {
         world.say(turn.first().cloned());
@@ -36,7 +36,7 @@ fn close(projected: f64, measured: f64, within: f64) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio of a test")]
-fn tokens(prompts: Prompts) -> f64 {
+fn tokens(prompts: PromptTokens) -> f64 {
     prompts.tokens as f64
 }
 
@@ -82,14 +82,14 @@ fn a_short_conversation_is_sent_whole() {
     world.say(chat(6));
     let spending = spending(&world.talk, 4_000);
     // Before each of three replies: 1, 3 and 5 messages of 20 tokens and 5 beside them.
-    let grown = Prompts { tokens: 25 * 9, cached: 25 * 4, written: 0 };
+    let grown = PromptTokens { tokens: 25 * 9, cached: 25 * 4, written: 0 };
     assert_eq!(spending.whole, spending.history);
     let lead = u64::from(WordCounter.count(
         "Conversation so far, oldest first, word for word. A message without a number follows the one before it.\n",
     ));
     assert_eq!(
         spending.history,
-        Prompts { tokens: grown.tokens + 3 * lead, cached: grown.cached + 2 * lead, written: 0 }
+        PromptTokens { tokens: grown.tokens + 3 * lead, cached: grown.cached + 2 * lead, written: 0 }
     );
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use clap::Args as ClapArgs;
 use memory_core::ConversationId;
-use memory_hooks::{ContextOptions, Prompts, Spending};
+use memory_hooks::{ContextOptions, PromptTokens, Spending};
 use serde_json::{Value, json};
 
 use crate::{
@@ -54,7 +54,7 @@ pub(super) fn print(output: Output, all: &[(&ConversationId, &Costs)], prices: &
         "one summary",
     ];
     let rows = all.iter().map(|(id, Costs { spending, others })| {
-        let percent = |prompts: Prompts| format!("{:.1} %", 100.0 * prompts.cached_share());
+        let percent = |prompts: PromptTokens| format!("{:.1} %", 100.0 * prompts.cached_share());
         let ways = [spending.whole, others.sliding_window(), others.full_history(), others.one_summary()];
         let [memory, window, full, summary] = ways.map(|prompts| format!("{:.4}", prices.cost(prompts)));
         [
@@ -74,7 +74,7 @@ pub(super) fn print(output: Output, all: &[(&ConversationId, &Costs)], prices: &
 impl Costs {
     pub(super) fn to_json(&self, prices: &Prices) -> Value {
         let Self { spending, others } = self;
-        let way = |prompts: Prompts| {
+        let way = |prompts: PromptTokens| {
             json!({
                 "tokens": prompts.tokens,
                 "cached_tokens": prompts.cached,
