@@ -9,8 +9,9 @@ use memory_core::{
 
 use crate::{
     CompactionReport, Context, ContextOptions, ConversationStats, MemoryError, MessageAdded, Resummarize,
-    ResummarizeReport, Spending, asks_to_be_kept_out,
+    ResummarizeReport, Spending,
     context::{self, Request},
+    kept_out::asks_to_be_kept_out,
     manager::{hierarchical, rewriting},
     parts::Parts,
     snapshot_cache::Snapshot,

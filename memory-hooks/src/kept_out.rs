@@ -36,7 +36,7 @@ fn identifies(term: &str) -> bool {
 
 /// Whether a text asks to be excluded from summaries.
 #[must_use]
-pub fn asks_to_be_kept_out(text: &str) -> bool {
+pub(crate) fn asks_to_be_kept_out(text: &str) -> bool {
     ASKS.is_match(&text.to_lowercase())
 }
 

@@ -83,7 +83,6 @@ pub use context::{Context, ContextOptions, Piece, PieceKind, Reduction, Source};
 pub use conversation::{Added, Conversation};
 pub use error::{BuildError, MemoryError};
 pub use events::{Compacted, CompactionFailed, FellBack, HookEvent, MessageAdded, RecallUsed};
-pub use kept_out::asks_to_be_kept_out;
 pub use manager::{
     hierarchical::CompactionReport,
     rewriting::{Resummarize, ResummarizeReport},

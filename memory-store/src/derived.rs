@@ -16,7 +16,7 @@ mod turn;
 mod vectors;
 mod words;
 
-pub use graph::{Codes, Graph, GraphBinding, GraphOptions, Near, SetAside};
+pub use graph::{Codes, Graph, GraphOptions, Near};
 pub(crate) use header::{NAMED_BY, is_of_store};
 pub use other_models::forget_other_models;
 pub use tokens::{QuantizedTokens, TokenBits};

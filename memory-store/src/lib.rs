@@ -67,8 +67,8 @@ mod prefetch;
 mod wire;
 
 pub use derived::{
-    AutoIndex, AutoOptions, BlockFiles, Codes, ExactIndex, Graph, GraphBinding, GraphOptions, Kernels, Method, Near,
-    QuantizedTokens, SetAside, TokenBits, forget_other_models, quantize,
+    AutoIndex, AutoOptions, BlockFiles, Codes, ExactIndex, Graph, GraphOptions, Kernels, Method, Near, QuantizedTokens,
+    TokenBits, forget_other_models, quantize,
 };
 #[cfg(feature = "hnsw-rs")]
 pub use derived::{HnswRs, HnswRsError, HnswRsOptions};
@@ -77,8 +77,8 @@ pub use derived::{HnswRs, HnswRsError, HnswRsOptions};
 pub use log::fuzzing;
 pub use log::{
     BackupCheck, BackupReport, CompressedSegment, CompressionError, CompressionOptions, ConversationLabel,
-    ConversationReport, Damage, Diagnosis, Finding, LogOptions, LogStore, LostBlocks, LostNodes, OpenReport, ReadAt,
-    RescueError, RestoreReport, SalvageReport, TornTail, VacuumOptions, VacuumReport, check_backup, compress_segment,
+    ConversationReport, Damage, Diagnosis, Finding, LogOptions, LogStore, LostNodes, OpenReport, ReadAt, RescueError,
+    RestoreReport, SalvageReport, TornTail, VacuumOptions, VacuumReport, check_backup, compress_segment,
     enclosing_store, examine, restore, salvage,
 };
 pub use portable::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};

@@ -16,9 +16,7 @@ mod tests;
 mod upkeep;
 mod write;
 
-pub use format::compressed::{
-    CompressedSegment, CompressionError, CompressionOptions, LostBlocks, ReadAt, compress_segment,
-};
+pub use format::compressed::{CompressedSegment, CompressionError, CompressionOptions, ReadAt, compress_segment};
 pub(crate) use leaves::Leaves;
 pub use options::LogOptions;
 pub use read::recovery::OpenReport;

@@ -19,7 +19,7 @@ use std::sync::{
 };
 
 pub use codes::Codes;
-pub use file::{GraphBinding, SetAside};
+pub(crate) use file::GraphBinding;
 pub use options::GraphOptions;
 
 use self::{

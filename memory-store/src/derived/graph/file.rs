@@ -26,35 +26,33 @@ const ALIGN: usize = 64;
 
 /// What a graph file belongs to. It is valid only with exactly these rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GraphBinding {
+pub(crate) struct GraphBinding {
     /// The store that the vectors were derived from; zeros without one.
-    pub store: [u8; 16],
+    pub(crate) store: [u8; 16],
     /// The conversation of the vectors.
-    pub conversation: String,
+    pub(crate) conversation: String,
     /// The model that made them.
-    pub model: String,
+    pub(crate) model: String,
     /// Codes of a row.
-    pub dimensions: u32,
+    pub(crate) dimensions: u32,
     /// The position in the log up to which the rows are valid.
-    pub through: u64,
+    pub(crate) through: u64,
     /// The leaf at that position; zeros without a log.
-    pub leaf: [u8; 32],
+    pub(crate) leaf: [u8; 32],
     /// Identifies the rows up to that position: a hash over the node and chunk of each.
-    pub rows: [u8; 32],
+    pub(crate) rows: [u8; 32],
 }
 
 impl GraphBinding {
     /// The binding in a file's header; `None` if the header is not whole.
-    #[must_use]
-    pub fn of_file(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn of_file(bytes: &[u8]) -> Option<Self> {
         Some(read(bytes).ok()?.binding)
     }
 }
 
 /// Why a graph file is not used. None of these is an error: the graph is built anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SetAside {
+pub(crate) enum SetAside {
     /// It is shorter or longer than its header requires.
     #[error("it is {found} bytes long, and should be {expected}")]
     Size {
@@ -124,8 +122,7 @@ impl Arrays {
 
 impl Graph {
     /// The graph as the bytes of a file. Waits while rows are being linked.
-    #[must_use]
-    pub fn encode(&self, binding: &GraphBinding) -> Vec<u8> {
+    pub(crate) fn encode(&self, binding: &GraphBinding) -> Vec<u8> {
         let _turn = self.linking.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let nodes = self.len();
         let upper_rows = match nodes.checked_sub(1).and_then(|last| u32::try_from(last).ok()) {
@@ -163,7 +160,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`SetAside`] when the file does not belong to these rows, or is not whole.
-    pub fn decode(
+    pub(crate) fn decode(
         image: Arc<dyn AsRef<[u8]> + Send + Sync>,
         binding: &GraphBinding,
         options: GraphOptions,

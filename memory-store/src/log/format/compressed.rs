@@ -17,5 +17,6 @@ mod zstandard;
 
 pub use options::CompressionOptions;
 pub use pack::{CompressionError, compress_segment};
-pub use reader::{CompressedSegment, LostBlocks};
+pub use reader::CompressedSegment;
+pub(crate) use reader::LostBlocks;
 pub use source::ReadAt;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::*;
+use super::{super::file::SetAside, *};
 use crate::derived::block::{HEADER, Layout};
 
 pub(super) fn binding(block: &Block) -> GraphBinding {

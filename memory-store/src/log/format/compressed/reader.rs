@@ -26,11 +26,11 @@ pub struct CompressedSegment {
 
 /// A part of an image that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LostBlocks {
+pub(crate) struct LostBlocks {
     /// Its bytes in the image: those of one block, or of several in a row that are lost for the same reason.
-    pub range: Range<u32>,
+    pub(crate) range: Range<u32>,
     /// Why.
-    pub why: String,
+    pub(crate) why: String,
 }
 
 impl CompressedSegment {
@@ -38,7 +38,7 @@ impl CompressedSegment {
     ///
     /// # Errors
     /// When it is one, and [`open`](Self::open) fails.
-    pub fn find<F: ReadAt + ?Sized>(file: &F) -> io::Result<Option<Self>> {
+    pub(crate) fn find<F: ReadAt + ?Sized>(file: &F) -> io::Result<Option<Self>> {
         let mut begin = [0; MAGIC.len()];
         let read = file.read_at(&mut begin, 0)?;
         if begin.get(..read).is_some_and(Header::is_one) {
@@ -124,7 +124,7 @@ impl CompressedSegment {
     }
 
     /// The whole image, with zeros where blocks are lost, and the lost parts.
-    pub fn image<F: ReadAt + ?Sized>(&self, file: &F) -> (Vec<u8>, Vec<LostBlocks>) {
+    pub(crate) fn image<F: ReadAt + ?Sized>(&self, file: &F) -> (Vec<u8>, Vec<LostBlocks>) {
         let mut image = vec![0; self.len() as usize];
         let mut lost: Vec<LostBlocks> = Vec::new();
         for (index, block) in (0..).zip(image.chunks_mut(self.header.block as usize)) {
