@@ -29,7 +29,7 @@ fn words(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(messages as u64));
         group.bench_function(BenchmarkId::new("messages", messages), |bencher| {
             bencher.iter_batched(
-                || Query { limit: LIMIT, ..Query::new(&corpus.question(), Scope::one(&id)) },
+                || Query::new(&corpus.question(), Scope::one(&id)).limit(LIMIT),
                 |query| {
                     let found = pollster::block_on(retriever.search(&query)).expect("memory does not fail");
                     assert_eq!(found.hits.len(), LIMIT, "every question shares words with many messages");

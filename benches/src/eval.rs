@@ -231,7 +231,7 @@ async fn index(parts: &EvalParts, subjects: impl Iterator<Item = &Subject>) -> R
 }
 
 async fn rank(parts: &EvalParts, question: &Question, subject: &Subject, steps: &mut Steps) -> Result<RunLine> {
-    let query = Query { limit: RANKED, ..Query::new(&question.text, Scope::one(&subject.id)) };
+    let query = Query::new(&question.text, Scope::one(&subject.id)).limit(RANKED);
     let start = Instant::now();
     let found = parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
     let latency_ms = start.elapsed().as_secs_f64() * 1_000.0;
@@ -250,12 +250,10 @@ async fn pack(
     steps: &mut Steps,
 ) -> Result<PackedTurns> {
     let max_tokens = budget.of(&subject.outline);
-    let request = RecallRequest {
-        per_message: PER_MESSAGE,
-        limit: subject.outline.len(),
-        stop_early: options.stop_early,
-        ..RecallRequest::new(&question.text, &subject.id, max_tokens)
-    };
+    let request = RecallRequest::new(&question.text, &subject.id, max_tokens)
+        .per_message(PER_MESSAGE)
+        .limit(subject.outline.len())
+        .stop_early(options.stop_early);
     let recalled = parts.retriever.recall(&request).await.with_context(|| format!("packing for {}", question.id))?;
     steps.add("recall", &recalled.steps);
     let nodes = || recalled.excerpts.iter().flat_map(|excerpt| excerpt.nodes.iter());
@@ -288,7 +286,7 @@ async fn fresh_context(
     subject: &Subject,
     budget: u32,
 ) -> Result<Option<memory_hooks::Context>> {
-    let options = ContextOptions { record: false, ..ContextOptions::tokens(budget) };
+    let options = ContextOptions::new(budget).record(false);
     let conversation = parts.memory.conversation(subject.id.clone());
     match conversation.context(&question.text, &options).await {
         Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. }) | MemoryError::NoProgress { .. }) => Ok(None),

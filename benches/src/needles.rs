@@ -125,7 +125,7 @@ pub(crate) async fn find(
     needles: &[Needle],
     budget: u32,
 ) -> Result<NeedleScore> {
-    let options = ContextOptions::tokens(budget);
+    let options = ContextOptions::new(budget);
     let mut score = NeedleScore { budget, needles: needles.len(), ..NeedleScore::default() };
     for needle in needles {
         let view = seen.context(&needle.question, &options).await?;

@@ -103,7 +103,7 @@ impl Talk {
         let words = HybridRetriever::new(self.late.store.clone(), None, None);
         let steps = RefCell::new(Steps::default());
         let search = |name, retriever: &dyn Retriever, text: &str| -> Result<()> {
-            let query = Query { limit: HITS, ..Query::new(text, Scope::one(&self.id)) };
+            let query = Query::new(text, Scope::one(&self.id)).limit(HITS);
             let found = block_on(retriever.search(&query))?;
             ensure!(!found.hits.is_empty() || found.steps.is_empty(), "nothing was found for {text:?}");
             steps.borrow_mut().add(name, &found.steps);

@@ -77,7 +77,8 @@ fn every_backend_finds_the_nearest_of_real_sentences() {
         index.build_graph(&talk, &());
         let mut found = 0;
         for (_, query) in &queries {
-            let asked = VectorQuery { vector: query, limit: TOP, parts: &[VectorPart::whole(&talk)] };
+            let parts = [VectorPart::new(&talk)];
+            let asked = VectorQuery::new(query, TOP, &parts);
             let answer = pollster::block_on(index.search(&asked)).unwrap();
             assert_eq!(answer.answered_by, [answered_by]);
             let least = last_of_nearest(query, &rows) - 1e-5;

@@ -131,8 +131,8 @@ mod tests {
         let index = WatchedIndex::over(Arc::new(auto));
         assert_eq!((index.explain(), index.answered_by().len()), (None, 0));
         let only: NodeSet = NodeId::new(7).into_iter().collect();
-        let parts = [VectorPart::whole(&ids[0]), VectorPart { conversation: &ids[2], only: Some(&only) }];
-        let query = VectorQuery { vector: &[1.0, 0.0], limit: 3, parts: &parts };
+        let parts = [VectorPart::new(&ids[0]), VectorPart::new(&ids[2]).only(&only)];
+        let query = VectorQuery::new(&[1.0, 0.0], 3, &parts);
         index.search(&query).await.unwrap();
         let expected = [
             (ids[0].clone(), vec![AnsweredBy::Graph { backend: "memory" }]),

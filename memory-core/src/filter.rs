@@ -9,11 +9,12 @@ use crate::{Level, Node, Role, TimeRange, TimeWords, Timestamp};
 /// ```
 /// use memory_core::{Filter, Role};
 ///
-/// let filter = Filter { during: Some("last week".parse()?), roles: vec![Role::User], ..Filter::default() };
+/// let filter = Filter::default().during("last week".parse()?).roles(vec![Role::User]);
 /// assert!(!filter.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Filter {
     /// When the message was said.
     pub time: TimeRange,
@@ -35,6 +36,48 @@ impl Filter {
     /// without a name is named by its position among those of its conversation, from 1. A session begins where the name
     /// changes and, for messages without a name, after a pause of six hours.
     pub const SESSION: &'static str = "session";
+
+    /// Sets [`time`](Self::time).
+    #[must_use]
+    pub const fn time(mut self, time: TimeRange) -> Self {
+        self.time = time;
+        self
+    }
+
+    /// Sets [`during`](Self::during).
+    #[must_use]
+    pub fn during(mut self, during: TimeWords) -> Self {
+        self.during = Some(during);
+        self
+    }
+
+    /// Sets [`roles`](Self::roles).
+    #[must_use]
+    pub fn roles(mut self, roles: Vec<Role>) -> Self {
+        self.roles = roles;
+        self
+    }
+
+    /// Sets [`sessions`](Self::sessions).
+    #[must_use]
+    pub fn sessions(mut self, sessions: Vec<String>) -> Self {
+        self.sessions = sessions;
+        self
+    }
+
+    /// Sets [`tags`](Self::tags).
+    #[must_use]
+    pub fn tags(mut self, tags: Vec<String>) -> Self {
+        self.tags = tags;
+        self
+    }
+
+    /// Sets [`levels`](Self::levels).
+    #[must_use]
+    pub fn levels(mut self, levels: Vec<Level>) -> Self {
+        self.levels = levels;
+        self
+    }
 
     /// Whether every message of every conversation passes.
     #[must_use]

@@ -23,7 +23,7 @@
 //! ```
 //! use memory_core::{Message, NodeRange, NodeId};
 //!
-//! let message = Message::user("The budget is 4,200 euros.").by("Maya");
+//! let message = Message::user("The budget is 4,200 euros.").speaker("Maya");
 //! assert_eq!(message.speaker_or_role(), "Maya");
 //! assert_eq!(NodeRange::first_n(12).unwrap().widen(2, 12).to_string(), "1-12");
 //! # assert_eq!(NodeId::FIRST.get(), 1);

@@ -5,6 +5,8 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 use crate::Json;
 
 /// Who speaks.
+///
+/// Exhaustive: a new role is a new format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// A person, or a tool answering on their side of the exchange.
@@ -37,6 +39,8 @@ impl fmt::Display for Role {
 }
 
 /// One piece of a message.
+///
+/// Exhaustive: a new kind is a new format, and [`Unknown`](Self::Unknown) holds what is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentBlock {
     /// Plain text.
@@ -80,6 +84,8 @@ pub enum ContentBlock {
 }
 
 /// A picture or document, by address or by value.
+///
+/// Exhaustive: a new kind is a new format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Media {
     /// Stored elsewhere.
@@ -134,6 +140,7 @@ impl fmt::Display for MessageKey {
 
 /// One message, exactly as it was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
@@ -150,17 +157,16 @@ pub struct Message {
 }
 
 impl Message {
+    /// A message of these blocks.
+    #[must_use]
+    pub const fn new(role: Role, content: Vec<ContentBlock>) -> Self {
+        Self { role, speaker: None, content, key: None, metadata: BTreeMap::new(), keep_out_of_summaries: false }
+    }
+
     /// A message of one text block.
     #[must_use]
     pub fn text_of(role: Role, text: impl Into<String>) -> Self {
-        Self {
-            role,
-            speaker: None,
-            content: vec![ContentBlock::Text(text.into())],
-            key: None,
-            metadata: BTreeMap::new(),
-            keep_out_of_summaries: false,
-        }
+        Self::new(role, vec![ContentBlock::Text(text.into())])
     }
 
     /// A user's message of one text block.
@@ -175,26 +181,33 @@ impl Message {
         Self::text_of(Role::Assistant, text)
     }
 
-    /// Sets the speaker.
+    /// Sets [`speaker`](Self::speaker).
     #[must_use]
-    pub fn by(mut self, speaker: impl Into<String>) -> Self {
+    pub fn speaker(mut self, speaker: impl Into<String>) -> Self {
         self.speaker = Some(speaker.into());
         self
     }
 
-    /// Sets the key.
+    /// Sets [`key`](Self::key).
     #[must_use]
-    pub fn with_key(mut self, key: MessageKey) -> Self {
-        self.key = Some(key);
+    pub fn key(mut self, key: impl Into<Option<MessageKey>>) -> Self {
+        self.key = key.into();
         self
     }
 
-    /// Excludes its content from all summaries, and its identifying terms (terms with a digit) from summaries of other
-    /// messages. Other words of it that another message repeats may be summarized there, unless that message is
-    /// excluded too.
+    /// Sets [`metadata`](Self::metadata).
     #[must_use]
-    pub fn kept_out_of_summaries(mut self) -> Self {
-        self.keep_out_of_summaries = true;
+    pub fn metadata(mut self, metadata: BTreeMap<String, Json>) -> Self {
+        self.metadata = metadata;
+        self
+    }
+
+    /// Sets [`keep_out_of_summaries`](Self::keep_out_of_summaries), which excludes its content from all summaries, and
+    /// its identifying terms (terms with a digit) from summaries of other messages. Other words of it that another
+    /// message repeats may be summarized there, unless that message is excluded too.
+    #[must_use]
+    pub const fn keep_out_of_summaries(mut self, keep_out_of_summaries: bool) -> Self {
+        self.keep_out_of_summaries = keep_out_of_summaries;
         self
     }
 

@@ -6,6 +6,7 @@ use crate::{Message, NodeId, Role, Salt, Timestamp};
 ///
 /// Its compression [`Level`](crate::Level) is not a field: it follows from the summaries that cover it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Node {
     /// Its position in the conversation.
     pub id: NodeId,
@@ -31,6 +32,64 @@ impl Node {
     /// Importance of a node without a score.
     pub const NEUTRAL_IMPORTANCE: f32 = 0.5;
 
+    /// A node of one line, of no tokens and of neutral importance: a store sets what it knows.
+    #[must_use]
+    pub const fn new(id: NodeId, message: Message, at: Timestamp) -> Self {
+        Self {
+            id,
+            message,
+            at,
+            line_count: 1,
+            tokens: 0,
+            importance: Self::NEUTRAL_IMPORTANCE,
+            topics: Vec::new(),
+            relates_to: None,
+            pinned: false,
+        }
+    }
+
+    /// Sets [`line_count`](Self::line_count).
+    #[must_use]
+    pub const fn line_count(mut self, line_count: u32) -> Self {
+        self.line_count = line_count;
+        self
+    }
+
+    /// Sets [`tokens`](Self::tokens).
+    #[must_use]
+    pub const fn tokens(mut self, tokens: u32) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// Sets [`importance`](Self::importance).
+    #[must_use]
+    pub const fn importance(mut self, importance: f32) -> Self {
+        self.importance = importance;
+        self
+    }
+
+    /// Sets [`topics`](Self::topics).
+    #[must_use]
+    pub fn topics(mut self, topics: Vec<String>) -> Self {
+        self.topics = topics;
+        self
+    }
+
+    /// Sets [`relates_to`](Self::relates_to).
+    #[must_use]
+    pub fn relates_to(mut self, relates_to: impl Into<Option<Relation>>) -> Self {
+        self.relates_to = relates_to.into();
+        self
+    }
+
+    /// Sets [`pinned`](Self::pinned).
+    #[must_use]
+    pub const fn pinned(mut self, pinned: bool) -> Self {
+        self.pinned = pinned;
+        self
+    }
+
     /// Whether the user's side or the model said it.
     #[must_use]
     pub fn kind(&self) -> NodeKind {
@@ -39,6 +98,8 @@ impl Node {
 }
 
 /// Whether the user's side or the model said a message.
+///
+/// Exhaustive: every role is of one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// The user's side, tools and instructions included.
@@ -77,6 +138,8 @@ pub struct Relation {
 }
 
 /// What a node does to the earlier one that it refers to.
+///
+/// Exhaustive: a new kind is a new format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RelationKind {
     /// Continues it.
@@ -87,6 +150,7 @@ pub enum RelationKind {
 
 /// A message about to be appended.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct NodeDraft {
     /// The message.
     pub message: Message,
@@ -117,6 +181,34 @@ impl NodeDraft {
             relates_to: None,
             salt: None,
         }
+    }
+
+    /// Sets [`importance`](Self::importance).
+    #[must_use]
+    pub const fn importance(mut self, importance: f32) -> Self {
+        self.importance = importance;
+        self
+    }
+
+    /// Sets [`topics`](Self::topics).
+    #[must_use]
+    pub fn topics(mut self, topics: Vec<String>) -> Self {
+        self.topics = topics;
+        self
+    }
+
+    /// Sets [`relates_to`](Self::relates_to).
+    #[must_use]
+    pub fn relates_to(mut self, relates_to: impl Into<Option<Relation>>) -> Self {
+        self.relates_to = relates_to.into();
+        self
+    }
+
+    /// Sets [`salt`](Self::salt).
+    #[must_use]
+    pub fn salt(mut self, salt: impl Into<Option<Salt>>) -> Self {
+        self.salt = salt.into();
+        self
     }
 }
 

@@ -86,6 +86,7 @@ impl TreeHead {
 
 /// Proves that a message is a node of a conversation.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct MessageProof {
     /// The conversation's name, according to the proof's author.
     pub conversation: ConversationId,
@@ -136,6 +137,7 @@ impl MessageProof {
 
 /// Proves that no earlier part of a conversation was changed, moved or removed since.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HistoryProof {
     /// The conversation's name, according to the proof's author.
     pub conversation: ConversationId,

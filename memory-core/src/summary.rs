@@ -5,6 +5,8 @@ use std::fmt;
 use crate::{Hash, NodeRange, SummaryId};
 
 /// How strongly a node is compressed in a view. The numbers are fixed.
+///
+/// Exhaustive: a new level is a new format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Level {
@@ -54,6 +56,7 @@ impl fmt::Display for Level {
 
 /// A recorded summary.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Summary {
     /// Its number.
     pub id: SummaryId,
@@ -61,8 +64,17 @@ pub struct Summary {
     pub body: SummaryDraft,
 }
 
+impl Summary {
+    /// The summary recorded under this number.
+    #[must_use]
+    pub fn new(id: SummaryId, body: SummaryDraft) -> Self {
+        Self { id, body }
+    }
+}
+
 /// The part of a summary that planning needs: everything but its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SummaryOutline {
     /// Its number.
     pub id: SummaryId,
@@ -88,10 +100,31 @@ impl SummaryOutline {
             tokens: draft.tokens,
         }
     }
+
+    /// The outline of a summary without children and tokens.
+    #[must_use]
+    pub fn new(id: SummaryId, level: Level, span: NodeRange) -> Self {
+        Self { id, level, span, children: Box::default(), tokens: 0 }
+    }
+
+    /// Sets [`children`](Self::children).
+    #[must_use]
+    pub fn children(mut self, children: Box<[SummaryId]>) -> Self {
+        self.children = children;
+        self
+    }
+
+    /// Sets [`tokens`](Self::tokens).
+    #[must_use]
+    pub const fn tokens(mut self, tokens: u32) -> Self {
+        self.tokens = tokens;
+        self
+    }
 }
 
 /// A summary about to be recorded.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SummaryDraft {
     /// SUMMARY, META or ARCHIVE.
     pub level: Level,
@@ -111,8 +144,47 @@ pub struct SummaryDraft {
     pub input_hash: Hash,
 }
 
+impl SummaryDraft {
+    /// A summary without children and metadata.
+    #[must_use]
+    pub fn new(
+        level: Level,
+        span: NodeRange,
+        text: impl Into<String>,
+        tokens: u32,
+        written_by: WrittenBy,
+        input_hash: Hash,
+    ) -> Self {
+        Self {
+            level,
+            span,
+            children: Vec::new(),
+            text: text.into(),
+            tokens,
+            metadata: SummaryMetadata::default(),
+            written_by,
+            input_hash,
+        }
+    }
+
+    /// Sets [`children`](Self::children).
+    #[must_use]
+    pub fn children(mut self, children: Vec<SummaryId>) -> Self {
+        self.children = children;
+        self
+    }
+
+    /// Sets [`metadata`](Self::metadata).
+    #[must_use]
+    pub fn metadata(mut self, metadata: SummaryMetadata) -> Self {
+        self.metadata = metadata;
+        self
+    }
+}
+
 /// Metadata of the nodes that a summary covers.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct SummaryMetadata {
     /// Importance in 0..=1.
     pub importance: f32,
@@ -126,13 +198,59 @@ pub struct SummaryMetadata {
     pub line_count: u64,
 }
 
+impl SummaryMetadata {
+    /// Sets [`importance`](Self::importance).
+    #[must_use]
+    pub const fn importance(mut self, importance: f32) -> Self {
+        self.importance = importance;
+        self
+    }
+
+    /// Sets [`topics`](Self::topics).
+    #[must_use]
+    pub fn topics(mut self, topics: Vec<String>) -> Self {
+        self.topics = topics;
+        self
+    }
+
+    /// Sets [`has_decision`](Self::has_decision).
+    #[must_use]
+    pub const fn has_decision(mut self, has_decision: bool) -> Self {
+        self.has_decision = has_decision;
+        self
+    }
+
+    /// Sets [`has_code`](Self::has_code).
+    #[must_use]
+    pub const fn has_code(mut self, has_code: bool) -> Self {
+        self.has_code = has_code;
+        self
+    }
+
+    /// Sets [`line_count`](Self::line_count).
+    #[must_use]
+    pub const fn line_count(mut self, line_count: u64) -> Self {
+        self.line_count = line_count;
+        self
+    }
+}
+
 /// The strategy that wrote something, by name and version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct WrittenBy {
     /// The strategy's name, as in `extractive`.
     pub strategy: String,
     /// Its version. Another version may write other words from the same input.
     pub version: String,
+}
+
+impl WrittenBy {
+    /// The strategy of this name and version.
+    #[must_use]
+    pub fn new(strategy: impl Into<String>, version: impl Into<String>) -> Self {
+        Self { strategy: strategy.into(), version: version.into() }
+    }
 }
 
 impl fmt::Display for WrittenBy {

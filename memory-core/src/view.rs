@@ -8,11 +8,20 @@ const RUN: u8 = 3;
 
 /// A recorded view.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct View {
     /// Its number.
     pub id: ViewId,
     /// What was shown.
     pub body: ViewDraft,
+}
+
+impl View {
+    /// The view recorded under this number.
+    #[must_use]
+    pub fn new(id: ViewId, body: ViewDraft) -> Self {
+        Self { id, body }
+    }
 }
 
 /// A view about to be recorded: which messages and summaries were shown, the question, and hashes of the resulting
@@ -22,6 +31,7 @@ pub struct View {
 /// The reason for choosing a piece is not recorded. Every hash from which content could be guessed is salted. Erasing
 /// something that a view showed also means erasing its salt.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ViewDraft {
     /// When it was shown.
     pub at: Timestamp,
@@ -51,6 +61,77 @@ pub struct ViewDraft {
     pub hash: Hash,
 }
 
+impl ViewDraft {
+    /// A view of `nodes` messages that shows nothing yet.
+    #[must_use]
+    pub fn new(at: Timestamp, nodes: u64, layout: u32, chosen_by: WrittenBy, salt: Salt, hash: Hash) -> Self {
+        Self {
+            at,
+            nodes,
+            layout,
+            budget: 0,
+            tokens: 0,
+            counter: String::new(),
+            chosen_by,
+            longest_result: None,
+            history: Vec::new(),
+            recalled: Vec::new(),
+            question: String::new(),
+            salt,
+            hash,
+        }
+    }
+
+    /// Sets [`budget`](Self::budget).
+    #[must_use]
+    pub const fn budget(mut self, budget: u32) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// Sets [`tokens`](Self::tokens).
+    #[must_use]
+    pub const fn tokens(mut self, tokens: u32) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// Sets [`counter`](Self::counter).
+    #[must_use]
+    pub fn counter(mut self, counter: impl Into<String>) -> Self {
+        self.counter = counter.into();
+        self
+    }
+
+    /// Sets [`longest_result`](Self::longest_result).
+    #[must_use]
+    pub fn longest_result(mut self, longest_result: impl Into<Option<u32>>) -> Self {
+        self.longest_result = longest_result.into();
+        self
+    }
+
+    /// Sets [`history`](Self::history).
+    #[must_use]
+    pub fn history(mut self, history: Vec<ShownRun>) -> Self {
+        self.history = history;
+        self
+    }
+
+    /// Sets [`recalled`](Self::recalled).
+    #[must_use]
+    pub fn recalled(mut self, recalled: Vec<ShownRun>) -> Self {
+        self.recalled = recalled;
+        self
+    }
+
+    /// Sets [`question`](Self::question).
+    #[must_use]
+    pub fn question(mut self, question: impl Into<String>) -> Self {
+        self.question = question.into();
+        self
+    }
+}
+
 /// Consecutive pieces of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownRun {
@@ -61,6 +142,8 @@ pub struct ShownRun {
 }
 
 /// The content of a run of pieces.
+///
+/// Exhaustive: a new kind is a new format, and a replay shows every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// Messages word for word, one piece each.

@@ -60,7 +60,7 @@ fn the_vectors_of_chunks_are_those_without_tokens() {
 fn tokens_are_unit_vectors_and_their_mean_is_the_texts_vector() {
     let Some(embedder) = embedder_or_skip() else { return };
     for chunks in with_tokens(&embedder, &[DISK, TULIPS]) {
-        let [TokenEmbedding { whole, tokens }] = chunks.as_slice() else { panic!("{} chunks", chunks.len()) };
+        let [TokenEmbedding { whole, tokens, .. }] = chunks.as_slice() else { panic!("{} chunks", chunks.len()) };
         assert_eq!(tokens.dimensions(), embedder.token_dimensions());
         assert!((8..=11).contains(&tokens.len()), "{} tokens of eight or nine words", tokens.len());
         let mut sum = vec![0.0; whole.len()];

@@ -6,6 +6,7 @@ use memory_core::{NodeId, Timestamp, View, ViewId};
 
 /// A request for a past view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AsOf {
     /// The last one that was shown before the next message after this one.
     Node(NodeId),

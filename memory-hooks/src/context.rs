@@ -22,6 +22,7 @@ use crate::render::Part;
 
 /// A reduction of a context after the window of a model overflowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Reduction {
     /// Oversized tool results are shown by their heads and tails. The log has all of them.
     ResultsShortened,

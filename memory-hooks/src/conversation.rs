@@ -26,6 +26,7 @@ pub struct Conversation {
 
 /// A message that was appended and passed to the hooks.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Added {
     /// Its place.
     pub appended: Appended,
@@ -174,12 +175,12 @@ impl Conversation {
     pub async fn search(&self, question: &str, limit: usize) -> Result<Retrieved, MemoryError> {
         match &self.parts.retriever {
             Some(retriever) => {
-                let query = Query { limit, ..Query::new(question, Scope::one(&self.id)) };
+                let query = Query::new(question, Scope::one(&self.id)).limit(limit);
                 let found = retriever.search(&query).await?;
                 self.parts.uses.add(&self.id, found.hits.iter().map(|hit| hit.node));
                 Ok(found)
             }
-            None => Ok(Retrieved { notices: vec!["this memory has no retriever".to_owned()], ..Retrieved::default() }),
+            None => Ok(Retrieved::default().notices(vec!["this memory has no retriever".to_owned()])),
         }
     }
 

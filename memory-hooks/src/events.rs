@@ -10,6 +10,7 @@ pub trait HookEvent: Send + 'static {
 
 /// A message was appended. Hooks may change the outgoing copy for the model; the log keeps what was said.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct MessageAdded {
     /// The conversation.
     pub conversation: ConversationId,
@@ -21,6 +22,7 @@ pub struct MessageAdded {
 
 /// Recalled words were added for a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RecallUsed {
     /// The conversation.
     pub conversation: ConversationId,
@@ -30,6 +32,7 @@ pub struct RecallUsed {
 
 /// A compaction wrote summaries.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Compacted {
     /// The conversation.
     pub conversation: ConversationId,
@@ -43,6 +46,7 @@ pub struct Compacted {
 
 /// A strategy failed at a job, and another did the job. Reported once for each strategy and cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FellBack {
     /// The conversation in which it was first seen.
     pub conversation: ConversationId,
@@ -56,6 +60,7 @@ pub struct FellBack {
 
 /// A compaction failed. Summaries written before are recorded if they lower the token count; nothing else changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompactionFailed {
     /// The conversation.
     pub conversation: ConversationId,

@@ -31,7 +31,7 @@
 //!     .build()?;
 //! let trip = memory.conversation(ConversationId::new("trip")?);
 //! trip.append(Message::user("The train leaves at 7:42 from platform 9.")).await?;
-//! let context = trip.context("When does the train leave?", &ContextOptions::tokens(400)).await?;
+//! let context = trip.context("When does the train leave?", &ContextOptions::new(400)).await?;
 //! assert!(context.text().contains("7:42"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();

@@ -197,7 +197,7 @@ impl MemoryBuilder {
             fallback_summarizer: self.fallback_summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
             scorer: self.scorer,
             fallback_scorer: self.fallback_scorer,
-            strategy: self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView { thresholds: self.thresholds })),
+            strategy: self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView::new(self.thresholds))),
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             thresholds: self.thresholds,
             policy: self.policy,
@@ -226,7 +226,7 @@ mod tests {
         };
         check(Memory::builder(), "store");
         check(Memory::builder().store(Arc::new(MemoryStore::default())), "token_counter");
-        let thresholds = Thresholds { recent_node_limit: 30, ..Thresholds::default() };
+        let thresholds = Thresholds::default().recent_node_limit(30);
         let builder = Memory::builder().store(Arc::new(MemoryStore::default())).token_counter(Arc::new(WordCounter));
         assert!(matches!(builder.thresholds(thresholds).build(), Err(BuildError::Thresholds(_))));
     }

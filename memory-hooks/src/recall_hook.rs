@@ -11,6 +11,7 @@ use crate::{Hook, HookProvider, HookRegistry, MessageAdded, render};
 
 /// The limit of the recalled text for one message.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum RecallBudget {
     /// Characters, of the lines between the fences.
     Characters(usize),
@@ -29,6 +30,7 @@ impl RecallBudget {
 
 /// Options of the hook.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RecallHookOptions {
     /// Whether the hook is active.
     pub enabled: bool,
@@ -40,6 +42,43 @@ pub struct RecallHookOptions {
     pub top_k: usize,
     /// Messages before and after each hit.
     pub radius: u64,
+}
+
+impl RecallHookOptions {
+    /// Sets [`enabled`](Self::enabled).
+    #[must_use]
+    pub const fn enabled(mut self, enabled: bool) -> Self {
+        self.enabled = enabled;
+        self
+    }
+
+    /// Sets [`budget`](Self::budget).
+    #[must_use]
+    pub fn budget(mut self, budget: RecallBudget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// Sets [`include_metadata`](Self::include_metadata).
+    #[must_use]
+    pub const fn include_metadata(mut self, include_metadata: bool) -> Self {
+        self.include_metadata = include_metadata;
+        self
+    }
+
+    /// Sets [`top_k`](Self::top_k).
+    #[must_use]
+    pub const fn top_k(mut self, top_k: usize) -> Self {
+        self.top_k = top_k;
+        self
+    }
+
+    /// Sets [`radius`](Self::radius).
+    #[must_use]
+    pub const fn radius(mut self, radius: u64) -> Self {
+        self.radius = radius;
+        self
+    }
 }
 
 impl Default for RecallHookOptions {
@@ -104,7 +143,7 @@ impl RecallHook {
     ) -> Result<Vec<Node>, BoxError> {
         // The question is its own best hit, so one more is requested.
         let limit = self.options.top_k + 1;
-        let query = Query { limit, ..Query::new(question, Scope::one(conversation)) };
+        let query = Query::new(question, Scope::one(conversation)).limit(limit);
         let hits = self.retriever.search(&query).await?.hits;
         let total = asking.get() - 1;
         let hits: Vec<_> =

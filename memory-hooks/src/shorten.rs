@@ -4,11 +4,11 @@ use memory_core::{ContentBlock, Message, Node, NodeId, TokenCounter};
 
 /// Shortens every tool result of more than `longest` tokens to its head and its tail, of at most `longest` tokens plus
 /// the line between them. In the last turn it also shortens every text.
-pub(crate) fn shortened(node: Node, longest: Option<u32>, is_last_turn: bool, counter: &dyn TokenCounter) -> Node {
-    match longest.and_then(|most| shorter(&node, most, is_last_turn, counter)) {
-        Some(message) => Node { message, ..node },
-        None => node,
+pub(crate) fn shortened(mut node: Node, longest: Option<u32>, is_last_turn: bool, counter: &dyn TokenCounter) -> Node {
+    if let Some(message) = longest.and_then(|most| shorter(&node, most, is_last_turn, counter)) {
+        node.message = message;
     }
+    node
 }
 
 /// `None` when nothing is longer.
@@ -72,18 +72,9 @@ mod tests {
             content: vec![ContentBlock::Text((*text).to_owned())],
             is_error: false,
         };
-        let message = Message { content: results.iter().map(block).collect(), ..Message::text_of(Role::User, "") };
-        Node {
-            id: NodeId::from_index(6),
-            line_count: message.line_count(),
-            message,
-            at: Timestamp::default(),
-            tokens: 0,
-            importance: 0.5,
-            topics: Vec::new(),
-            relates_to: None,
-            pinned: false,
-        }
+        let message = Message::new(Role::User, results.iter().map(block).collect());
+        let lines = message.line_count();
+        Node::new(NodeId::from_index(6), message, Timestamp::default()).line_count(lines)
     }
 
     #[test]
@@ -95,7 +86,7 @@ mod tests {
         assert!(short.ends_with(" word998 word999") && short.contains("expand_node(7)"), "{short}");
         assert!(WordCounter.count(&short) < 90, "{short}");
         assert!(shorter(&node, 5_000, false, &WordCounter).is_none());
-        let said = Node { message: Message::user(words.join(" ")), ..node };
+        let said = Node::new(node.id, Message::user(words.join(" ")), node.at);
         assert!(shorter(&said, 60, false, &WordCounter).is_none(), "what is said stays, but for the end's sake");
         assert!(shorter(&said, 60, true, &WordCounter).unwrap().text().contains("expand_node(7)"));
     }

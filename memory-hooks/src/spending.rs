@@ -9,6 +9,7 @@ use replay::Replay;
 
 /// Total tokens of several prompts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PromptTokens {
     /// Tokens that are sent to a model.
     pub tokens: u64,
@@ -20,6 +21,19 @@ pub struct PromptTokens {
 }
 
 impl PromptTokens {
+    /// Prompts of `tokens`, of which `cached` are in the cache.
+    #[must_use]
+    pub const fn new(tokens: u64, cached: u64) -> Self {
+        Self { tokens, cached, written: 0 }
+    }
+
+    /// Sets [`written`](Self::written).
+    #[must_use]
+    pub const fn written(mut self, written: u64) -> Self {
+        self.written = written;
+        self
+    }
+
     /// Adds a prompt of `tokens`, of which `cached` are in the cache.
     pub fn add(&mut self, tokens: u64, cached: u64) {
         self.tokens += tokens;
@@ -39,6 +53,7 @@ impl PromptTokens {
 /// It is computed from the log: every turn is replayed, compacted when it was due, and its view is planned. Tokens are
 /// the plan's estimates. Summaries are assumed to come from a strategy that costs nothing, as the built-in ones do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Spending {
     /// The most tokens of a prompt.
     pub budget: u32,

@@ -7,6 +7,7 @@ use memory_core::{
 
 /// What a conversation holds and what its compression saves.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ConversationStats {
     /// Messages.
     pub nodes: u64,

@@ -43,8 +43,7 @@ pub(crate) fn summarize(
     let sources = job.sources.iter().map(source).collect::<Result<Vec<_>, _>>()?;
     let level = Level::from_number(job.level.0).ok_or_else(|| v1::Failure::new("no such level"))?;
     let counter = HostCounter(host);
-    let written =
-        write(&SummaryJob { level, sources: &sources, previous: None, max_tokens: job.max_tokens, counter: &counter });
+    let written = write(&SummaryJob::new(level, &sources, job.max_tokens, &counter));
     let flag = |set: bool, flag: v1::Flags| if set { flag } else { v1::Flags::default() };
     Ok(v1::Written {
         text: written.text.into(),
@@ -66,19 +65,20 @@ fn source(source: &v1::Source<'_>) -> Result<SummarySource, v1::Failure> {
         // An unknown role counts as a user.
         _ => Some(Role::User),
     };
-    Ok(SummarySource {
-        nodes: nodes.ok_or_else(|| v1::Failure::new("a source stands for no nodes"))?,
-        role,
-        speaker: source.speaker.to_string(),
-        text: source.text.to_string(),
-        metadata: SummaryMetadata {
-            importance: source.importance,
-            topics: source.topics.iter().map(ToString::to_string).collect(),
-            has_decision: source.flags.has(v1::Flags::HAS_DECISION),
-            has_code: source.flags.has(v1::Flags::HAS_CODE),
-            line_count: source.line_count,
-        },
-    })
+    Ok(SummarySource::new(
+        nodes.ok_or_else(|| v1::Failure::new("a source stands for no nodes"))?,
+        source.text.to_string(),
+    )
+    .role(role)
+    .speaker(source.speaker.to_string())
+    .metadata(
+        SummaryMetadata::default()
+            .importance(source.importance)
+            .topics(source.topics.iter().map(ToString::to_string).collect())
+            .has_decision(source.flags.has(v1::Flags::HAS_DECISION))
+            .has_code(source.flags.has(v1::Flags::HAS_CODE))
+            .line_count(source.line_count),
+    ))
 }
 
 /// Counts tokens by the host's counter.

@@ -22,11 +22,9 @@ fn job<'a>(job: &v1::ScoreJob<'a>, embedding: Option<&'a [f32]>) -> ScoreJob<'a>
         // An unknown role counts as a user.
         _ => Role::User,
     };
-    ScoreJob {
-        embedding,
-        node: NodeId::new(job.node),
-        said_at: (job.said_at != v1::ScoreJob::UNTOLD).then(|| Timestamp::from_millis(job.said_at)),
-        uses: job.uses,
-        ..ScoreJob::new(role, job.text.as_str())
-    }
+    ScoreJob::new(role, job.text.as_str())
+        .embedding(embedding)
+        .node(NodeId::new(job.node))
+        .said_at((job.said_at != v1::ScoreJob::UNTOLD).then(|| Timestamp::from_millis(job.said_at)))
+        .uses(job.uses)
 }

@@ -36,6 +36,22 @@ pub struct CheckOptions {
     pub configuration: Option<String>,
 }
 
+impl CheckOptions {
+    /// Sets [`deadline`](Self::deadline).
+    #[must_use]
+    pub const fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Sets [`configuration`](Self::configuration).
+    #[must_use]
+    pub fn configuration(mut self, configuration: impl Into<String>) -> Self {
+        self.configuration = Some(configuration.into());
+        self
+    }
+}
+
 impl Default for CheckOptions {
     fn default() -> Self {
         Self { deadline: Duration::from_secs(5), configuration: None }
@@ -116,6 +132,8 @@ impl fmt::Display for Check {
 }
 
 /// Result of a check.
+///
+/// Exhaustive: no caller may take a new verdict for success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The contract is kept.
@@ -150,7 +168,7 @@ pub fn check(
     if let Some(configuration) = &options.configuration {
         plugin_options.configurations.insert(info.name.clone(), configuration.clone());
     }
-    let mut hasty = Registry::with_options(PluginOptions { deadline: HASTE, ..plugin_options.clone() });
+    let mut hasty = Registry::with_options(plugin_options.clone().deadline(HASTE));
     hasty.load(path)?;
     let mut registry = Registry::with_options(plugin_options);
     registry.load(path)?;

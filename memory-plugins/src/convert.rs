@@ -85,16 +85,13 @@ pub(crate) fn written(written: v1::Written) -> Result<WrittenSummary, CallError>
         String::from_utf8(text.into_bytes().into_vec())
             .map_err(|_| CallError::Breach("a text that is not UTF-8".to_owned()))
     };
-    Ok(WrittenSummary {
-        text: string(written.text)?,
-        metadata: SummaryMetadata {
-            importance: written.importance,
-            topics: written.topics.into_iter().map(string).collect::<Result<_, _>>()?,
-            has_decision: written.flags.has(v1::Flags::HAS_DECISION),
-            has_code: written.flags.has(v1::Flags::HAS_CODE),
-            line_count: 0,
-        },
-    })
+    let text = string(written.text)?;
+    let metadata = SummaryMetadata::default()
+        .importance(written.importance)
+        .topics(written.topics.into_iter().map(string).collect::<Result<_, _>>()?)
+        .has_decision(written.flags.has(v1::Flags::HAS_DECISION))
+        .has_code(written.flags.has(v1::Flags::HAS_CODE));
+    Ok(WrittenSummary::new(text).metadata(metadata))
 }
 
 /// Converts a plugin's failure.

@@ -45,8 +45,7 @@ impl ImportanceScorer for Embedded {
             }
         };
         let vectors: Vec<_> = vectors.iter().map(|chunks| direction(chunks)).collect();
-        let jobs: Vec<_> =
-            jobs.iter().zip(&vectors).map(|(job, vector)| ScoreJob { embedding: Some(vector), ..*job }).collect();
+        let jobs: Vec<_> = jobs.iter().zip(&vectors).map(|(job, vector)| job.embedding(vector.as_slice())).collect();
         self.scorer.score(&jobs)
     }
 }

@@ -120,8 +120,7 @@ mod tests {
     }
 
     fn health(failures: u32, observer: &Arc<Heard>) -> Health {
-        let mut options = PluginOptions { failures, ..PluginOptions::default() };
-        options.observer = Some(observer.clone());
+        let options = PluginOptions::default().failures(failures).observer(observer.clone());
         Health::new("x", &options)
     }
 

@@ -220,7 +220,7 @@ impl Registry {
 }
 
 fn identity(info: &PluginInfo) -> WrittenBy {
-    WrittenBy { strategy: info.name.clone(), version: info.version.clone() }
+    WrittenBy::new(info.name.clone(), info.version.clone())
 }
 
 #[cfg(test)]
@@ -263,7 +263,7 @@ mod tests {
             let mut options = PluginOptions::default();
             options.configurations.insert(name.into(), configuration.into());
             let scorer = Registry::with_options(options).scorer(name).map_err(|error| error.to_string())?;
-            let used = ScoreJob { uses: 1, ..ScoreJob::new(Role::User, "We decided to rent the hall.") };
+            let used = ScoreJob::new(Role::User, "We decided to rent the hall.").uses(1);
             Ok::<_, String>(scorer.score(&[used]).unwrap()[0])
         };
         assert_eq!(choose("recency-and-use", r#"{"use_share": 1}"#), Ok(0.5));

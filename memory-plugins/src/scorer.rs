@@ -121,7 +121,7 @@ impl ImportanceScorer for PluginScorer {
             }
             Err(quarantined) => Err(quarantined),
         };
-        outcome.map_err(|error| ScoreError { scorer: self.identity.clone(), source: error.into() })
+        outcome.map_err(|error| ScoreError::new(self.identity.clone(), error))
     }
 }
 

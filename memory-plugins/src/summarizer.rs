@@ -89,7 +89,7 @@ impl Summarizer for PluginSummarizer {
                 }
                 Err(quarantined) => Err(quarantined),
             };
-            outcome.map_err(|error| SummarizeError { strategy: self.identity.clone(), source: error.into() })
+            outcome.map_err(|error| SummarizeError::new(self.identity.clone(), error))
         })
     }
 }

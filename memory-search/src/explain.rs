@@ -66,12 +66,12 @@ mod tests {
     use super::*;
 
     fn hit(node: u64, signals: &[(&'static str, f32, f32)]) -> Hit {
-        Hit {
-            conversation: ConversationId::new("trip").unwrap(),
-            node: NodeId::new(node).unwrap(),
-            score: Score { value: signals.iter().map(|signal| signal.2).sum(), scale: ScoreScale::Fused },
-            signals: signals.iter().map(|&(name, value, share)| Signal { name, value, share }).collect(),
-        }
+        Hit::new(
+            ConversationId::new("trip").unwrap(),
+            NodeId::new(node).unwrap(),
+            Score { value: signals.iter().map(|signal| signal.2).sum(), scale: ScoreScale::Fused },
+        )
+        .signals(signals.iter().map(|&(name, value, share)| Signal::new(name, value, share)).collect())
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Late<'_> {
             }
         }
         let parts: Vec<_> =
-            by_conversation.iter().map(|(conversation, _, nodes)| TokenPart { conversation, nodes }).collect();
+            by_conversation.iter().map(|(conversation, _, nodes)| TokenPart::new(conversation, nodes)).collect();
         let answer = self.index.max_cosines(&self.question, &parts).await?;
         let weights = weights(&answer);
         let places = by_conversation.iter().flat_map(|(_, places, _)| places.iter().copied());
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_rare_token_weighs_more() {
-        let answer = TokenAnswer { max_cosines: Vec::new(), nodes_with: vec![1, 50, 100], nodes: 100 };
+        let answer = TokenAnswer::new(Vec::new()).nodes_with(vec![1, 50, 100]).nodes(100);
         let weights = weights(&answer);
         assert!(weights[0] > weights[1] && weights[1] > weights[2] && weights[2] > 0.0, "{weights:?}");
     }

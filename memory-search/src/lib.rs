@@ -22,7 +22,7 @@
 //! let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
 //! let trip = ConversationId::new("trip")?;
 //! let said = ["Where do we stay?", "The booking is QX-4471-93B, for two nights."];
-//! let said = said.map(|text| NodeDraft::new(Message::user(text).by("Maya"), Timestamp::from_millis(0), 12));
+//! let said = said.map(|text| NodeDraft::new(Message::user(text).speaker("Maya"), Timestamp::from_millis(0), 12));
 //! store.append(&trip, said.to_vec()).await?;
 //!
 //! let retriever = HybridRetriever::new(store, None, None);

@@ -64,8 +64,8 @@ impl Compared<'_> {
     }
 
     async fn search(&self, limit: usize, only: Option<&NodeSet>) -> Result<VectorAnswer, VectorError> {
-        let parts = [VectorPart { conversation: self.conversation, only }];
-        self.index.search(&VectorQuery { vector: self.question, limit, parts: &parts }).await
+        let parts = [VectorPart::new(self.conversation).only(only)];
+        self.index.search(&VectorQuery::new(self.question, limit, &parts)).await
     }
 
     /// The score of a message with several chunks is the mean of its first chunk, which introduces its subject, and its

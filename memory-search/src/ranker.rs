@@ -47,11 +47,11 @@ impl Ranker {
             if value.is_nan() {
                 unknown += share;
             } else {
-                signals.push(Signal { name: feature.name(), value, share });
+                signals.push(Signal::new(feature.name(), value, share));
             }
         }
         if unknown != 0.0 {
-            signals.push(Signal { name: "unmeasured", value: unknown, share: unknown });
+            signals.push(Signal::new("unmeasured", unknown, unknown));
         }
         signals.sort_by(|a, b| b.share.total_cmp(&a.share));
         (score, signals)

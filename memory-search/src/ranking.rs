@@ -250,7 +250,7 @@ impl Ranking {
         let hit = |(candidate, value, signals)| {
             let (conversation, node) = self.pool.place(candidate)?;
             let score = Score { value, scale: ScoreScale::Fused };
-            Some(Hit { conversation: conversation.clone(), node, score, signals })
+            Some(Hit::new(conversation.clone(), node, score).signals(signals))
         };
         Ok(scored.into_iter().filter_map(hit).collect())
     }

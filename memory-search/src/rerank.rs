@@ -71,8 +71,8 @@ impl CrossEncoder {
         let read: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
         let scores = if read.is_empty() { Vec::new() } else { self.model.rerank(question, &read).await? };
         if scores.len() != read.len() || scores.iter().any(|score| !score.is_finite()) {
-            let source = format!("{} scores for {} texts, all of them finite", scores.len(), read.len()).into();
-            return Err(RerankError { model: self.model.model().clone(), source }.into());
+            let source = format!("{} scores for {} texts, all of them finite", scores.len(), read.len());
+            return Err(RerankError::new(self.model.model().clone(), source).into());
         }
         let others = hits.split_off(texts.len());
         // A node that was lost since it was ranked is dropped.
@@ -90,7 +90,7 @@ impl CrossEncoder {
     fn scored(&self, mut hit: Hit, value: f32) -> Hit {
         hit.score = Score { value, scale: self.model.scale() };
         hit.signals.iter_mut().for_each(|signal| signal.share = 0.0);
-        hit.signals.insert(0, Signal { name: SIGNAL, value, share: value });
+        hit.signals.insert(0, Signal::new(SIGNAL, value, value));
         hit
     }
 }

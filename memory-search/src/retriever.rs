@@ -198,7 +198,7 @@ impl Retriever for HybridRetriever {
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>> {
         Box::pin(async move {
             if query.text.trim().is_empty() {
-                return Ok(Retrieved { notices: vec![EMPTY_QUESTION.to_owned()], ..Retrieved::default() });
+                return Ok(Retrieved::default().notices(vec![EMPTY_QUESTION.to_owned()]));
             }
             let mut ranked = self.rank(&query.text, &query.scope, &query.filter).await?;
             // Hits that replace lost ones may be lost too. The loop ends since a conversation with a lost hit is read
@@ -212,14 +212,14 @@ impl Retriever for HybridRetriever {
             };
             let Ranked { ranking, mut notices, stopwatch, .. } = ranked;
             notices.extend(ranking.pool().notices());
-            Ok(Retrieved { hits, notices, steps: stopwatch.steps() })
+            Ok(Retrieved::new(hits).notices(notices).steps(stopwatch.steps()))
         })
     }
 
     fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
         Box::pin(async move {
             if request.question.trim().is_empty() {
-                return Ok(Recall { notices: vec![EMPTY_QUESTION.to_owned()], ..Recall::default() });
+                return Ok(Recall::default().notices(vec![EMPTY_QUESTION.to_owned()]));
             }
             let mut ranked = self.rank(&request.question, &Scope::one(&request.conversation), &request.filter).await?;
             let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
@@ -270,9 +270,8 @@ impl Retriever for HybridRetriever {
             }
             let runs = packed.runs.iter().map(|run| (&request.conversation, *run));
             are_some_lost(&*self.store, ranking.pool_mut(), runs).await?;
-            let excerpt = |nodes: NodeRange| Excerpt {
-                nodes,
-                hits: hits.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect(),
+            let excerpt = |nodes: NodeRange| {
+                Excerpt::new(nodes, hits.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect())
             };
             let mut losses = Losses::default();
             ranking.pool().parts().iter().for_each(|part| losses.extend(&part.losses));
@@ -290,11 +289,17 @@ impl Retriever for HybridRetriever {
                 };
                 let mut held = hits.iter().zip(&worth).filter(|(hit, worth)| **worth == of_worth && !is_there(hit));
                 let (best, _) = held.next()?;
-                Some(HeldBack { hits: 1 + held.count(), best: best.score })
+                Some(HeldBack::new(1 + held.count(), best.score))
             };
             let (not_worth, no_room) = (held_back(false), held_back(true));
             stopwatch.end("pack", hits.len());
-            Ok(Recall { excerpts, tokens, not_worth, no_room, notices, losses, steps: stopwatch.steps() })
+            Ok(Recall::new(excerpts)
+                .tokens(tokens)
+                .not_worth(not_worth)
+                .no_room(no_room)
+                .notices(notices)
+                .losses(losses)
+                .steps(stopwatch.steps()))
         })
     }
 
@@ -317,7 +322,7 @@ impl Retriever for HybridRetriever {
                 indexed.check(&*self.store, conversation).await?;
             }
             let losses = indexed.read().losses().notice(conversation);
-            let mut report = IndexReport { words, embedded: 0, notices: Vec::from_iter(losses) };
+            let mut report = IndexReport::default().words(words).notices(Vec::from_iter(losses));
             steps.before = words_missing;
             let embedded = match vectors {
                 Ok(vectors) => {

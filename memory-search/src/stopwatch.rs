@@ -22,7 +22,7 @@ impl Stopwatch {
         let now = Instant::now();
         let took = now - self.begun;
         tracing::debug!(step = name, candidates, ?took, "search");
-        self.steps.push(SearchStep { name, took, candidates });
+        self.steps.push(SearchStep::new(name, took, candidates));
         self.begun = now;
     }
 

@@ -38,12 +38,7 @@ mod tests {
     /// A cost of 0 stands for one that is too high.
     fn check(scores: &[f32], scale: ScoreScale, costs: &[u64], expected: &[bool]) {
         let prices: Vec<_> = costs.iter().map(|&cost| (cost > 0).then_some(cost)).collect();
-        let hit = |&value: &f32| Hit {
-            conversation: ConversationId::new("talk").unwrap(),
-            node: NodeId::FIRST,
-            score: Score { value, scale },
-            signals: Vec::new(),
-        };
+        let hit = |&value: &f32| Hit::new(ConversationId::new("talk").unwrap(), NodeId::FIRST, Score { value, scale });
         let hits: Vec<_> = scores.iter().map(hit).collect();
         assert_eq!(are_worth(&hits, &prices, 2_000), expected, "{scores:?} {costs:?}");
     }

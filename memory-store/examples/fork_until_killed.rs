@@ -15,8 +15,8 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Hash, Level, Message, NodeDraft, NodeId, NodeRange, Store, SummaryDraft, SummaryMetadata,
-    Timestamp, WrittenBy,
+    ConversationId, Event, Hash, Level, Message, NodeDraft, NodeId, NodeRange, Store, SummaryDraft, Timestamp,
+    WrittenBy,
 };
 use memory_store::{LogOptions, LogStore, VacuumOptions};
 
@@ -99,16 +99,14 @@ fn append(store: &LogStore, conversation: &ConversationId, text: &str) -> Result
 }
 
 fn summary(conversation: &ConversationId, node: NodeId) -> SummaryDraft {
-    SummaryDraft {
-        level: Level::Summary,
-        span: NodeRange::single(node),
-        children: Vec::new(),
-        text: format!("{conversation} about {node}"),
-        tokens: 3,
-        metadata: SummaryMetadata::default(),
-        written_by: WrittenBy { strategy: "killed".into(), version: "1".into() },
-        input_hash: Hash::of_parts([node.get().to_le_bytes().as_slice()]),
-    }
+    SummaryDraft::new(
+        Level::Summary,
+        NodeRange::single(node),
+        format!("{conversation} about {node}"),
+        3,
+        WrittenBy::new("killed", "1"),
+        Hash::of_parts([node.get().to_le_bytes().as_slice()]),
+    )
 }
 
 /// One write for a line: a pipe keeps it whole, and in it the line outlives this process.

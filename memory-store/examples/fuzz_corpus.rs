@@ -26,26 +26,28 @@ fn main() -> Outcome {
 fn view(nodes: u64) -> Outcome<Event> {
     let (salt, question) = ([6; 16], format!("question {nodes}"));
     let shown = Shown::Messages(NodeRange::first_n(nodes).ok_or("no nodes")?);
-    Ok(Event::View(Box::new(ViewDraft {
-        at: Timestamp::from_millis(2_000),
-        nodes,
-        layout: 1,
-        budget: 4_000,
-        tokens: 100,
-        counter: "words".into(),
-        chosen_by: WrittenBy { strategy: "corpus".into(), version: "1".into() },
-        longest_result: Some(64),
-        history: vec![ShownRun { shown, check: run_check(&salt, [question.as_str()]) }],
-        recalled: vec![ShownRun { shown, check: [1; 8] }],
-        hash: text_hash(&salt, &question),
-        question,
-        salt,
-    })))
+    Ok(Event::View(Box::new(
+        ViewDraft::new(
+            Timestamp::from_millis(2_000),
+            nodes,
+            1,
+            WrittenBy::new("corpus", "1"),
+            salt,
+            text_hash(&salt, &question),
+        )
+        .budget(4_000)
+        .tokens(100)
+        .counter("words")
+        .longest_result(64)
+        .history(vec![ShownRun { shown, check: run_check(&salt, [question.as_str()]) }])
+        .recalled(vec![ShownRun { shown, check: [1; 8] }])
+        .question(question),
+    )))
 }
 
 /// Short messages, a keyed one, importances, pins, views, titles and tags in several small segments.
 async fn fill(store: &LogStore) -> Outcome {
-    let scored_by = || WrittenBy { strategy: "corpus".into(), version: "1".into() };
+    let scored_by = || WrittenBy::new("corpus", "1");
     for round in 0u64..14 {
         for name in ["one", "two"] {
             let id = ConversationId::new(name)?;

@@ -86,19 +86,20 @@ fn insert_tokens(index: &QuantizedTokens, from: usize, to: usize) {
 
 fn nearest(index: &AutoIndex) -> Vec<VectorHit> {
     let talk = talk();
-    let query = VectorQuery { vector: &[0.5, 0.4, 0.3, 0.2, 0.6], limit: 9, parts: &[VectorPart::whole(&talk)] };
+    let parts = [VectorPart::new(&talk)];
+    let query = VectorQuery::new(&[0.5, 0.4, 0.3, 0.2, 0.6], 9, &parts);
     block_on(index.search(&query)).unwrap().hits
 }
 
 fn cosines(index: &QuantizedTokens) -> TokenAnswer {
     let question = TokenVectors::new(vec![9], DIMENSIONS, axis(4)).unwrap();
     let (talk, nodes) = (talk(), (0..4).map(NodeId::from_index).collect::<Vec<_>>());
-    block_on(index.max_cosines(&question, &[TokenPart { conversation: &talk, nodes: &nodes }])).unwrap()
+    block_on(index.max_cosines(&question, &[TokenPart::new(&talk, &nodes)])).unwrap()
 }
 
 fn words() -> Vec<Block> {
     let run = |first, last| NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap();
-    let block = |nodes: NodeRange| Block { nodes, bytes: format!("the words of {nodes}").into_bytes().into() };
+    let block = |nodes: NodeRange| Block::new(nodes, format!("the words of {nodes}").into_bytes());
     vec![block(run(1, 3)), block(run(4, 4))]
 }
 

@@ -24,54 +24,48 @@ fn talk() -> ConversationId {
 fn drafts() -> Vec<NodeDraft> {
     let json = |text: &str| Json::new(text).unwrap();
     let at = |seconds: i64| Timestamp::from_millis(1_772_442_840_000 + seconds * 1_000);
-    let mut question = NodeDraft::new(Message::user("How many rows?\nExactly.").by("Ann"), at(0), 9);
+    let mut question = NodeDraft::new(Message::user("How many rows?\nExactly.").speaker("Ann"), at(0), 9);
     question.message.key = MessageKey::new("q-1").ok();
     question.message.metadata.insert("session".into(), json("1.0"));
     question.topics = vec!["rows".into(), "counts".into()];
     let call = ContentBlock::ToolUse { id: "t1".into(), name: "count".into(), input: json(r#"{"b": 1, "a":[]}"#) };
     let reasoning = ContentBlock::Reasoning { text: "ask the table".into(), signature: Some("sig".into()) };
-    let ask = Message { content: vec![reasoning, call], ..Message::assistant("") };
+    let ask = Message::new(Role::Assistant, vec![reasoning, call]);
     let picture = Media::Bytes { media_type: "image/png".into(), data: Arc::from([0x89u8, b'P', 0, 255]) };
     let result = ContentBlock::ToolResult {
         tool_use_id: "t1".into(),
         content: vec![ContentBlock::Text("41 rows".into()), ContentBlock::Image(picture)],
         is_error: true,
     };
-    let tool = Message { role: Role::Tool, content: vec![result], ..Message::user("") };
+    let tool = Message::new(Role::Tool, vec![result]);
     let document = ContentBlock::Document {
         title: Some("plan".into()),
         media: Media::Text { media_type: "text/plain".into(), text: "step one".into() },
     };
     let odd = ContentBlock::Unknown(json(r#"{"type":"new","z":1}"#));
     let image = ContentBlock::Image(Media::Url("https://example.com/a.png".into()));
-    let answer = Message { content: vec![document, odd, image], ..Message::assistant("") };
-    let mut last = NodeDraft::new(answer.kept_out_of_summaries(), at(3), 30);
+    let answer = Message::new(Role::Assistant, vec![document, odd, image]);
+    let mut last = NodeDraft::new(answer.keep_out_of_summaries(true), at(3), 30);
     last.importance = 0.875;
     last.relates_to = Some(Relation { to: node(1), kind: RelationKind::FollowUp });
     vec![question, NodeDraft::new(ask, at(1), 12), NodeDraft::new(tool, at(2), 4), last]
 }
 
 fn summary(level: Level, last: u64, children: &[u64]) -> SummaryDraft {
-    SummaryDraft {
+    SummaryDraft::new(
         level,
-        span: NodeRange::new(node(1), node(last)).unwrap(),
-        children: children.iter().filter_map(|n| SummaryId::new(*n)).collect(),
-        text: "Ann wants an exact count.".into(),
-        tokens: 7,
-        metadata: SummaryMetadata {
-            importance: 0.5,
-            topics: vec!["rows".into()],
-            has_decision: true,
-            has_code: false,
-            line_count: 2,
-        },
-        written_by: WrittenBy { strategy: "extractive".into(), version: "1".into() },
-        input_hash: Hash::from_bytes([3; 32]),
-    }
+        NodeRange::new(node(1), node(last)).unwrap(),
+        "Ann wants an exact count.",
+        7,
+        WrittenBy::new("extractive", "1"),
+        Hash::from_bytes([3; 32]),
+    )
+    .children(children.iter().filter_map(|n| SummaryId::new(*n)).collect())
+    .metadata(SummaryMetadata::default().importance(0.5).topics(vec!["rows".into()]).has_decision(true).line_count(2))
 }
 
 fn events() -> Vec<Event> {
-    let scored_by = WrittenBy { strategy: "rules".into(), version: "1".into() };
+    let scored_by = WrittenBy::new("rules", "1");
     vec![
         Event::Summary(summary(Level::Summary, 1, &[])),
         Event::Summary(summary(Level::Meta, 1, &[1])),
@@ -85,22 +79,21 @@ fn events() -> Vec<Event> {
 async fn check(store: &LogStore) {
     let expected: Vec<Node> = (1u64..)
         .zip(drafts())
-        .map(|(position, draft)| Node {
-            id: node(position),
-            line_count: draft.message.line_count(),
-            message: draft.message,
-            at: draft.at,
-            tokens: draft.tokens,
-            importance: if position == 2 { 0.25 } else { draft.importance },
-            topics: draft.topics,
-            relates_to: draft.relates_to,
-            pinned: position == 1,
+        .map(|(position, draft)| {
+            let lines = draft.message.line_count();
+            Node::new(node(position), draft.message, draft.at)
+                .line_count(lines)
+                .tokens(draft.tokens)
+                .importance(if position == 2 { 0.25 } else { draft.importance })
+                .topics(draft.topics)
+                .relates_to(draft.relates_to)
+                .pinned(position == 1)
         })
         .collect();
     let all = NodeRange::first_n(9).unwrap();
     assert_eq!(store.nodes(&talk(), all).await.unwrap(), expected);
     let summaries = [summary(Level::Summary, 1, &[]), summary(Level::Meta, 1, &[1])];
-    let summaries = (0..).zip(summaries).map(|(index, body)| Summary { id: SummaryId::from_index(index), body });
+    let summaries = (0..).zip(summaries).map(|(index, body)| Summary::new(SummaryId::from_index(index), body));
     assert!(store.summaries(&talk()).await.unwrap().into_iter().eq(summaries));
     let state = store.conversation(&talk()).await.unwrap();
     assert_eq!((state.title.as_deref(), state.tags), (Some("Counting"), vec!["data".to_owned(), "work".to_owned()]));
@@ -116,25 +109,25 @@ fn view() -> ViewDraft {
     let salt = [3; 16];
     let run = |shown, text| ShownRun { shown, check: run_check(&salt, [text]) };
     let nodes = |first, last| NodeRange::new(node(first), node(last)).unwrap();
-    ViewDraft {
-        at: Timestamp::from_millis(1_772_442_900_000),
-        nodes: 4,
-        layout: 1,
-        budget: 4_000,
-        tokens: 321,
-        counter: "cl100k_base".into(),
-        chosen_by: WrittenBy { strategy: "hierarchical".into(), version: "1".into() },
-        longest_result: Some(64),
-        history: vec![
-            run(Shown::Summaries { first: SummaryId::from_index(0), count: 1 }, "summary"),
-            run(Shown::Lost(nodes(2, 2)), "lost"),
-            run(Shown::Messages(nodes(3, 4)), "messages"),
-        ],
-        recalled: vec![run(Shown::Messages(nodes(1, 1)), "recalled")],
-        question: "How many?".into(),
+    ViewDraft::new(
+        Timestamp::from_millis(1_772_442_900_000),
+        4,
+        1,
+        WrittenBy::new("hierarchical", "1"),
         salt,
-        hash: text_hash(&salt, "all of it"),
-    }
+        text_hash(&salt, "all of it"),
+    )
+    .budget(4_000)
+    .tokens(321)
+    .counter("cl100k_base")
+    .longest_result(64)
+    .history(vec![
+        run(Shown::Summaries { first: SummaryId::from_index(0), count: 1 }, "summary"),
+        run(Shown::Lost(nodes(2, 2)), "lost"),
+        run(Shown::Messages(nodes(3, 4)), "messages"),
+    ])
+    .recalled(vec![run(Shown::Messages(nodes(1, 1)), "recalled")])
+    .question("How many?")
 }
 
 /// Writes the sample that the golden stores hold.
@@ -175,7 +168,7 @@ fn a_store_of_format_1_opens_for_ever() {
 
 async fn check_views(store: &LogStore) {
     let views = store.views(&talk(), ViewId::FIRST, ViewId::FIRST.next()).await.unwrap();
-    assert_eq!(views, [View { id: ViewId::FIRST, body: view() }]);
+    assert_eq!(views, [View::new(ViewId::FIRST, view())]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::{
 
 use memory_core::{
     ConversationId, Event, Hash, Level, Message, MessageKey, NodeDraft, NodeId, NodeRange, Store, SummaryDraft,
-    SummaryMetadata, Timestamp, WrittenBy,
+    Timestamp, WrittenBy,
 };
 use memory_store::{CompressionOptions, LogOptions, LogStore, VacuumOptions, check_backup};
 
@@ -83,16 +83,14 @@ impl Drop for Stop<'_> {
 }
 
 fn summary(node: NodeId) -> Event {
-    Event::Summary(SummaryDraft {
-        level: Level::Summary,
-        span: NodeRange::single(node),
-        children: Vec::new(),
-        text: format!("about node {node}"),
-        tokens: 3,
-        metadata: SummaryMetadata::default(),
-        written_by: WrittenBy { strategy: "soak".into(), version: "1".into() },
-        input_hash: Hash::of_parts([node.get().to_le_bytes().as_slice()]),
-    })
+    Event::Summary(SummaryDraft::new(
+        Level::Summary,
+        NodeRange::single(node),
+        format!("about node {node}"),
+        3,
+        WrittenBy::new("soak", "1"),
+        Hash::of_parts([node.get().to_le_bytes().as_slice()]),
+    ))
 }
 
 /// What was acknowledged: conversation, node and text.

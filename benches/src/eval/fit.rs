@@ -127,7 +127,7 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<&'static s
                 continue;
             }
             let scope = Scope::one(&question.conversation);
-            let query = Query { limit: CANDIDATES, ..Query::new(&question.text, scope) };
+            let query = Query::new(&question.text, scope).limit(CANDIDATES);
             let hits =
                 parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
             let mut hits = hits.hits;

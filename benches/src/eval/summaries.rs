@@ -71,7 +71,7 @@ impl Contender {
             Self::Spans => &Spans,
         };
         let Task { max_tokens, counter, .. } = task;
-        let written = block_on(ours.summarize(SummaryJob { level, sources, previous: None, max_tokens, counter }))?;
+        let written = block_on(ours.summarize(SummaryJob::new(level, sources, max_tokens, counter)))?;
         Ok((written.text, written.metadata))
     }
 }
@@ -206,13 +206,7 @@ impl Told {
     }
 
     fn source(&self, node: NodeId) -> SummarySource {
-        SummarySource {
-            nodes: NodeRange::single(node),
-            role: Some(self.role),
-            speaker: self.speaker.clone(),
-            text: self.text.clone(),
-            metadata: SummaryMetadata::default(),
-        }
+        SummarySource::new(NodeRange::single(node), self.text.clone()).role(self.role).speaker(self.speaker.clone())
     }
 }
 
@@ -295,8 +289,7 @@ impl Measuring<'_> {
             sources.push(if message.text.len() <= LONGEST_READ_AGAIN {
                 source
             } else {
-                let text = self.summary(contender, node, message)?;
-                SummarySource { role: None, speaker: String::new(), text, ..source }
+                SummarySource::new(source.nodes, self.summary(contender, node, message)?)
             });
         }
         let texts: Vec<_> = sources.iter().map(|source| source.text.clone()).collect();

@@ -1,6 +1,6 @@
 //! The least cost of reading checked texts: the checksum, UTF-8 and a copy of each record, and nothing else.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use memory_core::{ContentBlock, Message, Node, NodeId, Role, Timestamp};
@@ -73,24 +73,8 @@ pub(super) struct Built(Copied);
 
 const EMPTY: ContentBlock = ContentBlock::Text(String::new());
 /// Filled in place, as ours is: a node that is built first and then moved costs more.
-const BLANK: Node = Node {
-    id: NodeId::FIRST,
-    message: Message {
-        role: Role::User,
-        speaker: None,
-        content: Vec::new(),
-        key: None,
-        metadata: BTreeMap::new(),
-        keep_out_of_summaries: false,
-    },
-    at: Timestamp::from_millis(0),
-    line_count: 1,
-    tokens: 50,
-    importance: Node::NEUTRAL_IMPORTANCE,
-    topics: Vec::new(),
-    relates_to: None,
-    pinned: false,
-};
+const BLANK: Node =
+    Node::new(NodeId::FIRST, Message::new(Role::User, Vec::new()), Timestamp::from_millis(0)).tokens(50);
 
 impl Built {
     fn fill_in(&self, position: u64, node: &mut Node) -> Result<()> {

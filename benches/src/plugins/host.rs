@@ -7,8 +7,8 @@ use std::{
 
 use anyhow::{Result, ensure};
 use memory_core::{
-    BoxFuture, FirstWords, Level, NodeId, NodeRange, Role, SummarizeError, Summarizer, SummaryJob, SummaryMetadata,
-    SummarySource, TokenCounter, WrittenBy, WrittenSummary,
+    BoxFuture, FirstWords, Level, NodeId, NodeRange, Role, SummarizeError, Summarizer, SummaryJob, SummarySource,
+    TokenCounter, WrittenBy, WrittenSummary,
 };
 use memory_plugins::Registry;
 use pollster::block_on;
@@ -35,7 +35,7 @@ impl Summarizer for Fine {
     }
 
     fn summarize<'a>(&'a self, _job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
-        Box::pin(async { Ok(WrittenSummary { text: "fine".to_owned(), metadata: SummaryMetadata::default() }) })
+        Box::pin(async { Ok(WrittenSummary::new("fine")) })
     }
 }
 
@@ -87,15 +87,9 @@ fn both(summarizer: &dyn Summarizer) -> Result<[f64; 2]> {
 
 /// Microseconds of each call.
 fn time(summarizer: &dyn Summarizer, calls: usize, rest: Duration) -> Result<Vec<f64>> {
-    let source = SummarySource {
-        nodes: NodeRange::single(NodeId::FIRST),
-        role: Some(Role::User),
-        speaker: "user".to_owned(),
-        text: MESSAGE.to_owned(),
-        metadata: SummaryMetadata::default(),
-    };
+    let source = SummarySource::new(NodeRange::single(NodeId::FIRST), MESSAGE).role(Role::User).speaker("user");
     let sources = [source];
-    let job = SummaryJob { level: Level::Summary, sources: &sources, previous: None, max_tokens: 20, counter: &Bytes };
+    let job = SummaryJob::new(Level::Summary, &sources, 20, &Bytes);
     let mut times = Vec::with_capacity(calls);
     for _ in 0..calls {
         if !rest.is_zero() {

@@ -4,8 +4,7 @@ use std::{hint::black_box, path::Path, time::Instant};
 
 use anyhow::{Result, ensure};
 use memory_core::{
-    ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, SummaryJob, SummaryMetadata, SummarySource,
-    TokenCounter, WrittenSummary,
+    ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, SummaryJob, SummarySource, TokenCounter, WrittenSummary,
 };
 use memory_strategies::{Extractive, Rules, Spans};
 
@@ -45,12 +44,8 @@ struct Texts {
 
 impl Texts {
     fn of(from: &'static str, texts: impl Iterator<Item = (Role, String)>) -> Self {
-        let source = |(index, (role, text)): (usize, (Role, String))| SummarySource {
-            nodes: NodeRange::single(NodeId::from_index(index)),
-            role: Some(role),
-            speaker: String::new(),
-            text,
-            metadata: SummaryMetadata::default(),
+        let source = |(index, (role, text)): (usize, (Role, String))| {
+            SummarySource::new(NodeRange::single(NodeId::from_index(index)), text).role(role)
         };
         Self { from, sources: texts.take(MESSAGES).enumerate().map(source).collect() }
     }
@@ -117,7 +112,7 @@ fn write_all(sources: &[SummarySource], write: impl Fn(&SummaryJob<'_>) -> Writt
     for source in sources {
         let sources = std::slice::from_ref(source);
         let max_tokens = (Quarters.count(&source.text) / 2).clamp(1, MOST_TOKENS);
-        let job = SummaryJob { level: Level::Summary, sources, previous: None, max_tokens, counter: &Quarters };
+        let job = SummaryJob::new(Level::Summary, sources, max_tokens, &Quarters);
         let written = black_box(write(black_box(&job)));
         ensure!(Quarters.count(&written.text) <= max_tokens, "a summary is over its bound");
     }

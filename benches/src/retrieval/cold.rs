@@ -43,7 +43,7 @@ pub fn print_cold_search(store: &Path, conversation: &str, question: &str) -> Re
     let start = Instant::now();
     let runtime = memory_cli::open(&Config::new(store, Access::Existing))?;
     let opened = start.elapsed();
-    let query = Query { limit: HITS, ..Query::new(question, Scope::one(&ConversationId::new(conversation)?)) };
+    let query = Query::new(question, Scope::one(&ConversationId::new(conversation)?)).limit(HITS);
     let found = block_on(runtime.retriever.search(&query))?;
     let took = start.elapsed() - opened;
     ensure!(!found.hits.is_empty() && found.notices.is_empty(), "not all was kept: {:?}", found.notices);

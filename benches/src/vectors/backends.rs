@@ -150,8 +150,8 @@ impl Backend for CodesScan {
     }
 
     fn search(&self, query: &[f32], _ef: usize) -> Result<Vec<u32>> {
-        let parts = [VectorPart::whole(&self.conversation)];
-        let answer = pollster::block_on(self.index.search(&VectorQuery { vector: query, limit: TOP, parts: &parts }))?;
+        let parts = [VectorPart::new(&self.conversation)];
+        let answer = pollster::block_on(self.index.search(&VectorQuery::new(query, TOP, &parts)))?;
         Ok(answer.hits.iter().filter_map(|hit| u32::try_from(hit.slot.node.index()).ok()).collect())
     }
 }

@@ -128,7 +128,8 @@ fn search(
     query: &[f32],
     only: Option<&NodeSet>,
 ) -> Result<VectorAnswer> {
-    let query = VectorQuery { vector: query, limit: TOP, parts: &[VectorPart { conversation, only }] };
+    let parts = [VectorPart::new(conversation).only(only)];
+    let query = VectorQuery::new(query, TOP, &parts);
     Ok(pollster::block_on(index.search(&query))?)
 }
 

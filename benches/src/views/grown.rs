@@ -67,17 +67,13 @@ impl Growing<'_> {
         let span = group.iter().map(|branch| branch.span).reduce(NodeRange::hull)?;
         self.recorded += 1;
         let tokens = TOKENS.get(usize::from(level.number())).copied().unwrap_or_default();
-        Some(SummaryDraft {
-            level,
-            span,
-            children: group.iter().filter_map(|branch| branch.id).collect(),
-            // Four bytes a token, as the text of a real summary has.
-            text: "sum ".repeat(tokens as usize),
-            tokens,
-            metadata: SummaryMetadata { importance: 0.5, line_count: span.count(), ..SummaryMetadata::default() },
-            written_by: FirstWords.identity(),
-            input_hash: Hash::of_parts([self.recorded.to_le_bytes().as_slice()]),
-        })
+        // Four bytes a token, as the text of a real summary has.
+        let text = "sum ".repeat(tokens as usize);
+        let input_hash = Hash::of_parts([self.recorded.to_le_bytes().as_slice()]);
+        let draft = SummaryDraft::new(level, span, text, tokens, FirstWords.identity(), input_hash)
+            .children(group.iter().filter_map(|branch| branch.id).collect())
+            .metadata(SummaryMetadata::default().importance(0.5).line_count(span.count()));
+        Some(draft)
     }
 }
 

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use memory_cli::{Alternatives, Prices};
-use memory_core::{Level, NodeDraft, NodeId, NodeRange, Store, SummaryJob, SummaryMetadata, SummarySource};
+use memory_core::{Level, NodeDraft, NodeId, NodeRange, Store, SummaryJob, SummarySource};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{Context, ContextOptions, PromptTokens};
 use memory_plugins::Registry;
@@ -96,7 +96,7 @@ fn carry_on(directory: &Path, drafts: &[NodeDraft], needles: &[Needle], recalls:
     let seen = conversation(&store, &summarizer, false)?;
     let recalled = conversation(&store, &summarizer, true)?;
     let shown = if recalls { &recalled } else { &seen };
-    let options = ContextOptions::tokens(budget);
+    let options = ContextOptions::new(budget);
     let (mut prompts, mut history) = (PromptTokens::default(), PromptTokens::default());
     let mut before: Option<Context> = None;
     pollster::block_on(async {
@@ -159,19 +159,13 @@ fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str,
 /// A summary of the earlier summary and of the messages after it, the first of which has this index.
 fn summarized(before: &str, messages: &[NodeDraft], first: usize, max_tokens: u64) -> Result<String> {
     let counter = TiktokenCounter::cl100k();
-    let source = |nodes, text: String| SummarySource {
-        nodes,
-        role: None,
-        speaker: String::new(),
-        text,
-        metadata: SummaryMetadata::default(),
-    };
+    let source = |nodes, text: String| SummarySource::new(nodes, text);
     let old = NodeRange::first_n(first as u64).filter(|_| !before.is_empty());
     let old = old.map(|nodes| source(nodes, before.to_owned()));
     let new = (first..).map(NodeId::from_index).zip(messages);
     let new = new.map(|(node, draft)| source(NodeRange::single(node), draft.message.text()));
     let sources: Vec<_> = old.into_iter().chain(new).collect();
     let max_tokens = u32::try_from(max_tokens)?;
-    let job = SummaryJob { level: Level::Meta, sources: &sources, previous: None, max_tokens, counter: &counter };
+    let job = SummaryJob::new(Level::Meta, &sources, max_tokens, &counter);
     Ok(Extractive.write(&job).text)
 }

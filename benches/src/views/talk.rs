@@ -62,7 +62,7 @@ impl Talk {
     }
 
     pub(super) fn context(&self, question: &str, budget: u32) -> Result<Context> {
-        Ok(pollster::block_on(self.conversation.context(question, &ContextOptions::tokens(budget)))?)
+        Ok(pollster::block_on(self.conversation.context(question, &ContextOptions::new(budget)))?)
     }
 
     pub(super) fn stats(&self) -> Result<ConversationStats> {

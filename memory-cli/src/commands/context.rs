@@ -92,14 +92,12 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     let bar = globals.output.bar("indexing");
     conversation.index(&bar).await?;
     bar.finish();
-    let options = ContextOptions {
-        radius: args.radius,
-        least_share: args.least_share,
-        filter: args.filter.filter()?,
-        now: args.now,
-        record: !args.no_record,
-        ..ContextOptions::tokens(args.budget)
-    };
+    let options = ContextOptions::new(args.budget)
+        .radius(args.radius)
+        .least_share(args.least_share)
+        .filter(args.filter.filter()?)
+        .now(args.now)
+        .record(!args.no_record);
     let mut context = conversation.context(question, &options).await?;
     globals.keep_news(&mut context.notices);
     let vectors = runtime.vectors.as_deref();

@@ -181,6 +181,7 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
         .conversations
         .iter()
         .map(|conversation| {
+            let lost_summaries = conversation.lost_summaries.iter().map(|run| [run.start(), run.end()]);
             json!({
                 "conversation": label_json(&conversation.label),
                 "whole": conversation.is_whole(),
@@ -189,7 +190,7 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
                 "root": conversation.root.to_string(),
                 "lost": conversation.lost.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "summaries": conversation.summaries,
-                "lost_summaries": conversation.lost_summaries.iter().map(|run| [run.start(), run.end()]).collect::<Vec<_>>(),
+                "lost_summaries": lost_summaries.collect::<Vec<_>>(),
                 "views": conversation.views,
                 "lost_views": conversation.lost_views.iter().map(|run| [run.start(), run.end()]).collect::<Vec<_>>(),
                 "orphaned_summaries": conversation.orphaned_summaries.iter().map(|id| id.get()).collect::<Vec<_>>(),

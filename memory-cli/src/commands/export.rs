@@ -110,7 +110,7 @@ async fn to_file(store: &dyn Store, id: &ConversationId, target: Target, output:
 }
 
 fn words(exported: &Exported) -> String {
-    let Exported { conversation, nodes, summaries, root } = exported;
+    let Exported { conversation, nodes, summaries, root, .. } = exported;
     format!("exported `{conversation}`: {} messages, {} summaries, root {root}", grouped(*nodes), grouped(*summaries))
 }
 

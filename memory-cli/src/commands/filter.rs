@@ -49,14 +49,14 @@ impl FilterArgs {
     pub(super) fn filter(&self) -> Result<Filter, Usage> {
         let time = TimeRange::new(self.since, self.until)
             .map_err(|empty| Usage(format!("--since and --until leave no time: {empty}")))?;
-        Ok(Filter {
-            time,
-            during: self.during.clone(),
-            roles: self.role.iter().map(|role| role.role()).collect(),
-            sessions: self.session.clone(),
-            tags: self.tag.clone(),
-            levels: self.level.clone(),
-        })
+        let mut filter = Filter::default()
+            .time(time)
+            .roles(self.role.iter().map(|role| role.role()).collect())
+            .sessions(self.session.clone())
+            .tags(self.tag.clone())
+            .levels(self.level.clone());
+        filter.during.clone_from(&self.during);
+        Ok(filter)
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?)?;
     let scope = Scope::Conversations(args.conversations.ids(&runtime.store).await?);
-    let query = Query { text: args.question.clone(), scope, filter: args.filter.filter()?, limit: args.limit };
+    let query = Query::new(&args.question, scope).filter(args.filter.filter()?).limit(args.limit);
     let mut found = runtime.retriever.search(&query).await?;
     globals.keep_news(&mut found.notices);
     let mut hits = Vec::with_capacity(found.hits.len());

@@ -27,7 +27,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let ids = args.conversations.ids(&runtime.store).await?;
-    let options = ContextOptions::tokens(args.costs.budget);
+    let options = ContextOptions::new(args.costs.budget);
     let prices = &args.costs.prices;
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {

@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_history_that_only_grows_is_cached_but_for_what_is_new() {
         let shown = told(1_000, &[100; 5]);
-        let grown = PromptTokens { tokens: 1_500, cached: 1_000, written: 0 };
+        let grown = PromptTokens::new(1_500, 1_000);
         assert_eq!([shown.full_history(), shown.sliding_window(), shown.one_summary()], [grown; 3]);
     }
 
@@ -178,15 +178,15 @@ mod tests {
         };
         let shown = Alternatives::of(&[Role::User, Role::Assistant].map(node).repeat(3), 5, 4_000);
         // Before each of three replies: 1, 3 and 5 messages of 20 tokens and an overhead of 5.
-        let grown = PromptTokens { tokens: 25 * 9, cached: 25 * 4, written: 0 };
+        let grown = PromptTokens::new(25 * 9, 25 * 4);
         assert_eq!([shown.full_history(), shown.sliding_window(), shown.one_summary()], [grown; 3]);
-        assert!(Prices::default().cost(grown) < Prices::default().cost(PromptTokens { cached: 0, ..grown }));
+        assert!(Prices::default().cost(grown) < Prices::default().cost(PromptTokens::new(grown.tokens, 0)));
     }
 
     #[test]
     fn a_window_that_slides_is_read_anew() {
         let shown = told(300, &[100; 10]);
-        assert_eq!(shown.sliding_window(), PromptTokens { tokens: 100 + 200 + 8 * 300, cached: 100 + 200, written: 0 });
+        assert_eq!(shown.sliding_window(), PromptTokens::new(100 + 200 + 8 * 300, 100 + 200));
         assert_eq!(shown.in_window(), 3);
     }
 
@@ -195,7 +195,7 @@ mod tests {
         // The twenty-first message exceeds the budget: of 21, six are read and summarized in 250 tokens.
         let shown = told(2_000, &[100; 21]);
         let grown: u64 = (1..=20).map(|messages| 100 * messages).sum();
-        let prompts = PromptTokens { tokens: grown + 600 + 1_750, cached: grown - 2_000 + 600, written: 250 };
+        let prompts = PromptTokens::new(grown + 600 + 1_750, grown - 2_000 + 600).written(250);
         assert_eq!(shown.one_summary(), prompts);
     }
 

@@ -3,7 +3,7 @@
 
 use memory_core::{
     ConversationId, Event, Hash, Level, Message, NodeDraft, NodeId, NodeRange, Store as _, SummaryDraft, SummaryId,
-    SummaryMetadata, Timestamp, WrittenBy,
+    Timestamp, WrittenBy,
 };
 use memory_store::LogStore;
 use serde_json::Value;
@@ -144,16 +144,17 @@ fn archives_that_stand_above_each_other_are_shown_once_on_pages_that_end() {
     let id = ConversationId::new("long").unwrap();
     let summary = |level, first, last, children: &[u64]| {
         let node = |at| NodeId::new(at).unwrap();
-        Event::Summary(SummaryDraft {
-            level,
-            span: NodeRange::new(node(first), node(last)).unwrap(),
-            children: children.iter().filter_map(|child| SummaryId::new(*child)).collect(),
-            text: format!("{level} of {first} to {last}"),
-            tokens: 4,
-            metadata: SummaryMetadata::default(),
-            written_by: WrittenBy { strategy: "test".into(), version: "1".into() },
-            input_hash: Hash::of_parts([[first, last].map(u64::to_le_bytes).as_flattened()]),
-        })
+        Event::Summary(
+            SummaryDraft::new(
+                level,
+                NodeRange::new(node(first), node(last)).unwrap(),
+                format!("{level} of {first} to {last}"),
+                4,
+                WrittenBy::new("test", "1"),
+                Hash::of_parts([[first, last].map(u64::to_le_bytes).as_flattened()]),
+            )
+            .children(children.iter().filter_map(|child| SummaryId::new(*child)).collect()),
+        )
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {

@@ -5,6 +5,7 @@ use crate::{Level, NodeId, NodeRange, SummaryId, SummaryOutline};
 
 /// When compaction starts and where it stops, in nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Thresholds {
     /// FULL nodes that remain when compaction stops.
     pub recent_node_limit: u64,
@@ -42,6 +43,55 @@ impl Default for Thresholds {
 pub struct InvalidThresholds(&'static str);
 
 impl Thresholds {
+    /// Sets [`recent_node_limit`](Self::recent_node_limit).
+    #[must_use]
+    pub const fn recent_node_limit(mut self, recent_node_limit: u64) -> Self {
+        self.recent_node_limit = recent_node_limit;
+        self
+    }
+
+    /// Sets [`summary_threshold`](Self::summary_threshold).
+    #[must_use]
+    pub const fn summary_threshold(mut self, summary_threshold: u64) -> Self {
+        self.summary_threshold = summary_threshold;
+        self
+    }
+
+    /// Sets [`meta_summary_threshold`](Self::meta_summary_threshold).
+    #[must_use]
+    pub const fn meta_summary_threshold(mut self, meta_summary_threshold: u64) -> Self {
+        self.meta_summary_threshold = meta_summary_threshold;
+        self
+    }
+
+    /// Sets [`archive_threshold`](Self::archive_threshold).
+    #[must_use]
+    pub const fn archive_threshold(mut self, archive_threshold: u64) -> Self {
+        self.archive_threshold = archive_threshold;
+        self
+    }
+
+    /// Sets [`meta_min`](Self::meta_min).
+    #[must_use]
+    pub const fn meta_min(mut self, meta_min: u64) -> Self {
+        self.meta_min = meta_min;
+        self
+    }
+
+    /// Sets [`meta_max`](Self::meta_max).
+    #[must_use]
+    pub const fn meta_max(mut self, meta_max: u64) -> Self {
+        self.meta_max = meta_max;
+        self
+    }
+
+    /// Sets [`archive_fan_out`](Self::archive_fan_out).
+    #[must_use]
+    pub const fn archive_fan_out(mut self, archive_fan_out: usize) -> Self {
+        self.archive_fan_out = archive_fan_out;
+        self
+    }
+
     /// Checks that compaction under these thresholds stops and makes progress.
     ///
     /// # Errors
@@ -65,6 +115,7 @@ impl Thresholds {
 
 /// Summaries to write. Each can be written from what is recorded already.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Compaction {
     /// Nodes that get a SUMMARY each.
     pub summarize: Vec<NodeId>,
@@ -74,6 +125,7 @@ pub struct Compaction {
 
 /// Adjacent summaries to merge into one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Merge {
     /// META or ARCHIVE.
     pub level: Level,
@@ -81,6 +133,14 @@ pub struct Merge {
     pub children: Vec<SummaryId>,
     /// The nodes that the children cover together.
     pub span: NodeRange,
+}
+
+impl Merge {
+    /// A merge of `children` into one summary of `span`.
+    #[must_use]
+    pub fn new(level: Level, children: Vec<SummaryId>, span: NodeRange) -> Self {
+        Self { level, children, span }
+    }
 }
 
 impl Compaction {

@@ -4,6 +4,7 @@ use crate::{NodeId, NodeRange, SummaryId};
 
 /// A selection of pieces that represents each node of a conversation exactly once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Cut {
     /// In order of the nodes they represent; the spans tile the conversation.
     pub pieces: Vec<CutPiece>,
@@ -14,6 +15,8 @@ pub struct Cut {
 }
 
 /// One piece of a cut.
+///
+/// Exhaustive: a view shows every piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutPiece {
     /// A turn, word for word.
@@ -38,6 +41,19 @@ impl CutPiece {
 }
 
 impl Cut {
+    /// A cut of these pieces, which cost `tokens`.
+    #[must_use]
+    pub fn new(pieces: Vec<CutPiece>, tokens: u32) -> Self {
+        Self { pieces, tokens, settled: None }
+    }
+
+    /// Sets [`settled`](Self::settled).
+    #[must_use]
+    pub fn settled(mut self, settled: impl Into<Option<NodeId>>) -> Self {
+        self.settled = settled.into();
+        self
+    }
+
     /// Runs of nodes that are shown word for word.
     #[must_use]
     pub fn verbatim(&self) -> Vec<NodeRange> {

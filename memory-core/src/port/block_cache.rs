@@ -18,11 +18,20 @@ pub struct BlockKey<'a> {
 
 /// Data derived from a run of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Block {
     /// The run.
     pub nodes: NodeRange,
     /// The derived bytes, in a form that only the producer knows.
     pub bytes: Arc<[u8]>,
+}
+
+impl Block {
+    /// A block that was derived from `nodes`.
+    #[must_use]
+    pub fn new(nodes: NodeRange, bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self { nodes, bytes: bytes.into() }
+    }
 }
 
 /// Keeps derived data in blocks. Losing it loses time, never data.

@@ -5,6 +5,7 @@ use crate::{NodeId, NodeOutline, SummaryOutline};
 /// How far a caller has followed a conversation. [`Store::changes`](super::Store::changes) takes it and returns the
 /// next. It is valid only for the opening of the store that returned it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Revision {
     /// Changes when the store has read everything anew.
     pub epoch: u64,
@@ -16,8 +17,39 @@ pub struct Revision {
     pub revised: u64,
 }
 
+impl Revision {
+    /// Sets [`epoch`](Self::epoch).
+    #[must_use]
+    pub const fn epoch(mut self, epoch: u64) -> Self {
+        self.epoch = epoch;
+        self
+    }
+
+    /// Sets [`nodes`](Self::nodes).
+    #[must_use]
+    pub const fn nodes(mut self, nodes: u64) -> Self {
+        self.nodes = nodes;
+        self
+    }
+
+    /// Sets [`summaries`](Self::summaries).
+    #[must_use]
+    pub const fn summaries(mut self, summaries: u64) -> Self {
+        self.summaries = summaries;
+        self
+    }
+
+    /// Sets [`revised`](Self::revised).
+    #[must_use]
+    pub const fn revised(mut self, revised: u64) -> Self {
+        self.revised = revised;
+        self
+    }
+}
+
 /// What happened to a conversation since a [`Revision`].
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Changes {
     /// Whether this holds everything, so that the caller must drop what it knew before. The store was read anew, or
     /// more happened since than it keeps.
@@ -31,4 +63,40 @@ pub struct Changes {
     pub summaries: Vec<SummaryOutline>,
     /// Where to continue.
     pub revision: Revision,
+}
+
+impl Changes {
+    /// No changes up to `revision`.
+    #[must_use]
+    pub fn new(revision: Revision) -> Self {
+        Self { is_whole: false, nodes: Vec::new(), revised: Vec::new(), summaries: Vec::new(), revision }
+    }
+
+    /// Sets [`is_whole`](Self::is_whole).
+    #[must_use]
+    pub const fn is_whole(mut self, is_whole: bool) -> Self {
+        self.is_whole = is_whole;
+        self
+    }
+
+    /// Sets [`nodes`](Self::nodes).
+    #[must_use]
+    pub fn nodes(mut self, nodes: Vec<NodeOutline>) -> Self {
+        self.nodes = nodes;
+        self
+    }
+
+    /// Sets [`revised`](Self::revised).
+    #[must_use]
+    pub fn revised(mut self, revised: Vec<(NodeId, NodeOutline)>) -> Self {
+        self.revised = revised;
+        self
+    }
+
+    /// Sets [`summaries`](Self::summaries).
+    #[must_use]
+    pub fn summaries(mut self, summaries: Vec<SummaryOutline>) -> Self {
+        self.summaries = summaries;
+        self
+    }
 }

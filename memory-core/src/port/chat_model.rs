@@ -7,6 +7,7 @@ use crate::Message;
 
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ChatRequest {
     /// Instructions that precede the messages.
     pub system: Option<String>,
@@ -16,13 +17,44 @@ pub struct ChatRequest {
     pub max_reply_tokens: u32,
 }
 
+impl ChatRequest {
+    /// A request without instructions.
+    #[must_use]
+    pub fn new(messages: Vec<Message>, max_reply_tokens: u32) -> Self {
+        Self { system: None, messages, max_reply_tokens }
+    }
+
+    /// Sets [`system`](Self::system).
+    #[must_use]
+    pub fn system(mut self, system: impl Into<String>) -> Self {
+        self.system = Some(system.into());
+        self
+    }
+}
+
 /// A model's reply.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ChatReply {
     /// The reply.
     pub message: Message,
     /// Tokens of the request, where the provider reports them.
     pub prompt_tokens: Option<u32>,
+}
+
+impl ChatReply {
+    /// A reply to a request of an unknown number of tokens.
+    #[must_use]
+    pub fn new(message: Message) -> Self {
+        Self { message, prompt_tokens: None }
+    }
+
+    /// Sets [`prompt_tokens`](Self::prompt_tokens).
+    #[must_use]
+    pub fn prompt_tokens(mut self, prompt_tokens: impl Into<Option<u32>>) -> Self {
+        self.prompt_tokens = prompt_tokens.into();
+        self
+    }
 }
 
 /// A language model.

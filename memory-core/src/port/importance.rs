@@ -7,6 +7,7 @@ use crate::{NodeId, Role, Timestamp, WrittenBy};
 
 /// A message to be scored.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ScoreJob<'a> {
     /// The speaker's role.
     pub role: Role,
@@ -29,6 +30,34 @@ impl<'a> ScoreJob<'a> {
     pub const fn new(role: Role, text: &'a str) -> Self {
         Self { role, text, embedding: None, node: None, said_at: None, uses: 0 }
     }
+
+    /// Sets [`embedding`](Self::embedding).
+    #[must_use]
+    pub fn embedding(mut self, embedding: impl Into<Option<&'a [f32]>>) -> Self {
+        self.embedding = embedding.into();
+        self
+    }
+
+    /// Sets [`node`](Self::node).
+    #[must_use]
+    pub fn node(mut self, node: impl Into<Option<NodeId>>) -> Self {
+        self.node = node.into();
+        self
+    }
+
+    /// Sets [`said_at`](Self::said_at).
+    #[must_use]
+    pub fn said_at(mut self, said_at: impl Into<Option<Timestamp>>) -> Self {
+        self.said_at = said_at.into();
+        self
+    }
+
+    /// Sets [`uses`](Self::uses).
+    #[must_use]
+    pub const fn uses(mut self, uses: u32) -> Self {
+        self.uses = uses;
+        self
+    }
 }
 
 /// Scores messages.
@@ -49,10 +78,19 @@ pub trait ImportanceScorer: fmt::Debug + Send + Sync {
 /// Why messages have no score.
 #[derive(Debug, thiserror::Error)]
 #[error("scorer {scorer} failed")]
+#[non_exhaustive]
 pub struct ScoreError {
     /// The scorer.
     pub scorer: WrittenBy,
     /// Why.
     #[source]
     pub source: BoxError,
+}
+
+impl ScoreError {
+    /// The error of `scorer`.
+    #[must_use]
+    pub fn new(scorer: WrittenBy, source: impl Into<BoxError>) -> Self {
+        Self { scorer, source: source.into() }
+    }
 }

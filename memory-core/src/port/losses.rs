@@ -5,11 +5,20 @@ use crate::{ConversationId, Node, NodeId, NodeRange};
 
 /// The answer to [`Store::readable_nodes`](super::Store::readable_nodes).
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ReadNodes {
     /// The nodes that can be read, in order.
     pub nodes: Vec<Node>,
     /// The nodes that cannot be read.
     pub losses: Losses,
+}
+
+impl ReadNodes {
+    /// The nodes that were read, and those that were not.
+    #[must_use]
+    pub fn new(nodes: Vec<Node>, losses: Losses) -> Self {
+        Self { nodes, losses }
+    }
 }
 
 /// Nodes of one conversation that exist and cannot be read.

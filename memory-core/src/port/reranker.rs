@@ -22,10 +22,19 @@ pub trait Reranker: fmt::Debug + Send + Sync {
 /// Why candidates have no score.
 #[derive(Debug, thiserror::Error)]
 #[error("reranking with {model} failed")]
+#[non_exhaustive]
 pub struct RerankError {
     /// The model.
     pub model: ModelId,
     /// Why.
     #[source]
     pub source: BoxError,
+}
+
+impl RerankError {
+    /// The error of `model`.
+    #[must_use]
+    pub fn new(model: ModelId, source: impl Into<BoxError>) -> Self {
+        Self { model, source: source.into() }
+    }
 }

@@ -6,6 +6,8 @@ use super::{BoxError, BoxFuture, EmbedError, Losses, RerankError, StoreError, Ve
 use crate::{ConversationId, Filter, NodeId, NodeRange};
 
 /// Where to search.
+///
+/// Exhaustive: a retriever must search the whole scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// In every conversation.
@@ -24,6 +26,7 @@ impl Scope {
 
 /// A question to search for.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Query {
     /// The question, in plain words.
     pub text: String,
@@ -40,6 +43,20 @@ impl Query {
     #[must_use]
     pub fn new(text: &str, scope: Scope) -> Self {
         Self { text: text.to_owned(), scope, filter: Filter::default(), limit: 10 }
+    }
+
+    /// Sets [`filter`](Self::filter).
+    #[must_use]
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    /// Sets [`limit`](Self::limit).
+    #[must_use]
+    pub const fn limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
     }
 }
 
@@ -87,6 +104,7 @@ impl fmt::Display for Score {
 
 /// One reason for a hit's rank.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Signal {
     /// The signal's name, as in `bm25`.
     pub name: &'static str,
@@ -96,8 +114,17 @@ pub struct Signal {
     pub share: f32,
 }
 
+impl Signal {
+    /// A signal that measured `value` and added `share`.
+    #[must_use]
+    pub const fn new(name: &'static str, value: f32, share: f32) -> Self {
+        Self { name, value, share }
+    }
+}
+
 /// A node that answers a question.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Hit {
     /// Its conversation.
     pub conversation: ConversationId,
@@ -109,8 +136,24 @@ pub struct Hit {
     pub signals: Vec<Signal>,
 }
 
+impl Hit {
+    /// A hit without signals.
+    #[must_use]
+    pub fn new(conversation: ConversationId, node: NodeId, score: Score) -> Self {
+        Self { conversation, node, score, signals: Vec::new() }
+    }
+
+    /// Sets [`signals`](Self::signals).
+    #[must_use]
+    pub fn signals(mut self, signals: Vec<Signal>) -> Self {
+        self.signals = signals;
+        self
+    }
+}
+
 /// A step of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SearchStep {
     /// What was done, as in `rerank`.
     pub name: &'static str,
@@ -120,8 +163,17 @@ pub struct SearchStep {
     pub candidates: usize,
 }
 
+impl SearchStep {
+    /// A step that examined `candidates`.
+    #[must_use]
+    pub const fn new(name: &'static str, took: Duration, candidates: usize) -> Self {
+        Self { name, took, candidates }
+    }
+}
+
 /// The answer to a [`Query`].
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Retrieved {
     /// Best first.
     pub hits: Vec<Hit>,
@@ -131,8 +183,31 @@ pub struct Retrieved {
     pub steps: Vec<SearchStep>,
 }
 
+impl Retrieved {
+    /// An answer of these hits, best first.
+    #[must_use]
+    pub fn new(hits: Vec<Hit>) -> Self {
+        Self { hits, notices: Vec::new(), steps: Vec::new() }
+    }
+
+    /// Sets [`notices`](Self::notices).
+    #[must_use]
+    pub fn notices(mut self, notices: Vec<String>) -> Self {
+        self.notices = notices;
+        self
+    }
+
+    /// Sets [`steps`](Self::steps).
+    #[must_use]
+    pub fn steps(mut self, steps: Vec<SearchStep>) -> Self {
+        self.steps = steps;
+        self
+    }
+}
+
 /// A request for exact words to show beside a view.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RecallRequest {
     /// The question.
     pub question: String,
@@ -184,10 +259,67 @@ impl RecallRequest {
             shown: Vec::new(),
         }
     }
+
+    /// Sets [`filter`](Self::filter).
+    #[must_use]
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    /// Sets [`per_message`](Self::per_message).
+    #[must_use]
+    pub const fn per_message(mut self, per_message: u32) -> Self {
+        self.per_message = per_message;
+        self
+    }
+
+    /// Sets [`max_characters`](Self::max_characters).
+    #[must_use]
+    pub fn max_characters(mut self, max_characters: impl Into<Option<u32>>) -> Self {
+        self.max_characters = max_characters.into();
+        self
+    }
+
+    /// Sets [`least_share`](Self::least_share).
+    #[must_use]
+    pub const fn least_share(mut self, least_share: f32) -> Self {
+        self.least_share = least_share;
+        self
+    }
+
+    /// Sets [`limit`](Self::limit).
+    #[must_use]
+    pub const fn limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Sets [`radius`](Self::radius).
+    #[must_use]
+    pub const fn radius(mut self, radius: u64) -> Self {
+        self.radius = radius;
+        self
+    }
+
+    /// Sets [`stop_early`](Self::stop_early).
+    #[must_use]
+    pub const fn stop_early(mut self, stop_early: bool) -> Self {
+        self.stop_early = stop_early;
+        self
+    }
+
+    /// Sets [`shown`](Self::shown).
+    #[must_use]
+    pub fn shown(mut self, shown: Vec<NodeRange>) -> Self {
+        self.shown = shown;
+        self
+    }
 }
 
 /// A run of messages worth showing.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Excerpt {
     /// The run.
     pub nodes: NodeRange,
@@ -195,8 +327,17 @@ pub struct Excerpt {
     pub hits: Vec<Hit>,
 }
 
+impl Excerpt {
+    /// The run `nodes` with its hits, best first.
+    #[must_use]
+    pub fn new(nodes: NodeRange, hits: Vec<Hit>) -> Self {
+        Self { nodes, hits }
+    }
+}
+
 /// Hits that are in no excerpt.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct HeldBack {
     /// How many.
     pub hits: usize,
@@ -204,8 +345,17 @@ pub struct HeldBack {
     pub best: Score,
 }
 
+impl HeldBack {
+    /// Hits that are in no excerpt: how many, and the best score among them.
+    #[must_use]
+    pub const fn new(hits: usize, best: Score) -> Self {
+        Self { hits, best }
+    }
+}
+
 /// The answer to a [`RecallRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Recall {
     /// In order of time; no two overlap or touch.
     pub excerpts: Vec<Excerpt>,
@@ -223,8 +373,67 @@ pub struct Recall {
     pub steps: Vec<SearchStep>,
 }
 
+impl Recall {
+    /// An answer of these excerpts.
+    #[must_use]
+    pub fn new(excerpts: Vec<Excerpt>) -> Self {
+        Self {
+            excerpts,
+            tokens: 0,
+            not_worth: None,
+            no_room: None,
+            notices: Vec::new(),
+            losses: Losses::default(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Sets [`tokens`](Self::tokens).
+    #[must_use]
+    pub const fn tokens(mut self, tokens: u64) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// Sets [`not_worth`](Self::not_worth).
+    #[must_use]
+    pub fn not_worth(mut self, not_worth: impl Into<Option<HeldBack>>) -> Self {
+        self.not_worth = not_worth.into();
+        self
+    }
+
+    /// Sets [`no_room`](Self::no_room).
+    #[must_use]
+    pub fn no_room(mut self, no_room: impl Into<Option<HeldBack>>) -> Self {
+        self.no_room = no_room.into();
+        self
+    }
+
+    /// Sets [`notices`](Self::notices).
+    #[must_use]
+    pub fn notices(mut self, notices: Vec<String>) -> Self {
+        self.notices = notices;
+        self
+    }
+
+    /// Sets [`losses`](Self::losses).
+    #[must_use]
+    pub fn losses(mut self, losses: Losses) -> Self {
+        self.losses = losses;
+        self
+    }
+
+    /// Sets [`steps`](Self::steps).
+    #[must_use]
+    pub fn steps(mut self, steps: Vec<SearchStep>) -> Self {
+        self.steps = steps;
+        self
+    }
+}
+
 /// What [`Retriever::catch_up`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IndexReport {
     /// Nodes whose words were indexed.
     pub words: u64,
@@ -232,6 +441,29 @@ pub struct IndexReport {
     pub embedded: u64,
     /// What the caller should know, one line each.
     pub notices: Vec<String>,
+}
+
+impl IndexReport {
+    /// Sets [`words`](Self::words).
+    #[must_use]
+    pub const fn words(mut self, words: u64) -> Self {
+        self.words = words;
+        self
+    }
+
+    /// Sets [`embedded`](Self::embedded).
+    #[must_use]
+    pub const fn embedded(mut self, embedded: u64) -> Self {
+        self.embedded = embedded;
+        self
+    }
+
+    /// Sets [`notices`](Self::notices).
+    #[must_use]
+    pub fn notices(mut self, notices: Vec<String>) -> Self {
+        self.notices = notices;
+        self
+    }
 }
 
 /// Receives the progress of long work.

@@ -10,11 +10,26 @@ use crate::{
 
 /// The result of appending a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Appended {
     /// Its position.
     pub node: NodeId,
     /// `false` when its key already names the same message: nothing was written.
     pub is_new: bool,
+}
+
+impl Appended {
+    /// A message that was written at `node`.
+    #[must_use]
+    pub const fn new(node: NodeId) -> Self {
+        Self { node, is_new: true }
+    }
+
+    /// A message that `node` already holds under the same key.
+    #[must_use]
+    pub const fn existing(node: NodeId) -> Self {
+        Self { node, is_new: false }
+    }
 }
 
 /// Something that is recorded in a conversation beside messages.
@@ -50,6 +65,7 @@ pub enum Event {
 
 /// The result of recording an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Recorded {
     /// The summary's number. Recording the same level, span and input hash again returns the existing number.
     Summary(SummaryId),
@@ -70,6 +86,7 @@ pub struct ForkedFrom {
 
 /// The state of a conversation without its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConversationState {
     /// Its name.
     pub id: ConversationId,
@@ -93,6 +110,88 @@ pub struct ConversationState {
     pub forked_from: Option<ForkedFrom>,
 }
 
+impl ConversationState {
+    /// The state of an empty conversation.
+    #[must_use]
+    pub fn new(id: ConversationId) -> Self {
+        Self {
+            id,
+            nodes: 0,
+            summaries: 0,
+            views: 0,
+            first_at: None,
+            last_at: None,
+            tokens: 0,
+            title: None,
+            tags: Vec::new(),
+            forked_from: None,
+        }
+    }
+
+    /// Sets [`nodes`](Self::nodes).
+    #[must_use]
+    pub const fn nodes(mut self, nodes: u64) -> Self {
+        self.nodes = nodes;
+        self
+    }
+
+    /// Sets [`summaries`](Self::summaries).
+    #[must_use]
+    pub const fn summaries(mut self, summaries: u64) -> Self {
+        self.summaries = summaries;
+        self
+    }
+
+    /// Sets [`views`](Self::views).
+    #[must_use]
+    pub const fn views(mut self, views: u64) -> Self {
+        self.views = views;
+        self
+    }
+
+    /// Sets [`first_at`](Self::first_at).
+    #[must_use]
+    pub fn first_at(mut self, first_at: impl Into<Option<Timestamp>>) -> Self {
+        self.first_at = first_at.into();
+        self
+    }
+
+    /// Sets [`last_at`](Self::last_at).
+    #[must_use]
+    pub fn last_at(mut self, last_at: impl Into<Option<Timestamp>>) -> Self {
+        self.last_at = last_at.into();
+        self
+    }
+
+    /// Sets [`tokens`](Self::tokens).
+    #[must_use]
+    pub const fn tokens(mut self, tokens: u64) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// Sets [`title`](Self::title).
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets [`tags`](Self::tags).
+    #[must_use]
+    pub fn tags(mut self, tags: Vec<String>) -> Self {
+        self.tags = tags;
+        self
+    }
+
+    /// Sets [`forked_from`](Self::forked_from).
+    #[must_use]
+    pub fn forked_from(mut self, forked_from: impl Into<Option<ForkedFrom>>) -> Self {
+        self.forked_from = forked_from.into();
+        self
+    }
+}
+
 /// What proves a node: its leaf is `leaf_hash(salt, canonical bytes)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeProof {
@@ -104,6 +203,7 @@ pub struct NodeProof {
 
 /// The result of reading everything again.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verification {
     /// Each conversation that was read, by name.
     pub conversations: Vec<VerifiedConversation>,
@@ -119,6 +219,7 @@ pub struct Verification {
 
 /// A conversation that was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VerifiedConversation {
     /// Its name.
     pub id: ConversationId,
@@ -128,6 +229,28 @@ pub struct VerifiedConversation {
     pub verified: u64,
     /// The Merkle root over its leaves.
     pub root: Hash,
+}
+
+impl VerifiedConversation {
+    /// A conversation without nodes, with this root.
+    #[must_use]
+    pub fn new(id: ConversationId, root: Hash) -> Self {
+        Self { id, nodes: 0, verified: 0, root }
+    }
+
+    /// Sets [`nodes`](Self::nodes).
+    #[must_use]
+    pub const fn nodes(mut self, nodes: u64) -> Self {
+        self.nodes = nodes;
+        self
+    }
+
+    /// Sets [`verified`](Self::verified).
+    #[must_use]
+    pub const fn verified(mut self, verified: u64) -> Self {
+        self.verified = verified;
+        self
+    }
 }
 
 impl Verification {
@@ -287,8 +410,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         })
     }
 
-    /// The recorded views of a conversation with numbers from `first` to `last` that can be read, in order. A store that
-    /// lost some to damage leaves their numbers out.
+    /// The recorded views of a conversation with numbers from `first` to `last` that can be read, in order. A store
+    /// that lost some to damage leaves their numbers out.
     fn views<'a>(
         &'a self,
         conversation: &'a ConversationId,

@@ -10,6 +10,7 @@ use crate::{Level, NodeRange, Role, SummaryMetadata, WrittenBy};
 /// A SUMMARY is written from one message and an ARCHIVE from summaries. A META is also written from its messages, each
 /// of 8 KiB at most. A message that is longer, or that cannot be read any more, is replaced by its SUMMARY.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SummarySource {
     /// The nodes it represents.
     pub nodes: NodeRange,
@@ -23,11 +24,41 @@ pub struct SummarySource {
     pub metadata: SummaryMetadata,
 }
 
+impl SummarySource {
+    /// A summary of `nodes` as a source, or a message once [`role`](Self::role) is set.
+    #[must_use]
+    pub fn new(nodes: NodeRange, text: impl Into<String>) -> Self {
+        Self { nodes, role: None, speaker: String::new(), text: text.into(), metadata: SummaryMetadata::default() }
+    }
+
+    /// Sets [`role`](Self::role).
+    #[must_use]
+    pub fn role(mut self, role: impl Into<Option<Role>>) -> Self {
+        self.role = role.into();
+        self
+    }
+
+    /// Sets [`speaker`](Self::speaker).
+    #[must_use]
+    pub fn speaker(mut self, speaker: impl Into<String>) -> Self {
+        self.speaker = speaker.into();
+        self
+    }
+
+    /// Sets [`metadata`](Self::metadata).
+    #[must_use]
+    pub fn metadata(mut self, metadata: SummaryMetadata) -> Self {
+        self.metadata = metadata;
+        self
+    }
+}
+
 /// Below this many tokens a summary may be blank, since one character may cost several tokens.
 const FEW_TOKENS: u32 = 8;
 
 /// What to summarize, and how long the summary may be.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct SummaryJob<'a> {
     /// The level of the summary to write.
     pub level: Level,
@@ -41,7 +72,25 @@ pub struct SummaryJob<'a> {
     pub counter: &'a dyn TokenCounter,
 }
 
-impl SummaryJob<'_> {
+impl<'a> SummaryJob<'a> {
+    /// A job without a previous summary.
+    #[must_use]
+    pub const fn new(
+        level: Level,
+        sources: &'a [SummarySource],
+        max_tokens: u32,
+        counter: &'a dyn TokenCounter,
+    ) -> Self {
+        Self { level, sources, previous: None, max_tokens, counter }
+    }
+
+    /// Sets [`previous`](Self::previous).
+    #[must_use]
+    pub fn previous(mut self, previous: impl Into<Option<&'a str>>) -> Self {
+        self.previous = previous.into();
+        self
+    }
+
     /// All nodes of the sources; `None` when there is no source.
     #[must_use]
     pub fn span(&self) -> Option<NodeRange> {
@@ -57,11 +106,27 @@ impl SummaryJob<'_> {
 
 /// The output of a summarizer.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct WrittenSummary {
     /// The words.
     pub text: String,
     /// Metadata of the summary. The manager sets `line_count`.
     pub metadata: SummaryMetadata,
+}
+
+impl WrittenSummary {
+    /// A summary of these words, without metadata.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), metadata: SummaryMetadata::default() }
+    }
+
+    /// Sets [`metadata`](Self::metadata).
+    #[must_use]
+    pub fn metadata(mut self, metadata: SummaryMetadata) -> Self {
+        self.metadata = metadata;
+        self
+    }
 }
 
 /// Writes summaries.
@@ -80,10 +145,19 @@ pub trait Summarizer: fmt::Debug + Send + Sync {
 /// Why there is no summary.
 #[derive(Debug, thiserror::Error)]
 #[error("summarizer {strategy} failed")]
+#[non_exhaustive]
 pub struct SummarizeError {
     /// The strategy.
     pub strategy: WrittenBy,
     /// Why.
     #[source]
     pub source: BoxError,
+}
+
+impl SummarizeError {
+    /// The error of `strategy`.
+    #[must_use]
+    pub fn new(strategy: WrittenBy, source: impl Into<BoxError>) -> Self {
+        Self { strategy, source: source.into() }
+    }
 }

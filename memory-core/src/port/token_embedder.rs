@@ -27,11 +27,20 @@ pub trait TokenEmbedder: Embedder {
 
 /// The vectors of a chunk or a question.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TokenEmbedding {
     /// The vector of the whole, of unit length.
     pub whole: Vec<f32>,
     /// The vectors of its tokens.
     pub tokens: TokenVectors,
+}
+
+impl TokenEmbedding {
+    /// The vector of the whole with those of its tokens.
+    #[must_use]
+    pub fn new(whole: Vec<f32>, tokens: TokenVectors) -> Self {
+        Self { whole, tokens }
+    }
 }
 
 /// Vectors of tokens, of unit length, in the order of the text. Special tokens that the model adds around a text, a

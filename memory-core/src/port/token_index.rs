@@ -7,6 +7,7 @@ use crate::{ConversationId, ModelId, NodeId, NodeSet};
 
 /// Some nodes of one conversation.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct TokenPart<'a> {
     /// The conversation.
     pub conversation: &'a ConversationId,
@@ -14,8 +15,17 @@ pub struct TokenPart<'a> {
     pub nodes: &'a [NodeId],
 }
 
+impl<'a> TokenPart<'a> {
+    /// These nodes of `conversation`.
+    #[must_use]
+    pub const fn new(conversation: &'a ConversationId, nodes: &'a [NodeId]) -> Self {
+        Self { conversation, nodes }
+    }
+}
+
 /// An index's answer for some nodes and a question's tokens.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct TokenAnswer {
     /// For each node, part by part in the order asked: for each of the question's tokens the largest cosine with one of
     /// the node's, −1..=1; `None` for a node without stored tokens.
@@ -26,8 +36,31 @@ pub struct TokenAnswer {
     pub nodes: u64,
 }
 
+impl TokenAnswer {
+    /// An answer of these cosines.
+    #[must_use]
+    pub fn new(max_cosines: Vec<Option<Vec<f32>>>) -> Self {
+        Self { max_cosines, nodes_with: Vec::new(), nodes: 0 }
+    }
+
+    /// Sets [`nodes_with`](Self::nodes_with).
+    #[must_use]
+    pub fn nodes_with(mut self, nodes_with: Vec<u64>) -> Self {
+        self.nodes_with = nodes_with;
+        self
+    }
+
+    /// Sets [`nodes`](Self::nodes).
+    #[must_use]
+    pub const fn nodes(mut self, nodes: u64) -> Self {
+        self.nodes = nodes;
+        self
+    }
+}
+
 /// What an index holds of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TokenIndexStats {
     /// Tokens that are kept.
     pub tokens: u64,
@@ -35,6 +68,29 @@ pub struct TokenIndexStats {
     pub through: u64,
     /// Bytes of its files, or of its memory where it has no files.
     pub bytes: u64,
+}
+
+impl TokenIndexStats {
+    /// Sets [`tokens`](Self::tokens).
+    #[must_use]
+    pub const fn tokens(mut self, tokens: u64) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// Sets [`through`](Self::through).
+    #[must_use]
+    pub const fn through(mut self, through: u64) -> Self {
+        self.through = through;
+        self
+    }
+
+    /// Sets [`bytes`](Self::bytes).
+    #[must_use]
+    pub const fn bytes(mut self, bytes: u64) -> Self {
+        self.bytes = bytes;
+        self
+    }
 }
 
 /// Keeps the vectors of nodes' tokens, usually compressed, and compares a question's with them.

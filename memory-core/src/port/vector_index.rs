@@ -16,6 +16,7 @@ pub struct Slot {
 
 /// A query to an index.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct VectorQuery<'a> {
     /// Finite, not zero, of the index's dimensions; its length does not matter.
     pub vector: &'a [f32],
@@ -25,8 +26,17 @@ pub struct VectorQuery<'a> {
     pub parts: &'a [VectorPart<'a>],
 }
 
+impl<'a> VectorQuery<'a> {
+    /// The query for the `limit` vectors nearest to `vector`.
+    #[must_use]
+    pub const fn new(vector: &'a [f32], limit: usize, parts: &'a [VectorPart<'a>]) -> Self {
+        Self { vector, limit, parts }
+    }
+}
+
 /// A conversation, or some of its nodes, to search.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct VectorPart<'a> {
     /// The conversation.
     pub conversation: &'a ConversationId,
@@ -37,13 +47,21 @@ pub struct VectorPart<'a> {
 impl<'a> VectorPart<'a> {
     /// All nodes of a conversation.
     #[must_use]
-    pub fn whole(conversation: &'a ConversationId) -> Self {
+    pub const fn new(conversation: &'a ConversationId) -> Self {
         Self { conversation, only: None }
+    }
+
+    /// Sets [`only`](Self::only).
+    #[must_use]
+    pub fn only(mut self, only: impl Into<Option<&'a NodeSet>>) -> Self {
+        self.only = only.into();
+        self
     }
 }
 
 /// The answer to a [`VectorQuery`].
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct VectorAnswer {
     /// Best first; equal ones by part, then by slot. With the limit `usize::MAX`, by part, then by slot: sorting tens
     /// of thousands by their cosine takes as long as computing it.
@@ -52,8 +70,17 @@ pub struct VectorAnswer {
     pub answered_by: Vec<AnsweredBy>,
 }
 
+impl VectorAnswer {
+    /// An answer of these hits.
+    #[must_use]
+    pub fn new(hits: Vec<VectorHit>, answered_by: Vec<AnsweredBy>) -> Self {
+        Self { hits, answered_by }
+    }
+}
+
 /// A vector's similarity to a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct VectorHit {
     /// The part of the query that it belongs to, from 0.
     pub part: usize,
@@ -61,6 +88,14 @@ pub struct VectorHit {
     pub slot: Slot,
     /// Cosine, −1..=1, computed from the components as they were inserted.
     pub cosine: f32,
+}
+
+impl VectorHit {
+    /// The vector of `slot` in a part of the query.
+    #[must_use]
+    pub const fn new(part: usize, slot: Slot, cosine: f32) -> Self {
+        Self { part, slot, cosine }
+    }
 }
 
 /// How a conversation was searched.
@@ -90,6 +125,7 @@ impl fmt::Display for AnsweredBy {
 
 /// What an index holds of one conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VectorIndexStats {
     /// Vectors that a search can find.
     pub vectors: u64,
@@ -99,6 +135,36 @@ pub struct VectorIndexStats {
     pub through: u64,
     /// Bytes on disk.
     pub bytes: u64,
+}
+
+impl VectorIndexStats {
+    /// Sets [`vectors`](Self::vectors).
+    #[must_use]
+    pub const fn vectors(mut self, vectors: u64) -> Self {
+        self.vectors = vectors;
+        self
+    }
+
+    /// Sets [`removed`](Self::removed).
+    #[must_use]
+    pub const fn removed(mut self, removed: u64) -> Self {
+        self.removed = removed;
+        self
+    }
+
+    /// Sets [`through`](Self::through).
+    #[must_use]
+    pub const fn through(mut self, through: u64) -> Self {
+        self.through = through;
+        self
+    }
+
+    /// Sets [`bytes`](Self::bytes).
+    #[must_use]
+    pub const fn bytes(mut self, bytes: u64) -> Self {
+        self.bytes = bytes;
+        self
+    }
 }
 
 /// Vectors of one model by conversation. A cache: losing it loses time, never data.

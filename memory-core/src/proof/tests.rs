@@ -55,7 +55,7 @@ fn holds(value: &Value) -> bool {
 /// Golden documents: format 1 stays readable forever.
 #[test]
 fn documents_of_format_1_never_change() {
-    let proof = proof_of(Message::user("hi").by("Ann"), Timestamp::from_millis(258), 1, 3);
+    let proof = proof_of(Message::user("hi").speaker("Ann"), Timestamp::from_millis(258), 1, 3);
     let golden = json!({
         "format": 1,
         "proof": "inclusion",

@@ -27,7 +27,7 @@ fn draft(text: &str, at: i64) -> NodeDraft {
 
 fn keyed(text: &str, key: &str) -> NodeDraft {
     let key = MessageKey::new(key).expect("a valid key");
-    NodeDraft::new(Message::user(text).with_key(key), Timestamp::from_millis(0), 3)
+    NodeDraft::new(Message::user(text).key(key), Timestamp::from_millis(0), 3)
 }
 
 fn node(position: u64) -> NodeId {

@@ -107,7 +107,7 @@ impl<I: IndexUnderTest> Suite<'_, I> {
     }
 
     fn search_one(&self, index: &dyn VectorIndex, id: &ConversationId, vector: &[f32], limit: usize) -> Vec<VectorHit> {
-        let query = VectorQuery { vector, limit, parts: &[VectorPart::whole(id)] };
+        let query = VectorQuery { vector, limit, parts: &[VectorPart::new(id)] };
         self.search(index, &query).expect("it can be searched").hits
     }
 
@@ -181,7 +181,7 @@ impl<I: IndexUnderTest> Suite<'_, I> {
     fn bad_queries_are_refused(&self, case: u32) {
         let (index, a) = (self.open(case), id("a"));
         self.insert(&*index, &a, &vec![(NodeId::FIRST, vec![axis(0)])]).unwrap();
-        let parts = [VectorPart::whole(&a)];
+        let parts = [VectorPart::new(&a)];
         let ask = |vector: &[f32]| self.search(&*index, &VectorQuery { vector, limit: 1, parts: &parts });
         for bad in [f32::NAN, f32::INFINITY, 0.0] {
             let vector: Vec<f32> = axis(0).iter().map(|component| component * bad).collect();
@@ -198,7 +198,7 @@ impl<I: IndexUnderTest> Suite<'_, I> {
         for id in &ids {
             self.insert(&*index, id, &nodes).unwrap();
         }
-        let parts = ids.each_ref().map(VectorPart::whole);
+        let parts = ids.each_ref().map(VectorPart::new);
         let query = VectorQuery { vector: &axis(0), limit: usize::MAX, parts: &parts };
         assert_eq!(self.search(&*index, &query).unwrap().hits.len(), 80, "no limit is no limit");
         let query = VectorQuery { limit: 0, ..query };
@@ -220,7 +220,7 @@ impl<I: IndexUnderTest> Suite<'_, I> {
         self.under_test.block_on(index.flush()).unwrap();
         self.check_recall(&*index, &a, &plain, &queries);
         if self.under_test.prepares_graphs() {
-            let query = VectorQuery { vector: queries.first().unwrap(), limit: LIMIT, parts: &[VectorPart::whole(&a)] };
+            let query = VectorQuery { vector: queries.first().unwrap(), limit: LIMIT, parts: &[VectorPart::new(&a)] };
             let answered_by = self.search(&*index, &query).unwrap().answered_by;
             assert!(matches!(answered_by[..], [AnsweredBy::Graph { .. }]), "it was a graph: {answered_by:?}");
         }
@@ -257,7 +257,7 @@ impl<I: IndexUnderTest> Suite<'_, I> {
             all.extend(plain.vectors.into_iter().map(|(slot, vector)| (part, slot, vector)));
         }
         let only: NodeSet = (50..150).filter_map(NodeId::new).collect();
-        let mut parts = ids.each_ref().map(VectorPart::whole);
+        let mut parts = ids.each_ref().map(VectorPart::new);
         parts.iter_mut().skip(3).for_each(|part| part.only = Some(&only));
         all.retain(|(part, slot, _)| *part != 3 || only.contains(slot.node));
         let query = VectorQuery { vector: &random.near(centres.first().unwrap()), limit: usize::MAX, parts: &parts };

@@ -228,7 +228,7 @@ impl TokenEmbedder for OnnxEmbedder {
         &'a self,
         texts: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Vec<Vec<TokenEmbedding>>, EmbedError>> {
-        let embedding = |ChunkVectors { whole, tokens }| TokenEmbedding { whole, tokens };
+        let embedding = |ChunkVectors { whole, tokens }| TokenEmbedding::new(whole, tokens);
         Box::pin(async move {
             let found = self.embed(texts, Priority::Indexing, true).await?;
             Ok(found.into_iter().map(|chunks| chunks.into_iter().map(embedding).collect()).collect())
@@ -245,7 +245,7 @@ impl TokenEmbedder for OnnxEmbedder {
                     what: "token vectors of different dimensions".to_owned(),
                 })?;
             }
-            Ok(TokenEmbedding { whole, tokens })
+            Ok(TokenEmbedding::new(whole, tokens))
         })
     }
 }

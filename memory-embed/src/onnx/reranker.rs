@@ -167,8 +167,8 @@ impl OnnxReranker {
             encoder.best(&query, document, passages)
         };
         let scores = self.workers.run(count, split, Priority::Query).await;
-        let scores = scores.map_err(|error| RerankError { model: self.model.clone(), source: error.into() })?;
-        let unread = || RerankError { model: self.model.clone(), source: "a text has no score".into() };
+        let scores = scores.map_err(|error| RerankError::new(self.model.clone(), error))?;
+        let unread = || RerankError::new(self.model.clone(), "a text has no score");
         let best = |passages: Vec<f32>| passages.into_iter().reduce(f32::max).ok_or_else(unread);
         scores.into_iter().map(best).collect()
     }

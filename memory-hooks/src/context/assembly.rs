@@ -256,7 +256,7 @@ impl Assembly<'_> {
         let Some(all) = NodeRange::first_n(tree.total()).filter(|_| tree.tokens() <= u64::from(limit)) else {
             return Ok(None);
         };
-        let history = self.render(&Cut { pieces: vec![CutPiece::Verbatim(all)], ..Cut::default() }).await?;
+        let history = self.render(&Cut::new(vec![CutPiece::Verbatim(all)], 0)).await?;
         Ok(Some(history).filter(|history| history.tokens <= limit))
     }
 

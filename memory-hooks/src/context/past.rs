@@ -22,7 +22,7 @@ use crate::{
 /// # Errors
 /// [`ViewError`] when it cannot be reproduced, with every difference.
 pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: View) -> Result<Context, MemoryError> {
-    let View { id, body } = view;
+    let View { id, body, .. } = view;
     let Some(layout) = Layout::of_version(body.layout) else {
         let (layout, known) = (body.layout, Layout::NEWEST.version());
         return Err(ViewError::OtherLayout { conversation: conversation.clone(), view: id, layout, known }.into());

@@ -6,6 +6,7 @@ use memory_core::{Level, Message, NodeRange, Role, SummaryId};
 
 /// The kind of a piece of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PieceKind {
     /// A message of the history, word for word.
     Message,
@@ -87,6 +88,7 @@ impl Source {
 
 /// One piece of a context.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Piece {
     /// Its kind.
     pub kind: PieceKind,

@@ -41,7 +41,7 @@ async fn recorded(parts: &Parts, conversation: &ConversationId, context: &Contex
         let source = "a view was answered with something else than its number".into();
         return Err(StoreError::Backend { backend: "the store", source });
     };
-    parts.snapshots.note_recorded(conversation, Arc::new(View { id, body }));
+    parts.snapshots.note_recorded(conversation, Arc::new(View::new(id, body)));
     Ok(id)
 }
 
@@ -58,21 +58,21 @@ fn draft(parts: &Parts, context: &Context, at: Timestamp, salt: Salt) -> ViewDra
     let history = context.pieces.iter().filter(|piece| piece.kind.is_history());
     let beside = |piece: &&Piece| matches!(piece.kind, PieceKind::Standing | PieceKind::Recalled);
     let recalled = context.pieces.iter().filter(beside);
-    ViewDraft {
-        at: context.now.unwrap_or(at),
-        nodes: context.nodes,
-        layout: Layout::for_question(context.now).version(),
-        budget: context.budget,
-        tokens: context.tokens,
-        counter: parts.counter.name().to_owned(),
-        chosen_by: parts.strategy.identity(),
-        longest_result: context.longest_result,
-        history: runs(history, &salt),
-        recalled: runs(recalled, &salt),
-        question: context.question().to_owned(),
+    ViewDraft::new(
+        context.now.unwrap_or(at),
+        context.nodes,
+        Layout::for_question(context.now).version(),
+        parts.strategy.identity(),
         salt,
-        hash: text_hash(&salt, context.text()),
-    }
+        text_hash(&salt, context.text()),
+    )
+    .budget(context.budget)
+    .tokens(context.tokens)
+    .counter(parts.counter.name().to_owned())
+    .longest_result(context.longest_result)
+    .history(runs(history, &salt))
+    .recalled(runs(recalled, &salt))
+    .question(context.question().to_owned())
 }
 
 /// Pieces as runs, which reproduce exactly these pieces.

@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_cause_is_news_once_whatever_the_numbers_in_it() {
         let said = Said::default();
-        let [one, other] = ["one", "other"].map(|name| WrittenBy { strategy: name.into(), version: "1".into() });
+        let [one, other] = ["one", "other"].map(|name| WrittenBy::new(name, "1"));
         assert!(said.is_new(&one, "49 tokens where 48 were allowed"));
         assert!(!said.is_new(&one, "1000 tokens where 7 were allowed"));
         assert!(said.is_new(&other, "49 tokens where 48 were allowed") && said.is_new(&one, "no model"));

@@ -17,6 +17,7 @@ const STEP: usize = 1024;
 
 /// The result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompactionReport {
     /// Summaries written.
     pub summaries: u64,
@@ -190,9 +191,9 @@ impl<'a> Manager<'a> {
     }
 
     /// Adds a summary under the next number.
-    fn push(&mut self, summary: SummaryOutline) {
-        let id = SummaryId::from_index(self.ahead.tree.next_summary());
-        self.ahead.tree.add(SummaryOutline { id, ..summary });
+    fn push(&mut self, mut summary: SummaryOutline) {
+        summary.id = SummaryId::from_index(self.ahead.tree.next_summary());
+        self.ahead.tree.add(summary);
     }
 
     /// The summaries that are written and not recorded, in order of the numbers.
@@ -240,7 +241,7 @@ impl<'a> Manager<'a> {
             };
             let numbers = recorded.iter().filter_map(|recorded| match recorded {
                 Recorded::Summary(id) => Some(*id),
-                Recorded::View(_) | Recorded::Done => None,
+                _ => None,
             });
             self.report.summaries += numbers.clone().filter(|id| id.index() >= self.recorded).count() as u64;
             if !numbers.eq(expected.clone()) {
@@ -297,7 +298,7 @@ fn numbered<'e>(from: usize, events: impl IntoIterator<Item = &'e Event>) -> imp
         Event::Summary(body) => Some(body.clone()),
         _ => None,
     });
-    (from..).map(SummaryId::from_index).zip(drafts).map(|(id, body)| Summary { id, body })
+    (from..).map(SummaryId::from_index).zip(drafts).map(|(id, body)| Summary::new(id, body))
 }
 
 /// The summaries of a plan, as short as possible, for estimates. Their numbers are arbitrary.
@@ -309,11 +310,11 @@ fn shortest(plan: &Compaction, tree: &Tree, parts: &Parts) -> Vec<SummaryOutline
             Some(outline) => outline.tokens.min(1),
             None => 0,
         };
-        SummaryOutline { id, level: Level::Summary, span: NodeRange::single(*node), children: Box::default(), tokens }
+        SummaryOutline::new(id, Level::Summary, NodeRange::single(*node)).tokens(tokens)
     };
     let merged = |merge: &Merge| {
         let children = merge.children.as_slice().into();
-        SummaryOutline { id, level: merge.level, span: merge.span, children, tokens: 1 }
+        SummaryOutline::new(id, merge.level, merge.span).children(children).tokens(1)
     };
     plan.summarize.iter().map(leaf).chain(plan.merge.iter().map(merged)).collect()
 }

@@ -37,9 +37,9 @@ impl Writer<'_> {
             return Ok(told.collect());
         }
         let sources = children.iter().zip(told).map(|(child, told)| match said.remove(&child.body.span.first()) {
-            Some(said) => SummarySource { metadata: told.metadata, ..said },
+            Some(said) => said.metadata(told.metadata),
             // "(lost)" between messages adds nothing.
-            None if is_of_a_lost_message(&child.body) => SummarySource { text: String::new(), ..told },
+            None if is_of_a_lost_message(&child.body) => SummarySource::new(told.nodes, "").metadata(told.metadata),
             None => told,
         });
         Ok(sources.collect())
@@ -47,17 +47,8 @@ impl Writer<'_> {
 
     /// A summary as a source.
     fn told(&self, child: &Summary) -> SummarySource {
-        let metadata = SummaryMetadata {
-            topics: self.redactor.clean_topics(&child.body.metadata.topics),
-            ..child.body.metadata.clone()
-        };
-        SummarySource {
-            nodes: child.body.span,
-            role: None,
-            speaker: String::new(),
-            text: self.redactor.redact(&child.body.text),
-            metadata,
-        }
+        let metadata = child.body.metadata.clone().topics(self.redactor.clean_topics(&child.body.metadata.topics));
+        SummarySource::new(child.body.span, self.redactor.redact(&child.body.text)).metadata(metadata)
     }
 
     /// The messages under SUMMARYs that can be read and are short enough.

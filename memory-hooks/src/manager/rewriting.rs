@@ -19,6 +19,7 @@ const BATCH: usize = 128;
 
 /// Which summaries to rewrite: those that meet every condition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Resummarize {
     /// They cover at least one of these nodes.
     pub nodes: Option<NodeRange>,
@@ -26,8 +27,25 @@ pub struct Resummarize {
     pub level: Option<Level>,
 }
 
+impl Resummarize {
+    /// Sets [`nodes`](Self::nodes).
+    #[must_use]
+    pub fn nodes(mut self, nodes: impl Into<Option<NodeRange>>) -> Self {
+        self.nodes = nodes.into();
+        self
+    }
+
+    /// Sets [`level`](Self::level).
+    #[must_use]
+    pub fn level(mut self, level: impl Into<Option<Level>>) -> Self {
+        self.level = level.into();
+        self
+    }
+}
+
 /// The result of rewriting summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ResummarizeReport {
     /// Summaries with new words.
     pub rewritten: u64,
@@ -170,7 +188,7 @@ fn plan(tree: &Tree, batch: &[(u32, SummaryId)]) -> Compaction {
     let mut plan = Compaction::default();
     for there in batch.iter().filter_map(|(_, id)| tree.summary(*id)) {
         if there.level != Level::Summary {
-            plan.merge.push(Merge { level: there.level, span: there.span, children: there.children.to_vec() });
+            plan.merge.push(Merge::new(there.level, there.children.to_vec(), there.span));
         } else if there.span == NodeRange::single(there.span.first()) {
             plan.summarize.push(there.span.first());
         }
@@ -191,7 +209,7 @@ fn stays(there: &SummaryDraft, draft: &SummaryDraft, summarizer: &WrittenBy) -> 
 /// existing one. So the input includes the author and the superseded words, and repeating the same rewrite after an
 /// interruption adds nothing.
 fn superseding_input(words: SummaryId, draft: &SummaryDraft) -> Hash {
-    let WrittenBy { strategy, version } = &draft.written_by;
+    let WrittenBy { strategy, version, .. } = &draft.written_by;
     let words = words.get().to_le_bytes();
     let parts =
         [b"supersedes".as_slice(), &words, strategy.as_bytes(), version.as_bytes(), draft.input_hash.as_bytes()];

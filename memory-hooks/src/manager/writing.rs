@@ -72,7 +72,7 @@ impl Writer<'_> {
 
     async fn write_leaves(&self, ids: &[NodeId], events: &mut Vec<Event>) -> Result<(), MemoryError> {
         for run in NodeRange::merge(ids.iter().copied().map(NodeRange::single).collect()) {
-            let ReadNodes { mut nodes, losses } = self.parts.store.readable_nodes(self.conversation, run).await?;
+            let ReadNodes { mut nodes, losses, .. } = self.parts.store.readable_nodes(self.conversation, run).await?;
             let mut proofs = Vec::with_capacity(nodes.len());
             for run in losses.rest_of(run) {
                 proofs.extend(self.parts.store.proofs(self.conversation, run).await?);
@@ -99,7 +99,7 @@ impl Writer<'_> {
 
     fn lost_leaf(&self, node: NodeId) -> SummaryDraft {
         let metadata = SummaryMetadata::default();
-        let written = WrittenSummary { text: LOST.to_owned(), metadata };
+        let written = WrittenSummary::new(LOST).metadata(metadata);
         self.draft(Level::Summary, NodeRange::single(node), Vec::new(), (written, self.identity()), lost_input())
     }
 
@@ -157,7 +157,7 @@ impl Writer<'_> {
 
     fn score_job<'t>(&self, node: &Node, text: &'t str) -> ScoreJob<'t> {
         let uses = self.parts.uses.of(self.conversation, node.id);
-        ScoreJob { node: Some(node.id), said_at: Some(node.at), uses, ..ScoreJob::new(node.message.role, text) }
+        ScoreJob::new(node.message.role, text).node(node.id).said_at(node.at).uses(uses)
     }
 
     /// What a strategy may read of a message: nothing that is excluded from summaries.
@@ -167,18 +167,16 @@ impl Writer<'_> {
 
     async fn write_leaf(&self, node: &Node, leaf: Hash) -> Result<SummaryDraft, MemoryError> {
         let span = NodeRange::single(node.id);
-        let metadata = SummaryMetadata {
-            importance: node.importance,
-            topics: self.redactor.clean_topics(&node.topics),
-            line_count: u64::from(node.line_count),
-            ..SummaryMetadata::default()
-        };
+        let metadata = SummaryMetadata::default()
+            .importance(node.importance)
+            .topics(self.redactor.clean_topics(&node.topics))
+            .line_count(u64::from(node.line_count));
         let max_tokens = most_tokens(Level::Summary, node.tokens);
         if node.message.keep_out_of_summaries {
             // Topics are content too.
-            let metadata = SummaryMetadata { topics: Vec::new(), ..metadata };
+            let metadata = metadata.topics(Vec::new());
             let input = Hash::of_parts([leaf.as_bytes().as_slice()]);
-            let written = WrittenSummary { text: KEPT_OUT.to_owned(), metadata };
+            let written = WrittenSummary::new(KEPT_OUT).metadata(metadata);
             return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
         }
         self.ask(Level::Summary, vec![self.message(node, metadata)], Vec::new(), max_tokens, &[leaf]).await
@@ -186,13 +184,10 @@ impl Writer<'_> {
 
     /// A message as a source.
     pub(super) fn message(&self, node: &Node, metadata: SummaryMetadata) -> SummarySource {
-        SummarySource {
-            nodes: NodeRange::single(node.id),
-            role: Some(node.message.role),
-            speaker: node.message.speaker_or_role().to_owned(),
-            text: self.clean_text(node),
-            metadata,
-        }
+        SummarySource::new(NodeRange::single(node.id), self.clean_text(node))
+            .role(node.message.role)
+            .speaker(node.message.speaker_or_role().to_owned())
+            .metadata(metadata)
     }
 
     /// The newest words of the summaries to be merged, in order of the nodes they cover.
@@ -224,7 +219,7 @@ impl Writer<'_> {
         inputs: &[Hash],
     ) -> Result<SummaryDraft, MemoryError> {
         let counter = self.parts.counter.as_ref();
-        let job = SummaryJob { level, sources: &sources, previous: None, max_tokens, counter };
+        let job = SummaryJob::new(level, &sources, max_tokens, counter);
         let Some(span) = job.span() else {
             let breach = format!("a {level} without sources was planned");
             return Err(MemoryError::Contract { strategy: self.identity(), breach });
@@ -290,7 +285,7 @@ impl Writer<'_> {
             text = self.redactor.strike(&written.text);
         }
         let topics = self.redactor.clean_topics(&written.metadata.topics);
-        WrittenSummary { text, metadata: SummaryMetadata { topics, ..written.metadata } }
+        WrittenSummary::new(text).metadata(written.metadata.topics(topics))
     }
 
     fn draft(
@@ -301,9 +296,9 @@ impl Writer<'_> {
         (written, written_by): (WrittenSummary, WrittenBy),
         input_hash: Hash,
     ) -> SummaryDraft {
-        let WrittenSummary { text, metadata } = written;
+        let WrittenSummary { text, metadata, .. } = written;
         let tokens = self.parts.counter.count(&text);
-        SummaryDraft { level, span, children, text, tokens, metadata, written_by, input_hash }
+        SummaryDraft::new(level, span, text, tokens, written_by, input_hash).children(children).metadata(metadata)
     }
 }
 

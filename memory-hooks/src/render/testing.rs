@@ -16,31 +16,14 @@ pub(super) fn nodes(first: u64, last: u64) -> NodeRange {
 pub(super) fn message(number: u64, text: &str) -> Node {
     let role = if number % 2 == 1 { Role::User } else { Role::Assistant };
     let message = Message::text_of(role, text);
-    Node {
-        id: NodeId::new(number).unwrap(),
-        line_count: message.line_count(),
-        message,
-        at: Timestamp::default(),
-        tokens: 0,
-        importance: 0.5,
-        topics: Vec::new(),
-        relates_to: None,
-        pinned: false,
-    }
+    let lines = message.line_count();
+    Node::new(NodeId::new(number).unwrap(), message, Timestamp::default()).line_count(lines)
 }
 
 pub(super) fn summary(first: u64, last: u64, level: Level, text: &str, line_count: u64) -> Part {
-    let body = SummaryDraft {
-        level,
-        span: nodes(first, last),
-        children: Vec::new(),
-        text: text.to_owned(),
-        tokens: 0,
-        metadata: SummaryMetadata { line_count, ..SummaryMetadata::default() },
-        written_by: WrittenBy { strategy: "test".into(), version: "1".into() },
-        input_hash: Hash::of_parts([]),
-    };
-    let summary = Box::new(Summary { id: SummaryId::from_index(0), body });
+    let body = SummaryDraft::new(level, nodes(first, last), text, 0, WrittenBy::new("test", "1"), Hash::of_parts([]))
+        .metadata(SummaryMetadata::default().line_count(line_count));
+    let summary = Box::new(Summary::new(SummaryId::from_index(0), body));
     let at = Timestamp::default();
     Part {
         kind: PieceKind::Summary(level),

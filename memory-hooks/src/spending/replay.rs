@@ -91,7 +91,7 @@ impl<'a> Replay<'a> {
             return None;
         }
         let pieces = self.tree.turns_from(NodeId::FIRST).map(CutPiece::Verbatim).collect();
-        Some(Cut { pieces, tokens, settled: None })
+        Some(Cut::new(pieces, tokens))
     }
 
     /// The view of at most `budget` tokens, with summaries written for it where needed; the coarsest one where that
@@ -153,6 +153,6 @@ impl<'a> Replay<'a> {
         let id = SummaryId::from_index(self.tree.next_summary());
         let recorded = self.recorded.get(&(level, span)).copied();
         let tokens = recorded.unwrap_or_else(|| most_tokens(level, of));
-        self.tree.add(SummaryOutline { id, level, span, children, tokens });
+        self.tree.add(SummaryOutline::new(id, level, span).children(children).tokens(tokens));
     }
 }

@@ -55,7 +55,7 @@ impl Summarizer for Gate {
 
 /// Messages of a test are short, and what it is about are their SUMMARYs.
 fn policy() -> ViewPolicy {
-    ViewPolicy { short: 0, ..ViewPolicy::default() }
+    ViewPolicy::default().short(0)
 }
 
 fn memory(store: &Arc<MemoryStore>, gate: &Arc<Gate>) -> Memory {
@@ -76,7 +76,7 @@ fn drive(work: &mut Pin<Box<dyn Future<Output = ()> + Send>>) -> Poll<()> {
 }
 
 fn shown(memory: &Memory, nodes: u64) {
-    let context = block_on(memory.conversation(id()).context("topic7", &ContextOptions::tokens(8_000))).unwrap();
+    let context = block_on(memory.conversation(id()).context("topic7", &ContextOptions::new(8_000))).unwrap();
     assert_eq!(covered(&context), (1..=nodes).collect::<Vec<_>>());
     assert!(context.notices.is_empty(), "{:?}", context.notices);
 }

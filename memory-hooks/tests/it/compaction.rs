@@ -7,8 +7,8 @@ use std::sync::{
 
 use memory_core::{
     BoxFuture, Event, Hash, ImportanceScorer, Level, Message, NodeDraft, NodeId, NodeRange, Role, ScoreError, ScoreJob,
-    Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, SummaryMetadata, Timestamp, TokenCounter,
-    WrittenBy, WrittenSummary,
+    Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, Timestamp, TokenCounter, WrittenBy,
+    WrittenSummary,
     plan::{Thresholds, ViewPolicy},
     testing::{MemoryStore, WordCounter},
 };
@@ -104,7 +104,7 @@ fn recorded_summaries_name_their_strategy_and_the_input_they_were_written_from()
     world.say(chat(100));
     compact(&world).unwrap();
     let summaries = world.summaries();
-    let written_by = WrittenBy { strategy: "scripted".into(), version: "7".into() };
+    let written_by = WrittenBy::new("scripted", "7");
     assert!(summaries.iter().all(|summary| summary.body.written_by == written_by));
     let mut inputs: Vec<_> = summaries.iter().map(|summary| summary.body.input_hash).collect();
     inputs.sort();
@@ -154,7 +154,7 @@ fn compaction_is_left_to_the_process_that_has_the_lease() {
     let report = compact(&world).unwrap();
     assert_eq!((report.summaries, report.tokens_before), (0, report.tokens_after));
     assert!(report.is_left_to_another);
-    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(4_000))).unwrap();
+    let context = block_on(world.talk.context("topic7", &ContextOptions::new(4_000))).unwrap();
     assert_eq!(covered(&context), (1..=60).collect::<Vec<_>>());
     assert!(context.notices.iter().any(|notice| notice.contains("being done elsewhere")), "{:?}", context.notices);
     assert_eq!(summarizer.calls(), 0, "nothing is paid for twice");
@@ -188,7 +188,7 @@ impl TokenCounter for Interloper {
 #[test]
 fn what_another_process_compacted_meanwhile_is_not_paid_for_again() {
     let other = World::new();
-    other.say([Message::user("PIN 4471").kept_out_of_summaries()]);
+    other.say([Message::user("PIN 4471").keep_out_of_summaries(true)]);
     other.say(chat(60));
     let summarizer = Scripted::new(Manner::Good);
     let (paid, counter) = (Arc::clone(&summarizer), Interloper { other: other.talk.clone(), is_done: false.into() });
@@ -204,7 +204,7 @@ fn a_view_is_made_to_fit_whoever_has_the_lease() {
     let world = World::new();
     world.store.lease_away(true);
     world.say(chat(60));
-    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(400))).unwrap();
+    let context = block_on(world.talk.context("topic7", &ContextOptions::new(400))).unwrap();
     assert_eq!(covered(&context), (1..=60).collect::<Vec<_>>());
     assert!(context.tokens <= 400 && !world.summaries().is_empty());
 }
@@ -214,7 +214,7 @@ fn a_compaction_that_cannot_help_is_not_paid_for() {
     let summarizer = Scripted::new(Manner::Good);
     let paid = Arc::clone(&summarizer);
     // A summary costs more than any message here.
-    let policy = ViewPolicy { per_summary: 1_000, ..ViewPolicy::default() };
+    let policy = ViewPolicy::default().per_summary(1_000);
     let world = World::with(|builder, _| builder.summarizer(paid).view_policy(policy));
     world.say(chat(40));
     for _ in 0..3 {
@@ -231,7 +231,7 @@ struct Weigh;
 
 impl ImportanceScorer for Weigh {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "weigh".into(), version: "1".into() }
+        WrittenBy::new("weigh", "1")
     }
 
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
@@ -253,7 +253,7 @@ fn scores_are_recorded_with_the_summaries() {
 #[test]
 fn a_weight_that_somebody_gave_is_not_overwritten() {
     let world = World::with(|builder, _| builder.scorer(Arc::new(Weigh)));
-    let heavy = NodeDraft { importance: 1.0, ..NodeDraft::new(line(1, 20), Timestamp::default(), 20) };
+    let heavy = NodeDraft::new(line(1, 20), Timestamp::default(), 20).importance(1.0);
     block_on(world.store.append(&id(), vec![heavy])).unwrap();
     world.say((2..=30).map(|number| line(number, 20)));
     compact(&world).unwrap();
@@ -270,16 +270,14 @@ struct Rival {
 
 impl Rival {
     async fn interfere(&self) -> Result<(), StoreError> {
-        let body = SummaryDraft {
-            level: Level::Summary,
-            span: NodeRange::single(NodeId::FIRST),
-            children: Vec::new(),
-            text: "by the rival".into(),
-            tokens: 4,
-            metadata: SummaryMetadata::default(),
-            written_by: WrittenBy { strategy: "rival".into(), version: "1".into() },
-            input_hash: Hash::of_parts([b"rival".as_slice()]),
-        };
+        let body = SummaryDraft::new(
+            Level::Summary,
+            NodeRange::single(NodeId::FIRST),
+            "by the rival",
+            4,
+            WrittenBy::new("rival", "1"),
+            Hash::of_parts([b"rival".as_slice()]),
+        );
         self.store.record(&id(), vec![Event::Summary(body)]).await.map(drop)
     }
 }
@@ -292,9 +290,7 @@ impl Summarizer for Rival {
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
         Box::pin(async move {
             if self.inner.calls() == 0 {
-                self.interfere()
-                    .await
-                    .map_err(|error| SummarizeError { strategy: self.identity(), source: error.into() })?;
+                self.interfere().await.map_err(|error| SummarizeError::new(self.identity(), error))?;
             }
             self.inner.summarize(job).await
         })
@@ -309,6 +305,6 @@ fn summaries_that_another_process_recorded_meanwhile_are_taken_over() {
     compact(&world).unwrap();
     assert_eq!(world.summaries()[0].body.text, "by the rival");
     assert_eq!(world.levels().iter().sum::<u64>(), 300);
-    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(4_000))).unwrap();
+    let context = block_on(world.talk.context("topic7", &ContextOptions::new(4_000))).unwrap();
     assert_eq!(covered(&context), (1..=300).collect::<Vec<_>>());
 }

@@ -32,7 +32,7 @@ proptest! {
             world.store.lose_summary(&id(), SummaryId::new(number).unwrap());
         }
         world.say((count + 1..=count + 25).map(|number| line(number, 20)));
-        let context = block_on(world.talk.context("What was line 7?", &ContextOptions::tokens(budget))).unwrap();
+        let context = block_on(world.talk.context("What was line 7?", &ContextOptions::new(budget))).unwrap();
         let history = context.pieces.iter().filter(|p| matches!(p.kind, PieceKind::Message | PieceKind::Summary(_)));
         let covered: Vec<_> = history.flat_map(|piece| piece.nodes.unwrap().iter().map(|node| node.get())).collect();
         prop_assert_eq!(covered, (1..=count as u64 + 25).collect::<Vec<_>>());
@@ -78,7 +78,7 @@ fn a_lost_message_is_one_line_of_the_view_and_neighbours_share_it() {
     let (world, _) = world_without_recall();
     world.say(chat(9));
     lose(&world, [2, 5, 6, 7]);
-    let context = block_on(world.talk.context("?", &ContextOptions::tokens(4_000))).unwrap();
+    let context = block_on(world.talk.context("?", &ContextOptions::new(4_000))).unwrap();
     let kinds: Vec<_> = context.pieces.iter().map(|piece| piece.kind.as_str()).collect();
     assert_eq!(kinds, ["message", "lost", "message", "message", "lost", "message", "message", "question"]);
     assert!(context.text().contains("\n[Message 2: lost]\n[Message 3, "), "{}", context.text());
@@ -115,7 +115,7 @@ fn a_conversation_that_is_lost_as_a_whole_is_still_shown() {
     world.say(chat(150));
     lose(&world, 1..=150);
     for budget in [150, 400, 4_000] {
-        let context = block_on(world.talk.context("?", &ContextOptions::tokens(budget))).unwrap();
+        let context = block_on(world.talk.context("?", &ContextOptions::new(budget))).unwrap();
         assert_eq!(covered(&context), (1..=150).collect::<Vec<_>>());
         assert!(context.tokens <= budget);
     }
@@ -128,7 +128,7 @@ fn a_pinned_message_that_is_lost_is_not_brought_back() {
     block_on(world.talk.pin(NodeId::new(3).unwrap(), true)).unwrap();
     block_on(world.talk.compact(&())).unwrap();
     lose(&world, [3]);
-    let context = block_on(world.talk.context("?", &ContextOptions::tokens(700))).unwrap();
+    let context = block_on(world.talk.context("?", &ContextOptions::new(700))).unwrap();
     assert!(!nodes_of(&context, PieceKind::Recalled).contains(&3));
     assert_eq!(covered(&context), (1..=300).collect::<Vec<_>>());
 }

@@ -87,7 +87,7 @@ fn what_was_written_before_a_failure_is_recorded() {
     let failed = world.failed.lock().unwrap().clone();
     assert_eq!((failed.len(), failed[0].conversation.clone()), (1, id()));
     assert!(failed[0].error.contains("scripted 7"), "{}", failed[0].error);
-    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(4_000))).unwrap();
+    let context = block_on(world.talk.context("topic7", &ContextOptions::new(4_000))).unwrap();
     assert_eq!(covered(&context), (1..=40).collect::<Vec<_>>());
 }
 
@@ -108,7 +108,7 @@ fn a_compaction_that_failed_goes_on_from_what_it_recorded() {
 fn a_failed_compaction_that_was_not_needed_does_not_stop_the_context() {
     let world = world_of(&Scripted::new(Manner::FailsFrom(0)), Manner::FailsFrom(0));
     world.say(chat(40));
-    let context = block_on(world.talk.context("topic7", &ContextOptions::tokens(4_000))).unwrap();
+    let context = block_on(world.talk.context("topic7", &ContextOptions::new(4_000))).unwrap();
     assert_eq!(covered(&context), (1..=40).collect::<Vec<_>>());
     assert!(context.notices.iter().any(|notice| notice.contains("compaction failed")), "{:?}", context.notices);
 }
@@ -117,7 +117,7 @@ fn a_failed_compaction_that_was_not_needed_does_not_stop_the_context() {
 fn a_failed_compaction_that_was_needed_is_the_error() {
     let world = world_of(&Scripted::new(Manner::FailsFrom(0)), Manner::FailsFrom(0));
     world.say(chat(40));
-    let error = block_on(world.talk.context("topic7", &ContextOptions::tokens(400))).unwrap_err();
+    let error = block_on(world.talk.context("topic7", &ContextOptions::new(400))).unwrap_err();
     assert!(matches!(error, MemoryError::Summarize(_)), "{error}");
 }
 
@@ -127,11 +127,11 @@ struct Weigh(&'static str, Option<f32>);
 
 impl ImportanceScorer for Weigh {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: self.0.into(), version: "1".into() }
+        WrittenBy::new(self.0, "1")
     }
 
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
-        let failed = || ScoreError { scorer: self.identity(), source: "no scale".into() };
+        let failed = || ScoreError::new(self.identity(), "no scale");
         Ok(vec![self.1.ok_or_else(failed)?; jobs.len()])
     }
 }
@@ -171,12 +171,12 @@ struct Garrulous;
 
 impl Summarizer for Garrulous {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "model".into(), version: "1".into() }
+        WrittenBy::new("model", "1")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
-        let cause = format!("timed out after {} ms, request {:?}", job.max_tokens, job.span()).into();
-        Box::pin(async move { Err(SummarizeError { strategy: self.identity(), source: cause }) })
+        let cause = format!("timed out after {} ms, request {:?}", job.max_tokens, job.span());
+        Box::pin(async move { Err(SummarizeError::new(self.identity(), cause)) })
     }
 }
 

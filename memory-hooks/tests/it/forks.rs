@@ -22,7 +22,7 @@ fn summaries(world: &World, of: &Conversation) -> Vec<Summary> {
 }
 
 fn show(of: &Conversation, question: &str, budget: u32) -> Context {
-    block_on(of.context(question, &ContextOptions::tokens(budget))).unwrap()
+    block_on(of.context(question, &ContextOptions::new(budget))).unwrap()
 }
 
 fn say(to: &Conversation, messages: impl IntoIterator<Item = Message>) {
@@ -177,7 +177,7 @@ proptest! {
         prop_assert_eq!(summaries(&world, &child), shared(of_parent.clone(), at));
         let total = at + more.len() as u64;
         say(&child, more);
-        match block_on(child.context("topic7?", &ContextOptions::tokens(budget))) {
+        match block_on(child.context("topic7?", &ContextOptions::new(budget))) {
             Ok(context) => {
                 prop_assert_eq!(covered(&context), (1..=total).collect::<Vec<_>>());
                 prop_assert!(context.tokens <= budget);

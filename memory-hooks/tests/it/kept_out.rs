@@ -50,12 +50,12 @@ fn no_summary_of_any_level_holds_marked_content_whatever_the_strategy() {
         [("first words", Arc::new(FirstWords)), ("echo", Scripted::new(Manner::Echo))];
     for (what, summarizer) in strategies {
         let world = world_of(summarizer);
-        world.say(conversation(Message::user(format!("The vault opens with {NEEDLE}.")).kept_out_of_summaries()));
+        world.say(conversation(Message::user(format!("The vault opens with {NEEDLE}.")).keep_out_of_summaries(true)));
         block_on(world.talk.compact(&())).unwrap();
         assert_kept_out(&world, what);
         // As small as it gets: every level up to one ARCHIVE over nearly everything.
         for budget in [2_000, 1_000, 300, 60] {
-            let _ = block_on(world.talk.context("nothing in particular", &ContextOptions::tokens(budget)));
+            let _ = block_on(world.talk.context("nothing in particular", &ContextOptions::new(budget)));
             assert_kept_out(&world, what);
         }
         assert!(world.levels()[3] > 200, "the archives were written: {:?}", world.levels());
@@ -66,9 +66,8 @@ fn no_summary_of_any_level_holds_marked_content_whatever_the_strategy() {
 fn recall_still_finds_marked_content_word_for_word() {
     let world = world_of(Scripted::new(Manner::Echo));
     let needle = format!("The vault opens with {NEEDLE}.");
-    world.say(conversation(Message::user(&needle).kept_out_of_summaries()));
-    let context =
-        block_on(world.talk.context("What does the vault open with?", &ContextOptions::tokens(2_000))).unwrap();
+    world.say(conversation(Message::user(&needle).keep_out_of_summaries(true)));
+    let context = block_on(world.talk.context("What does the vault open with?", &ContextOptions::new(2_000))).unwrap();
     assert!(context.text().contains(&format!("[Message 40, user]: {needle}")));
     assert_eq!(covered(&context), (1..=300).collect::<Vec<_>>());
     assert_eq!(block_on(world.talk.expand(NodeId::new(40).unwrap())).unwrap().message.text(), needle);
@@ -97,7 +96,7 @@ fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
     block_on(world.talk.compact(&())).unwrap();
     assert!(world.summaries().iter().any(|summary| summary.body.text.contains(NEEDLE)), "nobody had asked yet");
     world.say([Message::user(format!("Never put {NEEDLE} into a summary."))]);
-    let context = block_on(world.talk.context("unrelated", &ContextOptions::tokens(4_500))).unwrap();
+    let context = block_on(world.talk.context("unrelated", &ContextOptions::new(4_500))).unwrap();
     let first = &context.pieces[0];
     assert_eq!(first.kind, PieceKind::Summary(Level::Summary));
     assert!(first.text.contains("\nMessage 1: [kept out] is the reference"), "{}", first.text);
@@ -107,7 +106,7 @@ fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
 #[test]
 fn a_secret_that_a_strategy_returns_is_struck_from_text_and_topics() {
     let world = World::with(|builder, _| builder.summarizer(Scripted::new(Manner::Says(NEEDLE))));
-    world.say(conversation(Message::user(format!("The vault opens with {NEEDLE}.")).kept_out_of_summaries()));
+    world.say(conversation(Message::user(format!("The vault opens with {NEEDLE}.")).keep_out_of_summaries(true)));
     block_on(world.talk.compact(&())).unwrap();
     assert_kept_out(&world, "said");
     let summaries = world.summaries();
@@ -120,9 +119,9 @@ fn a_secret_that_a_strategy_returns_is_struck_from_text_and_topics() {
 #[test]
 fn what_stands_in_the_place_of_a_secret_keeps_the_bound() {
     let says = Scripted::new(Manner::Says("said QX-4471-93B"));
-    let policy = ViewPolicy { short: 0, per_summary: 1, ..ViewPolicy::default() };
+    let policy = ViewPolicy::default().short(0).per_summary(1);
     let world = World::with(|builder, _| builder.summarizer(says).view_policy(policy));
-    world.say([Message::user(format!("The vault opens with {NEEDLE}.")).kept_out_of_summaries()]);
+    world.say([Message::user(format!("The vault opens with {NEEDLE}.")).keep_out_of_summaries(true)]);
     world.say((2..=60).map(|number| Message::user(format!("Say {number}: four"))).collect::<Vec<_>>());
     block_on(world.talk.compact(&())).unwrap();
     assert_kept_out(&world, "said within a bound");
@@ -136,7 +135,7 @@ struct Nosy(Mutex<String>);
 
 impl ImportanceScorer for Nosy {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "nosy".into(), version: "1".into() }
+        WrittenBy::new("nosy", "1")
     }
 
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
@@ -151,7 +150,7 @@ fn no_scorer_reads_marked_content() {
     let nosy = Arc::new(Nosy::default());
     let scorer = Arc::clone(&nosy);
     let world = World::with(|builder, _| builder.scorer(scorer));
-    let needle = Message::user(format!("The vault's number is {NEEDLE}.")).kept_out_of_summaries();
+    let needle = Message::user(format!("The vault's number is {NEEDLE}.")).keep_out_of_summaries(true);
     world.say(conversation(needle));
     block_on(world.talk.compact(&())).unwrap();
     let read = nosy.0.lock().unwrap().to_lowercase();

@@ -10,11 +10,11 @@ use crate::support::{Manner, Scripted, World, calls, chat, conversations, covere
 const QUESTION: &str = "what about topic7?";
 
 fn reduce(world: &World, overflowed: &Context, budget: u32) -> Result<Context, MemoryError> {
-    block_on(world.talk.reduce(overflowed, &ContextOptions::tokens(budget)))
+    block_on(world.talk.reduce(overflowed, &ContextOptions::new(budget)))
 }
 
 fn context(world: &World, budget: u32) -> Context {
-    block_on(world.talk.context(QUESTION, &ContextOptions::tokens(budget))).unwrap()
+    block_on(world.talk.context(QUESTION, &ContextOptions::new(budget))).unwrap()
 }
 
 proptest! {

@@ -14,7 +14,7 @@ fn shared(policy: ViewPolicy, turns: usize, budget: u32, lengths: [usize; 3]) ->
     for turn in 0..turns {
         let said = |number: usize| line(number, lengths[number % 3]);
         world.say([said(2 * turn + 1), said(2 * turn + 2)]);
-        let context = block_on(world.talk.context("what now?", &ContextOptions::tokens(budget))).unwrap();
+        let context = block_on(world.talk.context("what now?", &ContextOptions::new(budget))).unwrap();
         if let Some(before) = &before {
             shared += f64::from(context.shared_history(before));
             all += f64::from(context.history_tokens());
@@ -29,7 +29,7 @@ fn nine_tenths_of_the_history_are_the_same_at_the_next_turn() {
     for (budget, lengths) in [(4_000, [20, 45, 70]), (8_000, [30, 60, 120])] {
         let share = shared(ViewPolicy::default(), 300, budget, lengths);
         assert!(share >= 0.9, "{share:.3} at {budget} tokens");
-        let indifferent = shared(ViewPolicy { stickiness: 0.0, ..ViewPolicy::default() }, 100, budget, lengths);
+        let indifferent = shared(ViewPolicy::default().stickiness(0.0), 100, budget, lengths);
         assert!(indifferent < share - 0.05, "{indifferent:.3} without a price for change");
     }
 }

@@ -11,7 +11,9 @@ use pollster::block_on;
 
 use crate::support::{Manner, Scripted, World, chat, covered, id, line};
 
-const ALL: Resummarize = Resummarize { nodes: None, level: None };
+fn all() -> Resummarize {
+    Resummarize::default()
+}
 
 fn nodes(first: u64, last: u64) -> NodeRange {
     NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap()
@@ -42,7 +44,7 @@ fn resummarize(world: &World, what: Resummarize) -> ResummarizeReport {
 }
 
 fn show(of: &Conversation, budget: u32) -> Context {
-    block_on(of.context("nothing in particular", &ContextOptions::tokens(budget))).unwrap()
+    block_on(of.context("nothing in particular", &ContextOptions::new(budget))).unwrap()
 }
 
 fn shown_again(of: &Conversation, context: &Context) -> String {
@@ -61,7 +63,7 @@ fn a_new_context_shows_the_new_words_and_an_old_view_the_old() {
     let views: Vec<_> = [500, 900, 2_000].map(|budget| (budget, show(&world.talk, budget))).into();
     let known = world.summaries().len();
     let echo = echoing(&world);
-    let report = resummarize(&echo, ALL);
+    let report = resummarize(&echo, all());
     let all = world.summaries();
     assert_eq!((report.rewritten, report.unchanged, report.by_fallback), (known as u64, 0, 0));
     assert!(report.tokens_after > report.tokens_before, "more words than the first ones: {report:?}");
@@ -94,17 +96,17 @@ fn the_same_words_are_not_recorded_twice_and_words_may_come_back() {
     let world = compacted();
     let before = show(&world.talk, 700);
     let there = world.summaries().len() as u64;
-    let same = resummarize(&world, ALL);
+    let same = resummarize(&world, all());
     assert_eq!((same.rewritten, same.unchanged, same.tokens_after), (0, there, same.tokens_before));
     assert_eq!(world.summaries().len() as u64, there, "they are what this summarizer writes");
     let echo = echoing(&world);
-    let first = resummarize(&echo, ALL);
-    let again = resummarize(&echo, ALL);
+    let first = resummarize(&echo, all());
+    let again = resummarize(&echo, all());
     assert_eq!((first.rewritten, again.rewritten, again.unchanged), (there, 0, there));
     assert_eq!((again.tokens_before, again.tokens_after), (first.tokens_after, first.tokens_after));
     assert_eq!(world.summaries().len() as u64, 2 * there);
     for round in 3..6 {
-        let back = resummarize(if round % 2 == 1 { &world } else { &echo }, ALL);
+        let back = resummarize(if round % 2 == 1 { &world } else { &echo }, all());
         assert_eq!((back.rewritten, world.summaries().len() as u64), (there, round * there));
     }
     assert_eq!(show(&world.talk, 700).text(), before.text(), "the first words stand again");
@@ -126,12 +128,12 @@ fn a_range_and_a_level_say_what_is_meant() {
         assert_eq!((rewritten, report.rewritten), (meant.clone(), meant.len() as u64));
     };
     let touches = |summary: &Summary| summary.body.span.iter().any(|node| nodes(30, 75).contains(node));
-    check(Resummarize { nodes: Some(nodes(30, 75)), level: None }, &touches);
+    check(Resummarize::default().nodes(nodes(30, 75)), &touches);
     for level in [Level::Summary, Level::Meta, Level::Archive] {
         let is_of_it = |summary: &Summary| summary.body.level == level;
-        check(Resummarize { nodes: None, level: Some(level) }, &is_of_it);
+        check(Resummarize::default().level(level), &is_of_it);
         let both = |summary: &Summary| is_of_it(summary) && touches(summary);
-        check(Resummarize { nodes: Some(nodes(30, 75)), level: Some(level) }, &both);
+        check(Resummarize::default().nodes(nodes(30, 75)).level(level), &both);
     }
 }
 
@@ -145,7 +147,7 @@ fn what_was_to_be_kept_out_later_is_in_no_new_summary() {
     let there = world.summaries();
     assert!(there.iter().any(|summary| summary.body.text.contains(NEEDLE)), "nobody had asked yet");
     world.say([Message::user(format!("Never put {NEEDLE} into a summary."))]);
-    resummarize(&world, ALL);
+    resummarize(&world, all());
     let all = world.summaries();
     let new = &all[there.len()..];
     assert!(new.iter().any(|summary| summary.body.span.contains(NodeId::FIRST)), "{new:?}");
@@ -154,7 +156,7 @@ fn what_was_to_be_kept_out_later_is_in_no_new_summary() {
     world.say(chat(60));
     block_on(world.talk.compact(&())).unwrap();
     let before = world.summaries().len();
-    let only = Resummarize { nodes: Some(NodeRange::single(marked)), level: Some(Level::Summary) };
+    let only = Resummarize::default().nodes(NodeRange::single(marked)).level(Level::Summary);
     assert_eq!(resummarize(&world, only).rewritten, 0);
     let other = with(&world, Arc::new(memory_core::FirstWords));
     assert_eq!(resummarize(&other, only).rewritten, 0, "nobody wrote it, so nobody else writes it anew");
@@ -166,7 +168,7 @@ fn of_a_lost_message_the_old_summary_stays() {
     let world = compacted();
     let there = world.summaries();
     world.store.lose_node(&id(), NodeId::new(7).unwrap());
-    let what = Resummarize { nodes: Some(nodes(6, 8)), level: Some(Level::Summary) };
+    let what = Resummarize::default().nodes(nodes(6, 8)).level(Level::Summary);
     let report = resummarize(&echoing(&world), what);
     assert_eq!((report.rewritten, report.unchanged), (2, 1));
     assert!(world.summaries()[there.len()..].iter().all(|summary| !summary.body.text.contains("lost")));
@@ -177,7 +179,7 @@ fn a_lost_summary_that_superseded_gives_the_place_back() {
     let world = compacted();
     let before = show(&world.talk, 700);
     let there = world.summaries().len();
-    resummarize(&echoing(&world), ALL);
+    resummarize(&echoing(&world), all());
     for index in there..world.summaries().len().max(2 * there) {
         world.store.lose_summary(&id(), SummaryId::from_index(index));
     }
@@ -190,24 +192,24 @@ fn a_lost_summary_that_superseded_gives_the_place_back() {
 fn what_is_not_there_and_who_is_at_it_is_said() {
     let world = World::new();
     let refused = |world: &World, what| block_on(world.talk.resummarize(what, &())).unwrap_err();
-    assert!(refused(&world, ALL).is_not_found(), "there is no conversation");
+    assert!(refused(&world, all()).is_not_found(), "there is no conversation");
     world.say(chat(5));
-    let nothing = refused(&world, ALL);
+    let nothing = refused(&world, all());
     assert!(nothing.is_not_found());
     assert_eq!(nothing.to_string(), "nothing to write anew: `talk` has no summary yet");
     world.say((6..=40).map(|number| line(number, 20)));
     block_on(world.talk.compact(&())).unwrap();
-    let archive = Resummarize { nodes: Some(nodes(3, 4)), level: Some(Level::Archive) };
+    let archive = Resummarize::default().nodes(nodes(3, 4)).level(Level::Archive);
     let nothing = refused(&world, archive).to_string();
     assert_eq!(nothing, "nothing to write anew: no ARCHIVE of `talk` covers any of the nodes 3-4 yet");
-    assert!(refused(&world, Resummarize { nodes: Some(nodes(39, 40)), level: None }).is_not_found());
-    let beyond = refused(&world, Resummarize { nodes: Some(nodes(39, 41)), level: None });
+    assert!(refused(&world, Resummarize::default().nodes(nodes(39, 40))).is_not_found());
+    let beyond = refused(&world, Resummarize::default().nodes(nodes(39, 41)));
     assert!(matches!(beyond, MemoryError::Store(StoreError::UnknownNode { nodes: 40, .. })), "{beyond}");
     world.store.lease_away(true);
-    let elsewhere = refused(&world, ALL);
+    let elsewhere = refused(&world, all());
     assert!(matches!(elsewhere, MemoryError::Store(StoreError::Locked { .. })), "{elsewhere}");
     world.store.lease_away(false);
-    resummarize(&world, ALL);
+    resummarize(&world, all());
 }
 
 #[test]
@@ -221,15 +223,15 @@ fn a_fallback_writes_but_takes_nothing_away_from_the_summarizer() {
                 .fallback_summarizer(Arc::new(memory_core::FirstWords))
         })
     };
-    let same = resummarize(&failing(0), ALL);
+    let same = resummarize(&failing(0), all());
     assert_eq!((same.rewritten, same.by_fallback), (0, 0), "the fallback writes what stands there");
-    assert_eq!(resummarize(&echoing(&world), ALL).rewritten, there);
-    let kept = resummarize(&failing(0), ALL);
+    assert_eq!(resummarize(&echoing(&world), all()).rewritten, there);
+    let kept = resummarize(&failing(0), all());
     assert_eq!((kept.rewritten, kept.unchanged), (0, there), "the summarizer wrote it while it was well");
     // Over words of somebody else the fallback's count.
     let words: Arc<dyn Summarizer> = Arc::new(memory_strategies::Spans);
-    resummarize(&with(&world, words), ALL);
-    let report = resummarize(&failing(2), ALL);
+    resummarize(&with(&world, words), all());
+    let report = resummarize(&failing(2), all());
     assert!(report.by_fallback > 0 && report.by_fallback + 2 == report.rewritten, "{report:?}");
 }
 
@@ -242,11 +244,11 @@ fn what_was_written_before_a_failure_stays_and_a_second_run_ends_it() {
         builder.summarizer(one).fallback_summarizer(other)
     });
     // These write what first words are, under another name.
-    let error = block_on(both.talk.resummarize(ALL, &())).unwrap_err();
+    let error = block_on(both.talk.resummarize(all(), &())).unwrap_err();
     assert!(matches!(error, MemoryError::Summarize(_)), "{error}");
     assert_eq!(world.summaries().len(), there + 160);
     let well = with(&world, Scripted::new(Manner::Good));
-    let rest = resummarize(&well, ALL);
+    let rest = resummarize(&well, all());
     assert_eq!((rest.unchanged, rest.rewritten), (160, there as u64 - 160));
     assert_eq!(world.summaries().len(), 2 * there);
     assert_eq!(covered(&show(&world.talk, 700)), (1..=300).collect::<Vec<_>>());
@@ -264,7 +266,7 @@ fn a_fork_and_its_parent_have_their_own_words() {
         [400, 900].map(|budget| show(&world.memory.conversation(of.clone()), budget).text().to_owned())
     };
     let rewrite = |of: &ConversationId| {
-        let report = block_on(echo.memory.conversation(of.clone()).resummarize(ALL, &())).unwrap();
+        let report = block_on(echo.memory.conversation(of.clone()).resummarize(all(), &())).unwrap();
         assert!(report.rewritten > 0 && report.unchanged == 0, "{report:?}");
     };
     let (parent, child) = (texts(&id()), texts(&early));
@@ -279,6 +281,6 @@ fn a_fork_and_its_parent_have_their_own_words() {
     assert_eq!(texts(&early), child, "whatever the parent does later");
     let after = name("after");
     fork(&after);
-    let again = block_on(echo.memory.conversation(after).resummarize(ALL, &())).unwrap();
+    let again = block_on(echo.memory.conversation(after).resummarize(all(), &())).unwrap();
     assert_eq!(again.rewritten, 0, "a fork made now has the newest words");
 }

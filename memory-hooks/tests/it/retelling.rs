@@ -60,7 +60,7 @@ impl Reader {
 fn a_meta_is_written_from_its_messages_and_an_archive_from_its_summaries() {
     let (world, reader) = world();
     let mut messages = chat(600);
-    messages[1] = line(2, 20).by("Maya");
+    messages[1] = line(2, 20).speaker("Maya");
     world.say(messages.clone());
     compact(&world).unwrap();
     for source in reader.of_metas() {
@@ -93,7 +93,7 @@ fn a_message_that_is_too_long_is_told_by_its_summary() {
 fn what_is_kept_out_or_lost_is_blank_in_a_meta_that_covers_it() {
     let (world, reader) = world();
     let mut messages = chat(100);
-    messages[6] = Message::user("My PIN is 4471").kept_out_of_summaries();
+    messages[6] = Message::user("My PIN is 4471").keep_out_of_summaries(true);
     world.say(messages);
     world.store.lose_node(&id(), NodeId::new(4).unwrap());
     compact(&world).unwrap();
@@ -121,7 +121,7 @@ fn a_message_that_was_lost_since_is_told_by_its_summary() {
 #[test]
 fn where_no_message_can_be_told_a_meta_says_so() {
     let (world, reader) = world();
-    world.say((1..=100).map(|number| line(number, 40).kept_out_of_summaries()));
+    world.say((1..=100).map(|number| line(number, 40).keep_out_of_summaries(true)));
     compact(&world).unwrap();
     let sources = reader.of_metas();
     assert!(!sources.is_empty());

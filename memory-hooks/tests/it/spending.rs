@@ -13,7 +13,7 @@ use pollster::block_on;
 use crate::support::{World, chat, line};
 
 fn spending(talk: &Conversation, budget: u32) -> Spending {
-    block_on(talk.spending(&ContextOptions::tokens(budget))).unwrap()
+    block_on(talk.spending(&ContextOptions::new(budget))).unwrap()
 }
 
 /// The history's part of the prompts that are really sent before each of the model's messages.
@@ -22,7 +22,7 @@ fn measured(world: &World, messages: &[Message], budget: u32) -> PromptTokens {
     let mut before = None;
     for turn in messages.chunks(2) {
         world.say(turn.first().cloned());
-        let context = block_on(world.talk.context("", &ContextOptions::tokens(budget))).unwrap();
+        let context = block_on(world.talk.context("", &ContextOptions::new(budget))).unwrap();
         let same = before.as_ref().map_or(0, |before| context.shared_history(before));
         history.add(context.history_tokens().into(), same.into());
         world.say(turn.get(1).cloned());
@@ -82,23 +82,22 @@ fn a_short_conversation_is_sent_whole() {
     world.say(chat(6));
     let spending = spending(&world.talk, 4_000);
     // Before each of three replies: 1, 3 and 5 messages of 20 tokens and 5 beside them.
-    let grown = PromptTokens { tokens: 25 * 9, cached: 25 * 4, written: 0 };
+    let grown = PromptTokens::new(25 * 9, 25 * 4);
     assert_eq!(spending.whole, spending.history);
     let lead = u64::from(WordCounter.count(
         "Conversation so far, oldest first, word for word. A message without a number follows the one before it.\n",
     ));
-    assert_eq!(
-        spending.history,
-        PromptTokens { tokens: grown.tokens + 3 * lead, cached: grown.cached + 2 * lead, written: 0 }
-    );
+    assert_eq!(spending.history, PromptTokens::new(grown.tokens + 3 * lead, grown.cached + 2 * lead));
 }
 
 #[test]
 fn a_conversation_without_replies_costs_nothing_and_an_impossible_budget_is_an_error() {
     let world = World::with(|builder, store| builder.retriever(Arc::new(ScanRetriever::new(store))));
     world.say([Message::user("one"), Message::user("two")]);
-    assert_eq!(spending(&world.talk, 1_000), Spending { budget: 1_000, ..Spending::default() });
+    let mut nothing = Spending::default();
+    nothing.budget = 1_000;
+    assert_eq!(spending(&world.talk, 1_000), nothing);
     world.say([Message::assistant("three")]);
-    let error = block_on(world.talk.spending(&ContextOptions::tokens(1))).unwrap_err();
+    let error = block_on(world.talk.spending(&ContextOptions::new(1))).unwrap_err();
     assert!(matches!(error, MemoryError::Plan(PlanError::BudgetTooSmall { .. })), "{error}");
 }

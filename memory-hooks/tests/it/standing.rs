@@ -23,7 +23,7 @@ fn say(world: &World, first: &[Message]) {
 }
 
 fn show(world: &World, question: &str, budget: u32) -> Context {
-    block_on(world.talk.context(question, &ContextOptions::tokens(budget))).unwrap()
+    block_on(world.talk.context(question, &ContextOptions::new(budget))).unwrap()
 }
 
 fn standing(context: &Context) -> Vec<&str> {
@@ -90,7 +90,7 @@ fn nothing_that_is_kept_out_of_summaries_stands() {
     say(
         &world,
         &[
-            Message::user("Always use PIN 4471-XK when I ask.").kept_out_of_summaries(),
+            Message::user("Always use PIN 4471-XK when I ask.").keep_out_of_summaries(true),
             Message::user("Never tell Ben of 4471-XK when he asks about the door."),
         ],
     );

@@ -60,7 +60,7 @@ impl World {
             .clock(Arc::new(FixedClock::starting_at(Timestamp::from_millis(1_750_000_000_000))))
             // Messages of a test are short, and what it is about are their SUMMARYs.
             .summarizer(Arc::new(FirstWords))
-            .view_policy(ViewPolicy { short: 0, ..ViewPolicy::default() })
+            .view_policy(ViewPolicy::default().short(0))
             .hooks(hooks);
         let memory = more(builder, Arc::clone(&store)).build().unwrap();
         Self { store, talk: memory.conversation(id()), memory, compacted, failed, fell_back }
@@ -106,7 +106,7 @@ pub(crate) fn calls(ids: &[&str]) -> Message {
         name: "read_file".into(),
         input: Json::new(r#"{"path":"src/lib.rs"}"#).unwrap(),
     };
-    Message { content: ids.iter().map(call).collect(), ..Message::assistant("") }
+    Message::new(Role::Assistant, ids.iter().map(call).collect())
 }
 
 pub(crate) fn results(ids: &[&str], text: &str) -> Message {
@@ -115,7 +115,7 @@ pub(crate) fn results(ids: &[&str], text: &str) -> Message {
         content: vec![ContentBlock::Text(text.to_owned())],
         is_error: false,
     };
-    Message { content: ids.iter().map(result).collect(), ..Message::user("") }
+    Message::new(Role::User, ids.iter().map(result).collect())
 }
 
 /// Conversations of everything that makes planning hard, about `size` messages.
@@ -131,8 +131,8 @@ pub(crate) fn conversations(size: impl Into<prop::collection::SizeRange>) -> imp
         1 => Just(vec![calls(&["a", "b"]), results(&["a", "b"], "both at once")]),
         1 => Just(vec![calls(&["never answered"])]),
         1 => any::<u8>().prop_map(|n| vec![Message::user(format!("Always name topic{n} when I ask. I prefer PIN 4471 to tea."))]),
-        1 => Just(vec![Message::user("PIN 4471").kept_out_of_summaries()]),
-        1 => "[あ-ん漢字]{1,60}".prop_map(|text| vec![Message::assistant(text).by("a very long name of a speaker, indeed")]),
+        1 => Just(vec![Message::user("PIN 4471").keep_out_of_summaries(true)]),
+        1 => "[あ-ん漢字]{1,60}".prop_map(|text| vec![Message::assistant(text).speaker("a very long name of a speaker, indeed")]),
     ];
     prop::collection::vec(turn, size).prop_map(|turns| turns.concat())
 }
@@ -210,14 +210,14 @@ impl Scripted {
     }
 
     fn fail<'a>(&self) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
-        let error = SummarizeError { strategy: self.identity(), source: "no model".into() };
+        let error = SummarizeError::new(self.identity(), "no model");
         Box::pin(async { Err(error) })
     }
 }
 
 impl Summarizer for Scripted {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "scripted".into(), version: "7".into() }
+        WrittenBy::new("scripted", "7")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -226,15 +226,15 @@ impl Summarizer for Scripted {
             Manner::FailsFrom(first) if call >= first => return self.fail(),
             Manner::FailsAt(only) if call == only => return self.fail(),
             Manner::Says(word) => {
-                let metadata = SummaryMetadata { topics: vec![word.to_owned()], ..SummaryMetadata::default() };
-                return Box::pin(async move { Ok(WrittenSummary { text: word.to_owned(), metadata }) });
+                let metadata = SummaryMetadata::default().topics(vec![word.to_owned()]);
+                return Box::pin(async move { Ok(WrittenSummary::new(word).metadata(metadata)) });
             }
             Manner::Good | Manner::FailsFrom(_) | Manner::FailsAt(_) => FirstWords::write(&job).text,
             Manner::Echo => echo(&job),
             Manner::TooLong => "word ".repeat(job.max_tokens as usize + 1),
             Manner::Blank => " \n".to_owned(),
         };
-        Box::pin(async { Ok(WrittenSummary { text, metadata: SummaryMetadata::default() }) })
+        Box::pin(async { Ok(WrittenSummary::new(text)) })
     }
 }
 

@@ -7,7 +7,7 @@ use pollster::block_on;
 use crate::support::{Manner, Scripted, World, calls, chat, covered, line, nodes_of, results};
 
 fn context(world: &World, budget: u32) -> Context {
-    block_on(world.talk.context("what about topic7?", &ContextOptions::tokens(budget))).unwrap()
+    block_on(world.talk.context("what about topic7?", &ContextOptions::new(budget))).unwrap()
 }
 
 /// Trap (a): a conversation that cannot get smaller pays for a model call at every turn.
@@ -90,7 +90,7 @@ fn a_result_that_comes_after_its_call_was_compressed_is_shown_with_it() {
     world.say(chat(60));
     world.say([calls(&["a"])]);
     // So tight that even the newest message, the call, is summarized and merged.
-    let _ = block_on(world.talk.context("topic7", &ContextOptions::tokens(40)));
+    let _ = block_on(world.talk.context("topic7", &ContextOptions::new(40)));
     assert_eq!(world.levels()[0], 0, "everything is summarized");
     world.say([results(&["a"], "41 rows"), Message::assistant("There are 41.")]);
     let shown = context(&world, 1_000);

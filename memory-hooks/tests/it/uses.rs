@@ -13,7 +13,7 @@ struct Told(Mutex<Vec<(Option<NodeId>, u32)>>);
 
 impl ImportanceScorer for Told {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "told".into(), version: "1".into() }
+        WrittenBy::new("told", "1")
     }
 
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {

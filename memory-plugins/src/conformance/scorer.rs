@@ -80,10 +80,12 @@ fn determinism(trial: &mut Trial<'_>, subject: &dyn ImportanceScorer) -> Verdict
 }
 
 fn jobs<'a>(texts: &[&'a str]) -> Vec<ScoreJob<'a>> {
-    let job = |(index, text): (usize, &&'a str)| ScoreJob {
-        node: Some(NodeId::from_index(index)),
-        said_at: i64::try_from(index).ok().map(|minutes| Timestamp::from_millis(1_700_000_000_000 + minutes * 60_000)),
-        ..ScoreJob::new(if index % 2 == 0 { Role::User } else { Role::Assistant }, text)
+    let job = |(index, text): (usize, &&'a str)| {
+        ScoreJob::new(if index % 2 == 0 { Role::User } else { Role::Assistant }, text)
+            .node(NodeId::from_index(index))
+            .said_at(
+                i64::try_from(index).ok().map(|minutes| Timestamp::from_millis(1_700_000_000_000 + minutes * 60_000)),
+            )
     };
     texts.iter().enumerate().map(job).collect()
 }

@@ -83,7 +83,7 @@ fn ask(
     subject: &dyn Summarizer,
     (sources, level, max_tokens): Job<'_>,
 ) -> Result<WrittenSummary, memory_core::BoxError> {
-    let job = SummaryJob { level, sources, previous: None, max_tokens, counter: &Pieces };
+    let job = SummaryJob::new(level, sources, max_tokens, &Pieces);
     block_on(subject.summarize(job)).map_err(|error| error.source)
 }
 
@@ -110,12 +110,11 @@ fn determinism(trial: &mut Trial<'_>, subject: &dyn Summarizer, talk: &[SummaryS
 }
 
 fn sources(texts: &[&str]) -> Vec<SummarySource> {
-    let source = |(index, text): (usize, &&str)| SummarySource {
-        nodes: NodeRange::single(NodeId::from_index(index)),
-        role: Some(if index % 2 == 0 { Role::User } else { Role::Assistant }),
-        speaker: if index % 2 == 0 { "Maya" } else { "assistant" }.to_owned(),
-        text: (*text).to_owned(),
-        metadata: SummaryMetadata { importance: 0.5, line_count: 1, ..SummaryMetadata::default() },
+    let source = |(index, text): (usize, &&str)| {
+        SummarySource::new(NodeRange::single(NodeId::from_index(index)), (*text).to_owned())
+            .role(if index % 2 == 0 { Role::User } else { Role::Assistant })
+            .speaker(if index % 2 == 0 { "Maya" } else { "assistant" }.to_owned())
+            .metadata(SummaryMetadata::default().importance(0.5).line_count(1))
     };
     texts.iter().enumerate().map(source).collect()
 }

@@ -50,7 +50,7 @@ pub(super) fn all() -> Vec<(PluginInfo, BuiltIn)> {
 fn scorers() -> [(PluginInfo, BuiltIn); 4] {
     let scorer = |name: &str, description: &str| {
         // All scorers of this crate are at version 1.
-        info(WrittenBy { strategy: name.to_owned(), version: "1".to_owned() }, StrategyKind::Scorer, description)
+        info(WrittenBy::new(name, "1"), StrategyKind::Scorer, description)
     };
     let embeddings = PluginCapabilities { embeddings: true, ..PluginCapabilities::default() };
     [

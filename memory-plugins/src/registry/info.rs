@@ -25,6 +25,7 @@ impl fmt::Display for StrategyKind {
 
 /// Origin of a strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Origin {
     /// Compiled into this program.
     BuiltIn,

@@ -38,7 +38,7 @@ fn scorer(configuration: &str, embedder: Option<Arc<dyn Embedder>>) -> PluginSco
     let options = PluginOptions::default();
     let workers = Arc::new(Workers::new(&options));
     let health = Arc::new(Health::new("fixed", &options));
-    let named = WrittenBy { strategy: "fixed".into(), version: "1".into() };
+    let named = WrittenBy::new("fixed", "1");
     PluginScorer::new(named, object, workers, health, embedder)
 }
 
@@ -60,12 +60,7 @@ fn good_scores_pass_and_bad_ones_are_refused() {
 
 #[test]
 fn what_is_known_of_a_message_reaches_the_plugin() {
-    let told = ScoreJob {
-        node: NodeId::new(7),
-        said_at: Some(Timestamp::from_millis(20)),
-        uses: 3,
-        ..ScoreJob::new(Role::User, "a")
-    };
+    let told = ScoreJob::new(Role::User, "a").node(NodeId::new(7)).said_at(Timestamp::from_millis(20)).uses(3);
     assert_eq!(scorer("told", None).score(&[told]).unwrap(), [0.3]);
 }
 

@@ -67,21 +67,17 @@ fn summarizer(configuration: &str) -> PluginSummarizer {
     let options = PluginOptions::default();
     let workers = Arc::new(Workers::new(&options));
     let health = Arc::new(Health::new("fixture", &options));
-    let named = WrittenBy { strategy: "fixture".into(), version: "1".into() };
+    let named = WrittenBy::new("fixture", "1");
     PluginSummarizer::new(named, object, workers, health)
 }
 
 fn summarize(summarizer: &PluginSummarizer, text: &str) -> Result<WrittenSummary, SummarizeError> {
-    let source = SummarySource {
-        nodes: NodeRange::single(NodeId::FIRST),
-        role: Some(Role::Assistant),
-        speaker: "Maya".into(),
-        text: text.into(),
-        metadata: SummaryMetadata { topics: vec!["sea".into(), "山".into()], ..SummaryMetadata::default() },
-    };
+    let source = SummarySource::new(NodeRange::single(NodeId::FIRST), text)
+        .role(Role::Assistant)
+        .speaker("Maya")
+        .metadata(SummaryMetadata::default().topics(vec!["sea".into(), "山".into()]));
     let sources = [source];
-    let job =
-        SummaryJob { level: Level::Meta, sources: &sources, previous: None, max_tokens: 20, counter: &WordCounter };
+    let job = SummaryJob::new(Level::Meta, &sources, 20, &WordCounter);
     block_on(summarizer.summarize(job))
 }
 
@@ -147,14 +143,8 @@ fn what_a_plugin_has_counted_is_bounded_for_a_call_and_for_a_job() {
         [("count 200000000 once", "4294967295", 0), ("count 1000000 often", "4294967295", MOST_COUNTED)]
     {
         let meter = Meter::default();
-        let sources = [SummarySource {
-            nodes: NodeRange::single(NodeId::FIRST),
-            role: None,
-            speaker: String::new(),
-            text: "text".into(),
-            metadata: SummaryMetadata::default(),
-        }];
-        let job = SummaryJob { level: Level::Meta, sources: &sources, previous: None, max_tokens: 20, counter: &meter };
+        let sources = [SummarySource::new(NodeRange::single(NodeId::FIRST), "text")];
+        let job = SummaryJob::new(Level::Meta, &sources, 20, &meter);
         let written = block_on(summarizer(configuration).summarize(job)).unwrap();
         assert_eq!(written.text, said, "{configuration}");
         let counted = meter.0.load(Ordering::Relaxed);

@@ -12,7 +12,7 @@ use pollster::block_on;
 use super::*;
 
 fn workers(workers: usize, queue: usize, deadline: Duration) -> Workers {
-    Workers::new(&PluginOptions { workers, queue, deadline, replacements: 1, ..PluginOptions::default() })
+    Workers::new(&PluginOptions::default().workers(workers).queue(queue).deadline(deadline).replacements(1))
 }
 
 const SOON: Duration = Duration::from_millis(20);

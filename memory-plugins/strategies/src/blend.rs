@@ -81,7 +81,7 @@ impl Blend {
 
 impl ImportanceScorer for Blend {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "blend".into(), version: "1".into() }
+        WrittenBy::new("blend", "1")
     }
 
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
@@ -90,7 +90,7 @@ impl ImportanceScorer for Blend {
             let scores = scorer.score(jobs)?;
             if scores.len() != jobs.len() {
                 let breach = format!("{} scores for {} messages", scores.len(), jobs.len());
-                return Err(ScoreError { scorer: scorer.identity(), source: breach.into() });
+                return Err(ScoreError::new(scorer.identity(), breach));
             }
             blended.iter_mut().zip(scores).for_each(|(sum, score)| *sum += weight * score);
         }
@@ -111,7 +111,7 @@ mod tests {
 
     impl ImportanceScorer for Always {
         fn identity(&self) -> WrittenBy {
-            WrittenBy { strategy: "always".into(), version: "1".into() }
+            WrittenBy::new("always", "1")
         }
 
         fn score(&self, _jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {

@@ -65,7 +65,7 @@ proptest! {
     fn a_bound_in_bytes_is_kept_too(texts in prop::collection::vec(texts(), 1..4), max in 1u32..90) {
         let sources: Vec<_> = texts.iter().map(|text| summary(text, &["töpic"], 0.5)).collect();
         for (summarizer, level) in summarizers().iter().flat_map(|summarizer| LEVELS.map(|level| (summarizer, level))) {
-            let job = SummaryJob { level, sources: &sources, previous: None, max_tokens: max, counter: &ByteCounter };
+            let job = SummaryJob::new(level, &sources, max, &ByteCounter);
             let written = block_on(summarizer.summarize(job)).unwrap().text;
             prop_assert!(ByteCounter.count(&written) <= max, "{}: {written}", summarizer.identity());
         }
@@ -99,13 +99,12 @@ proptest! {
         let jobs: Vec<_> = said
             .iter()
             .enumerate()
-            .map(|(index, (text, at, uses))| ScoreJob {
-                role: if index % 2 == 0 { Role::User } else { Role::Tool },
-                embedding: vectors.then_some(&vector[..]),
-                node: Some(NodeId::from_index(index)),
-                said_at: at.map(Timestamp::from_millis),
-                uses: *uses,
-                text,
+            .map(|(index, (text, at, uses))| {
+                ScoreJob::new(if index % 2 == 0 { Role::User } else { Role::Tool }, text)
+                    .embedding(vectors.then_some(&vector[..]))
+                    .node(NodeId::from_index(index))
+                    .said_at(at.map(Timestamp::from_millis))
+                    .uses(*uses)
             })
             .collect();
         for scorer in scorers() {

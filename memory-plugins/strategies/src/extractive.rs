@@ -44,7 +44,7 @@ const DECISION: f32 = 0.9;
 
 impl Summarizer for Extractive {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "extractive".into(), version: "4".into() }
+        WrittenBy::new("extractive", "4")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -65,7 +65,7 @@ impl Extractive {
         } else {
             compose(job, &reading)
         };
-        WrittenSummary { text, metadata }
+        WrittenSummary::new(text).metadata(metadata)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
 /// its application in retrieval", 1972), figures and names more.
 ///
 /// ```
-/// use memory_core::{Level, NodeId, NodeRange, Role, SummaryJob, SummaryMetadata, SummarySource, TokenCounter};
+/// use memory_core::{Level, NodeId, NodeRange, Role, SummaryJob, SummarySource, TokenCounter};
 /// use memory_strategies::KeywordDigest;
 ///
 /// # #[derive(Debug)]
@@ -28,14 +28,9 @@ use crate::{
 /// #     fn name(&self) -> &str { "words" }
 /// #     fn count(&self, text: &str) -> u32 { text.split_whitespace().count() as u32 }
 /// # }
-/// let source = SummarySource {
-///     nodes: NodeRange::single(NodeId::FIRST),
-///     role: Some(Role::User),
-///     speaker: "Maya".into(),
-///     text: "So we all went and looked, and the hall in Ghent costs 1,850 euros for the day.".into(),
-///     metadata: SummaryMetadata::default(),
-/// };
-/// let job = SummaryJob { level: Level::Summary, sources: &[source], previous: None, max_tokens: 6, counter: &Words };
+/// let text = "So we all went and looked, and the hall in Ghent costs 1,850 euros for the day.";
+/// let sources = [SummarySource::new(NodeRange::single(NodeId::FIRST), text).role(Role::User).speaker("Maya")];
+/// let job = SummaryJob::new(Level::Summary, &sources, 6, &Words);
 /// assert_eq!(KeywordDigest.write(&job).text, "hall Ghent costs 1,850 euros day");
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,7 +38,7 @@ pub struct KeywordDigest;
 
 impl Summarizer for KeywordDigest {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "keyword-digest".into(), version: "3".into() }
+        WrittenBy::new("keyword-digest", "3")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -58,13 +53,13 @@ impl KeywordDigest {
         let reading = Reading::of(job);
         let metadata = reading.metadata();
         if reading.segments.is_empty() {
-            return WrittenSummary { text: unsegmented(job), metadata };
+            return WrittenSummary::new(unsegmented(job)).metadata(metadata);
         }
         let lead = if job.level >= Level::Meta { topic_line::prefix(&metadata.topics, job) } else { String::new() };
         let ranked = keywords::ranked(&reading, &[]);
         let digest = keywords::fill(job, &reading, &ranked, &lead, "").filter(|text| !text.is_empty());
         let text = digest.unwrap_or_else(|| shortened(job, &reading));
-        WrittenSummary { text, metadata }
+        WrittenSummary::new(text).metadata(metadata)
     }
 }
 

@@ -21,7 +21,7 @@
 //! contradictions.
 //!
 //! ```
-//! use memory_core::{Level, NodeId, NodeRange, Role, SummaryJob, SummaryMetadata, SummarySource, TokenCounter};
+//! use memory_core::{Level, NodeId, NodeRange, Role, SummaryJob, SummarySource, TokenCounter};
 //! use memory_strategies::Extractive;
 //!
 //! #[derive(Debug)]
@@ -31,14 +31,9 @@
 //!     fn count(&self, text: &str) -> u32 { text.split_whitespace().count() as u32 }
 //! }
 //!
-//! let source = SummarySource {
-//!     nodes: NodeRange::single(NodeId::FIRST),
-//!     role: Some(Role::User),
-//!     speaker: "Maya".into(),
-//!     text: "Hello all! It rained a lot. We decided to ship version 2.4 on 12 March. Bye.".into(),
-//!     metadata: SummaryMetadata::default(),
-//! };
-//! let job = SummaryJob { level: Level::Summary, sources: &[source], previous: None, max_tokens: 10, counter: &Words };
+//! let text = "Hello all! It rained a lot. We decided to ship version 2.4 on 12 March. Bye.";
+//! let sources = [SummarySource::new(NodeRange::single(NodeId::FIRST), text).role(Role::User).speaker("Maya")];
+//! let job = SummaryJob::new(Level::Summary, &sources, 10, &Words);
 //! let summary = Extractive.write(&job);
 //! assert_eq!(summary.text, "We decided to ship version 2.4 on 12 March.");
 //! assert!(summary.metadata.has_decision);

@@ -35,7 +35,7 @@ const HALF: f32 = 2.0;
 
 impl ImportanceScorer for Novelty {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "novelty".into(), version: "1".into() }
+        WrittenBy::new("novelty", "1")
     }
 
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn embeddings_outrank_words() {
-        let job = |text, embedding| ScoreJob { embedding: Some(embedding), ..ScoreJob::new(Role::User, text) };
+        let job = |text, embedding| ScoreJob::new(Role::User, text).embedding(embedding);
         let (east, north) = ([1.0, 0.0], [0.0, 1.0]);
         let text = "the hall in Ghent costs money";
         let jobs = [job(text, &east[..]), job("renting rooms takes euros", &east), job(text, &north)];
@@ -144,7 +144,7 @@ mod tests {
     fn one_message_without_an_embedding_sets_words_against_words() {
         let text = "the hall in Ghent costs money";
         let east = [1.0, 0.0];
-        let with = ScoreJob { embedding: Some(&east[..]), ..ScoreJob::new(Role::User, text) };
+        let with = ScoreJob::new(Role::User, text).embedding(&east[..]);
         let scores = Novelty.score(&[ScoreJob::new(Role::User, "soup for Priya"), with]).unwrap();
         assert_eq!(scores, by_words(&["soup for Priya", text]));
     }

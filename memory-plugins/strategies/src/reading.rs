@@ -106,8 +106,7 @@ impl<'a> Reading<'a> {
     pub(crate) fn metadata(&self) -> SummaryMetadata {
         let (sources, segments, terms) = (self.job.sources, &self.segments, &self.terms);
         let mut signs = vec![Signs::default(); sources.len()];
-        let mut found =
-            SummaryMetadata { topics: terms.topics(segments, sources, TOPICS), ..SummaryMetadata::default() };
+        let mut found = SummaryMetadata::default().topics(terms.topics(segments, sources, TOPICS));
         for (index, segment) in segments.iter().enumerate() {
             let cues = terms.cues(index);
             found.has_decision |= cues.has(Cues::DECISION) && segment.kind != Kind::Code;

@@ -111,7 +111,7 @@ fn to_hours(millis: i64) -> f32 {
 
 impl ImportanceScorer for RecencyAndUse {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "recency-and-use".into(), version: "1".into() }
+        WrittenBy::new("recency-and-use", "1")
     }
 
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
@@ -133,11 +133,7 @@ mod tests {
     const HOUR: i64 = 3_600_000;
 
     fn job(hour: Option<i64>, uses: u32) -> ScoreJob<'static> {
-        ScoreJob {
-            said_at: hour.map(|hour| Timestamp::from_millis(hour * HOUR)),
-            uses,
-            ..ScoreJob::new(Role::User, "x")
-        }
+        ScoreJob::new(Role::User, "x").said_at(hour.map(|hour| Timestamp::from_millis(hour * HOUR))).uses(uses)
     }
 
     #[test]
@@ -156,7 +152,7 @@ mod tests {
 
     #[test]
     fn times_at_the_ends_of_the_calendar_are_survived() {
-        let at = |millis| ScoreJob { said_at: Some(Timestamp::from_millis(millis)), ..ScoreJob::new(Role::User, "x") };
+        let at = |millis| ScoreJob::new(Role::User, "x").said_at(Timestamp::from_millis(millis));
         let scores = RecencyAndUse::default().score(&[at(i64::MIN), at(i64::MAX)]).unwrap();
         assert_eq!(scores, [0.0, 0.5]);
     }

@@ -26,7 +26,7 @@ pub struct Rules;
 
 impl ImportanceScorer for Rules {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "rules".into(), version: "1".into() }
+        WrittenBy::new("rules", "1")
     }
 
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {

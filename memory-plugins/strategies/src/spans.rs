@@ -44,7 +44,7 @@ pub struct Spans;
 
 impl Summarizer for Spans {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "spans".into(), version: "2".into() }
+        WrittenBy::new("spans", "2")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -66,10 +66,10 @@ impl Spans {
         let metadata = reading.metadata();
         let names: Vec<String> = parts.iter().map(|(_, part)| speakers::label(&part.name, job)).collect();
         if let Some(text) = whole(job, &parts, &names) {
-            return WrittenSummary { text, metadata };
+            return WrittenSummary::new(text).metadata(metadata);
         }
         if reading.segments.is_empty() {
-            return WrittenSummary { text: unsegmented(job), metadata };
+            return WrittenSummary::new(unsegmented(job)).metadata(metadata);
         }
         let units = Units::of(&reading);
         let merges = job.level >= Level::Meta;
@@ -77,7 +77,7 @@ impl Spans {
         let clauses = merges.then(|| choose_clauses(job, &reading, &units, &composer)).flatten();
         let text = clauses.or_else(|| choose(job, &reading, &units, &composer));
         let text = text.unwrap_or_else(|| composer.cut(job, &reading));
-        WrittenSummary { text, metadata }
+        WrittenSummary::new(text).metadata(metadata)
     }
 }
 

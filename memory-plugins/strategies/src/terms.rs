@@ -400,16 +400,8 @@ mod tests {
     fn topics(text: &str, handed_down: &[&str]) -> Vec<String> {
         let mut segments = Vec::new();
         cut(0, text, &mut segments);
-        let source = SummarySource {
-            nodes: NodeRange::single(NodeId::FIRST),
-            role: None,
-            speaker: String::new(),
-            text: text.into(),
-            metadata: SummaryMetadata {
-                topics: handed_down.iter().map(|&topic| topic.into()).collect(),
-                ..SummaryMetadata::default()
-            },
-        };
+        let source = SummarySource::new(NodeRange::single(NodeId::FIRST), text)
+            .metadata(SummaryMetadata::default().topics(handed_down.iter().map(|&topic| topic.into()).collect()));
         Terms::read(&segments, 1).topics(&segments, &[source], 5)
     }
 

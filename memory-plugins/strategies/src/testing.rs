@@ -7,22 +7,13 @@ use memory_core::{
 use proptest::prelude::*;
 
 pub(crate) fn message(text: &str) -> SummarySource {
-    SummarySource {
-        nodes: NodeRange::single(NodeId::FIRST),
-        role: Some(Role::User),
-        speaker: "user".into(),
-        text: text.into(),
-        metadata: SummaryMetadata::default(),
-    }
+    SummarySource::new(NodeRange::single(NodeId::FIRST), text).role(Role::User).speaker("user")
 }
 
 pub(crate) fn summary(text: &str, topics: &[&str], importance: f32) -> SummarySource {
-    let metadata = SummaryMetadata {
-        topics: topics.iter().map(|&topic| topic.into()).collect(),
-        importance,
-        ..SummaryMetadata::default()
-    };
-    SummarySource { role: None, speaker: String::new(), metadata, ..message(text) }
+    let metadata =
+        SummaryMetadata::default().topics(topics.iter().map(|&topic| topic.into()).collect()).importance(importance);
+    message(text).role(None).speaker(String::new()).metadata(metadata)
 }
 
 pub(crate) fn write(
@@ -31,7 +22,7 @@ pub(crate) fn write(
     sources: &[SummarySource],
     max_tokens: u32,
 ) -> WrittenSummary {
-    let job = SummaryJob { level, sources, previous: None, max_tokens, counter: &WordCounter };
+    let job = SummaryJob::new(level, sources, max_tokens, &WordCounter);
     pollster::block_on(summarizer.summarize(job)).unwrap()
 }
 

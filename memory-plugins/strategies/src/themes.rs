@@ -33,7 +33,7 @@ const OPEN: f32 = 0.25;
 
 impl Summarizer for ThemeMerger {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "themes".into(), version: "3".into() }
+        WrittenBy::new("themes", "3")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -48,10 +48,10 @@ impl ThemeMerger {
         let reading = Reading::of(job);
         let metadata = reading.metadata();
         if reading.segments.is_empty() {
-            return WrittenSummary { text: unsegmented(job), metadata };
+            return WrittenSummary::new(unsegmented(job)).metadata(metadata);
         }
         let lead = if job.level >= Level::Meta { topic_line::prefix(&metadata.topics, job) } else { String::new() };
-        WrittenSummary { text: merge(job, &reading, &lead), metadata }
+        WrittenSummary::new(merge(job, &reading, &lead)).metadata(metadata)
     }
 }
 

@@ -46,7 +46,8 @@ fn every_official_plugin_answers_as_the_built_in_strategy_of_its_name() {
         assert_eq!(info.configuration_schema, built_in.configuration_schema, "{name}");
         assert_eq!(info.capabilities, built_in.capabilities, "{name}");
         if info.kind == StrategyKind::Summarizer {
-            let job = memory_core::SummaryJob { level: Level::Meta, ..job(&said) };
+            let mut job = job(&said);
+            job.level = Level::Meta;
             let [ours, theirs] =
                 [name, &info.name].map(|name| block_on(registry.summarizer(name).unwrap().summarize(job)).unwrap());
             assert_eq!((&ours.text, &ours.metadata.topics), (&theirs.text, &theirs.metadata.topics), "{name}");
@@ -126,7 +127,9 @@ fn the_bound_is_kept_through_the_border() {
     let summarizer = registry.summarizer("official-extractive").unwrap();
     for max_tokens in 1..30 {
         let sources = sources(TEXT);
-        let written = block_on(summarizer.summarize(memory_core::SummaryJob { max_tokens, ..job(&sources) })).unwrap();
+        let mut job = job(&sources);
+        job.max_tokens = max_tokens;
+        let written = block_on(summarizer.summarize(job)).unwrap();
         assert!(WordCounter.count(&written.text) <= max_tokens);
         assert!(!written.text.trim().is_empty());
     }

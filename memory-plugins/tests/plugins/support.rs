@@ -9,7 +9,7 @@ use std::{
 };
 
 use memory_core::{
-    ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, Summarizer, SummaryJob, SummaryMetadata, SummarySource,
+    ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, Summarizer, SummaryJob, SummarySource,
     testing::WordCounter,
 };
 use memory_plugins::{CallError, PluginOptions, Registry};
@@ -112,17 +112,11 @@ pub(crate) fn conduct(conduct: &str) -> Result<String, CallError> {
 }
 
 pub(crate) fn sources(text: &str) -> Vec<SummarySource> {
-    vec![SummarySource {
-        nodes: NodeRange::single(NodeId::FIRST),
-        role: Some(Role::User),
-        speaker: "user".into(),
-        text: text.into(),
-        metadata: SummaryMetadata::default(),
-    }]
+    vec![SummarySource::new(NodeRange::single(NodeId::FIRST), text).role(Role::User).speaker("user")]
 }
 
 pub(crate) fn job(sources: &[SummarySource]) -> SummaryJob<'_> {
-    SummaryJob { level: Level::Summary, sources, previous: None, max_tokens: 20, counter: &WordCounter }
+    SummaryJob::new(Level::Summary, sources, 20, &WordCounter)
 }
 
 /// Asks for a summary of `text`.

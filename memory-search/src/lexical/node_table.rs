@@ -192,17 +192,7 @@ mod tests {
     use super::*;
 
     fn said_by(name: &str) -> Node {
-        Node {
-            id: NodeId::FIRST,
-            message: Message::user("x").by(name),
-            at: Timestamp::default(),
-            line_count: 1,
-            tokens: 1,
-            importance: Node::NEUTRAL_IMPORTANCE,
-            topics: Vec::new(),
-            relates_to: None,
-            pinned: false,
-        }
+        Node::new(NodeId::FIRST, Message::user("x").speaker(name), Timestamp::default()).tokens(1)
     }
 
     fn table(names: impl Iterator<Item = String>) -> NodeTable {

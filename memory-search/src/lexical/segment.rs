@@ -104,7 +104,7 @@ impl Segment {
         terms.values().for_each(|list| out.extend_from_slice(&list.nodes.to_le_bytes()));
         terms.keys().for_each(|text| out.extend_from_slice(text.as_bytes()));
         terms.values().for_each(|list| out.extend_from_slice(&list.pairs));
-        Some(Block { nodes, bytes: out.into() })
+        Some(Block::new(nodes, out))
     }
 
     /// The run of nodes.

@@ -24,17 +24,7 @@ fn outline(letter: char, tokens: u32) -> NodeOutline {
         'R' => (Role::User, 0, 2),
         _ => (Role::User, 0, 0),
     };
-    let node = Node {
-        id: NodeId::FIRST,
-        message: Message::text_of(role, ""),
-        at: Timestamp::default(),
-        line_count: 1,
-        tokens,
-        importance: Node::NEUTRAL_IMPORTANCE,
-        topics: Vec::new(),
-        relates_to: None,
-        pinned: false,
-    };
+    let node = Node::new(NodeId::FIRST, Message::text_of(role, ""), Timestamp::default()).tokens(tokens);
     let mut outline = NodeOutline::of(&node);
     (outline.calls, outline.answers) = (calls, answers);
     outline

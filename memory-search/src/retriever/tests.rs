@@ -57,7 +57,7 @@ fn hybrid(store: &Arc<CountingStore>) -> (HybridRetriever, Arc<ExactIndex>) {
 }
 
 fn search(retriever: &HybridRetriever, text: &str, scope: Scope, limit: usize) -> Retrieved {
-    pollster::block_on(retriever.search(&Query { limit, ..Query::new(text, scope) })).unwrap()
+    pollster::block_on(retriever.search(&Query::new(text, scope).limit(limit))).unwrap()
 }
 
 fn in_talk(retriever: &HybridRetriever, text: &str) -> Retrieved {
@@ -69,7 +69,7 @@ fn nodes(found: &Retrieved) -> Vec<u64> {
 }
 
 fn recall(retriever: &HybridRetriever, question: &str, change: impl FnOnce(&mut RecallRequest)) -> Recall {
-    let mut request = RecallRequest { per_message: 8, limit: 1, ..RecallRequest::new(question, &id("talk"), 1_000) };
+    let mut request = RecallRequest::new(question, &id("talk"), 1_000).per_message(8).limit(1);
     change(&mut request);
     pollster::block_on(retriever.recall(&request)).unwrap()
 }
@@ -289,8 +289,8 @@ fn recall_keeps_a_tool_call_with_its_result() {
         "talk",
         [
             Message::user("How warm is it?"),
-            Message { content: vec![call], ..Message::assistant("") },
-            Message { content: vec![result], ..Message::text_of(Role::Tool, "") },
+            Message::new(Role::Assistant, vec![call]),
+            Message::new(Role::Tool, vec![result]),
             Message::assistant("Warm."),
         ],
     );
@@ -320,7 +320,7 @@ fn catching_up_reports_what_it_did() {
     let (retriever, index) = hybrid(&store);
     let progress = LastReport::default();
     let report = pollster::block_on(retriever.catch_up(&id("talk"), &progress)).unwrap();
-    assert_eq!(report, IndexReport { words: 600, embedded: 600, notices: Vec::new() });
+    assert_eq!(report, IndexReport::default().words(600).embedded(600));
     assert_eq!((progress.done.into_inner(), progress.total.into_inner()), (1_200, 1_200));
     assert_eq!((index.stats(&id("talk")).through, index.unflushed()), (600, 0));
     let again = pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();

@@ -30,6 +30,7 @@ use self::{
 
 /// A row that a search found.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Near {
     /// Its number.
     pub row: u32,

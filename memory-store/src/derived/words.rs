@@ -26,7 +26,7 @@ use crate::{LogStore, log::Leaves};
 ///
 /// let cache = BlockFiles::beside(&store);
 /// let key = BlockKey { kind: "letters", version: 1, conversation: &talk };
-/// let block = Block { nodes: NodeRange::first_n(1).unwrap(), bytes: b"Hi"[..].into() };
+/// let block = Block::new(NodeRange::first_n(1).unwrap(), *b"Hi");
 /// assert!(cache.write(key, &block).await?);
 /// assert_eq!(cache.read(key).await, [block]);
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
@@ -63,7 +63,7 @@ fn read(mut file: BlockFile) -> Vec<Block> {
     let mut blocks = Vec::new();
     let read = file.read(|header, body| {
         let Some(nodes) = nodes(header) else { return false };
-        blocks.push(Block { nodes, bytes: body.into() });
+        blocks.push(Block::new(nodes, body));
         true
     });
     match read {

@@ -15,6 +15,7 @@ use super::{
 
 /// What was exported.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Exported {
     /// The conversation.
     pub conversation: ConversationId,

@@ -137,7 +137,7 @@ fn check_summaries(lines: &mut Lines<'_>, header: &Header) -> Result<(), Exchang
     let mut spans: HashMap<SummaryId, NodeRange> = HashMap::new();
     let mut last = None;
     for number in 1..=header.summaries {
-        let (Summary { id, body }, _) = lines.summary(number, header.summaries)?;
+        let (Summary { id, body, .. }, _) = lines.summary(number, header.summaries)?;
         if Some(id) <= last {
             return Err(lines.fault(format!("summary {id} stands after one with the same or a higher number")));
         }

@@ -8,6 +8,7 @@ use super::{ExchangeError, ExportFile, RUN, RUN_BYTES, file::Lines, run};
 
 /// What an import did.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ImportedExport {
     /// The conversation that it went into.
     pub conversation: ConversationId,

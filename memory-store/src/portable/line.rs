@@ -109,15 +109,15 @@ impl<'a> NodeLine<'a> {
             };
             NodeId::new(node).map(|to| Relation { to, kind }).ok_or("it relates to node 0")
         });
-        let draft = NodeDraft {
-            message: message_from_raw_json(&self.message).map_err(|error| error.to_string())?,
-            at: Timestamp::from_millis(self.at),
-            tokens: self.tokens,
-            importance: weight(self.importance)?,
-            topics: self.topics.into_iter().map(Cow::into_owned).collect(),
-            relates_to: relates_to.transpose()?,
-            salt: Some(self.salt),
-        };
+        let draft = NodeDraft::new(
+            message_from_raw_json(&self.message).map_err(|error| error.to_string())?,
+            Timestamp::from_millis(self.at),
+            self.tokens,
+        )
+        .importance(weight(self.importance)?)
+        .topics(self.topics.into_iter().map(Cow::into_owned).collect())
+        .relates_to(relates_to.transpose()?)
+        .salt(self.salt);
         Ok((draft, self.pinned))
     }
 }
@@ -160,7 +160,7 @@ enum LevelName {
 
 impl<'a> SummaryLine<'a> {
     pub(super) fn new(summary: &'a Summary) -> Self {
-        let Summary { id, body } = summary;
+        let Summary { id, body, .. } = summary;
         Self {
             summary: id.get(),
             level: match body.level {
@@ -189,28 +189,29 @@ impl<'a> SummaryLine<'a> {
     pub(super) fn into_summary(self) -> Result<Summary, String> {
         let node = |position| NodeId::new(position).ok_or("nodes are numbered from 1");
         let children: Option<_> = self.children.into_iter().map(SummaryId::new).collect();
-        let body = SummaryDraft {
-            level: match self.level {
+        let body = SummaryDraft::new(
+            match self.level {
                 LevelName::Full => Level::Full,
                 LevelName::Summary => Level::Summary,
                 LevelName::Meta => Level::Meta,
                 LevelName::Archive => Level::Archive,
             },
-            span: NodeRange::new(node(self.first)?, node(self.last)?).ok_or("its span is reversed")?,
-            children: children.ok_or("summaries are numbered from 1")?,
-            text: self.text.into_owned(),
-            tokens: self.tokens,
-            metadata: SummaryMetadata {
-                importance: weight(self.importance)?,
-                topics: self.topics.into_iter().map(Cow::into_owned).collect(),
-                has_decision: self.has_decision,
-                has_code: self.has_code,
-                line_count: self.line_count,
-            },
-            written_by: WrittenBy { strategy: self.strategy.into_owned(), version: self.version.into_owned() },
-            input_hash: self.input_hash,
-        };
-        Ok(Summary { id: SummaryId::new(self.summary).ok_or("summaries are numbered from 1")?, body })
+            NodeRange::new(node(self.first)?, node(self.last)?).ok_or("its span is reversed")?,
+            self.text.into_owned(),
+            self.tokens,
+            WrittenBy::new(self.strategy.into_owned(), self.version.into_owned()),
+            self.input_hash,
+        )
+        .children(children.ok_or("summaries are numbered from 1")?)
+        .metadata(
+            SummaryMetadata::default()
+                .importance(weight(self.importance)?)
+                .topics(self.topics.into_iter().map(Cow::into_owned).collect())
+                .has_decision(self.has_decision)
+                .has_code(self.has_code)
+                .line_count(self.line_count),
+        );
+        Ok(Summary::new(SummaryId::new(self.summary).ok_or("summaries are numbered from 1")?, body))
     }
 }
 

@@ -7,8 +7,8 @@ use std::io::Cursor;
 
 use memory_core::{
     ContentBlock, Event, Hash, InvalidMessage, Level, Message, NodeDraft, NodeRange, Progress, Revision, Store,
-    SummaryDraft, SummaryId, Timestamp, TreeHead, message_from_raw_json, message_to_json, message_to_raw_json,
-    plan::Tree, testing::MemoryStore,
+    SummaryId, Timestamp, TreeHead, message_from_raw_json, message_to_json, message_to_raw_json, plan::Tree,
+    testing::MemoryStore,
 };
 use pollster::block_on;
 use proptest::prelude::*;
@@ -137,9 +137,10 @@ fn superseded_summaries_come_back_in_their_places() {
     let known = told(&from);
     for number in 0..3u8 {
         let anew = known.1.iter().map(|summary| {
-            let body = summary.body.clone();
-            let input_hash = Hash::of_parts([body.input_hash.as_bytes().as_slice(), &[number]]);
-            Event::Summary(SummaryDraft { text: format!("{number}: {}", body.text), input_hash, ..body })
+            let mut body = summary.body.clone();
+            body.input_hash = Hash::of_parts([body.input_hash.as_bytes().as_slice(), &[number]]);
+            body.text = format!("{number}: {}", body.text);
+            Event::Summary(body)
         });
         block_on(from.record(&c, anew.collect())).unwrap();
     }
@@ -197,14 +198,12 @@ fn an_interrupted_import_is_completed_wherever_it_stopped() {
     let c = id("c");
     let drafts: Vec<NodeDraft> = {
         let nodes = block_on(source.nodes(&c, NodeRange::first_n(6).unwrap())).unwrap();
-        let draft = |node: memory_core::Node| NodeDraft {
-            message: node.message,
-            at: node.at,
-            tokens: node.tokens,
-            importance: node.importance,
-            topics: node.topics,
-            relates_to: node.relates_to,
-            salt: Some([0; 16]),
+        let draft = |node: memory_core::Node| {
+            NodeDraft::new(node.message, node.at, node.tokens)
+                .importance(node.importance)
+                .topics(node.topics)
+                .relates_to(node.relates_to)
+                .salt([0; 16])
         };
         nodes.into_iter().map(draft).collect()
     };

@@ -55,12 +55,10 @@ pub(in crate::eval) async fn pack(
     per_message: u32,
 ) -> Result<Vec<NodeId>> {
     let blank = nodes.iter().filter(|node| node.message.text().trim().is_empty());
-    let request = RecallRequest {
-        per_message,
-        limit: ContextOptions::default().recall_limit,
-        shown: NodeRange::merge(blank.map(|node| NodeRange::single(node.id)).collect()),
-        ..RecallRequest::new(&question.text, &subject.id, room)
-    };
+    let request = RecallRequest::new(&question.text, &subject.id, room)
+        .per_message(per_message)
+        .limit(ContextOptions::default().recall_limit)
+        .shown(NodeRange::merge(blank.map(|node| NodeRange::single(node.id)).collect()));
     let recalled = parts.retriever.recall(&request).await.with_context(|| format!("packing for {}", question.id))?;
     let mut packed = Vec::new();
     for excerpt in &recalled.excerpts {

@@ -12,14 +12,14 @@ fn context(texts: &[String], budget: u32) -> (Context, Vec<Node>) {
     let memory: &Memory = &parts.memory;
     let id = ConversationId::new("talk").unwrap();
     let draft = |text: &String| {
-        let message = Message::user(text.clone()).by("Ada");
+        let message = Message::user(text.clone()).speaker("Ada");
         NodeDraft::new(message, Timestamp::default(), WordCounter.count(text))
     };
     let store: &dyn Store = &*parts.store;
     pollster::block_on(async {
         store.append(&id, texts.iter().map(draft).collect()).await.unwrap();
         let all = NodeRange::first_n(texts.len() as u64).unwrap();
-        let options = ContextOptions { record: false, ..ContextOptions::tokens(budget) };
+        let options = ContextOptions::new(budget).record(false);
         let context = memory.conversation(id.clone()).context("kiln?", &options).await.unwrap();
         (context, store.nodes(&id, all).await.unwrap())
     })

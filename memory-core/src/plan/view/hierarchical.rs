@@ -21,9 +21,18 @@ use crate::{
 /// [`ViewPolicy::half_life`]: crate::plan::ViewPolicy::half_life
 /// [`ViewPolicy::stickiness`]: crate::plan::ViewPolicy::stickiness
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct HierarchicalView {
     /// When compaction starts and stops, which determines how much room is reserved until the next one.
     pub thresholds: Thresholds,
+}
+
+impl HierarchicalView {
+    /// The strategy for compactions under these thresholds.
+    #[must_use]
+    pub const fn new(thresholds: Thresholds) -> Self {
+        Self { thresholds }
+    }
 }
 
 impl ContextStrategy for HierarchicalView {

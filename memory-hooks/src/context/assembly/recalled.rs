@@ -86,15 +86,13 @@ impl Assembly<'_> {
         let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && shown != all.as_slice()) else {
             return Ok(Recall::default());
         };
-        let request = RecallRequest {
-            filter: self.options.filter.clone(),
-            least_share: self.options.least_share,
-            per_message: self.parts.policy.per_message,
-            limit: self.options.recall_limit,
-            radius: self.options.radius,
-            shown: shown.to_vec(),
-            ..RecallRequest::new(self.tail.question, self.conversation, room)
-        };
+        let request = RecallRequest::new(self.tail.question, self.conversation, room)
+            .filter(self.options.filter.clone())
+            .least_share(self.options.least_share)
+            .per_message(self.parts.policy.per_message)
+            .limit(self.options.recall_limit)
+            .radius(self.options.radius)
+            .shown(shown.to_vec());
         Ok(retriever.recall(&request).await?)
     }
 

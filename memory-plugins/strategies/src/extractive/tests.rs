@@ -161,7 +161,6 @@ fn many_long_sources_are_linear_work() {
 #[test]
 fn the_bound_outranks_saying_something() {
     let sources = [message("漢")];
-    let job =
-        SummaryJob { level: Level::Summary, sources: &sources, previous: None, max_tokens: 1, counter: &ByteCounter };
+    let job = SummaryJob::new(Level::Summary, &sources, 1, &ByteCounter);
     assert_eq!(Extractive.write(&job).text, ".");
 }

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_name_keeps_to_one_line_and_cannot_end_its_label() {
-        let source = SummarySource { speaker: "Dr.\nMaya: | x (of Ghent)".into(), ..message("Yes") };
+        let source = message("Yes").speaker("Dr.\nMaya: | x (of Ghent)");
         assert_eq!(parts(&source)[0].name, "Dr. Maya x");
         assert_eq!(named("Dr. Maya x: Yes"), Some(("Dr. Maya x", "Yes")));
     }

@@ -7,7 +7,7 @@ use super::*;
 use crate::testing::{self, ByteCounter, message, summary};
 
 fn by(speaker: &str, text: &str) -> SummarySource {
-    SummarySource { speaker: speaker.into(), ..message(text) }
+    message(text).speaker(speaker)
 }
 
 fn text_of(text: &str, max_tokens: u32) -> String {
@@ -197,8 +197,7 @@ fn hostile_texts_are_linear_work() {
 #[test]
 fn the_bound_outranks_the_name() {
     let sources = [by("Maximiliane von Hohenstein", "The ferry to Dover leaves at 7:40 from the old harbour.")];
-    let job =
-        SummaryJob { level: Level::Summary, sources: &sources, previous: None, max_tokens: 24, counter: &ByteCounter };
+    let job = SummaryJob::new(Level::Summary, &sources, 24, &ByteCounter);
     let written = Spans.write(&job).text;
     assert!(ByteCounter.count(&written) <= 24 && !written.contains("Max"), "{written}");
 }
@@ -209,10 +208,10 @@ proptest! {
         said in prop::collection::vec((testing::texts(), "\\PC{0,30}", any::<bool>()), 1..6),
         max in 1u32..80,
     ) {
-        let sources: Vec<_> = said.iter().map(|(text, speaker, is_message)| SummarySource {
-            role: is_message.then_some(Role::Assistant),
-            ..by(speaker, text)
-        }).collect();
+        let source = |(text, speaker, is_message): &(String, String, bool)| {
+            by(speaker, text).role(is_message.then_some(Role::Assistant))
+        };
+        let sources: Vec<_> = said.iter().map(source).collect();
         for level in [Level::Summary, Level::Meta, Level::Archive] {
             let written = testing::write(&Spans, level, &sources, max);
             prop_assert!(WordCounter.count(&written.text) <= max, "{}", written.text);

@@ -1,6 +1,6 @@
 //! Tests of the analyzer.
 
-use memory_core::{ContentBlock, Json, Message};
+use memory_core::{ContentBlock, Json, Message, Role};
 use proptest::prelude::*;
 
 use super::*;
@@ -119,7 +119,7 @@ fn who_speaks_and_what_a_tool_said_are_indexed() {
         is_error: false,
     };
     let call = ContentBlock::ToolUse { id: "t".into(), name: "count".into(), input: Json::new("{}").unwrap() };
-    let message = Message { content: vec![call, result], ..Message::user("").by("Maya") };
+    let message = Message::new(Role::User, vec![call, result]).speaker("Maya");
     assert_eq!(indexed_text(&message), "Maya: count({})\n41 rows");
     assert_eq!(indexed_text(&Message::assistant("yes")), "assistant: yes");
 }

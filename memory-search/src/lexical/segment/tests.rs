@@ -22,17 +22,7 @@ fn node(id: NodeId, (text, speaker, session, at, _): &Said) -> Node {
     if let Some(session) = session {
         message.metadata.insert(Filter::SESSION.to_owned(), Json::string(&session.to_string()));
     }
-    Node {
-        id,
-        message,
-        at: Timestamp::from_millis(*at),
-        line_count: 1,
-        tokens: 1,
-        importance: 0.5,
-        topics: Vec::new(),
-        relates_to: None,
-        pinned: false,
-    }
+    Node::new(id, message, Timestamp::from_millis(*at)).tokens(1)
 }
 
 fn lost(id: NodeId) -> Losses {
@@ -128,7 +118,7 @@ proptest! {
         let place = at.index(bytes.len());
         bytes[place] = to;
         for bytes in [bytes, block.bytes[..place].to_vec()] {
-            let block = Block { nodes: block.nodes, bytes: bytes.into() };
+            let block = Block::new(block.nodes, bytes);
             let Some(kept) = DecodedBlock::of(&block) else { continue };
             let mut restored = Postings::default();
             kept.lost();
@@ -145,7 +135,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..80), nodes in 1u64..1 << 40) {
-        let block = Block { nodes: NodeRange::first_n(nodes).unwrap(), bytes: bytes.into() };
+        let block = Block::new(NodeRange::first_n(nodes).unwrap(), bytes);
         if let Some(kept) = DecodedBlock::of(&block) {
             Postings::default().restore(kept, &Losses::default());
         }
@@ -161,8 +151,7 @@ fn a_block_that_does_not_follow_is_not_taken() {
     for _ in 0..2 {
         push(&mut postings, &said("hall"));
     }
-    let later =
-        Block { nodes: NodeRange::new(NodeId::new(2).unwrap(), NodeId::new(2).unwrap()).unwrap(), ..first.clone() };
+    let later = Block::new(NodeRange::single(NodeId::new(2).unwrap()), first.bytes.clone());
     let mut restored = Postings::default();
     assert!(!restored.restore(DecodedBlock::of(&later).unwrap(), &Losses::default()), "a gap");
     assert!(restored.restore(DecodedBlock::of(&first).unwrap(), &Losses::default()));

@@ -143,7 +143,7 @@ impl VectorIndex for ExactIndex {
         let vectors = all.get(conversation).map_or(&[][..], Vec::as_slice);
         let through = vectors.last().map_or(0, |(node, _)| node.get());
         let vectors = vectors.iter().map(|(_, chunks)| chunks.len() as u64).sum();
-        VectorIndexStats { vectors, through, ..VectorIndexStats::default() }
+        VectorIndexStats::default().vectors(vectors).through(through)
     }
 
     fn insert<'a>(
@@ -182,20 +182,22 @@ impl VectorIndex for ExactIndex {
         Box::pin(async move {
             let all = self.vectors.lock().unwrap();
             let mut hits = Vec::new();
-            for (part, VectorPart { conversation, only }) in query.parts.iter().enumerate() {
+            for (part, VectorPart { conversation, only, .. }) in query.parts.iter().enumerate() {
                 let held = all.get(conversation).map_or(&[][..], Vec::as_slice);
                 for (node, chunks) in held.iter().filter(|(node, _)| only.is_none_or(|only| only.contains(*node))) {
-                    hits.extend((0..).zip(chunks).map(|(chunk, vector)| VectorHit {
-                        part,
-                        slot: Slot { node: *node, chunk },
-                        cosine: vector.iter().zip(query.vector).map(|(a, b)| a * b).sum(),
+                    hits.extend((0..).zip(chunks).map(|(chunk, vector)| {
+                        VectorHit::new(
+                            part,
+                            Slot { node: *node, chunk },
+                            vector.iter().zip(query.vector).map(|(a, b)| a * b).sum(),
+                        )
                     }));
                 }
             }
             self.asked.lock().unwrap().push((query.limit, hits.len()));
             hits.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then((a.part, a.slot).cmp(&(b.part, b.slot))));
             hits.truncate(query.limit);
-            Ok(VectorAnswer { hits, answered_by: vec![AnsweredBy::Scan; query.parts.len()] })
+            Ok(VectorAnswer::new(hits, vec![AnsweredBy::Scan; query.parts.len()]))
         })
     }
 

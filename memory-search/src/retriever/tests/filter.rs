@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{
-    Event, Filter, Hash, Hit, Level, Node, SummaryDraft, SummaryMetadata, TimeRange, WrittenBy, testing::MemoryStore,
-};
+use memory_core::{Event, Filter, Hash, Hit, Level, Node, SummaryDraft, TimeRange, WrittenBy, testing::MemoryStore};
 use proptest::prelude::*;
 
 use super::*;
@@ -38,23 +36,21 @@ fn fill(store: &MemoryStore, conversation: &ConversationId, said: &[Said]) {
 /// Puts each node up to `last` under a summary.
 fn summarize(store: &MemoryStore, conversation: &ConversationId, last: u64) {
     let summary = |node: NodeId| {
-        Event::Summary(SummaryDraft {
-            level: Level::Summary,
-            span: NodeRange::single(node),
-            children: Vec::new(),
-            text: "so".to_owned(),
-            tokens: 1,
-            metadata: SummaryMetadata::default(),
-            written_by: WrittenBy { strategy: "test".to_owned(), version: "1".to_owned() },
-            input_hash: Hash::of_parts([node.get().to_le_bytes().as_slice()]),
-        })
+        Event::Summary(SummaryDraft::new(
+            Level::Summary,
+            NodeRange::single(node),
+            "so",
+            1,
+            WrittenBy::new("test", "1"),
+            Hash::of_parts([node.get().to_le_bytes().as_slice()]),
+        ))
     };
     let events = (1..=last).filter_map(NodeId::new).map(summary).collect();
     pollster::block_on(store.record(conversation, events)).unwrap();
 }
 
 fn hits(retriever: &HybridRetriever, filter: Filter, limit: usize) -> Vec<Hit> {
-    let query = Query { filter, limit, ..Query::new("Which hall has a piano, and for how many euros?", Scope::All) };
+    let query = Query::new("Which hall has a piano, and for how many euros?", Scope::All).filter(filter).limit(limit);
     pollster::block_on(retriever.search(&query)).unwrap().hits
 }
 
@@ -86,14 +82,13 @@ proptest! {
         summarize(&store, &id("a"), covered);
         let begin = |since: i64| Timestamp::from_millis(BEGIN + since * HOUR);
         let range = |since| TimeRange::new(Some(begin(since)), Some(begin(since + hours))).unwrap();
-        let filter = Filter {
-            time: since.map_or(TimeRange::ALL, range),
-            during: words.map(|words| words.parse().unwrap()),
-            roles: role.map(|by_user| if by_user { Role::User } else { Role::Assistant }).into_iter().collect(),
-            sessions: session.map(|session| format!("S{session}")).into_iter().collect(),
-            levels: level.map(|full| if full { Level::Full } else { Level::Summary }).into_iter().collect(),
-            tags,
-        };
+        let mut filter = Filter::default()
+            .time(since.map_or(TimeRange::ALL, range))
+            .roles(role.map(|by_user| if by_user { Role::User } else { Role::Assistant }).into_iter().collect())
+            .sessions(session.map(|session| format!("S{session}")).into_iter().collect())
+            .levels(level.map(|full| if full { Level::Full } else { Level::Summary }).into_iter().collect())
+            .tags(tags);
+        filter.during = words.map(|words| words.parse().unwrap());
         let passes = |hit: &Hit| {
             let node: Node = pollster::block_on(store.node(&hit.conversation, hit.node)).unwrap();
             let is_covered = hit.conversation == id("a") && hit.node.get() <= covered;
@@ -125,7 +120,7 @@ fn a_session_without_a_name_is_called_by_its_place() {
     fill(&store, &id("a"), &[(vec![1], true, None, 0), (vec![1], true, None, 7), (vec![1], true, None, 1)]);
     let retriever = HybridRetriever::new(store, None, None);
     let nodes = |session: &str| {
-        let filter = Filter { sessions: vec![session.to_owned()], ..Filter::default() };
+        let filter = Filter::default().sessions(vec![session.to_owned()]);
         let mut nodes: Vec<_> = hits(&retriever, filter, 9).iter().map(|hit| hit.node.get()).collect();
         nodes.sort_unstable();
         nodes
@@ -140,7 +135,7 @@ fn words_of_time_are_counted_from_the_last_message_of_each_conversation() {
     fill(&store, &id("a"), &[(vec![1], true, None, 0), (vec![1], true, None, 24)]);
     fill(&store, &id("b"), &[(vec![1], true, None, 0), (vec![1], true, None, 480), (vec![1], true, None, 24)]);
     let retriever = HybridRetriever::new(store, None, None);
-    let filter = Filter { during: Some("yesterday".parse().unwrap()), ..Filter::default() };
+    let filter = Filter::default().during("yesterday".parse().unwrap());
     let mut found: Vec<_> =
         hits(&retriever, filter, 9).iter().map(|hit| format!("{} {}", hit.conversation, hit.node)).collect();
     found.sort_unstable();
@@ -153,14 +148,14 @@ fn a_filter_that_lets_nothing_through_says_so() {
     fill(&store, &id("a"), &[(vec![1], true, None, 0)]);
     let retriever = HybridRetriever::new(store, None, None);
     let check = |filter: Filter, expected: &str| {
-        let query = Query { filter, ..Query::new("hall", Scope::All) };
+        let query = Query::new("hall", Scope::All).filter(filter);
         let found = pollster::block_on(retriever.search(&query)).unwrap();
         assert!(found.hits.is_empty());
         assert!(found.notices.contains(&expected.to_owned()), "{:?}", found.notices);
     };
-    let by_tool = Filter { roles: vec![Role::Tool], ..Filter::default() };
+    let by_tool = Filter::default().roles(vec![Role::Tool]);
     check(by_tool, "the filter lets none of 1 messages through");
-    let tagged = Filter { tags: vec!["mine".to_owned()], ..Filter::default() };
+    let tagged = Filter::default().tags(vec!["mine".to_owned()]);
     check(tagged, "the filter lets none of 0 messages through");
 }
 
@@ -168,7 +163,7 @@ fn a_filter_that_lets_nothing_through_says_so() {
 fn recall_filters_hits_and_not_their_neighbours() {
     let store = store();
     let retriever = by_words(&store);
-    let only = |roles: Vec<Role>| Filter { roles, ..Filter::default() };
+    let only = |roles: Vec<Role>| Filter::default().roles(roles);
     let recalled = recall(&retriever, "Who brings the cello?", |request| request.filter = only(vec![Role::Assistant]));
     assert!(recalled.excerpts.is_empty());
     let recalled = recall(&retriever, "Who brings the cello?", |request| {

@@ -39,14 +39,14 @@ fn both() -> [(HybridRetriever, Arc<ExactIndex>); 2] {
 }
 
 fn found(retriever: &HybridRetriever, question: &str, filter: &Filter) -> Retrieved {
-    let query = Query { limit: 10, filter: filter.clone(), ..Query::new(question, Scope::one(&id("talk"))) };
+    let query = Query::new(question, Scope::one(&id("talk"))).limit(10).filter(filter.clone());
     pollster::block_on(retriever.search(&query)).unwrap()
 }
 
 #[test]
 fn the_nearest_give_the_hits_that_all_give() {
     let [(whole, _), (nearest, asked)] = both();
-    for filter in [Filter::default(), Filter { roles: vec![Role::Assistant], ..Filter::default() }] {
+    for filter in [Filter::default(), Filter::default().roles(vec![Role::Assistant])] {
         let (mut same, mut all) = (0, 0);
         for question in questions() {
             let (expected, got) = (found(&whole, &question, &filter), found(&nearest, &question, &filter));

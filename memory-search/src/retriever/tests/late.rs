@@ -63,7 +63,7 @@ impl TokenIndex for KeptTokens {
 
     fn stats(&self, conversation: &ConversationId) -> TokenIndexStats {
         let through = self.nodes.lock().unwrap().get(conversation).map_or(0, Vec::len) as u64;
-        TokenIndexStats { through, ..TokenIndexStats::default() }
+        TokenIndexStats::default().through(through)
     }
 
     fn insert<'a>(
@@ -99,7 +99,7 @@ impl TokenIndex for KeptTokens {
                 return Err(failure());
             }
             let all = self.nodes.lock().unwrap();
-            let mut answer = TokenAnswer { nodes_with: vec![1; question.len()], nodes: 6, ..TokenAnswer::default() };
+            let mut answer = TokenAnswer::default().nodes_with(vec![1; question.len()]).nodes(6);
             for part in parts {
                 let kept = all.get(part.conversation).map_or(&[][..], Vec::as_slice);
                 for node in part.nodes {
@@ -246,7 +246,7 @@ impl Reranker for Pianist {
     fn rerank<'a>(&'a self, _: &'a str, documents: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<f32>, RerankError>> {
         Box::pin(async move {
             if self.1 {
-                return Err(RerankError { model: self.0.clone(), source: "no memory".into() });
+                return Err(RerankError::new(self.0.clone(), "no memory"));
             }
             Ok(documents.iter().map(|text| if text.contains("piano") { 3.0 } else { -3.0 }).collect())
         })

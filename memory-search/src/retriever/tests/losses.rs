@@ -33,7 +33,7 @@ fn catching_up_goes_past_lost_messages_once() {
     let store = damaged();
     let (retriever, _) = hybrid(&store);
     let report = pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
-    assert_eq!(report, IndexReport { words: 6, embedded: 5, notices: vec![NOTICE.to_owned()] });
+    assert_eq!(report, IndexReport::default().words(6).embedded(5).notices(vec![NOTICE.to_owned()]));
     let read = store.nodes_read();
     let report = pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
     assert_eq!((report.words, report.embedded, report.notices.len()), (0, 0, 1));

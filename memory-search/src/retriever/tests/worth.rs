@@ -11,7 +11,7 @@ fn chat() -> Arc<CountingStore> {
         41 => "The Atrium, for two nights.".to_owned(),
         n => format!("We talked of matter {n}, and of the concert of year {n}."),
     };
-    append(&*store, "talk", (0..80).map(|n| Message::user(remark(n)).by(names[n % 2])));
+    append(&*store, "talk", (0..80).map(|n| Message::user(remark(n)).speaker(names[n % 2])));
     store
 }
 
@@ -83,7 +83,7 @@ fn recall_says_what_it_spent() {
 fn what_is_too_large_for_the_budget_keeps_nothing_else_back() {
     let store = chat();
     let page =
-        NodeDraft::new(Message::user(format!("{QUESTION} {QUESTION}")).by("Maya"), Timestamp::from_millis(0), 900);
+        NodeDraft::new(Message::user(format!("{QUESTION} {QUESTION}")).speaker("Maya"), Timestamp::from_millis(0), 900);
     pollster::block_on(store.append(&id("talk"), vec![page])).unwrap();
     let recall = recalled(&store, |_| ());
     assert!(shown(&recall).contains(&41), "{recall:?}");

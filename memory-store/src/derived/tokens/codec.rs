@@ -7,6 +7,7 @@ use crate::derived::vectors::quantize;
 
 /// How many bits a component of a stored token takes. Fewer bits take less room and give less exact cosines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum TokenBits {
     /// 48 bytes for a token of 384 dimensions.
     #[default]

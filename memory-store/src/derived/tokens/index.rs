@@ -36,7 +36,7 @@ const UNIT_TOLERANCE: f32 = 1e-3;
 /// index.insert(&talk, &[(NodeId::FIRST, said)]).await?;
 ///
 /// let question = TokenVectors::new(vec![9], 64, token(5)).unwrap();
-/// let parts = [TokenPart { conversation: &talk, nodes: &[NodeId::FIRST] }];
+/// let parts = [TokenPart::new(&talk, &[NodeId::FIRST])];
 /// let answer = index.max_cosines(&question, &parts).await?;
 /// assert!((answer.max_cosines[0].as_ref().unwrap()[0] - 1.0).abs() < 0.1);
 /// assert_eq!(answer.nodes_with, [1]);
@@ -224,10 +224,11 @@ impl TokenIndex for QuantizedTokens {
     }
 
     fn stats(&self, conversation: &ConversationId) -> TokenIndexStats {
-        self.reading(conversation, |held| TokenIndexStats {
-            tokens: held.kept.tokens(),
-            through: held.kept.through(),
-            bytes: held.file.as_ref().map_or_else(|| held.kept.bytes(&self.codec), TokenFile::bytes),
+        self.reading(conversation, |held| {
+            TokenIndexStats::default()
+                .tokens(held.kept.tokens())
+                .through(held.kept.through())
+                .bytes(held.file.as_ref().map_or_else(|| held.kept.bytes(&self.codec), TokenFile::bytes))
         })
     }
 
@@ -264,7 +265,7 @@ impl TokenIndex for QuantizedTokens {
         Box::pin(async move {
             self.check(question)?;
             let codes: Vec<_> = question.iter().map(|(_, vector)| self.codec.question(vector)).collect();
-            let mut answer = TokenAnswer { nodes_with: vec![0; question.len()], ..TokenAnswer::default() };
+            let mut answer = TokenAnswer::default().nodes_with(vec![0; question.len()]);
             for part in parts {
                 answer.max_cosines.extend(self.answer(&codes, part));
                 self.reading(part.conversation, |held| {

@@ -38,7 +38,8 @@ const UNIT_TOLERANCE: f32 = 1e-3;
 /// let talk = ConversationId::new("talk")?;
 /// let nodes = [(NodeId::FIRST, vec![vec![1.0, 0.0]]), (NodeId::FIRST.next(), vec![vec![0.6, 0.8]])];
 /// index.insert(&talk, &nodes).await?;
-/// let query = VectorQuery { vector: &[0.0, 1.0], limit: 1, parts: &[VectorPart::whole(&talk)] };
+/// let parts = [VectorPart::new(&talk)];
+/// let query = VectorQuery::new(&[0.0, 1.0], 1, &parts);
 /// let best = index.search(&query).await?;
 /// assert_eq!(best.hits[0].slot.node.get(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
@@ -202,7 +203,7 @@ impl ExactIndex {
                 let parts: Vec<_> = held.iter().zip(query.parts).map(|(held, part)| held.part(part.only)).collect();
                 let (candidates, answered_by) = pick(&parts, &question, query.limit);
                 let best = scan::rescore(&parts, &question, candidates, query.limit)?;
-                Ok(VectorAnswer { hits: hits(&parts, &best), answered_by })
+                Ok(VectorAnswer::new(hits(&parts, &best), answered_by))
             });
             match answer {
                 Ok(answer) => return Ok(answer),
@@ -228,7 +229,7 @@ impl ExactIndex {
 fn hits(parts: &[Part<'_>], best: &[Candidate]) -> Vec<VectorHit> {
     let hit = |best: &Candidate| {
         let slot = parts.get(best.part)?.rows.slots().get(best.row)?;
-        Some(VectorHit { part: best.part, slot: *slot, cosine: best.score })
+        Some(VectorHit::new(best.part, *slot, best.score))
     };
     best.iter().filter_map(hit).collect()
 }
@@ -276,11 +277,12 @@ impl VectorIndex for ExactIndex {
     }
 
     fn stats(&self, conversation: &ConversationId) -> VectorIndexStats {
-        self.reading(conversation, |held| VectorIndexStats {
-            vectors: (held.rows.len() - held.rows.removed()) as u64,
-            removed: held.rows.removed() as u64,
-            through: held.rows.through(),
-            bytes: held.file.as_ref().map_or(0, VectorFile::bytes),
+        self.reading(conversation, |held| {
+            VectorIndexStats::default()
+                .vectors((held.rows.len() - held.rows.removed()) as u64)
+                .removed(held.rows.removed() as u64)
+                .through(held.rows.through())
+                .bytes(held.file.as_ref().map_or(0, VectorFile::bytes))
         })
     }
 

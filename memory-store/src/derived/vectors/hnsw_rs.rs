@@ -26,6 +26,22 @@ pub struct HnswRsOptions {
     pub ef_construction: usize,
 }
 
+impl HnswRsOptions {
+    /// Sets [`degree`](Self::degree).
+    #[must_use]
+    pub const fn degree(mut self, degree: usize) -> Self {
+        self.degree = degree;
+        self
+    }
+
+    /// Sets [`ef_construction`](Self::ef_construction).
+    #[must_use]
+    pub const fn ef_construction(mut self, ef_construction: usize) -> Self {
+        self.ef_construction = ef_construction;
+        self
+    }
+}
+
 impl Default for HnswRsOptions {
     fn default() -> Self {
         Self { degree: 16, ef_construction: 200 }

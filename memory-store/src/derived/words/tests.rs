@@ -23,7 +23,7 @@ fn store_of(dir: &TempDir, nodes: u64) -> LogStore {
 
 fn block(first: u64, last: u64) -> Block {
     let nodes = NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap();
-    Block { nodes, bytes: format!("what nodes {nodes} come to").into_bytes().into() }
+    Block::new(nodes, format!("what nodes {nodes} come to").into_bytes())
 }
 
 fn key(conversation: &ConversationId) -> BlockKey<'_> {

@@ -80,23 +80,23 @@ fn bytes_of(summary: &Summary) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Hash, Level, NodeRange, SummaryDraft, SummaryId, SummaryMetadata, WrittenBy};
+    use memory_core::{Hash, Level, NodeRange, SummaryDraft, SummaryId, WrittenBy};
 
     use super::*;
 
     fn summaries(count: u64, text: usize) -> Arc<Vec<Summary>> {
-        let one = |number| Summary {
-            id: SummaryId::new(number).unwrap(),
-            body: SummaryDraft {
-                level: Level::Summary,
-                span: NodeRange::first_n(number).unwrap(),
-                children: Vec::new(),
-                text: "x".repeat(text),
-                tokens: 1,
-                metadata: SummaryMetadata::default(),
-                written_by: WrittenBy { strategy: "sample".into(), version: "1".into() },
-                input_hash: Hash::of_parts([]),
-            },
+        let one = |number| {
+            Summary::new(
+                SummaryId::new(number).unwrap(),
+                SummaryDraft::new(
+                    Level::Summary,
+                    NodeRange::first_n(number).unwrap(),
+                    "x".repeat(text),
+                    1,
+                    WrittenBy::new("sample", "1"),
+                    Hash::of_parts([]),
+                ),
+            )
         };
         Arc::new((1..=count).map(one).collect())
     }

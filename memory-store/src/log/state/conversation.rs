@@ -163,40 +163,35 @@ impl Conversation {
     /// Its overview; `forked_from` is where it was forked from.
     pub(crate) fn state(&self, forked_from: Option<ForkedFrom>) -> ConversationState {
         let at = |node: NodeId| self.nodes.outline(node).map(|outline| outline.at);
-        ConversationState {
-            id: self.id.clone(),
-            nodes: self.nodes(),
-            summaries: self.summaries.len(),
-            views: self.views.last().map_or(0, ViewId::get),
-            first_at: at(NodeId::FIRST),
-            last_at: NodeId::new(self.nodes()).and_then(at),
-            tokens: self.nodes.tokens(),
-            title: self.title.clone(),
-            tags: self.tags.clone(),
-            forked_from,
-        }
+        let mut state = ConversationState::new(self.id.clone())
+            .nodes(self.nodes())
+            .summaries(self.summaries.len())
+            .views(self.views.last().map_or(0, ViewId::get))
+            .first_at(at(NodeId::FIRST))
+            .last_at(NodeId::new(self.nodes()).and_then(at))
+            .tokens(self.nodes.tokens())
+            .tags(self.tags.clone())
+            .forked_from(forked_from);
+        state.title.clone_from(&self.title);
+        state
     }
 
     /// What happened since, except the summaries: those are still to be read, from these places.
     pub(crate) fn changes(&self, epoch: u64, since: Revision) -> (Changes, Vec<Location>) {
         let (nodes, summaries) = (self.nodes(), self.summaries.len());
-        let revision = Revision { epoch, nodes, summaries, revised: self.revised.total() };
+        let revision = Revision::default().epoch(epoch).nodes(nodes).summaries(summaries).revised(self.revised.total());
         let is_ours = since.epoch == epoch && since.nodes <= nodes && since.summaries <= summaries;
         let revised = self.revised.since(since.revised).filter(|_| is_ours);
         let is_whole = revised.is_none();
         let since = if is_whole { Revision::default() } else { since };
-        let changes = Changes {
-            is_whole,
-            nodes: self.nodes.outlines_behind(since.nodes),
-            revised: revised
-                .into_iter()
-                .flatten()
-                .filter(|node| node.get() <= since.nodes)
-                .filter_map(|node| Some((node, self.nodes.outline(node)?)))
-                .collect(),
-            summaries: Vec::new(),
-            revision,
-        };
+        let revised = revised
+            .into_iter()
+            .flatten()
+            .filter(|node| node.get() <= since.nodes)
+            .filter_map(|node| Some((node, self.nodes.outline(node)?)))
+            .collect();
+        let nodes = self.nodes.outlines_behind(since.nodes);
+        let changes = Changes::new(revision).is_whole(is_whole).nodes(nodes).revised(revised);
         (changes, self.summaries.locations(usize::try_from(since.summaries).unwrap_or(usize::MAX)))
     }
 

@@ -37,6 +37,7 @@ impl From<Damage> for StoreError {
 
 /// What a crash left of the last write. None of it was ever acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TornTail {
     /// The segment.
     pub path: PathBuf,
@@ -48,6 +49,7 @@ pub struct TornTail {
 
 /// Nodes of a conversation that cannot be read. Those after them have kept their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LostNodes {
     /// The conversation.
     pub conversation: ConversationId,

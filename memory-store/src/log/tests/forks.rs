@@ -18,7 +18,7 @@ fn pin(number: u64, pinned: bool) -> Event {
 }
 
 fn weigh(number: u64, percent: u8) -> Event {
-    let scored_by = WrittenBy { strategy: "sample".into(), version: "1".into() };
+    let scored_by = WrittenBy::new("sample", "1");
     Event::Importance { node: node(number), importance: f32::from(percent) / 100.0, scored_by }
 }
 

@@ -39,16 +39,16 @@ pub(super) fn draft(number: usize, bytes: usize) -> NodeDraft {
 }
 
 pub(super) fn summary(first: u64, last: u64, children: &[u64]) -> SummaryDraft {
-    SummaryDraft {
-        level: if children.is_empty() { Level::Summary } else { Level::Meta },
-        span: NodeRange::new(node(first), node(last)).unwrap(),
-        children: children.iter().filter_map(|n| SummaryId::new(*n)).collect(),
-        text: format!("nodes {first} to {last}"),
-        tokens: 4,
-        metadata: SummaryMetadata { topics: vec!["tests".into()], ..SummaryMetadata::default() },
-        written_by: WrittenBy { strategy: "sample".into(), version: "1".into() },
-        input_hash: Hash::of_parts([first.to_le_bytes().as_slice(), &last.to_le_bytes()]),
-    }
+    SummaryDraft::new(
+        if children.is_empty() { Level::Summary } else { Level::Meta },
+        NodeRange::new(node(first), node(last)).unwrap(),
+        format!("nodes {first} to {last}"),
+        4,
+        WrittenBy::new("sample", "1"),
+        Hash::of_parts([first.to_le_bytes().as_slice(), &last.to_le_bytes()]),
+    )
+    .children(children.iter().filter_map(|n| SummaryId::new(*n)).collect())
+    .metadata(SummaryMetadata::default().topics(vec!["tests".into()]))
 }
 
 /// A view of the first `nodes` messages: summary 1, and word for word what is after it.
@@ -56,21 +56,22 @@ pub(super) fn view(nodes: u64, question: &str) -> Event {
     let salt = [5; 16];
     let run = |shown| ShownRun { shown, check: run_check(&salt, [question]) };
     let messages = |first| ShownPieces::Messages(NodeRange::new(node(first), node(nodes)).unwrap());
-    Event::View(Box::new(ViewDraft {
-        at: Timestamp::from_millis(5_000),
-        nodes,
-        layout: 1,
-        budget: 4_000,
-        tokens: 90,
-        counter: "words".into(),
-        chosen_by: WrittenBy { strategy: "sample".into(), version: "1".into() },
-        longest_result: None,
-        history: vec![run(ShownPieces::Summaries { first: SummaryId::new(1).unwrap(), count: 1 }), run(messages(2))],
-        recalled: vec![run(messages(nodes))],
-        question: question.to_owned(),
-        salt,
-        hash: text_hash(&salt, question),
-    }))
+    Event::View(Box::new(
+        ViewDraft::new(
+            Timestamp::from_millis(5_000),
+            nodes,
+            1,
+            WrittenBy::new("sample", "1"),
+            salt,
+            text_hash(&salt, question),
+        )
+        .budget(4_000)
+        .tokens(90)
+        .counter("words")
+        .history(vec![run(ShownPieces::Summaries { first: SummaryId::new(1).unwrap(), count: 1 }), run(messages(2))])
+        .recalled(vec![run(messages(nodes))])
+        .question(question),
+    ))
 }
 
 /// Requests of every kind that fill several tiny segments; one batch is longer than a segment.
@@ -96,11 +97,7 @@ pub(super) fn requests_without_forks() -> Vec<Request> {
         draft.message.key = MessageKey::new(key).ok();
         draft
     };
-    let weigh = Event::Importance {
-        node: node(2),
-        importance: 0.25,
-        scored_by: WrittenBy { strategy: "sample".into(), version: "1".into() },
-    };
+    let weigh = Event::Importance { node: node(2), importance: 0.25, scored_by: WrittenBy::new("sample", "1") };
     vec![
         Request::Append("a", vec![draft(1, 10), keyed(draft(2, 300), "second")]),
         Request::Append("b", vec![draft(1, 900)]),

@@ -17,7 +17,7 @@ use crate::{
 };
 
 fn weigh(number: u64, importance: f32) -> Event {
-    let scored_by = WrittenBy { strategy: "sample".into(), version: "1".into() };
+    let scored_by = WrittenBy::new("sample", "1");
     Event::Importance { node: node(number), importance, scored_by }
 }
 

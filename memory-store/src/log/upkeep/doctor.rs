@@ -66,6 +66,8 @@ pub struct Finding {
 }
 
 /// A conversation by its name or, where its opening is lost, by its number in the log.
+///
+/// Exhaustive: a conversation has a name or has lost it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ConversationLabel {
     /// Its name.

@@ -41,7 +41,7 @@ impl Check {
     fn finish(mut self) -> VerifiedConversation {
         self.skip_to(self.nodes);
         let stands = self.tree.finish();
-        VerifiedConversation { id: self.id, nodes: self.nodes, verified: stands.verified, root: stands.tree.root() }
+        VerifiedConversation::new(self.id, stands.tree.root()).nodes(self.nodes).verified(stands.verified)
     }
 }
 

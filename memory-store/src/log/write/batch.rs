@@ -125,7 +125,7 @@ impl Pending {
                 && let Some(node) = view.keyed(key, message)?
             {
                 rewritten.get_or_insert_with(|| prepared.until(record.start));
-                appended.push(Appended { node, is_new: false });
+                appended.push(Appended::existing(node));
                 continue;
             }
             let start = record.start;
@@ -133,7 +133,7 @@ impl Pending {
             let key = keyed.as_ref().map(|keyed| state.key_hash(keyed.0.as_str()));
             changes.push(Change::Node { outline, importance, location, key });
             let node = view.add_node(keyed.map(|keyed| *keyed));
-            appended.push(Appended { node, is_new: true });
+            appended.push(Appended::new(node));
         }
         if changes.is_empty() {
             return Ok((None, appended));
@@ -181,7 +181,7 @@ impl Pending {
             let location = within_frame(payload.push(&record.map_err(|error| invalid(id, error))?));
             match event {
                 Event::Summary(body) => {
-                    let summary = Summary { id: next, body };
+                    let summary = Summary::new(next, body);
                     let (level, span) = (summary.body.level, summary.body.span);
                     changes.push(Change::Summary { id: next, level, span, location });
                     view.trial.summaries.push(summary);

@@ -39,7 +39,7 @@ fn a_fork_is_exported_with_its_past_and_imported_without_its_parent_and_beside_i
         let all = block_on(store.summaries(&id(name))).unwrap();
         let text = |child: &SummaryId| all.iter().find(|summary| summary.id == *child).unwrap().body.text.clone();
         let made_from = |body: &SummaryDraft| body.children.iter().map(text).collect::<Vec<_>>();
-        let told = |body: &SummaryDraft| (made_from(body), SummaryDraft { children: Vec::new(), ..body.clone() });
+        let told = |body: &SummaryDraft| (made_from(body), body.clone().children(Vec::new()));
         all.iter().map(|summary| told(&summary.body)).collect()
     };
     let of = |store: &dyn Store, name: &str| {

@@ -20,7 +20,7 @@ pub(super) fn json(text: &str) -> Json {
 }
 
 pub(super) fn said(content: Vec<ContentBlock>) -> Message {
-    Message { content, ..Message::user("") }
+    Message::new(Role::User, content)
 }
 
 fn texts() -> impl Strategy<Value = String> {
@@ -90,13 +90,10 @@ pub(super) fn messages() -> impl Strategy<Value = Message> {
         prop::collection::btree_map(texts(), values(), 0..3),
         any::<bool>(),
     )
-        .prop_map(|(role, speaker, content, metadata, keep_out_of_summaries)| Message {
-            role,
-            speaker,
-            content,
-            key: None,
-            metadata,
-            keep_out_of_summaries,
+        .prop_map(|(role, speaker, content, metadata, keep_out)| {
+            let mut message = Message::new(role, content).metadata(metadata).keep_out_of_summaries(keep_out);
+            message.speaker = speaker;
+            message
         })
 }
 
@@ -107,44 +104,46 @@ pub(super) fn drafts(messages: Vec<Message>) -> Vec<NodeDraft> {
             message.key = MessageKey::new(&format!("key {number}")).ok();
         }
         let at = Timestamp::from_millis(i64::from(number) * 1_000 - 2_500);
-        NodeDraft {
-            importance: f32::from(number % 10) / 9.0,
-            topics: (0..number % 3).map(|topic| format!("topic {topic}")).collect(),
-            relates_to: (number > 1).then(|| Relation {
+        NodeDraft::new(message, at, u32::from(number) * 7)
+            .importance(f32::from(number % 10) / 9.0)
+            .topics((0..number % 3).map(|topic| format!("topic {topic}")).collect())
+            .relates_to((number > 1).then(|| Relation {
                 to: node(u64::from(number - 1)),
                 kind: if number.is_multiple_of(2) { RelationKind::Correction } else { RelationKind::FollowUp },
-            }),
-            ..NodeDraft::new(message, at, u32::from(number) * 7)
-        }
+            }))
     };
     messages.into_iter().zip(1..).map(draft).collect()
 }
 
 pub(super) fn summary(level: Level, span: (u64, u64), children: &[u64]) -> Event {
     let text = format!("{level} of {} to {}\n\"quoted\"", span.0, span.1);
-    Event::Summary(SummaryDraft {
-        level,
-        span: NodeRange::new(node(span.0), node(span.1)).unwrap(),
-        children: children.iter().filter_map(|&child| SummaryId::new(child)).collect(),
-        tokens: 3,
-        metadata: SummaryMetadata {
-            importance: 1.0 / 3.0,
-            topics: vec!["trains".into()],
-            has_decision: span.0.is_multiple_of(2),
-            has_code: !span.0.is_multiple_of(2),
-            line_count: u64::MAX,
-        },
-        written_by: WrittenBy { strategy: "sample".into(), version: "1".into() },
-        input_hash: Hash::of_parts([text.as_bytes()]),
-        text,
-    })
+    let input_hash = Hash::of_parts([text.as_bytes()]);
+    Event::Summary(
+        SummaryDraft::new(
+            level,
+            NodeRange::new(node(span.0), node(span.1)).unwrap(),
+            text,
+            3,
+            WrittenBy::new("sample", "1"),
+            input_hash,
+        )
+        .children(children.iter().filter_map(|&child| SummaryId::new(child)).collect())
+        .metadata(
+            SummaryMetadata::default()
+                .importance(1.0 / 3.0)
+                .topics(vec!["trains".into()])
+                .has_decision(span.0.is_multiple_of(2))
+                .has_code(!span.0.is_multiple_of(2))
+                .line_count(u64::MAX),
+        ),
+    )
 }
 
 /// Appends messages to `c`, at least two, and records events of every kind.
 pub(super) fn fill(store: &dyn Store, messages: Vec<Message>) {
     let (conversation, count) = (id("c"), messages.len() as u64);
     block_on(store.append(&conversation, drafts(messages))).unwrap();
-    let scored_by = WrittenBy { strategy: "sample".into(), version: "1".into() };
+    let scored_by = WrittenBy::new("sample", "1");
     let record = |events| block_on(store.record(&conversation, events)).unwrap();
     record(vec![
         Event::Importance { node: node(1), importance: 0.1, scored_by },
@@ -180,14 +179,7 @@ pub(super) fn everything() -> Message {
         ContentBlock::Unknown(json(r#"{"type":"text","text":"no text block"}"#)),
     ];
     let metadata = [("session".to_owned(), json("3")), ("odd".to_owned(), json(r#"{"json_text":"1"}"#))];
-    Message {
-        role: Role::Assistant,
-        speaker: Some("Ann".into()),
-        content,
-        key: None,
-        metadata: metadata.into(),
-        keep_out_of_summaries: true,
-    }
+    Message::new(Role::Assistant, content).speaker("Ann").metadata(metadata.into()).keep_out_of_summaries(true)
 }
 
 /// A conversation of `count` plain messages.

@@ -12,11 +12,11 @@ fn user(text: &str) -> SummarySource {
 }
 
 fn model(text: &str) -> SummarySource {
-    SummarySource { role: Some(Role::Assistant), speaker: "assistant".into(), ..message(text) }
+    message(text).role(Role::Assistant).speaker("assistant")
 }
 
 fn by(speaker: &str, text: &str) -> SummarySource {
-    SummarySource { speaker: speaker.into(), ..message(text) }
+    message(text).speaker(speaker)
 }
 
 fn meta(sources: &[SummarySource], max_tokens: u32) -> String {

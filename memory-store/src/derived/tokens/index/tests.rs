@@ -43,7 +43,7 @@ fn insert(index: &QuantizedTokens, range: std::ops::RangeInclusive<u64>) {
 fn ask(index: &QuantizedTokens, last: u64) -> TokenAnswer {
     let nodes: Vec<_> = (1..=last).filter_map(NodeId::new).collect();
     let (question, talk) = (tokens(3), talk());
-    block_on(index.max_cosines(&question, &[TokenPart { conversation: &talk, nodes: &nodes }])).unwrap()
+    block_on(index.max_cosines(&question, &[TokenPart::new(&talk, &nodes)])).unwrap()
 }
 
 fn in_memory() -> QuantizedTokens {

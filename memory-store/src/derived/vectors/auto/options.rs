@@ -51,6 +51,13 @@ impl Default for AutoOptions {
 }
 
 impl AutoOptions {
+    /// Sets [`subset_percent`](Self::subset_percent).
+    #[must_use]
+    pub const fn subset_percent(mut self, subset_percent: u8) -> Self {
+        self.subset_percent = subset_percent;
+        self
+    }
+
     /// Sets [`method`](Self::method).
     #[must_use]
     pub const fn method(mut self, method: Method) -> Self {

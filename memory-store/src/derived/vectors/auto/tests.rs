@@ -92,8 +92,10 @@ fn vector(seed: u64) -> Vec<f32> {
 }
 
 fn search(index: &AutoIndex, seed: u64, only: Option<&NodeSet>) -> (Vec<VectorHit>, AnsweredBy) {
-    let parts = [VectorPart { conversation: &id(), only }];
-    let query = VectorQuery { vector: &vector(seed), limit: 10, parts: &parts };
+    let id = id();
+    let parts = [VectorPart::new(&id).only(only)];
+    let vector = vector(seed);
+    let query = VectorQuery::new(&vector, 10, &parts);
     let answer = pollster::block_on(index.search(&query)).unwrap();
     (answer.hits, answer.answered_by[0])
 }
@@ -120,7 +122,8 @@ fn the_size_and_the_selection_decide() {
     let (hits, by) = search(&index, 2_005, None);
     assert_eq!((hits[0].slot.node.get(), by), (2_005, GRAPH));
     let (id, query) = (id(), vector(1));
-    let all = VectorQuery { vector: &query, limit: usize::MAX, parts: &[VectorPart::whole(&id)] };
+    let parts = [VectorPart::new(&id)];
+    let all = VectorQuery::new(&query, usize::MAX, &parts);
     let answer = pollster::block_on(index.search(&all)).unwrap();
     assert_eq!((answer.hits.len(), answer.answered_by[0]), (2_010, AnsweredBy::Scan));
 }

@@ -46,7 +46,8 @@ fn insert(index: &ExactIndex, id: &ConversationId, nodes: &[Vec<Vec<f32>>]) {
 }
 
 fn search(index: &ExactIndex, id: &ConversationId, query: &[f32], limit: usize) -> Vec<VectorHit> {
-    let query = VectorQuery { vector: query, limit, parts: &[VectorPart::whole(id)] };
+    let parts = [VectorPart::new(id)];
+    let query = VectorQuery::new(query, limit, &parts);
     pollster::block_on(index.search(&query)).unwrap().hits
 }
 
@@ -110,7 +111,8 @@ proptest! {
         insert(&alone, &a, &nodes.iter().zip(&selected).map(kept).collect::<Vec<_>>());
         let only = selected.iter().enumerate().filter(|(_, keep)| **keep).map(|(node, _)| NodeId::from_index(node));
         let only: NodeSet = only.collect();
-        let query = VectorQuery { vector: &query, limit, parts: &[VectorPart { conversation: &a, only: Some(&only) }] };
+        let parts = [VectorPart::new(&a).only(&only)];
+        let query = VectorQuery::new(&query, limit, &parts);
         let found = pollster::block_on(all.search(&query)).unwrap().hits;
         prop_assert_eq!(found, search(&alone, &a, query.vector, limit));
     }
@@ -160,7 +162,8 @@ fn what_is_no_unit_vector_is_refused_whole() {
     let late = pollster::block_on(index.insert(&a, &late)).unwrap_err();
     assert!(matches!(late, VectorError::OutOfOrder { expected: NodeId::FIRST, .. }), "{late}");
     for bad in [vec![f32::NAN, 0.0], vec![0.0, 0.0], vec![1.0]] {
-        let query = VectorQuery { vector: &bad, limit: 3, parts: &[VectorPart::whole(&a)] };
+        let parts = [VectorPart::new(&a)];
+        let query = VectorQuery::new(&bad, 3, &parts);
         assert!(pollster::block_on(index.search(&query)).is_err(), "{bad:?}");
     }
 }

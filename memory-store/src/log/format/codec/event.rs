@@ -61,7 +61,7 @@ struct WirePin {
 pub(crate) fn encode_event(event: &Event, summary: SummaryId) -> Result<Vec<u8>, CodecError> {
     match event {
         Event::Summary(draft) => encode_summary(draft, summary),
-        Event::Importance { node, importance, scored_by: WrittenBy { strategy, version } } => {
+        Event::Importance { node, importance, scored_by: WrittenBy { strategy, version, .. } } => {
             encode(kind::IMPORTANCE, &WireImportance { node: node.get(), importance: *importance, strategy, version })
         }
         Event::Pin { node, pinned } => encode(kind::PIN, &WirePin { node: node.get(), pinned: *pinned }),
@@ -75,7 +75,7 @@ pub(crate) fn encode_event(event: &Event, summary: SummaryId) -> Result<Vec<u8>,
 }
 
 fn encode_summary(draft: &SummaryDraft, id: SummaryId) -> Result<Vec<u8>, CodecError> {
-    let SummaryDraft { level, span, children, text, tokens, metadata, written_by, input_hash } = draft;
+    let SummaryDraft { level, span, children, text, tokens, metadata, written_by, input_hash, .. } = draft;
     bounded(children.len().max(metadata.topics.len()))?;
     let wire = WireSummary {
         id: id.get(),
@@ -120,23 +120,22 @@ impl WireSummary<'_> {
         let level = Level::from_number(self.level).ok_or("a summary has an unknown level")?;
         let span = NodeRange::new(node_id(self.first)?, node_id(self.last)?).ok_or("a summary's span is reversed")?;
         let children: Option<_> = self.children.0.into_iter().map(SummaryId::new).collect();
-        let metadata = SummaryMetadata {
-            importance: self.importance,
-            topics: self.topics.0.into_iter().map(str::to_owned).collect(),
-            has_decision: self.flags & HAS_DECISION != 0,
-            has_code: self.flags & HAS_CODE != 0,
-            line_count: self.line_count,
-        };
-        let body = SummaryDraft {
+        let metadata = SummaryMetadata::default()
+            .importance(self.importance)
+            .topics(self.topics.0.into_iter().map(str::to_owned).collect())
+            .has_decision(self.flags & HAS_DECISION != 0)
+            .has_code(self.flags & HAS_CODE != 0)
+            .line_count(self.line_count);
+        let body = SummaryDraft::new(
             level,
             span,
-            children: children.ok_or("a summary has child number 0")?,
-            text: self.text.to_owned(),
-            tokens: self.tokens,
-            metadata,
-            written_by: WrittenBy { strategy: self.strategy.to_owned(), version: self.version.to_owned() },
-            input_hash: Hash::from_bytes(self.input_hash),
-        };
-        Ok(Summary { id, body })
+            self.text,
+            self.tokens,
+            WrittenBy::new(self.strategy, self.version),
+            Hash::from_bytes(self.input_hash),
+        )
+        .children(children.ok_or("a summary has child number 0")?)
+        .metadata(metadata);
+        Ok(Summary::new(id, body))
     }
 }

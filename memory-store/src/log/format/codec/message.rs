@@ -1,7 +1,5 @@
 //! The wire type of a message.
 
-use std::collections::BTreeMap;
-
 use bincode::{Encode, enc::Encoder, error::EncodeError};
 #[cfg(test)]
 use memory_core::Salt;
@@ -212,7 +210,7 @@ impl<'a> MessageRecord<'a> {
         let mut node = BLANK;
         self.fill_in(&mut node)?;
         let Node { message, at, tokens, topics, relates_to, .. } = node;
-        let draft = NodeDraft { message, at, tokens, importance, topics, relates_to, salt: None };
+        let draft = NodeDraft::new(message, at, tokens).importance(importance).topics(topics).relates_to(relates_to);
         Ok(StoredMessage { draft, line_count, proof })
     }
 
@@ -220,9 +218,8 @@ impl<'a> MessageRecord<'a> {
     #[inline]
     pub(crate) fn fill_in(self, node: &mut Node) -> Result<(), CodecError> {
         let Self { head, mut lists } = self;
-        // Destructured in full, so that no field can be forgotten.
-        let Node { id: _, message, at, line_count, tokens, importance: _, topics, relates_to, pinned: _ } = node;
-        let Message { role: said_by, speaker, content, key, metadata, keep_out_of_summaries } = message;
+        let Node { message, at, line_count, tokens, topics, relates_to, .. } = node;
+        let Message { role: said_by, speaker, content, key, metadata, keep_out_of_summaries, .. } = message;
         let count = lists.count()?;
         if count > 0 {
             *topics = lists.texts(count)?;
@@ -253,24 +250,8 @@ impl<'a> MessageRecord<'a> {
 /// A node to be filled in where it will stay. If it were built first and then moved, it would be loaded in pieces of
 /// other sizes than it was stored in, and the processor would wait for all earlier stores, those of its text among
 /// them.
-pub(crate) const BLANK: Node = Node {
-    id: NodeId::FIRST,
-    message: Message {
-        role: Role::User,
-        speaker: None,
-        content: Vec::new(),
-        key: None,
-        metadata: BTreeMap::new(),
-        keep_out_of_summaries: false,
-    },
-    at: Timestamp::from_millis(0),
-    line_count: 1,
-    tokens: 0,
-    importance: Node::NEUTRAL_IMPORTANCE,
-    topics: Vec::new(),
-    relates_to: None,
-    pinned: false,
-};
+pub(crate) const BLANK: Node =
+    Node::new(NodeId::FIRST, Message::new(Role::User, Vec::new()), Timestamp::from_millis(0));
 
 fn role_number(role: Role) -> u8 {
     match role {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ContentBlock, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline,
-    NodeRange, Relation, RelationKind, Role, Shown, ShownRun, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
-    ViewDraft, ViewId, WrittenBy,
+    ContentBlock, Event, Hash, Json, Level, Media, Message, MessageKey, NodeDraft, NodeId, NodeOutline, NodeRange,
+    Relation, RelationKind, Role, Shown, ShownRun, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, ViewDraft,
+    ViewId, WrittenBy,
 };
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn node(position: u64) -> NodeId {
 }
 
 fn written_by() -> WrittenBy {
-    WrittenBy { strategy: "ext".into(), version: "2".into() }
+    WrittenBy::new("ext", "2")
 }
 
 fn nested(depth: usize) -> Message {
@@ -34,7 +34,7 @@ fn nested(depth: usize) -> Message {
     for level in 0..depth {
         block = ContentBlock::ToolResult { tool_use_id: level.to_string(), content: vec![block], is_error: false };
     }
-    Message { content: vec![block], ..Message::user("") }
+    Message::new(Role::User, vec![block])
 }
 
 /// Every kind of block, with tool results beside and inside of one another.
@@ -43,10 +43,9 @@ fn everything() -> NodeDraft {
     let text = |text: &str| ContentBlock::Text(text.into());
     let result = |id: &str, content| ContentBlock::ToolResult { tool_use_id: id.into(), content, is_error: id == "e" };
     let bytes = Media::Bytes { media_type: "image/png".into(), data: Arc::from([0u8, 255]) };
-    let message = Message {
-        role: Role::Tool,
-        speaker: Some("Ann".into()),
-        content: vec![
+    let message = Message::new(
+        Role::Tool,
+        vec![
             text("t"),
             ContentBlock::ToolUse { id: "c".into(), name: "run".into(), input: json("{}") },
             result("r", vec![text("in"), result("e", vec![]), result("f", vec![text("deep")]), text("out")]),
@@ -60,10 +59,11 @@ fn everything() -> NodeDraft {
             ContentBlock::Reasoning { text: "hm".into(), signature: Some("sig".into()) },
             ContentBlock::Unknown(json(r#"{"type":"x"}"#)),
         ],
-        key: MessageKey::new("k").ok(),
-        metadata: [("m".to_owned(), json("1.50"))].into(),
-        keep_out_of_summaries: true,
-    };
+    )
+    .speaker("Ann")
+    .key(MessageKey::new("k").ok())
+    .metadata([("m".to_owned(), json("1.50"))].into())
+    .keep_out_of_summaries(true);
     let mut draft = NodeDraft::new(message, Timestamp::from_millis(-2), 300);
     draft.importance = 0.75;
     draft.topics = vec!["one".into(), "two".into()];
@@ -125,22 +125,23 @@ fn events_of_version_1_never_change() {
     golden("title", &event(Event::Title("T".into())), "06 01 01 54");
     golden("tags", &event(Event::Tags(vec!["a".into(), "b".into()])), "07 01 02 01 61 01 62");
     golden("lost", &encode_lost(300).unwrap(), "0d 01 fb2c01");
-    let draft = SummaryDraft {
-        level: Level::Meta,
-        span: NodeRange::new(node(1), node(40)).unwrap(),
-        children: vec![SummaryId::new(1).unwrap(), SummaryId::new(2).unwrap()],
-        text: "words".into(),
-        tokens: 12,
-        metadata: SummaryMetadata {
-            importance: 1.0,
-            topics: vec!["t".into()],
-            has_decision: true,
-            has_code: true,
-            line_count: 62,
-        },
-        written_by: written_by(),
-        input_hash: Hash::from_bytes([8; 32]),
-    };
+    let draft = SummaryDraft::new(
+        Level::Meta,
+        NodeRange::new(node(1), node(40)).unwrap(),
+        "words",
+        12,
+        written_by(),
+        Hash::from_bytes([8; 32]),
+    )
+    .children(vec![SummaryId::new(1).unwrap(), SummaryId::new(2).unwrap()])
+    .metadata(
+        SummaryMetadata::default()
+            .importance(1.0)
+            .topics(vec!["t".into()])
+            .has_decision(true)
+            .has_code(true)
+            .line_count(62),
+    );
     let record = event(Event::Summary(draft.clone()));
     let expected = format!(
         "03 01 07 02 01 28 02 01 02 05 776f726473 0c 0000803f 01 01 74 03 3e 03 657874 01 32 {}",
@@ -155,25 +156,18 @@ fn events_of_version_1_never_change() {
 fn a_view_of_version_1_never_changes() {
     let run = |shown, check| ShownRun { shown, check: [check; 8] };
     let nodes = |first, last| NodeRange::new(node(first), node(last)).unwrap();
-    let draft = ViewDraft {
-        at: Timestamp::from_millis(-2),
-        nodes: 300,
-        layout: 1,
-        budget: 4_000,
-        tokens: 200,
-        counter: "w".into(),
-        chosen_by: written_by(),
-        longest_result: Some(64),
-        history: vec![
+    let draft = ViewDraft::new(Timestamp::from_millis(-2), 300, 1, written_by(), [9; 16], Hash::from_bytes([8; 32]))
+        .budget(4_000)
+        .tokens(200)
+        .counter("w")
+        .longest_result(64)
+        .history(vec![
             run(Shown::Summaries { first: SummaryId::new(5).unwrap(), count: 2 }, 1),
             run(Shown::Lost(nodes(3, 3)), 2),
             run(Shown::Messages(nodes(4, 300)), 3),
-        ],
-        recalled: vec![run(Shown::Messages(nodes(1, 1)), 4)],
-        question: "q?".into(),
-        salt: [9; 16],
-        hash: Hash::from_bytes([8; 32]),
-    };
+        ])
+        .recalled(vec![run(Shown::Messages(nodes(1, 1)), 4)])
+        .question("q?");
     let record = encode_view(&draft, ViewId::new(7).unwrap()).unwrap();
     let check = |byte: &str| byte.repeat(8);
     let expected = format!(
@@ -200,7 +194,7 @@ fn a_view_of_version_1_never_changes() {
     }
     // A standing line: 20 bytes of message 4, from its byte 300 on.
     let shown = Shown::Excerpt { node: node(4), at: 300, bytes: 20 };
-    let standing = ViewDraft { recalled: vec![run(shown, 4)], ..draft };
+    let standing = draft.recalled(vec![run(shown, 4)]);
     let record = encode_view(&standing, ViewId::new(7).unwrap()).unwrap();
     golden("view with a standing line", &record, &expected.replacen("00 01 01", "03 04 fc14002c01", 1));
     let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
@@ -213,11 +207,12 @@ fn the_outline_of_a_record_is_that_of_its_node() {
     let record = encoded(&stored).unwrap();
     let Record::Message(read) = decoded(&record) else { panic!("a message is read as one") };
     let outline = read.outline().unwrap();
-    let mut filled = Node { id: node(7), importance: 0.25, pinned: true, ..BLANK };
+    let mut filled = BLANK.importance(0.25).pinned(true);
+    filled.id = node(7);
     read.fill_in(&mut filled).unwrap();
     assert_eq!((filled.id, filled.importance, filled.pinned), (node(7), 0.25, true), "as events made it");
     let node = filled;
-    let node = Node { importance: everything().importance, pinned: false, ..node };
+    let node = node.importance(everything().importance).pinned(false);
     assert_eq!(outline, NodeOutline::of(&node));
     assert_eq!((NodeOutline::of(&node).calls, NodeOutline::of(&node).answers), (1, 2), "inner results do not count");
 }

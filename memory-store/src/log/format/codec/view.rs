@@ -68,22 +68,22 @@ pub(crate) fn encode_view(draft: &ViewDraft, id: ViewId) -> Result<Vec<u8>, Code
 impl WireView<'_> {
     pub(super) fn into_view(self) -> Result<View, CodecError> {
         let runs = |runs: Items<WireRun>| runs.0.into_iter().map(WireRun::into_run).collect::<Result<_, _>>();
-        let body = ViewDraft {
-            at: Timestamp::from_millis(self.at),
-            nodes: self.nodes,
-            layout: self.layout,
-            budget: self.budget,
-            tokens: self.tokens,
-            counter: self.counter.to_owned(),
-            chosen_by: WrittenBy { strategy: self.strategy.to_owned(), version: self.version.to_owned() },
-            longest_result: self.longest_result,
-            history: runs(self.history)?,
-            recalled: runs(self.recalled)?,
-            question: self.question.to_owned(),
-            salt: self.salt,
-            hash: Hash::from_bytes(self.hash),
-        };
-        Ok(View { id: ViewId::new(self.id).ok_or("a view has number 0")?, body })
+        let body = ViewDraft::new(
+            Timestamp::from_millis(self.at),
+            self.nodes,
+            self.layout,
+            WrittenBy::new(self.strategy, self.version),
+            self.salt,
+            Hash::from_bytes(self.hash),
+        )
+        .budget(self.budget)
+        .tokens(self.tokens)
+        .counter(self.counter)
+        .longest_result(self.longest_result)
+        .history(runs(self.history)?)
+        .recalled(runs(self.recalled)?)
+        .question(self.question);
+        Ok(View::new(ViewId::new(self.id).ok_or("a view has number 0")?, body))
     }
 }
 
