@@ -7,7 +7,7 @@
 //! - [`Extractive`]: the most informative sentences, and keywords of the rest.
 //! - [`ThemeMerger`]: topics, decisions, open questions, keywords.
 //! - [`KeywordDigest`]: names, figures and rare words.
-//! - [`FirstWords`]: the beginning of each message.
+//! - [`FirstWords`](memory_core::FirstWords), of `memory-core`: the beginning of each message.
 //!
 //! A scorer implements [`ImportanceScorer`](memory_core::ImportanceScorer) and rates how important messages are:
 //!
@@ -68,9 +68,6 @@ mod terms;
 mod themes;
 mod topic_line;
 mod words;
-
-#[doc(inline)]
-pub use memory_core::FirstWords;
 
 pub use blend::Blend;
 pub use configuration::InvalidConfiguration;

@@ -10,11 +10,11 @@ mod threads;
 mod versions;
 
 use memory_core::{
-    Level, TokenCounter,
+    FirstWords, Level, TokenCounter,
     testing::{HashEmbedder, WordCounter},
 };
 use memory_plugins::{ChooseError, Origin, PluginOptions, Registry, Sha256, StrategyKind};
-use memory_strategies::{Extractive, FirstWords};
+use memory_strategies::Extractive;
 use pollster::block_on;
 use support::{OFFICIAL, TEXT, ask, job, library, score, sources};
 

@@ -4,7 +4,7 @@
 #[path = "../../bridge.rs"]
 mod bridge;
 
-use memory_strategies::FirstWords;
+use memory_core::FirstWords;
 
 bridge::export! {
     write: FirstWords::write,
