@@ -61,16 +61,16 @@ fn every_official_plugin_answers_as_the_built_in_strategy_of_its_name() {
 }
 
 #[test]
-fn official_scorers_compare_by_the_model_of_the_host() {
+fn an_official_scorer_compares_by_the_model_of_the_host() {
     let texts = ["hall rent in Ghent rises", "Ghent: in hall rent rises", "soup for forty people"];
     let mut options = PluginOptions::default();
     options.embedder = Some(std::sync::Arc::new(HashEmbedder::new(64)));
     let mut registry = Registry::with_options(options);
-    registry.load(&library("memory_plugin_novelty")).unwrap();
+    registry.load(&library("memory_plugin_blend")).unwrap();
     let [ours, theirs] =
-        ["novelty", "official-novelty"].map(|name| score(&*registry.scorer(name).unwrap(), &texts).unwrap());
+        ["blend", "official-blend"].map(|name| score(&*registry.scorer(name).unwrap(), &texts).unwrap());
     assert_eq!(ours, theirs);
-    let by_words = score(&*Registry::with_builtins().scorer("novelty").unwrap(), &texts).unwrap();
+    let by_words = score(&*Registry::with_builtins().scorer("blend").unwrap(), &texts).unwrap();
     assert_ne!(ours, by_words);
 }
 

@@ -19,16 +19,7 @@ pub(crate) const TEXT: &str =
     "Hello everyone, it is so good to see you all here. After the tests we decided to ship version 2.4.";
 
 /// The crates of the official plugins, summarizers first.
-pub(crate) const OFFICIAL: [&str; 8] = [
-    "memory_plugin_extractive",
-    "memory_plugin_first_words",
-    "memory_plugin_keyword_digest",
-    "memory_plugin_themes",
-    "memory_plugin_blend",
-    "memory_plugin_novelty",
-    "memory_plugin_recency_and_use",
-    "memory_plugin_rules",
-];
+pub(crate) const OFFICIAL: [&str; 3] = ["memory_plugin_extractive", "memory_plugin_first_words", "memory_plugin_blend"];
 
 /// The library of the package whose crate is `name`, beside the test binary or one directory above it.
 ///

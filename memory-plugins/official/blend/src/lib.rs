@@ -1,9 +1,7 @@
 //! The blend of scorers as a plugin, under the name `official-blend`: the built-in one keeps the plain name.
 
-#[path = "../../embeddings.rs"]
+mod bridge;
 mod embeddings;
-#[path = "../../scorer_bridge.rs"]
-mod scorer_bridge;
 
 use memory_plugin_abi::v1::{Capabilities, Failure, ScoreHost, ScoreJob, ScorerPlugin};
 use memory_strategies::Blend;
@@ -16,7 +14,7 @@ impl ScorerPlugin for Plugin {
     }
 
     fn score(&self, jobs: &[ScoreJob<'_>], host: &dyn ScoreHost) -> Result<Vec<f32>, Failure> {
-        scorer_bridge::score(&self.0, jobs, &embeddings::of(jobs, host)?)
+        bridge::score(&self.0, jobs, &embeddings::of(jobs, host)?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Adapts a scorer of `memory-strategies` to the plugin ABI; a module of each official scorer plugin.
+//! Adapts a scorer of `memory-strategies` to the plugin ABI.
 
 use memory_core::{ImportanceScorer, NodeId, Role, ScoreJob, Timestamp};
 use memory_plugin_abi::v1;

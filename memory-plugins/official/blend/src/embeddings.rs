@@ -1,4 +1,4 @@
-//! Requests the embeddings of messages from the host; a module of each official plugin that compares them.
+//! Requests the embeddings of messages from the host.
 
 use memory_plugin_abi::v1;
 
