@@ -4,8 +4,7 @@
 //!
 //! 1. A [`Config`] states the directory of the store, its [`Access`], how [`Recall`] works, the embedding model and the
 //!    strategies. [`Config::new`] gives the defaults.
-//! 2. [`open`] makes a [`Runtime`] from it, or returns an [`OpenError`]: the log, retrieval and conversations. Its
-//!    vectors are a [`WatchedIndex`], which records how each conversation was searched.
+//! 2. [`open`] makes a [`Runtime`] from it, or returns an [`OpenError`]: the log, retrieval and conversations.
 //! 3. [`import`] reads conversations from files.
 //! 4. [`Alternatives`] and [`Prices`] compute what a conversation costs, and what it would cost with a sliding window,
 //!    with its full history, or with one summary.
@@ -35,6 +34,7 @@
 
 mod cli;
 mod commands;
+mod compared;
 mod config;
 mod costs;
 mod embedding;
@@ -48,7 +48,6 @@ mod reranking;
 mod runtime;
 mod target;
 mod terminal;
-mod watched_index;
 
 pub use cli::run;
 pub use config::{Access, Config, Recall};
@@ -57,4 +56,3 @@ pub use embedding::RecordError;
 pub use model_names::DEFAULT_RERANKER;
 pub use remote_model::RemoteModelError;
 pub use runtime::{OpenError, Runtime, open};
-pub use watched_index::WatchedIndex;

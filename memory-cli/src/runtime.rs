@@ -10,7 +10,7 @@ use memory_search::{HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogOptions, LogStore, QuantizedTokens};
 
 use crate::{
-    Access, Config, Recall, WatchedIndex,
+    Access, Config, Recall,
     embedding::{self, RecordError},
     remote_model::RemoteModelError,
     reranking,
@@ -23,8 +23,6 @@ pub struct Runtime {
     pub store: Arc<LogStore>,
     /// Searches the log.
     pub retriever: Arc<dyn Retriever>,
-    /// The vectors that it compares; `None` where recall is by words.
-    pub vectors: Option<Arc<WatchedIndex>>,
     /// The conversations.
     pub memory: Memory,
 }
@@ -91,9 +89,8 @@ pub(crate) fn assemble(
     let vectors = embedder.as_ref().map(|embedder| {
         let options = AutoOptions::default().method(config.vectors);
         let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), options);
-        Arc::new(WatchedIndex::over(Arc::new(index)))
+        Arc::new(index) as Arc<dyn VectorIndex>
     });
-    let index = vectors.clone().map(|vectors| vectors as Arc<dyn VectorIndex>);
     let registry = registry(config, embedder.clone());
     let tokens = embedder.as_deref().and_then(|embedder| {
         let index = QuantizedTokens::beside(
@@ -105,7 +102,7 @@ pub(crate) fn assemble(
         Some(Arc::new(index))
     });
     let words = Arc::new(BlockFiles::beside(&store));
-    let mut retriever = HybridRetriever::new(store.clone(), embedder, index).word_cache(words);
+    let mut retriever = HybridRetriever::new(store.clone(), embedder, vectors).word_cache(words);
     if let Some(tokens) = tokens {
         retriever = retriever.token_index(tokens);
     }
@@ -128,7 +125,7 @@ pub(crate) fn assemble(
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
         .build()?;
-    Ok(Runtime { store, retriever, vectors, memory })
+    Ok(Runtime { store, retriever, memory })
 }
 
 pub(crate) fn open_log(config: &Config) -> Result<LogStore, StoreError> {

@@ -9,7 +9,9 @@ mod piece;
 mod recorded;
 mod standing;
 
-use memory_core::{NodeRange, Timestamp, ViewId};
+use std::collections::BTreeMap;
+
+use memory_core::{AnsweredBy, ConversationId, NodeRange, Timestamp, ViewId};
 
 pub(crate) use assembly::{Request, assemble};
 pub use options::ContextOptions;
@@ -47,6 +49,8 @@ pub struct Context {
     pub full_tokens: u64,
     /// What the caller should know, one line each.
     pub notices: Vec<String>,
+    /// How vectors were compared to recall; empty if none were.
+    pub compared: BTreeMap<ConversationId, Vec<AnsweredBy>>,
     /// The reductions after a window overflowed, in order.
     pub reductions: Vec<Reduction>,
     /// The number of the recorded view, if it was recorded.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use memory_core::{
-    ConversationId, NodeId, NodeRange, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorPart,
-    VectorQuery,
+    AnsweredBy, ConversationId, NodeId, NodeRange, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex,
+    VectorPart, VectorQuery,
 };
 
 /// Conversations of at most this many nodes are compared exhaustively: a few milliseconds of work.
@@ -28,11 +28,14 @@ pub(crate) struct Compared<'a> {
     pub(crate) nodes: usize,
 }
 
+/// A cosine for each node, and how the index found them: each way once.
+pub(crate) type Cosines = (Vec<f32>, Vec<AnsweredBy>);
+
 impl Compared<'_> {
     /// The cosine of every node; NaN for one without a vector.
-    pub(crate) async fn all(&self) -> Result<Vec<f32>, VectorError> {
+    pub(crate) async fn all(&self) -> Result<Cosines, VectorError> {
         let answer = self.search(usize::MAX, None).await?;
-        Ok(self.of_nodes(&answer.hits))
+        Ok((self.of_nodes(&answer.hits), answer.answered_by))
     }
 
     /// The cosines of the nodes that can be among the best, and of their neighbours; every other node gets the
@@ -44,7 +47,7 @@ impl Compared<'_> {
         &self,
         words: &[f32],
         may_answer: Option<impl Fn(usize) -> bool>,
-    ) -> Result<Vec<f32>, VectorError> {
+    ) -> Result<Cosines, VectorError> {
         let selected = may_answer.as_ref().map(|may_answer| ids((0..self.nodes).filter(|index| may_answer(*index))));
         let found = self.search(NEAREST, selected.as_ref()).await?;
         let by_words = best(words, |index| may_answer.as_ref().is_none_or(|may_answer| may_answer(index)));
@@ -53,14 +56,17 @@ impl Compared<'_> {
         let runs = near.map(|index| index.saturating_sub(1)..(index + 2).min(self.nodes));
         let runs = runs.chain(sampled.iter().cloned()).filter_map(run_of).collect();
         // All chunks of a found node count.
-        let hits = self.search(usize::MAX, Some(&NodeSet::of_runs(runs))).await?.hits;
-        let mut cosines = self.of_nodes(&hits);
+        let exact = self.search(usize::MAX, Some(&NodeSet::of_runs(runs))).await?;
+        let mut ways = found.answered_by;
+        ways.extend(exact.answered_by);
+        ways.dedup();
+        let mut cosines = self.of_nodes(&exact.hits);
         let sample = sampled.into_iter().filter_map(|run| cosines.get(run)).flatten().filter(|cosine| !cosine.is_nan());
         let (sum, count) = sample.fold((0.0, 0.0f32), |(sum, count), cosine| (sum + cosine, count + 1.0));
         let usual = sum / count;
         let through = usize::try_from(self.index.stats(self.conversation).through).unwrap_or(usize::MAX);
         cosines.iter_mut().take(through).filter(|cosine| cosine.is_nan()).for_each(|cosine| *cosine = usual);
-        Ok(cosines)
+        Ok((cosines, ways))
     }
 
     async fn search(&self, limit: usize, only: Option<&NodeSet>) -> Result<VectorAnswer, VectorError> {

@@ -2,7 +2,7 @@
 
 mod embedding;
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use memory_core::{
     ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, RetrieveError, Store, StoreError, TokenEmbedder,
@@ -193,7 +193,7 @@ impl Semantic {
         let (question, late) = vectors.question(store, &ends_of(question)).await?;
         stopwatch.end("embed", 0);
         let embeds = vectors.is_backlog_small(store, pool).await?;
-        let (mut cosines, mut notices) = (Vec::new(), Vec::new());
+        let (mut cosines, mut ways, mut notices) = (Vec::new(), BTreeMap::new(), Vec::new());
         let mut is_all_tried = true;
         for part in pool.parts() {
             let (conversation, last) = (&part.conversation, part.nodes as u64);
@@ -205,7 +205,7 @@ impl Semantic {
             is_all_tried &= vectors.through(conversation) >= last;
             let (index, conversation, nodes) = (vectors.index, &part.conversation, part.nodes);
             let compared = Compared { index, conversation, question: &question, nodes };
-            let mut of_part = if nodes <= self.compared_all {
+            let (mut of_part, of_index) = if nodes <= self.compared_all {
                 compared.all().await?
             } else {
                 let places = part.places();
@@ -220,13 +220,14 @@ impl Semantic {
                 }
             }
             cosines.extend(of_part);
+            ways.insert(conversation.clone(), of_index);
         }
         let (all, scored) = (pool.readable(), cosines.iter().filter(|cosine| !cosine.is_nan()).count());
         if scored == 0 && all > 0 {
             let why = notices.pop().map_or_else(|| format!("; {HOW_TO_CATCH_UP}"), |why| format!(": {why}"));
             return Err(SemanticError::Missing(format!("none of the {all} messages is embedded{why}")));
         }
-        stopwatch.end("vectors", scored);
+        stopwatch.end_compared("vectors", scored, ways);
         if scored < all && notices.is_empty() {
             let what_to_do = if is_all_tried { "the others have no vector" } else { HOW_TO_CATCH_UP };
             notices.push(format!("meaning counts for {scored} of {all} messages only; {what_to_do}"));

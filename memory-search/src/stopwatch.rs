@@ -1,8 +1,8 @@
 //! Timing of the steps of a search.
 
-use std::time::Instant;
+use std::{collections::BTreeMap, time::Instant};
 
-use memory_core::SearchStep;
+use memory_core::{AnsweredBy, ConversationId, SearchStep};
 
 /// Times consecutive steps.
 #[derive(Debug)]
@@ -19,10 +19,20 @@ impl Stopwatch {
 
     /// Ends a step, which processed this many candidates, and begins the next.
     pub(crate) fn end(&mut self, name: &'static str, candidates: usize) {
+        self.end_compared(name, candidates, BTreeMap::new());
+    }
+
+    /// Ends a step that compared vectors in these ways.
+    pub(crate) fn end_compared(
+        &mut self,
+        name: &'static str,
+        candidates: usize,
+        compared: BTreeMap<ConversationId, Vec<AnsweredBy>>,
+    ) {
         let now = Instant::now();
         let took = now - self.begun;
         tracing::debug!(step = name, candidates, ?took, "search");
-        self.steps.push(SearchStep::new(name, took, candidates));
+        self.steps.push(SearchStep::new(name, took, candidates).compared(compared));
         self.begun = now;
     }
 

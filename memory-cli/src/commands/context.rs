@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{filter::FilterArgs, resolve};
 use crate::{
-    Access, WatchedIndex,
+    Access, compared,
     globals::Globals,
     open,
     output::{Output, grouped},
@@ -100,14 +100,13 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
         .record(!args.no_record);
     let mut context = conversation.context(question, &options).await?;
     globals.keep_news(&mut context.notices);
-    let vectors = runtime.vectors.as_deref();
     let output = globals.output;
     if output.json && !args.raw {
-        return Ok(output.value(&to_json(&id, question, &context, vectors))?);
+        return Ok(output.value(&to_json(&id, question, &context))?);
     }
     print(output, &context, args.raw)?;
     if args.explain {
-        explain(output, &context, vectors)?;
+        explain(output, &context)?;
     }
     Ok(())
 }
@@ -146,13 +145,13 @@ fn print(output: Output, context: &Context, raw: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn explain(output: Output, context: &Context, vectors: Option<&WatchedIndex>) -> io::Result<()> {
+fn explain(output: Output, context: &Context) -> io::Result<()> {
     let rows = context.pieces.iter().map(|piece| {
         let nodes = piece.nodes.map(|nodes| nodes.to_string()).unwrap_or_default();
         [piece.kind.as_str().to_owned(), nodes, piece.tokens.to_string(), piece.why.clone()]
     });
     output.table(["piece", "nodes", "tokens", "why"], rows)?;
-    vectors.and_then(WatchedIndex::explain).map_or(Ok(()), |how| output.line(&how))
+    compared::explain(&context.compared).map_or(Ok(()), |how| output.line(&how))
 }
 
 /// `4,012 of 4,096 tokens (history 1,400, standing 90, recalled 2,560); the whole conversation has 45,800`.
@@ -169,7 +168,7 @@ pub(super) fn summary(context: &Context) -> String {
     )
 }
 
-fn to_json(id: &ConversationId, question: &str, context: &Context, vectors: Option<&WatchedIndex>) -> Value {
+fn to_json(id: &ConversationId, question: &str, context: &Context) -> Value {
     let piece = |piece: &Piece| {
         let nodes: Vec<u64> = piece.nodes.iter().flat_map(|run| run.iter()).map(|node| node.get()).collect();
         json!({
@@ -193,7 +192,7 @@ fn to_json(id: &ConversationId, question: &str, context: &Context, vectors: Opti
         "recalled_tokens": context.recalled_tokens(),
         "full_tokens": context.full_tokens,
         "pieces": context.pieces.iter().map(piece).collect::<Vec<_>>(),
-        "vectors": vectors.map(WatchedIndex::to_json),
+        "vectors": compared::to_json(&context.compared),
         "notices": context.notices,
         "text": context.text(),
     })

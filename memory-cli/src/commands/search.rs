@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::{filter::FilterArgs, resolve};
 use crate::{
-    Access, WatchedIndex,
+    Access,
+    compared::{self, Compared},
     globals::Globals,
     open,
     output::{Field, known, shorten},
@@ -43,11 +44,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         found.notices.extend(read.losses.notice(&hit.conversation));
         hits.extend(read.nodes.into_iter().map(|node| (hit.clone(), node)));
     }
-    let vectors = runtime.vectors.as_deref();
+    let vectors: Compared = found.steps.iter().flat_map(|step| step.compared.clone()).collect();
     let output = globals.output;
     if output.json {
         let hits: Vec<_> = hits.iter().map(|(hit, node)| to_json(hit, node)).collect();
-        let vectors = vectors.map(WatchedIndex::to_json);
         let step = |step: &SearchStep| json!({"name": step.name, "ms": step.took.as_secs_f64() * 1_000.0, "candidates": step.candidates});
         let steps: Vec<_> = found.steps.iter().map(step).collect();
         return Ok(output.value(&json!({
@@ -55,7 +55,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             "hits": hits,
             "notices": found.notices,
             "steps": steps,
-            "vectors": vectors,
+            "vectors": compared::to_json(&vectors),
         }))?);
     }
     found.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
@@ -82,7 +82,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         };
         let steps: Vec<_> = found.steps.iter().map(step).collect();
         output.line(&format!("steps (messages looked at): {}", steps.join(", ")))?;
-        vectors.and_then(WatchedIndex::explain).map_or(Ok(()), |how| output.line(&how))?;
+        compared::explain(&vectors).map_or(Ok(()), |how| output.line(&how))?;
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Port: search and recall.
 
-use std::{fmt, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
-use super::{BoxError, BoxFuture, EmbedError, Losses, RerankError, StoreError, VectorError};
+use super::{AnsweredBy, BoxError, BoxFuture, EmbedError, Losses, RerankError, StoreError, VectorError};
 use crate::{ConversationId, Filter, NodeId, NodeRange};
 
 /// Where to search.
@@ -161,13 +161,23 @@ pub struct SearchStep {
     pub took: Duration,
     /// How many candidates the step examined.
     pub candidates: usize,
+    /// If the step compared vectors: how those of each conversation were searched, each way once, in order of first
+    /// use.
+    pub compared: BTreeMap<ConversationId, Vec<AnsweredBy>>,
 }
 
 impl SearchStep {
     /// A step that examined `candidates`.
     #[must_use]
     pub const fn new(name: &'static str, took: Duration, candidates: usize) -> Self {
-        Self { name, took, candidates }
+        Self { name, took, candidates, compared: BTreeMap::new() }
+    }
+
+    /// Sets [`compared`](Self::compared).
+    #[must_use]
+    pub fn compared(mut self, compared: BTreeMap<ConversationId, Vec<AnsweredBy>>) -> Self {
+        self.compared = compared;
+        self
     }
 }
 

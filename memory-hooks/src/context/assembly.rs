@@ -2,7 +2,10 @@
 
 mod recalled;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use memory_core::{
     ConversationId, Losses, Node, NodeOutline, NodeRange, Role, Summary, SummaryId,
@@ -357,6 +360,7 @@ impl Assembly<'_> {
             nodes: self.snapshot.tree.total(),
             full_tokens: self.full_tokens,
             notices: self.notices.clone(),
+            compared: BTreeMap::new(),
             reductions: Vec::new(),
             view: None,
             longest_result: self.longest_result,

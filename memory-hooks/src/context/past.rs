@@ -1,6 +1,6 @@
 //! Reproduction of a recorded context.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use memory_core::{
     ConversationId, Losses, Node, NodeId, NodeRange, Shown, ShownRun, Summary, SummaryId, View, ViewDraft, run_check,
@@ -73,6 +73,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
                 nodes: body.nodes,
                 full_tokens: snapshot.tree.nodes().take(then).map(|node| u64::from(node.tokens)).sum(),
                 notices: Vec::new(),
+                compared: BTreeMap::new(),
                 reductions: Vec::new(),
                 view: Some(id),
                 longest_result: body.longest_result,

@@ -39,6 +39,7 @@ impl Assembly<'_> {
                 context = self.close(history, in_order(&standing, &recalled, &pinned));
             }
             if context.tokens <= self.options.budget {
+                context.compared = recall.steps.into_iter().flat_map(|step| step.compared).collect();
                 context.notices.extend(recall.notices);
                 context.notices.extend(losses.notice(self.conversation));
                 return Ok(context);
