@@ -17,6 +17,7 @@ use serde_json::{
 
 use self::{
     read::message,
+    value::Raw,
     write::{Spelling, WrittenMessage},
 };
 use crate::Message;
@@ -39,7 +40,9 @@ pub struct InvalidMessage {
 /// # Errors
 /// When a member is missing, unknown or of the wrong kind; the error names it.
 pub fn message_from_json(value: &Value) -> Result<Message, InvalidMessage> {
-    message(value)
+    let raw =
+        to_raw_value(value).map_err(|error| InvalidMessage { at: "message".to_owned(), why: error.to_string() })?;
+    message(Raw { json: &raw, exact: false })
 }
 
 /// Writes what [`message_from_json`] reads.
@@ -53,7 +56,7 @@ pub fn message_to_json(message: &Message) -> Value {
 /// # Errors
 /// As [`message_from_json`].
 pub fn message_from_raw_json(raw: &RawValue) -> Result<Message, InvalidMessage> {
-    message(raw)
+    message(Raw { json: raw, exact: true })
 }
 
 /// Writes a message on one line. `docs/format.md`, section "Export", specifies when JSON from outside is quoted.

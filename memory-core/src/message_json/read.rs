@@ -1,10 +1,10 @@
-//! Reading a message from JSON, parsed or raw.
+//! Reading a message from JSON, leniently or exactly.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
     InvalidMessage,
-    value::{AnyJson, Members},
+    value::{Members, Raw},
 };
 use crate::{ContentBlock, Json, Media, Message, MessageKey, Role};
 
@@ -17,8 +17,9 @@ fn invalid(at: impl Into<String>, why: impl Into<String>) -> InvalidMessage {
     InvalidMessage { at: at.into(), why: why.into() }
 }
 
-pub(super) fn message<'a, J: AnyJson<'a>>(json: J) -> Result<Message, InvalidMessage> {
-    let members = Object(json.members().ok_or_else(|| invalid("message", "expected an object"))?);
+pub(super) fn message(json: Raw<'_>) -> Result<Message, InvalidMessage> {
+    let members = json.members().ok_or_else(|| invalid("message", "expected an object"))?;
+    let members = Object { members, exact: json.exact };
     if let Some(unknown) = members.beyond(&MEMBERS) {
         let why = format!("a message has no such member, only {}", MEMBERS.join(", "));
         return Err(invalid(unknown, why));
@@ -40,7 +41,7 @@ pub(super) fn message<'a, J: AnyJson<'a>>(json: J) -> Result<Message, InvalidMes
         Some(key) => Some(MessageKey::new(&key).map_err(|e| invalid("key", e.to_string()))?),
         None => None,
     };
-    let metadata = match members.given("metadata").map(AnyJson::members) {
+    let metadata = match members.given("metadata").map(Raw::members) {
         None => BTreeMap::new(),
         Some(Some(entries)) => entries
             .into_iter()
@@ -48,7 +49,7 @@ pub(super) fn message<'a, J: AnyJson<'a>>(json: J) -> Result<Message, InvalidMes
             .collect::<Result<_, _>>()?,
         Some(None) => return Err(invalid("metadata", "expected an object")),
     };
-    let keep_out_of_summaries = match members.given("keep_out_of_summaries").map(AnyJson::flag) {
+    let keep_out_of_summaries = match members.given("keep_out_of_summaries").map(Raw::flag) {
         None => false,
         Some(Some(keep)) => keep,
         Some(None) => return Err(invalid("keep_out_of_summaries", "expected true or false")),
@@ -58,36 +59,36 @@ pub(super) fn message<'a, J: AnyJson<'a>>(json: J) -> Result<Message, InvalidMes
 }
 
 /// JSON from outside.
-fn from_outside<'a, J: AnyJson<'a>>(json: J, at: &str) -> Result<Json, InvalidMessage> {
+fn from_outside(json: Raw<'_>, at: &str) -> Result<Json, InvalidMessage> {
     match json.unquoted() {
         Some(text) => Json::new(&text).map_err(|_| invalid(at, "`json_text` holds no JSON")),
         None => json.json().map_err(|error| invalid(at, error.to_string())),
     }
 }
 
-fn blocks<'a, J: AnyJson<'a>>(content: J, at: &str, depth: usize) -> Result<Vec<ContentBlock>, InvalidMessage> {
+fn blocks(content: Raw<'_>, at: &str, depth: usize) -> Result<Vec<ContentBlock>, InvalidMessage> {
     if let Some(text) = content.text() {
         return Ok(vec![ContentBlock::Text(text.into_owned())]);
     }
-    if !J::EXACT && content.is_null() {
+    if !content.exact && content.is_null() {
         return Ok(Vec::new());
     }
     let items = content.items().ok_or_else(|| invalid(at, "expected a text or a list of blocks"))?;
     items.into_iter().enumerate().map(|(i, item)| block(item, &format!("{at}[{i}]"), depth)).collect()
 }
 
-pub(super) fn block<'a, J: AnyJson<'a>>(json: J, at: &str, depth: usize) -> Result<ContentBlock, InvalidMessage> {
-    if J::EXACT && depth > MAX_DEPTH {
+pub(super) fn block(json: Raw<'_>, at: &str, depth: usize) -> Result<ContentBlock, InvalidMessage> {
+    if json.exact && depth > MAX_DEPTH {
         return Err(invalid("content", format!("tool results are nested more than {MAX_DEPTH} deep")));
     }
     let as_it_came = || from_outside(json, at).map(ContentBlock::Unknown);
-    if J::EXACT && json.unquoted().is_some() {
+    if json.unquoted().is_some() {
         return as_it_came();
     }
-    let Some(members) = json.members().map(Object) else {
-        return if J::EXACT { as_it_came() } else { Err(invalid(at, "expected an object")) };
+    let Some(members) = json.members().map(|members| Object { members, exact: json.exact }) else {
+        return if json.exact { as_it_came() } else { Err(invalid(at, "expected an object")) };
     };
-    let known = match members.get("type").and_then(AnyJson::text).as_deref() {
+    let known = match members.get("type").and_then(Raw::text).as_deref() {
         Some("text") => members.text_block(),
         Some("tool_use") => members.tool_use(at)?,
         Some("tool_result") => members.tool_result(at, depth)?,
@@ -95,7 +96,7 @@ pub(super) fn block<'a, J: AnyJson<'a>>(json: J, at: &str, depth: usize) -> Resu
         Some("image") => members.only(&["type", "source"]).and_then(|()| members.media()).map(ContentBlock::Image),
         Some("document") => members.document(),
         Some(_) => None,
-        None if J::EXACT => None,
+        None if json.exact => None,
         None => return Err(invalid(format!("{at}.type"), "missing")),
     };
     known.map_or_else(as_it_came, Ok)
@@ -103,15 +104,18 @@ pub(super) fn block<'a, J: AnyJson<'a>>(json: J, at: &str, depth: usize) -> Resu
 
 /// An object. A method returns `None`, which means that it is not a block of the kind, where a member is missing or
 /// unexpected.
-struct Object<'a, J>(Members<'a, J>);
+struct Object<'a> {
+    members: Members<'a>,
+    exact: bool,
+}
 
-impl<'a, J: AnyJson<'a>> Object<'a, J> {
-    fn get(&self, name: &str) -> Option<J> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+impl<'a> Object<'a> {
+    fn get(&self, name: &str) -> Option<Raw<'a>> {
+        self.members.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
     /// A member that is not `null`.
-    fn given(&self, name: &str) -> Option<J> {
+    fn given(&self, name: &str) -> Option<Raw<'a>> {
         self.get(name).filter(|value| !value.is_null())
     }
 
@@ -121,7 +125,7 @@ impl<'a, J: AnyJson<'a>> Object<'a, J> {
 
     /// A member with another name, which would be lost.
     fn beyond(&self, members: &[&str]) -> Option<&str> {
-        self.0.iter().map(|(name, _)| name.as_ref()).find(|name| !members.contains(name))
+        self.members.iter().map(|(name, _)| name.as_ref()).find(|name| !members.contains(name))
     }
 
     fn only(&self, members: &[&str]) -> Option<()> {
@@ -136,7 +140,7 @@ impl<'a, J: AnyJson<'a>> Object<'a, J> {
     fn optional(&self, name: &str) -> Option<Option<String>> {
         match self.get(name) {
             None => Some(None),
-            Some(value) if J::EXACT && value.is_null() => Some(None),
+            Some(value) if self.exact && value.is_null() => Some(None),
             Some(value) => Some(Some(value.text()?.into_owned())),
         }
     }
@@ -157,12 +161,12 @@ impl<'a, J: AnyJson<'a>> Object<'a, J> {
 
     fn tool_result(&self, at: &str, depth: usize) -> Result<Option<ContentBlock>, InvalidMessage> {
         let (content, is_error) = (self.get("content"), self.get("is_error"));
-        if J::EXACT && (content.is_none() || is_error.is_none()) {
+        if self.exact && (content.is_none() || is_error.is_none()) {
             return Ok(None);
         }
         let known = self
             .only(&["type", "tool_use_id", "content", "is_error"])
-            .and_then(|()| Some((self.string("tool_use_id")?, is_error.map_or(Some(false), AnyJson::flag)?)));
+            .and_then(|()| Some((self.string("tool_use_id")?, is_error.map_or(Some(false), Raw::flag)?)));
         let Some((tool_use_id, is_error)) = known else { return Ok(None) };
         let at = format!("{at}.content");
         let content = content.map_or(Ok(Vec::new()), |content| blocks(content, &at, depth + 1))?;

@@ -1,4 +1,4 @@
-//! JSON for reading: a parsed value, or raw text.
+//! JSON for reading, as raw text.
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 
@@ -6,121 +6,81 @@ use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
 };
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 use super::{quoted::unquoted, source::Source};
 use crate::{InvalidJson, Json};
 
 /// The members of an object, in order.
-pub(super) type Members<'a, J> = Vec<(Cow<'a, str>, J)>;
+pub(super) type Members<'a> = Vec<(Cow<'a, str>, Raw<'a>)>;
 
-/// JSON in either form.
-pub(super) trait AnyJson<'a>: Copy {
-    /// Whether reading must restore exactly what was written.
-    const EXACT: bool;
+/// JSON as it was written.
+#[derive(Clone, Copy)]
+pub(super) struct Raw<'a> {
+    pub(super) json: &'a RawValue,
+    /// Whether reading must restore exactly what [`message_to_raw_json`](super::message_to_raw_json) wrote.
+    pub(super) exact: bool,
+}
 
-    fn text(self) -> Option<Cow<'a, str>>;
+impl<'a> Raw<'a> {
+    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+        self.begins_with('"')?;
+        self.read().map(|Text(text)| text)
+    }
 
-    fn flag(self) -> Option<bool>;
+    pub(super) fn flag(self) -> Option<bool> {
+        self.read()
+    }
 
-    fn is_null(self) -> bool;
+    pub(super) fn is_null(self) -> bool {
+        self.json.get() == "null"
+    }
 
-    fn items(self) -> Option<Vec<Self>>;
+    pub(super) fn items(self) -> Option<Vec<Self>> {
+        self.begins_with('[')?;
+        let items: Vec<&RawValue> = self.read()?;
+        Some(items.into_iter().map(|json| Self { json, ..self }).collect())
+    }
 
     /// The members; `None` for a value that is not an object, or that has a member twice.
-    fn members(self) -> Option<Members<'a, Self>>;
+    pub(super) fn members(self) -> Option<Members<'a>> {
+        let RawMembers(members) = self.read()?;
+        let mut names = HashSet::with_capacity(members.len());
+        if !members.iter().all(|(name, _)| names.insert(name)) {
+            return None;
+        }
+        Some(members.into_iter().map(|(name, json)| (name, Self { json, ..self })).collect())
+    }
 
-    fn source(self) -> Option<Source<'static>>;
+    pub(super) fn source(self) -> Option<Source<'static>> {
+        // A list would be read as an object without names.
+        self.begins_with('{')?;
+        self.read()
+    }
 
-    /// The quoted text, if this is a quote.
-    fn unquoted(self) -> Option<String>;
+    /// The quoted text, if this is a quote; only exact JSON has quotes.
+    pub(super) fn unquoted(self) -> Option<String> {
+        if self.exact { unquoted(self.json.get()) } else { None }
+    }
 
     /// The value itself, of any kind.
-    fn json(self) -> Result<Json, InvalidJson>;
-}
-
-impl<'a> AnyJson<'a> for &'a Value {
-    const EXACT: bool = false;
-
-    fn text(self) -> Option<Cow<'a, str>> {
-        self.as_str().map(Cow::Borrowed)
+    pub(super) fn json(self) -> Result<Json, InvalidJson> {
+        Json::new(self.json.get())
     }
 
-    fn flag(self) -> Option<bool> {
-        self.as_bool()
+    fn begins_with(self, first: char) -> Option<()> {
+        self.json.get().starts_with(first).then_some(())
     }
 
-    fn is_null(self) -> bool {
-        Value::is_null(self)
-    }
-
-    fn items(self) -> Option<Vec<Self>> {
-        Some(self.as_array()?.iter().collect())
-    }
-
-    fn members(self) -> Option<Members<'a, Self>> {
-        Some(self.as_object()?.iter().map(|(name, value)| (Cow::Borrowed(name.as_str()), value)).collect())
-    }
-
-    fn source(self) -> Option<Source<'static>> {
-        // A list would be read as an object without names.
-        if self.is_object() { Source::deserialize(self).ok() } else { None }
-    }
-
-    fn unquoted(self) -> Option<String> {
-        None
-    }
-
-    fn json(self) -> Result<Json, InvalidJson> {
-        Ok(Json::from_value(self))
-    }
-}
-
-impl<'a> AnyJson<'a> for &'a RawValue {
-    const EXACT: bool = true;
-
-    fn text(self) -> Option<Cow<'a, str>> {
-        let is_text = self.get().starts_with('"');
-        if is_text { serde_json::from_str(self.get()).ok().map(|Text(text)| text) } else { None }
-    }
-
-    fn flag(self) -> Option<bool> {
-        serde_json::from_str(self.get()).ok()
-    }
-
-    fn is_null(self) -> bool {
-        self.get() == "null"
-    }
-
-    fn items(self) -> Option<Vec<Self>> {
-        let is_list = self.get().starts_with('[');
-        if is_list { serde_json::from_str(self.get()).ok() } else { None }
-    }
-
-    fn members(self) -> Option<Members<'a, Self>> {
-        let members: RawMembers<'a> = serde_json::from_str(self.get()).ok()?;
-        let mut names = HashSet::with_capacity(members.0.len());
-        let is_new = |(name, _): &(Cow<'a, str>, _)| names.insert(name.clone());
-        if members.0.iter().all(is_new) { Some(members.0) } else { None }
-    }
-
-    fn source(self) -> Option<Source<'static>> {
-        serde_json::from_str(self.get()).ok()
-    }
-
-    fn unquoted(self) -> Option<String> {
-        unquoted(self.get())
-    }
-
-    fn json(self) -> Result<Json, InvalidJson> {
-        Json::new(self.get())
+    fn read<T: Deserialize<'a>>(self) -> Option<T> {
+        serde_json::from_str(self.json.get()).ok()
     }
 }
 
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-struct RawMembers<'a>(Members<'a, &'a RawValue>);
+struct RawMembers<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawMembers<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

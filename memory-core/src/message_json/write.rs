@@ -9,6 +9,7 @@ use super::{
     quoted::{breaks_line, unquoted, write_quoted, write_raw},
     read,
     source::Source,
+    value::Raw,
 };
 use crate::{ContentBlock, Json, Message};
 
@@ -123,7 +124,7 @@ impl Serialize for Block<'_> {
             ContentBlock::Unknown(json) if spelling == Spelling::Exact => {
                 let is_read_as_it_is = || {
                     let raw: &RawValue = serde_json::from_str(json.as_str()).ok()?;
-                    read::block(raw, "content", 0).ok().filter(|read| read == block)
+                    read::block(Raw { json: raw, exact: true }, "content", 0).ok().filter(|read| read == block)
                 };
                 if breaks_line(json) || is_read_as_it_is().is_none() {
                     return write_quoted(json, serializer);
