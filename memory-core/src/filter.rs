@@ -37,46 +37,13 @@ impl Filter {
     /// changes and, for messages without a name, after a pause of six hours.
     pub const SESSION: &'static str = "session";
 
-    /// Sets [`time`](Self::time).
-    #[must_use]
-    pub const fn time(mut self, time: TimeRange) -> Self {
-        self.time = time;
-        self
-    }
-
-    /// Sets [`during`](Self::during).
-    #[must_use]
-    pub fn during(mut self, during: TimeWords) -> Self {
-        self.during = Some(during);
-        self
-    }
-
-    /// Sets [`roles`](Self::roles).
-    #[must_use]
-    pub fn roles(mut self, roles: Vec<Role>) -> Self {
-        self.roles = roles;
-        self
-    }
-
-    /// Sets [`sessions`](Self::sessions).
-    #[must_use]
-    pub fn sessions(mut self, sessions: Vec<String>) -> Self {
-        self.sessions = sessions;
-        self
-    }
-
-    /// Sets [`tags`](Self::tags).
-    #[must_use]
-    pub fn tags(mut self, tags: Vec<String>) -> Self {
-        self.tags = tags;
-        self
-    }
-
-    /// Sets [`levels`](Self::levels).
-    #[must_use]
-    pub fn levels(mut self, levels: Vec<Level>) -> Self {
-        self.levels = levels;
-        self
+    crate::setters! {
+        const time: TimeRange,
+        some during: TimeWords,
+        roles: Vec<Role>,
+        sessions: Vec<String>,
+        tags: Vec<String>,
+        levels: Vec<Level>,
     }
 
     /// Whether every message of every conversation passes.

@@ -68,6 +68,7 @@ pub mod plan;
 mod port;
 mod proof;
 mod range;
+mod setters;
 mod summary;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

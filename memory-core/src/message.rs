@@ -181,25 +181,10 @@ impl Message {
         Self::text_of(Role::Assistant, text)
     }
 
-    /// Sets [`speaker`](Self::speaker).
-    #[must_use]
-    pub fn speaker(mut self, speaker: impl Into<String>) -> Self {
-        self.speaker = Some(speaker.into());
-        self
-    }
-
-    /// Sets [`key`](Self::key).
-    #[must_use]
-    pub fn key(mut self, key: impl Into<Option<MessageKey>>) -> Self {
-        self.key = key.into();
-        self
-    }
-
-    /// Sets [`metadata`](Self::metadata).
-    #[must_use]
-    pub fn metadata(mut self, metadata: BTreeMap<String, Json>) -> Self {
-        self.metadata = metadata;
-        self
+    crate::setters! {
+        some into speaker: String,
+        into key: Option<MessageKey>,
+        metadata: BTreeMap<String, Json>,
     }
 
     /// Sets [`keep_out_of_summaries`](Self::keep_out_of_summaries), which excludes its content from all summaries, and

@@ -48,46 +48,13 @@ impl Node {
         }
     }
 
-    /// Sets [`line_count`](Self::line_count).
-    #[must_use]
-    pub const fn line_count(mut self, line_count: u32) -> Self {
-        self.line_count = line_count;
-        self
-    }
-
-    /// Sets [`tokens`](Self::tokens).
-    #[must_use]
-    pub const fn tokens(mut self, tokens: u32) -> Self {
-        self.tokens = tokens;
-        self
-    }
-
-    /// Sets [`importance`](Self::importance).
-    #[must_use]
-    pub const fn importance(mut self, importance: f32) -> Self {
-        self.importance = importance;
-        self
-    }
-
-    /// Sets [`topics`](Self::topics).
-    #[must_use]
-    pub fn topics(mut self, topics: Vec<String>) -> Self {
-        self.topics = topics;
-        self
-    }
-
-    /// Sets [`relates_to`](Self::relates_to).
-    #[must_use]
-    pub fn relates_to(mut self, relates_to: impl Into<Option<Relation>>) -> Self {
-        self.relates_to = relates_to.into();
-        self
-    }
-
-    /// Sets [`pinned`](Self::pinned).
-    #[must_use]
-    pub const fn pinned(mut self, pinned: bool) -> Self {
-        self.pinned = pinned;
-        self
+    crate::setters! {
+        const line_count: u32,
+        const tokens: u32,
+        const importance: f32,
+        topics: Vec<String>,
+        into relates_to: Option<Relation>,
+        const pinned: bool,
     }
 
     /// Whether the user's side or the model said it.
@@ -183,32 +150,11 @@ impl NodeDraft {
         }
     }
 
-    /// Sets [`importance`](Self::importance).
-    #[must_use]
-    pub const fn importance(mut self, importance: f32) -> Self {
-        self.importance = importance;
-        self
-    }
-
-    /// Sets [`topics`](Self::topics).
-    #[must_use]
-    pub fn topics(mut self, topics: Vec<String>) -> Self {
-        self.topics = topics;
-        self
-    }
-
-    /// Sets [`relates_to`](Self::relates_to).
-    #[must_use]
-    pub fn relates_to(mut self, relates_to: impl Into<Option<Relation>>) -> Self {
-        self.relates_to = relates_to.into();
-        self
-    }
-
-    /// Sets [`salt`](Self::salt).
-    #[must_use]
-    pub fn salt(mut self, salt: impl Into<Option<Salt>>) -> Self {
-        self.salt = salt.into();
-        self
+    crate::setters! {
+        const importance: f32,
+        topics: Vec<String>,
+        into relates_to: Option<Relation>,
+        into salt: Option<Salt>,
     }
 }
 

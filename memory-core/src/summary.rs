@@ -107,18 +107,9 @@ impl SummaryOutline {
         Self { id, level, span, children: Box::default(), tokens: 0 }
     }
 
-    /// Sets [`children`](Self::children).
-    #[must_use]
-    pub fn children(mut self, children: Box<[SummaryId]>) -> Self {
-        self.children = children;
-        self
-    }
-
-    /// Sets [`tokens`](Self::tokens).
-    #[must_use]
-    pub const fn tokens(mut self, tokens: u32) -> Self {
-        self.tokens = tokens;
-        self
+    crate::setters! {
+        children: Box<[SummaryId]>,
+        const tokens: u32,
     }
 }
 
@@ -167,18 +158,9 @@ impl SummaryDraft {
         }
     }
 
-    /// Sets [`children`](Self::children).
-    #[must_use]
-    pub fn children(mut self, children: Vec<SummaryId>) -> Self {
-        self.children = children;
-        self
-    }
-
-    /// Sets [`metadata`](Self::metadata).
-    #[must_use]
-    pub fn metadata(mut self, metadata: SummaryMetadata) -> Self {
-        self.metadata = metadata;
-        self
+    crate::setters! {
+        children: Vec<SummaryId>,
+        metadata: SummaryMetadata,
     }
 }
 
@@ -199,39 +181,12 @@ pub struct SummaryMetadata {
 }
 
 impl SummaryMetadata {
-    /// Sets [`importance`](Self::importance).
-    #[must_use]
-    pub const fn importance(mut self, importance: f32) -> Self {
-        self.importance = importance;
-        self
-    }
-
-    /// Sets [`topics`](Self::topics).
-    #[must_use]
-    pub fn topics(mut self, topics: Vec<String>) -> Self {
-        self.topics = topics;
-        self
-    }
-
-    /// Sets [`has_decision`](Self::has_decision).
-    #[must_use]
-    pub const fn has_decision(mut self, has_decision: bool) -> Self {
-        self.has_decision = has_decision;
-        self
-    }
-
-    /// Sets [`has_code`](Self::has_code).
-    #[must_use]
-    pub const fn has_code(mut self, has_code: bool) -> Self {
-        self.has_code = has_code;
-        self
-    }
-
-    /// Sets [`line_count`](Self::line_count).
-    #[must_use]
-    pub const fn line_count(mut self, line_count: u64) -> Self {
-        self.line_count = line_count;
-        self
+    crate::setters! {
+        const importance: f32,
+        topics: Vec<String>,
+        const has_decision: bool,
+        const has_code: bool,
+        const line_count: u64,
     }
 }
 

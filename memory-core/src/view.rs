@@ -82,53 +82,14 @@ impl ViewDraft {
         }
     }
 
-    /// Sets [`budget`](Self::budget).
-    #[must_use]
-    pub const fn budget(mut self, budget: u32) -> Self {
-        self.budget = budget;
-        self
-    }
-
-    /// Sets [`tokens`](Self::tokens).
-    #[must_use]
-    pub const fn tokens(mut self, tokens: u32) -> Self {
-        self.tokens = tokens;
-        self
-    }
-
-    /// Sets [`counter`](Self::counter).
-    #[must_use]
-    pub fn counter(mut self, counter: impl Into<String>) -> Self {
-        self.counter = counter.into();
-        self
-    }
-
-    /// Sets [`longest_result`](Self::longest_result).
-    #[must_use]
-    pub fn longest_result(mut self, longest_result: impl Into<Option<u32>>) -> Self {
-        self.longest_result = longest_result.into();
-        self
-    }
-
-    /// Sets [`history`](Self::history).
-    #[must_use]
-    pub fn history(mut self, history: Vec<ShownRun>) -> Self {
-        self.history = history;
-        self
-    }
-
-    /// Sets [`recalled`](Self::recalled).
-    #[must_use]
-    pub fn recalled(mut self, recalled: Vec<ShownRun>) -> Self {
-        self.recalled = recalled;
-        self
-    }
-
-    /// Sets [`question`](Self::question).
-    #[must_use]
-    pub fn question(mut self, question: impl Into<String>) -> Self {
-        self.question = question.into();
-        self
+    crate::setters! {
+        const budget: u32,
+        const tokens: u32,
+        into counter: String,
+        into longest_result: Option<u32>,
+        history: Vec<ShownRun>,
+        recalled: Vec<ShownRun>,
+        into question: String,
     }
 }
 

@@ -33,12 +33,7 @@ pub struct FetchOptions {
 }
 
 impl FetchOptions {
-    /// Sets [`force`](Self::force).
-    #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
-        self
-    }
+    memory_core::setters! { const force: bool }
 }
 
 /// Progress of a fetch.

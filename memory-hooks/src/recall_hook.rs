@@ -45,39 +45,12 @@ pub struct RecallHookOptions {
 }
 
 impl RecallHookOptions {
-    /// Sets [`enabled`](Self::enabled).
-    #[must_use]
-    pub const fn enabled(mut self, enabled: bool) -> Self {
-        self.enabled = enabled;
-        self
-    }
-
-    /// Sets [`budget`](Self::budget).
-    #[must_use]
-    pub fn budget(mut self, budget: RecallBudget) -> Self {
-        self.budget = budget;
-        self
-    }
-
-    /// Sets [`include_metadata`](Self::include_metadata).
-    #[must_use]
-    pub const fn include_metadata(mut self, include_metadata: bool) -> Self {
-        self.include_metadata = include_metadata;
-        self
-    }
-
-    /// Sets [`top_k`](Self::top_k).
-    #[must_use]
-    pub const fn top_k(mut self, top_k: usize) -> Self {
-        self.top_k = top_k;
-        self
-    }
-
-    /// Sets [`radius`](Self::radius).
-    #[must_use]
-    pub const fn radius(mut self, radius: u64) -> Self {
-        self.radius = radius;
-        self
+    memory_core::setters! {
+        const enabled: bool,
+        budget: RecallBudget,
+        const include_metadata: bool,
+        const top_k: usize,
+        const radius: u64,
     }
 }
 

@@ -27,12 +27,7 @@ impl PromptTokens {
         Self { tokens, cached, written: 0 }
     }
 
-    /// Sets [`written`](Self::written).
-    #[must_use]
-    pub const fn written(mut self, written: u64) -> Self {
-        self.written = written;
-        self
-    }
+    memory_core::setters! { const written: u64 }
 
     /// Adds a prompt of `tokens`, of which `cached` are in the cache.
     pub fn add(&mut self, tokens: u64, cached: u64) {

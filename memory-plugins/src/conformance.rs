@@ -37,18 +37,9 @@ pub struct CheckOptions {
 }
 
 impl CheckOptions {
-    /// Sets [`deadline`](Self::deadline).
-    #[must_use]
-    pub const fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Sets [`configuration`](Self::configuration).
-    #[must_use]
-    pub fn configuration(mut self, configuration: impl Into<String>) -> Self {
-        self.configuration = Some(configuration.into());
-        self
+    memory_core::setters! {
+        const deadline: Duration,
+        some into configuration: String,
     }
 }
 

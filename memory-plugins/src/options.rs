@@ -38,74 +38,17 @@ pub struct PluginOptions {
 }
 
 impl PluginOptions {
-    /// Sets [`deadline`](Self::deadline).
-    #[must_use]
-    pub const fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Sets [`workers`](Self::workers).
-    #[must_use]
-    pub const fn workers(mut self, workers: usize) -> Self {
-        self.workers = workers;
-        self
-    }
-
-    /// Sets [`queue`](Self::queue).
-    #[must_use]
-    pub const fn queue(mut self, queue: usize) -> Self {
-        self.queue = queue;
-        self
-    }
-
-    /// Sets [`replacements`](Self::replacements).
-    #[must_use]
-    pub const fn replacements(mut self, replacements: usize) -> Self {
-        self.replacements = replacements;
-        self
-    }
-
-    /// Sets [`failures`](Self::failures).
-    #[must_use]
-    pub const fn failures(mut self, failures: u32) -> Self {
-        self.failures = failures;
-        self
-    }
-
-    /// Sets [`largest_file`](Self::largest_file).
-    #[must_use]
-    pub const fn largest_file(mut self, largest_file: u64) -> Self {
-        self.largest_file = largest_file;
-        self
-    }
-
-    /// Sets [`allowed`](Self::allowed).
-    #[must_use]
-    pub fn allowed(mut self, allowed: BTreeSet<Sha256>) -> Self {
-        self.allowed = Some(allowed);
-        self
-    }
-
-    /// Sets [`embedder`](Self::embedder).
-    #[must_use]
-    pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
-        self.embedder = Some(embedder);
-        self
-    }
-
-    /// Sets [`configurations`](Self::configurations).
-    #[must_use]
-    pub fn configurations(mut self, configurations: BTreeMap<String, String>) -> Self {
-        self.configurations = configurations;
-        self
-    }
-
-    /// Sets [`observer`](Self::observer).
-    #[must_use]
-    pub fn observer(mut self, observer: Arc<dyn PluginObserver>) -> Self {
-        self.observer = Some(observer);
-        self
+    memory_core::setters! {
+        const deadline: Duration,
+        const workers: usize,
+        const queue: usize,
+        const replacements: usize,
+        const failures: u32,
+        const largest_file: u64,
+        some allowed: BTreeSet<Sha256>,
+        some embedder: Arc<dyn Embedder>,
+        configurations: BTreeMap<String, String>,
+        some observer: Arc<dyn PluginObserver>,
     }
 }
 

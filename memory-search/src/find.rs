@@ -42,25 +42,10 @@ impl<'a> FindRequest<'a> {
         Self { conversation, pattern, range: None, limit: usize::MAX, max_time: None }
     }
 
-    /// Sets [`range`](Self::range).
-    #[must_use]
-    pub fn range(mut self, range: impl Into<Option<NodeRange>>) -> Self {
-        self.range = range.into();
-        self
-    }
-
-    /// Sets [`limit`](Self::limit).
-    #[must_use]
-    pub const fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// Sets [`max_time`](Self::max_time).
-    #[must_use]
-    pub fn max_time(mut self, max_time: impl Into<Option<Duration>>) -> Self {
-        self.max_time = max_time.into();
-        self
+    memory_core::setters! {
+        into range: Option<NodeRange>,
+        const limit: usize,
+        into max_time: Option<Duration>,
     }
 }
 

@@ -40,39 +40,12 @@ impl<'a> PackRequest<'a> {
         Self { outline, ranked, shown, max_tokens, per_message: 0, characters: None, radius: 0, pairs: Pairs::none() }
     }
 
-    /// Sets [`shown`](Self::shown).
-    #[must_use]
-    pub const fn shown(mut self, shown: &'a [NodeRange]) -> Self {
-        self.shown = shown;
-        self
-    }
-
-    /// Sets [`per_message`](Self::per_message).
-    #[must_use]
-    pub const fn per_message(mut self, per_message: u32) -> Self {
-        self.per_message = per_message;
-        self
-    }
-
-    /// Sets [`characters`](Self::characters).
-    #[must_use]
-    pub fn characters(mut self, characters: impl Into<Option<Characters<'a>>>) -> Self {
-        self.characters = characters.into();
-        self
-    }
-
-    /// Sets [`radius`](Self::radius).
-    #[must_use]
-    pub const fn radius(mut self, radius: u64) -> Self {
-        self.radius = radius;
-        self
-    }
-
-    /// Sets [`pairs`](Self::pairs).
-    #[must_use]
-    pub const fn pairs(mut self, pairs: &'a Pairs) -> Self {
-        self.pairs = pairs;
-        self
+    memory_core::setters! {
+        const shown: &'a [NodeRange],
+        const per_message: u32,
+        into characters: Option<Characters<'a>>,
+        const radius: u64,
+        const pairs: &'a Pairs,
     }
 }
 

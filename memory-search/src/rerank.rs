@@ -27,18 +27,9 @@ impl Default for RerankOptions {
 }
 
 impl RerankOptions {
-    /// Sets [`candidates`](Self::candidates).
-    #[must_use]
-    pub const fn candidates(mut self, candidates: usize) -> Self {
-        self.candidates = candidates;
-        self
-    }
-
-    /// Sets [`min_score`](Self::min_score).
-    #[must_use]
-    pub const fn min_score(mut self, min_score: f32) -> Self {
-        self.min_score = Some(min_score);
-        self
+    memory_core::setters! {
+        const candidates: usize,
+        const some min_score: f32,
     }
 }
 

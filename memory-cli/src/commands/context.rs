@@ -76,11 +76,11 @@ pub(super) fn print_past(
     with_pieces: bool,
 ) -> anyhow::Result<()> {
     if output.json && !raw {
-        return Ok(output.value(&to_json(id, context.question(), context, None))?);
+        return Ok(output.value(&to_json(id, context.question(), context))?);
     }
     print(output, context, raw)?;
     if with_pieces {
-        explain(output, context, None)?;
+        explain(output, context)?;
     }
     Ok(())
 }

@@ -43,53 +43,14 @@ impl Default for Thresholds {
 pub struct InvalidThresholds(&'static str);
 
 impl Thresholds {
-    /// Sets [`recent_node_limit`](Self::recent_node_limit).
-    #[must_use]
-    pub const fn recent_node_limit(mut self, recent_node_limit: u64) -> Self {
-        self.recent_node_limit = recent_node_limit;
-        self
-    }
-
-    /// Sets [`summary_threshold`](Self::summary_threshold).
-    #[must_use]
-    pub const fn summary_threshold(mut self, summary_threshold: u64) -> Self {
-        self.summary_threshold = summary_threshold;
-        self
-    }
-
-    /// Sets [`meta_summary_threshold`](Self::meta_summary_threshold).
-    #[must_use]
-    pub const fn meta_summary_threshold(mut self, meta_summary_threshold: u64) -> Self {
-        self.meta_summary_threshold = meta_summary_threshold;
-        self
-    }
-
-    /// Sets [`archive_threshold`](Self::archive_threshold).
-    #[must_use]
-    pub const fn archive_threshold(mut self, archive_threshold: u64) -> Self {
-        self.archive_threshold = archive_threshold;
-        self
-    }
-
-    /// Sets [`meta_min`](Self::meta_min).
-    #[must_use]
-    pub const fn meta_min(mut self, meta_min: u64) -> Self {
-        self.meta_min = meta_min;
-        self
-    }
-
-    /// Sets [`meta_max`](Self::meta_max).
-    #[must_use]
-    pub const fn meta_max(mut self, meta_max: u64) -> Self {
-        self.meta_max = meta_max;
-        self
-    }
-
-    /// Sets [`archive_fan_out`](Self::archive_fan_out).
-    #[must_use]
-    pub const fn archive_fan_out(mut self, archive_fan_out: usize) -> Self {
-        self.archive_fan_out = archive_fan_out;
-        self
+    crate::setters! {
+        const recent_node_limit: u64,
+        const summary_threshold: u64,
+        const meta_summary_threshold: u64,
+        const archive_threshold: u64,
+        const meta_min: u64,
+        const meta_max: u64,
+        const archive_fan_out: usize,
     }
 
     /// Checks that compaction under these thresholds stops and makes progress.

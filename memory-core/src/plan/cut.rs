@@ -47,12 +47,7 @@ impl Cut {
         Self { pieces, tokens, settled: None }
     }
 
-    /// Sets [`settled`](Self::settled).
-    #[must_use]
-    pub fn settled(mut self, settled: impl Into<Option<NodeId>>) -> Self {
-        self.settled = settled.into();
-        self
-    }
+    crate::setters! { into settled: Option<NodeId> }
 
     /// Runs of nodes that are shown word for word.
     #[must_use]

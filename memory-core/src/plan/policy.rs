@@ -23,53 +23,14 @@ pub struct ViewPolicy {
 }
 
 impl ViewPolicy {
-    /// Sets [`per_message`](Self::per_message).
-    #[must_use]
-    pub const fn per_message(mut self, per_message: u32) -> Self {
-        self.per_message = per_message;
-        self
-    }
-
-    /// Sets [`per_summary`](Self::per_summary).
-    #[must_use]
-    pub const fn per_summary(mut self, per_summary: u32) -> Self {
-        self.per_summary = per_summary;
-        self
-    }
-
-    /// Sets [`half_life`](Self::half_life).
-    #[must_use]
-    pub const fn half_life(mut self, half_life: f32) -> Self {
-        self.half_life = half_life;
-        self
-    }
-
-    /// Sets [`fidelity`](Self::fidelity).
-    #[must_use]
-    pub const fn fidelity(mut self, fidelity: [f32; 4]) -> Self {
-        self.fidelity = fidelity;
-        self
-    }
-
-    /// Sets [`stickiness`](Self::stickiness).
-    #[must_use]
-    pub const fn stickiness(mut self, stickiness: f32) -> Self {
-        self.stickiness = stickiness;
-        self
-    }
-
-    /// Sets [`short`](Self::short).
-    #[must_use]
-    pub const fn short(mut self, short: u32) -> Self {
-        self.short = short;
-        self
-    }
-
-    /// Sets [`recent`](Self::recent).
-    #[must_use]
-    pub const fn recent(mut self, recent: u64) -> Self {
-        self.recent = recent;
-        self
+    crate::setters! {
+        const per_message: u32,
+        const per_summary: u32,
+        const half_life: f32,
+        const fidelity: [f32; 4],
+        const stickiness: f32,
+        const short: u32,
+        const recent: u64,
     }
 }
 

@@ -18,32 +18,11 @@ pub struct Revision {
 }
 
 impl Revision {
-    /// Sets [`epoch`](Self::epoch).
-    #[must_use]
-    pub const fn epoch(mut self, epoch: u64) -> Self {
-        self.epoch = epoch;
-        self
-    }
-
-    /// Sets [`nodes`](Self::nodes).
-    #[must_use]
-    pub const fn nodes(mut self, nodes: u64) -> Self {
-        self.nodes = nodes;
-        self
-    }
-
-    /// Sets [`summaries`](Self::summaries).
-    #[must_use]
-    pub const fn summaries(mut self, summaries: u64) -> Self {
-        self.summaries = summaries;
-        self
-    }
-
-    /// Sets [`revised`](Self::revised).
-    #[must_use]
-    pub const fn revised(mut self, revised: u64) -> Self {
-        self.revised = revised;
-        self
+    crate::setters! {
+        const epoch: u64,
+        const nodes: u64,
+        const summaries: u64,
+        const revised: u64,
     }
 }
 
@@ -72,31 +51,10 @@ impl Changes {
         Self { is_whole: false, nodes: Vec::new(), revised: Vec::new(), summaries: Vec::new(), revision }
     }
 
-    /// Sets [`is_whole`](Self::is_whole).
-    #[must_use]
-    pub const fn is_whole(mut self, is_whole: bool) -> Self {
-        self.is_whole = is_whole;
-        self
-    }
-
-    /// Sets [`nodes`](Self::nodes).
-    #[must_use]
-    pub fn nodes(mut self, nodes: Vec<NodeOutline>) -> Self {
-        self.nodes = nodes;
-        self
-    }
-
-    /// Sets [`revised`](Self::revised).
-    #[must_use]
-    pub fn revised(mut self, revised: Vec<(NodeId, NodeOutline)>) -> Self {
-        self.revised = revised;
-        self
-    }
-
-    /// Sets [`summaries`](Self::summaries).
-    #[must_use]
-    pub fn summaries(mut self, summaries: Vec<SummaryOutline>) -> Self {
-        self.summaries = summaries;
-        self
+    crate::setters! {
+        const is_whole: bool,
+        nodes: Vec<NodeOutline>,
+        revised: Vec<(NodeId, NodeOutline)>,
+        summaries: Vec<SummaryOutline>,
     }
 }

@@ -24,12 +24,7 @@ impl ChatRequest {
         Self { system: None, messages, max_reply_tokens }
     }
 
-    /// Sets [`system`](Self::system).
-    #[must_use]
-    pub fn system(mut self, system: impl Into<String>) -> Self {
-        self.system = Some(system.into());
-        self
-    }
+    crate::setters! { some into system: String }
 }
 
 /// A model's reply.
@@ -49,12 +44,7 @@ impl ChatReply {
         Self { message, prompt_tokens: None }
     }
 
-    /// Sets [`prompt_tokens`](Self::prompt_tokens).
-    #[must_use]
-    pub fn prompt_tokens(mut self, prompt_tokens: impl Into<Option<u32>>) -> Self {
-        self.prompt_tokens = prompt_tokens.into();
-        self
-    }
+    crate::setters! { into prompt_tokens: Option<u32> }
 }
 
 /// A language model.

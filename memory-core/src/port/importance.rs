@@ -31,32 +31,11 @@ impl<'a> ScoreJob<'a> {
         Self { role, text, embedding: None, node: None, said_at: None, uses: 0 }
     }
 
-    /// Sets [`embedding`](Self::embedding).
-    #[must_use]
-    pub fn embedding(mut self, embedding: impl Into<Option<&'a [f32]>>) -> Self {
-        self.embedding = embedding.into();
-        self
-    }
-
-    /// Sets [`node`](Self::node).
-    #[must_use]
-    pub fn node(mut self, node: impl Into<Option<NodeId>>) -> Self {
-        self.node = node.into();
-        self
-    }
-
-    /// Sets [`said_at`](Self::said_at).
-    #[must_use]
-    pub fn said_at(mut self, said_at: impl Into<Option<Timestamp>>) -> Self {
-        self.said_at = said_at.into();
-        self
-    }
-
-    /// Sets [`uses`](Self::uses).
-    #[must_use]
-    pub const fn uses(mut self, uses: u32) -> Self {
-        self.uses = uses;
-        self
+    crate::setters! {
+        into embedding: Option<&'a [f32]>,
+        into node: Option<NodeId>,
+        into said_at: Option<Timestamp>,
+        const uses: u32,
     }
 }
 

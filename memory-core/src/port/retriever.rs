@@ -45,18 +45,9 @@ impl Query {
         Self { text: text.to_owned(), scope, filter: Filter::default(), limit: 10 }
     }
 
-    /// Sets [`filter`](Self::filter).
-    #[must_use]
-    pub fn filter(mut self, filter: Filter) -> Self {
-        self.filter = filter;
-        self
-    }
-
-    /// Sets [`limit`](Self::limit).
-    #[must_use]
-    pub const fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
+    crate::setters! {
+        filter: Filter,
+        const limit: usize,
     }
 }
 
@@ -143,12 +134,7 @@ impl Hit {
         Self { conversation, node, score, signals: Vec::new() }
     }
 
-    /// Sets [`signals`](Self::signals).
-    #[must_use]
-    pub fn signals(mut self, signals: Vec<Signal>) -> Self {
-        self.signals = signals;
-        self
-    }
+    crate::setters! { signals: Vec<Signal> }
 }
 
 /// A step of a search.
@@ -173,12 +159,7 @@ impl SearchStep {
         Self { name, took, candidates, compared: BTreeMap::new() }
     }
 
-    /// Sets [`compared`](Self::compared).
-    #[must_use]
-    pub fn compared(mut self, compared: BTreeMap<ConversationId, Vec<AnsweredBy>>) -> Self {
-        self.compared = compared;
-        self
-    }
+    crate::setters! { compared: BTreeMap<ConversationId, Vec<AnsweredBy>> }
 }
 
 /// The answer to a [`Query`].
@@ -200,18 +181,9 @@ impl Retrieved {
         Self { hits, notices: Vec::new(), steps: Vec::new() }
     }
 
-    /// Sets [`notices`](Self::notices).
-    #[must_use]
-    pub fn notices(mut self, notices: Vec<String>) -> Self {
-        self.notices = notices;
-        self
-    }
-
-    /// Sets [`steps`](Self::steps).
-    #[must_use]
-    pub fn steps(mut self, steps: Vec<SearchStep>) -> Self {
-        self.steps = steps;
-        self
+    crate::setters! {
+        notices: Vec<String>,
+        steps: Vec<SearchStep>,
     }
 }
 
@@ -270,60 +242,15 @@ impl RecallRequest {
         }
     }
 
-    /// Sets [`filter`](Self::filter).
-    #[must_use]
-    pub fn filter(mut self, filter: Filter) -> Self {
-        self.filter = filter;
-        self
-    }
-
-    /// Sets [`per_message`](Self::per_message).
-    #[must_use]
-    pub const fn per_message(mut self, per_message: u32) -> Self {
-        self.per_message = per_message;
-        self
-    }
-
-    /// Sets [`max_characters`](Self::max_characters).
-    #[must_use]
-    pub fn max_characters(mut self, max_characters: impl Into<Option<u32>>) -> Self {
-        self.max_characters = max_characters.into();
-        self
-    }
-
-    /// Sets [`least_share`](Self::least_share).
-    #[must_use]
-    pub const fn least_share(mut self, least_share: f32) -> Self {
-        self.least_share = least_share;
-        self
-    }
-
-    /// Sets [`limit`](Self::limit).
-    #[must_use]
-    pub const fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// Sets [`radius`](Self::radius).
-    #[must_use]
-    pub const fn radius(mut self, radius: u64) -> Self {
-        self.radius = radius;
-        self
-    }
-
-    /// Sets [`stop_early`](Self::stop_early).
-    #[must_use]
-    pub const fn stop_early(mut self, stop_early: bool) -> Self {
-        self.stop_early = stop_early;
-        self
-    }
-
-    /// Sets [`shown`](Self::shown).
-    #[must_use]
-    pub fn shown(mut self, shown: Vec<NodeRange>) -> Self {
-        self.shown = shown;
-        self
+    crate::setters! {
+        filter: Filter,
+        const per_message: u32,
+        into max_characters: Option<u32>,
+        const least_share: f32,
+        const limit: usize,
+        const radius: u64,
+        const stop_early: bool,
+        shown: Vec<NodeRange>,
     }
 }
 
@@ -398,46 +325,13 @@ impl Recall {
         }
     }
 
-    /// Sets [`tokens`](Self::tokens).
-    #[must_use]
-    pub const fn tokens(mut self, tokens: u64) -> Self {
-        self.tokens = tokens;
-        self
-    }
-
-    /// Sets [`not_worth`](Self::not_worth).
-    #[must_use]
-    pub fn not_worth(mut self, not_worth: impl Into<Option<HeldBack>>) -> Self {
-        self.not_worth = not_worth.into();
-        self
-    }
-
-    /// Sets [`no_room`](Self::no_room).
-    #[must_use]
-    pub fn no_room(mut self, no_room: impl Into<Option<HeldBack>>) -> Self {
-        self.no_room = no_room.into();
-        self
-    }
-
-    /// Sets [`notices`](Self::notices).
-    #[must_use]
-    pub fn notices(mut self, notices: Vec<String>) -> Self {
-        self.notices = notices;
-        self
-    }
-
-    /// Sets [`losses`](Self::losses).
-    #[must_use]
-    pub fn losses(mut self, losses: Losses) -> Self {
-        self.losses = losses;
-        self
-    }
-
-    /// Sets [`steps`](Self::steps).
-    #[must_use]
-    pub fn steps(mut self, steps: Vec<SearchStep>) -> Self {
-        self.steps = steps;
-        self
+    crate::setters! {
+        const tokens: u64,
+        into not_worth: Option<HeldBack>,
+        into no_room: Option<HeldBack>,
+        notices: Vec<String>,
+        losses: Losses,
+        steps: Vec<SearchStep>,
     }
 }
 
@@ -454,25 +348,10 @@ pub struct IndexReport {
 }
 
 impl IndexReport {
-    /// Sets [`words`](Self::words).
-    #[must_use]
-    pub const fn words(mut self, words: u64) -> Self {
-        self.words = words;
-        self
-    }
-
-    /// Sets [`embedded`](Self::embedded).
-    #[must_use]
-    pub const fn embedded(mut self, embedded: u64) -> Self {
-        self.embedded = embedded;
-        self
-    }
-
-    /// Sets [`notices`](Self::notices).
-    #[must_use]
-    pub fn notices(mut self, notices: Vec<String>) -> Self {
-        self.notices = notices;
-        self
+    crate::setters! {
+        const words: u64,
+        const embedded: u64,
+        notices: Vec<String>,
     }
 }
 

@@ -128,67 +128,16 @@ impl ConversationState {
         }
     }
 
-    /// Sets [`nodes`](Self::nodes).
-    #[must_use]
-    pub const fn nodes(mut self, nodes: u64) -> Self {
-        self.nodes = nodes;
-        self
-    }
-
-    /// Sets [`summaries`](Self::summaries).
-    #[must_use]
-    pub const fn summaries(mut self, summaries: u64) -> Self {
-        self.summaries = summaries;
-        self
-    }
-
-    /// Sets [`views`](Self::views).
-    #[must_use]
-    pub const fn views(mut self, views: u64) -> Self {
-        self.views = views;
-        self
-    }
-
-    /// Sets [`first_at`](Self::first_at).
-    #[must_use]
-    pub fn first_at(mut self, first_at: impl Into<Option<Timestamp>>) -> Self {
-        self.first_at = first_at.into();
-        self
-    }
-
-    /// Sets [`last_at`](Self::last_at).
-    #[must_use]
-    pub fn last_at(mut self, last_at: impl Into<Option<Timestamp>>) -> Self {
-        self.last_at = last_at.into();
-        self
-    }
-
-    /// Sets [`tokens`](Self::tokens).
-    #[must_use]
-    pub const fn tokens(mut self, tokens: u64) -> Self {
-        self.tokens = tokens;
-        self
-    }
-
-    /// Sets [`title`](Self::title).
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets [`tags`](Self::tags).
-    #[must_use]
-    pub fn tags(mut self, tags: Vec<String>) -> Self {
-        self.tags = tags;
-        self
-    }
-
-    /// Sets [`forked_from`](Self::forked_from).
-    #[must_use]
-    pub fn forked_from(mut self, forked_from: impl Into<Option<ForkedFrom>>) -> Self {
-        self.forked_from = forked_from.into();
-        self
+    crate::setters! {
+        const nodes: u64,
+        const summaries: u64,
+        const views: u64,
+        into first_at: Option<Timestamp>,
+        into last_at: Option<Timestamp>,
+        const tokens: u64,
+        some into title: String,
+        tags: Vec<String>,
+        into forked_from: Option<ForkedFrom>,
     }
 }
 
@@ -238,18 +187,9 @@ impl VerifiedConversation {
         Self { id, nodes: 0, verified: 0, root }
     }
 
-    /// Sets [`nodes`](Self::nodes).
-    #[must_use]
-    pub const fn nodes(mut self, nodes: u64) -> Self {
-        self.nodes = nodes;
-        self
-    }
-
-    /// Sets [`verified`](Self::verified).
-    #[must_use]
-    pub const fn verified(mut self, verified: u64) -> Self {
-        self.verified = verified;
-        self
+    crate::setters! {
+        const nodes: u64,
+        const verified: u64,
     }
 }
 

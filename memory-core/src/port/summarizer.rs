@@ -31,25 +31,10 @@ impl SummarySource {
         Self { nodes, role: None, speaker: String::new(), text: text.into(), metadata: SummaryMetadata::default() }
     }
 
-    /// Sets [`role`](Self::role).
-    #[must_use]
-    pub fn role(mut self, role: impl Into<Option<Role>>) -> Self {
-        self.role = role.into();
-        self
-    }
-
-    /// Sets [`speaker`](Self::speaker).
-    #[must_use]
-    pub fn speaker(mut self, speaker: impl Into<String>) -> Self {
-        self.speaker = speaker.into();
-        self
-    }
-
-    /// Sets [`metadata`](Self::metadata).
-    #[must_use]
-    pub fn metadata(mut self, metadata: SummaryMetadata) -> Self {
-        self.metadata = metadata;
-        self
+    crate::setters! {
+        into role: Option<Role>,
+        into speaker: String,
+        metadata: SummaryMetadata,
     }
 }
 
@@ -84,12 +69,7 @@ impl<'a> SummaryJob<'a> {
         Self { level, sources, previous: None, max_tokens, counter }
     }
 
-    /// Sets [`previous`](Self::previous).
-    #[must_use]
-    pub fn previous(mut self, previous: impl Into<Option<&'a str>>) -> Self {
-        self.previous = previous.into();
-        self
-    }
+    crate::setters! { into previous: Option<&'a str> }
 
     /// All nodes of the sources; `None` when there is no source.
     #[must_use]
@@ -121,12 +101,7 @@ impl WrittenSummary {
         Self { text: text.into(), metadata: SummaryMetadata::default() }
     }
 
-    /// Sets [`metadata`](Self::metadata).
-    #[must_use]
-    pub fn metadata(mut self, metadata: SummaryMetadata) -> Self {
-        self.metadata = metadata;
-        self
-    }
+    crate::setters! { metadata: SummaryMetadata }
 }
 
 /// Writes summaries.

@@ -43,18 +43,9 @@ impl TokenAnswer {
         Self { max_cosines, nodes_with: Vec::new(), nodes: 0 }
     }
 
-    /// Sets [`nodes_with`](Self::nodes_with).
-    #[must_use]
-    pub fn nodes_with(mut self, nodes_with: Vec<u64>) -> Self {
-        self.nodes_with = nodes_with;
-        self
-    }
-
-    /// Sets [`nodes`](Self::nodes).
-    #[must_use]
-    pub const fn nodes(mut self, nodes: u64) -> Self {
-        self.nodes = nodes;
-        self
+    crate::setters! {
+        nodes_with: Vec<u64>,
+        const nodes: u64,
     }
 }
 
@@ -71,25 +62,10 @@ pub struct TokenIndexStats {
 }
 
 impl TokenIndexStats {
-    /// Sets [`tokens`](Self::tokens).
-    #[must_use]
-    pub const fn tokens(mut self, tokens: u64) -> Self {
-        self.tokens = tokens;
-        self
-    }
-
-    /// Sets [`through`](Self::through).
-    #[must_use]
-    pub const fn through(mut self, through: u64) -> Self {
-        self.through = through;
-        self
-    }
-
-    /// Sets [`bytes`](Self::bytes).
-    #[must_use]
-    pub const fn bytes(mut self, bytes: u64) -> Self {
-        self.bytes = bytes;
-        self
+    crate::setters! {
+        const tokens: u64,
+        const through: u64,
+        const bytes: u64,
     }
 }
 

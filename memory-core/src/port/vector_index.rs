@@ -51,12 +51,7 @@ impl<'a> VectorPart<'a> {
         Self { conversation, only: None }
     }
 
-    /// Sets [`only`](Self::only).
-    #[must_use]
-    pub fn only(mut self, only: impl Into<Option<&'a NodeSet>>) -> Self {
-        self.only = only.into();
-        self
-    }
+    crate::setters! { into only: Option<&'a NodeSet> }
 }
 
 /// The answer to a [`VectorQuery`].
@@ -138,32 +133,11 @@ pub struct VectorIndexStats {
 }
 
 impl VectorIndexStats {
-    /// Sets [`vectors`](Self::vectors).
-    #[must_use]
-    pub const fn vectors(mut self, vectors: u64) -> Self {
-        self.vectors = vectors;
-        self
-    }
-
-    /// Sets [`removed`](Self::removed).
-    #[must_use]
-    pub const fn removed(mut self, removed: u64) -> Self {
-        self.removed = removed;
-        self
-    }
-
-    /// Sets [`through`](Self::through).
-    #[must_use]
-    pub const fn through(mut self, through: u64) -> Self {
-        self.through = through;
-        self
-    }
-
-    /// Sets [`bytes`](Self::bytes).
-    #[must_use]
-    pub const fn bytes(mut self, bytes: u64) -> Self {
-        self.bytes = bytes;
-        self
+    crate::setters! {
+        const vectors: u64,
+        const removed: u64,
+        const through: u64,
+        const bytes: u64,
     }
 }
 

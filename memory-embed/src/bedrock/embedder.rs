@@ -49,39 +49,12 @@ pub struct BedrockOptions {
 }
 
 impl BedrockOptions {
-    /// Sets [`region`](Self::region).
-    #[must_use]
-    pub fn region(mut self, region: impl Into<String>) -> Self {
-        self.region = Some(region.into());
-        self
-    }
-
-    /// Sets [`api_key`](Self::api_key).
-    #[must_use]
-    pub fn api_key(mut self, key: ApiKey) -> Self {
-        self.api_key = Some(key);
-        self
-    }
-
-    /// Sets [`endpoint`](Self::endpoint).
-    #[must_use]
-    pub fn endpoint(mut self, url: impl Into<String>) -> Self {
-        self.endpoint = Some(url.into());
-        self
-    }
-
-    /// Sets [`plain_http`](Self::plain_http).
-    #[must_use]
-    pub const fn plain_http(mut self, plain_http: bool) -> Self {
-        self.plain_http = plain_http;
-        self
-    }
-
-    /// Sets [`calls`](Self::calls).
-    #[must_use]
-    pub fn calls(mut self, calls: RemoteOptions) -> Self {
-        self.calls = calls;
-        self
+    memory_core::setters! {
+        some into region: String,
+        some api_key: ApiKey,
+        some into endpoint: String,
+        const plain_http: bool,
+        calls: RemoteOptions,
     }
 }
 

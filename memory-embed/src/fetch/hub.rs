@@ -71,32 +71,11 @@ impl fmt::Debug for HubOptions {
 }
 
 impl HubOptions {
-    /// Sets [`endpoint`](Self::endpoint).
-    #[must_use]
-    pub fn endpoint(mut self, endpoint: impl Into<String>) -> Self {
-        self.endpoint = Some(endpoint.into());
-        self
-    }
-
-    /// Sets [`revision`](Self::revision).
-    #[must_use]
-    pub fn revision(mut self, revision: impl Into<String>) -> Self {
-        self.revision = Some(revision.into());
-        self
-    }
-
-    /// Sets [`force`](Self::force).
-    #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
-        self
-    }
-
-    /// Sets [`plain_http`](Self::plain_http).
-    #[must_use]
-    pub const fn plain_http(mut self, plain_http: bool) -> Self {
-        self.plain_http = plain_http;
-        self
+    memory_core::setters! {
+        some into endpoint: String,
+        some into revision: String,
+        const force: bool,
+        const plain_http: bool,
     }
 }
 

@@ -80,53 +80,14 @@ impl ModelFiles {
         }
     }
 
-    /// Sets [`model_sha256`](Self::model_sha256).
-    #[must_use]
-    pub fn model_sha256(mut self, sha256: impl Into<String>) -> Self {
-        self.model_sha256 = Some(sha256.into());
-        self
-    }
-
-    /// Sets [`identity`](Self::identity).
-    #[must_use]
-    pub fn identity(mut self, identity: impl Into<String>) -> Self {
-        self.identity = Some(identity.into());
-        self
-    }
-
-    /// Sets [`tokenizer_sha256`](Self::tokenizer_sha256).
-    #[must_use]
-    pub fn tokenizer_sha256(mut self, sha256: impl Into<String>) -> Self {
-        self.tokenizer_sha256 = Some(sha256.into());
-        self
-    }
-
-    /// Sets [`max_tokens`](Self::max_tokens).
-    #[must_use]
-    pub const fn max_tokens(mut self, tokens: usize) -> Self {
-        self.max_tokens = tokens;
-        self
-    }
-
-    /// Sets [`pooling`](Self::pooling).
-    #[must_use]
-    pub const fn pooling(mut self, pooling: Pooling) -> Self {
-        self.pooling = pooling;
-        self
-    }
-
-    /// Sets [`prompts`](Self::prompts).
-    #[must_use]
-    pub fn prompts(mut self, prompts: Prompts) -> Self {
-        self.prompts = prompts;
-        self
-    }
-
-    /// Sets [`lower_case`](Self::lower_case).
-    #[must_use]
-    pub const fn lower_case(mut self, lower_case: bool) -> Self {
-        self.lower_case = lower_case;
-        self
+    memory_core::setters! {
+        some into model_sha256: String,
+        some into identity: String,
+        some into tokenizer_sha256: String,
+        const max_tokens: usize,
+        const pooling: Pooling,
+        prompts: Prompts,
+        const lower_case: bool,
     }
 
     /// Locates the files of the encoder `name` in `directory`, to be run by the library at `runtime`.

@@ -48,39 +48,12 @@ impl Default for OnnxOptions {
 }
 
 impl OnnxOptions {
-    /// Sets [`workers`](Self::workers).
-    #[must_use]
-    pub const fn workers(mut self, workers: usize) -> Self {
-        self.workers = workers;
-        self
-    }
-
-    /// Sets [`threads_per_worker`](Self::threads_per_worker).
-    #[must_use]
-    pub const fn threads_per_worker(mut self, threads: usize) -> Self {
-        self.threads_per_worker = threads;
-        self
-    }
-
-    /// Sets [`batch_tokens`](Self::batch_tokens).
-    #[must_use]
-    pub const fn batch_tokens(mut self, tokens: usize) -> Self {
-        self.batch_tokens = Some(tokens);
-        self
-    }
-
-    /// Sets [`overlap_tokens`](Self::overlap_tokens).
-    #[must_use]
-    pub const fn overlap_tokens(mut self, tokens: usize) -> Self {
-        self.overlap_tokens = tokens;
-        self
-    }
-
-    /// Sets [`queue`](Self::queue).
-    #[must_use]
-    pub const fn queue(mut self, requests: usize) -> Self {
-        self.queue = requests;
-        self
+    memory_core::setters! {
+        const workers: usize,
+        const threads_per_worker: usize,
+        const some batch_tokens: usize,
+        const overlap_tokens: usize,
+        const queue: usize,
     }
 
     fn check(&self, max_tokens: usize) -> Result<(), ModelError> {

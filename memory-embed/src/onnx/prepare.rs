@@ -35,12 +35,7 @@ pub struct PrepareOptions {
 }
 
 impl PrepareOptions {
-    /// Sets [`force`](Self::force).
-    #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
-        self
-    }
+    memory_core::setters! { const force: bool }
 }
 
 /// Progress of preparing a model.

@@ -52,39 +52,12 @@ impl Default for RerankerOptions {
 }
 
 impl RerankerOptions {
-    /// Sets [`workers`](Self::workers).
-    #[must_use]
-    pub const fn workers(mut self, workers: usize) -> Self {
-        self.workers = workers;
-        self
-    }
-
-    /// Sets [`threads_per_worker`](Self::threads_per_worker).
-    #[must_use]
-    pub const fn threads_per_worker(mut self, threads: usize) -> Self {
-        self.threads_per_worker = threads;
-        self
-    }
-
-    /// Sets [`batch_tokens`](Self::batch_tokens).
-    #[must_use]
-    pub const fn batch_tokens(mut self, tokens: usize) -> Self {
-        self.batch_tokens = tokens;
-        self
-    }
-
-    /// Sets [`queue`](Self::queue).
-    #[must_use]
-    pub const fn queue(mut self, requests: usize) -> Self {
-        self.queue = requests;
-        self
-    }
-
-    /// Sets [`passages`](Self::passages).
-    #[must_use]
-    pub const fn passages(mut self, passages: usize) -> Self {
-        self.passages = passages;
-        self
+    memory_core::setters! {
+        const workers: usize,
+        const threads_per_worker: usize,
+        const batch_tokens: usize,
+        const queue: usize,
+        const passages: usize,
     }
 
     fn check(&self) -> Result<(), ModelError> {

@@ -53,32 +53,11 @@ pub struct OpenAiOptions {
 }
 
 impl OpenAiOptions {
-    /// Sets [`base`](Self::base).
-    #[must_use]
-    pub fn base(mut self, url: impl Into<String>) -> Self {
-        self.base = Some(url.into());
-        self
-    }
-
-    /// Sets [`api_key`](Self::api_key).
-    #[must_use]
-    pub fn api_key(mut self, key: ApiKey) -> Self {
-        self.api_key = Some(key);
-        self
-    }
-
-    /// Sets [`plain_http`](Self::plain_http).
-    #[must_use]
-    pub const fn plain_http(mut self, plain_http: bool) -> Self {
-        self.plain_http = plain_http;
-        self
-    }
-
-    /// Sets [`calls`](Self::calls).
-    #[must_use]
-    pub fn calls(mut self, calls: RemoteOptions) -> Self {
-        self.calls = calls;
-        self
+    memory_core::setters! {
+        some into base: String,
+        some api_key: ApiKey,
+        const plain_http: bool,
+        calls: RemoteOptions,
     }
 }
 

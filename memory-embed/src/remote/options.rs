@@ -49,67 +49,16 @@ impl Default for RemoteOptions {
 }
 
 impl RemoteOptions {
-    /// Sets [`attempts`](Self::attempts).
-    #[must_use]
-    pub const fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts;
-        self
-    }
-
-    /// Sets [`first_pause`](Self::first_pause).
-    #[must_use]
-    pub const fn first_pause(mut self, pause: Duration) -> Self {
-        self.first_pause = pause;
-        self
-    }
-
-    /// Sets [`longest_pause`](Self::longest_pause).
-    #[must_use]
-    pub const fn longest_pause(mut self, pause: Duration) -> Self {
-        self.longest_pause = pause;
-        self
-    }
-
-    /// Sets [`call_timeout`](Self::call_timeout).
-    #[must_use]
-    pub const fn call_timeout(mut self, timeout: Duration) -> Self {
-        self.call_timeout = timeout;
-        self
-    }
-
-    /// Sets [`document_deadline`](Self::document_deadline).
-    #[must_use]
-    pub const fn document_deadline(mut self, deadline: Duration) -> Self {
-        self.document_deadline = deadline;
-        self
-    }
-
-    /// Sets [`query_deadline`](Self::query_deadline).
-    #[must_use]
-    pub const fn query_deadline(mut self, deadline: Duration) -> Self {
-        self.query_deadline = deadline;
-        self
-    }
-
-    /// Sets [`concurrency`](Self::concurrency).
-    #[must_use]
-    pub const fn concurrency(mut self, calls: usize) -> Self {
-        self.concurrency = calls;
-        self
-    }
-
-    /// Sets [`chunk_tokens`](Self::chunk_tokens).
-    #[must_use]
-    pub const fn chunk_tokens(mut self, tokens: usize) -> Self {
-        self.chunk_tokens = tokens;
-        self
-    }
-
-    /// Sets [`overlap_tokens`](Self::overlap_tokens).
-    #[must_use]
-    pub const fn overlap_tokens(mut self, tokens: usize) -> Self {
-        self.overlap_tokens = tokens;
-        self
+    memory_core::setters! {
+        const attempts: u32,
+        const first_pause: Duration,
+        const longest_pause: Duration,
+        const call_timeout: Duration,
+        const document_deadline: Duration,
+        const query_deadline: Duration,
+        const concurrency: usize,
+        const chunk_tokens: usize,
+        const overlap_tokens: usize,
     }
 
     /// # Errors

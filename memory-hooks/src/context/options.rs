@@ -51,53 +51,14 @@ impl ContextOptions {
         Self { budget, ..Self::default() }
     }
 
-    /// Sets [`history_share`](Self::history_share).
-    #[must_use]
-    pub const fn history_share(mut self, history_share: f32) -> Self {
-        self.history_share = history_share;
-        self
-    }
-
-    /// Sets [`recall_limit`](Self::recall_limit).
-    #[must_use]
-    pub const fn recall_limit(mut self, recall_limit: usize) -> Self {
-        self.recall_limit = recall_limit;
-        self
-    }
-
-    /// Sets [`radius`](Self::radius).
-    #[must_use]
-    pub const fn radius(mut self, radius: u64) -> Self {
-        self.radius = radius;
-        self
-    }
-
-    /// Sets [`least_share`](Self::least_share).
-    #[must_use]
-    pub const fn least_share(mut self, least_share: f32) -> Self {
-        self.least_share = least_share;
-        self
-    }
-
-    /// Sets [`filter`](Self::filter).
-    #[must_use]
-    pub fn filter(mut self, filter: Filter) -> Self {
-        self.filter = filter;
-        self
-    }
-
-    /// Sets [`now`](Self::now).
-    #[must_use]
-    pub fn now(mut self, now: impl Into<Option<Timestamp>>) -> Self {
-        self.now = now.into();
-        self
-    }
-
-    /// Sets [`record`](Self::record).
-    #[must_use]
-    pub const fn record(mut self, record: bool) -> Self {
-        self.record = record;
-        self
+    memory_core::setters! {
+        const history_share: f32,
+        const recall_limit: usize,
+        const radius: u64,
+        const least_share: f32,
+        filter: Filter,
+        into now: Option<Timestamp>,
+        const record: bool,
     }
 
     /// The most tokens of a history that is not shown word for word, beside a question of `question` tokens: its share

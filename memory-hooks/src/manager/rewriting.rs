@@ -28,18 +28,9 @@ pub struct Resummarize {
 }
 
 impl Resummarize {
-    /// Sets [`nodes`](Self::nodes).
-    #[must_use]
-    pub fn nodes(mut self, nodes: impl Into<Option<NodeRange>>) -> Self {
-        self.nodes = nodes.into();
-        self
-    }
-
-    /// Sets [`level`](Self::level).
-    #[must_use]
-    pub fn level(mut self, level: impl Into<Option<Level>>) -> Self {
-        self.level = level.into();
-        self
+    memory_core::setters! {
+        into nodes: Option<NodeRange>,
+        into level: Option<Level>,
     }
 }
 

@@ -49,25 +49,10 @@ impl RecencyAndUse {
         "additionalProperties": false
     }"#;
 
-    /// Sets [`half_life_hours`](Self::half_life_hours).
-    #[must_use]
-    pub const fn half_life_hours(mut self, hours: f32) -> Self {
-        self.half_life_hours = hours;
-        self
-    }
-
-    /// Sets [`half_life_messages`](Self::half_life_messages).
-    #[must_use]
-    pub const fn half_life_messages(mut self, messages: f32) -> Self {
-        self.half_life_messages = messages;
-        self
-    }
-
-    /// Sets [`use_share`](Self::use_share).
-    #[must_use]
-    pub const fn use_share(mut self, share: f32) -> Self {
-        self.use_share = share;
-        self
+    memory_core::setters! {
+        const half_life_hours: f32,
+        const half_life_messages: f32,
+        const use_share: f32,
     }
 
     /// A scorer from a configuration: JSON text that matches [`Self::SCHEMA`], or empty.

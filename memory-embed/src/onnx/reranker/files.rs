@@ -69,25 +69,10 @@ impl RerankerFiles {
         }
     }
 
-    /// Sets [`model_sha256`](Self::model_sha256).
-    #[must_use]
-    pub fn model_sha256(mut self, sha256: impl Into<String>) -> Self {
-        self.model_sha256 = Some(sha256.into());
-        self
-    }
-
-    /// Sets [`tokenizer_sha256`](Self::tokenizer_sha256).
-    #[must_use]
-    pub fn tokenizer_sha256(mut self, sha256: impl Into<String>) -> Self {
-        self.tokenizer_sha256 = Some(sha256.into());
-        self
-    }
-
-    /// Sets [`max_tokens`](Self::max_tokens).
-    #[must_use]
-    pub const fn max_tokens(mut self, tokens: usize) -> Self {
-        self.max_tokens = tokens;
-        self
+    memory_core::setters! {
+        some into model_sha256: String,
+        some into tokenizer_sha256: String,
+        const max_tokens: usize,
     }
 
     /// Locates the files of the model `name` in `directory`, in the layout of the hub: `onnx/model.onnx` or

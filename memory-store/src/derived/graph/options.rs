@@ -20,25 +20,10 @@ impl Default for GraphOptions {
 }
 
 impl GraphOptions {
-    /// Sets [`degree`](Self::degree).
-    #[must_use]
-    pub const fn degree(mut self, degree: usize) -> Self {
-        self.degree = degree;
-        self
-    }
-
-    /// Sets [`ef_construction`](Self::ef_construction).
-    #[must_use]
-    pub const fn ef_construction(mut self, ef: usize) -> Self {
-        self.ef_construction = ef;
-        self
-    }
-
-    /// Sets [`seed`](Self::seed).
-    #[must_use]
-    pub const fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+    memory_core::setters! {
+        const degree: usize,
+        const ef_construction: usize,
+        const seed: u64,
     }
 
     /// Clamps each value to its range.

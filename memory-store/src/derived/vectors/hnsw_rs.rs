@@ -27,18 +27,9 @@ pub struct HnswRsOptions {
 }
 
 impl HnswRsOptions {
-    /// Sets [`degree`](Self::degree).
-    #[must_use]
-    pub const fn degree(mut self, degree: usize) -> Self {
-        self.degree = degree;
-        self
-    }
-
-    /// Sets [`ef_construction`](Self::ef_construction).
-    #[must_use]
-    pub const fn ef_construction(mut self, ef_construction: usize) -> Self {
-        self.ef_construction = ef_construction;
-        self
+    memory_core::setters! {
+        const degree: usize,
+        const ef_construction: usize,
     }
 }
 

@@ -51,39 +51,12 @@ impl Default for AutoOptions {
 }
 
 impl AutoOptions {
-    /// Sets [`subset_percent`](Self::subset_percent).
-    #[must_use]
-    pub const fn subset_percent(mut self, subset_percent: u8) -> Self {
-        self.subset_percent = subset_percent;
-        self
-    }
-
-    /// Sets [`method`](Self::method).
-    #[must_use]
-    pub const fn method(mut self, method: Method) -> Self {
-        self.method = method;
-        self
-    }
-
-    /// Sets [`graph_from`](Self::graph_from).
-    #[must_use]
-    pub const fn graph_from(mut self, vectors: usize) -> Self {
-        self.graph_from = vectors;
-        self
-    }
-
-    /// Sets [`ef`](Self::ef).
-    #[must_use]
-    pub const fn ef(mut self, ef: usize) -> Self {
-        self.ef = ef;
-        self
-    }
-
-    /// Sets [`graph`](Self::graph).
-    #[must_use]
-    pub const fn graph(mut self, graph: GraphOptions) -> Self {
-        self.graph = graph;
-        self
+    memory_core::setters! {
+        const subset_percent: u8,
+        const method: Method,
+        const graph_from: usize,
+        const ef: usize,
+        const graph: GraphOptions,
     }
 
     /// How many vectors are scanned beside a graph before they are linked to it: few enough for a fast answer, and
