@@ -8,6 +8,8 @@ use crate::tally::Tally;
 use crate::tidy;
 use crate::workspace::Workspace;
 
+const ALL_BUT_XTASK: [&str; 3] = ["--workspace", "--exclude", "xtask"];
+
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut steps = Steps::start();
     steps.run("tidy", || tidy::run(workspace))?;
@@ -19,13 +21,17 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 
 /// Runs everything of `test` except tidy.
 ///
+/// Everything but xtask is built first: xtask links to crates that macros are made of, and with it in the build cargo
+/// compiles them, and all that uses macros, in another way than for the doctests, which leave xtask out.
+///
 /// The dev binary fetches the model. It comes from the same build that the runners use afterwards: the same packages,
 /// profile and features, so nothing is compiled twice. `setup` would add a release build of the whole tree, which no
 /// test runs. The same build puts the plugin libraries where the host's tests load them.
 pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tally> {
     steps.run("build", || {
         Invocation::cargo(workspace, "build")
-            .args(["build", "--workspace", "--locked"])
+            .args(["build", "--locked"])
+            .args(ALL_BUT_XTASK)
             // Tests of several processes start the examples.
             .args(["--lib", "--bins", "--tests", "--examples"])
             .run()
@@ -33,24 +39,27 @@ pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tall
     steps.run("model", || {
         Invocation::program(workspace, "model", workspace.memory_binary("debug")).args(["model", "fetch"]).run()
     })?;
-    let tests = steps.run("tests", || unit_and_integration(workspace))?;
+    let tests = steps.run("tests", || unit_and_integration(workspace, &ALL_BUT_XTASK))?;
+    let tests = tests.and(steps.run("xtask", || unit_and_integration(workspace, &["-p", "xtask"]))?);
     let doctests = steps.run("doctests", || doctests(workspace))?;
     Ok(tests.and(doctests))
 }
 
-fn unit_and_integration(workspace: &Workspace) -> Result<Tally> {
+fn unit_and_integration(workspace: &Workspace, packages: &[&str]) -> Result<Tally> {
     let mut tally = Tally::default();
     let cargo = Invocation::cargo(workspace, "tests");
     if has_nextest(workspace) {
         // Nextest reports on standard error.
         cargo
-            .args(["nextest", "run", "--workspace", "--locked"])
+            .args(["nextest", "run", "--locked"])
+            .args(packages)
             .args(["--color", "never"])
             .watch(Stream::Stderr, |line| tally.read(line))?;
     } else {
         cargo
-            .args(["test", "--workspace", "--locked"])
-            .args(["--lib", "--bins", "--tests"])
+            .args(["test", "--locked", "--bins", "--tests"])
+            .args(packages)
+            .args(if packages == ALL_BUT_XTASK { &["--lib"][..] } else { &[] })
             .watch(Stream::Stdout, |line| tally.read(line))?;
     }
     ensure!(tally.passed > 0, "the test runner counted no test");
