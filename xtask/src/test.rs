@@ -21,8 +21,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 
 /// Runs everything of `test` except tidy.
 ///
-/// Everything but xtask is built first: xtask links to crates that macros are made of, and with it in the build cargo
-/// compiles them, and all that uses macros, in another way than for the doctests, which leave xtask out.
+/// xtask is tested by itself: it links to crates that macros are made of, and with it in the build cargo compiles them,
+/// and all that uses macros, in another way than for the doctests, of which it has none.
 ///
 /// The dev binary fetches the model. It comes from the same build that the runners use afterwards: the same packages,
 /// profile and features, so nothing is compiled twice. `setup` would add a release build of the whole tree, which no
