@@ -91,7 +91,7 @@ fn eight_bits_say_what_thirty_two_say() {
 fn a_quantized_graph_that_says_something_else_is_refused() {
     let (Some(files), Some(full)) = (files_or_skip(), files_or_skip_in(Precision::Full)) else { return };
     let report = check_quantized(&full, &files).unwrap();
-    assert!(report.mean > 0.997 && report.least > 0.98 && report.matches_this_processor(), "{report:?}");
+    assert!(report.mean > 0.996 && report.least > 0.98 && report.matches_this_processor(), "{report:?}");
 
     // Damages the weights of one layer, which follow the last occurrence of their name.
     let mut graph = fs::read(&files.model).unwrap();
