@@ -2,24 +2,22 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use memory_core::NodeId;
+use memory_core::{NodeId, NodeRange};
 use memory_hooks::{Piece, PieceKind};
 
-/// The node of a view's SUMMARY that [`rarest`] finds.
+/// The node whose summary in `view` shares most with the question. Each word counts more if fewer summaries have it; of
+/// equals the newest wins. `None` if no node with a summary of its own shares a word with it.
 pub(super) fn worth_opening(view: &[Piece], question: &str) -> Option<NodeId> {
-    let of_one = |piece: &'_ Piece| {
-        let is_summary = matches!(piece.kind, PieceKind::Summary(_));
-        piece.nodes.filter(|nodes| is_summary && nodes.count() == 1).map(|nodes| nodes.first())
-    };
-    rarest(view.iter().filter_map(|piece| Some((of_one(piece)?, piece.text.as_str()))), question)
+    opened(view.iter().map(|piece| (piece.kind, piece.nodes, piece.text.as_str())), question)
 }
 
-/// The node whose summary shares most with the question. Each word counts more if fewer summaries have it; of equals
-/// the newest wins. `None` if no summary shares a word with it.
-fn rarest<'a>(summaries: impl Iterator<Item = (NodeId, &'a str)>, question: &str) -> Option<NodeId> {
+fn opened<'a>(pieces: impl Iterator<Item = (PieceKind, Option<NodeRange>, &'a str)>, question: &str) -> Option<NodeId> {
     let asked = words(question);
-    let summaries: Vec<_> =
-        summaries.map(|(node, text)| (node, words(text).intersection(&asked).cloned().collect::<Vec<_>>())).collect();
+    let summaries: Vec<_> = pieces
+        .filter(|(kind, ..)| matches!(kind, PieceKind::Summary(_)))
+        .filter_map(|(_, nodes, text)| nodes.filter(|nodes| nodes.count() == 1).map(|nodes| (nodes.first(), text)))
+        .map(|(node, text)| (node, words(text).intersection(&asked).cloned().collect::<Vec<_>>()))
+        .collect();
     let mut having: HashMap<&str, f64> = HashMap::new();
     for word in summaries.iter().flat_map(|(_, shared)| shared) {
         *having.entry(word).or_default() += 1.0;
@@ -37,15 +35,24 @@ fn words(text: &str) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use memory_core::Level;
+
     use super::*;
 
     #[test]
     fn the_summary_with_the_rarest_words_of_the_question_is_opened() {
-        let opened = |question| {
-            let summaries = [(31, "the license of the gazebo"), (32, "the ferry")];
-            let summaries = summaries.map(|(node, text)| (NodeId::new(node).unwrap(), text));
-            rarest(summaries.into_iter(), question).map(NodeId::get)
+        let piece = |kind, nodes: [u64; 2], text| {
+            let [first, last] = nodes.map(|node| NodeId::new(node).unwrap());
+            (kind, NodeRange::new(first, last), text)
         };
+        let summary = PieceKind::Summary(Level::Summary);
+        let view = [
+            piece(PieceKind::Summary(Level::Meta), [1, 30], "the license of the falcon"),
+            piece(summary, [31, 31], "the license of the gazebo"),
+            piece(summary, [32, 32], "the ferry"),
+            piece(PieceKind::Message, [33, 33], "the falcon"),
+        ];
+        let opened = |question| opened(view.into_iter(), question).map(NodeId::get);
         assert_eq!(opened("What is the license?"), Some(31));
         assert_eq!(opened("Is the ferry late?"), Some(32));
         assert_eq!(opened("What is the falcon?"), Some(32), "of equals the newest");
