@@ -57,9 +57,9 @@ fn unit_and_integration(workspace: &Workspace, packages: &[&str]) -> Result<Tall
             .watch(Stream::Stderr, |line| tally.read(line))?;
     } else {
         cargo
-            .args(["test", "--locked", "--bins", "--tests"])
+            // Libraries and binaries too: all that is tested by default.
+            .args(["test", "--locked", "--tests"])
             .args(packages)
-            .args(if packages == ALL_BUT_XTASK { &["--lib"][..] } else { &[] })
             .watch(Stream::Stdout, |line| tally.read(line))?;
     }
     ensure!(tally.passed > 0, "the test runner counted no test");
