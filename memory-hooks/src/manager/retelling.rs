@@ -36,11 +36,15 @@ impl Writer<'_> {
         if said.values().all(|source| source.text.trim().is_empty()) {
             return Ok(told.collect());
         }
-        let sources = children.iter().zip(told).map(|(child, told)| match said.remove(&child.body.span.first()) {
+        let sources = children.iter().zip(told).map(|(child, mut told)| match said.remove(&child.body.span.first()) {
             Some(said) => said.metadata(told.metadata),
             // "(lost)" between messages adds nothing.
-            None if is_of_a_lost_message(&child.body) => SummarySource::new(told.nodes, "").metadata(told.metadata),
-            None => told,
+            None => {
+                if is_of_a_lost_message(&child.body) {
+                    told.text.clear();
+                }
+                told
+            }
         });
         Ok(sources.collect())
     }
