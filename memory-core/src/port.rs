@@ -15,6 +15,7 @@ mod losses;
 mod reranker;
 mod retriever;
 mod store;
+mod store_error;
 mod summarizer;
 mod token_embedder;
 mod token_index;
@@ -38,9 +39,10 @@ pub use retriever::{
     Scope, Score, ScoreScale, SearchStep, Signal,
 };
 pub use store::{
-    Appended, ConversationState, Event, ForkedFrom, Lease, NodeProof, Recorded, Store, StoreError, Verification,
+    Appended, ConversationState, Event, ForkedFrom, Lease, NodeProof, Recorded, Store, Verification,
     VerifiedConversation,
 };
+pub use store_error::StoreError;
 pub use summarizer::{SummarizeError, Summarizer, SummaryJob, SummarySource, WrittenSummary};
 pub use token_embedder::{TokenEmbedder, TokenEmbedding, TokenVectors};
 pub use token_index::{TokenAnswer, TokenIndex, TokenIndexStats, TokenPart};

@@ -163,17 +163,16 @@ impl Conversation {
     /// Its overview; `forked_from` is where it was forked from.
     pub(crate) fn state(&self, forked_from: Option<ForkedFrom>) -> ConversationState {
         let at = |node: NodeId| self.nodes.outline(node).map(|outline| outline.at);
-        let mut state = ConversationState::new(self.id.clone())
+        ConversationState::new(self.id.clone())
             .nodes(self.nodes())
             .summaries(self.summaries.len())
             .views(self.views.last().map_or(0, ViewId::get))
             .first_at(at(NodeId::FIRST))
             .last_at(NodeId::new(self.nodes()).and_then(at))
             .tokens(self.nodes.tokens())
+            .title(self.title.clone())
             .tags(self.tags.clone())
-            .forked_from(forked_from);
-        state.title.clone_from(&self.title);
-        state
+            .forked_from(forked_from)
     }
 
     /// What happened since, except the summaries: those are still to be read, from these places.
