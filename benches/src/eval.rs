@@ -27,7 +27,7 @@ use memory_cli::Runtime;
 use memory_core::{
     ConversationId, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter, plan::PlanError,
 };
-use memory_hooks::{ContextOptions, Memory, MemoryError};
+use memory_hooks::{Memory, MemoryError, PromptOptions};
 
 pub use budget::Budget;
 use budget::{PER_MESSAGE, cost};
@@ -285,10 +285,10 @@ async fn fresh_context(
     question: &Question,
     subject: &Subject,
     budget: u32,
-) -> Result<Option<memory_hooks::Context>> {
-    let options = ContextOptions::new(budget).record(false);
+) -> Result<Option<memory_hooks::Prompt>> {
+    let options = PromptOptions::new(budget).record(false);
     let conversation = parts.memory.conversation(subject.id.clone());
-    match conversation.context(&question.text, &options).await {
+    match conversation.prompt(&question.text, &options).await {
         Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. }) | MemoryError::NoProgress { .. }) => Ok(None),
         shown => Ok(Some(shown.with_context(|| format!("putting a context together for {}", question.id))?)),
     }

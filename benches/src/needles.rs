@@ -8,7 +8,7 @@ use std::{fmt, path::Path, sync::Arc};
 use anyhow::{Result, ensure};
 use memory_core::{ConversationId, Level, NodeId, Store, Summarizer, Summary};
 use memory_embed::TiktokenCounter;
-use memory_hooks::{Context, ContextOptions, Conversation, Memory, MemoryBuilder, PieceKind};
+use memory_hooks::{Conversation, Memory, MemoryBuilder, PieceKind, Prompt, PromptOptions};
 use memory_plugins::{Registry, StrategyKind};
 use memory_search::HybridRetriever;
 use memory_store::LogStore;
@@ -125,11 +125,11 @@ pub(crate) async fn find(
     needles: &[Needle],
     budget: u32,
 ) -> Result<NeedleScore> {
-    let options = ContextOptions::new(budget);
+    let options = PromptOptions::new(budget);
     let mut score = NeedleScore { budget, needles: needles.len(), ..NeedleScore::default() };
     for needle in needles {
-        let view = seen.context(&needle.question, &options).await?;
-        let context = recalled.context(&needle.question, &options).await?;
+        let view = seen.prompt(&needle.question, &options).await?;
+        let context = recalled.prompt(&needle.question, &options).await?;
         ensure!(view.tokens <= budget && context.tokens <= budget, "a context is over its budget");
         let is_seen = holds(&view, &needle.answer);
         let is_expanded = match worth_opening(&view.pieces, &needle.question) {
@@ -154,7 +154,7 @@ fn kept(summaries: &[Summary], needles: &[Needle]) -> [usize; 3] {
 }
 
 /// Whether a context states the answer, apart from the question.
-fn holds(context: &Context, answer: &str) -> bool {
+fn holds(context: &Prompt, answer: &str) -> bool {
     let told = context.pieces.iter().filter(|piece| piece.kind != PieceKind::Question);
     told.map(|piece| &piece.text).any(|text| text.contains(answer))
 }

@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use memory_cli::{Access, Config, Runtime};
 use memory_core::{ConversationId, NodeDraft, Query, Retriever, Scope, Store, Timestamp};
-use memory_hooks::ContextOptions;
+use memory_hooks::PromptOptions;
 use memory_search::HybridRetriever;
 use pollster::block_on;
 
@@ -111,7 +111,7 @@ impl Talk {
         };
         let conversation = self.late.memory.conversation(self.id.clone());
         let context = |text: &str| -> Result<()> {
-            block_on(conversation.context(text, &ContextOptions::default()))?;
+            block_on(conversation.prompt(text, &PromptOptions::default()))?;
             Ok(())
         };
         let entrant = |name: &str, ask: &dyn Fn(&str) -> Result<()>| Ok([self.median(name, ask)?]);

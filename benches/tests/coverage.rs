@@ -6,7 +6,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use memory_core::{ConversationId, Message, NodeId, Role, Store, Timestamp};
 use memory_embed::TiktokenCounter;
-use memory_hooks::{ContextOptions, Memory};
+use memory_hooks::{Memory, PromptOptions};
 use memory_store::LogStore;
 use memory_strategies::{Extractive, Rules};
 use serde::Deserialize;
@@ -50,7 +50,7 @@ fn a_view_at_a_tenth_of_the_tokens_represents_every_message_of_beam500k() {
     let context = pollster::block_on(async {
         conversation.append_batch(talk.turns.into_iter().map(message).collect()).await.unwrap();
         let tenth = u32::try_from(conversation.stats().await.unwrap().tokens / 10).unwrap();
-        let context = conversation.context("Where do we stand?", &ContextOptions::new(tenth)).await.unwrap();
+        let context = conversation.prompt("Where do we stand?", &PromptOptions::new(tenth)).await.unwrap();
         assert!(context.tokens <= tenth, "{} of {tenth} tokens", context.tokens);
         context
     });

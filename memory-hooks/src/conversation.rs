@@ -8,12 +8,12 @@ use memory_core::{
 };
 
 use crate::{
-    CompactionReport, Context, ContextOptions, ConversationStats, MemoryError, MessageAdded, Resummarize,
+    CompactionReport, ConversationStats, MemoryError, MessageAdded, Prompt, PromptOptions, Resummarize,
     ResummarizeReport, Spending,
-    context::{self, Request},
     kept_out::asks_to_be_kept_out,
     manager::{hierarchical, rewriting},
     parts::Parts,
+    prompt::{self, Request},
     snapshot_cache::Snapshot,
 };
 
@@ -95,7 +95,7 @@ impl Conversation {
         Ok(Added { appended, outgoing: event.outgoing })
     }
 
-    /// Performs the compaction that is due. [`Self::context`] does so itself, unless [`Memory::background`] runs.
+    /// Performs the compaction that is due. [`Self::prompt`] does so itself, unless [`Memory::background`] runs.
     ///
     /// # Errors
     /// When a strategy or the store fails. Summaries recorded before stay; nothing else changes.
@@ -139,15 +139,15 @@ impl Conversation {
     ///
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; otherwise when a port fails.
-    pub async fn context(&self, question: &str, options: &ContextOptions) -> Result<Context, MemoryError> {
+    pub async fn prompt(&self, question: &str, options: &PromptOptions) -> Result<Prompt, MemoryError> {
         let request = Request { question, options: options.clone(), longest_result: None };
-        let context = context::assemble(&self.parts, &self.id, request).await?;
-        Ok(self.recorded(options, context).await)
+        let prompt = prompt::assemble(&self.parts, &self.id, request).await?;
+        Ok(self.recorded(options, prompt).await)
     }
 
-    /// A smaller context for the same question, after the window of the model overflowed with `overflowed`. It has
+    /// A smaller prompt for the same question, after the window of the model overflowed with `overflowed`. It has
     /// strictly fewer tokens than `overflowed`, and at most the budget of `options`, which may be the limit that the
-    /// model reports. If the model reports no limit, call it again with the context that still did not fit: at most six
+    /// model reports. If the model reports no limit, call it again with the prompt that still did not fit: at most six
     /// steps are needed.
     ///
     /// First, oversized tool results are shown by their heads and tails. Then the view is cut for half of the tokens,
@@ -156,16 +156,16 @@ impl Conversation {
     ///
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed when nothing smaller exists; otherwise when a port fails.
-    pub async fn reduce(&self, overflowed: &Context, options: &ContextOptions) -> Result<Context, MemoryError> {
-        let context = context::reduce(&self.parts, &self.id, options, overflowed).await?;
-        Ok(self.recorded(options, context).await)
+    pub async fn reduce(&self, overflowed: &Prompt, options: &PromptOptions) -> Result<Prompt, MemoryError> {
+        let prompt = prompt::reduce(&self.parts, &self.id, options, overflowed).await?;
+        Ok(self.recorded(options, prompt).await)
     }
 
-    async fn recorded(&self, options: &ContextOptions, mut context: Context) -> Context {
+    async fn recorded(&self, options: &PromptOptions, mut prompt: Prompt) -> Prompt {
         if options.record {
-            context::record(&self.parts, &self.id, &mut context).await;
+            prompt::record(&self.parts, &self.id, &mut prompt).await;
         }
-        context
+        prompt
     }
 
     /// The messages that answer a question best.
@@ -218,7 +218,7 @@ impl Conversation {
     ///
     /// # Errors
     /// When the store fails, or no view fits the budget.
-    pub async fn spending(&self, options: &ContextOptions) -> Result<Spending, MemoryError> {
+    pub async fn spending(&self, options: &PromptOptions) -> Result<Spending, MemoryError> {
         let snapshot = Snapshot::read(&self.parts, &self.id).await?;
         Ok(Spending::of(&self.parts, &snapshot.tree, options)?)
     }

@@ -6,12 +6,12 @@
 //!    `memory-store` or another store.
 //! 2. [`Memory::conversation`] returns a [`Conversation`]. [`append`](Conversation::append) stores a message on disk.
 //!    [`add_message`](Conversation::add_message) also runs the hooks.
-//! 3. [`context`](Conversation::context) assembles a [`Context`], which is what a model is shown for a question: every
-//!    message represented exactly once, and beside it the exact words that bear on the question. [`ContextOptions`] set
+//! 3. [`prompt`](Conversation::prompt) assembles a [`Prompt`], which is what a model is shown for a question: every
+//!    message represented exactly once, and beside it the exact words that bear on the question. [`PromptOptions`] set
 //!    the budget.
-//! 4. [`compact`](Conversation::compact) writes the summaries that are due. [`context`](Conversation::context) does so
+//! 4. [`compact`](Conversation::compact) writes the summaries that are due. [`prompt`](Conversation::prompt) does so
 //!    itself unless [`Memory::background`] runs.
-//! 5. [`reduce`](Conversation::reduce) makes a context smaller after the window of a model overflowed.
+//! 5. [`reduce`](Conversation::reduce) makes a prompt smaller after the window of a model overflowed.
 //! 6. [`as_of`](Conversation::as_of) shows a recorded view again byte for byte, and fails with a [`ViewError`] if
 //!    anything differs.
 //! 7. [`search`](Conversation::search) and [`expand`](Conversation::expand) find and return single messages.
@@ -20,7 +20,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use memory_core::{ConversationId, Message, testing::{MemoryStore, ScanRetriever, WordCounter}};
-//! use memory_hooks::{ContextOptions, Memory};
+//! use memory_hooks::{PromptOptions, Memory};
 //!
 //! # pollster::block_on(async {
 //! let store = Arc::new(MemoryStore::default()); // a real one: memory_store::LogStore
@@ -31,8 +31,8 @@
 //!     .build()?;
 //! let trip = memory.conversation(ConversationId::new("trip")?);
 //! trip.append(Message::user("The train leaves at 7:42 from platform 9.")).await?;
-//! let context = trip.context("When does the train leave?", &ContextOptions::new(400)).await?;
-//! assert!(context.text().contains("7:42"));
+//! let prompt = trip.prompt("When does the train leave?", &PromptOptions::new(400)).await?;
+//! assert!(prompt.text().contains("7:42"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
@@ -46,7 +46,7 @@
 //! # Failures
 //!
 //! When a strategy fails or breaks its contract, its fallback does the job and [`FellBack`] reports it. Without a
-//! retriever a context is the history alone. A failed compaction keeps the summaries recorded before and changes nothing
+//! retriever a prompt is the history alone. A failed compaction keeps the summaries recorded before and changes nothing
 //! else.
 //!
 //! # Features and non-goals
@@ -57,7 +57,6 @@
 mod as_of;
 mod clock;
 mod compaction_queue;
-mod context;
 mod conversation;
 mod counts;
 mod error;
@@ -66,6 +65,7 @@ mod kept_out;
 mod manager;
 mod memory;
 mod parts;
+mod prompt;
 mod recall_hook;
 mod registry;
 mod render;
@@ -79,7 +79,6 @@ mod view_error;
 
 pub use as_of::AsOf;
 pub use clock::SystemClock;
-pub use context::{Context, ContextOptions, Piece, PieceKind, Reduction, Source};
 pub use conversation::{Added, Conversation};
 pub use error::{BuildError, MemoryError};
 pub use events::{Compacted, CompactionFailed, FellBack, HookEvent, MessageAdded, RecallUsed};
@@ -88,6 +87,7 @@ pub use manager::{
     rewriting::{Resummarize, ResummarizeReport},
 };
 pub use memory::{Memory, MemoryBuilder};
+pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, Reduction, Source};
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use registry::{Hook, HookProvider, HookRegistry};
 pub use spending::{PromptTokens, Spending};

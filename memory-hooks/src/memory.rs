@@ -49,7 +49,7 @@ impl Memory {
     }
 
     /// Compacts conversations that are due, until every handle of this memory is dropped. Drive it by a task of any
-    /// runtime, or by a separate thread. While it runs, no reply waits for a summary: [`Conversation::context`] shows
+    /// runtime, or by a separate thread. While it runs, no reply waits for a summary: [`Conversation::prompt`] shows
     /// the history as it stands, and summaries written meanwhile at the next turn. Only a view that fits no budget
     /// otherwise is still compacted at once.
     ///
@@ -109,7 +109,7 @@ impl MemoryBuilder {
         self
     }
 
-    /// Sets the retriever, which recalls exact words. Without it a context is the history alone.
+    /// Sets the retriever, which recalls exact words. Without it a prompt is the history alone.
     #[must_use]
     pub fn retriever(mut self, retriever: Arc<dyn Retriever>) -> Self {
         self.retriever = Some(retriever);

@@ -12,7 +12,7 @@ use memory_core::{Level, Node, NodeRange, Summary, SummaryId, Timestamp};
 pub(crate) use self::v1::{bare_line, gap_line, message_line};
 use crate::{Piece, PieceKind, Source, kept_out::Redactor};
 
-/// A layout of a context. A view names its layout, so that it can be shown again. Any change of the output, even by one
+/// A layout of a prompt. A view names its layout, so that it can be shown again. Any change of the output, even by one
 /// byte, needs a new layout, and the old one stays for the views that were recorded with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
@@ -28,7 +28,7 @@ impl Layout {
     /// The newest layout.
     pub(crate) const NEWEST: Self = Self::TwoAsked;
 
-    /// The layout of new contexts, with or without a time from the caller.
+    /// The layout of new prompts, with or without a time from the caller.
     pub(crate) const fn for_question(asked_at: Option<Timestamp>) -> Self {
         if asked_at.is_some() { Self::TwoAsked } else { Self::Two }
     }
@@ -46,7 +46,7 @@ impl Layout {
         [Self::One, Self::Two, Self::TwoAsked].into_iter().find(|layout| layout.version() == version)
     }
 
-    /// Writes a context: the parts of the history, the recalled parts, the question.
+    /// Writes a prompt: the parts of the history, the recalled parts, the question.
     pub(crate) fn write(self, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
         match self {
             Self::One => v1::write(parts, tail, count),
@@ -63,7 +63,7 @@ pub(crate) const FENCE_OPEN: &str = "---Previous Context---";
 pub(crate) const FENCE_CLOSE: &str = "---End Previous Context---";
 pub(crate) const QUESTION: &str = "Current question: ";
 
-/// A piece of a context before rendering.
+/// A piece of a prompt before rendering.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
     pub(crate) kind: PieceKind,

@@ -2,7 +2,7 @@
 
 use memory_core::{StoreError, View, ViewId};
 
-use crate::{AsOf, Context, Conversation, MemoryError, ViewError, context};
+use crate::{AsOf, Conversation, MemoryError, Prompt, ViewError, prompt};
 
 /// Views that are read at once in a search.
 const PAGE: u64 = 64;
@@ -31,7 +31,7 @@ impl Conversation {
     /// # Errors
     /// [`MemoryError::View`] when no such view was recorded, or when its content has changed: the error names every
     /// difference. Otherwise when the store fails.
-    pub async fn as_of(&self, asked: AsOf) -> Result<Context, MemoryError> {
+    pub async fn as_of(&self, asked: AsOf) -> Result<Prompt, MemoryError> {
         let view = self.find_view(asked).await?;
         self.replay(view).await
     }
@@ -40,8 +40,8 @@ impl Conversation {
     ///
     /// # Errors
     /// As for [`Self::as_of`].
-    pub async fn replay(&self, view: View) -> Result<Context, MemoryError> {
-        context::rebuild(&self.parts, &self.id, view).await
+    pub async fn replay(&self, view: View) -> Result<Prompt, MemoryError> {
+        prompt::rebuild(&self.parts, &self.id, view).await
     }
 
     async fn find_view(&self, asked: AsOf) -> Result<View, MemoryError> {

@@ -4,7 +4,7 @@ mod replay;
 
 use memory_core::plan::{PlanError, Tree};
 
-use crate::{ContextOptions, parts::Parts};
+use crate::{PromptOptions, parts::Parts};
 use replay::Replay;
 
 /// Total tokens of several prompts.
@@ -63,7 +63,7 @@ pub struct Spending {
 
 impl Spending {
     /// Replays every turn of a conversation.
-    pub(crate) fn of(parts: &Parts, tree: &Tree, options: &ContextOptions) -> Result<Self, PlanError> {
+    pub(crate) fn of(parts: &Parts, tree: &Tree, options: &PromptOptions) -> Result<Self, PlanError> {
         let mut replay = Replay::of(parts, tree, options);
         for outline in tree.nodes() {
             replay.take(*outline)?;

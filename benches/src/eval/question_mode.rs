@@ -5,7 +5,7 @@ use std::{fmt, ops::RangeInclusive, path::Path};
 
 use anyhow::Result;
 use memory_core::{Node, Role};
-use memory_hooks::Context;
+use memory_hooks::Prompt;
 
 use super::{
     Bars, EvalParts,
@@ -183,7 +183,7 @@ fn some_mean(values: &[f64]) -> Option<f64> {
 
 /// Whether the last user message and what follows it is shown word for word, if it takes at most its share of the
 /// budget; otherwise whether its first message begins and its last one ends as required.
-fn shows_end(context: &Context, shown: &Shown, nodes: &[Node], budget: u32) -> bool {
+fn shows_end(context: &Prompt, shown: &Shown, nodes: &[Node], budget: u32) -> bool {
     let last_user = nodes.iter().rposition(|node| node.message.role == Role::User);
     let turn = nodes.get(last_user.unwrap_or(nodes.len().saturating_sub(1))..).unwrap_or_default();
     if fits(turn, budget, LAST_TURN) {

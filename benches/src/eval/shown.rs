@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};
 use memory_core::{Node, NodeId, TokenCounter};
-use memory_hooks::{Context, Piece, PieceKind};
+use memory_hooks::{Piece, PieceKind, Prompt};
 
 /// The messages of a context.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +26,7 @@ impl Shown {
     ///
     /// # Errors
     /// When a piece is not in the text.
-    pub(super) fn of(context: &Context, nodes: &[Node], counter: &dyn TokenCounter) -> Result<Self> {
+    pub(super) fn of(context: &Prompt, nodes: &[Node], counter: &dyn TokenCounter) -> Result<Self> {
         let mut shown = Self::default();
         let (mut bare, mut texts) = (Vec::new(), 0u32);
         let mut runs: Vec<(usize, usize)> = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// Where each piece begins in the text, in the order of the text.
-fn places(context: &Context) -> Result<Vec<(usize, &Piece)>> {
+fn places(context: &Prompt) -> Result<Vec<(usize, &Piece)>> {
     let text = context.text();
     let mut from = 0;
     let mut places = Vec::with_capacity(context.pieces.len());

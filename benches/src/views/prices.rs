@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use memory_cli::{Alternatives, Prices};
 use memory_core::{Level, NodeDraft, NodeId, NodeRange, Store, SummaryJob, SummarySource};
 use memory_embed::TiktokenCounter;
-use memory_hooks::{Context, ContextOptions, PromptTokens};
+use memory_hooks::{Prompt, PromptOptions, PromptTokens};
 use memory_plugins::Registry;
 use memory_store::LogStore;
 use memory_strategies::Extractive;
@@ -96,13 +96,13 @@ fn carry_on(directory: &Path, drafts: &[NodeDraft], needles: &[Needle], recalls:
     let seen = conversation(&store, &summarizer, false)?;
     let recalled = conversation(&store, &summarizer, true)?;
     let shown = if recalls { &recalled } else { &seen };
-    let options = ContextOptions::new(budget);
+    let options = PromptOptions::new(budget);
     let (mut prompts, mut history) = (PromptTokens::default(), PromptTokens::default());
-    let mut before: Option<Context> = None;
+    let mut before: Option<Prompt> = None;
     pollster::block_on(async {
         for (turn, messages) in drafts.chunks(2).enumerate() {
             if let Some(asked) = messages.first().filter(|_| turn > 0) {
-                let context = shown.context(&asked.message.text(), &options).await?;
+                let context = shown.prompt(&asked.message.text(), &options).await?;
                 let same = before.as_ref().map_or(0, |before| u64::from(context.shared_history(before)));
                 prompts.add(u64::from(context.tokens), same);
                 history.add(u64::from(context.history_tokens()), same);

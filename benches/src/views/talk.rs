@@ -5,7 +5,7 @@ use std::{cell::RefCell, path::Path, sync::Arc};
 use anyhow::Result;
 use memory_core::{ConversationId, Store, TokenCounter};
 use memory_embed::TiktokenCounter;
-use memory_hooks::{CompactionReport, Context, ContextOptions, Conversation, ConversationStats, Memory};
+use memory_hooks::{CompactionReport, Conversation, ConversationStats, Memory, Prompt, PromptOptions};
 use memory_store::LogStore;
 use memory_strategies::{Extractive, Rules};
 
@@ -61,8 +61,8 @@ impl Talk {
         Ok(pollster::block_on(self.conversation.compact(&()))?)
     }
 
-    pub(super) fn context(&self, question: &str, budget: u32) -> Result<Context> {
-        Ok(pollster::block_on(self.conversation.context(question, &ContextOptions::new(budget)))?)
+    pub(super) fn context(&self, question: &str, budget: u32) -> Result<Prompt> {
+        Ok(pollster::block_on(self.conversation.prompt(question, &PromptOptions::new(budget)))?)
     }
 
     pub(super) fn stats(&self) -> Result<ConversationStats> {

@@ -4,7 +4,7 @@ use std::io;
 
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, NodeId, Timestamp, ViewId};
-use memory_hooks::{AsOf, Context, ContextOptions, Piece, Source};
+use memory_hooks::{AsOf, Piece, Prompt, PromptOptions, Source};
 use serde_json::{Value, json};
 
 use super::{filter::FilterArgs, resolve};
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     conversation: resolve::One,
     /// The most tokens of the whole context, the question included
-    #[arg(long, value_name = "TOKENS", default_value_t = ContextOptions::default().budget,
+    #[arg(long, value_name = "TOKENS", default_value_t = PromptOptions::default().budget,
           value_parser = clap::value_parser!(u32).range(1..))]
     budget: u32,
     /// Messages shown before and after each recalled one
@@ -71,7 +71,7 @@ async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Resu
 pub(super) fn print_past(
     output: Output,
     id: &ConversationId,
-    context: &Context,
+    context: &Prompt,
     raw: bool,
     with_pieces: bool,
 ) -> anyhow::Result<()> {
@@ -92,13 +92,13 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     let bar = globals.output.bar("indexing");
     conversation.index(&bar).await?;
     bar.finish();
-    let options = ContextOptions::new(args.budget)
+    let options = PromptOptions::new(args.budget)
         .radius(args.radius)
         .least_share(args.least_share)
         .filter(args.filter.filter()?)
         .now(args.now)
         .record(!args.no_record);
-    let mut context = conversation.context(question, &options).await?;
+    let mut context = conversation.prompt(question, &options).await?;
     globals.keep_news(&mut context.notices);
     let output = globals.output;
     if output.json && !args.raw {
@@ -134,7 +134,7 @@ pub(super) fn view(text: &str) -> Result<ViewId, String> {
     ViewId::new(number).ok_or_else(|| "views are numbered from 1".to_owned())
 }
 
-fn print(output: Output, context: &Context, raw: bool) -> anyhow::Result<()> {
+fn print(output: Output, context: &Prompt, raw: bool) -> anyhow::Result<()> {
     if raw {
         output.exactly(context.text())?;
     } else {
@@ -145,7 +145,7 @@ fn print(output: Output, context: &Context, raw: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn explain(output: Output, context: &Context) -> io::Result<()> {
+fn explain(output: Output, context: &Prompt) -> io::Result<()> {
     let rows = context.pieces.iter().map(|piece| {
         let nodes = piece.nodes.map(|nodes| nodes.to_string()).unwrap_or_default();
         [piece.kind.as_str().to_owned(), nodes, piece.tokens.to_string(), piece.why.clone()]
@@ -155,7 +155,7 @@ fn explain(output: Output, context: &Context) -> io::Result<()> {
 }
 
 /// `4,012 of 4,096 tokens (history 1,400, standing 90, recalled 2,560); the whole conversation has 45,800`.
-pub(super) fn summary(context: &Context) -> String {
+pub(super) fn summary(context: &Prompt) -> String {
     let grouped32 = |tokens: u32| grouped(u64::from(tokens));
     format!(
         "{} of {} tokens (history {}, standing {}, recalled {}); the whole conversation has {}",
@@ -168,7 +168,7 @@ pub(super) fn summary(context: &Context) -> String {
     )
 }
 
-fn to_json(id: &ConversationId, question: &str, context: &Context) -> Value {
+fn to_json(id: &ConversationId, question: &str, context: &Prompt) -> Value {
     let piece = |piece: &Piece| {
         let nodes: Vec<u64> = piece.nodes.iter().flat_map(|run| run.iter()).map(|node| node.get()).collect();
         json!({

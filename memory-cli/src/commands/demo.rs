@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Message, NodeId, Store};
-use memory_hooks::{ContextOptions, PieceKind};
+use memory_hooks::{PieceKind, PromptOptions};
 
 use super::{context, import, verify};
 use crate::{
@@ -60,7 +60,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .line(&format!("   {full} messages FULL, {summary} as SUMMARY, {meta} under META, {archive} under ARCHIVE"))?;
 
     let conversation = runtime.memory.conversation(id.clone());
-    let asked = conversation.context(QUESTION, &ContextOptions::default()).await?;
+    let asked = conversation.prompt(QUESTION, &PromptOptions::default()).await?;
     output.line("")?;
     output.line(&format!("2. What a model is shown for \"{QUESTION}\""))?;
     output.line(&format!("   {}", context::summary(&asked)))?;

@@ -4,7 +4,7 @@ mod costs;
 
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Level, Store, plan::ViewPolicy};
-use memory_hooks::{ContextOptions, ConversationStats, MemoryError};
+use memory_hooks::{ConversationStats, MemoryError, PromptOptions};
 use serde_json::{Value, json};
 
 use self::costs::{CostArgs, Costs};
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let ids = args.conversations.ids(&runtime.store).await?;
-    let options = ContextOptions::new(args.costs.budget);
+    let options = PromptOptions::new(args.costs.budget);
     let prices = &args.costs.prices;
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {

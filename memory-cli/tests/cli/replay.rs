@@ -4,7 +4,7 @@ use std::fs;
 
 use memory_cli::{Access, Config, Recall, open};
 use memory_core::{ConversationId, Message, NodeId};
-use memory_hooks::{AsOf, Context, ContextOptions, MemoryError};
+use memory_hooks::{AsOf, MemoryError, Prompt, PromptOptions};
 
 use crate::support::{self, Store};
 
@@ -137,7 +137,7 @@ async fn every_view_of_a_random_history_outlives_closing_rebuilding_and_compress
         let mut config = Config::new(store.path("store"), Access::Write);
         config.recall = Recall::Words;
         let id = ConversationId::new("talk").unwrap();
-        let mut shown: Vec<Context> = Vec::new();
+        let mut shown: Vec<Prompt> = Vec::new();
         for _ in 0..5 {
             let runtime = open(&config).unwrap();
             let talk = runtime.memory.conversation(id.clone());
@@ -151,8 +151,8 @@ async fn every_view_of_a_random_history_outlives_closing_rebuilding_and_compress
                     talk.append(message).await.unwrap();
                 }
                 let question = format!("What about topic{}?", dice.below(40));
-                let options = ContextOptions::new(200 + u32::try_from(dice.below(2_500)).unwrap());
-                match talk.context(&question, &options).await {
+                let options = PromptOptions::new(200 + u32::try_from(dice.below(2_500)).unwrap());
+                match talk.prompt(&question, &options).await {
                     Ok(context) if dice.below(3) == 0 => {
                         shown.push(context.clone());
                         shown.extend(talk.reduce(&context, &options).await.ok());

@@ -22,7 +22,7 @@ impl Drop for Worker {
         let mut inner = self.0.lock();
         inner.workers -= 1;
         if inner.workers == 0 {
-            // From now on each request for a context performs the compaction that is due.
+            // From now on each request for a prompt performs the compaction that is due.
             inner.queue.clear();
         }
     }

@@ -24,7 +24,7 @@ impl Turns {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` while another task has the turn. It never waits: a hook that handles a compaction may request a context,
+    /// `None` while another task has the turn. It never waits: a hook that handles a compaction may request a prompt,
     /// and would wait for itself.
     pub(crate) fn take(&self, conversation: &ConversationId) -> Option<Turn<'_>> {
         let is_free = self.lock().insert(conversation.clone());

@@ -1,4 +1,4 @@
-//! Parts of contexts for the tests of layouts.
+//! Parts of prompts for the tests of layouts.
 
 use memory_core::{
     Hash, Level, Message, Node, NodeId, NodeRange, Role, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,

@@ -30,7 +30,7 @@ const IMPORTANT: f32 = 0.8;
 /// Most speakers that are listed with their roles.
 const SPEAKERS: usize = 12;
 
-/// Renders a context.
+/// Renders a prompt.
 pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
     let (history, beside) = parts.split_at(parts.partition_point(|part| part.kind.is_history()));
     let (standing, recalled) = beside.split_at(beside.partition_point(|part| part.kind == PieceKind::Standing));

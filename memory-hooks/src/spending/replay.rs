@@ -8,7 +8,7 @@ use memory_core::{
 };
 
 use super::Spending;
-use crate::{ContextOptions, manager::writing::most_tokens, parts::Parts, render};
+use crate::{PromptOptions, manager::writing::most_tokens, parts::Parts, render};
 
 /// Approximate tokens of a question with the lines before it.
 const QUESTION: u32 = 32;
@@ -21,14 +21,14 @@ pub(super) struct Replay<'a> {
     recorded: HashMap<(Level, NodeRange), u32>,
     /// Tokens of the line above the history.
     lead: u64,
-    options: ContextOptions,
+    options: PromptOptions,
     shown: Cut,
     spending: Spending,
 }
 
 impl<'a> Replay<'a> {
     /// The empty beginning of the replay of `known`.
-    pub(super) fn of(parts: &'a Parts, known: &Tree, options: &ContextOptions) -> Self {
+    pub(super) fn of(parts: &'a Parts, known: &Tree, options: &PromptOptions) -> Self {
         let summaries = (0..known.next_summary()).filter_map(|index| known.summary(SummaryId::from_index(index)));
         Self {
             parts,

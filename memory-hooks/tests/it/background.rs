@@ -15,7 +15,7 @@ use memory_core::{
     plan::ViewPolicy,
     testing::{MemoryStore, WordCounter},
 };
-use memory_hooks::{ContextOptions, Memory};
+use memory_hooks::{Memory, PromptOptions};
 use pollster::block_on;
 
 use crate::support::{World, chat, covered, id, line};
@@ -76,7 +76,7 @@ fn drive(work: &mut Pin<Box<dyn Future<Output = ()> + Send>>) -> Poll<()> {
 }
 
 fn shown(memory: &Memory, nodes: u64) {
-    let context = block_on(memory.conversation(id()).context("topic7", &ContextOptions::new(8_000))).unwrap();
+    let context = block_on(memory.conversation(id()).prompt("topic7", &PromptOptions::new(8_000))).unwrap();
     assert_eq!(covered(&context), (1..=nodes).collect::<Vec<_>>());
     assert!(context.notices.is_empty(), "{:?}", context.notices);
 }

@@ -12,7 +12,7 @@ use memory_core::{
     plan::{Thresholds, ViewPolicy},
     testing::{MemoryStore, WordCounter},
 };
-use memory_hooks::{CompactionReport, ContextOptions, Conversation, MemoryError};
+use memory_hooks::{CompactionReport, Conversation, MemoryError, PromptOptions};
 use pollster::block_on;
 use proptest::prelude::*;
 
@@ -154,9 +154,9 @@ fn compaction_is_left_to_the_process_that_has_the_lease() {
     let report = compact(&world).unwrap();
     assert_eq!((report.summaries, report.tokens_before), (0, report.tokens_after));
     assert!(report.is_left_to_another);
-    let context = block_on(world.talk.context("topic7", &ContextOptions::new(4_000))).unwrap();
-    assert_eq!(covered(&context), (1..=60).collect::<Vec<_>>());
-    assert!(context.notices.iter().any(|notice| notice.contains("being done elsewhere")), "{:?}", context.notices);
+    let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(4_000))).unwrap();
+    assert_eq!(covered(&prompt), (1..=60).collect::<Vec<_>>());
+    assert!(prompt.notices.iter().any(|notice| notice.contains("being done elsewhere")), "{:?}", prompt.notices);
     assert_eq!(summarizer.calls(), 0, "nothing is paid for twice");
     assert!(world.failed.lock().unwrap().is_empty(), "no failure");
 
@@ -204,9 +204,9 @@ fn a_view_is_made_to_fit_whoever_has_the_lease() {
     let world = World::new();
     world.store.lease_away(true);
     world.say(chat(60));
-    let context = block_on(world.talk.context("topic7", &ContextOptions::new(400))).unwrap();
-    assert_eq!(covered(&context), (1..=60).collect::<Vec<_>>());
-    assert!(context.tokens <= 400 && !world.summaries().is_empty());
+    let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(400))).unwrap();
+    assert_eq!(covered(&prompt), (1..=60).collect::<Vec<_>>());
+    assert!(prompt.tokens <= 400 && !world.summaries().is_empty());
 }
 
 #[test]
@@ -305,6 +305,6 @@ fn summaries_that_another_process_recorded_meanwhile_are_taken_over() {
     compact(&world).unwrap();
     assert_eq!(world.summaries()[0].body.text, "by the rival");
     assert_eq!(world.levels().iter().sum::<u64>(), 300);
-    let context = block_on(world.talk.context("topic7", &ContextOptions::new(4_000))).unwrap();
-    assert_eq!(covered(&context), (1..=300).collect::<Vec<_>>());
+    let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(4_000))).unwrap();
+    assert_eq!(covered(&prompt), (1..=300).collect::<Vec<_>>());
 }

@@ -6,12 +6,12 @@ use memory_core::{
     Level, NodeId, Summary, SummaryId,
     testing::{MemoryStore, ScanRetriever},
 };
-use memory_hooks::{ContextOptions, PieceKind};
+use memory_hooks::{PieceKind, PromptOptions};
 use pollster::block_on;
 use proptest::prelude::*;
 
 use crate::{
-    context::a_context_that_fits,
+    prompt::a_prompt_that_fits,
     support::{Manner, Scripted, World, chat, conversations, covered, id, line, nodes_of},
 };
 
@@ -32,8 +32,8 @@ proptest! {
             world.store.lose_summary(&id(), SummaryId::new(number).unwrap());
         }
         world.say((count + 1..=count + 25).map(|number| line(number, 20)));
-        let context = block_on(world.talk.context("What was line 7?", &ContextOptions::new(budget))).unwrap();
-        let history = context.pieces.iter().filter(|p| matches!(p.kind, PieceKind::Message | PieceKind::Summary(_)));
+        let prompt = block_on(world.talk.prompt("What was line 7?", &PromptOptions::new(budget))).unwrap();
+        let history = prompt.pieces.iter().filter(|p| matches!(p.kind, PieceKind::Message | PieceKind::Summary(_)));
         let covered: Vec<_> = history.flat_map(|piece| piece.nodes.unwrap().iter().map(|node| node.get())).collect();
         prop_assert_eq!(covered, (1..=count as u64 + 25).collect::<Vec<_>>());
     }
@@ -51,15 +51,15 @@ proptest! {
         block_on(world.talk.compact(&())).unwrap();
         world.say(after.to_vec());
         lost.iter().for_each(|&(first, more)| lose(&world, first..first + more));
-        let context = a_context_that_fits(&world, "What was line 7?", budget);
-        prop_assert!(context.tokens <= context.budget);
-        prop_assert_eq!(covered(&context), (1..=count).collect::<Vec<_>>());
+        let prompt = a_prompt_that_fits(&world, "What was line 7?", budget);
+        prop_assert!(prompt.tokens <= prompt.budget);
+        prop_assert_eq!(covered(&prompt), (1..=count).collect::<Vec<_>>());
         let is_lost = |node: &u64| lost.iter().any(|&(first, more)| (first..first + more).contains(node));
-        let verbatim = [nodes_of(&context, PieceKind::Message), nodes_of(&context, PieceKind::Recalled)].concat();
+        let verbatim = [nodes_of(&prompt, PieceKind::Message), nodes_of(&prompt, PieceKind::Recalled)].concat();
         prop_assert!(!verbatim.iter().any(is_lost));
-        prop_assert!(nodes_of(&context, PieceKind::Lost).iter().all(is_lost));
-        let said = context.notices.iter().filter(|notice| notice.contains("cannot be read")).count();
-        prop_assert_eq!(said, usize::from((1..=count).any(|node| is_lost(&node))), "{:?}", context.notices);
+        prop_assert!(nodes_of(&prompt, PieceKind::Lost).iter().all(is_lost));
+        let said = prompt.notices.iter().filter(|notice| notice.contains("cannot be read")).count();
+        prop_assert_eq!(said, usize::from((1..=count).any(|node| is_lost(&node))), "{:?}", prompt.notices);
     }
 }
 
@@ -78,13 +78,13 @@ fn a_lost_message_is_one_line_of_the_view_and_neighbours_share_it() {
     let (world, _) = world_without_recall();
     world.say(chat(9));
     lose(&world, [2, 5, 6, 7]);
-    let context = block_on(world.talk.context("?", &ContextOptions::new(4_000))).unwrap();
-    let kinds: Vec<_> = context.pieces.iter().map(|piece| piece.kind.as_str()).collect();
+    let prompt = block_on(world.talk.prompt("?", &PromptOptions::new(4_000))).unwrap();
+    let kinds: Vec<_> = prompt.pieces.iter().map(|piece| piece.kind.as_str()).collect();
     assert_eq!(kinds, ["message", "lost", "message", "message", "lost", "message", "message", "question"]);
-    assert!(context.text().contains("\n[Message 2: lost]\n[Message 3, "), "{}", context.text());
-    assert!(context.text().contains("\n[Messages 5-7: lost]\n[Message 8, "), "{}", context.text());
-    assert!(context.verbatim().iter().all(|run| ![2, 5, 6, 7].iter().any(|n| run.contains(NodeId::new(*n).unwrap()))));
-    let [notice] = context.notices.as_slice() else { panic!("{:?}", context.notices) };
+    assert!(prompt.text().contains("\n[Message 2: lost]\n[Message 3, "), "{}", prompt.text());
+    assert!(prompt.text().contains("\n[Messages 5-7: lost]\n[Message 8, "), "{}", prompt.text());
+    assert!(prompt.verbatim().iter().all(|run| ![2, 5, 6, 7].iter().any(|n| run.contains(NodeId::new(*n).unwrap()))));
+    let [notice] = prompt.notices.as_slice() else { panic!("{:?}", prompt.notices) };
     assert!(notice.starts_with("4 nodes of `talk` cannot be read, first node 2 ("), "{notice}");
 }
 
@@ -115,9 +115,9 @@ fn a_conversation_that_is_lost_as_a_whole_is_still_shown() {
     world.say(chat(150));
     lose(&world, 1..=150);
     for budget in [150, 400, 4_000] {
-        let context = block_on(world.talk.context("?", &ContextOptions::new(budget))).unwrap();
-        assert_eq!(covered(&context), (1..=150).collect::<Vec<_>>());
-        assert!(context.tokens <= budget);
+        let prompt = block_on(world.talk.prompt("?", &PromptOptions::new(budget))).unwrap();
+        assert_eq!(covered(&prompt), (1..=150).collect::<Vec<_>>());
+        assert!(prompt.tokens <= budget);
     }
 }
 
@@ -128,7 +128,7 @@ fn a_pinned_message_that_is_lost_is_not_brought_back() {
     block_on(world.talk.pin(NodeId::new(3).unwrap(), true)).unwrap();
     block_on(world.talk.compact(&())).unwrap();
     lose(&world, [3]);
-    let context = block_on(world.talk.context("?", &ContextOptions::new(700))).unwrap();
-    assert!(!nodes_of(&context, PieceKind::Recalled).contains(&3));
-    assert_eq!(covered(&context), (1..=300).collect::<Vec<_>>());
+    let prompt = block_on(world.talk.prompt("?", &PromptOptions::new(700))).unwrap();
+    assert!(!nodes_of(&prompt, PieceKind::Recalled).contains(&3));
+    assert_eq!(covered(&prompt), (1..=300).collect::<Vec<_>>());
 }

@@ -6,7 +6,7 @@ use memory_core::{
     BoxFuture, ImportanceScorer, NodeId, ScoreError, ScoreJob, Store, SummarizeError, Summarizer, SummaryJob,
     WrittenBy, WrittenSummary,
 };
-use memory_hooks::{CompactionReport, ContextOptions, MemoryError};
+use memory_hooks::{CompactionReport, MemoryError, PromptOptions};
 use pollster::block_on;
 
 use crate::support::{Manner, Scripted, World, chat, covered, id, line};
@@ -87,8 +87,8 @@ fn what_was_written_before_a_failure_is_recorded() {
     let failed = world.failed.lock().unwrap().clone();
     assert_eq!((failed.len(), failed[0].conversation.clone()), (1, id()));
     assert!(failed[0].error.contains("scripted 7"), "{}", failed[0].error);
-    let context = block_on(world.talk.context("topic7", &ContextOptions::new(4_000))).unwrap();
-    assert_eq!(covered(&context), (1..=40).collect::<Vec<_>>());
+    let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(4_000))).unwrap();
+    assert_eq!(covered(&prompt), (1..=40).collect::<Vec<_>>());
 }
 
 #[test]
@@ -108,16 +108,16 @@ fn a_compaction_that_failed_goes_on_from_what_it_recorded() {
 fn a_failed_compaction_that_was_not_needed_does_not_stop_the_context() {
     let world = world_of(&Scripted::new(Manner::FailsFrom(0)), Manner::FailsFrom(0));
     world.say(chat(40));
-    let context = block_on(world.talk.context("topic7", &ContextOptions::new(4_000))).unwrap();
-    assert_eq!(covered(&context), (1..=40).collect::<Vec<_>>());
-    assert!(context.notices.iter().any(|notice| notice.contains("compaction failed")), "{:?}", context.notices);
+    let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(4_000))).unwrap();
+    assert_eq!(covered(&prompt), (1..=40).collect::<Vec<_>>());
+    assert!(prompt.notices.iter().any(|notice| notice.contains("compaction failed")), "{:?}", prompt.notices);
 }
 
 #[test]
 fn a_failed_compaction_that_was_needed_is_the_error() {
     let world = world_of(&Scripted::new(Manner::FailsFrom(0)), Manner::FailsFrom(0));
     world.say(chat(40));
-    let error = block_on(world.talk.context("topic7", &ContextOptions::new(400))).unwrap_err();
+    let error = block_on(world.talk.prompt("topic7", &PromptOptions::new(400))).unwrap_err();
     assert!(matches!(error, MemoryError::Summarize(_)), "{error}");
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use memory_core::{ConversationId, Level, Message, NodeId, Store, StoreError, Summary, SummaryId, plan::PlanError};
-use memory_hooks::{AsOf, Context, ContextOptions, Conversation, MemoryError, PieceKind};
+use memory_hooks::{AsOf, Conversation, MemoryError, PieceKind, Prompt, PromptOptions};
 use pollster::block_on;
 use proptest::prelude::*;
 
@@ -21,8 +21,8 @@ fn summaries(world: &World, of: &Conversation) -> Vec<Summary> {
     block_on(world.store.summaries(of.id())).unwrap()
 }
 
-fn show(of: &Conversation, question: &str, budget: u32) -> Context {
-    block_on(of.context(question, &ContextOptions::new(budget))).unwrap()
+fn show(of: &Conversation, question: &str, budget: u32) -> Prompt {
+    block_on(of.prompt(question, &PromptOptions::new(budget))).unwrap()
 }
 
 fn say(to: &Conversation, messages: impl IntoIterator<Item = Message>) {
@@ -37,8 +37,8 @@ fn shared(parent: Vec<Summary>, at: u64) -> Vec<Summary> {
 }
 
 /// What the model is shown, but for the question.
-fn said(context: &Context) -> String {
-    context.pieces.iter().filter(|piece| piece.kind != PieceKind::Question).map(|piece| piece.text.as_str()).collect()
+fn said(prompt: &Prompt) -> String {
+    prompt.pieces.iter().filter(|piece| piece.kind != PieceKind::Question).map(|piece| piece.text.as_str()).collect()
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn a_fork_is_shown_the_summaries_of_its_past_and_nothing_that_was_said_elsewhere
     }
     let in_parent = show(&world.talk, "what leaves?", 3_000);
     assert_eq!(covered(&in_parent), (1..=201).collect::<Vec<_>>());
-    for (context, own, others) in [(&in_child, "submarine", "zeppelin"), (&in_parent, "zeppelin", "submarine")] {
-        assert!(said(context).contains(own) && !said(context).contains(others), "{}", context.text());
+    for (prompt, own, others) in [(&in_child, "submarine", "zeppelin"), (&in_parent, "zeppelin", "submarine")] {
+        assert!(said(prompt).contains(own) && !said(prompt).contains(others), "{}", prompt.text());
     }
     // Messages 151 to 200 were the parent's before the fork was made.
     let later = (151..=200).map(|number| format!("topic{number}"));
@@ -89,12 +89,12 @@ fn a_fork_recalls_the_exact_words_of_the_shared_past() {
     say(&child, [line(151, 20)]);
     for asked in [3, 77, 149] {
         let question = format!("What was message {asked} about, topic{asked}?");
-        let context = show(&child, &question, 900);
+        let prompt = show(&child, &question, 900);
         let exact = block_on(child.expand(node(asked))).unwrap();
         assert_eq!(exact.message, block_on(world.talk.expand(node(asked))).unwrap().message);
-        let verbatim = [PieceKind::Recalled, PieceKind::Message].map(|kind| nodes_of(&context, kind)).concat();
-        assert!(verbatim.contains(&asked), "{asked}: {}", context.text());
-        assert!(context.text().contains(&exact.message.text()), "{asked}: {}", context.text());
+        let verbatim = [PieceKind::Recalled, PieceKind::Message].map(|kind| nodes_of(&prompt, kind)).concat();
+        assert!(verbatim.contains(&asked), "{asked}: {}", prompt.text());
+        assert!(prompt.text().contains(&exact.message.text()), "{asked}: {}", prompt.text());
         let found = block_on(child.search(&question, 5)).unwrap();
         assert!(found.hits.iter().all(|hit| hit.conversation == child_id()), "{found:?}");
         assert!(found.hits.iter().any(|hit| hit.node == node(asked)), "{found:?}");
@@ -136,7 +136,7 @@ fn what_the_parent_was_shown_of_the_shared_past_the_fork_was_shown() {
     world.say(chat(40));
     let after = show(&world.talk, "topic8?", 800);
     let child = block_on(world.talk.fork(node(120), child_id())).unwrap();
-    let view = |of: &Conversation, context: &Context| block_on(of.as_of(AsOf::View(context.view.unwrap())));
+    let view = |of: &Conversation, prompt: &Prompt| block_on(of.as_of(AsOf::View(prompt.view.unwrap())));
     assert_eq!(view(&child, &before).unwrap().text(), before.text());
     let error = view(&child, &after).unwrap_err();
     assert!(matches!(&error, MemoryError::View(_)) && error.is_not_found(), "{error}");
@@ -177,10 +177,10 @@ proptest! {
         prop_assert_eq!(summaries(&world, &child), shared(of_parent.clone(), at));
         let total = at + more.len() as u64;
         say(&child, more);
-        match block_on(child.context("topic7?", &ContextOptions::new(budget))) {
-            Ok(context) => {
-                prop_assert_eq!(covered(&context), (1..=total).collect::<Vec<_>>());
-                prop_assert!(context.tokens <= budget);
+        match block_on(child.prompt("topic7?", &PromptOptions::new(budget))) {
+            Ok(prompt) => {
+                prop_assert_eq!(covered(&prompt), (1..=total).collect::<Vec<_>>());
+                prop_assert!(prompt.tokens <= budget);
             }
             Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. })) => {}
             Err(other) => return Err(TestCaseError::fail(other.to_string())),

@@ -6,7 +6,7 @@ use memory_core::{
     FirstWords, ImportanceScorer, Level, Message, NodeId, ScoreError, ScoreJob, Summarizer, WrittenBy,
     plan::ViewPolicy, testing::ScanRetriever,
 };
-use memory_hooks::{ContextOptions, PieceKind};
+use memory_hooks::{PieceKind, PromptOptions};
 use pollster::block_on;
 
 use crate::support::{Manner, Scripted, World, chat, covered, line};
@@ -55,7 +55,7 @@ fn no_summary_of_any_level_holds_marked_content_whatever_the_strategy() {
         assert_kept_out(&world, what);
         // As small as it gets: every level up to one ARCHIVE over nearly everything.
         for budget in [2_000, 1_000, 300, 60] {
-            let _ = block_on(world.talk.context("nothing in particular", &ContextOptions::new(budget)));
+            let _ = block_on(world.talk.prompt("nothing in particular", &PromptOptions::new(budget)));
             assert_kept_out(&world, what);
         }
         assert!(world.levels()[3] > 200, "the archives were written: {:?}", world.levels());
@@ -67,9 +67,9 @@ fn recall_still_finds_marked_content_word_for_word() {
     let world = world_of(Scripted::new(Manner::Echo));
     let needle = format!("The vault opens with {NEEDLE}.");
     world.say(conversation(Message::user(&needle).keep_out_of_summaries(true)));
-    let context = block_on(world.talk.context("What does the vault open with?", &ContextOptions::new(2_000))).unwrap();
-    assert!(context.text().contains(&format!("[Message 40, user]: {needle}")));
-    assert_eq!(covered(&context), (1..=300).collect::<Vec<_>>());
+    let prompt = block_on(world.talk.prompt("What does the vault open with?", &PromptOptions::new(2_000))).unwrap();
+    assert!(prompt.text().contains(&format!("[Message 40, user]: {needle}")));
+    assert_eq!(covered(&prompt), (1..=300).collect::<Vec<_>>());
     assert_eq!(block_on(world.talk.expand(NodeId::new(40).unwrap())).unwrap().message.text(), needle);
 }
 
@@ -96,8 +96,8 @@ fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
     block_on(world.talk.compact(&())).unwrap();
     assert!(world.summaries().iter().any(|summary| summary.body.text.contains(NEEDLE)), "nobody had asked yet");
     world.say([Message::user(format!("Never put {NEEDLE} into a summary."))]);
-    let context = block_on(world.talk.context("unrelated", &ContextOptions::new(4_500))).unwrap();
-    let first = &context.pieces[0];
+    let prompt = block_on(world.talk.prompt("unrelated", &PromptOptions::new(4_500))).unwrap();
+    let first = &prompt.pieces[0];
     assert_eq!(first.kind, PieceKind::Summary(Level::Summary));
     assert!(first.text.contains("\nMessage 1: [kept out] is the reference"), "{}", first.text);
 }

@@ -5,8 +5,6 @@ mod background;
 #[cfg(test)]
 mod compaction;
 #[cfg(test)]
-mod context;
-#[cfg(test)]
 mod damage;
 mod failing;
 #[cfg(test)]
@@ -17,6 +15,8 @@ mod kept_out;
 mod overflow;
 #[cfg(test)]
 mod prefix;
+#[cfg(test)]
+mod prompt;
 #[cfg(test)]
 mod recall_hook;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A window that overflows: every reduction is smaller, nothing is lost, and it ends.
 
 use memory_core::{Message, NodeId, NodeRange, TokenCounter, plan::PlanError, testing::WordCounter};
-use memory_hooks::{Context, ContextOptions, MemoryError, PieceKind, Reduction};
+use memory_hooks::{MemoryError, PieceKind, Prompt, PromptOptions, Reduction};
 use pollster::block_on;
 use proptest::prelude::*;
 
@@ -9,12 +9,12 @@ use crate::support::{Manner, Scripted, World, calls, chat, conversations, covere
 
 const QUESTION: &str = "what about topic7?";
 
-fn reduce(world: &World, overflowed: &Context, budget: u32) -> Result<Context, MemoryError> {
-    block_on(world.talk.reduce(overflowed, &ContextOptions::new(budget)))
+fn reduce(world: &World, overflowed: &Prompt, budget: u32) -> Result<Prompt, MemoryError> {
+    block_on(world.talk.reduce(overflowed, &PromptOptions::new(budget)))
 }
 
-fn context(world: &World, budget: u32) -> Context {
-    block_on(world.talk.context(QUESTION, &ContextOptions::new(budget))).unwrap()
+fn prompt(world: &World, budget: u32) -> Prompt {
+    block_on(world.talk.prompt(QUESTION, &PromptOptions::new(budget))).unwrap()
 }
 
 proptest! {
@@ -30,7 +30,7 @@ proptest! {
         let world = World::new();
         let all: Vec<_> = (1..=messages.len() as u64).collect();
         world.say(messages);
-        let mut shown = context(&world, 200_000);
+        let mut shown = prompt(&world, 200_000);
         let budget = if is_told { window } else { 200_000 };
         let mut steps = 0;
         while shown.tokens > window {
@@ -65,7 +65,7 @@ fn an_oversized_tool_result_is_shortened_first_and_the_log_keeps_it_whole() {
     world.say(chat(4));
     let rows = format!("first row {}last row", "row ".repeat(3_000));
     world.say([calls(&["a"]), results(&["a"], &rows), Message::assistant("There are 3,002.")]);
-    let whole = context(&world, 8_000);
+    let whole = prompt(&world, 8_000);
     let shown = reduce(&world, &whole, 8_000).unwrap();
     assert_eq!(shown.reductions, [Reduction::ResultsShortened]);
     assert_eq!(nodes_of(&shown, PieceKind::Message), (1..=7).collect::<Vec<_>>());
@@ -86,7 +86,7 @@ fn a_pinned_message_stays_for_as_long_as_it_fits() {
     let world = World::new();
     world.say(chat(200));
     block_on(world.talk.pin(NodeId::new(5).unwrap(), true)).unwrap();
-    let mut shown = context(&world, 3_000);
+    let mut shown = prompt(&world, 3_000);
     for _ in 0..3 {
         shown = reduce(&world, &shown, 3_000).unwrap();
         assert_eq!(shown.text().matches(line(5, 20).text().as_str()).count(), 1, "at {} tokens", shown.tokens);
@@ -97,7 +97,7 @@ fn a_pinned_message_stays_for_as_long_as_it_fits() {
 fn what_cannot_get_smaller_is_an_error_that_says_what_is_needed() {
     let world = World::new();
     world.say([Message::user("OK.")]);
-    let shown = context(&world, 1_000);
+    let shown = prompt(&world, 1_000);
     match reduce(&world, &shown, 1_000).unwrap_err() {
         MemoryError::Plan(PlanError::BudgetTooSmall { needed, budget }) => {
             assert_eq!((needed, budget), (shown.tokens, shown.tokens - 1));
@@ -111,7 +111,7 @@ fn a_summarizer_that_fails_is_named_when_nothing_else_helps() {
     let fails = || Scripted::new(Manner::FailsFrom(0));
     let world = World::with(|builder, _| builder.summarizer(fails()).fallback_summarizer(fails()));
     world.say(chat(15));
-    let shown = context(&world, 4_000);
+    let shown = prompt(&world, 4_000);
     assert!(matches!(reduce(&world, &shown, 4_000), Err(MemoryError::Summarize(_))));
 }
 
@@ -123,7 +123,7 @@ fn a_pinned_call_is_not_shown_without_its_result() {
     world.say(chat(40));
     block_on(world.talk.pin(NodeId::new(41).unwrap(), true)).unwrap();
     for (budget, expected) in [(2_000, 0), (8_000, 2)] {
-        let shown = context(&world, budget);
+        let shown = prompt(&world, budget);
         let words = [PieceKind::Message, PieceKind::Recalled].map(|kind| nodes_of(&shown, kind)).concat();
         let halves = words.iter().filter(|node| [41, 42].contains(*node)).count();
         assert_eq!(halves, expected, "in {budget} tokens: {words:?}");

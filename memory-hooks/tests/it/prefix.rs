@@ -1,7 +1,7 @@
 //! How much of the history's part of a prompt stays the same from turn to turn.
 
 use memory_core::plan::ViewPolicy;
-use memory_hooks::ContextOptions;
+use memory_hooks::PromptOptions;
 use pollster::block_on;
 
 use crate::support::{World, line};
@@ -14,12 +14,12 @@ fn shared(policy: ViewPolicy, turns: usize, budget: u32, lengths: [usize; 3]) ->
     for turn in 0..turns {
         let said = |number: usize| line(number, lengths[number % 3]);
         world.say([said(2 * turn + 1), said(2 * turn + 2)]);
-        let context = block_on(world.talk.context("what now?", &ContextOptions::new(budget))).unwrap();
+        let prompt = block_on(world.talk.prompt("what now?", &PromptOptions::new(budget))).unwrap();
         if let Some(before) = &before {
-            shared += f64::from(context.shared_history(before));
-            all += f64::from(context.history_tokens());
+            shared += f64::from(prompt.shared_history(before));
+            all += f64::from(prompt.history_tokens());
         }
-        before = Some(context);
+        before = Some(prompt);
     }
     shared / all
 }

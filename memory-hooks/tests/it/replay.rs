@@ -8,17 +8,17 @@ use memory_core::{
     plan::PlanError,
     testing::{MemoryStore, ScanRetriever},
 };
-use memory_hooks::{AsOf, Context, ContextOptions, Difference, MemoryError, Resummarize, ViewError};
+use memory_hooks::{AsOf, Difference, MemoryError, Prompt, PromptOptions, Resummarize, ViewError};
 use pollster::block_on;
 use proptest::prelude::*;
 
 use crate::support::{DearCounter, Manner, Scripted, World, calls, chat, conversations, id, line, results};
 
-fn show(world: &World, question: &str, budget: u32) -> Result<Context, MemoryError> {
-    block_on(world.talk.context(question, &ContextOptions::new(budget)))
+fn show(world: &World, question: &str, budget: u32) -> Result<Prompt, MemoryError> {
+    block_on(world.talk.prompt(question, &PromptOptions::new(budget)))
 }
 
-fn as_of(world: &World, asked: AsOf) -> Result<Context, MemoryError> {
+fn as_of(world: &World, asked: AsOf) -> Result<Prompt, MemoryError> {
     block_on(world.talk.as_of(asked))
 }
 
@@ -84,10 +84,10 @@ proptest! {
         world.say(first);
         let echo: Arc<dyn Summarizer> = Scripted::new(Manner::Echo);
         let other = World::over(Arc::clone(&world.store), |builder, _| builder.summarizer(echo));
-        let mut shown: Vec<Context> = Vec::new();
+        let mut shown: Vec<Prompt> = Vec::new();
         for step in steps {
             let total = block_on(world.store.conversation(&id())).unwrap().nodes;
-            let context = match step {
+            let prompt = match step {
                 Step::Say(messages) => {
                     world.say(messages);
                     continue;
@@ -107,28 +107,28 @@ proptest! {
                 Step::Show(budget, question) => show(&world, &question, budget),
                 Step::Reduce(budget) => {
                     let Some(last) = shown.last().cloned() else { continue };
-                    block_on(world.talk.reduce(&last, &ContextOptions::new(budget)))
+                    block_on(world.talk.reduce(&last, &PromptOptions::new(budget)))
                 }
             };
-            match context {
-                Ok(context) => shown.push(context),
+            match prompt {
+                Ok(prompt) => shown.push(prompt),
                 Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. })) => {}
                 Err(other) => return Err(TestCaseError::fail(other.to_string())),
             }
         }
         for world in [&world, &reopened(&world)] {
-            for context in &shown {
-                prop_assert!(context.notices.iter().all(|notice| !notice.contains("recorded")), "{:?}", context.notices);
-                let again = as_of(world, AsOf::View(context.view.unwrap()));
+            for prompt in &shown {
+                prop_assert!(prompt.notices.iter().all(|notice| !notice.contains("recorded")), "{:?}", prompt.notices);
+                let again = as_of(world, AsOf::View(prompt.view.unwrap()));
                 let again = again.map_err(|error| TestCaseError::fail(error.to_string()))?;
-                prop_assert_eq!(again.text(), context.text());
+                prop_assert_eq!(again.text(), prompt.text());
                 prop_assert_eq!((again.tokens, again.nodes, again.full_tokens, again.budget),
-                    (context.tokens, context.nodes, context.full_tokens, context.budget));
-                prop_assert_eq!(again.question(), context.question());
-                let kinds = |context: &Context| -> Vec<_> {
-                    context.pieces.iter().map(|piece| (piece.kind, piece.nodes, piece.summary, piece.tokens)).collect()
+                    (prompt.tokens, prompt.nodes, prompt.full_tokens, prompt.budget));
+                prop_assert_eq!(again.question(), prompt.question());
+                let kinds = |prompt: &Prompt| -> Vec<_> {
+                    prompt.pieces.iter().map(|piece| (piece.kind, piece.nodes, piece.summary, piece.tokens)).collect()
                 };
-                prop_assert_eq!(kinds(&again), kinds(context));
+                prop_assert_eq!(kinds(&again), kinds(prompt));
             }
         }
     }
@@ -146,8 +146,8 @@ fn a_view_is_recorded_when_something_else_is_shown_and_not_again() {
     assert_eq!(show(&world, "topic8?", 900).unwrap().view, Some(number(3)), "another budget");
     world.say(chat(1));
     assert_eq!(show(&world, "topic8?", 900).unwrap().view, Some(number(4)), "another message");
-    let options = ContextOptions::new(900).record(false);
-    assert_eq!(block_on(world.talk.context("topic9?", &options)).unwrap().view, None);
+    let options = PromptOptions::new(900).record(false);
+    assert_eq!(block_on(world.talk.prompt("topic9?", &options)).unwrap().view, None);
     assert_eq!(block_on(world.talk.last_view()).unwrap(), Some(number(4)));
 }
 
@@ -163,10 +163,10 @@ fn the_view_that_is_meant_is_the_last_one_by_then() {
         }
     }
     for position in 2..=300 {
-        let should = shown.iter().rfind(|context| context.nodes <= position).unwrap();
+        let should = shown.iter().rfind(|prompt| prompt.nodes <= position).unwrap();
         assert_eq!(as_of(&world, AsOf::Node(node(position))).unwrap().text(), should.text(), "as of node {position}");
     }
-    let at = |context: &Context| recorded(&world, context.view.unwrap().get()).at;
+    let at = |prompt: &Prompt| recorded(&world, prompt.view.unwrap().get()).at;
     for pair in shown.windows(2) {
         let (from, until) = (at(&pair[0]), at(&pair[1]));
         for at in [from.as_millis(), from.as_millis() + 1, until.as_millis() - 1] {
@@ -196,8 +196,8 @@ fn what_was_struck_out_later_was_shown_before_and_is_not_shown_after() {
     let after = show(&world, "which?", 900).unwrap();
     assert!(!after.text().contains("QX-4471-93B"), "{}", after.text());
     for world in [&world, &reopened(&world)] {
-        for context in [&before, &after] {
-            assert_eq!(as_of(world, AsOf::View(context.view.unwrap())).unwrap().text(), context.text());
+        for prompt in [&before, &after] {
+            assert_eq!(as_of(world, AsOf::View(prompt.view.unwrap())).unwrap().text(), prompt.text());
         }
     }
 }
@@ -261,11 +261,11 @@ fn results_that_were_shortened_are_shortened_again_and_only_by_the_same_counter(
     world.say(chat(2));
     world.say([calls(&["a"]), results(&["a"], &"many words ".repeat(3_000))]);
     let whole = show(&world, "topic1?", 100_000).unwrap();
-    let shorter = block_on(world.talk.reduce(&whole, &ContextOptions::new(1_000))).unwrap();
+    let shorter = block_on(world.talk.reduce(&whole, &PromptOptions::new(1_000))).unwrap();
     assert!(shorter.text().contains("tokens left out"), "{}", shorter.text());
     assert_eq!((whole.view, shorter.view), (Some(number(1)), Some(number(2))));
-    for context in [&whole, &shorter] {
-        assert_eq!(as_of(&world, AsOf::View(context.view.unwrap())).unwrap().text(), context.text());
+    for prompt in [&whole, &shorter] {
+        assert_eq!(as_of(&world, AsOf::View(prompt.view.unwrap())).unwrap().text(), prompt.text());
     }
     let other = World::over(Arc::clone(&world.store), |builder, _| builder.token_counter(Arc::new(DearCounter)));
     assert_eq!(as_of(&other, AsOf::View(number(1))).unwrap().text(), whole.text(), "nothing in it was counted");

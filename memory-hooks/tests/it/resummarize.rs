@@ -6,7 +6,7 @@ use memory_core::{
     ConversationId, Level, Message, NodeId, NodeRange, StoreError, Summarizer, Summary, SummaryId,
     testing::ScanRetriever,
 };
-use memory_hooks::{AsOf, Context, ContextOptions, Conversation, MemoryError, Resummarize, ResummarizeReport};
+use memory_hooks::{AsOf, Conversation, MemoryError, Prompt, PromptOptions, Resummarize, ResummarizeReport};
 use pollster::block_on;
 
 use crate::support::{Manner, Scripted, World, chat, covered, id, line};
@@ -43,17 +43,17 @@ fn resummarize(world: &World, what: Resummarize) -> ResummarizeReport {
     block_on(world.talk.resummarize(what, &())).unwrap()
 }
 
-fn show(of: &Conversation, budget: u32) -> Context {
-    block_on(of.context("nothing in particular", &ContextOptions::new(budget))).unwrap()
+fn show(of: &Conversation, budget: u32) -> Prompt {
+    block_on(of.prompt("nothing in particular", &PromptOptions::new(budget))).unwrap()
 }
 
-fn shown_again(of: &Conversation, context: &Context) -> String {
-    block_on(of.as_of(AsOf::View(context.view.unwrap()))).unwrap().text().to_owned()
+fn shown_again(of: &Conversation, prompt: &Prompt) -> String {
+    block_on(of.as_of(AsOf::View(prompt.view.unwrap()))).unwrap().text().to_owned()
 }
 
-/// The summaries that a context shows, by number.
-fn shown(context: &Context) -> Vec<SummaryId> {
-    context.pieces.iter().filter_map(|piece| piece.summary).collect()
+/// The summaries that a prompt shows, by number.
+fn shown(prompt: &Prompt) -> Vec<SummaryId> {
+    prompt.pieces.iter().filter_map(|piece| piece.summary).collect()
 }
 
 #[test]

@@ -7,13 +7,13 @@ use memory_core::{
     plan::PlanError,
     testing::{ScanRetriever, WordCounter},
 };
-use memory_hooks::{ContextOptions, Conversation, MemoryError, PromptTokens, Spending};
+use memory_hooks::{Conversation, MemoryError, PromptOptions, PromptTokens, Spending};
 use pollster::block_on;
 
 use crate::support::{World, chat, line};
 
 fn spending(talk: &Conversation, budget: u32) -> Spending {
-    block_on(talk.spending(&ContextOptions::new(budget))).unwrap()
+    block_on(talk.spending(&PromptOptions::new(budget))).unwrap()
 }
 
 /// The history's part of the prompts that are really sent before each of the model's messages.
@@ -22,11 +22,11 @@ fn measured(world: &World, messages: &[Message], budget: u32) -> PromptTokens {
     let mut before = None;
     for turn in messages.chunks(2) {
         world.say(turn.first().cloned());
-        let context = block_on(world.talk.context("", &ContextOptions::new(budget))).unwrap();
-        let same = before.as_ref().map_or(0, |before| context.shared_history(before));
-        history.add(context.history_tokens().into(), same.into());
+        let prompt = block_on(world.talk.prompt("", &PromptOptions::new(budget))).unwrap();
+        let same = before.as_ref().map_or(0, |before| prompt.shared_history(before));
+        history.add(prompt.history_tokens().into(), same.into());
         world.say(turn.get(1).cloned());
-        before = Some(context);
+        before = Some(prompt);
     }
     history
 }
@@ -98,6 +98,6 @@ fn a_conversation_without_replies_costs_nothing_and_an_impossible_budget_is_an_e
     nothing.budget = 1_000;
     assert_eq!(spending(&world.talk, 1_000), nothing);
     world.say([Message::assistant("three")]);
-    let error = block_on(world.talk.spending(&ContextOptions::new(1))).unwrap_err();
+    let error = block_on(world.talk.spending(&PromptOptions::new(1))).unwrap_err();
     assert!(matches!(error, MemoryError::Plan(PlanError::BudgetTooSmall { .. })), "{error}");
 }

@@ -6,7 +6,7 @@ use memory_core::{
     Message, Role, TokenCounter,
     testing::{MemoryStore, WordCounter},
 };
-use memory_hooks::{AsOf, Context, ContextOptions, PieceKind};
+use memory_hooks::{AsOf, PieceKind, Prompt, PromptOptions};
 use pollster::block_on;
 
 use crate::support::{World, line, nodes_of};
@@ -22,12 +22,12 @@ fn say(world: &World, first: &[Message]) {
     world.say((1..=120).map(|number| line(number, 40)));
 }
 
-fn show(world: &World, question: &str, budget: u32) -> Context {
-    block_on(world.talk.context(question, &ContextOptions::new(budget))).unwrap()
+fn show(world: &World, question: &str, budget: u32) -> Prompt {
+    block_on(world.talk.prompt(question, &PromptOptions::new(budget))).unwrap()
 }
 
-fn standing(context: &Context) -> Vec<&str> {
-    let pieces = context.pieces.iter().filter(|piece| piece.kind == PieceKind::Standing);
+fn standing(prompt: &Prompt) -> Vec<&str> {
+    let pieces = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Standing);
     pieces.map(|piece| piece.text.as_str()).collect()
 }
 
@@ -42,8 +42,8 @@ fn what_was_asked_for_long_ago_is_shown_beside_a_summarized_history() {
             Message::user("We decided to rent the hall in Ghent, so can you call them?"),
         ],
     );
-    let context = show(&world, "When do we meet?", 2_000);
-    let lines = standing(&context);
+    let prompt = show(&world, "When do we meet?", 2_000);
+    let lines = standing(&prompt);
     assert_eq!(
         lines,
         [
@@ -51,9 +51,9 @@ fn what_was_asked_for_long_ago_is_shown_beside_a_summarized_history() {
             "[Message 3, user, 2025-06-15]: We decided to rent the hall in Ghent…\n",
         ]
     );
-    assert!(context.tokens <= context.budget && context.standing_tokens() <= context.budget / 20);
-    for piece in &context.pieces {
-        assert!(context.text().contains(&piece.text), "{piece:?}");
+    assert!(prompt.tokens <= prompt.budget && prompt.standing_tokens() <= prompt.budget / 20);
+    for piece in &prompt.pieces {
+        assert!(prompt.text().contains(&piece.text), "{piece:?}");
     }
     // In a window that holds everything nothing is said twice.
     assert_eq!(standing(&show(&world, "When do we meet?", 50_000)), [] as [&str; 0]);
@@ -65,14 +65,14 @@ fn standing_lines_take_a_twentieth_of_the_budget_and_the_end_goes_before_them() 
     let wishes = (0..60).map(|n| Message::user(format!("Always name colour{n} when I ask about shape{n} and so on.")));
     say(&world, &wishes.collect::<Vec<_>>());
     for budget in [300, 1_000, 2_000, 3_000] {
-        let context = show(&world, "What of shape17?", budget);
-        let text: String = standing(&context).concat();
+        let prompt = show(&world, "What of shape17?", budget);
+        let text: String = standing(&prompt).concat();
         assert!(WordCounter.count(&text) <= budget / 20, "{budget}");
-        assert!(context.tokens <= budget, "{budget}");
-        let shown = nodes_of(&context, PieceKind::Message);
+        assert!(prompt.tokens <= budget, "{budget}");
+        let shown = nodes_of(&prompt, PieceKind::Message);
         assert!(shown.contains(&180), "the end at {budget}");
-        assert_eq!(standing(&context).is_empty(), budget < 1_000, "{budget}");
-        assert!(budget < 1_000 || context.text().contains("colour17"), "what bears on the question goes first");
+        assert_eq!(standing(&prompt).is_empty(), budget < 1_000, "{budget}");
+        assert!(budget < 1_000 || prompt.text().contains("colour17"), "what bears on the question goes first");
     }
 }
 
@@ -80,8 +80,8 @@ fn standing_lines_take_a_twentieth_of_the_budget_and_the_end_goes_before_them() 
 fn of_lines_that_contradict_each_other_the_newest_is_shown() {
     let world = world();
     say(&world, &[Message::user("Please answer in English."), Message::user("Please answer in German.")]);
-    let context = show(&world, "How?", 1_000);
-    assert_eq!(standing(&context), ["[Message 2, user, 2025-06-15]: Please answer in German.\n"]);
+    let prompt = show(&world, "How?", 1_000);
+    assert_eq!(standing(&prompt), ["[Message 2, user, 2025-06-15]: Please answer in German.\n"]);
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn nothing_that_is_kept_out_of_summaries_stands() {
             Message::user("Never tell Ben of 4471-XK when he asks about the door."),
         ],
     );
-    let context = show(&world, "Which?", 1_000);
+    let prompt = show(&world, "Which?", 1_000);
     assert_eq!(
-        standing(&context),
+        standing(&prompt),
         ["[Message 2, user, 2025-06-15]: Never tell Ben of [kept out] when he asks about the door.\n"]
     );
 }

@@ -12,7 +12,7 @@ use memory_core::{
     testing::{FixedClock, MemoryStore, ScanRetriever, WordCounter},
 };
 use memory_hooks::{
-    Compacted, CompactionFailed, Context, Conversation, FellBack, HookRegistry, Memory, MemoryBuilder, PieceKind,
+    Compacted, CompactionFailed, Conversation, FellBack, HookRegistry, Memory, MemoryBuilder, PieceKind, Prompt,
 };
 use pollster::block_on;
 use proptest::prelude::*;
@@ -137,25 +137,25 @@ pub(crate) fn conversations(size: impl Into<prop::collection::SizeRange>) -> imp
     prop::collection::vec(turn, size).prop_map(|turns| turns.concat())
 }
 
-/// The nodes that the history pieces of a context stand for, in order.
-pub(crate) fn covered(context: &Context) -> Vec<u64> {
-    let history = context.pieces.iter().filter(|piece| piece.kind.is_history());
+/// The nodes that the history pieces of a prompt stand for, in order.
+pub(crate) fn covered(prompt: &Prompt) -> Vec<u64> {
+    let history = prompt.pieces.iter().filter(|piece| piece.kind.is_history());
     history.flat_map(|piece| piece.nodes.unwrap().iter().map(|node| node.get())).collect()
 }
 
 /// The nodes that the pieces of one kind show.
-pub(crate) fn nodes_of(context: &Context, kind: PieceKind) -> Vec<u64> {
-    let pieces = context.pieces.iter().filter(|piece| piece.kind == kind);
+pub(crate) fn nodes_of(prompt: &Prompt, kind: PieceKind) -> Vec<u64> {
+    let pieces = prompt.pieces.iter().filter(|piece| piece.kind == kind);
     pieces.flat_map(|piece| piece.nodes.unwrap().iter().map(|node| node.get())).collect()
 }
 
 /// The history's part of what the model is shown: everything before the recalled words or the question.
-pub(crate) fn history_text(context: &Context) -> String {
+pub(crate) fn history_text(prompt: &Prompt) -> String {
     let lines: String =
-        context.pieces.iter().filter(|piece| piece.kind.is_history()).map(|piece| piece.text.as_str()).collect();
-    let (lead, _) = context.text().split_once('\n').unwrap();
+        prompt.pieces.iter().filter(|piece| piece.kind.is_history()).map(|piece| piece.text.as_str()).collect();
+    let (lead, _) = prompt.text().split_once('\n').unwrap();
     let history = format!("{lead}\n{lines}");
-    assert!(context.text().starts_with(&history), "the history comes first");
+    assert!(prompt.text().starts_with(&history), "the history comes first");
     history
 }
 

@@ -1,13 +1,13 @@
 //! Faults of the reference implementations, one regression test each.
 
 use memory_core::{Message, NodeId};
-use memory_hooks::{Context, ContextOptions, PieceKind};
+use memory_hooks::{PieceKind, Prompt, PromptOptions};
 use pollster::block_on;
 
 use crate::support::{Manner, Scripted, World, calls, chat, covered, line, nodes_of, results};
 
-fn context(world: &World, budget: u32) -> Context {
-    block_on(world.talk.context("what about topic7?", &ContextOptions::new(budget))).unwrap()
+fn prompt(world: &World, budget: u32) -> Prompt {
+    block_on(world.talk.prompt("what about topic7?", &PromptOptions::new(budget))).unwrap()
 }
 
 /// Trap (a): a conversation that cannot get smaller pays for a model call at every turn.
@@ -18,9 +18,9 @@ fn trap_a_no_livelock_the_same_summary_is_never_paid_for_twice() {
     let world = World::with(|builder, _| builder.summarizer(paid));
     for number in 1..=200 {
         world.say([line(number, 60)]);
-        context(&world, 700);
+        prompt(&world, 700);
         let calls = summarizer.calls();
-        context(&world, 700);
+        prompt(&world, 700);
         assert_eq!(summarizer.calls(), calls, "nothing was said, yet the summarizer was called");
     }
     assert_eq!(summarizer.calls(), world.summaries().len(), "every call's words were recorded");
@@ -35,8 +35,8 @@ fn trap_a_no_livelock_on_messages_too_short_to_summarize() {
     let paid = std::sync::Arc::clone(&summarizer);
     let world = World::with(|builder, _| builder.summarizer(paid));
     world.say((0..600).map(|n| if n % 2 == 0 { Message::user("OK.") } else { Message::assistant("OK.") }));
-    let context = context(&world, 500);
-    assert_eq!(covered(&context), (1..=600).collect::<Vec<_>>());
+    let prompt = prompt(&world, 500);
+    assert_eq!(covered(&prompt), (1..=600).collect::<Vec<_>>());
     assert_eq!(summarizer.calls(), world.summaries().len(), "nothing was written in vain");
 }
 
@@ -57,11 +57,11 @@ fn trap_c_the_tail_is_not_eaten_to_spare_a_tool_pair() {
 fn trap_d_one_oversized_message_is_reduced() {
     let world = World::new();
     world.say([line(1, 50_000)]);
-    let shown = context(&world, 500);
+    let shown = prompt(&world, 500);
     assert_eq!(covered(&shown), [1]);
     assert!(shown.tokens <= 500);
     world.say([line(2, 50_000), Message::user("and now?")]);
-    let shown = context(&world, 500);
+    let shown = prompt(&world, 500);
     assert_eq!(covered(&shown), [1, 2, 3]);
     assert_eq!(block_on(world.talk.expand(NodeId::FIRST)).unwrap().message, line(1, 50_000), "the log has it all");
 }
@@ -75,7 +75,7 @@ fn trap_e_parallel_calls_stay_with_all_their_results() {
             world.say([Message::user("look at both files"), calls(&["a", "b"])]);
             world.say([results(&["a"], &"row ".repeat(30)), results(&["b"], "short"), Message::assistant("Done.")]);
         }
-        let verbatim = nodes_of(&context(&world, budget), PieceKind::Message);
+        let verbatim = nodes_of(&prompt(&world, budget), PieceKind::Message);
         for turn in world.turns().into_iter().filter(|turn| turn.count() > 1) {
             let shown = turn.iter().filter(|node| verbatim.contains(&node.get())).count() as u64;
             assert!(shown == 0 || shown == 3, "{shown} of turn {turn} at {budget} tokens");
@@ -90,10 +90,10 @@ fn a_result_that_comes_after_its_call_was_compressed_is_shown_with_it() {
     world.say(chat(60));
     world.say([calls(&["a"])]);
     // So tight that even the newest message, the call, is summarized and merged.
-    let _ = block_on(world.talk.context("topic7", &ContextOptions::new(40)));
+    let _ = block_on(world.talk.prompt("topic7", &PromptOptions::new(40)));
     assert_eq!(world.levels()[0], 0, "everything is summarized");
     world.say([results(&["a"], "41 rows"), Message::assistant("There are 41.")]);
-    let shown = context(&world, 1_000);
+    let shown = prompt(&world, 1_000);
     assert_eq!(covered(&shown), (1..=63).collect::<Vec<_>>());
     let verbatim = nodes_of(&shown, PieceKind::Message);
     assert_eq!(verbatim.contains(&61), verbatim.contains(&62));
@@ -113,12 +113,12 @@ fn summaries_take_no_node_numbers() {
     assert_eq!(block_on(world.talk.expand(NodeId::new(6).unwrap())).unwrap().message, line(6, 20));
 }
 
-/// Only the newest 10 to 16 compressed nodes reach the context and the rest vanish.
+/// Only the newest 10 to 16 compressed nodes reach the prompt and the rest vanish.
 #[test]
 fn the_oldest_message_reaches_the_context_of_a_long_conversation() {
     let world = World::new();
     world.say(chat(3_000));
-    let shown = context(&world, 4_000);
+    let shown = prompt(&world, 4_000);
     assert_eq!(covered(&shown), (1..=3_000).collect::<Vec<_>>());
     assert!(shown.full_tokens >= 10 * u64::from(shown.tokens), "{} of {}", shown.tokens, shown.full_tokens);
 }
@@ -131,7 +131,7 @@ fn a_turn_of_many_tool_calls_does_not_fill_the_window() {
     for _ in 0..60 {
         world.say([calls(&["a"]), results(&["a"], &"line of code ".repeat(100))]);
     }
-    let shown = context(&world, 2_000);
+    let shown = prompt(&world, 2_000);
     assert_eq!(covered(&shown), (1..=121).collect::<Vec<_>>());
     assert!(shown.tokens <= 2_000 && shown.full_tokens > 18_000);
 }
@@ -144,6 +144,6 @@ fn an_unanswered_call_among_many_is_no_obstacle() {
     for _ in 0..60 {
         world.say([calls(&["a"]), results(&["a"], &"line of code ".repeat(40))]);
     }
-    let shown = context(&world, 2_000);
+    let shown = prompt(&world, 2_000);
     assert_eq!(covered(&shown), (1..=123).collect::<Vec<_>>());
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use memory_core::{Node, NodeId, NodeRange, RecallRequest};
-use memory_hooks::ContextOptions;
+use memory_hooks::PromptOptions;
 
 use crate::eval::{EvalParts, questions::Question, subject::Subject};
 
@@ -57,7 +57,7 @@ pub(in crate::eval) async fn pack(
     let blank = nodes.iter().filter(|node| node.message.text().trim().is_empty());
     let request = RecallRequest::new(&question.text, &subject.id, room)
         .per_message(per_message)
-        .limit(ContextOptions::default().recall_limit)
+        .limit(PromptOptions::default().recall_limit)
         .shown(NodeRange::merge(blank.map(|node| NodeRange::single(node.id)).collect()));
     let recalled = parts.retriever.recall(&request).await.with_context(|| format!("packing for {}", question.id))?;
     let mut packed = Vec::new();

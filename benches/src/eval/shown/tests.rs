@@ -1,13 +1,13 @@
 //! Contexts that show all of a conversation, a part of it, and a message that looks like the layout.
 
 use memory_core::{ConversationId, Message, NodeDraft, NodeRange, Store, Timestamp, testing::WordCounter};
-use memory_hooks::{ContextOptions, Memory};
+use memory_hooks::{Memory, PromptOptions};
 
 use super::*;
 use crate::eval::tests::parts;
 
 /// The context of a conversation of these messages, and its nodes.
-fn context(texts: &[String], budget: u32) -> (Context, Vec<Node>) {
+fn context(texts: &[String], budget: u32) -> (Prompt, Vec<Node>) {
     let parts = parts();
     let memory: &Memory = &parts.memory;
     let id = ConversationId::new("talk").unwrap();
@@ -19,8 +19,8 @@ fn context(texts: &[String], budget: u32) -> (Context, Vec<Node>) {
     pollster::block_on(async {
         store.append(&id, texts.iter().map(draft).collect()).await.unwrap();
         let all = NodeRange::first_n(texts.len() as u64).unwrap();
-        let options = ContextOptions::new(budget).record(false);
-        let context = memory.conversation(id.clone()).context("kiln?", &options).await.unwrap();
+        let options = PromptOptions::new(budget).record(false);
+        let context = memory.conversation(id.clone()).prompt("kiln?", &options).await.unwrap();
         (context, store.nodes(&id, all).await.unwrap())
     })
 }

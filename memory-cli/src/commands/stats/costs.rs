@@ -4,7 +4,7 @@ use std::io;
 
 use clap::Args as ClapArgs;
 use memory_core::ConversationId;
-use memory_hooks::{ContextOptions, PromptTokens, Spending};
+use memory_hooks::{PromptOptions, PromptTokens, Spending};
 use serde_json::{Value, json};
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, ClapArgs)]
 pub(super) struct CostArgs {
     /// The most tokens of a prompt, for the total of all prompts
-    #[arg(long, value_name = "TOKENS", default_value_t = ContextOptions::default().budget,
+    #[arg(long, value_name = "TOKENS", default_value_t = PromptOptions::default().budget,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) budget: u32,
     /// Prices of a million tokens: read, read from the provider's cache, and written

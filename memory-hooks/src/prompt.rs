@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use memory_core::{AnsweredBy, ConversationId, NodeRange, Timestamp, ViewId};
 
 pub(crate) use assembly::{Request, assemble};
-pub use options::ContextOptions;
+pub use options::PromptOptions;
 pub(crate) use overflow::reduce;
 pub(crate) use past::rebuild;
 pub use piece::{Piece, PieceKind, Source};
@@ -22,7 +22,7 @@ pub(crate) use recorded::record;
 
 use crate::render::Part;
 
-/// A reduction of a context after the window of a model overflowed.
+/// A reduction of a prompt after the window of a model overflowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reduction {
@@ -36,7 +36,7 @@ pub enum Reduction {
 
 /// What a model is shown for a question.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Context {
+pub struct Prompt {
     /// The history first, in order; then standing lines, in order; then what was recalled, in order; then the question.
     pub pieces: Vec<Piece>,
     /// Tokens of [`Self::text`].
@@ -65,7 +65,7 @@ pub struct Context {
     text: String,
 }
 
-impl Context {
+impl Prompt {
     /// The exact text for the model.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -88,12 +88,12 @@ impl Context {
         self.tokens_of(PieceKind::is_history)
     }
 
-    /// Tokens of the history's first pieces that also began an earlier context: a provider that caches the beginnings
+    /// Tokens of the history's first pieces that also began an earlier prompt: a provider that caches the beginnings
     /// of prompts need not read them again.
     #[must_use]
     pub fn shared_history(&self, earlier: &Self) -> u32 {
-        let history = |context: &'_ Self| context.pieces.iter().take_while(|piece| piece.kind.is_history()).count();
-        let [ours, theirs] = [self, earlier].map(|context| context.pieces.iter().take(history(context)));
+        let history = |prompt: &'_ Self| prompt.pieces.iter().take_while(|piece| piece.kind.is_history()).count();
+        let [ours, theirs] = [self, earlier].map(|prompt| prompt.pieces.iter().take(history(prompt)));
         ours.zip(theirs).take_while(|(here, there)| here.text == there.text).map(|(here, _)| here.tokens).sum()
     }
 

@@ -1,10 +1,10 @@
-//! The pieces of a context, their kinds and sources.
+//! The pieces of a prompt, their kinds and sources.
 
 use std::ops::Range;
 
 use memory_core::{Level, Message, NodeRange, Role, SummaryId};
 
-/// The kind of a piece of a context.
+/// The kind of a piece of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PieceKind {
@@ -86,7 +86,7 @@ impl Source {
     }
 }
 
-/// One piece of a context.
+/// One piece of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Piece {
@@ -105,7 +105,7 @@ pub struct Piece {
     pub tokens: u32,
     /// Why it was chosen.
     pub why: String,
-    /// The exact slice of the context's text that belongs to the piece: its line or lines, with the day above them
+    /// The exact slice of the prompt's text that belongs to the piece: its line or lines, with the day above them
     /// where the piece caused it.
     pub text: String,
 }

@@ -5,7 +5,7 @@ use memory_core::{Excerpt, Hit, Losses, NodeId, NodeRange, Recall, RecallRequest
 use super::{Assembly, HistoryPart};
 use crate::{
     MemoryError,
-    context::{Context, PieceKind},
+    prompt::{PieceKind, Prompt},
     render::{self, Part},
 };
 
@@ -13,8 +13,8 @@ use crate::{
 const MOST_SIGNALS: usize = 3;
 
 impl Assembly<'_> {
-    /// The whole context: the given history, and as many recalled words as the budget has room for.
-    pub(super) async fn recall_beside(&self, history: &HistoryPart) -> Result<Context, MemoryError> {
+    /// The whole prompt: the given history, and as many recalled words as the budget has room for.
+    pub(super) async fn recall_beside(&self, history: &HistoryPart) -> Result<Prompt, MemoryError> {
         let frame = self.count(&render::recall_frame());
         let taken = history.tokens.saturating_add(self.question_tokens).saturating_add(frame);
         let beside = self.options.budget.saturating_sub(taken);
@@ -31,24 +31,24 @@ impl Assembly<'_> {
             let mut recall = self.recall(&shown, room - spent).await?;
             losses.extend(&recall.losses);
             let mut recalled = self.recalled_pieces(&shown, &recall, &mut losses).await?;
-            let mut context = self.close(history, in_order(&standing, &recalled, &pinned));
-            while context.tokens > self.options.budget
+            let mut prompt = self.close(history, in_order(&standing, &recalled, &pinned));
+            while prompt.tokens > self.options.budget
                 && let Some(least) = take_least(&mut recall.excerpts)
             {
                 recalled.retain(|part| !least.nodes.covers(part.nodes));
-                context = self.close(history, in_order(&standing, &recalled, &pinned));
+                prompt = self.close(history, in_order(&standing, &recalled, &pinned));
             }
-            if context.tokens <= self.options.budget {
-                context.compared = recall.steps.into_iter().flat_map(|step| step.compared).collect();
-                context.notices.extend(recall.notices);
-                context.notices.extend(losses.notice(self.conversation));
-                return Ok(context);
+            if prompt.tokens <= self.options.budget {
+                prompt.compared = recall.steps.into_iter().flat_map(|step| step.compared).collect();
+                prompt.notices.extend(recall.notices);
+                prompt.notices.extend(losses.notice(self.conversation));
+                return Ok(prompt);
             }
             if room == 0 {
-                let (needed, budget) = (context.tokens, self.options.budget);
+                let (needed, budget) = (prompt.tokens, self.options.budget);
                 return Err(PlanError::BudgetTooSmall { needed, budget }.into());
             }
-            room = room.saturating_sub((context.tokens - self.options.budget).max(8));
+            room = room.saturating_sub((prompt.tokens - self.options.budget).max(8));
         }
     }
 

@@ -1,4 +1,4 @@
-//! A smaller context, after the window of a model overflowed.
+//! A smaller prompt, after the window of a model overflowed.
 
 use memory_core::{
     ConversationId, NodeId,
@@ -6,7 +6,7 @@ use memory_core::{
 };
 
 use super::{
-    Context, ContextOptions, Reduction,
+    Prompt, PromptOptions, Reduction,
     assembly::{Request, assemble},
 };
 use crate::{
@@ -24,26 +24,26 @@ const HALVINGS: usize = 4;
 const RESULT_SHARE: u32 = 16;
 const RESULT_LEAST: u32 = 64;
 
-/// A context of strictly fewer tokens than the one that did not fit, and of at most the budget of `options`.
+/// A prompt of strictly fewer tokens than the one that did not fit, and of at most the budget of `options`.
 ///
 /// First, oversized tool results are shown by their heads and tails. Then the view is cut for half of the tokens,
-/// repeatedly, with summaries written where needed. At last it is as coarse as possible. The context that did not fit
+/// repeatedly, with summaries written where needed. At last it is as coarse as possible. The prompt that did not fit
 /// records the reductions so far, so a model that reports no limit needs at most six steps.
 pub(crate) async fn reduce(
     parts: &Parts,
     conversation: &ConversationId,
-    options: &ContextOptions,
-    overflowed: &Context,
-) -> Result<Context, MemoryError> {
+    options: &PromptOptions,
+    overflowed: &Prompt,
+) -> Result<Prompt, MemoryError> {
     let most = overflowed.tokens.saturating_sub(1).min(options.budget);
     let longest_result = (overflowed.tokens / RESULT_SHARE).max(RESULT_LEAST);
     let done = overflowed.reductions.len();
     if done == 0
-        && let Some(mut context) = shorten_results(parts, conversation, overflowed, longest_result).await?
-        && context.tokens <= most
+        && let Some(mut prompt) = shorten_results(parts, conversation, overflowed, longest_result).await?
+        && prompt.tokens <= most
     {
-        context.budget = most;
-        return Ok(context);
+        prompt.budget = most;
+        return Ok(prompt);
     }
     if overflowed.reductions.contains(&Reduction::Coarsest) {
         return Err(PlanError::BudgetTooSmall { needed: overflowed.tokens, budget: most }.into());
@@ -54,15 +54,15 @@ pub(crate) async fn reduce(
         0..HALVINGS => assemble(parts, conversation, request.within(most.min(overflowed.tokens / 2))).await.map(Some),
         _ => Ok(None),
     };
-    let (mut context, reduction) = match halved {
-        Ok(Some(context)) => (context, Reduction::Halved),
+    let (mut prompt, reduction) = match halved {
+        Ok(Some(prompt)) => (prompt, Reduction::Halved),
         Ok(None) | Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. })) => {
             (coarsest(parts, conversation, &request, most).await?, Reduction::Coarsest)
         }
         Err(error) => return Err(error),
     };
-    context.reductions.extend(overflowed.reductions.iter().copied().chain([reduction]));
-    Ok(context)
+    prompt.reductions.extend(overflowed.reductions.iter().copied().chain([reduction]));
+    Ok(prompt)
 }
 
 /// The coarsest possible view, if it costs at most `most` tokens.
@@ -71,7 +71,7 @@ async fn coarsest(
     conversation: &ConversationId,
     request: &Request<'_>,
     most: u32,
-) -> Result<Context, MemoryError> {
+) -> Result<Prompt, MemoryError> {
     let trouble = hierarchical::shrink(parts, conversation, 0, plan_shrink).await.err();
     match assemble(parts, conversation, request.within(1)).await {
         Err(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. })) if needed <= most => {
@@ -84,17 +84,17 @@ async fn coarsest(
     }
 }
 
-/// The same context with oversized tool results shortened to heads and tails; `None` where that saves nothing.
+/// The same prompt with oversized tool results shortened to heads and tails; `None` where that saves nothing.
 async fn shorten_results(
     parts: &Parts,
     conversation: &ConversationId,
-    context: &Context,
+    prompt: &Prompt,
     longest: u32,
-) -> Result<Option<Context>, MemoryError> {
+) -> Result<Option<Prompt>, MemoryError> {
     let snapshot = Snapshot::read(parts, conversation).await?;
-    let last_turn = NodeId::new(context.nodes).and_then(|last| snapshot.tree.last_turn_within(last));
-    let longest = context.longest_result.map_or(longest, |most| most.min(longest));
-    let mut shorter = context.clone();
+    let last_turn = NodeId::new(prompt.nodes).and_then(|last| snapshot.tree.last_turn_within(last));
+    let longest = prompt.longest_result.map_or(longest, |most| most.min(longest));
+    let mut shorter = prompt.clone();
     for part in &mut shorter.parts {
         let Body::Message(node) = &mut part.body else { continue };
         // From the whole message, so that a shortened one is not shortened again.
@@ -106,14 +106,14 @@ async fn shorten_results(
             part.why.push_str("; shortened");
         }
     }
-    let now = context.now.unwrap_or_else(|| snapshot.tree.last_time_within(context.nodes));
-    let tail = Tail { question: context.question(), now };
-    let written = Layout::for_question(context.now).write(&shorter.parts, &tail, &|text| parts.count(text));
+    let now = prompt.now.unwrap_or_else(|| snapshot.tree.last_time_within(prompt.nodes));
+    let tail = Tail { question: prompt.question(), now };
+    let written = Layout::for_question(prompt.now).write(&shorter.parts, &tail, &|text| parts.count(text));
     shorter.longest_result = Some(longest);
     shorter.view = None;
     shorter.tokens = parts.counts.count_parts(&written.lines, parts.counter.as_ref());
     shorter.text = written.lines.concat();
     shorter.pieces = written.pieces;
     shorter.reductions.push(Reduction::ResultsShortened);
-    Ok(Some(shorter).filter(|shorter| shorter.tokens < context.tokens))
+    Ok(Some(shorter).filter(|shorter| shorter.tokens < prompt.tokens))
 }

@@ -7,25 +7,25 @@ use memory_core::{
     run_check, text_hash,
 };
 
-use super::{Context, Piece, PieceKind};
+use super::{Piece, PieceKind, Prompt};
 use crate::{parts::Parts, render::Layout};
 
-/// Records what a context shows, unless it equals the last recorded view. A view that cannot be recorded is shown
+/// Records what a prompt shows, unless it equals the last recorded view. A view that cannot be recorded is shown
 /// nonetheless.
-pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, context: &mut Context) {
-    match recorded(parts, conversation, context).await {
-        Ok(view) => context.view = Some(view),
+pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, prompt: &mut Prompt) {
+    match recorded(parts, conversation, prompt).await {
+        Ok(view) => prompt.view = Some(view),
         Err(StoreError::ReadOnly { path }) => tracing::debug!(path = %path.display(), "no view is recorded"),
         Err(error) => {
             tracing::warn!(%conversation, %error, "a view was not recorded");
-            context.notices.push(format!("this view was not recorded and cannot be shown again later: {error}"));
+            prompt.notices.push(format!("this view was not recorded and cannot be shown again later: {error}"));
         }
     }
 }
 
-async fn recorded(parts: &Parts, conversation: &ConversationId, context: &Context) -> Result<ViewId, StoreError> {
+async fn recorded(parts: &Parts, conversation: &ConversationId, prompt: &Prompt) -> Result<ViewId, StoreError> {
     if let Some(last) = last(parts, conversation).await? {
-        let again = draft(parts, context, last.body.at, last.body.salt);
+        let again = draft(parts, prompt, last.body.at, last.body.salt);
         if again == last.body {
             return Ok(last.id);
         }
@@ -35,7 +35,7 @@ async fn recorded(parts: &Parts, conversation: &ConversationId, context: &Contex
         backend: "the system's randomness",
         source: error.to_string().into(),
     })?;
-    let body = draft(parts, context, parts.clock.now(), salt);
+    let body = draft(parts, prompt, parts.clock.now(), salt);
     let answers = parts.store.record(conversation, vec![Event::View(Box::new(body.clone()))]).await?;
     let Some(Recorded::View(id)) = answers.first().copied() else {
         let source = "a view was answered with something else than its number".into();
@@ -54,25 +54,25 @@ async fn last(parts: &Parts, conversation: &ConversationId) -> Result<Option<Arc
     Ok(parts.store.views(conversation, id, id).await?.pop().map(Arc::new))
 }
 
-fn draft(parts: &Parts, context: &Context, at: Timestamp, salt: Salt) -> ViewDraft {
-    let history = context.pieces.iter().filter(|piece| piece.kind.is_history());
+fn draft(parts: &Parts, prompt: &Prompt, at: Timestamp, salt: Salt) -> ViewDraft {
+    let history = prompt.pieces.iter().filter(|piece| piece.kind.is_history());
     let beside = |piece: &&Piece| matches!(piece.kind, PieceKind::Standing | PieceKind::Recalled);
-    let recalled = context.pieces.iter().filter(beside);
+    let recalled = prompt.pieces.iter().filter(beside);
     ViewDraft::new(
-        context.now.unwrap_or(at),
-        context.nodes,
-        Layout::for_question(context.now).version(),
+        prompt.now.unwrap_or(at),
+        prompt.nodes,
+        Layout::for_question(prompt.now).version(),
         parts.strategy.identity(),
         salt,
-        text_hash(&salt, context.text()),
+        text_hash(&salt, prompt.text()),
     )
-    .budget(context.budget)
-    .tokens(context.tokens)
+    .budget(prompt.budget)
+    .tokens(prompt.tokens)
     .counter(parts.counter.name().to_owned())
-    .longest_result(context.longest_result)
+    .longest_result(prompt.longest_result)
     .history(runs(history, &salt))
     .recalled(runs(recalled, &salt))
-    .question(context.question().to_owned())
+    .question(prompt.question().to_owned())
 }
 
 /// Pieces as runs, which reproduce exactly these pieces.

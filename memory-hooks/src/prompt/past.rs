@@ -1,4 +1,4 @@
-//! Reproduction of a recorded context.
+//! Reproduction of a recorded prompt.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use memory_core::{
     text_hash,
 };
 
-use super::{Context, Piece, PieceKind, assembly::summary_part};
+use super::{Piece, PieceKind, Prompt, assembly::summary_part};
 use crate::{
     Difference, MemoryError, ViewError,
     kept_out::Redactor,
@@ -17,11 +17,11 @@ use crate::{
     snapshot_cache::Snapshot,
 };
 
-/// The context that a view recorded, byte for byte.
+/// The prompt that a view recorded, byte for byte.
 ///
 /// # Errors
 /// [`ViewError`] when it cannot be reproduced, with every difference.
-pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: View) -> Result<Context, MemoryError> {
+pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: View) -> Result<Prompt, MemoryError> {
     let View { id, body, .. } = view;
     let Some(layout) = Layout::of_version(body.layout) else {
         let (layout, known) = (body.layout, Layout::NEWEST.version());
@@ -66,7 +66,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         }
         if past.differences.is_empty() {
             let then = usize::try_from(body.nodes).unwrap_or(usize::MAX);
-            return Ok(Context {
+            return Ok(Prompt {
                 pieces: written.pieces,
                 tokens: body.tokens,
                 budget: body.budget,

@@ -1,14 +1,14 @@
-//! Options of a context: its budget, and the shares of it.
+//! Options of a prompt: its budget, and the shares of it.
 
 use memory_core::{Filter, Timestamp, plan::Tree};
 
 use super::end;
 
-/// Options of a context.
+/// Options of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct ContextOptions {
-    /// The most tokens of the whole context, the question included. A hard ceiling.
+pub struct PromptOptions {
+    /// The most tokens of the whole prompt, the question included. A hard ceiling.
     pub budget: u32,
     /// The history's share of the budget, 0..=1, where there is a retriever and not everything fits word for word.
     /// Recall gets the rest. A history whose coarsest view needs more takes more.
@@ -29,7 +29,7 @@ pub struct ContextOptions {
     pub record: bool,
 }
 
-impl Default for ContextOptions {
+impl Default for PromptOptions {
     fn default() -> Self {
         Self {
             budget: 4_000,
@@ -44,7 +44,7 @@ impl Default for ContextOptions {
     }
 }
 
-impl ContextOptions {
+impl PromptOptions {
     /// The default options with this budget.
     #[must_use]
     pub fn new(budget: u32) -> Self {

@@ -1,4 +1,4 @@
-//! Assembles a context: first the history, from the budget alone; then the words recalled for the question.
+//! Assembles a prompt: first the history, from the budget alone; then the words recalled for the question.
 
 mod recalled;
 
@@ -12,7 +12,7 @@ use memory_core::{
     plan::{Cut, CutPiece, PlanError, coarsest, plan_merge_before_end, plan_shrink, plan_shrink_before_end},
 };
 
-use super::{Context, ContextOptions, PieceKind, Source, end, standing};
+use super::{PieceKind, Prompt, PromptOptions, Source, end, standing};
 use memory_strategies::StandingLines;
 
 use crate::{
@@ -28,11 +28,11 @@ use crate::{
 /// What joining two texts may cost beyond the sum of their tokens.
 const SEAM: u32 = 4;
 
-/// The request for a context.
+/// The request for a prompt.
 #[derive(Clone, Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) question: &'a str,
-    pub(crate) options: ContextOptions,
+    pub(crate) options: PromptOptions,
     /// Most tokens of a tool result, and of a text of the last turn. A longer one is shown by its head and tail.
     pub(crate) longest_result: Option<u32>,
 }
@@ -40,22 +40,22 @@ pub(crate) struct Request<'a> {
 impl Request<'_> {
     /// The same request with another budget.
     pub(crate) fn within(&self, budget: u32) -> Self {
-        Self { options: ContextOptions { budget, ..self.options.clone() }, ..*self }
+        Self { options: PromptOptions { budget, ..self.options.clone() }, ..*self }
     }
 }
 
-/// Assembles a context.
+/// Assembles a prompt.
 pub(crate) async fn assemble(
     parts: &Parts,
     conversation: &ConversationId,
     request: Request<'_>,
-) -> Result<Context, MemoryError> {
+) -> Result<Prompt, MemoryError> {
     let Request { question, options, longest_result } = request;
     let (snapshot, notices) = if parts.queue.enqueue(conversation) {
         // A background worker does the compaction while the model replies. Its result is shown at the next turn.
         (Snapshot::read(parts, conversation).await?, Vec::new())
     } else {
-        // Compaction by the thresholds is best effort: without it the context is coarser or a later step fails.
+        // Compaction by the thresholds is best effort: without it the prompt is coarser or a later step fails.
         match hierarchical::compact(parts, conversation, &()).await {
             Ok((report, snapshot)) => (snapshot, report.is_left_to_another.then(left_to_another).into_iter().collect()),
             Err(error) => (Snapshot::read(parts, conversation).await?, vec![failed(&error)]),
@@ -79,12 +79,12 @@ pub(crate) async fn assemble(
         notices,
     };
     let history = assembly.history().await?;
-    let context = assembly.recall_beside(&history).await?;
-    assembly.announce(&context).await?;
-    Ok(context)
+    let prompt = assembly.recall_beside(&history).await?;
+    assembly.announce(&prompt).await?;
+    Ok(prompt)
 }
 
-/// The history's part of a context.
+/// The history's part of a prompt.
 #[derive(Clone)]
 struct HistoryPart {
     /// What is shown word for word.
@@ -100,9 +100,9 @@ pub(super) struct Assembly<'a> {
     pub(super) parts: &'a Parts,
     pub(super) conversation: &'a ConversationId,
     pub(super) tail: Tail<'a>,
-    /// The tokens that the question adds to a context, with a small reserve for joining texts.
+    /// The tokens that the question adds to a prompt, with a small reserve for joining texts.
     question_tokens: u32,
-    pub(super) options: ContextOptions,
+    pub(super) options: PromptOptions,
     longest_result: Option<u32>,
     /// The conversation, with its last turn shortened as it is shown.
     pub(super) snapshot: Snapshot,
@@ -348,12 +348,12 @@ impl Assembly<'_> {
     }
 
     /// Renders the whole: the history, the recalled words, the question.
-    fn close(&self, history: &HistoryPart, recalled: Vec<Part>) -> Context {
+    fn close(&self, history: &HistoryPart, recalled: Vec<Part>) -> Prompt {
         let mut shown = history.shown.clone();
         shown.extend(recalled);
         let written = Layout::for_question(self.options.now).write(&shown, &self.tail, &|text| self.count(text));
         let tokens = self.parts.counts.count_parts(&written.lines, self.parts.counter.as_ref());
-        Context {
+        Prompt {
             pieces: written.pieces,
             tokens,
             budget: self.options.budget,
@@ -371,8 +371,8 @@ impl Assembly<'_> {
         }
     }
 
-    async fn announce(&self, context: &Context) -> Result<(), MemoryError> {
-        let recalled = context.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
+    async fn announce(&self, prompt: &Prompt) -> Result<(), MemoryError> {
+        let recalled = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
         let nodes = NodeRange::merge(recalled.filter_map(|piece| piece.nodes).collect());
         if !nodes.is_empty() {
             let mut event = RecallUsed { conversation: self.conversation.clone(), nodes };
