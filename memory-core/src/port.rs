@@ -8,7 +8,6 @@ mod changes;
 mod chat_model;
 mod clock;
 mod context_strategy;
-
 mod embedder;
 mod importance;
 mod losses;
@@ -26,10 +25,9 @@ use std::{error::Error, future::Future, pin::Pin};
 
 pub use block_cache::{Block, BlockCache, BlockCacheError, BlockKey};
 pub use changes::{Changes, Revision};
-pub use chat_model::{ChatError, ChatModel, ChatReply, ChatRequest};
+pub use chat_model::{Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest};
 pub use clock::Clock;
 pub use context_strategy::ContextStrategy;
-
 pub use embedder::{EmbedError, Embedder};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};
 pub use losses::{Losses, ReadNodes};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory_core::{
     Appended, ConversationId, Event, IndexReport, Message, Node, NodeDraft, NodeId, Progress, Query, Retrieved, Role,
-    Scope, Timestamp,
+    Scope, Timestamp, plan::PlanError,
 };
 
 use crate::{
@@ -140,9 +140,12 @@ impl Conversation {
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; otherwise when a port fails.
     pub async fn prompt(&self, question: &str, options: &PromptOptions) -> Result<Prompt, MemoryError> {
+        let instructions = self.instructions(options);
+        let most = options.budget;
+        let options = &options.without(instructions);
         let request = Request { question, options: options.clone(), longest_result: None };
-        let prompt = prompt::assemble(&self.parts, &self.id, request).await?;
-        Ok(self.recorded(options, prompt).await)
+        let prompt = prompt::assemble(&self.parts, &self.id, request).await;
+        Ok(self.recorded(options, prompt.map_err(|error| beside(instructions, most, error))?).await)
     }
 
     /// A smaller prompt for the same question, after the window of the model overflowed with `overflowed`. It has
@@ -157,11 +160,20 @@ impl Conversation {
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed when nothing smaller exists; otherwise when a port fails.
     pub async fn reduce(&self, overflowed: &Prompt, options: &PromptOptions) -> Result<Prompt, MemoryError> {
-        let prompt = prompt::reduce(&self.parts, &self.id, options, overflowed).await?;
-        Ok(self.recorded(options, prompt).await)
+        let instructions = self.instructions(options);
+        let most = options.budget;
+        let options = &options.without(instructions);
+        let prompt = prompt::reduce(&self.parts, &self.id, options, overflowed).await;
+        Ok(self.recorded(options, prompt.map_err(|error| beside(instructions, most, error))?).await)
+    }
+
+    /// Tokens of the instructions.
+    fn instructions(&self, options: &PromptOptions) -> u32 {
+        options.instructions.as_deref().map_or(0, |instructions| self.parts.count(instructions))
     }
 
     async fn recorded(&self, options: &PromptOptions, mut prompt: Prompt) -> Prompt {
+        prompt.instructions.clone_from(&options.instructions);
         if options.record {
             prompt::record(&self.parts, &self.id, &mut prompt).await;
         }
@@ -221,6 +233,17 @@ impl Conversation {
     pub async fn spending(&self, options: &PromptOptions) -> Result<Spending, MemoryError> {
         let snapshot = Snapshot::read(&self.parts, &self.id).await?;
         Ok(Spending::of(&self.parts, &snapshot.tree, options)?)
+    }
+}
+
+/// The error of a text, with the tokens of the instructions beside it, for a budget of at most `most`.
+fn beside(instructions: u32, most: u32, error: MemoryError) -> MemoryError {
+    match error {
+        MemoryError::Plan(PlanError::BudgetTooSmall { needed, budget }) => {
+            let [needed, budget] = [needed, budget].map(|tokens| tokens.saturating_add(instructions));
+            PlanError::BudgetTooSmall { needed, budget: budget.min(most) }.into()
+        }
+        error => error,
     }
 }
 

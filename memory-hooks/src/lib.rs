@@ -87,7 +87,7 @@ pub use manager::{
     rewriting::{Resummarize, ResummarizeReport},
 };
 pub use memory::{Memory, MemoryBuilder};
-pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, Reduction, Source};
+pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction, SourceClass};
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use registry::{Hook, HookProvider, HookRegistry};
 pub use spending::{PromptTokens, Spending};

@@ -2,6 +2,7 @@
 
 mod assembly;
 mod end;
+mod messages;
 mod options;
 mod overflow;
 mod past;
@@ -11,13 +12,13 @@ mod standing;
 
 use std::collections::BTreeMap;
 
-use memory_core::{AnsweredBy, ConversationId, NodeRange, Timestamp, ViewId};
+use memory_core::{AnsweredBy, ChatRequest, ConversationId, NodeRange, Timestamp, ViewId};
 
 pub(crate) use assembly::{Request, assemble};
 pub use options::PromptOptions;
 pub(crate) use overflow::reduce;
 pub(crate) use past::rebuild;
-pub use piece::{Piece, PieceKind, Source};
+pub use piece::{Piece, PieceKind, PromptPart, SourceClass};
 pub(crate) use recorded::record;
 
 use crate::render::Part;
@@ -41,7 +42,7 @@ pub struct Prompt {
     pub pieces: Vec<Piece>,
     /// Tokens of [`Self::text`].
     pub tokens: u32,
-    /// The token budget.
+    /// The token budget of the text, which is that of the options without the tokens of the instructions.
     pub budget: u32,
     /// How many messages the conversation had.
     pub nodes: u64,
@@ -59,6 +60,7 @@ pub struct Prompt {
     longest_result: Option<u32>,
     /// The source of the pieces.
     parts: Vec<Part>,
+    pub(crate) instructions: Option<String>,
     question: String,
     /// When the question was asked, if the caller gave it.
     now: Option<Timestamp>,
@@ -72,41 +74,62 @@ impl Prompt {
         &self.text
     }
 
+    /// The pieces of one part, in order.
+    #[must_use]
+    pub fn part(&self, part: PromptPart) -> &[Piece] {
+        let first = self.pieces.partition_point(|piece| piece.kind.part() < part);
+        let end = self.pieces.partition_point(|piece| piece.kind.part() <= part);
+        self.pieces.get(first..end).unwrap_or_default()
+    }
+
+    /// The application's own instructions, from the options.
+    #[must_use]
+    pub fn instructions(&self) -> Option<&str> {
+        self.instructions.as_deref()
+    }
+
+    /// The prompt as a request to a chat model: [`instructions`](Self::instructions) as the system's words; messages of
+    /// the history that are shown word for word as messages, with their content blocks; everything else, which is
+    /// data, in the user's voice. The contents are those of [`text`](Self::text), in its order.
+    #[must_use]
+    pub fn messages(&self) -> ChatRequest {
+        messages::request(self)
+    }
+
     /// The question as it was asked.
     #[must_use]
     pub fn question(&self) -> &str {
         &self.question
     }
 
-    fn tokens_of(&self, is_meant: impl Fn(PieceKind) -> bool) -> u32 {
-        self.pieces.iter().filter(|piece| is_meant(piece.kind)).map(|piece| piece.tokens).sum()
+    fn tokens_of(&self, part: PromptPart) -> u32 {
+        self.part(part).iter().map(|piece| piece.tokens).sum()
     }
 
     /// Tokens of the history's pieces.
     #[must_use]
     pub fn history_tokens(&self) -> u32 {
-        self.tokens_of(PieceKind::is_history)
+        self.tokens_of(PromptPart::History)
     }
 
     /// Tokens of the history's first pieces that also began an earlier prompt: a provider that caches the beginnings
     /// of prompts need not read them again.
     #[must_use]
     pub fn shared_history(&self, earlier: &Self) -> u32 {
-        let history = |prompt: &'_ Self| prompt.pieces.iter().take_while(|piece| piece.kind.is_history()).count();
-        let [ours, theirs] = [self, earlier].map(|prompt| prompt.pieces.iter().take(history(prompt)));
+        let [ours, theirs] = [self, earlier].map(|prompt| prompt.part(PromptPart::History).iter());
         ours.zip(theirs).take_while(|(here, there)| here.text == there.text).map(|(here, _)| here.tokens).sum()
     }
 
     /// Tokens of the recalled pieces.
     #[must_use]
     pub fn recalled_tokens(&self) -> u32 {
-        self.tokens_of(|kind| kind == PieceKind::Recalled)
+        self.tokens_of(PromptPart::Recalled)
     }
 
     /// Tokens of the standing lines.
     #[must_use]
     pub fn standing_tokens(&self) -> u32 {
-        self.tokens_of(|kind| kind == PieceKind::Standing)
+        self.tokens_of(PromptPart::Standing)
     }
 
     /// Runs of nodes that are shown word for word, in the history or recalled.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use memory_core::{Level, Node, NodeRange, Summary, SummaryId, Timestamp};
 
 pub(crate) use self::v1::{bare_line, gap_line, message_line};
-use crate::{Piece, PieceKind, Source, kept_out::Redactor};
+use crate::{Piece, PieceKind, SourceClass, kept_out::Redactor};
 
 /// A layout of a prompt. A view names its layout, so that it can be shown again. Any change of the output, even by one
 /// byte, needs a new layout, and the old one stays for the views that were recorded with it.
@@ -68,8 +68,8 @@ pub(crate) const QUESTION: &str = "Current question: ";
 pub(crate) struct Part {
     pub(crate) kind: PieceKind,
     pub(crate) nodes: NodeRange,
-    pub(crate) source: Option<Source>,
-    pub(crate) why: String,
+    pub(crate) source: Option<SourceClass>,
+    pub(crate) reason: String,
     pub(crate) body: Body,
 }
 
@@ -88,22 +88,22 @@ pub(crate) enum Body {
 
 impl Part {
     /// A message word for word.
-    pub(crate) fn message(kind: PieceKind, node: Node, why: String) -> Self {
-        let (nodes, source) = (NodeRange::single(node.id), Some(Source::of(&node.message)));
-        Self { kind, nodes, source, why, body: Body::Message(Box::new(node)) }
+    pub(crate) fn message(kind: PieceKind, node: Node, reason: String) -> Self {
+        let (nodes, source) = (NodeRange::single(node.id), Some(SourceClass::of(&node.message)));
+        Self { kind, nodes, source, reason, body: Body::Message(Box::new(node)) }
     }
 
     /// A line in place of messages that cannot be read.
-    pub(crate) fn lost(nodes: NodeRange, why: &str) -> Self {
-        Self { kind: PieceKind::Lost, nodes, source: None, why: why.to_owned(), body: Body::Lost }
+    pub(crate) fn lost(nodes: NodeRange, reason: &str) -> Self {
+        Self { kind: PieceKind::Lost, nodes, source: None, reason: reason.to_owned(), body: Body::Lost }
     }
 
     /// A byte range of a message's text as a standing line; `None` where the text has no such part.
-    pub(crate) fn standing(node: Node, bytes: Range<usize>, redactor: &Redactor, why: String) -> Option<Self> {
+    pub(crate) fn standing(node: Node, bytes: Range<usize>, redactor: &Redactor, reason: String) -> Option<Self> {
         let text = redactor.redact(node.message.text().get(bytes.clone())?);
-        let (nodes, source) = (NodeRange::single(node.id), Some(Source::of(&node.message)));
+        let (nodes, source) = (NodeRange::single(node.id), Some(SourceClass::of(&node.message)));
         let body = Body::Excerpt { node: Box::new(node), bytes, text };
-        Some(Self { kind: PieceKind::Standing, nodes, source, why, body })
+        Some(Self { kind: PieceKind::Standing, nodes, source, reason, body })
     }
 
     fn summary(&self) -> Option<SummaryId> {
@@ -120,6 +120,22 @@ impl Part {
         }
     }
 
+    fn speaker(&self) -> Option<String> {
+        match &self.body {
+            Body::Message(node) | Body::Excerpt { node, .. } => Some(v2::label(&node.message)),
+            Body::Summary { .. } | Body::Lost => None,
+        }
+    }
+
+    fn times(&self) -> Option<[Timestamp; 2]> {
+        let times = match &self.body {
+            Body::Message(node) | Body::Excerpt { node, .. } => [node.at; 2],
+            Body::Summary { from, to, .. } => [*from, *to],
+            Body::Lost => return None,
+        };
+        Some(times).filter(|times| times.iter().all(|at| at.is_known()))
+    }
+
     fn level(&self) -> Option<Level> {
         match &self.body {
             Body::Summary { summary, .. } => Some(summary.body.level),
@@ -134,9 +150,11 @@ impl Part {
             nodes: Some(self.nodes),
             summary: self.summary(),
             excerpt: self.excerpt(),
+            speaker: self.speaker(),
+            times: self.times(),
             source: self.source,
             tokens: count(&text),
-            why: self.why.clone(),
+            reason: self.reason.clone(),
             text,
         }
     }
@@ -173,6 +191,11 @@ pub(crate) fn standing_lines(parts: &[Part]) -> Vec<String> {
 /// The lines around recalled words, to count their cost.
 pub(crate) fn recall_frame() -> String {
     format!("{RECALL_LEAD}\n{FENCE_OPEN}\n{FENCE_CLOSE}\n")
+}
+
+/// Text of the conversation as data, in the newest layout.
+pub(crate) fn escape(text: &str) -> String {
+    v2::escape(text)
 }
 
 /// The question with the lines that always precede it, to count their cost.

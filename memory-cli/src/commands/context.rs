@@ -3,8 +3,8 @@
 use std::io;
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, NodeId, Timestamp, ViewId};
-use memory_hooks::{AsOf, Piece, Prompt, PromptOptions, Source};
+use memory_core::{Breakpoint, ChatRequest, ConversationId, NodeId, Timestamp, ViewId, message_to_json};
+use memory_hooks::{AsOf, Piece, Prompt, PromptOptions, SourceClass};
 use serde_json::{Value, json};
 
 use super::{filter::FilterArgs, resolve};
@@ -44,6 +44,13 @@ pub(crate) struct Args {
     /// Print the context exactly, for a program: without this flag, terminal control characters are escaped
     #[arg(long, conflicts_with = "explain")]
     raw: bool,
+    /// Print the context as messages for a chat model, in JSON: a tool call with its results, and where a provider may
+    /// cache what precedes
+    #[arg(long, conflicts_with_all = ["explain", "raw"])]
+    messages: bool,
+    /// The application's own instructions, which --messages prints as the system's words; the budget includes them
+    #[arg(long, value_name = "TEXT", requires = "messages", conflicts_with = "as_of")]
+    system: Option<String>,
     /// Do not record what is shown; without this flag, --as-of can show it again later
     #[arg(long)]
     no_record: bool,
@@ -64,6 +71,9 @@ async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Resu
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let id = args.conversation.id(&runtime.store).await?;
     let context = runtime.memory.conversation(id.clone()).as_of(as_of).await?;
+    if args.messages {
+        return Ok(globals.output.value(&request_to_json(&context.messages()))?);
+    }
     print_past(globals.output, &id, &context, args.raw, args.explain)
 }
 
@@ -92,15 +102,19 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     let bar = globals.output.bar("indexing");
     conversation.index(&bar).await?;
     bar.finish();
-    let options = PromptOptions::new(args.budget)
+    let mut options = PromptOptions::new(args.budget)
         .radius(args.radius)
         .least_share(args.least_share)
         .filter(args.filter.filter()?)
         .now(args.now)
         .record(!args.no_record);
+    options.instructions.clone_from(&args.system);
     let mut context = conversation.prompt(question, &options).await?;
     globals.keep_news(&mut context.notices);
     let output = globals.output;
+    if args.messages {
+        return Ok(output.value(&request_to_json(&context.messages()))?);
+    }
     if output.json && !args.raw {
         return Ok(output.value(&to_json(&id, question, &context))?);
     }
@@ -148,9 +162,9 @@ fn print(output: Output, context: &Prompt, raw: bool) -> anyhow::Result<()> {
 fn explain(output: Output, context: &Prompt) -> io::Result<()> {
     let rows = context.pieces.iter().map(|piece| {
         let nodes = piece.nodes.map(|nodes| nodes.to_string()).unwrap_or_default();
-        [piece.kind.as_str().to_owned(), nodes, piece.tokens.to_string(), piece.why.clone()]
+        [piece.kind.as_str().to_owned(), nodes, piece.tokens.to_string(), piece.reason.clone()]
     });
-    output.table(["piece", "nodes", "tokens", "why"], rows)?;
+    output.table(["piece", "nodes", "tokens", "reason"], rows)?;
     compared::explain(&context.compared).map_or(Ok(()), |how| output.line(&how))
 }
 
@@ -172,11 +186,14 @@ fn to_json(id: &ConversationId, question: &str, context: &Prompt) -> Value {
     let piece = |piece: &Piece| {
         let nodes: Vec<u64> = piece.nodes.iter().flat_map(|run| run.iter()).map(|node| node.get()).collect();
         json!({
+            "id": piece.id(),
             "kind": piece.kind.as_str(),
             "nodes": nodes,
+            "speaker": piece.speaker,
+            "times": piece.times.map(|times| times.map(|at| at.to_string())),
             "tokens": piece.tokens,
-            "why": piece.why,
-            "source": piece.source.map(Source::as_str),
+            "reason": piece.reason,
+            "source": piece.source.map(SourceClass::as_str),
             "text": piece.text,
         })
     };
@@ -195,5 +212,16 @@ fn to_json(id: &ConversationId, question: &str, context: &Prompt) -> Value {
         "vectors": compared::to_json(&context.compared),
         "notices": context.notices,
         "text": context.text(),
+    })
+}
+
+/// `{"system", "messages": [{"role", "content": [block]}], "breakpoints": [{"message", "block"}]}`: the blocks are those
+/// of Anthropic's Messages API.
+fn request_to_json(request: &ChatRequest) -> Value {
+    let breakpoint = |at: &Breakpoint| json!({ "message": at.message, "block": at.block });
+    json!({
+        "system": request.system,
+        "messages": request.messages.iter().map(message_to_json).collect::<Vec<_>>(),
+        "breakpoints": request.breakpoints.iter().map(breakpoint).collect::<Vec<_>>(),
     })
 }

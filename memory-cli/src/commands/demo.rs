@@ -81,7 +81,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         secret.node,
         summaries.len()
     ))?;
-    output.line(&format!("   Recall finds it: {}", found.why))?;
+    output.line(&format!("   Recall finds it: {}", found.reason))?;
     output.line(&format!("   | {}", shorten(&found.text, 110)))?;
 
     let node = conversation.expand(secret.node).await?;

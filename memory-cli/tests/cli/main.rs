@@ -47,7 +47,7 @@ fn a_conversation_goes_in_is_shown_found_expanded_and_verified() {
         history.flat_map(|piece| piece["nodes"].as_array().unwrap()).filter_map(Value::as_u64).collect();
     assert_eq!(covered, (1..=60).collect::<Vec<_>>(), "every message is represented exactly once, in order");
     for piece in pieces {
-        assert!(piece["tokens"].is_u64() && !piece["why"].as_str().unwrap().is_empty(), "{piece}");
+        assert!(piece["tokens"].is_u64() && !piece["reason"].as_str().unwrap().is_empty(), "{piece}");
     }
     assert!(context["text"].as_str().unwrap().contains("platform 9"), "{context}");
 
@@ -55,6 +55,15 @@ fn a_conversation_goes_in_is_shown_found_expanded_and_verified() {
     assert_eq!(text.trim_end(), context["text"].as_str().unwrap(), "text and JSON show the same");
     let explained = store.succeed(&["context", "--budget", "700", "--explain", "Which platform?"]);
     assert!(explained.contains("hit 1:"), "{explained}");
+
+    let request = ["context", "--budget", "700", "--messages", "--system", "You are a guide.", "Which platform?"];
+    let request = store.json(&request);
+    assert_eq!(request["system"], "You are a guide.");
+    let roles: Vec<_> =
+        request["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str()).collect();
+    let turns = [Some("user"), Some("assistant")];
+    assert!(roles.len() > 1 && roles.iter().zip(turns.iter().cycle()).all(|(role, turn)| role == turn), "{roles:?}");
+    assert!(!request["breakpoints"].as_array().unwrap().is_empty(), "{request}");
 
     let found = store.json(&["search", "--limit", "3", "platform of the train"]);
     assert_eq!(found["hits"][0]["node"], 7);

@@ -11,20 +11,37 @@ use crate::Message;
 pub struct ChatRequest {
     /// Instructions that precede the messages.
     pub system: Option<String>,
-    /// The messages. The first may begin a prompt, and every tool call has its result.
+    /// The messages. User and assistant take turns, the user first. The results of tool calls are the first blocks of
+    /// the user's message that follows the calls; each call has its result, and each result its call.
     pub messages: Vec<Message>,
-    /// The most tokens that the reply may have.
-    pub max_reply_tokens: u32,
+    /// The ends of the beginnings that later requests are likely to share, in order, at most four. A model whose
+    /// provider asks for it has the provider cache up to there; another ignores them.
+    pub breakpoints: Vec<Breakpoint>,
+    /// The most tokens that the reply may have; the model's own limit by default.
+    pub max_reply_tokens: Option<u32>,
+}
+
+/// The end of a beginning of a request: everything up to and including a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Breakpoint {
+    /// The index of the message.
+    pub message: usize,
+    /// The index of the block in it.
+    pub block: usize,
 }
 
 impl ChatRequest {
     /// A request without instructions.
     #[must_use]
-    pub fn new(messages: Vec<Message>, max_reply_tokens: u32) -> Self {
-        Self { system: None, messages, max_reply_tokens }
+    pub fn new(messages: Vec<Message>) -> Self {
+        Self { system: None, messages, breakpoints: Vec::new(), max_reply_tokens: None }
     }
 
-    crate::setters! { some into system: String }
+    crate::setters! {
+        into system: Option<String>,
+        breakpoints: Vec<Breakpoint>,
+        into max_reply_tokens: Option<u32>,
+    }
 }
 
 /// A model's reply.

@@ -12,7 +12,7 @@ use memory_core::{
     plan::{Cut, CutPiece, PlanError, coarsest, plan_merge_before_end, plan_shrink, plan_shrink_before_end},
 };
 
-use super::{PieceKind, Prompt, PromptOptions, Source, end, standing};
+use super::{PieceKind, Prompt, PromptOptions, SourceClass, end, standing};
 use memory_strategies::StandingLines;
 
 use crate::{
@@ -365,6 +365,7 @@ impl Assembly<'_> {
             view: None,
             longest_result: self.longest_result,
             parts: shown,
+            instructions: None,
             question: self.tail.question.to_owned(),
             now: self.options.now,
             text: written.lines.concat(),
@@ -388,23 +389,23 @@ pub(super) fn summary_part(
     snapshot: &Snapshot,
     redactor: &Redactor,
     mut summary: Summary,
-    why: impl Fn(&Summary) -> String,
+    reason: impl Fn(&Summary) -> String,
 ) -> Part {
     let span = summary.body.span;
-    let why = why(&summary);
+    let reason = reason(&summary);
     summary.body.text = redactor.redact(&summary.body.text);
     let outlines = || span.iter().filter_map(|node| snapshot.tree.node(node));
     // The least trusted first.
     let source = |outline: &NodeOutline| match outline.role {
-        Role::Assistant => Source::Model,
-        Role::User | Role::System if outline.answers == 0 => Source::User,
-        Role::User | Role::System | Role::Tool => Source::Tool,
+        Role::Assistant => SourceClass::Model,
+        Role::User | Role::System if outline.answers == 0 => SourceClass::User,
+        Role::User | Role::System | Role::Tool => SourceClass::Tool,
     };
     let known = || outlines().map(|outline| outline.at).filter(|at| at.is_known());
     let [from, to] = [known().min(), known().max()].map(Option::unwrap_or_default);
     let source = outlines().map(source).min();
     let kind = PieceKind::Summary(summary.body.level);
-    Part { kind, nodes: span, source, why, body: Body::Summary { summary: Box::new(summary), from, to } }
+    Part { kind, nodes: span, source, reason, body: Body::Summary { summary: Box::new(summary), from, to } }
 }
 
 fn failed(error: &MemoryError) -> String {

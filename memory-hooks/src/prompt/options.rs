@@ -8,8 +8,11 @@ use super::end;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PromptOptions {
-    /// The most tokens of the whole prompt, the question included. A hard ceiling.
+    /// The most tokens of the whole prompt, the question and the instructions included. A hard ceiling.
     pub budget: u32,
+    /// The application's own instructions, which [`Prompt::messages`](crate::Prompt::messages) puts first, as the
+    /// system's words. The text of a prompt and its record do not hold them.
+    pub instructions: Option<String>,
     /// The history's share of the budget, 0..=1, where there is a retriever and not everything fits word for word.
     /// Recall gets the rest. A history whose coarsest view needs more takes more.
     pub history_share: f32,
@@ -33,6 +36,7 @@ impl Default for PromptOptions {
     fn default() -> Self {
         Self {
             budget: 4_000,
+            instructions: None,
             history_share: 0.35,
             recall_limit: 200,
             radius: 0,
@@ -52,6 +56,7 @@ impl PromptOptions {
     }
 
     memory_core::setters! {
+        some into instructions: String,
         const history_share: f32,
         const recall_limit: usize,
         const radius: u64,
@@ -59,6 +64,11 @@ impl PromptOptions {
         filter: Filter,
         into now: Option<Timestamp>,
         const record: bool,
+    }
+
+    /// The same options for a text that leaves room for `tokens` beside it.
+    pub(crate) fn without(&self, tokens: u32) -> Self {
+        Self { budget: self.budget.saturating_sub(tokens), ..self.clone() }
     }
 
     /// The most tokens of a history that is not shown word for word, beside a question of `question` tokens: its share

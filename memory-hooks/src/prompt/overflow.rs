@@ -103,7 +103,7 @@ async fn shorten_results(
         let cut = shorten::shortened(whole, Some(longest), is_last_turn, parts.counter.as_ref());
         if cut.message != node.message {
             **node = cut;
-            part.why.push_str("; shortened");
+            part.reason.push_str("; shortened");
         }
     }
     let now = prompt.now.unwrap_or_else(|| snapshot.tree.last_time_within(prompt.nodes));

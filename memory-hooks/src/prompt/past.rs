@@ -78,6 +78,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
                 view: Some(id),
                 longest_result: body.longest_result,
                 parts: shown,
+                instructions: None,
                 question: body.question.clone(),
                 now: asked_at,
                 text,

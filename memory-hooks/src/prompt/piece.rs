@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_core::{Level, Message, NodeRange, Role, SummaryId};
+use memory_core::{Level, Message, NodeRange, Role, SummaryId, Timestamp};
 
 /// The kind of a piece of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,11 +22,36 @@ pub enum PieceKind {
     Question,
 }
 
+/// A part of a prompt, in the order in which they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum PromptPart {
+    /// The whole history, in which each message is in exactly one piece, in order.
+    History,
+    /// Earlier instructions, preferences, decisions and open questions that still hold, in order.
+    Standing,
+    /// Messages recalled for the question, or pinned, in order.
+    Recalled,
+    /// The question.
+    Question,
+}
+
 impl PieceKind {
+    /// The part of a prompt that has pieces of this kind.
+    #[must_use]
+    pub const fn part(self) -> PromptPart {
+        match self {
+            Self::Message | Self::Summary(_) | Self::Lost => PromptPart::History,
+            Self::Standing => PromptPart::Standing,
+            Self::Recalled => PromptPart::Recalled,
+            Self::Question => PromptPart::Question,
+        }
+    }
+
     /// Whether it is a part of the history, in which each message is in exactly one piece.
     #[must_use]
     pub const fn is_history(self) -> bool {
-        matches!(self, Self::Message | Self::Summary(_) | Self::Lost)
+        matches!(self.part(), PromptPart::History)
     }
 
     /// The kind in lower case: `message`, `summary`, `meta`, `archive`, `lost`, `standing`, `recalled` or
@@ -49,7 +74,7 @@ impl PieceKind {
 /// The source of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Source {
+pub enum SourceClass {
     /// Another program's file, through an importer.
     Import,
     /// A tool's answer.
@@ -60,7 +85,7 @@ pub enum Source {
     User,
 }
 
-impl Source {
+impl SourceClass {
     /// The source of a message. Importers mark it in the metadata, as `imported`.
     #[must_use]
     pub fn of(message: &Message) -> Self {
@@ -98,13 +123,18 @@ pub struct Piece {
     pub summary: Option<SummaryId>,
     /// For a standing line, the bytes of the message's text that it shows.
     pub excerpt: Option<Range<usize>>,
+    /// The name or role of who speaks, as it is shown; `None` for summaries, which name their speakers in their text, for
+    /// the question and for lost messages.
+    pub speaker: Option<String>,
+    /// When the first and the last of its messages were said; `None` where that is unknown, and for the question.
+    pub times: Option<[Timestamp; 2]>,
     /// The source of its words. For a summary it is the least trusted source of the covered messages; `None` for the
     /// question and for lost messages.
-    pub source: Option<Source>,
+    pub source: Option<SourceClass>,
     /// Tokens of its text.
     pub tokens: u32,
     /// Why it was chosen.
-    pub why: String,
+    pub reason: String,
     /// The exact slice of the prompt's text that belongs to the piece: its line or lines, with the day above them
     /// where the piece caused it.
     pub text: String,
@@ -113,7 +143,33 @@ pub struct Piece {
 impl Piece {
     /// The question, rendered.
     pub(crate) fn question(text: String, count: &dyn Fn(&str) -> u32) -> Self {
-        let (tokens, why) = (count(&text), "the question".to_owned());
-        Self { kind: PieceKind::Question, nodes: None, summary: None, excerpt: None, source: None, tokens, why, text }
+        Self {
+            kind: PieceKind::Question,
+            nodes: None,
+            summary: None,
+            excerpt: None,
+            speaker: None,
+            times: None,
+            source: None,
+            tokens: count(&text),
+            reason: "the question".to_owned(),
+            text,
+        }
+    }
+
+    /// Its id, which is the same in every prompt that shows it: `message 7`, `summary 3` (the summary's own number),
+    /// `message 7, bytes 12-40` for a standing line, `messages 7-12` for lost ones, `question`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let nodes = self.nodes.map(|nodes| {
+            let name = if nodes.count() == 1 { "message" } else { "messages" };
+            format!("{name} {nodes}")
+        });
+        match (self.summary, &self.excerpt, nodes) {
+            (Some(summary), _, _) => format!("summary {summary}"),
+            (None, Some(bytes), Some(nodes)) => format!("{nodes}, bytes {}-{}", bytes.start, bytes.end),
+            (None, None, Some(nodes)) => nodes,
+            (None, _, None) => self.kind.as_str().to_owned(),
+        }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn summary(first: u64, last: u64, level: Level, text: &str, line_coun
         kind: PieceKind::Summary(level),
         nodes: nodes(first, last),
         source: None,
-        why: String::new(),
+        reason: String::new(),
         body: Body::Summary { summary, from: at, to: at },
     }
 }

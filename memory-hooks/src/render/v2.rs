@@ -301,7 +301,7 @@ fn capitalized(nodes: NodeRange) -> String {
 
 /// A name on one line that cannot close its bracket. The system role belongs to the application alone: earlier
 /// instructions are shown as data, and a name that equals another role is marked as a name.
-fn label(message: &Message) -> String {
+pub(super) fn label(message: &Message) -> String {
     let plain = |c: char| if c.is_control() || is_line_break(c) || matches!(c, '[' | ']') { ' ' } else { c };
     let role = match message.role {
         Role::System => "earlier instructions",
@@ -324,7 +324,7 @@ fn label(message: &Message) -> String {
 
 /// Escapes text of the conversation, which is data: whatever looks like the layout's own lines gets a backslash in
 /// front. That is a fence anywhere, and any other such line at the beginning of a line.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     LAYOUT.replace_all(text, r"${before}\${mark}${anywhere}").into_owned()
 }
 

@@ -1,0 +1,180 @@
+//! A prompt as messages of a chat model.
+
+use std::{collections::BTreeSet, mem};
+
+use memory_core::{Breakpoint, ChatRequest, ContentBlock, Message, Role};
+
+use super::{Prompt, PromptPart};
+use crate::render::{self, Body, Part};
+
+/// The prompt as a request.
+///
+/// A message of the user keeps its label, with the day above it where the day changes. The model's own messages are
+/// exactly what it said, since a model repeats labels that it finds in its own words: what their labels have to state
+/// stands at the end of the user's message before.
+pub(super) fn request(prompt: &Prompt) -> ChatRequest {
+    let history = prompt.part(PromptPart::History);
+    let parts = prompt.parts.get(..history.len()).unwrap_or_default();
+    let mut transcript = Transcript::new(parts);
+    let mut rest = prompt.text();
+    for (part, piece) in parts.iter().zip(history) {
+        // The lead stands before the first piece, and nothing between pieces.
+        let Some((lead, after)) = rest.split_once(piece.text.as_str()) else { continue };
+        rest = after;
+        transcript.say(lead);
+        match &part.body {
+            Body::Message(node) => transcript.add(&node.message, &piece.text),
+            Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost => transcript.stand_for(&piece.text),
+        }
+    }
+    transcript.close(rest).system(prompt.instructions().map(str::to_owned))
+}
+
+/// Messages being written: user and assistant in turns, the user first.
+#[derive(Debug, Default)]
+struct Transcript {
+    messages: Vec<Message>,
+    /// Text in the user's voice that is not in a block yet.
+    pending: String,
+    /// Whether several speakers share the model's role, so that each has to be named.
+    names_models: bool,
+    /// Whether something stands for earlier messages.
+    is_summarized: bool,
+    breakpoints: Vec<Breakpoint>,
+}
+
+impl Transcript {
+    fn new(history: &[Part]) -> Self {
+        let model = |part: &Part| match &part.body {
+            Body::Message(node) if node.message.role == Role::Assistant => Some(node.message.speaker.clone()),
+            Body::Message(_) | Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost => None,
+        };
+        let models: BTreeSet<_> = history.iter().filter_map(model).collect();
+        Self { names_models: models.len() > 1, ..Self::default() }
+    }
+
+    /// Adds text in the user's voice.
+    fn say(&mut self, text: &str) {
+        self.pending.push_str(text);
+    }
+
+    /// Adds a line that stands for messages.
+    fn stand_for(&mut self, line: &str) {
+        self.is_summarized = true;
+        self.say(line);
+    }
+
+    /// Adds a message that is shown word for word, as `shown` in text.
+    fn add(&mut self, message: &Message, shown: &str) {
+        if mem::take(&mut self.is_summarized) && self.breakpoints.is_empty() {
+            self.flush();
+            self.breakpoints.extend(self.end());
+        }
+        let text = render::escape(&message.text());
+        let opening = shown.trim_end_matches('\n').strip_suffix(text.trim_end_matches('\n')).unwrap_or_default();
+        match message.role {
+            Role::Assistant => self.answer(message, opening),
+            Role::User | Role::System | Role::Tool => self.ask(message, opening),
+        }
+    }
+
+    /// Adds what the model said.
+    fn answer(&mut self, message: &Message, opening: &str) {
+        let (heading, label) = opening.rsplit_once('\n').unwrap_or(("", opening));
+        if !heading.is_empty() {
+            self.say(&format!("{heading}\n"));
+        }
+        // A model that finds text after the results of its calls learns to wait for it: a heading waits instead.
+        if !self.ends_with_results() {
+            if self.names_models || label.starts_with("[Message ") {
+                self.say(&format!("{}\n", label.trim_end()));
+            }
+            self.flush();
+        }
+        self.push(Role::Assistant, message.content.clone());
+    }
+
+    /// Adds what the user or a tool said.
+    fn ask(&mut self, message: &Message, opening: &str) {
+        let is_result = |block: &&ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
+        let (results, said): (Vec<_>, Vec<_>) = message.content.iter().partition(is_result);
+        self.push(Role::User, results.into_iter().cloned().collect());
+        if said.is_empty() {
+            return;
+        }
+        self.say(opening);
+        for block in said {
+            match block {
+                ContentBlock::Text(text) => self.say(&format!("{}\n", render::escape(text))),
+                other => {
+                    self.flush();
+                    self.push(Role::User, vec![other.clone()]);
+                }
+            }
+        }
+        self.flush();
+    }
+
+    /// Puts the pending text into a block.
+    fn flush(&mut self) {
+        let text = mem::take(&mut self.pending);
+        self.push(Role::User, vec![ContentBlock::Text(text.trim_matches('\n').to_owned())]);
+    }
+
+    /// Adds blocks, to the last message if it has the same role.
+    fn push(&mut self, role: Role, mut blocks: Vec<ContentBlock>) {
+        // Providers refuse empty texts.
+        blocks.retain(|block| !matches!(block, ContentBlock::Text(text) if text.trim().is_empty()));
+        match self.messages.last_mut() {
+            Some(last) if last.role == role => last.content.extend(blocks),
+            _ if blocks.is_empty() => {}
+            _ => self.messages.push(Message::new(role, blocks)),
+        }
+    }
+
+    fn ends_with_results(&self) -> bool {
+        let last = self.messages.last().and_then(|message| message.content.last());
+        matches!(last, Some(ContentBlock::ToolResult { .. }))
+    }
+
+    /// The end of what is written.
+    fn end(&self) -> Option<Breakpoint> {
+        let block = self.messages.last()?.content.len().checked_sub(1)?;
+        Some(Breakpoint { message: self.messages.len() - 1, block })
+    }
+
+    /// Adds what follows the history.
+    fn close(mut self, rest: &str) -> ChatRequest {
+        self.flush();
+        let end = self.end();
+        self.breakpoints.extend(end);
+        self.breakpoints.dedup();
+        self.say(rest);
+        self.flush();
+        pair(&mut self.messages);
+        ChatRequest::new(self.messages).breakpoints(self.breakpoints)
+    }
+}
+
+/// Shows calls without all their results right after them, and results without their call right before them, as text,
+/// and puts results before everything else in their message: providers refuse anything else.
+fn pair(messages: &mut [Message]) {
+    let mut called: BTreeSet<String> = BTreeSet::new();
+    for index in 0..messages.len() {
+        let Some((message, after)) = messages.get_mut(index..).and_then(<[Message]>::split_first_mut) else { return };
+        let answered: BTreeSet<&str> = after.first().into_iter().flat_map(Message::tool_results).collect();
+        let mut calls = BTreeSet::new();
+        for block in &mut message.content {
+            let is_paired = match &*block {
+                ContentBlock::ToolUse { id, .. } => answered.contains(id.as_str()) && calls.insert(id.clone()),
+                ContentBlock::ToolResult { tool_use_id, .. } => called.remove(tool_use_id),
+                _ => true,
+            };
+            if !is_paired {
+                *block = ContentBlock::Text(block.text().into_owned());
+            }
+        }
+        message.content.sort_by_key(|block| !matches!(block, ContentBlock::ToolResult { .. }));
+        called = calls;
+    }
+}
