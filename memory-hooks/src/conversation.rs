@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Appended, ConversationId, Event, IndexReport, Message, Node, NodeDraft, NodeId, Progress, Query, Retrieved, Role,
-    Scope, Timestamp,
+    Appended, ConversationId, Event, IndexReport, Message, Node, NodeDraft, NodeId, Notice, Progress, Query, Retrieved,
+    Role, Scope, Timestamp,
 };
 
 use crate::{
@@ -180,7 +180,7 @@ impl Conversation {
                 self.parts.uses.add(&self.id, found.hits.iter().map(|hit| hit.node));
                 Ok(found)
             }
-            None => Ok(Retrieved::default().notices(vec!["this memory has no retriever".to_owned()])),
+            None => Ok(Retrieved::default().notices(vec![Notice::NoRetriever])),
         }
     }
 
