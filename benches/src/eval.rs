@@ -225,7 +225,8 @@ async fn index(parts: &EvalParts, subjects: impl Iterator<Item = &Subject>) -> R
         let bar = Indexing(Bars::of(subject.outline.len() as u64, "messages embedded"));
         let indexed = parts.retriever.catch_up(&subject.id, &bar).await;
         bar.0.finish_and_clear();
-        notices.extend(indexed.with_context(|| format!("indexing `{}`", subject.id))?.notices);
+        let indexed = indexed.with_context(|| format!("indexing `{}`", subject.id))?;
+        notices.extend(indexed.notices.iter().map(ToString::to_string));
     }
     Ok(notices)
 }

@@ -5,6 +5,7 @@ mod vectors;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use clap::{Args, builder::FalseyValueParser};
+use memory_core::Notice;
 use memory_plugins::PluginOptions;
 
 use self::vectors::Vectors;
@@ -135,9 +136,9 @@ impl Globals {
     }
 
     /// Drops the notice that the user asked for by `--words-only`.
-    pub(crate) fn keep_news(&self, notices: &mut Vec<String>) {
+    pub(crate) fn keep_news(&self, notices: &mut Vec<Notice>) {
         if self.args.words_only {
-            notices.retain(|notice| !notice.starts_with("recall is by words only"));
+            notices.retain(|notice| !matches!(notice, Notice::WordsOnly { .. }));
         }
     }
 

@@ -42,6 +42,7 @@ mod failure;
 mod globals;
 pub mod import;
 mod model_names;
+mod news;
 mod output;
 mod remote_model;
 mod reranking;

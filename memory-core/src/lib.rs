@@ -96,9 +96,9 @@ pub use node_set::NodeSet;
 pub use port::{
     AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxError, BoxFuture, Breakpoint, Changes,
     ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, EmbedError, Embedder,
-    Event, Excerpt, ForkedFrom, HeldBack, Hit, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Progress,
-    Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker, RetrieveError, Retrieved, Retriever,
-    Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Store, StoreError,
+    Event, Excerpt, ForkedFrom, HeldBack, Hit, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Notice,
+    Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker, RetrieveError, Retrieved,
+    Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Store, StoreError,
     SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding,
     TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex,
     VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, WrittenSummary,

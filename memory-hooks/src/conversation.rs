@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Appended, ConversationId, Event, IndexReport, Message, Node, NodeDraft, NodeId, Progress, Query, Retrieved, Role,
-    Scope, Timestamp, plan::PlanError,
+    Appended, ConversationId, Event, IndexReport, Message, Node, NodeDraft, NodeId, Notice, Progress, Query, Retrieved,
+    Role, Scope, Timestamp, plan::PlanError,
 };
 
 use crate::{
@@ -192,7 +192,7 @@ impl Conversation {
                 self.parts.uses.add(&self.id, found.hits.iter().map(|hit| hit.node));
                 Ok(found)
             }
-            None => Ok(Retrieved::default().notices(vec!["this memory has no retriever".to_owned()])),
+            None => Ok(Retrieved::default().notices(vec![Notice::NoRetriever])),
         }
     }
 

@@ -12,7 +12,7 @@ mod standing;
 
 use std::collections::BTreeMap;
 
-use memory_core::{AnsweredBy, ChatRequest, ConversationId, NodeRange, Timestamp, ViewId};
+use memory_core::{AnsweredBy, ChatRequest, ConversationId, NodeRange, Notice, Timestamp, ViewId};
 
 pub(crate) use assembly::{Request, assemble};
 pub use options::PromptOptions;
@@ -48,8 +48,8 @@ pub struct Prompt {
     pub nodes: u64,
     /// Tokens of all of them.
     pub full_tokens: u64,
-    /// What the caller should know, one line each.
-    pub notices: Vec<String>,
+    /// What the caller should know.
+    pub notices: Vec<Notice>,
     /// How vectors were compared to recall; empty if none were.
     pub compared: BTreeMap<ConversationId, Vec<AnsweredBy>>,
     /// The reductions after a window overflowed, in order.

@@ -29,7 +29,7 @@
 //! let query = Query::new("which booking was for nights?", Scope::one(&trip));
 //! let found = retriever.search(&query).await?;
 //! assert_eq!(found.hits[0].node.get(), 2);
-//! assert_eq!(found.notices, ["recall is by words only: no embedding model is set up"]);
+//! assert_eq!(found.notices[0].to_string(), "recall is by words only: no embedding model is set up");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```

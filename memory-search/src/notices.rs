@@ -1,9 +1,11 @@
-//! Notices to callers, one line each.
+//! Notices to callers.
 
 use std::error::Error;
 
+use memory_core::Notice;
+
 /// Adds a notice, unless it is there already.
-pub(crate) fn push_new(notices: &mut Vec<String>, notice: String) {
+pub(crate) fn push_new(notices: &mut Vec<Notice>, notice: Notice) {
     if !notices.contains(&notice) {
         notices.push(notice);
     }

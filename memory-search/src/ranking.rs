@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{ConversationId, Hit, Losses, NodeId, RetrieveError, Score, ScoreScale, Signal};
+use memory_core::{ConversationId, Hit, Losses, NodeId, Notice, RetrieveError, Score, ScoreScale, Signal};
 
 use crate::{
     features::{Evidence, Extractor, Feature, Features, Placement},
@@ -112,7 +112,7 @@ impl Pool {
     }
 
     /// A notice for each conversation with unreadable nodes.
-    pub(crate) fn notices(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn notices(&self) -> impl Iterator<Item = Notice> {
         self.parts.iter().filter_map(|part| part.losses.notice(&part.conversation))
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use memory_core::{
     BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Excerpt, Filter, HeldBack, Hit, IndexReport,
-    Losses, NodeId, NodeRange, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever,
-    Scope, Store, TokenIndex, VectorIndex,
+    Losses, NodeId, NodeRange, Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved,
+    Retriever, Scope, Store, TokenIndex, VectorIndex,
 };
 
 use crate::{
@@ -25,7 +25,6 @@ use crate::{
     worth::are_worth,
 };
 
-const EMPTY_QUESTION: &str = "nothing is recalled for an empty question";
 /// Memory limit of cached postings.
 const POSTINGS_BYTES: usize = 256 << 20;
 
@@ -161,7 +160,7 @@ struct Ranked<'a> {
     late: Option<Late<'a>>,
     cross_encoder: Option<&'a CrossEncoder>,
     store: &'a dyn Store,
-    notices: Vec<String>,
+    notices: Vec<Notice>,
     stopwatch: Stopwatch,
 }
 
@@ -179,14 +178,14 @@ impl Ranked<'_> {
         let mut hits = match ranking.hits(limit.max(read), &wanted, late.as_ref(), stopwatch).await {
             Ok(hits) => hits,
             Err(failed) => {
-                push_new(notices, format!("tokens are not compared: {}", in_full(&failed)));
+                push_new(notices, Notice::TokensNotCompared { why: in_full(&failed) });
                 ranking.hits(limit.max(read), &wanted, None, stopwatch).await?
             }
         };
         if let Some(encoder) = cross_encoder {
             match encoder.rerank(*store, &ends_of(question), &mut hits).await {
                 Ok(read) => stopwatch.end("rerank", read),
-                Err(failed) => push_new(notices, format!("hits are not reranked: {}", in_full(&failed))),
+                Err(failed) => push_new(notices, Notice::NotReranked { why: in_full(&failed) }),
             }
         }
         hits.truncate(limit);
@@ -198,7 +197,7 @@ impl Retriever for HybridRetriever {
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>> {
         Box::pin(async move {
             if query.text.trim().is_empty() {
-                return Ok(Retrieved::default().notices(vec![EMPTY_QUESTION.to_owned()]));
+                return Ok(Retrieved::default().notices(vec![Notice::EmptyQuestion]));
             }
             let mut ranked = self.rank(&query.text, &query.scope, &query.filter).await?;
             // Hits that replace lost ones may be lost too. The loop ends since a conversation with a lost hit is read
@@ -219,7 +218,7 @@ impl Retriever for HybridRetriever {
     fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
         Box::pin(async move {
             if request.question.trim().is_empty() {
-                return Ok(Recall::default().notices(vec![EMPTY_QUESTION.to_owned()]));
+                return Ok(Recall::default().notices(vec![Notice::EmptyQuestion]));
             }
             let mut ranked = self.rank(&request.question, &Scope::one(&request.conversation), &request.filter).await?;
             let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
@@ -259,14 +258,13 @@ impl Retriever for HybridRetriever {
             to_pack.ranked = &worthy;
             let packed = pack(&to_pack);
             if let Some(TooLarge { node, tokens, characters }) = packed.too_large {
-                let budget = to_pack.max_tokens;
-                let cost = match to_pack.characters {
-                    Some(Characters { max, .. }) if tokens <= u64::from(budget) => {
-                        format!("it has {characters} characters of {max}")
+                let max = to_pack.max_tokens;
+                notices.push(match to_pack.characters {
+                    Some(Characters { max: most, .. }) if tokens <= u64::from(max) => {
+                        Notice::BestHitOverCharacters { node, characters, max: most }
                     }
-                    _ => format!("it costs {tokens} tokens of {budget}"),
-                };
-                notices.push(format!("the best hit, node {node}, is left out: {cost}"));
+                    _ => Notice::BestHitOverTokens { node, tokens, max },
+                });
             }
             let runs = packed.runs.iter().map(|run| (&request.conversation, *run));
             are_some_lost(&*self.store, ranking.pool_mut(), runs).await?;

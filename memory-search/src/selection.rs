@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use memory_core::{Filter, Level, NodeId, Revision, Store, StoreError, TimeRange, plan::Tree};
+use memory_core::{Filter, Level, NodeId, Notice, Revision, Store, StoreError, TimeRange, plan::Tree};
 
 use crate::{
     lexical::{NodeTable, Traits},
@@ -72,9 +72,9 @@ impl Selection {
     }
 
     /// A notice if no node may be a hit.
-    pub(crate) fn notice(&self) -> Option<String> {
+    pub(crate) fn notice(&self) -> Option<Notice> {
         let admitted = self.admitted.as_ref().filter(|admitted| !admitted.contains(&true))?;
-        Some(format!("the filter lets none of {} messages through", admitted.len()))
+        Some(Notice::FilterAdmitsNone { messages: admitted.len() })
     }
 }
 

@@ -5,8 +5,8 @@ mod embedding;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, RetrieveError, Store, StoreError, TokenEmbedder,
-    TokenIndex, VectorError, VectorIndex,
+    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Notice, Progress, RetrieveError, Store, StoreError,
+    TokenEmbedder, TokenIndex, VectorError, VectorIndex,
 };
 
 use crate::{
@@ -58,8 +58,8 @@ struct Tokens<'a> {
 pub(crate) struct SemanticScores<'a> {
     /// The cosine of each node; NaN for one without a vector.
     pub(crate) cosines: Vec<f32>,
-    /// What is incomplete, one line each.
-    pub(crate) notices: Vec<String>,
+    /// What is incomplete.
+    pub(crate) notices: Vec<Notice>,
     /// The late-interaction scorer, if tokens are available.
     pub(crate) late: Option<Late<'a>>,
 }
@@ -82,10 +82,10 @@ impl SemanticError {
     ///
     /// # Errors
     /// [`Self::Failed`].
-    pub(crate) fn notice(self) -> Result<String, RetrieveError> {
+    pub(crate) fn notice(self) -> Result<Notice, RetrieveError> {
         match self {
             Self::Failed(error) => Err(error),
-            other => Ok(format!("recall is by words only: {}", other.reason())),
+            other => Ok(Notice::WordsOnly { why: other.reason() }),
         }
     }
 
@@ -93,7 +93,7 @@ impl SemanticError {
     ///
     /// # Errors
     /// All other variants.
-    pub(crate) fn notice_of_absence(self) -> Result<String, RetrieveError> {
+    pub(crate) fn notice_of_absence(self) -> Result<Notice, RetrieveError> {
         match self {
             Self::Index(failed) => Err(failed.into()),
             Self::Model(failed) if !is_absent(&failed) => Err(failed.into()),
@@ -229,8 +229,8 @@ impl Semantic {
         }
         stopwatch.end_compared("vectors", scored, ways);
         if scored < all && notices.is_empty() {
-            let what_to_do = if is_all_tried { "the others have no vector" } else { HOW_TO_CATCH_UP };
-            notices.push(format!("meaning counts for {scored} of {all} messages only; {what_to_do}"));
+            let why = if is_all_tried { "the others have no vector" } else { HOW_TO_CATCH_UP }.to_owned();
+            notices.push(Notice::PartlyEmbedded { embedded: scored, messages: all, why });
         }
         Ok(SemanticScores { notices, cosines, late })
     }

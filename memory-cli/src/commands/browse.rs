@@ -10,7 +10,7 @@ use memory_core::{
 use serde_json::json;
 
 use super::{level, resolve};
-use crate::{Access, failure::NotFound, globals::Globals, open, output::shorten};
+use crate::{Access, failure::NotFound, globals::Globals, news, open, output::shorten};
 
 /// Shows a conversation level by level.
 #[derive(Debug, ClapArgs)]
@@ -83,7 +83,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let next = end.and_then(first);
     entries.truncate(end.unwrap_or(entries.len()));
     let output = globals.output;
-    let notice = losses.notice(&id);
+    let news = news::of(losses.notice(&id));
     if output.json {
         let rows: Vec<_> = entries
             .iter()
@@ -93,7 +93,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             })
             .collect();
         let value = json!({"conversation": id.as_str(), "entries": rows, "next": next.map(NodeId::get),
-                           "notices": Vec::from_iter(notice)});
+                           "notices": news::sentences(&news), "notice_codes": news::codes(&news)});
         return Ok(output.value(&value)?);
     }
     let rows = entries.iter().map(|e| {
@@ -101,7 +101,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         [e.level.to_string(), e.nodes.to_string(), e.lines.to_string(), e.tokens.to_string(), text]
     });
     output.table(["level", "nodes", "lines", "tokens", "text"], rows)?;
-    notice.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    news::print(output, &news);
     if let Some(next) = next {
         output.note(&format!("more from node {next}: --from {next}"));
     }

@@ -11,7 +11,7 @@ use super::{filter::FilterArgs, resolve};
 use crate::{
     Access, compared,
     globals::Globals,
-    open,
+    news, open,
     output::{Output, grouped},
 };
 
@@ -154,7 +154,7 @@ fn print(output: Output, context: &Prompt, raw: bool) -> anyhow::Result<()> {
     } else {
         output.text(context.text())?;
     }
-    context.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    news::print(output, &news::of(context.notices.iter().cloned()));
     output.note(&summary(context));
     Ok(())
 }
@@ -197,6 +197,7 @@ fn to_json(id: &ConversationId, question: &str, context: &Prompt) -> Value {
             "text": piece.text,
         })
     };
+    let news = news::of(context.notices.iter().cloned());
     json!({
         "conversation": id.as_str(),
         "question": question,
@@ -210,7 +211,8 @@ fn to_json(id: &ConversationId, question: &str, context: &Prompt) -> Value {
         "full_tokens": context.full_tokens,
         "pieces": context.pieces.iter().map(piece).collect::<Vec<_>>(),
         "vectors": compared::to_json(&context.compared),
-        "notices": context.notices,
+        "notices": news::sentences(&news),
+        "notice_codes": news::codes(&news),
         "text": context.text(),
     })
 }

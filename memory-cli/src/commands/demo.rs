@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let imported = ImportedConversation { id: id.clone(), messages };
     let imported = import::import(&runtime.memory, imported, true, output).await?;
     output.line(&format!("1. A conversation of {} messages goes in, word for word.", imported.read))?;
-    imported.notices.iter().for_each(|notice| output.note(&format!("   note: {notice}")));
+    imported.news.iter().for_each(|news| output.note(&format!("   note: {news}")));
     let stats = &imported.stats;
     output.line(&format!(
         "   {} tokens; the smallest view that covers every message has {}: {:.1} times smaller",

@@ -12,6 +12,7 @@ use crate::{
     Access,
     failure::{Picture, Usage},
     globals::Globals,
+    news::{self, News},
     open,
 };
 
@@ -58,16 +59,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         other => anyhow::Error::new(other),
     })?;
     let output = globals.output;
-    let stopped =
-        |node: NodeId| format!("time ran out at node {node}: go on with --from {node}, or raise --max-seconds");
-    let left_out = |LeftOut { node, from, length, .. }: LeftOut| {
-        format!(
-            "node {node} was looked through up to byte {from} of {length}: simplify the pattern, or raise --max-seconds"
-        )
-    };
-    let mut notices = Vec::from_iter(found.losses.notice(&conversation));
-    notices.extend(found.left_out.map(left_out));
-    notices.extend(found.stopped_at.map(stopped));
+    let left_out = |LeftOut { node, from, length, .. }: LeftOut| News::EndLeftOut { node, from, length };
+    let mut news = news::of(found.losses.notice(&conversation));
+    news.extend(found.left_out.map(left_out));
+    news.extend(found.stopped_at.map(News::OutOfTime));
     if output.json {
         let matches: Vec<_> = found
             .matches
@@ -81,13 +76,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                            "stopped_at": found.stopped_at.map(NodeId::get), "scanned": found.scanned,
                            "left_out": found.left_out.map(|end| json!({"node": end.node.get(), "from": end.from,
                                                                        "length": end.length})),
-                           "notices": notices});
+                           "notices": news::sentences(&news), "notice_codes": news::codes(&news)});
         return Ok(output.value(&value)?);
     }
     for found in &found.matches {
         output.line(&format!("{}:{}: {}{}{}", found.node, found.line, found.before, found.matched, found.after))?;
     }
-    notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    news::print(output, &news);
     let more = if found.more { "; there are more: raise --limit" } else { "" };
     output.note(&format!("{} matches in {} messages{more}", found.matches.len(), found.scanned));
     Ok(())

@@ -19,6 +19,7 @@ use crate::{
     failure::Usage,
     globals::Globals,
     import::{ImportedConversation, eval, jsonl},
+    news::{self, News},
     open,
     output::{Output, grouped},
 };
@@ -63,7 +64,7 @@ pub(super) struct Imported {
     pub(super) append: Duration,
     pub(super) compact: Duration,
     pub(super) index: Duration,
-    pub(super) notices: Vec<String>,
+    pub(super) news: Vec<News>,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -169,25 +170,26 @@ pub(super) async fn import(
     bar.finish();
     let append = lap();
     let bar = output.bar("compacting");
-    let mut notices = Vec::new();
+    let mut news = Vec::new();
     // The messages are stored; summaries can be written later, by the next context at the latest.
     match conversation.compact(&bar).await {
         Ok(report) if report.is_left_to_another => {
-            notices.push("not compacted: background work on the store is being done elsewhere".to_owned());
+            let why = "background work on the store is being done elsewhere".to_owned();
+            news.push(News::NotCompacted { why });
         }
         Ok(_) => {}
-        Err(error) => notices.push(format!("not compacted: {error}")),
+        Err(error) => news.push(News::NotCompacted { why: error.to_string() }),
     }
     bar.finish();
     let compact = lap();
     if embed {
         let bar = output.bar("embedding");
-        notices.extend(conversation.index(&bar).await?.notices);
+        news.extend(news::of(conversation.index(&bar).await?.notices));
         bar.finish();
     }
     let index = lap();
     let stats = conversation.stats().await?;
-    Ok(Imported { id, read, new, stats, append, compact, index, notices })
+    Ok(Imported { id, read, new, stats, append, compact, index, news })
 }
 
 /// A message without a time gets that of the message before it. Before the first known time it gets the unknown time:
@@ -202,9 +204,9 @@ fn with_times(messages: Vec<(Message, Option<Timestamp>)>) -> Vec<(Message, Time
 }
 
 fn print(output: Output, all: &[Imported], restored: &[Restored]) -> anyhow::Result<()> {
-    let mut notices: Vec<_> = all.iter().flat_map(|imported| imported.notices.clone()).collect();
-    notices.extend(restored.iter().flat_map(|restored| restored.notices.clone()));
-    notices.dedup();
+    let mut news: Vec<_> = all.iter().flat_map(|imported| imported.news.clone()).collect();
+    news.extend(restored.iter().flat_map(|restored| restored.news.clone()));
+    news.dedup();
     if output.json {
         let rows: Vec<_> = all
             .iter()
@@ -216,9 +218,10 @@ fn print(output: Output, all: &[Imported], restored: &[Restored]) -> anyhow::Res
             })
             .chain(restored.iter().map(exported::to_json))
             .collect();
-        return Ok(output.value(&json!({"conversations": rows, "notices": notices}))?);
+        let (notices, codes) = (news::sentences(&news), news::codes(&news));
+        return Ok(output.value(&json!({"conversations": rows, "notices": notices, "notice_codes": codes}))?);
     }
-    notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    news::print(output, &news);
     restored.iter().try_for_each(|restored| exported::print(output, restored))?;
     if all.is_empty() {
         return Ok(());

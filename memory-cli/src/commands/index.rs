@@ -5,7 +5,7 @@ use memory_core::Store;
 use serde_json::json;
 
 use super::resolve;
-use crate::{Access, globals::Globals, open, output::grouped};
+use crate::{Access, globals::Globals, news, open, output::grouped};
 
 /// Brings the caches of recall up to the last message.
 #[derive(Debug, ClapArgs)]
@@ -27,14 +27,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         bar.finish();
         all.push((id, report));
     }
-    let mut notices: Vec<_> = all.iter().flat_map(|(_, report)| report.notices.clone()).collect();
-    notices.dedup();
+    let mut news = news::of(all.iter().flat_map(|(_, report)| report.notices.clone()));
+    news.dedup();
     if output.json {
         let rows: Vec<_> =
             all.iter().map(|(id, report)| json!({"conversation": id.as_str(), "embedded": report.embedded})).collect();
-        return Ok(output.value(&json!({"conversations": rows, "notices": notices}))?);
+        let (notices, codes) = (news::sentences(&news), news::codes(&news));
+        return Ok(output.value(&json!({"conversations": rows, "notices": notices, "notice_codes": codes}))?);
     }
-    notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    news::print(output, &news);
     let rows = all.iter().map(|(id, report)| [id.to_string(), grouped(report.embedded)]);
     Ok(output.table(["conversation", "messages embedded"], rows)?)
 }

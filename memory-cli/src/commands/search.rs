@@ -9,7 +9,7 @@ use crate::{
     Access,
     compared::{self, Compared},
     globals::Globals,
-    open,
+    news, open,
     output::{Field, known, shorten},
 };
 
@@ -44,6 +44,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         found.notices.extend(read.losses.notice(&hit.conversation));
         hits.extend(read.nodes.into_iter().map(|node| (hit.clone(), node)));
     }
+    let news = news::of(found.notices);
     let vectors: Compared = found.steps.iter().flat_map(|step| step.compared.clone()).collect();
     let output = globals.output;
     if output.json {
@@ -53,12 +54,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         return Ok(output.value(&json!({
             "question": args.question,
             "hits": hits,
-            "notices": found.notices,
+            "notices": news::sentences(&news),
+            "notice_codes": news::codes(&news),
             "steps": steps,
             "vectors": compared::to_json(&vectors),
         }))?);
     }
-    found.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+    news::print(output, &news);
     if hits.is_empty() {
         return Ok(output.line("no message bears on that question")?);
     }

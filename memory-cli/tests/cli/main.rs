@@ -206,6 +206,7 @@ fn a_missing_model_falls_back_to_words_and_says_how_to_get_it() {
     assert_eq!(found["hits"][0]["node"], 7);
     let notices = found["notices"].as_array().unwrap();
     assert_eq!(notices.len(), 1, "{notices:?}");
+    assert_eq!(found["notice_codes"], serde_json::json!(["words-only"]));
     let notice = notices[0].as_str().unwrap();
     assert!(notice.contains("words only") && notice.contains("memory model fetch"), "{notice}");
 }

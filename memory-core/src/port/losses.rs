@@ -1,6 +1,6 @@
 //! The readable part of a run of nodes in a damaged store.
 
-use super::StoreError;
+use super::{Notice, StoreError};
 use crate::{ConversationId, Node, NodeId, NodeRange};
 
 /// The answer to [`Store::readable_nodes`](super::Store::readable_nodes).
@@ -115,16 +115,15 @@ impl Losses {
         self.runs.get(from..).unwrap_or_default()
     }
 
-    /// The number of unreadable nodes, the first of them, its reason, and what to do; `None` when everything can be
-    /// read.
+    /// [`Notice::Unreadable`] about these nodes of a conversation; `None` when everything can be read.
     #[must_use]
-    pub fn notice(&self, conversation: &ConversationId) -> Option<String> {
-        let (first, why) = (self.first()?, &self.why);
-        let which = match self.count() {
-            1 => format!("node {first} of `{conversation}` cannot be read ({why})"),
-            count => format!("{count} nodes of `{conversation}` cannot be read, first node {first} ({why})"),
-        };
-        Some(format!("{which}: run `memory doctor`"))
+    pub fn notice(&self, conversation: &ConversationId) -> Option<Notice> {
+        Some(Notice::Unreadable {
+            conversation: conversation.clone(),
+            nodes: self.count(),
+            first: self.first()?,
+            why: self.why.clone(),
+        })
     }
 }
 
@@ -182,6 +181,7 @@ mod tests {
             prop_assert_eq!(rest, run.iter().filter(|node| !all.contains(&node.get())).collect::<Vec<_>>());
             match losses.notice(&id()) {
                 Some(notice) => {
+                    let notice = notice.to_string();
                     let first = all.first().unwrap();
                     let begin = format!("node {first} (");
                     let begin = if all.len() == 1 { format!("node {first} of `talk`") } else { begin };

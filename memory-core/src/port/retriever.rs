@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use super::{AnsweredBy, BoxError, BoxFuture, EmbedError, Losses, RerankError, StoreError, VectorError};
+use super::{AnsweredBy, BoxError, BoxFuture, EmbedError, Losses, Notice, RerankError, StoreError, VectorError};
 use crate::{ConversationId, Filter, NodeId, NodeRange};
 
 /// Where to search.
@@ -168,8 +168,8 @@ impl SearchStep {
 pub struct Retrieved {
     /// Best first.
     pub hits: Vec<Hit>,
-    /// What the caller should know, one line each: for example, that recall was by words only.
-    pub notices: Vec<String>,
+    /// What the caller should know: for example, that recall was by words only.
+    pub notices: Vec<Notice>,
     /// The steps in order; empty if the retriever does not report them.
     pub steps: Vec<SearchStep>,
 }
@@ -182,7 +182,7 @@ impl Retrieved {
     }
 
     crate::setters! {
-        notices: Vec<String>,
+        notices: Vec<Notice>,
         steps: Vec<SearchStep>,
     }
 }
@@ -302,8 +302,8 @@ pub struct Recall {
     pub not_worth: Option<HeldBack>,
     /// The hits for which no room was left.
     pub no_room: Option<HeldBack>,
-    /// What the caller should know, one line each, except `losses`.
-    pub notices: Vec<String>,
+    /// What the caller should know, except `losses`.
+    pub notices: Vec<Notice>,
     /// Nodes that were not searched because they cannot be read.
     pub losses: Losses,
     /// The steps in order; empty if the retriever does not report them.
@@ -329,7 +329,7 @@ impl Recall {
         const tokens: u64,
         into not_worth: Option<HeldBack>,
         into no_room: Option<HeldBack>,
-        notices: Vec<String>,
+        notices: Vec<Notice>,
         losses: Losses,
         steps: Vec<SearchStep>,
     }
@@ -343,15 +343,15 @@ pub struct IndexReport {
     pub words: u64,
     /// Nodes whose meaning was embedded.
     pub embedded: u64,
-    /// What the caller should know, one line each.
-    pub notices: Vec<String>,
+    /// What the caller should know.
+    pub notices: Vec<Notice>,
 }
 
 impl IndexReport {
     crate::setters! {
         const words: u64,
         const embedded: u64,
-        notices: Vec<String>,
+        notices: Vec<Notice>,
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Losses, Node, NodeOutline, NodeRange, Role, Summary, SummaryId,
+    ConversationId, Losses, Node, NodeOutline, NodeRange, Notice, Role, Summary, SummaryId,
     plan::{Cut, CutPiece, PlanError, coarsest, plan_merge_before_end, plan_shrink, plan_shrink_before_end},
 };
 
@@ -57,7 +57,9 @@ pub(crate) async fn assemble(
     } else {
         // Compaction by the thresholds is best effort: without it the prompt is coarser or a later step fails.
         match hierarchical::compact(parts, conversation, &()).await {
-            Ok((report, snapshot)) => (snapshot, report.is_left_to_another.then(left_to_another).into_iter().collect()),
+            Ok((report, snapshot)) => {
+                (snapshot, report.is_left_to_another.then_some(Notice::CompactionElsewhere).into_iter().collect())
+            }
             Err(error) => (Snapshot::read(parts, conversation).await?, vec![failed(&error)]),
         }
     };
@@ -112,7 +114,7 @@ pub(super) struct Assembly<'a> {
     full_tokens: u64,
     /// Tokens of the last turn that are not shown.
     hidden: u32,
-    notices: Vec<String>,
+    notices: Vec<Notice>,
 }
 
 impl Assembly<'_> {
@@ -408,13 +410,8 @@ pub(super) fn summary_part(
     Part { kind, nodes: span, source, reason, body: Body::Summary { summary: Box::new(summary), from, to } }
 }
 
-fn failed(error: &MemoryError) -> String {
-    format!("compaction failed, the history is shown as it stands: {error}")
-}
-
-fn left_to_another() -> String {
-    "background work on the store is being done elsewhere: compaction is left to it, the history is shown as it stands"
-        .to_owned()
+fn failed(error: &MemoryError) -> Notice {
+    Notice::CompactionFailed { why: error.to_string() }
 }
 
 fn summary_reason(summary: &Summary) -> String {

@@ -174,7 +174,7 @@ impl Past<'_> {
     }
 
     fn note_lost(&mut self, losses: &Losses) {
-        let why = losses.notice(self.conversation).unwrap_or_default();
+        let why = losses.notice(self.conversation).map(|notice| notice.to_string()).unwrap_or_default();
         self.differences.extend(losses.runs().iter().map(|run| Difference::Lost { nodes: *run, why: why.clone() }));
     }
 

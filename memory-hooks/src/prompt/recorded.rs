@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ConversationId, Event, NodeRange, Recorded, Salt, Shown, ShownRun, StoreError, Timestamp, View, ViewDraft, ViewId,
-    run_check, text_hash,
+    ConversationId, Event, NodeRange, Notice, Recorded, Salt, Shown, ShownRun, StoreError, Timestamp, View, ViewDraft,
+    ViewId, run_check, text_hash,
 };
 
 use super::{Piece, PieceKind, Prompt};
@@ -18,7 +18,7 @@ pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, prompt:
         Err(StoreError::ReadOnly { path }) => tracing::debug!(path = %path.display(), "no view is recorded"),
         Err(error) => {
             tracing::warn!(%conversation, %error, "a view was not recorded");
-            prompt.notices.push(format!("this view was not recorded and cannot be shown again later: {error}"));
+            prompt.notices.push(Notice::ViewNotRecorded { why: error.to_string() });
         }
     }
 }

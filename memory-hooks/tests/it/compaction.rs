@@ -6,9 +6,9 @@ use std::sync::{
 };
 
 use memory_core::{
-    BoxFuture, Event, Hash, ImportanceScorer, Level, Message, NodeDraft, NodeId, NodeRange, Role, ScoreError, ScoreJob,
-    Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, Timestamp, TokenCounter, WrittenBy,
-    WrittenSummary,
+    BoxFuture, Event, Hash, ImportanceScorer, Level, Message, NodeDraft, NodeId, NodeRange, Notice, Role, ScoreError,
+    ScoreJob, Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, Timestamp, TokenCounter,
+    WrittenBy, WrittenSummary,
     plan::{Thresholds, ViewPolicy},
     testing::{MemoryStore, WordCounter},
 };
@@ -156,7 +156,7 @@ fn compaction_is_left_to_the_process_that_has_the_lease() {
     assert!(report.is_left_to_another);
     let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(4_000))).unwrap();
     assert_eq!(covered(&prompt), (1..=60).collect::<Vec<_>>());
-    assert!(prompt.notices.iter().any(|notice| notice.contains("being done elsewhere")), "{:?}", prompt.notices);
+    assert!(prompt.notices.contains(&Notice::CompactionElsewhere), "{:?}", prompt.notices);
     assert_eq!(summarizer.calls(), 0, "nothing is paid for twice");
     assert!(world.failed.lock().unwrap().is_empty(), "no failure");
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, ImportanceScorer, NodeId, ScoreError, ScoreJob, Store, SummarizeError, Summarizer, SummaryJob,
+    BoxFuture, ImportanceScorer, NodeId, Notice, ScoreError, ScoreJob, Store, SummarizeError, Summarizer, SummaryJob,
     WrittenBy, WrittenSummary,
 };
 use memory_hooks::{CompactionReport, MemoryError, PromptOptions};
@@ -110,7 +110,11 @@ fn a_failed_compaction_that_was_not_needed_does_not_stop_the_context() {
     world.say(chat(40));
     let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(4_000))).unwrap();
     assert_eq!(covered(&prompt), (1..=40).collect::<Vec<_>>());
-    assert!(prompt.notices.iter().any(|notice| notice.contains("compaction failed")), "{:?}", prompt.notices);
+    assert!(
+        prompt.notices.iter().any(|notice| matches!(notice, Notice::CompactionFailed { .. })),
+        "{:?}",
+        prompt.notices
+    );
 }
 
 #[test]

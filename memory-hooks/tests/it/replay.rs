@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Event, Hash, Message, NodeId, NodeRange, Recorded, Shown, Store, StoreError, Summarizer, SummaryId, Timestamp,
-    View, ViewDraft, ViewId,
+    Event, Hash, Message, NodeId, NodeRange, Notice, Recorded, Shown, Store, StoreError, Summarizer, SummaryId,
+    Timestamp, View, ViewDraft, ViewId,
     plan::PlanError,
     testing::{MemoryStore, ScanRetriever},
 };
@@ -118,7 +118,7 @@ proptest! {
         }
         for world in [&world, &reopened(&world)] {
             for prompt in &shown {
-                prop_assert!(prompt.notices.iter().all(|notice| !notice.contains("recorded")), "{:?}", prompt.notices);
+                prop_assert!(prompt.notices.iter().all(|notice| !matches!(notice, Notice::ViewNotRecorded { .. })), "{:?}", prompt.notices);
                 let again = as_of(world, AsOf::View(prompt.view.unwrap()));
                 let again = again.map_err(|error| TestCaseError::fail(error.to_string()))?;
                 prop_assert_eq!(again.text(), prompt.text());

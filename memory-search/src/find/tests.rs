@@ -106,7 +106,7 @@ fn lost_messages_are_passed_over_and_named() {
         FindRequest { conversation: &conversation(), pattern: r"QX-\d", range: None, limit: 10, max_time: None };
     let found = pollster::block_on(find(&store, &request)).unwrap();
     assert_eq!((nodes(&found), found.scanned), (vec![1, 3], 2));
-    assert!(found.losses.notice(&conversation()).unwrap().starts_with("node 2 of `c` cannot be read"));
+    assert!(found.losses.notice(&conversation()).unwrap().to_string().starts_with("node 2 of `c` cannot be read"));
 }
 
 fn find_for(text: &str, pattern: &str, max_time: Option<Duration>) -> Found {

@@ -64,6 +64,10 @@ fn in_talk(retriever: &HybridRetriever, text: &str) -> Retrieved {
     search(retriever, text, Scope::one(&id("talk")), 3)
 }
 
+fn sentences(notices: &[Notice]) -> Vec<String> {
+    notices.iter().map(Notice::to_string).collect()
+}
+
 fn nodes(found: &Retrieved) -> Vec<u64> {
     found.hits.iter().map(|hit| hit.node.get()).collect()
 }
@@ -114,7 +118,7 @@ fn an_answer_by_words_says_so_in_one_line() {
     let check = |embedder: Option<Arc<dyn Embedder>>, index: Option<Arc<dyn VectorIndex>>, expected: &str| {
         let found = in_talk(&HybridRetriever::new(store.clone(), embedder, index), "QX-4471-93B");
         assert_eq!(nodes(&found).first(), Some(&3));
-        assert_eq!(found.notices, [format!("recall is by words only: {expected}")]);
+        assert_eq!(sentences(&found.notices), [format!("recall is by words only: {expected}")]);
     };
     let embedder = || Arc::new(HashEmbedder::new(64));
     check(None, None, "no embedding model is set up");
@@ -216,8 +220,8 @@ fn an_empty_question_and_an_empty_conversation_give_nothing() {
     let store = store();
     append(&*store, "empty", []);
     let retriever = by_words(&store);
-    assert_eq!(in_talk(&retriever, " \n").notices, [EMPTY_QUESTION]);
-    assert_eq!(recall(&retriever, "", |_| ()).notices, [EMPTY_QUESTION]);
+    assert_eq!(in_talk(&retriever, " \n").notices, [Notice::EmptyQuestion]);
+    assert_eq!(recall(&retriever, "", |_| ()).notices, [Notice::EmptyQuestion]);
     assert_eq!(in_talk(&retriever, "?!").hits, []);
     assert_eq!(search(&retriever, "hall", Scope::Conversations(Vec::new()), 3).hits, []);
     assert_eq!(search(&retriever, "hall", Scope::one(&id("talk")), 0).hits, []);
@@ -272,7 +276,7 @@ fn recall_shows_excerpts_in_order_of_time_with_their_hits() {
 fn recall_says_when_the_best_hit_cannot_fit() {
     let recall = recall(&by_words(&store()), "cello", |request| request.max_tokens = 17);
     assert_eq!(recall.excerpts, []);
-    assert_eq!(recall.notices[1], "the best hit, node 2, is left out: it costs 18 tokens of 17");
+    assert_eq!(recall.notices[1].to_string(), "the best hit, node 2, is left out: it costs 18 tokens of 17");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Embeds nodes without vectors in batches and inserts them into the indexes.
 
 use memory_core::{
-    ConversationId, EmbedError, NodeId, NodeRange, Progress, ReadNodes, Store, TokenVectors, VectorError,
+    ConversationId, EmbedError, NodeId, NodeRange, Notice, Progress, ReadNodes, Store, TokenVectors, VectorError,
 };
 
 use super::{SemanticError, Tokens, Vectors, is_absent};
@@ -53,18 +53,14 @@ pub(crate) struct CaughtUp {
 }
 
 impl CaughtUp {
-    /// Notices for the caller, one line each.
-    pub(crate) fn notices(&self) -> impl Iterator<Item = String> {
-        let refused = self.first_refused.as_ref().map(|(node, why)| {
-            let (count, verb) = (self.refused, if self.refused == 1 { "is" } else { "are" });
-            let messages = if count == 1 { "message" } else { "messages" };
-            format!(
-                "{count} {messages} {verb} found by words alone: the model does not take node {node} ({})",
-                in_full(why)
-            )
+    /// Notices for the caller.
+    pub(crate) fn notices(&self) -> impl Iterator<Item = Notice> {
+        let refused = self.first_refused.as_ref().map(|(first, why)| Notice::RejectedByModel {
+            messages: self.refused,
+            first: *first,
+            why: in_full(why),
         });
-        let unkept = self.unkept.as_ref();
-        let unkept = unkept.map(|why| format!("what was embedded for this question is not kept: {}", in_full(why)));
+        let unkept = self.unkept.as_ref().map(|why| Notice::VectorsNotKept { why: in_full(why) });
         refused.into_iter().chain(unkept)
     }
 }
@@ -115,13 +111,13 @@ impl Vectors<'_> {
         conversation: &ConversationId,
         indexed: &Indexed,
         last: u64,
-    ) -> Result<Vec<String>, SemanticError> {
+    ) -> Result<Vec<Notice>, SemanticError> {
         let (done, result) = self.embed_after(store, conversation, indexed, last, &(), FailurePolicy::Question).await;
         let mut notices: Vec<_> = done.notices().collect();
         match result {
             Ok(()) => {}
             Err(failed @ SemanticError::Failed(_)) => return Err(failed),
-            Err(failed) => notices.push(format!("new messages are not embedded: {}", failed.reason())),
+            Err(failed) => notices.push(Notice::NotEmbedded { why: failed.reason() }),
         }
         Ok(notices)
     }

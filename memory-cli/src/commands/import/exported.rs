@@ -10,6 +10,7 @@ use crate::{
     Runtime,
     commands::verify,
     failure::Damage,
+    news::{self, News},
     output::{Output, grouped},
 };
 
@@ -18,7 +19,7 @@ pub(super) struct Restored {
     file: String,
     imported: ImportedExport,
     verification: Verification,
-    pub(super) notices: Vec<String>,
+    pub(super) news: Vec<News>,
 }
 
 /// Reads a file, or standard input for `-`, and checks all of it.
@@ -40,29 +41,26 @@ pub(super) async fn import(
     let bar = output.bar("importing");
     let imported = memory_store::import(&*runtime.store, file, name, &bar).await?;
     bar.finish();
-    let mut notices = Vec::new();
+    let mut news = Vec::new();
     if imported.nodes == 0 && runtime.store.conversations().await?.iter().all(|one| one.id != imported.conversation) {
         // Salvage writes such a file for a conversation that has lost all its messages.
-        notices.push(format!("{} holds no message: there is nothing to import", file.name()));
+        news.push(News::NothingToImport { file: file.name().to_owned() });
         let verification = Verification::of(Vec::new(), Vec::new());
-        return Ok(Restored { file: file.name().to_owned(), imported, verification, notices });
+        return Ok(Restored { file: file.name().to_owned(), imported, verification, news });
     }
     if imported.orphaned_summaries > 0 {
-        notices.push(format!(
-            "{} summaries of {} were left out: what they were made from was lost before the export",
-            imported.orphaned_summaries,
-            file.name()
-        ));
+        news.push(News::SummariesLeftOut { summaries: imported.orphaned_summaries, file: file.name().to_owned() });
     }
     if embed {
         let bar = output.bar("embedding");
-        notices.extend(runtime.memory.conversation(imported.conversation.clone()).index(&bar).await?.notices);
+        let indexed = runtime.memory.conversation(imported.conversation.clone()).index(&bar).await?;
+        news.extend(news::of(indexed.notices));
         bar.finish();
     }
     let verification = runtime.store.verify(Some(&imported.conversation)).await?;
     if verification.nodes > imported.nodes {
-        let more = verification.nodes - imported.nodes;
-        notices.push(format!("`{}` goes on for {more} messages after those of the file", imported.conversation));
+        let messages = verification.nodes - imported.nodes;
+        news.push(News::LongerThanFile { conversation: imported.conversation.clone(), messages });
     }
     // A conversation with more messages has another root; its beginning was compared with the file's messages.
     let is_whole = verification.is_whole() && (verification.nodes > imported.nodes || verification.root == file.root());
@@ -74,7 +72,7 @@ pub(super) async fn import(
         ))
         .into());
     }
-    Ok(Restored { file: file.name().to_owned(), imported, verification, notices })
+    Ok(Restored { file: file.name().to_owned(), imported, verification, news })
 }
 
 pub(super) fn to_json(restored: &Restored) -> Value {

@@ -13,6 +13,7 @@ use crate::{
     embedding::{self, ModelRecord},
     globals::Globals,
     model_names::from_anywhere,
+    news,
     output::grouped,
     runtime::{assemble, open_log},
 };
@@ -45,7 +46,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let bar = output.bar("embedding");
         let report = runtime.memory.conversation(conversation.id.clone()).index(&bar).await?;
         bar.finish();
-        report.notices.iter().for_each(|notice| output.note(&format!("note: {notice}")));
+        news::print(output, &news::of(report.notices));
         embedded += report.embedded;
     }
     let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), AutoOptions::default());

@@ -52,10 +52,10 @@ fn a_question_embeds_no_large_backlog() {
     for _ in 0..2 {
         let (found, embedded) = counted.ask("who booked the hall?");
         assert_eq!((nodes(&found)[0], embedded), (MAX_BACKLOG_NODES + 1, 0));
-        assert_eq!(found.notices, [by_words_only(MAX_BACKLOG_NODES + 1)]);
+        assert_eq!(sentences(&found.notices), [by_words_only(MAX_BACKLOG_NODES + 1)]);
     }
     let recalled = recall(&counted.retriever, "who booked the hall?", |_| ());
-    assert_eq!(recalled.notices, [by_words_only(MAX_BACKLOG_NODES + 1)]);
+    assert_eq!(sentences(&recalled.notices), [by_words_only(MAX_BACKLOG_NODES + 1)]);
     assert_eq!(counted.embedder.texts(), 0);
 }
 
@@ -68,7 +68,7 @@ fn a_huge_message_stalls_no_question() {
     let (found, embedded) = counted.ask("which harpsichord?");
     assert!(nodes(&found)[..3].contains(&7), "{found:?}");
     assert_eq!(embedded, 0);
-    assert_eq!(found.notices, [format!("meaning counts for 6 of 8 messages only; {INDEX_FIRST}")]);
+    assert_eq!(sentences(&found.notices), [format!("meaning counts for 6 of 8 messages only; {INDEX_FIRST}")]);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_backlog_is_that_of_all_that_is_searched_and_has_one_notice() {
         counted.say_many(conversation, MAX_BACKLOG_NODES / 2);
     }
     let (found, embedded) = counted.ask("remark 7");
-    assert_eq!((embedded, found.notices), (0, vec![by_words_only(MAX_BACKLOG_NODES / 2 * 3)]));
+    assert_eq!((embedded, sentences(&found.notices)), (0, vec![by_words_only(MAX_BACKLOG_NODES / 2 * 3)]));
     let found = search(&counted.retriever, "remark 7", Scope::one(&id("a")), 5);
     assert!(found.notices.is_empty());
     assert_eq!(counted.embedder.texts(), MAX_BACKLOG_NODES / 2);

@@ -99,7 +99,7 @@ fn a_model_that_fails_stops_no_question_and_is_an_error_when_indexing() {
     assert_eq!(nodes(&found)[0], 3);
     let expected = "recall is by words only: none of the 6 messages is embedded: new messages are not embedded: model \
                     hash/64 returned vectors of 0 texts for 1";
-    assert_eq!(found.notices, [expected]);
+    assert_eq!(sentences(&found.notices), [expected]);
     assert_eq!(runs(&recall(&retriever, "QX-4471-93B", |_| ())), ["3"]);
     let error = pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap_err();
     assert!(matches!(error, RetrieveError::Embed(EmbedError::BadOutput { .. })), "{error}");
@@ -111,7 +111,7 @@ fn a_question_that_the_model_refuses_is_answered_by_words() {
     setup.catch_up().unwrap();
     let found = in_talk(&setup.retriever, "BAD QX-4471-93B");
     assert_eq!((nodes(&found)[0], has_cosines(&found)), (3, false));
-    assert_eq!(found.notices, ["recall is by words only: embedding with hash/64 failed: 400: not a text"]);
+    assert_eq!(sentences(&found.notices), ["recall is by words only: embedding with hash/64 failed: 400: not a text"]);
 }
 
 #[test]
@@ -122,7 +122,10 @@ fn a_refused_message_stops_neither_questions_nor_indexing() {
     // It is the only new one, so that it is not known yet whether the model rejects it or everything.
     let found = in_talk(&setup.retriever, "which booking for the hall?");
     assert_eq!((nodes(&found)[0], has_cosines(&found), setup.vectors()), (3, true, (6, 6)));
-    assert_eq!(found.notices, ["new messages are not embedded: embedding with hash/64 failed: 400: not a text"]);
+    assert_eq!(
+        sentences(&found.notices),
+        ["new messages are not embedded: embedding with hash/64 failed: 400: not a text"]
+    );
     assert!(setup.catch_up().is_err());
 
     say(&*setup.store, "talk", &["Is it tuned?"]);
@@ -130,10 +133,10 @@ fn a_refused_message_stops_neither_questions_nor_indexing() {
     assert_eq!((nodes(&found)[0], setup.vectors()), (3, (8, 7)));
     let notice = "1 message is found by words alone: the model does not take node 7 (embedding with hash/64 failed: \
                   400: not a text)";
-    assert_eq!(found.notices, [notice]);
+    assert_eq!(sentences(&found.notices), [notice]);
     let (found, calls) = setup.calls(|setup| in_talk(&setup.retriever, "harpsichord"));
     assert_eq!((nodes(&found)[0], calls), (7, 0), "by its words, and without asking again");
-    assert_eq!(found.notices, ["meaning counts for 7 of 8 messages only; the others have no vector"]);
+    assert_eq!(sentences(&found.notices), ["meaning counts for 7 of 8 messages only; the others have no vector"]);
 }
 
 #[test]
@@ -143,7 +146,11 @@ fn a_refused_message_costs_few_calls_and_its_batch_no_vector() {
     let setup = Setup::new(refused, &said);
     let (report, calls) = setup.calls(|setup| setup.catch_up().unwrap());
     assert_eq!((report.words, report.embedded, setup.vectors()), (300, 297, (300, 297)));
-    assert!(report.notices[0].starts_with("3 messages are found by words alone: the model does not take node 101 ("));
+    assert!(
+        report.notices[0]
+            .to_string()
+            .starts_with("3 messages are found by words alone: the model does not take node 101 (")
+    );
     // 256 texts with one rejected pair: nine bisections, and the other halves.
     assert!(calls < 40, "{calls}");
     assert_eq!(setup.calls(|setup| setup.catch_up().unwrap()), (IndexReport::default(), 0));
@@ -165,7 +172,7 @@ fn a_model_that_refuses_everything_is_given_up_and_keeps_what_it_has() {
 fn a_model_that_cannot_be_asked_is_asked_once() {
     let setup = Setup::new(unreachable, &["BAD"; 64]);
     let (report, calls) = setup.calls(|setup| setup.catch_up().unwrap());
-    assert_eq!(report.notices, ["recall is by words only: hash/64 cannot be asked: no network"]);
+    assert_eq!(sentences(&report.notices), ["recall is by words only: hash/64 cannot be asked: no network"]);
     assert_eq!((calls, setup.vectors()), (1, (0, 0)));
 }
 
@@ -217,7 +224,7 @@ fn a_cache_that_cannot_be_written_leaves_meaning_to_a_question() {
     let found = search(&retriever, "which booking for the hall?", Scope::All, 3);
     assert!(has_cosines(&found), "{found:?}");
     let notice = "what was embedded for this question is not kept: vector backend test failed: disk full";
-    assert_eq!(found.notices, [notice], "once, though neither of two conversations is kept");
+    assert_eq!(sentences(&found.notices), [notice], "once, though neither of two conversations is kept");
     say(&*store, "talk", &["The harpsichord was tuned."]);
     let error = pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap_err();
     assert!(matches!(error, RetrieveError::Vectors(_)), "{error}");

@@ -55,7 +55,7 @@ fn a_message_that_was_lost_since_its_words_were_kept_is_no_hit() {
     let found = in_talk(&retriever, "booking QX-4471-93B, year, cello");
     assert!(!nodes(&found).contains(&3) && nodes(&found).contains(&4), "{found:?}");
     assert_eq!(found.hits.len(), 3, "another one takes its place");
-    assert!(found.notices.contains(&NOTICE.to_owned()), "{:?}", found.notices);
+    assert!(sentences(&found.notices).contains(&NOTICE.to_owned()), "{:?}", found.notices);
     let recalled = recall(&keeping(&store, &cache), "Who brings the cello?", |request| request.radius = 2);
     assert_eq!(runs(&recalled), ["1-2", "4"]);
     assert_eq!(recalled.losses.count(), 1);
@@ -84,11 +84,11 @@ fn what_was_lost_when_words_were_kept_is_lost_still_or_read_again() {
     let cache = Arc::new(MemoryBlocks::beside(damaged.clone()));
     assert_eq!(index(&keeping(&damaged, &cache)).notices.len(), 2);
     let found = in_talk(&keeping(&damaged, &cache), "cello");
-    assert!(found.notices.contains(&NOTICE.to_owned()), "{:?}", found.notices);
+    assert!(sentences(&found.notices).contains(&NOTICE.to_owned()), "{:?}", found.notices);
     // As after a repair.
     let found = in_talk(&keeping(&whole, &cache), "QX-4471-93B");
     assert_eq!(nodes(&found)[0], 3);
-    assert_eq!(found.notices, ["recall is by words only: no embedding model is set up"]);
+    assert_eq!(sentences(&found.notices), ["recall is by words only: no embedding model is set up"]);
 }
 
 #[test]

@@ -87,5 +87,9 @@ fn what_is_too_large_for_the_budget_keeps_nothing_else_back() {
     pollster::block_on(store.append(&id("talk"), vec![page])).unwrap();
     let recall = recalled(&store, |_| ());
     assert!(shown(&recall).contains(&41), "{recall:?}");
-    assert!(recall.notices.iter().any(|notice| notice.contains("node 81, is left out")), "{:?}", recall.notices);
+    assert!(
+        sentences(&recall.notices).iter().any(|notice| notice.contains("node 81, is left out")),
+        "{:?}",
+        recall.notices
+    );
 }

@@ -1,0 +1,166 @@
+//! What a command tells beside its result: a code for programs and a sentence for people.
+
+use std::fmt;
+
+use memory_core::{ConversationId, NodeId, Notice};
+
+use crate::output::Output;
+
+/// A notice of a library, or of a command alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// One of a library.
+    Memory(Notice),
+    /// No summaries were written; a later context writes them.
+    NotCompacted {
+        /// Why.
+        why: String,
+    },
+    /// An export without a message.
+    NothingToImport {
+        /// The export.
+        file: String,
+    },
+    /// Summaries whose sources are lost were not imported.
+    SummariesLeftOut {
+        /// How many.
+        summaries: u64,
+        /// The export.
+        file: String,
+    },
+    /// The store has more of the conversation than the export.
+    LongerThanFile {
+        /// The conversation.
+        conversation: ConversationId,
+        /// How many messages more.
+        messages: u64,
+    },
+    /// A search stopped before this node.
+    OutOfTime(NodeId),
+    /// A search left out the end of a message.
+    EndLeftOut {
+        /// The message.
+        node: NodeId,
+        /// The byte of its text at which the search stopped.
+        from: usize,
+        /// The bytes of its text.
+        length: usize,
+    },
+}
+
+impl News {
+    /// The kind in kebab-case; it never changes.
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Memory(notice) => notice.code(),
+            Self::NotCompacted { .. } => "not-compacted",
+            Self::NothingToImport { .. } => "nothing-to-import",
+            Self::SummariesLeftOut { .. } => "summaries-left-out",
+            Self::LongerThanFile { .. } => "longer-than-file",
+            Self::OutOfTime(_) => "out-of-time",
+            Self::EndLeftOut { .. } => "end-left-out",
+        }
+    }
+}
+
+impl fmt::Display for News {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(notice) => notice.fmt(f),
+            Self::NotCompacted { why } => write!(f, "not compacted: {why}"),
+            Self::NothingToImport { file } => write!(f, "{file} holds no message: there is nothing to import"),
+            Self::SummariesLeftOut { summaries, file } => write!(
+                f,
+                "{summaries} summaries of {file} were left out: what they were made from was lost before the export"
+            ),
+            Self::LongerThanFile { conversation, messages } => {
+                write!(f, "`{conversation}` goes on for {messages} messages after those of the file")
+            }
+            Self::OutOfTime(node) => {
+                write!(f, "time ran out at node {node}: go on with --from {node}, or raise --max-seconds")
+            }
+            Self::EndLeftOut { node, from, length } => write!(
+                f,
+                "node {node} was looked through up to byte {from} of {length}: simplify the pattern, or raise \
+                 --max-seconds"
+            ),
+        }
+    }
+}
+
+impl From<Notice> for News {
+    fn from(notice: Notice) -> Self {
+        Self::Memory(notice)
+    }
+}
+
+/// Those of a library.
+pub(crate) fn of(notices: impl IntoIterator<Item = Notice>) -> Vec<News> {
+    notices.into_iter().map(News::from).collect()
+}
+
+/// Prints a note for each.
+pub(crate) fn print(output: Output, news: &[News]) {
+    news.iter().for_each(|one| output.note(&format!("note: {one}")));
+}
+
+/// The sentences, for `notices` of a JSON value.
+pub(crate) fn sentences(news: &[News]) -> Vec<String> {
+    news.iter().map(News::to_string).collect()
+}
+
+/// The codes, in the same order, for `notice_codes` of a JSON value.
+pub(crate) fn codes(news: &[News]) -> Vec<&'static str> {
+    news.iter().map(News::code).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The code and the sentence of one of each kind. Matched in full, so that a new kind is seen here.
+    fn promised(news: &News) -> (&'static str, &'static str) {
+        match news {
+            News::Memory(_) => ("empty-question", "nothing is recalled for an empty question"),
+            News::NotCompacted { .. } => ("not-compacted", "not compacted: disk full"),
+            News::NothingToImport { .. } => {
+                ("nothing-to-import", "trip.jsonl holds no message: there is nothing to import")
+            }
+            News::SummariesLeftOut { .. } => (
+                "summaries-left-out",
+                "3 summaries of trip.jsonl were left out: what they were made from was lost before the export",
+            ),
+            News::LongerThanFile { .. } => {
+                ("longer-than-file", "`trip` goes on for 3 messages after those of the file")
+            }
+            News::OutOfTime(_) => {
+                ("out-of-time", "time ran out at node 7: go on with --from 7, or raise --max-seconds")
+            }
+            News::EndLeftOut { .. } => (
+                "end-left-out",
+                "node 7 was looked through up to byte 5 of 9: simplify the pattern, or raise --max-seconds",
+            ),
+        }
+    }
+
+    #[test]
+    fn all_news_have_a_code_of_their_own_and_a_sentence() {
+        let file = || "trip.jsonl".to_owned();
+        let node = NodeId::new(7).unwrap();
+        let all = [
+            News::Memory(Notice::EmptyQuestion),
+            News::NotCompacted { why: "disk full".to_owned() },
+            News::NothingToImport { file: file() },
+            News::SummariesLeftOut { summaries: 3, file: file() },
+            News::LongerThanFile { conversation: ConversationId::new("trip").unwrap(), messages: 3 },
+            News::OutOfTime(node),
+            News::EndLeftOut { node, from: 5, length: 9 },
+        ];
+        for (news, (code, sentence)) in all.iter().zip(codes(&all).into_iter().zip(sentences(&all))) {
+            assert_eq!((code, sentence.as_str()), promised(news));
+        }
+        assert_eq!(codes(&all).into_iter().collect::<BTreeSet<_>>().len(), all.len());
+    }
+}

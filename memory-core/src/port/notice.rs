@@ -1,0 +1,278 @@
+//! What a caller should know about an answer that is not an error.
+
+use std::fmt;
+
+use crate::{ConversationId, NodeId};
+
+/// What a caller should know about an answer that is complete in itself, such as that recall was by words only.
+///
+/// A program matches on the variant or on its [`code`](Self::code), a person reads the sentence that `Display` gives:
+/// one line without a full stop, which may change in any version. `why` is the cause in words, one line. The texts may
+/// contain words of messages and of models, so that they are escaped like those before a terminal shows them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Notice {
+    /// `no-retriever`: the memory was built without one, so that nothing is found.
+    NoRetriever,
+    /// `empty-question`: nothing is recalled for a question without words.
+    EmptyQuestion,
+    /// `filter-admits-none`: no message passes the filter.
+    FilterAdmitsNone {
+        /// How many messages were tried.
+        messages: usize,
+    },
+    /// `words-only`: meaning did not count, for want of a model, an index or vectors.
+    WordsOnly {
+        /// Why.
+        why: String,
+    },
+    /// `partly-embedded`: meaning counted for some of the messages only.
+    PartlyEmbedded {
+        /// How many messages have a vector.
+        embedded: usize,
+        /// How many messages were searched.
+        messages: usize,
+        /// Why, or what to do.
+        why: String,
+    },
+    /// `not-embedded`: the messages since the last question got no vectors.
+    NotEmbedded {
+        /// Why.
+        why: String,
+    },
+    /// `rejected-by-model`: messages that the embedding model rejected are found by their words alone.
+    RejectedByModel {
+        /// How many.
+        messages: u64,
+        /// The first of them.
+        first: NodeId,
+        /// Why the first was rejected.
+        why: String,
+    },
+    /// `vectors-not-kept`: the vectors that were made for this question will have to be made again.
+    VectorsNotKept {
+        /// Why.
+        why: String,
+    },
+    /// `tokens-not-compared`: the ranking went without token vectors.
+    TokensNotCompared {
+        /// Why.
+        why: String,
+    },
+    /// `not-reranked`: the ranking went without the cross-encoder.
+    NotReranked {
+        /// Why.
+        why: String,
+    },
+    /// `best-hit-over-tokens`: the best hit alone costs more tokens than recall may spend.
+    BestHitOverTokens {
+        /// The hit.
+        node: NodeId,
+        /// What it costs.
+        tokens: u64,
+        /// What recall may spend.
+        max: u32,
+    },
+    /// `best-hit-over-characters`: the best hit alone has more characters than recall may show.
+    BestHitOverCharacters {
+        /// The hit.
+        node: NodeId,
+        /// How many characters it has (Unicode scalar values).
+        characters: u64,
+        /// How many recall may show.
+        max: u32,
+    },
+    /// `unreadable`: messages of a conversation cannot be read and are left out.
+    Unreadable {
+        /// The conversation.
+        conversation: ConversationId,
+        /// How many messages.
+        nodes: u64,
+        /// The first of them.
+        first: NodeId,
+        /// Why the first cannot be read.
+        why: String,
+    },
+    /// `compaction-failed`: no summaries were written, so that the history is coarser than it could be.
+    CompactionFailed {
+        /// Why.
+        why: String,
+    },
+    /// `compaction-elsewhere`: another process does the background work of the store, compaction included.
+    CompactionElsewhere,
+    /// `view-not-recorded`: what was shown cannot be shown again later.
+    ViewNotRecorded {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Notice {
+    /// The name of the variant in kebab-case, as in `words-only`. It never changes.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoRetriever => "no-retriever",
+            Self::EmptyQuestion => "empty-question",
+            Self::FilterAdmitsNone { .. } => "filter-admits-none",
+            Self::WordsOnly { .. } => "words-only",
+            Self::PartlyEmbedded { .. } => "partly-embedded",
+            Self::NotEmbedded { .. } => "not-embedded",
+            Self::RejectedByModel { .. } => "rejected-by-model",
+            Self::VectorsNotKept { .. } => "vectors-not-kept",
+            Self::TokensNotCompared { .. } => "tokens-not-compared",
+            Self::NotReranked { .. } => "not-reranked",
+            Self::BestHitOverTokens { .. } => "best-hit-over-tokens",
+            Self::BestHitOverCharacters { .. } => "best-hit-over-characters",
+            Self::Unreadable { .. } => "unreadable",
+            Self::CompactionFailed { .. } => "compaction-failed",
+            Self::CompactionElsewhere => "compaction-elsewhere",
+            Self::ViewNotRecorded { .. } => "view-not-recorded",
+        }
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRetriever => f.write_str("this memory has no retriever"),
+            Self::EmptyQuestion => f.write_str("nothing is recalled for an empty question"),
+            Self::FilterAdmitsNone { messages } => write!(f, "the filter lets none of {messages} messages through"),
+            Self::WordsOnly { why } => write!(f, "recall is by words only: {why}"),
+            Self::PartlyEmbedded { embedded, messages, why } => {
+                write!(f, "meaning counts for {embedded} of {messages} messages only; {why}")
+            }
+            Self::NotEmbedded { why } => write!(f, "new messages are not embedded: {why}"),
+            Self::RejectedByModel { messages, first, why } => {
+                let messages =
+                    if *messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") };
+                write!(f, "{messages} found by words alone: the model does not take node {first} ({why})")
+            }
+            Self::VectorsNotKept { why } => write!(f, "what was embedded for this question is not kept: {why}"),
+            Self::TokensNotCompared { why } => write!(f, "tokens are not compared: {why}"),
+            Self::NotReranked { why } => write!(f, "hits are not reranked: {why}"),
+            Self::BestHitOverTokens { node, tokens, max } => {
+                write!(f, "the best hit, node {node}, is left out: it costs {tokens} tokens of {max}")
+            }
+            Self::BestHitOverCharacters { node, characters, max } => {
+                write!(f, "the best hit, node {node}, is left out: it has {characters} characters of {max}")
+            }
+            Self::Unreadable { conversation, nodes: 1, first, why } => {
+                write!(f, "node {first} of `{conversation}` cannot be read ({why}): run `memory doctor`")
+            }
+            Self::Unreadable { conversation, nodes, first, why } => write!(
+                f,
+                "{nodes} nodes of `{conversation}` cannot be read, first node {first} ({why}): run `memory doctor`"
+            ),
+            Self::CompactionFailed { why } => {
+                write!(f, "compaction failed, the history is shown as it stands: {why}")
+            }
+            Self::CompactionElsewhere => f.write_str(
+                "background work on the store is being done elsewhere: compaction is left to it, the history is shown \
+                 as it stands",
+            ),
+            Self::ViewNotRecorded { why } => {
+                write!(f, "this view was not recorded and cannot be shown again later: {why}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::{BTreeSet, HashSet},
+        mem::discriminant,
+    };
+
+    use super::*;
+
+    fn samples() -> Vec<Notice> {
+        let why = || "disk full".to_owned();
+        let node = NodeId::new(7).unwrap();
+        let unreadable = |nodes| Notice::Unreadable {
+            conversation: ConversationId::new("talk").unwrap(),
+            nodes,
+            first: node,
+            why: why(),
+        };
+        vec![
+            Notice::NoRetriever,
+            Notice::EmptyQuestion,
+            Notice::FilterAdmitsNone { messages: 3 },
+            Notice::WordsOnly { why: why() },
+            Notice::PartlyEmbedded { embedded: 2, messages: 3, why: why() },
+            Notice::NotEmbedded { why: why() },
+            Notice::RejectedByModel { messages: 1, first: node, why: why() },
+            Notice::RejectedByModel { messages: 2, first: node, why: why() },
+            Notice::VectorsNotKept { why: why() },
+            Notice::TokensNotCompared { why: why() },
+            Notice::NotReranked { why: why() },
+            Notice::BestHitOverTokens { node, tokens: 18, max: 17 },
+            Notice::BestHitOverCharacters { node, characters: 40, max: 39 },
+            unreadable(1),
+            unreadable(4),
+            Notice::CompactionFailed { why: why() },
+            Notice::CompactionElsewhere,
+            Notice::ViewNotRecorded { why: why() },
+        ]
+    }
+
+    /// The code and the sentence that are promised. Matched in full, so that a new variant is seen here.
+    fn promised(notice: &Notice) -> (&'static str, &'static str) {
+        match notice {
+            Notice::NoRetriever => ("no-retriever", "this memory has no retriever"),
+            Notice::EmptyQuestion => ("empty-question", "nothing is recalled for an empty question"),
+            Notice::FilterAdmitsNone { .. } => ("filter-admits-none", "the filter lets none of 3 messages through"),
+            Notice::WordsOnly { .. } => ("words-only", "recall is by words only: disk full"),
+            Notice::PartlyEmbedded { .. } => ("partly-embedded", "meaning counts for 2 of 3 messages only; disk full"),
+            Notice::NotEmbedded { .. } => ("not-embedded", "new messages are not embedded: disk full"),
+            Notice::RejectedByModel { messages: 1, .. } => {
+                ("rejected-by-model", "1 message is found by words alone: the model does not take node 7 (disk full)")
+            }
+            Notice::RejectedByModel { .. } => {
+                ("rejected-by-model", "2 messages are found by words alone: the model does not take node 7 (disk full)")
+            }
+            Notice::VectorsNotKept { .. } => {
+                ("vectors-not-kept", "what was embedded for this question is not kept: disk full")
+            }
+            Notice::TokensNotCompared { .. } => ("tokens-not-compared", "tokens are not compared: disk full"),
+            Notice::NotReranked { .. } => ("not-reranked", "hits are not reranked: disk full"),
+            Notice::BestHitOverTokens { .. } => {
+                ("best-hit-over-tokens", "the best hit, node 7, is left out: it costs 18 tokens of 17")
+            }
+            Notice::BestHitOverCharacters { .. } => {
+                ("best-hit-over-characters", "the best hit, node 7, is left out: it has 40 characters of 39")
+            }
+            Notice::Unreadable { nodes: 1, .. } => {
+                ("unreadable", "node 7 of `talk` cannot be read (disk full): run `memory doctor`")
+            }
+            Notice::Unreadable { .. } => {
+                ("unreadable", "4 nodes of `talk` cannot be read, first node 7 (disk full): run `memory doctor`")
+            }
+            Notice::CompactionFailed { .. } => {
+                ("compaction-failed", "compaction failed, the history is shown as it stands: disk full")
+            }
+            Notice::CompactionElsewhere => (
+                "compaction-elsewhere",
+                "background work on the store is being done elsewhere: compaction is left to it, the history is \
+                 shown as it stands",
+            ),
+            Notice::ViewNotRecorded { .. } => {
+                ("view-not-recorded", "this view was not recorded and cannot be shown again later: disk full")
+            }
+        }
+    }
+
+    #[test]
+    fn every_notice_has_a_code_of_its_own_and_a_sentence() {
+        let samples = samples();
+        for notice in &samples {
+            assert_eq!((notice.code(), notice.to_string().as_str()), promised(notice), "{notice:?}");
+            assert!(notice.code().bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase()), "{}", notice.code());
+        }
+        let variants: HashSet<_> = samples.iter().map(discriminant).collect();
+        let codes: BTreeSet<_> = samples.iter().map(Notice::code).collect();
+        assert_eq!(codes.len(), variants.len());
+    }
+}
