@@ -96,7 +96,7 @@ pub use node_set::NodeSet;
 pub use port::{
     AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxError, BoxFuture, Changes, ChatError,
     ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, EmbedError, Embedder, Event, Excerpt,
-    ForkedFrom, HeldBack, Hit, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Progress, Query, ReadNodes,
+    ForkedFrom, HeldBack, Hit, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Place, Progress, Query, ReadNodes,
     Recall, RecallRequest, Recorded, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision, Scope,
     Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Store, StoreError, SummarizeError, Summarizer,
     SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats,

@@ -12,6 +12,7 @@ mod context_strategy;
 mod embedder;
 mod importance;
 mod losses;
+mod place;
 mod reranker;
 mod retriever;
 mod store;
@@ -33,6 +34,7 @@ pub use context_strategy::ContextStrategy;
 pub use embedder::{EmbedError, Embedder};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};
 pub use losses::{Losses, ReadNodes};
+pub use place::Place;
 pub use reranker::{RerankError, Reranker};
 pub use retriever::{
     Excerpt, HeldBack, Hit, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever,

@@ -136,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Message, NodeDraft, Store, Timestamp, testing::MemoryStore};
+    use crate::{Message, NodeDraft, Place, Store, Timestamp, testing::MemoryStore};
 
     fn id() -> ConversationId {
         ConversationId::new("talk").unwrap()
@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn lost(offset: u64) -> StoreError {
-        StoreError::Lost { path: "0001.seg".into(), offset }
+        StoreError::Lost { place: Place::new("0001.seg").offset(offset) }
     }
 
     fn store(count: usize) -> MemoryStore {

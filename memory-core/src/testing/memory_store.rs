@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, ForkedFrom, Lease, MerkleFrontier,
-    MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Revision, Role, Salt, Store,
+    MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Place, Recorded, Revision, Role, Salt, Store,
     StoreError, Summary, SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, View, ViewId,
     canonical_bytes, check_view, leaf_hash, plan::check_summary,
 };
@@ -127,7 +127,7 @@ impl Conversation {
 
     fn all_readable(&self, range: NodeRange) -> Result<(), StoreError> {
         match self.lost.range(range.first()..=range.last()).next() {
-            Some(node) => Err(StoreError::Lost { path: "memory".into(), offset: node.get() }),
+            Some(node) => Err(StoreError::Lost { place: Place::new("memory").offset(node.get()) }),
             None => Ok(()),
         }
     }
@@ -443,7 +443,7 @@ impl Store for MemoryStore {
 
     fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
         let lease = match self.is_leased_away.load(Ordering::Relaxed) {
-            true => Err(StoreError::Locked { path: "memory".into(), pid: 1, host: "elsewhere".to_owned() }),
+            true => Err(StoreError::Locked { place: Place::new("memory"), pid: 1, host: "elsewhere".to_owned() }),
             false => Ok(Lease::unshared()),
         };
         Box::pin(async { lease })

@@ -144,7 +144,7 @@ impl LogStore {
         let thread = thread::Builder::new().name("memory-log".into()).spawn(move || writer.run());
         let thread = thread.map_err(|source| StoreError::Io {
             action: "start the writer thread of",
-            path: path.to_owned(),
+            place: path.into(),
             source,
         })?;
         Ok(Self { shared, report, writer: Some(thread), may_write: true, lease: Mutex::default() })
@@ -198,7 +198,7 @@ impl LogStore {
     /// Hands a request to the writer and waits for its answer.
     async fn write<T>(&self, bytes: usize, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, StoreError> {
         if !self.may_write() {
-            return Err(StoreError::ReadOnly { path: self.path().to_owned() });
+            return Err(StoreError::ReadOnly { place: self.path().into() });
         }
         let (reply, answer) = oneshot::channel();
         let mut request = Some(request(reply));
@@ -484,7 +484,7 @@ impl Store for LogStore {
             let (shared, only) = (Arc::clone(&self.shared), conversation.cloned());
             let thread = thread::Builder::new().name("memory-verify".into());
             let spawned = thread.spawn(move || reply.send(verify(&shared, only.as_ref())));
-            spawned.map_err(|source| StoreError::Io { action: "verify", path: self.path().to_owned(), source })?;
+            spawned.map_err(|source| StoreError::Io { action: "verify", place: self.path().into(), source })?;
             let panicked = || StoreError::Backend { backend: "verification", source: "its thread panicked".into() };
             answer.await.unwrap_or_else(|_| Err(panicked()))
         })
