@@ -98,7 +98,7 @@ pub use port::{
     ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, EmbedError, Embedder, Event, Excerpt,
     ForkedFrom, HeldBack, Hit, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Place, Progress, Query, ReadNodes,
     Recall, RecallRequest, Recorded, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision, Scope,
-    Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Store, StoreError, SummarizeError, Summarizer,
+    Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store, StoreError, SummarizeError, Summarizer,
     SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats,
     TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart,
     VectorQuery, Verification, VerifiedConversation, WrittenSummary,

@@ -15,6 +15,7 @@ mod losses;
 mod place;
 mod reranker;
 mod retriever;
+mod source;
 mod store;
 mod store_error;
 mod summarizer;
@@ -40,6 +41,7 @@ pub use retriever::{
     Excerpt, HeldBack, Hit, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever,
     Scope, Score, ScoreScale, SearchStep, Signal,
 };
+pub use source::Source;
 pub use store::{
     Appended, ConversationState, Event, ForkedFrom, Lease, NodeProof, Recorded, Store, Verification,
     VerifiedConversation,

@@ -10,7 +10,8 @@ use std::{
 
 use crate::{
     Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, ForkedFrom, Lease, MerkleFrontier,
-    MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Place, Recorded, Revision, Role, Salt, Store,
+    MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Place, ReadNodes, Recorded, Revision, Role,
+    Salt, Source, Store,
     StoreError, Summary, SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, View, ViewId,
     canonical_bytes, check_view, leaf_hash, plan::check_summary,
 };
@@ -281,6 +282,35 @@ impl MemoryStore {
     }
 }
 
+impl Source for MemoryStore {
+    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.outline())) })
+    }
+
+    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.summaries.clone())) })
+    }
+
+    fn conversation<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.state(conversation))) })
+    }
+
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
+        Box::pin(async move { Ok(self.lock().iter().map(|(id, c)| c.state(id)).collect()) })
+    }
+
+    fn readable_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(ReadNodes::of(self, conversation, range))
+    }
+}
+
 impl Store for MemoryStore {
     fn append<'a>(
         &'a self,
@@ -356,14 +386,6 @@ impl Store for MemoryStore {
         })
     }
 
-    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.outline())) })
-    }
-
-    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.summaries.clone())) })
-    }
-
     fn views<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -405,17 +427,6 @@ impl Store for MemoryStore {
                 Ok(c.proofs().filter(|(node, _)| range.contains(*node)).map(|(_, proof)| proof).collect())
             })
         })
-    }
-
-    fn conversation<'a>(
-        &'a self,
-        conversation: &'a ConversationId,
-    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.state(conversation))) })
-    }
-
-    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
-        Box::pin(async move { Ok(self.lock().iter().map(|(id, c)| c.state(id)).collect()) })
     }
 
     fn verify<'a>(

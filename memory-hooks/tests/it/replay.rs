@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Event, Hash, Message, NodeId, NodeRange, Recorded, Shown, Store, StoreError, Summarizer, SummaryId, Timestamp,
+    Event, Hash, Message, NodeId, NodeRange, Recorded, Shown, Source, Store, StoreError, Summarizer, SummaryId, Timestamp,
     View, ViewDraft, ViewId,
     plan::PlanError,
     testing::{MemoryStore, ScanRetriever},

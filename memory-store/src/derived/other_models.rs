@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fs, io};
 
-use memory_core::{ModelId, Store, StoreError};
+use memory_core::{ModelId, Source, StoreError};
 
 use super::header::file_name;
 use crate::LogStore;

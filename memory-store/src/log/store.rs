@@ -12,7 +12,7 @@ use std::{
 use futures_channel::oneshot;
 use memory_core::{
     Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MessageKey, Node, NodeDraft, NodeId,
-    NodeOutline, NodeProof, NodeRange, Recorded, Revision, Salt, Store, StoreError, Summary, SummaryId, SummaryOutline,
+    NodeOutline, NodeProof, NodeRange, ReadNodes, Recorded, Revision, Salt, Source, Store, StoreError, Summary, SummaryId, SummaryOutline,
     Verification, View, ViewId,
 };
 
@@ -291,6 +291,44 @@ fn prepare(id: &ConversationId, batch: Vec<NodeDraft>, buffers: &Buffers) -> Res
     Prepared::new(batch, salts, buffers).map_err(|error| invalid(id, error))
 }
 
+impl Source for LogStore {
+    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
+        Box::pin(async move { self.read(conversation, |there| Ok(there.nodes.outlines())) })
+    }
+
+    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            let summaries = self.known_summaries(conversation)?;
+            Ok(summaries.to_vec())
+        })
+    }
+
+    fn conversation<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move {
+            let state = self.shared.current()?;
+            Ok(state.overview(state.conversation(conversation)?))
+        })
+    }
+
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
+        Box::pin(async move {
+            let state = self.shared.current()?;
+            Ok(state.conversations().map(|conversation| state.overview(conversation)).collect())
+        })
+    }
+
+    fn readable_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(ReadNodes::of(self, conversation, range))
+    }
+}
+
 impl Store for LogStore {
     fn append<'a>(
         &'a self,
@@ -351,17 +389,6 @@ impl Store for LogStore {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>> {
         Box::pin(async move { self.read_nodes(conversation, range) })
-    }
-
-    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
-        Box::pin(async move { self.read(conversation, |there| Ok(there.nodes.outlines())) })
-    }
-
-    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
-        Box::pin(async move {
-            let summaries = self.known_summaries(conversation)?;
-            Ok(summaries.to_vec())
-        })
     }
 
     fn summaries_of<'a>(
@@ -454,23 +481,6 @@ impl Store for LogStore {
             let (segments, wanted) = self.wanted(conversation, range)?;
             let mut reader = Reader::of_run(&segments, &wanted);
             wanted.iter().map(|wanted| reader.proof(wanted.location)).collect()
-        })
-    }
-
-    fn conversation<'a>(
-        &'a self,
-        conversation: &'a ConversationId,
-    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
-        Box::pin(async move {
-            let state = self.shared.current()?;
-            Ok(state.overview(state.conversation(conversation)?))
-        })
-    }
-
-    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
-        Box::pin(async move {
-            let state = self.shared.current()?;
-            Ok(state.conversations().map(|conversation| state.overview(conversation)).collect())
         })
     }
 
