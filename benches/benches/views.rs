@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use memory_benches::Corpus;
 use memory_core::{
-    ConversationId, NodeOutline, Store, Summary, SummaryOutline,
+    ConversationId, NodeOutline, Source, Store, Summary, SummaryOutline,
     plan::{Thresholds, Tree, ViewPolicy, plan_compaction, plan_view},
     testing::{MemoryStore, WordCounter},
 };

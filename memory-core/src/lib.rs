@@ -96,12 +96,12 @@ pub use node_set::NodeSet;
 pub use port::{
     AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxError, BoxFuture, Breakpoint, Changes,
     ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, EmbedError, Embedder,
-    Event, Excerpt, ForkedFrom, HeldBack, Hit, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Notice,
+    Event, Excerpt, ForkedFrom, HeldBack, Hit, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Notice, Place,
     Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker, RetrieveError, Retrieved,
-    Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Store, StoreError,
-    SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding,
-    TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex,
-    VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, WrittenSummary,
+    Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store,
+    StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder,
+    TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit,
+    VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;

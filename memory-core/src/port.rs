@@ -12,8 +12,10 @@ mod embedder;
 mod importance;
 mod losses;
 mod notice;
+mod place;
 mod reranker;
 mod retriever;
+mod source;
 mod store;
 mod store_error;
 mod summarizer;
@@ -33,11 +35,13 @@ pub use embedder::{EmbedError, Embedder};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};
 pub use losses::{Losses, ReadNodes};
 pub use notice::Notice;
+pub use place::Place;
 pub use reranker::{RerankError, Reranker};
 pub use retriever::{
     Excerpt, HeldBack, Hit, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever,
     Scope, Score, ScoreScale, SearchStep, Signal,
 };
+pub use source::Source;
 pub use store::{
     Appended, ConversationState, Event, ForkedFrom, Lease, NodeProof, Recorded, Store, Verification,
     VerifiedConversation,

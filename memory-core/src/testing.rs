@@ -1,5 +1,5 @@
 //! Fakes of the ports, generators for property tests, and the conformance suites of [`Store`](crate::Store),
-//! [`VectorIndex`](crate::VectorIndex) and [`BlockCache`](crate::BlockCache).
+//! [`Source`](crate::Source), [`VectorIndex`](crate::VectorIndex) and [`BlockCache`](crate::BlockCache).
 //!
 //! Requires the feature `testing`. Not for production.
 
@@ -9,6 +9,7 @@ mod fakes;
 #[cfg(test)]
 mod generators;
 mod memory_store;
+mod source;
 mod vector_index;
 
 pub use block_cache::block_cache_conformance;
@@ -17,4 +18,5 @@ pub use fakes::{FixedClock, HashEmbedder, ScanRetriever, WordCounter};
 #[cfg(test)]
 pub(crate) use generators::{messages, texts};
 pub use memory_store::MemoryStore;
+pub use source::source_conformance;
 pub use vector_index::{DIMENSIONS as SUITE_DIMENSIONS, IndexUnderTest, vector_index_conformance};

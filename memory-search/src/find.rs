@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::{ConversationId, Losses, NodeId, NodeOutline, NodeRange, Store, StoreError};
+use memory_core::{ConversationId, Losses, NodeId, NodeOutline, NodeRange, Source, StoreError};
 use pattern::Pattern;
 
 /// Maximum nodes per read from the store, and maximum tokens; a single node may exceed the latter.
@@ -129,10 +129,10 @@ pub enum FindError {
 ///
 /// # Errors
 /// When the pattern cannot be compiled, the range begins after the last node, or the store fails.
-pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found, FindError> {
+pub async fn find(source: &dyn Source, request: &FindRequest<'_>) -> Result<Found, FindError> {
     let pattern = Pattern::compile(request.pattern)?;
     let conversation = request.conversation;
-    let nodes = store.conversation(conversation).await?.nodes;
+    let nodes = source.conversation(conversation).await?.nodes;
     let Some(mut rest) = NodeRange::first_n(nodes) else {
         return Ok(Found::default());
     };
@@ -145,12 +145,12 @@ pub async fn find(store: &dyn Store, request: &FindRequest<'_>) -> Result<Found,
         })?;
     }
     let deadline = Deadline { begun: Instant::now(), max: request.max_time };
-    let outline = store.outline(conversation).await?;
+    let outline = source.outline(conversation).await?;
     let mut found = Found::default();
     let mut is_first = true;
     loop {
         let piece = piece(&outline, rest);
-        let read = store.readable_nodes(conversation, piece).await?;
+        let read = source.readable_nodes(conversation, piece).await?;
         found.losses.extend(&read.losses);
         for node in read.nodes {
             yield_now().await;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, EmbedError, ModelId, NodeId, NodeRange, RetrieveError, Store, TokenAnswer, TokenEmbedder,
+    ConversationId, EmbedError, ModelId, NodeId, NodeRange, RetrieveError, Source, TokenAnswer, TokenEmbedder,
     TokenIndex, TokenPart, TokenVectors,
 };
 
@@ -23,7 +23,7 @@ pub(crate) struct Late<'a> {
     pub(crate) question: TokenVectors,
     pub(crate) index: &'a dyn TokenIndex,
     pub(crate) embedder: &'a dyn TokenEmbedder,
-    pub(crate) store: &'a dyn Store,
+    pub(crate) source: &'a dyn Source,
 }
 
 /// Late-interaction scores by pool index.
@@ -81,7 +81,7 @@ impl Late<'_> {
             if self.index.stats(conversation).through >= node.get() {
                 continue;
             }
-            let read = self.store.readable_nodes(conversation, NodeRange::single(*node)).await?;
+            let read = self.source.readable_nodes(conversation, NodeRange::single(*node)).await?;
             let Some(text) = read.nodes.first().map(|node| indexed_text(&node.message)) else { continue };
             bytes += text.len();
             if bytes > MAX_RECOMPUTED_BYTES || places.len() == MAX_RECOMPUTED {

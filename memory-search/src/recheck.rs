@@ -1,6 +1,6 @@
 //! Verifies that results from saved blocks can still be read before they are returned.
 
-use memory_core::{ConversationId, NodeRange, RetrieveError, Store};
+use memory_core::{ConversationId, NodeRange, RetrieveError, Source};
 
 use crate::ranking::Pool;
 
@@ -8,7 +8,7 @@ use crate::ranking::Pool;
 /// its conversation are read too, the pool's losses are updated, and the result is `true`: the caller must choose
 /// again.
 pub(crate) async fn are_some_lost(
-    store: &dyn Store,
+    source: &dyn Source,
     pool: &mut Pool,
     nodes: impl Iterator<Item = (&ConversationId, NodeRange)>,
 ) -> Result<bool, RetrieveError> {
@@ -21,9 +21,9 @@ pub(crate) async fn are_some_lost(
         else {
             continue;
         };
-        let found = store.readable_nodes(conversation, run).await?.losses;
+        let found = source.readable_nodes(conversation, run).await?.losses;
         if found.runs().iter().any(|lost| !part.losses.rest_of(*lost).is_empty()) {
-            part.indexed.check(store, conversation).await?;
+            part.indexed.check(source, conversation).await?;
             are_lost = true;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::{Hit, NodeRange, RerankError, Reranker, RetrieveError, Score, Signal, Store};
+use memory_core::{Hit, NodeRange, RerankError, Reranker, RetrieveError, Score, Signal, Source};
 
 use crate::lexical::indexed_text;
 
@@ -50,13 +50,13 @@ impl CrossEncoder {
     /// If the model fails, the hits are unchanged.
     pub(crate) async fn rerank(
         &self,
-        store: &dyn Store,
+        source: &dyn Source,
         question: &str,
         hits: &mut Vec<Hit>,
     ) -> Result<usize, RetrieveError> {
         let mut texts = Vec::new();
         for hit in hits.iter().take(self.options.candidates) {
-            let read = store.readable_nodes(&hit.conversation, NodeRange::single(hit.node)).await;
+            let read = source.readable_nodes(&hit.conversation, NodeRange::single(hit.node)).await;
             texts.push(read.map(|read| read.nodes.first().map(|node| indexed_text(&node.message)))?);
         }
         let read: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();

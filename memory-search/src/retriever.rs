@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memory_core::{
     BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Excerpt, Filter, HeldBack, Hit, IndexReport,
     Losses, NodeId, NodeRange, Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved,
-    Retriever, Scope, Store, TokenIndex, VectorIndex,
+    Retriever, Scope, Source, Store, TokenIndex, VectorIndex,
 };
 
 use crate::{
@@ -53,22 +53,22 @@ const POSTINGS_BYTES: usize = 256 << 20;
 /// be read, its whole conversation is.
 #[derive(Debug)]
 pub struct HybridRetriever {
-    store: Arc<dyn Store>,
+    source: Arc<dyn Source>,
     words: WordIndex,
     semantic: Semantic,
     cross_encoder: Option<CrossEncoder>,
 }
 
 impl HybridRetriever {
-    /// A retriever over `store`; without `embedder` or `index`, by words only.
+    /// A retriever over `source`; without `embedder` or `index`, by words only.
     #[must_use]
     pub fn new(
-        store: Arc<dyn Store>,
+        source: Arc<dyn Source>,
         embedder: Option<Arc<dyn Embedder>>,
         index: Option<Arc<dyn VectorIndex>>,
     ) -> Self {
         let semantic = Semantic::new(embedder, index);
-        Self { store, words: WordIndex::new(POSTINGS_BYTES), semantic, cross_encoder: None }
+        Self { source, words: WordIndex::new(POSTINGS_BYTES), semantic, cross_encoder: None }
     }
 
     /// Also compares the best candidates by their tokens, whose vectors are in `tokens`, if the embedding model makes
@@ -104,17 +104,17 @@ impl HybridRetriever {
         let mut stopwatch = Stopwatch::start();
         let mut conversations = Vec::new();
         let states = self.resolve(scope, filter).await?;
-        let seen = seen_before(&*self.store, &states).await?;
+        let seen = seen_before(&*self.source, &states).await?;
         for state in states {
-            let (indexed, _) = self.words.catch_up(&*self.store, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
+            let (indexed, _) = self.words.catch_up(&*self.source, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
             conversations.push((state.id, indexed));
         }
         let pool = Pool::new(conversations);
-        let selection = Selection::of(&*self.store, &pool, filter).await?.without(&pool, &seen);
+        let selection = Selection::of(&*self.source, &pool, filter).await?.without(&pool, &seen);
         let evidence = pool.words(self.words.question(question));
         stopwatch.end("words", pool.readable());
-        let (store, words) = (&*self.store, &evidence.window);
-        let meaning = self.semantic.meaning(store, question, &pool, &selection, words, &mut stopwatch).await;
+        let (source, words) = (&*self.source, &evidence.window);
+        let meaning = self.semantic.meaning(source, question, &pool, &selection, words, &mut stopwatch).await;
         let (cosines, late, mut notices) = match meaning {
             Ok(SemanticScores { cosines, notices, late }) => (Some(cosines), late, notices),
             Err(missing) => (None, None, vec![missing.notice()?]),
@@ -122,14 +122,14 @@ impl HybridRetriever {
         notices.extend(selection.notice());
         let ranking = Ranking::new(pool, selection, &ends_of(question), evidence, cosines);
         let cross_encoder = self.cross_encoder.as_ref();
-        Ok(Ranked { ranking, late, cross_encoder, store: &*self.store, notices, stopwatch })
+        Ok(Ranked { ranking, late, cross_encoder, source: &*self.source, notices, stopwatch })
     }
 
     /// The lengths of some nodes in characters; unreadable nodes are missing.
     async fn lengths(&self, conversation: &ConversationId, runs: &[NodeRange]) -> Result<Lengths, RetrieveError> {
         let mut lengths = Lengths::new();
         for run in runs {
-            let read = self.store.readable_nodes(conversation, *run).await?;
+            let read = self.source.readable_nodes(conversation, *run).await?;
             lengths.extend(read.nodes.iter().map(|node| (node.id, node.message.text().chars().count() as u64)));
         }
         Ok(lengths)
@@ -138,11 +138,11 @@ impl HybridRetriever {
     /// The distinct conversations of a scope that have the tags of a filter, in order of id.
     async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<ConversationState>, RetrieveError> {
         let mut states = match scope {
-            Scope::All => self.store.conversations().await?,
+            Scope::All => self.source.conversations().await?,
             Scope::Conversations(ids) => {
                 let mut states = Vec::with_capacity(ids.len());
                 for id in ids {
-                    states.push(self.store.conversation(id).await?);
+                    states.push(self.source.conversation(id).await?);
                 }
                 states
             }
@@ -159,7 +159,7 @@ struct Ranked<'a> {
     ranking: Ranking,
     late: Option<Late<'a>>,
     cross_encoder: Option<&'a CrossEncoder>,
-    store: &'a dyn Store,
+    source: &'a dyn Source,
     notices: Vec<Notice>,
     stopwatch: Stopwatch,
 }
@@ -173,7 +173,7 @@ impl Ranked<'_> {
         limit: usize,
         wanted: impl Fn(NodeId) -> bool,
     ) -> Result<Vec<Hit>, RetrieveError> {
-        let Self { ranking, late, cross_encoder, store, notices, stopwatch } = self;
+        let Self { ranking, late, cross_encoder, source, notices, stopwatch } = self;
         let read = cross_encoder.map_or(0, |encoder| encoder.options.candidates);
         let mut hits = match ranking.hits(limit.max(read), &wanted, late.as_ref(), stopwatch).await {
             Ok(hits) => hits,
@@ -183,7 +183,7 @@ impl Ranked<'_> {
             }
         };
         if let Some(encoder) = cross_encoder {
-            match encoder.rerank(*store, &ends_of(question), &mut hits).await {
+            match encoder.rerank(*source, &ends_of(question), &mut hits).await {
                 Ok(read) => stopwatch.end("rerank", read),
                 Err(failed) => push_new(notices, Notice::NotReranked { why: in_full(&failed) }),
             }
@@ -205,7 +205,7 @@ impl Retriever for HybridRetriever {
             let hits = loop {
                 let hits = ranked.hits(&query.text, query.limit, |_| true).await?;
                 let nodes = hits.iter().map(|hit| (&hit.conversation, NodeRange::single(hit.node)));
-                if !are_some_lost(&*self.store, ranked.ranking.pool_mut(), nodes).await? {
+                if !are_some_lost(&*self.source, ranked.ranking.pool_mut(), nodes).await? {
                     break hits;
                 }
             };
@@ -225,7 +225,7 @@ impl Retriever for HybridRetriever {
             let hits = ranked.hits(&request.question, request.limit, |node| !is_shown(node)).await?;
             let Ranked { mut ranking, mut notices, mut stopwatch, .. } = ranked;
             let share = budget_share(request, &self.words.question(&request.question), ranking.pool());
-            let outline = self.store.outline(&request.conversation).await?;
+            let outline = self.source.outline(&request.conversation).await?;
             let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
             let pairs = ranking
                 .pool()
@@ -267,7 +267,7 @@ impl Retriever for HybridRetriever {
                 });
             }
             let runs = packed.runs.iter().map(|run| (&request.conversation, *run));
-            are_some_lost(&*self.store, ranking.pool_mut(), runs).await?;
+            are_some_lost(&*self.source, ranking.pool_mut(), runs).await?;
             let excerpt = |nodes: NodeRange| {
                 Excerpt::new(nodes, hits.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect())
             };
@@ -307,24 +307,24 @@ impl Retriever for HybridRetriever {
         progress: &'a dyn Progress,
     ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>> {
         Box::pin(async move {
-            let nodes = self.store.conversation(conversation).await?.nodes;
+            let nodes = self.source.conversation(conversation).await?.nodes;
             let vectors = self.semantic.vectors();
             // Loads the saved blocks first: they need not be read from the store.
-            self.words.catch_up(&*self.store, conversation, 0, u64::MAX, &()).await?;
+            self.words.catch_up(&*self.source, conversation, 0, u64::MAX, &()).await?;
             let words_missing = nodes.saturating_sub(self.words.through(conversation));
             let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.all_through(conversation)));
             let mut steps = Steps { progress, before: 0, total: words_missing + vectors_missing };
-            let (indexed, words) = self.words.catch_up(&*self.store, conversation, nodes, 0, &steps).await?;
+            let (indexed, words) = self.words.catch_up(&*self.source, conversation, nodes, 0, &steps).await?;
             // The report includes nodes that were lost since their words were saved.
             if indexed.read().restored() > 0 {
-                indexed.check(&*self.store, conversation).await?;
+                indexed.check(&*self.source, conversation).await?;
             }
             let losses = indexed.read().losses().notice(conversation);
             let mut report = IndexReport::default().words(words).notices(Vec::from_iter(losses));
             steps.before = words_missing;
             let embedded = match vectors {
                 Ok(vectors) => {
-                    let embedded = vectors.catch_up(&*self.store, conversation, &indexed, nodes, &steps).await;
+                    let embedded = vectors.catch_up(&*self.source, conversation, &indexed, nodes, &steps).await;
                     if embedded.is_ok() {
                         vectors.prepare(conversation, progress).await?;
                     }

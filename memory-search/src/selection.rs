@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use memory_core::{Filter, Level, NodeId, Notice, Revision, Store, StoreError, TimeRange, plan::Tree};
+use memory_core::{Changes, Filter, Level, NodeId, Notice, Revision, Source, Store, StoreError, TimeRange, plan::Tree};
 
 use crate::{
     lexical::{NodeTable, Traits},
@@ -24,14 +24,14 @@ pub(crate) struct Selection {
 
 impl Selection {
     /// The nodes that pass `filter`. Its tags were applied to the conversations before.
-    pub(crate) async fn of(store: &dyn Store, pool: &Pool, filter: &Filter) -> Result<Self, StoreError> {
+    pub(crate) async fn of(source: &dyn Source, pool: &Pool, filter: &Filter) -> Result<Self, StoreError> {
         if filter.clone().tags(Vec::new()).is_empty() {
             let is_left_nothing = pool.parts().is_empty() && !filter.tags.is_empty();
             return Ok(Self { admitted: is_left_nothing.then(Vec::new) });
         }
         let mut admitted = Vec::new();
         for part in pool.parts() {
-            let levels = if filter.levels.is_empty() { None } else { Some(levels(store, part).await?) };
+            let levels = if filter.levels.is_empty() { None } else { Some(levels(source, part).await?) };
             let postings = part.indexed.read();
             let table = postings.node_table();
             let node_filter = NodeFilter::of(filter, table);
@@ -105,7 +105,7 @@ impl<'a> NodeFilter<'a> {
 }
 
 /// The level of each node of a part.
-async fn levels(store: &dyn Store, part: &Part) -> Result<Vec<Level>, StoreError> {
-    let tree = Tree::of(store.changes(&part.conversation, Revision::default()).await?);
+async fn levels(source: &dyn Source, part: &Part) -> Result<Vec<Level>, StoreError> {
+    let tree = Tree::of(Changes::everything(source, &part.conversation).await?);
     Ok((0..part.nodes).map(|index| tree.level(NodeId::from_index(index))).collect())
 }

@@ -5,8 +5,8 @@ mod embedding;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Notice, Progress, RetrieveError, Store, StoreError,
-    TokenEmbedder, TokenIndex, VectorError, VectorIndex,
+    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Notice, Progress, RetrieveError, Source, Store,
+    StoreError, TokenEmbedder, TokenIndex, VectorError, VectorIndex,
 };
 
 use crate::{
@@ -182,7 +182,7 @@ impl Semantic {
     /// one score per node of the pool, or is empty.
     pub(crate) async fn meaning<'a>(
         &'a self,
-        store: &'a dyn Store,
+        source: &'a dyn Source,
         question: &str,
         pool: &Pool,
         selection: &Selection,
@@ -190,15 +190,15 @@ impl Semantic {
         stopwatch: &mut Stopwatch,
     ) -> Result<SemanticScores<'a>, SemanticError> {
         let vectors = self.vectors()?;
-        let (question, late) = vectors.question(store, &ends_of(question)).await?;
+        let (question, late) = vectors.question(source, &ends_of(question)).await?;
         stopwatch.end("embed", 0);
-        let embeds = vectors.is_backlog_small(store, pool).await?;
+        let embeds = vectors.is_backlog_small(source, pool).await?;
         let (mut cosines, mut ways, mut notices) = (Vec::new(), BTreeMap::new(), Vec::new());
         let mut is_all_tried = true;
         for part in pool.parts() {
             let (conversation, last) = (&part.conversation, part.nodes as u64);
             if embeds {
-                for notice in vectors.catch_up_for_question(store, conversation, &part.indexed, last).await? {
+                for notice in vectors.catch_up_for_question(source, conversation, &part.indexed, last).await? {
                     push_new(&mut notices, notice);
                 }
             }
@@ -249,16 +249,16 @@ impl<'a> Vectors<'a> {
     }
 
     /// The vector of a question, and its late-interaction scorer.
-    async fn question(&self, store: &'a dyn Store, text: &str) -> Result<(Vec<f32>, Option<Late<'a>>), EmbedError> {
+    async fn question(&self, source: &'a dyn Source, text: &str) -> Result<(Vec<f32>, Option<Late<'a>>), EmbedError> {
         let Some(Tokens { embedder, index }) = self.tokens else {
             return Ok((self.embedder.embed_query(text).await?, None));
         };
         let question = embedder.embed_query_with_tokens(text).await?;
-        Ok((question.whole, Some(Late { question: question.tokens, index, embedder, store })))
+        Ok((question.whole, Some(Late { question: question.tokens, index, embedder, source })))
     }
 
     /// Whether the backlog is within the limits of a query. Reads only as much text as needed to decide.
-    async fn is_backlog_small(&self, store: &dyn Store, pool: &Pool) -> Result<bool, StoreError> {
+    async fn is_backlog_small(&self, source: &dyn Source, pool: &Pool) -> Result<bool, StoreError> {
         let begins: Vec<_> = pool.parts().iter().map(|part| (part, self.through(&part.conversation))).collect();
         let nodes: u64 = begins.iter().map(|(part, through)| (part.nodes as u64).saturating_sub(*through)).sum();
         if nodes > MAX_BACKLOG_NODES {
@@ -267,7 +267,7 @@ impl<'a> Vectors<'a> {
         let mut bytes = 0;
         for (part, through) in begins {
             for node in (through + 1..=part.nodes as u64).filter_map(NodeId::new) {
-                let read = store.readable_nodes(&part.conversation, NodeRange::single(node)).await?;
+                let read = source.readable_nodes(&part.conversation, NodeRange::single(node)).await?;
                 bytes += read.nodes.iter().map(|node| indexed_text(&node.message).len()).sum::<usize>();
                 if bytes > MAX_BACKLOG_BYTES {
                     return Ok(false);

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use memory_core::{ConversationId, ConversationState, ForkedFrom, Store, StoreError};
+use memory_core::{ConversationId, ConversationState, ForkedFrom, Source, StoreError};
 
 /// For each conversation, how many of its first nodes an earlier one of them covers. Parents come before their forks,
 /// otherwise the order is by name.
-pub(crate) async fn seen_before(store: &dyn Store, states: &[ConversationState]) -> Result<Vec<u64>, StoreError> {
+pub(crate) async fn seen_before(source: &dyn Source, states: &[ConversationState]) -> Result<Vec<u64>, StoreError> {
     let mut seen = vec![0; states.len()];
     if states.iter().all(|state| state.forked_from.is_none()) {
         return Ok(seen);
@@ -15,7 +15,7 @@ pub(crate) async fn seen_before(store: &dyn Store, states: &[ConversationState])
         states.iter().map(|state| (state.id.clone(), state.forked_from.clone())).collect();
     let mut lineages = Vec::with_capacity(states.len());
     for (place, state) in states.iter().enumerate() {
-        lineages.push((lineage(store, state, &mut parents).await?, place));
+        lineages.push((lineage(source, state, &mut parents).await?, place));
     }
     lineages.sort_by_key(|(lineage, place)| (lineage.len(), *place));
     // The shared part of what was appended to a conversation is always a prefix.
@@ -35,7 +35,7 @@ pub(crate) async fn seen_before(store: &dyn Store, states: &[ConversationState])
 
 /// The conversation and its ancestors, nearest first, each with the last node that the conversation shares with it.
 async fn lineage(
-    store: &dyn Store,
+    source: &dyn Source,
     state: &ConversationState,
     parents: &mut HashMap<ConversationId, Option<ForkedFrom>>,
 ) -> Result<Vec<(ConversationId, u64)>, StoreError> {
@@ -46,7 +46,7 @@ async fn lineage(
         from = match parents.get(&conversation) {
             Some(known) => known.clone(),
             None => {
-                let found = store.conversation(&conversation).await?.forked_from;
+                let found = source.conversation(&conversation).await?.forked_from;
                 parents.insert(conversation.clone(), found.clone());
                 found
             }
@@ -58,7 +58,7 @@ async fn lineage(
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Message, NodeDraft, NodeId, Timestamp, testing::MemoryStore};
+    use memory_core::{Message, NodeDraft, NodeId, Store, Timestamp, testing::MemoryStore};
 
     use super::*;
 

@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-use memory_core::{ConversationId, Event, Message, NodeDraft, NodeId, Store, Timestamp};
+use memory_core::{ConversationId, Event, Message, NodeDraft, NodeId, Source, Store, Timestamp};
 use memory_store::{CompressionOptions, LogOptions, LogStore, VacuumOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -15,7 +15,7 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Hash, Level, Message, NodeDraft, NodeId, NodeRange, Store, SummaryDraft, Timestamp,
+    ConversationId, Event, Hash, Level, Message, NodeDraft, NodeId, NodeRange, Source, Store, SummaryDraft, Timestamp,
     WrittenBy,
 };
 use memory_store::{LogOptions, LogStore, VacuumOptions};

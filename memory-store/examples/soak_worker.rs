@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-use memory_core::{ConversationId, Message, NodeDraft, NodeId, Store, Timestamp};
+use memory_core::{ConversationId, Message, NodeDraft, NodeId, Source, Store, Timestamp};
 use memory_store::LogStore;
 
 fn main() -> Result<(), Box<dyn Error>> {

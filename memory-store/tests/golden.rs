@@ -5,8 +5,8 @@ use std::{env, fs, path::Path, sync::Arc};
 
 use memory_core::{
     ContentBlock, ConversationId, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId,
-    NodeRange, Relation, RelationKind, Role, Shown, ShownRun, Store, StoreError, Summary, SummaryDraft, SummaryId,
-    SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, text_hash,
+    NodeRange, Relation, RelationKind, Role, Shown, ShownRun, Source, Store, StoreError, Summary, SummaryDraft,
+    SummaryId, SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, text_hash,
 };
 use memory_store::{ExchangeError, ExportFile, LogStore, export, import};
 

@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use memory_core::{ConversationId, ConversationState, Node, NodeId, NodeProof, NodeRange, Store, Summary};
+use memory_core::{ConversationId, ConversationState, Node, NodeId, NodeProof, NodeRange, Source, Store, Summary};
 use memory_store::LogStore;
 
 /// Rounds of killing; `MEMORY_CRASH_ROUNDS` asks for more.

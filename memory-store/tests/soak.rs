@@ -16,7 +16,7 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Hash, Level, Message, MessageKey, NodeDraft, NodeId, NodeRange, Store, SummaryDraft,
+    ConversationId, Event, Hash, Level, Message, MessageKey, NodeDraft, NodeId, NodeRange, Source, Store, SummaryDraft,
     Timestamp, WrittenBy,
 };
 use memory_store::{CompressionOptions, LogOptions, LogStore, VacuumOptions, check_backup};

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::HashMap, num::NonZeroUsize};
 
 use clap::Args as ClapArgs;
 use memory_core::{
-    ConversationId, Level, Losses, Node, NodeId, NodeRange, Store, Summary, SummaryOutline,
+    ConversationId, Level, Losses, Node, NodeId, NodeRange, Source, Store, Summary, SummaryOutline,
     plan::{Tree, ViewPolicy},
 };
 use serde_json::json;

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{Args as ClapArgs, ValueEnum};
-use memory_core::{ConversationId, Message, Progress, Store, StoreError, Timestamp};
+use memory_core::{ConversationId, Message, Progress, Source, Store, StoreError, Timestamp};
 use memory_hooks::{ConversationStats, Memory};
 use memory_store::{ExportFile, LogStore};
 use serde_json::json;

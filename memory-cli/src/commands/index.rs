@@ -1,7 +1,7 @@
 //! `memory index`: brings the caches of recall up to the last message.
 
 use clap::Args as ClapArgs;
-use memory_core::Store;
+use memory_core::{Source, Store};
 use serde_json::json;
 
 use super::resolve;

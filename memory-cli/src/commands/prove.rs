@@ -2,7 +2,9 @@
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Hash, HistoryProof, NodeProof, NodeRange, Proof, ProofError, Store, TreeHead};
+use memory_core::{
+    ConversationId, Hash, HistoryProof, NodeProof, NodeRange, Proof, ProofError, Source, Store, TreeHead,
+};
 use memory_store::LogStore;
 
 use super::resolve;

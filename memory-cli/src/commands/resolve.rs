@@ -1,7 +1,7 @@
 //! Finds the conversation that the command line names.
 
 use clap::Args;
-use memory_core::{ConversationId, NodeId, NodeRange, Store, StoreError};
+use memory_core::{ConversationId, NodeId, NodeRange, Source, Store, StoreError};
 use memory_store::LogStore;
 
 use crate::failure::{Damage, NotFound, Usage};

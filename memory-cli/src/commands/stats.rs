@@ -3,7 +3,7 @@
 mod costs;
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Level, Store, plan::ViewPolicy};
+use memory_core::{ConversationId, Level, Source, Store, plan::ViewPolicy};
 use memory_hooks::{ConversationStats, MemoryError, PromptOptions};
 use serde_json::{Value, json};
 

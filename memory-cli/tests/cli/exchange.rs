@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use memory_core::{ConversationId, Message, NodeDraft, Store as _, Timestamp};
+use memory_core::{ConversationId, Message, NodeDraft, Source, Store as _, Timestamp};
 use memory_store::LogStore;
 
 use crate::support::{self, Store, memory};

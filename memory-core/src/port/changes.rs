@@ -1,6 +1,7 @@
 //! What happened to a conversation since a caller last looked.
 
-use crate::{NodeId, NodeOutline, SummaryOutline};
+use super::{Source, StoreError};
+use crate::{ConversationId, NodeId, NodeOutline, SummaryOutline};
 
 /// How far a caller has followed a conversation. [`Store::changes`](super::Store::changes) takes it and returns the
 /// next. It is valid only for the opening of the store that returned it.
@@ -49,6 +50,18 @@ impl Changes {
     #[must_use]
     pub fn new(revision: Revision) -> Self {
         Self { is_whole: false, nodes: Vec::new(), revised: Vec::new(), summaries: Vec::new(), revision }
+    }
+
+    /// All of a conversation as it is now, without a place to continue from.
+    ///
+    /// # Errors
+    /// When the conversation does not exist or cannot be read.
+    pub async fn everything<S: Source + ?Sized>(source: &S, conversation: &ConversationId) -> Result<Self, StoreError> {
+        let summaries = source.summaries(conversation).await?;
+        // Read after the summaries, so that no summary covers a node that is not there yet.
+        let nodes = source.outline(conversation).await?;
+        let summaries = summaries.iter().map(|summary| SummaryOutline::of(summary.id, &summary.body)).collect();
+        Ok(Self::new(Revision::default()).is_whole(true).nodes(nodes).summaries(summaries))
     }
 
     crate::setters! {

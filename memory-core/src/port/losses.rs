@@ -1,9 +1,9 @@
 //! The readable part of a run of nodes in a damaged store.
 
-use super::{Notice, StoreError};
+use super::{Notice, Store, StoreError};
 use crate::{ConversationId, Node, NodeId, NodeRange};
 
-/// The answer to [`Store::readable_nodes`](super::Store::readable_nodes).
+/// The answer to [`Source::readable_nodes`](super::Source::readable_nodes).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ReadNodes {
@@ -18,6 +18,33 @@ impl ReadNodes {
     #[must_use]
     pub fn new(nodes: Vec<Node>, losses: Losses) -> Self {
         Self { nodes, losses }
+    }
+
+    /// The nodes of a run that a store has: where it cannot give all of them, one by one.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails other than by damage.
+    pub async fn of<S: Store + ?Sized>(
+        store: &S,
+        conversation: &ConversationId,
+        range: NodeRange,
+    ) -> Result<Self, StoreError> {
+        let mut read = Self::default();
+        match store.nodes(conversation, range).await {
+            Ok(nodes) => read.nodes = nodes,
+            Err(error) if error.is_damage() => {
+                let last = store.conversation(conversation).await?.nodes;
+                for id in range.iter().take_while(|id| id.get() <= last) {
+                    match store.node(conversation, id).await {
+                        Ok(node) => read.nodes.push(node),
+                        Err(error) if error.is_damage() => read.losses.add(id, &error),
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(read)
     }
 }
 
@@ -135,7 +162,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Message, NodeDraft, Store, Timestamp, testing::MemoryStore};
+    use crate::{Message, NodeDraft, Place, Source, Timestamp, testing::MemoryStore};
 
     fn id() -> ConversationId {
         ConversationId::new("talk").unwrap()
@@ -146,7 +173,7 @@ mod tests {
     }
 
     fn lost(offset: u64) -> StoreError {
-        StoreError::Lost { path: "0001.seg".into(), offset }
+        StoreError::Lost { place: Place::new("0001.seg").offset(offset) }
     }
 
     fn store(count: usize) -> MemoryStore {

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::{BoxFuture, Changes, ReadNodes, Revision, StoreError};
+use super::{BoxFuture, Changes, Revision, Source, StoreError};
 use crate::{
-    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Salt, Summary, SummaryDraft,
-    SummaryId, SummaryOutline, Timestamp, View, ViewDraft, ViewId, WrittenBy,
+    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, Salt, Summary, SummaryDraft, SummaryId,
+    Timestamp, View, ViewDraft, ViewId, WrittenBy,
 };
 
 /// The result of appending a message.
@@ -246,7 +246,8 @@ impl fmt::Debug for Lease {
     }
 }
 
-/// Keeps conversations: for each, an append-only sequence of messages and the events beside them.
+/// Keeps conversations: for each, an append-only sequence of messages and the events beside them. What a searcher reads
+/// of them is in [`Source`].
 ///
 /// Contract, which `testing::store_conformance` checks:
 /// - `append` and `record` return once what they wrote survives a crash. A batch is written whole or
@@ -259,7 +260,7 @@ impl fmt::Debug for Lease {
 /// - A fork has the nodes of its parent up to the fork point, under the same numbers and with the same proofs. What is
 ///   appended or recorded later in one of them is not in the other.
 /// - One process at a time has the lease for background work; within that process it is shared.
-pub trait Store: fmt::Debug + Send + Sync {
+pub trait Store: Source {
     /// Appends messages to a conversation and begins it if needed. An empty batch writes nothing.
     fn append<'a>(
         &'a self,
@@ -303,40 +304,6 @@ pub trait Store: fmt::Debug + Send + Sync {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>>;
 
-    /// The nodes of a run that exist and can be read, and those that cannot. Damage in a conversation does not hide the
-    /// rest of it.
-    fn readable_nodes<'a>(
-        &'a self,
-        conversation: &'a ConversationId,
-        range: NodeRange,
-    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
-        Box::pin(async move {
-            let mut read = ReadNodes::default();
-            match self.nodes(conversation, range).await {
-                Ok(nodes) => read.nodes = nodes,
-                Err(error) if error.is_damage() => {
-                    let last = self.conversation(conversation).await?.nodes;
-                    for id in range.iter().take_while(|id| id.get() <= last) {
-                        match self.node(conversation, id).await {
-                            Ok(node) => read.nodes.push(node),
-                            Err(error) if error.is_damage() => read.losses.add(id, &error),
-                            Err(error) => return Err(error),
-                        }
-                    }
-                }
-                Err(error) => return Err(error),
-            }
-            Ok(read)
-        })
-    }
-
-    /// Outlines of all nodes, in order.
-    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>>;
-
-    /// All summaries of a conversation that can be read, in order of their numbers. A store that lost some to
-    /// damage leaves their numbers out.
-    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>>;
-
     /// The summaries with these numbers that can be read, in order of their numbers.
     fn summaries_of<'a>(
         &'a self,
@@ -368,11 +335,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<Changes, StoreError>> {
         Box::pin(async move {
             let _ = since;
-            let summaries = self.summaries(conversation).await?;
-            // Read after the summaries, so that no summary covers a node that is not there yet.
-            let nodes = self.outline(conversation).await?;
-            let summaries = summaries.iter().map(|summary| SummaryOutline::of(summary.id, &summary.body)).collect();
-            Ok(Changes { is_whole: true, nodes, summaries, ..Changes::default() })
+            Changes::everything(self, conversation).await
         })
     }
 
@@ -389,15 +352,6 @@ pub trait Store: fmt::Debug + Send + Sync {
         conversation: &'a ConversationId,
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>>;
-
-    /// The state of one conversation.
-    fn conversation<'a>(
-        &'a self,
-        conversation: &'a ConversationId,
-    ) -> BoxFuture<'a, Result<ConversationState, StoreError>>;
-
-    /// The states of all conversations, by name.
-    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>>;
 
     /// Reads everything again from where it is kept, hashes it again, and reports the result. Damage is an answer, not
     /// an error. `None` verifies every conversation.

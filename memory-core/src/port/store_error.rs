@@ -1,8 +1,6 @@
 //! The error of a store.
 
-use std::path::PathBuf;
-
-use super::BoxError;
+use super::{BoxError, Place};
 use crate::{ConversationId, InvalidConversationId, MessageKey, NodeId};
 
 /// Why a store could not do what it was asked.
@@ -54,45 +52,41 @@ pub enum StoreError {
         /// What is wrong.
         why: String,
     },
-    /// The bytes on disk are not those that were written.
-    #[error("{path} is damaged at byte {offset}: {why}")]
+    /// What is kept is not what was written.
+    #[error("{} is damaged{}: {why}", place.name, place.at_byte())]
     Damaged {
-        /// The file.
-        path: PathBuf,
-        /// Where in it.
-        offset: u64,
+        /// Where.
+        place: Place,
         /// What is wrong there.
         why: String,
     },
     /// The node was lost to damage, and the store was salvaged without it.
-    #[error("the node was lost to damage before the store was salvaged, as {path} records at byte {offset}")]
+    #[error("the node was lost to damage before the store was salvaged, as {} records{}", place.name, place.at_byte())]
     Lost {
-        /// The file that records the loss.
-        path: PathBuf,
-        /// Where in it.
-        offset: u64,
+        /// What records the loss.
+        place: Place,
     },
     /// Another process writes to the store.
-    #[error("the store {path} is in use by process {pid} on {host}")]
+    #[error("the store {place} is in use by process {pid} on {host}")]
     Locked {
         /// The store.
-        path: PathBuf,
+        place: Place,
         /// The holder's process id.
         pid: u32,
         /// The holder's machine.
         host: String,
     },
     /// The store was opened for reading alone, and the call would have written.
-    #[error("the store {path} was opened for reading alone")]
+    #[error("the store {place} was opened for reading alone")]
     ReadOnly {
         /// The store.
-        path: PathBuf,
+        place: Place,
     },
     /// The store was written by a newer version.
-    #[error("the store {path} has format {found}, this version reads up to {supported}: use a newer version")]
+    #[error("the store {place} has format {found}, this version reads up to {supported}: use a newer version")]
     NewerFormat {
         /// The store.
-        path: PathBuf,
+        place: Place,
         /// Its format.
         found: u32,
         /// The newest that this version reads.
@@ -100,48 +94,47 @@ pub enum StoreError {
     },
     /// The log holds a record of a kind, or of a version of a kind, that only a newer version knows.
     #[error(
-        "{path} holds, in the frame at byte {offset}, a record of kind {kind}, version {version}, that a newer version wrote: \
-         use that version"
+        "{} holds{} a record of kind {kind}, version {version}, that a newer version wrote: use that version",
+        place.name,
+        in_frame(place)
     )]
     NewerRecord {
-        /// The file.
-        path: PathBuf,
-        /// Where the frame that holds the record begins.
-        offset: u64,
+        /// What holds it; the byte where the frame of the record begins.
+        place: Place,
         /// The kind.
         kind: u8,
         /// The version of the kind.
         version: u8,
     },
-    /// The directory is not a store.
-    #[error("{path} is not a memory store: {why}")]
+    /// What was opened is not a store.
+    #[error("{place} is not a memory store: {why}")]
     NotAStore {
-        /// The directory.
-        path: PathBuf,
+        /// What was opened.
+        place: Place,
         /// What is wrong with it.
         why: String,
     },
     /// An earlier write failed to reach the disk. Nothing more is written until the store is reopened.
-    #[error("the store {path} takes no more writes since one failed ({why}): reopen it")]
+    #[error("the store {place} takes no more writes since one failed ({why}): reopen it")]
     Poisoned {
         /// The store.
-        path: PathBuf,
+        place: Place,
         /// The failure.
         why: String,
     },
     /// The disk is full.
-    #[error("no space left for {path}: nothing was written, the log is intact")]
+    #[error("no space left for {place}: nothing was written, the log is intact")]
     DiskFull {
-        /// The file.
-        path: PathBuf,
+        /// What was written or read.
+        place: Place,
     },
     /// The operating system refused.
-    #[error("could not {action} {path}")]
+    #[error("could not {action} {place}")]
     Io {
         /// What was tried.
         action: &'static str,
-        /// The file.
-        path: PathBuf,
+        /// What was written or read.
+        place: Place,
         /// Why not.
         #[source]
         source: std::io::Error,
@@ -186,6 +179,10 @@ impl StoreError {
     }
 }
 
+fn in_frame(place: &Place) -> String {
+    place.offset.map_or_else(String::new, |offset| format!(", in the frame at byte {offset},"))
+}
+
 fn did_you_mean(nearest: &[ConversationId]) -> String {
     match nearest {
         [] => String::new(),
@@ -193,5 +190,48 @@ fn did_you_mean(nearest: &[ConversationId]) -> String {
             let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
             format!("; nearest: {}", names.join(", "))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_the_place_as_its_backend_does() {
+        let segment = || Place::new("log/0001.seg").offset(64);
+        let table = || Place::new("table nodes");
+        let why = || "bad".to_owned();
+        let newer = |place| StoreError::NewerRecord { place, kind: 99, version: 1 };
+        for (error, message) in [
+            (StoreError::Damaged { place: segment(), why: why() }, "log/0001.seg is damaged at byte 64: bad"),
+            (StoreError::Damaged { place: table(), why: why() }, "table nodes is damaged: bad"),
+            (
+                StoreError::Lost { place: segment() },
+                "the node was lost to damage before the store was salvaged, as log/0001.seg records at byte 64",
+            ),
+            (
+                StoreError::Lost { place: table() },
+                "the node was lost to damage before the store was salvaged, as table nodes records",
+            ),
+            (
+                newer(segment()),
+                "log/0001.seg holds, in the frame at byte 64, a record of kind 99, version 1, that a newer version wrote: use \
+                 that version",
+            ),
+            (
+                newer(table()),
+                "table nodes holds a record of kind 99, version 1, that a newer version wrote: use that version",
+            ),
+            (StoreError::ReadOnly { place: table() }, "the store table nodes was opened for reading alone"),
+            (
+                StoreError::DiskFull { place: table() },
+                "no space left for table nodes: nothing was written, the log is intact",
+            ),
+        ] {
+            assert_eq!(error.to_string(), message);
+        }
+        assert_eq!(segment().to_string(), "log/0001.seg at byte 64");
+        assert_eq!(Place::from(std::path::Path::new("log")).to_string(), "log");
     }
 }

@@ -11,6 +11,7 @@ mod views;
 
 use std::sync::Arc;
 
+use super::source_conformance;
 use crate::{
     ContentBlock, ConversationId, Event, Hash, Json, Level, MerkleFrontier, Message, MessageKey, Node, NodeDraft,
     NodeId, NodeOutline, NodeRange, Recorded, Revision, Role, Store, StoreError, SummaryDraft, SummaryId,
@@ -114,6 +115,17 @@ pub async fn store_conformance(store: &dyn Store) {
     forks::forks_may_be_forked(store).await;
     forks::a_fork_that_cannot_be_is_refused(store).await;
     the_lease_is_shared_within_a_process_and_ends_with_its_values(store).await;
+    it_can_be_searched(store).await;
+}
+
+/// A store is a source of all that was appended to it.
+async fn it_can_be_searched(store: &dyn Store) {
+    let mut holds = Vec::new();
+    for state in store.conversations().await.unwrap() {
+        let nodes = store.nodes(&state.id, range(1, u64::MAX)).await.unwrap();
+        holds.push((state.id, nodes));
+    }
+    source_conformance(store, &holds).await;
 }
 
 async fn an_empty_store_knows_nothing(store: &dyn Store) {

@@ -10,9 +10,9 @@ use std::{
 
 use crate::{
     Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, ForkedFrom, Lease, MerkleFrontier,
-    MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Recorded, Revision, Role, Salt, Store,
-    StoreError, Summary, SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation, View, ViewId,
-    canonical_bytes, check_view, leaf_hash, plan::check_summary,
+    MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Place, ReadNodes, Recorded, Revision, Role,
+    Salt, Source, Store, StoreError, Summary, SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation,
+    View, ViewId, canonical_bytes, check_view, leaf_hash, plan::check_summary,
 };
 
 /// Keeps everything in maps. Its salts are zero, so that its roots are repeatable.
@@ -127,7 +127,7 @@ impl Conversation {
 
     fn all_readable(&self, range: NodeRange) -> Result<(), StoreError> {
         match self.lost.range(range.first()..=range.last()).next() {
-            Some(node) => Err(StoreError::Lost { path: "memory".into(), offset: node.get() }),
+            Some(node) => Err(StoreError::Lost { place: Place::new("memory").offset(node.get()) }),
             None => Ok(()),
         }
     }
@@ -281,6 +281,35 @@ impl MemoryStore {
     }
 }
 
+impl Source for MemoryStore {
+    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.outline())) })
+    }
+
+    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.summaries.clone())) })
+    }
+
+    fn conversation<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.state(conversation))) })
+    }
+
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
+        Box::pin(async move { Ok(self.lock().iter().map(|(id, c)| c.state(id)).collect()) })
+    }
+
+    fn readable_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(ReadNodes::of(self, conversation, range))
+    }
+}
+
 impl Store for MemoryStore {
     fn append<'a>(
         &'a self,
@@ -356,14 +385,6 @@ impl Store for MemoryStore {
         })
     }
 
-    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.outline())) })
-    }
-
-    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.summaries.clone())) })
-    }
-
     fn views<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -407,17 +428,6 @@ impl Store for MemoryStore {
         })
     }
 
-    fn conversation<'a>(
-        &'a self,
-        conversation: &'a ConversationId,
-    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.state(conversation))) })
-    }
-
-    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
-        Box::pin(async move { Ok(self.lock().iter().map(|(id, c)| c.state(id)).collect()) })
-    }
-
     fn verify<'a>(
         &'a self,
         conversation: Option<&'a ConversationId>,
@@ -443,7 +453,7 @@ impl Store for MemoryStore {
 
     fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
         let lease = match self.is_leased_away.load(Ordering::Relaxed) {
-            true => Err(StoreError::Locked { path: "memory".into(), pid: 1, host: "elsewhere".to_owned() }),
+            true => Err(StoreError::Locked { place: Place::new("memory"), pid: 1, host: "elsewhere".to_owned() }),
             false => Ok(Lease::unshared()),
         };
         Box::pin(async { lease })

@@ -15,7 +15,7 @@ use crate::{parts::Parts, render::Layout};
 pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, prompt: &mut Prompt) {
     match recorded(parts, conversation, prompt).await {
         Ok(view) => prompt.view = Some(view),
-        Err(StoreError::ReadOnly { path }) => tracing::debug!(path = %path.display(), "no view is recorded"),
+        Err(StoreError::ReadOnly { place }) => tracing::debug!(%place, "no view is recorded"),
         Err(error) => {
             tracing::warn!(%conversation, %error, "a view was not recorded");
             prompt.notices.push(Notice::ViewNotRecorded { why: error.to_string() });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Event, Hash, Message, NodeId, NodeRange, Notice, Recorded, Shown, Store, StoreError, Summarizer, SummaryId,
+    Event, Hash, Message, NodeId, NodeRange, Notice, Recorded, Shown, Source, Store, StoreError, Summarizer, SummaryId,
     Timestamp, View, ViewDraft, ViewId,
     plan::PlanError,
     testing::{MemoryStore, ScanRetriever},

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use memory_core::{Message, NodeDraft, Timestamp, testing::MemoryStore};
+use memory_core::{Message, NodeDraft, Store, Timestamp, testing::MemoryStore};
 
 use super::*;
 

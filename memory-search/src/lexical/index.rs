@@ -6,7 +6,9 @@ use std::sync::{
 };
 
 use lru::LruCache;
-use memory_core::{BlockCache, BlockKey, ConversationId, Losses, Node, NodeId, NodeRange, Progress, Store, StoreError};
+use memory_core::{
+    BlockCache, BlockKey, ConversationId, Losses, Node, NodeId, NodeRange, Progress, Source, StoreError,
+};
 
 use super::{Analyzer, NodeTerms, Postings, indexed_text, postings::DecodedBlock, segment};
 
@@ -73,18 +75,18 @@ impl WordIndex {
     /// most `unsaved` nodes that a later run must read again.
     pub(crate) async fn catch_up(
         &self,
-        store: &dyn Store,
+        source: &dyn Source,
         conversation: &ConversationId,
         nodes: u64,
         unsaved: u64,
         progress: &dyn Progress,
     ) -> Result<(Arc<Indexed>, u64), StoreError> {
         let words = self.words(conversation);
-        let was_restored = self.restore(store, conversation, &words).await?;
+        let was_restored = self.restore(source, conversation, &words).await?;
         let begun = words.read().through();
         let mut through = begun;
         while let Some(chunk) = chunk_after(through, nodes) {
-            let read = store.readable_nodes(conversation, chunk).await?;
+            let read = source.readable_nodes(conversation, chunk).await?;
             let terms = |node| -> (NodeId, Option<&Node>, NodeTerms) {
                 let node: &Node = node;
                 let terms = self.analyzer.document(&indexed_text(&node.message));
@@ -114,7 +116,7 @@ impl WordIndex {
     /// Loads the saved blocks of a conversation, once; returns whether this call did.
     async fn restore(
         &self,
-        store: &dyn Store,
+        source: &dyn Source,
         conversation: &ConversationId,
         words: &Indexed,
     ) -> Result<bool, StoreError> {
@@ -136,7 +138,7 @@ impl WordIndex {
             let mut losses = Losses::default();
             let mut is_found = false;
             for lost in kept.lost() {
-                let read = store.readable_nodes(conversation, lost).await?;
+                let read = source.readable_nodes(conversation, lost).await?;
                 is_found |= !read.nodes.is_empty();
                 losses.extend(&read.losses);
             }
@@ -210,11 +212,11 @@ impl Indexed {
     }
 
     /// Reads all nodes that this process has not read itself, and records which cannot be read.
-    pub(crate) async fn check(&self, store: &dyn Store, conversation: &ConversationId) -> Result<(), StoreError> {
+    pub(crate) async fn check(&self, source: &dyn Source, conversation: &ConversationId) -> Result<(), StoreError> {
         let restored = self.read().restored();
         let (mut losses, mut through) = (Losses::default(), 0);
         while let Some(chunk) = chunk_after(through, restored) {
-            losses.extend(&store.readable_nodes(conversation, chunk).await?.losses);
+            losses.extend(&source.readable_nodes(conversation, chunk).await?.losses);
             through = chunk.last().get();
         }
         self.write().check(&losses);

@@ -1,7 +1,7 @@
 //! Tests with a cross-encoder that prefers long texts.
 
 use memory_core::{
-    BoxFuture, ConversationId, Message, ModelId, NodeDraft, NodeId, ScoreScale, Timestamp, testing::MemoryStore,
+    BoxFuture, ConversationId, Message, ModelId, NodeDraft, NodeId, ScoreScale, Store, Timestamp, testing::MemoryStore,
 };
 
 use super::*;

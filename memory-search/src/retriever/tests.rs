@@ -13,7 +13,10 @@ mod worth;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use memory_core::{ContentBlock, Json, Message, ModelId, NodeDraft, Role, Timestamp, testing::HashEmbedder};
+use memory_core::{
+    ContentBlock, Json, Message, ModelId, NodeDraft, Role, Store, Timestamp,
+    testing::{HashEmbedder, MemoryStore},
+};
 
 use self::fakes::{CountingStore, ExactIndex, FailingIndex, FewChunks, NoModel};
 use super::*;
@@ -31,12 +34,12 @@ fn id(name: &str) -> ConversationId {
     ConversationId::new(name).unwrap()
 }
 
-fn append(store: &dyn Store, conversation: &str, messages: impl IntoIterator<Item = Message>) {
+fn append(store: &MemoryStore, conversation: &str, messages: impl IntoIterator<Item = Message>) {
     let draft = |message: Message| NodeDraft::new(message, Timestamp::from_millis(0), 10);
     pollster::block_on(store.append(&id(conversation), messages.into_iter().map(draft).collect())).unwrap();
 }
 
-fn say(store: &dyn Store, conversation: &str, texts: &[&str]) {
+fn say(store: &MemoryStore, conversation: &str, texts: &[&str]) {
     append(store, conversation, texts.iter().map(|text| Message::user(*text)));
 }
 

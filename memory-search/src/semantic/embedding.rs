@@ -1,7 +1,8 @@
 //! Embeds nodes without vectors in batches and inserts them into the indexes.
 
 use memory_core::{
-    ConversationId, EmbedError, NodeId, NodeRange, Notice, Progress, ReadNodes, Store, TokenVectors, VectorError,
+    ConversationId, EmbedError, NodeId, NodeRange, Notice, Progress, ReadNodes, Source, Store, TokenVectors,
+    VectorError,
 };
 
 use super::{SemanticError, Tokens, Vectors, is_absent};
@@ -79,7 +80,7 @@ type Embedded = (Vec<Vec<f32>>, Option<TokenVectors>);
 /// Embeds the missing nodes of one conversation.
 struct Run<'a> {
     vectors: &'a Vectors<'a>,
-    store: &'a dyn Store,
+    source: &'a dyn Source,
     conversation: &'a ConversationId,
     policy: FailurePolicy,
     done: CaughtUp,
@@ -90,13 +91,14 @@ impl Vectors<'_> {
     /// flushes the indexes.
     pub(crate) async fn catch_up(
         &self,
-        store: &dyn Store,
+        source: &dyn Source,
         conversation: &ConversationId,
         indexed: &Indexed,
         last: u64,
         progress: &dyn Progress,
     ) -> Result<CaughtUp, SemanticError> {
-        let (done, result) = self.embed_after(store, conversation, indexed, last, progress, FailurePolicy::Index).await;
+        let (done, result) =
+            self.embed_after(source, conversation, indexed, last, progress, FailurePolicy::Index).await;
         result.map(|()| done)
     }
 
@@ -107,12 +109,12 @@ impl Vectors<'_> {
     /// When the store fails.
     pub(super) async fn catch_up_for_question(
         &self,
-        store: &dyn Store,
+        source: &dyn Source,
         conversation: &ConversationId,
         indexed: &Indexed,
         last: u64,
     ) -> Result<Vec<Notice>, SemanticError> {
-        let (done, result) = self.embed_after(store, conversation, indexed, last, &(), FailurePolicy::Question).await;
+        let (done, result) = self.embed_after(source, conversation, indexed, last, &(), FailurePolicy::Question).await;
         let mut notices: Vec<_> = done.notices().collect();
         match result {
             Ok(()) => {}
@@ -124,14 +126,14 @@ impl Vectors<'_> {
 
     async fn embed_after(
         &self,
-        store: &dyn Store,
+        source: &dyn Source,
         conversation: &ConversationId,
         indexed: &Indexed,
         last: u64,
         progress: &dyn Progress,
         policy: FailurePolicy,
     ) -> (CaughtUp, Result<(), SemanticError>) {
-        let mut run = Run { vectors: self, store, conversation, policy, done: CaughtUp::default() };
+        let mut run = Run { vectors: self, source, conversation, policy, done: CaughtUp::default() };
         let begun = run.through();
         if begun >= last {
             return (run.done, Ok(()));
@@ -220,7 +222,7 @@ impl Run<'_> {
     async fn embed_through(&mut self, begun: u64, last: u64, progress: &dyn Progress) -> Result<(), SemanticError> {
         let mut flushed = begun;
         while let Some(nodes) = nodes_after(self.through(), last) {
-            let read = self.store.readable_nodes(self.conversation, nodes).await?;
+            let read = self.source.readable_nodes(self.conversation, nodes).await?;
             for (run, texts) in batches(nodes, &read) {
                 let batch = self.embed(run, &texts, &read).await?;
                 self.insert(batch).await?;
@@ -354,7 +356,7 @@ fn nodes_after(through: u64, last: u64) -> Option<NodeRange> {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Message, NodeDraft, Timestamp, testing::MemoryStore};
+    use memory_core::{Message, NodeDraft, Store, Timestamp, testing::MemoryStore};
 
     use super::*;
 

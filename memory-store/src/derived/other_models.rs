@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fs, io};
 
-use memory_core::{ModelId, Store, StoreError};
+use memory_core::{ModelId, Source, StoreError};
 
 use super::header::file_name;
 use crate::LogStore;
@@ -23,7 +23,7 @@ pub async fn forget_other_models(store: &LogStore, model: &ModelId) -> Result<u6
         match fs::read_dir(&directory).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
             Ok(files) => there.extend(files),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(StoreError::Io { action: "list", path: directory, source }),
+            Err(source) => return Err(StoreError::Io { action: "list", place: directory.into(), source }),
         }
     }
     let conversations = store.conversations().await?;
@@ -39,7 +39,7 @@ pub async fn forget_other_models(store: &LogStore, model: &ModelId) -> Result<u6
         match fs::remove_file(file.path()) {
             Ok(()) => removed += 1,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(StoreError::Io { action: "remove", path: file.path(), source }),
+            Err(source) => return Err(StoreError::Io { action: "remove", place: file.path().into(), source }),
         }
     }
     Ok(removed)

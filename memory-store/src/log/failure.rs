@@ -42,18 +42,18 @@ impl Failure {
 impl From<&Failure> for StoreError {
     fn from(failure: &Failure) -> Self {
         if failure.is_disk_full() {
-            return Self::DiskFull { path: failure.path.clone() };
+            return Self::DiskFull { place: (&failure.path).into() };
         }
         let source = io::Error::new(failure.kind, failure.why.clone());
-        Self::Io { action: failure.action, path: failure.path.clone(), source }
+        Self::Io { action: failure.action, place: (&failure.path).into(), source }
     }
 }
 
 /// Turns an error of the file system into one of the store.
 pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     move |source| {
-        let path = path.to_owned();
-        if is_full(source.kind()) { StoreError::DiskFull { path } } else { StoreError::Io { action, path, source } }
+        let place = path.into();
+        if is_full(source.kind()) { StoreError::DiskFull { place } } else { StoreError::Io { action, place, source } }
     }
 }
 
@@ -64,16 +64,14 @@ fn is_full(kind: io::ErrorKind) -> bool {
 /// A copy of the error for another caller.
 pub(crate) fn repeated(error: &StoreError) -> StoreError {
     match error {
-        StoreError::Locked { path, pid, host } => {
-            StoreError::Locked { path: path.clone(), pid: *pid, host: host.clone() }
+        StoreError::Locked { place, pid, host } => {
+            StoreError::Locked { place: place.clone(), pid: *pid, host: host.clone() }
         }
-        StoreError::DiskFull { path } => StoreError::DiskFull { path: path.clone() },
-        StoreError::Poisoned { path, why } => StoreError::Poisoned { path: path.clone(), why: why.clone() },
-        StoreError::Damaged { path, offset, why } => {
-            StoreError::Damaged { path: path.clone(), offset: *offset, why: why.clone() }
-        }
-        StoreError::Io { action, path, source } => {
-            StoreError::Io { action, path: path.clone(), source: io::Error::new(source.kind(), source.to_string()) }
+        StoreError::DiskFull { place } => StoreError::DiskFull { place: place.clone() },
+        StoreError::Poisoned { place, why } => StoreError::Poisoned { place: place.clone(), why: why.clone() },
+        StoreError::Damaged { place, why } => StoreError::Damaged { place: place.clone(), why: why.clone() },
+        StoreError::Io { action, place, source } => {
+            StoreError::Io { action, place: place.clone(), source: io::Error::new(source.kind(), source.to_string()) }
         }
         other => StoreError::Backend { backend: "log", source: other.to_string().into() },
     }

@@ -14,7 +14,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use memory_core::{ConversationState, Event, Node, NodeId, NodeRange, Store, ViewId};
+use memory_core::{ConversationState, Event, Node, NodeId, NodeRange, Source, Store, ViewId};
 
 use super::{
     format::{

@@ -12,8 +12,8 @@ use std::{
 use futures_channel::oneshot;
 use memory_core::{
     Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MessageKey, Node, NodeDraft, NodeId,
-    NodeOutline, NodeProof, NodeRange, Recorded, Revision, Salt, Store, StoreError, Summary, SummaryId, SummaryOutline,
-    Verification, View, ViewId,
+    NodeOutline, NodeProof, NodeRange, ReadNodes, Recorded, Revision, Salt, Source, Store, StoreError, Summary,
+    SummaryId, SummaryOutline, Verification, View, ViewId,
 };
 
 use super::{
@@ -144,7 +144,7 @@ impl LogStore {
         let thread = thread::Builder::new().name("memory-log".into()).spawn(move || writer.run());
         let thread = thread.map_err(|source| StoreError::Io {
             action: "start the writer thread of",
-            path: path.to_owned(),
+            place: path.into(),
             source,
         })?;
         Ok(Self { shared, report, writer: Some(thread), may_write: true, lease: Mutex::default() })
@@ -198,7 +198,7 @@ impl LogStore {
     /// Hands a request to the writer and waits for its answer.
     async fn write<T>(&self, bytes: usize, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, StoreError> {
         if !self.may_write() {
-            return Err(StoreError::ReadOnly { path: self.path().to_owned() });
+            return Err(StoreError::ReadOnly { place: self.path().into() });
         }
         let (reply, answer) = oneshot::channel();
         let mut request = Some(request(reply));
@@ -291,6 +291,44 @@ fn prepare(id: &ConversationId, batch: Vec<NodeDraft>, buffers: &Buffers) -> Res
     Prepared::new(batch, salts, buffers).map_err(|error| invalid(id, error))
 }
 
+impl Source for LogStore {
+    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
+        Box::pin(async move { self.read(conversation, |there| Ok(there.nodes.outlines())) })
+    }
+
+    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            let summaries = self.known_summaries(conversation)?;
+            Ok(summaries.to_vec())
+        })
+    }
+
+    fn conversation<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move {
+            let state = self.shared.current()?;
+            Ok(state.overview(state.conversation(conversation)?))
+        })
+    }
+
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
+        Box::pin(async move {
+            let state = self.shared.current()?;
+            Ok(state.conversations().map(|conversation| state.overview(conversation)).collect())
+        })
+    }
+
+    fn readable_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(ReadNodes::of(self, conversation, range))
+    }
+}
+
 impl Store for LogStore {
     fn append<'a>(
         &'a self,
@@ -351,17 +389,6 @@ impl Store for LogStore {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>> {
         Box::pin(async move { self.read_nodes(conversation, range) })
-    }
-
-    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
-        Box::pin(async move { self.read(conversation, |there| Ok(there.nodes.outlines())) })
-    }
-
-    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
-        Box::pin(async move {
-            let summaries = self.known_summaries(conversation)?;
-            Ok(summaries.to_vec())
-        })
     }
 
     fn summaries_of<'a>(
@@ -457,23 +484,6 @@ impl Store for LogStore {
         })
     }
 
-    fn conversation<'a>(
-        &'a self,
-        conversation: &'a ConversationId,
-    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
-        Box::pin(async move {
-            let state = self.shared.current()?;
-            Ok(state.overview(state.conversation(conversation)?))
-        })
-    }
-
-    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
-        Box::pin(async move {
-            let state = self.shared.current()?;
-            Ok(state.conversations().map(|conversation| state.overview(conversation)).collect())
-        })
-    }
-
     fn verify<'a>(
         &'a self,
         conversation: Option<&'a ConversationId>,
@@ -484,7 +494,7 @@ impl Store for LogStore {
             let (shared, only) = (Arc::clone(&self.shared), conversation.cloned());
             let thread = thread::Builder::new().name("memory-verify".into());
             let spawned = thread.spawn(move || reply.send(verify(&shared, only.as_ref())));
-            spawned.map_err(|source| StoreError::Io { action: "verify", path: self.path().to_owned(), source })?;
+            spawned.map_err(|source| StoreError::Io { action: "verify", place: self.path().into(), source })?;
             let panicked = || StoreError::Backend { backend: "verification", source: "its thread panicked".into() };
             answer.await.unwrap_or_else(|_| Err(panicked()))
         })

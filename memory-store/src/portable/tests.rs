@@ -6,7 +6,7 @@ mod sample;
 use std::io::Cursor;
 
 use memory_core::{
-    ContentBlock, Event, Hash, InvalidMessage, Level, Message, NodeDraft, NodeRange, Progress, Revision, Store,
+    ContentBlock, Event, Hash, InvalidMessage, Level, Message, NodeDraft, NodeRange, Progress, Revision, Source, Store,
     SummaryId, Timestamp, TreeHead, message_from_raw_json, message_to_json, message_to_raw_json, plan::Tree,
     testing::MemoryStore,
 };

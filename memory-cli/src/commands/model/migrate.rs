@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 use clap::Args as ClapArgs;
-use memory_core::{Store, VectorIndex};
+use memory_core::{Source, Store, VectorIndex};
 use memory_store::{AutoIndex, AutoOptions, forget_other_models};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Saved postings answer as fresh ones do, and invalid blocks are rejected.
 
-use memory_core::{Filter, Json, Losses, Message, Node, NodeId, StoreError, Timestamp};
+use memory_core::{Filter, Json, Losses, Message, Node, NodeId, Place, StoreError, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
@@ -27,7 +27,7 @@ fn node(id: NodeId, (text, speaker, session, at, _): &Said) -> Node {
 
 fn lost(id: NodeId) -> Losses {
     let mut losses = Losses::default();
-    losses.add(id, &StoreError::Lost { path: "test".into(), offset: 0 });
+    losses.add(id, &StoreError::Lost { place: Place::new("test").offset(0) });
     losses
 }
 

@@ -4,6 +4,7 @@ mod blocks;
 
 use std::{
     collections::BTreeMap,
+    ops::Deref,
     sync::{
         Mutex,
         atomic::{AtomicU64, Ordering},
@@ -11,10 +12,9 @@ use std::{
 };
 
 use memory_core::{
-    AnsweredBy, Appended, BoxFuture, ConversationId, ConversationState, EmbedError, Embedder, Event, MessageKey,
-    ModelId, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, NodeSet, Recorded, Slot, Store, StoreError,
-    Summary, TokenEmbedder, TokenEmbedding, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats,
-    VectorPart, VectorQuery, Verification, View, ViewId,
+    AnsweredBy, BoxFuture, ConversationId, ConversationState, EmbedError, Embedder, ModelId, NodeId, NodeOutline,
+    NodeRange, NodeSet, ReadNodes, Slot, Source, StoreError, Summary, TokenEmbedder, TokenEmbedding, VectorAnswer,
+    VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
     testing::{HashEmbedder, MemoryStore},
 };
 
@@ -39,54 +39,15 @@ impl CountingStore {
 
 type StoreResult<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-impl Store for CountingStore {
-    fn append<'a>(&'a self, id: &'a ConversationId, batch: Vec<NodeDraft>) -> StoreResult<'a, Vec<Appended>> {
-        self.store.append(id, batch)
-    }
+impl Deref for CountingStore {
+    type Target = MemoryStore;
 
-    fn record<'a>(&'a self, id: &'a ConversationId, events: Vec<Event>) -> StoreResult<'a, Vec<Recorded>> {
-        self.store.record(id, events)
+    fn deref(&self) -> &MemoryStore {
+        &self.store
     }
+}
 
-    fn fork<'a>(
-        &'a self,
-        parent: &'a ConversationId,
-        node: NodeId,
-        child: &'a ConversationId,
-    ) -> StoreResult<'a, ConversationState> {
-        self.store.fork(parent, node, child)
-    }
-
-    fn node<'a>(&'a self, id: &'a ConversationId, node: NodeId) -> StoreResult<'a, Node> {
-        self.nodes_read.fetch_add(1, Ordering::Relaxed);
-        self.store.node(id, node)
-    }
-
-    fn nodes<'a>(&'a self, id: &'a ConversationId, range: NodeRange) -> StoreResult<'a, Vec<Node>> {
-        self.nodes_read.fetch_add(range.count(), Ordering::Relaxed);
-        self.store.nodes(id, range)
-    }
-
-    fn views<'a>(&'a self, id: &'a ConversationId, first: ViewId, last: ViewId) -> StoreResult<'a, Vec<View>> {
-        self.store.views(id, first, last)
-    }
-
-    fn outline<'a>(&'a self, id: &'a ConversationId) -> StoreResult<'a, Vec<NodeOutline>> {
-        self.store.outline(id)
-    }
-
-    fn summaries<'a>(&'a self, id: &'a ConversationId) -> StoreResult<'a, Vec<Summary>> {
-        self.store.summaries(id)
-    }
-
-    fn find_key<'a>(&'a self, id: &'a ConversationId, key: &'a MessageKey) -> StoreResult<'a, Option<NodeId>> {
-        self.store.find_key(id, key)
-    }
-
-    fn proofs<'a>(&'a self, id: &'a ConversationId, range: NodeRange) -> StoreResult<'a, Vec<NodeProof>> {
-        self.store.proofs(id, range)
-    }
-
+impl Source for CountingStore {
     fn conversation<'a>(&'a self, id: &'a ConversationId) -> StoreResult<'a, ConversationState> {
         self.store.conversation(id)
     }
@@ -95,8 +56,17 @@ impl Store for CountingStore {
         self.store.conversations()
     }
 
-    fn verify<'a>(&'a self, id: Option<&'a ConversationId>) -> StoreResult<'a, Verification> {
-        self.store.verify(id)
+    fn readable_nodes<'a>(&'a self, id: &'a ConversationId, range: NodeRange) -> StoreResult<'a, ReadNodes> {
+        self.nodes_read.fetch_add(range.count(), Ordering::Relaxed);
+        self.store.readable_nodes(id, range)
+    }
+
+    fn outline<'a>(&'a self, id: &'a ConversationId) -> StoreResult<'a, Vec<NodeOutline>> {
+        self.store.outline(id)
+    }
+
+    fn summaries<'a>(&'a self, id: &'a ConversationId) -> StoreResult<'a, Vec<Summary>> {
+        self.store.summaries(id)
     }
 }
 

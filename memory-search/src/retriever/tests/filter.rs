@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Event, Filter, Hash, Hit, Level, Node, SummaryDraft, TimeRange, WrittenBy, testing::MemoryStore};
+use memory_core::{Event, Filter, Hash, Hit, Level, Node, SummaryDraft, TimeRange, WrittenBy};
 use proptest::prelude::*;
 
 use super::*;

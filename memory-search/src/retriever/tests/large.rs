@@ -9,7 +9,7 @@ const MESSAGES: usize = 6_000;
 const WORDS: u32 = 400;
 
 /// Messages of words out of a small vocabulary, some of them the assistant's.
-fn talk(store: &dyn Store) {
+fn talk(store: &MemoryStore) {
     let mut rng = Rng::with_seed(7);
     let message = |index: usize| {
         let words: Vec<_> = (0..rng.usize(4..20)).map(|_| format!("word{}", rng.u32(0..WORDS))).collect();

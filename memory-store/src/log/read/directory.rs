@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::StoreError;
+use memory_core::{Place, StoreError};
 
 use super::watermark::WATERMARK_FILE;
 use crate::{
@@ -98,7 +98,7 @@ pub(crate) fn is_there(media: &dyn Media, path: &Path) -> Result<bool, StoreErro
 }
 
 pub(crate) fn not_a_store(path: &Path, why: &str) -> StoreError {
-    StoreError::NotAStore { path: path.to_owned(), why: why.to_owned() }
+    StoreError::NotAStore { place: path.into(), why: why.to_owned() }
 }
 
 /// The store's name from `FORMAT`; `None` when there is no such file.
@@ -116,13 +116,11 @@ pub(crate) fn read_format(media: &dyn Media, path: &Path) -> Result<Option<Store
     if lines.next() != Some(MAGIC) {
         return Err(not_a_store(path, "its file FORMAT is that of something else"));
     }
-    let damaged = |why: &str| StoreError::Damaged { path: file.clone(), offset: 0, why: why.to_owned() };
+    let damaged = |why: &str| StoreError::Damaged { place: Place::from(&file).offset(0), why: why.to_owned() };
     let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|number| number.parse().ok());
     match format {
         // A newer version may lay out the rest as it likes.
-        Some(found) if found > FORMAT => {
-            Err(StoreError::NewerFormat { path: path.to_owned(), found, supported: FORMAT })
-        }
+        Some(found) if found > FORMAT => Err(StoreError::NewerFormat { place: path.into(), found, supported: FORMAT }),
         Some(FORMAT) => {
             let id = lines.next().and_then(|line| line.strip_prefix("id ")).and_then(parse_id);
             let id = id.ok_or_else(|| damaged("it names no store"))?;

@@ -2,7 +2,7 @@
 
 use std::{io::ErrorKind, ops::Range, path::Path};
 
-use memory_core::{MessageKey, Node, NodeId, NodeProof, StoreError, Summary, View};
+use memory_core::{MessageKey, Node, NodeId, NodeProof, Place, StoreError, Summary, View};
 
 use crate::log::{
     format::{
@@ -219,7 +219,7 @@ impl<'s> Reader<'s> {
         read.map_err(|source| match source.kind() {
             // The file could be read, but its compressed contents are damaged.
             ErrorKind::InvalidData => damaged(segment.path(), location, source.to_string()),
-            _ => StoreError::Io { action: "read", path: segment.path().to_owned(), source },
+            _ => StoreError::Io { action: "read", place: segment.path().into(), source },
         })?;
         self.at = Some(location);
         Ok(())
@@ -242,7 +242,7 @@ fn find(segments: &[Segment], location: Location) -> Result<&Segment, StoreError
 fn no_message(segments: &[Segment], location: Location, body: &[u8]) -> StoreError {
     match (codec::decode(body), find(segments, location)) {
         (Ok(Record::Lost(_)), Ok(segment)) => {
-            StoreError::Lost { path: segment.path().to_owned(), offset: u64::from(location.offset) }
+            StoreError::Lost { place: Place::from(segment.path()).offset(u64::from(location.offset)) }
         }
         (Ok(Record::Opened(Opening { past: Some(_), .. })), _) => {
             undecodable(segments, location, "the past that this fork shares is lost".into())
@@ -262,5 +262,5 @@ fn undecodable(segments: &[Segment], location: Location, error: CodecError) -> S
 
 #[cold]
 fn damaged(path: &Path, location: Location, why: String) -> StoreError {
-    StoreError::Damaged { path: path.to_owned(), offset: u64::from(location.offset), why }
+    StoreError::Damaged { place: Place::from(path).offset(u64::from(location.offset)), why }
 }

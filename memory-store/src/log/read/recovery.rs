@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use memory_core::StoreError;
+use memory_core::{Place, StoreError};
 
 use super::{
     checkpoint::{self, Saved},
@@ -105,7 +105,7 @@ pub(crate) fn recover(
     numbers.retain(|number| *number <= last_known);
     let Some(last) = numbers.last().copied() else {
         let path = segment_path(&log, 1);
-        return Err(StoreError::Damaged { path, offset: 0, why: "the segment is missing".into() });
+        return Err(StoreError::Damaged { place: Place::from(path).offset(0), why: "the segment is missing".into() });
     };
     // The segment that it ends in may have become shorter since it was sealed, by being rewritten.
     let proven = durable.max(known.filter(|known| known.segment >= last));
@@ -164,7 +164,7 @@ fn read_segment(
     };
     if segment.is_compressed() && !sealed && mode == Mode::Write {
         let why = "only a sealed segment is compressed: the one after it is missing".into();
-        return Err(StoreError::Damaged { path, offset: 0, why });
+        return Err(StoreError::Damaged { place: Place::from(path).offset(0), why });
     }
     let mut bytes = segment.image_from(base).map_err(io_error("read", &path))?;
     if let Some(limit) = limit {

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use memory_core::StoreError;
+use memory_core::{Place, StoreError};
 
 use crate::log::{
     format::{
@@ -163,8 +163,7 @@ impl State {
         if self.newer.is_none() {
             let newer = records(payload).filter_map(|record| codec::newer(record.ok()?.1)).next();
             self.newer = newer.map(|(kind, version)| StoreError::NewerRecord {
-                path: segment.path().to_owned(),
-                offset: u64::from(offset),
+                place: Place::from(segment.path()).offset(u64::from(offset)),
                 kind,
                 version,
             });

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use memory_core::{ConversationId, NodeRange, StoreError};
+use memory_core::{ConversationId, NodeRange, Place, StoreError};
 
 /// A place of the log that cannot be read any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl fmt::Display for Damage {
 
 impl From<Damage> for StoreError {
     fn from(Damage { path, offset, why, .. }: Damage) -> Self {
-        Self::Damaged { path, offset, why }
+        Self::Damaged { place: Place::from(path).offset(offset), why }
     }
 }
 

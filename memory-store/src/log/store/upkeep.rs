@@ -48,7 +48,7 @@ impl LogStore {
     /// part cannot be read: salvage it first.
     pub fn vacuum(&self, options: VacuumOptions, progress: &dyn Progress) -> Result<VacuumReport, StoreError> {
         if !self.may_write() {
-            return Err(StoreError::ReadOnly { path: self.path().to_owned() });
+            return Err(StoreError::ReadOnly { place: self.path().into() });
         }
         let _lease = self.take_lease()?;
         vacuum(&self.shared, options, progress).inspect_err(|_| {

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memory_core::{Event, MessageKey, Store};
+use memory_core::{Event, MessageKey, Source, Store};
 use proptest::{prelude::*, sample::Index};
 
 use super::{
@@ -183,7 +183,7 @@ fn an_end_that_the_checkpoint_knows_of_is_missed_after_the_machine_was_started_a
         let is_missed = |store: &LogStore| {
             assert!(store.report().torn.is_none(), "{what}: {:?}", store.report());
             assert!(!store.report().damage.is_empty(), "{what}");
-            drop(pollster::block_on(Store::conversations(store)).unwrap());
+            drop(pollster::block_on(store.conversations()).unwrap());
             assert!(!store.shared.state().damage.is_empty(), "{what}");
             assert!(!pollster::block_on(store.verify(None)).unwrap().is_whole(), "{what}");
         };

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use memory_core::{MessageKey, NodeRange, Store};
+use memory_core::{MessageKey, NodeRange, Source, Store};
 
 use super::sample::{all, draft, id, node, tiny_segments};
 use crate::LogStore;

@@ -7,7 +7,7 @@ use std::{
     sync::OnceLock,
 };
 
-use memory_core::{ConversationState, Store, StoreError, testing::store_conformance};
+use memory_core::{ConversationState, Place, Source, Store, StoreError, testing::store_conformance};
 use proptest::{prelude::*, sample::Index};
 
 use super::sample::{Request, all, draft, id, model, node, perform, requests_without_forks, shown, tiny_segments};
@@ -256,8 +256,8 @@ fn refuses_new_conversations_when_the_opening_is_hurt(byte: usize) {
     let before = shown(&store).unwrap();
     for name in ["a", "new"] {
         match perform(&store, &Request::Append(name, vec![draft(1, 10)])).unwrap_err() {
-            StoreError::Damaged { path, offset, why } => {
-                assert_eq!((path, offset), (first.clone(), 64), "{name}");
+            StoreError::Damaged { place, why } => {
+                assert_eq!(place, Place::from(&first).offset(64), "{name}");
                 assert!(why.contains(&format!("`{name}` may be a conversation that was opened there")), "{why}");
             }
             other => panic!("{name}: {other:?}"),
@@ -371,10 +371,10 @@ fn a_record_of_a_newer_version_is_refused_and_nothing_is_changed() {
         });
         let newer = fs::read(&last).unwrap();
         for error in [open(dir.path()).unwrap_err(), LogStore::open_read_only(dir.path()).unwrap_err()] {
-            let StoreError::NewerRecord { path, offset: 64, kind: found, version: of, .. } = &error else {
+            let StoreError::NewerRecord { place, kind: found, version: of, .. } = &error else {
                 panic!("byte {at}: {error:?}")
             };
-            assert_eq!((path, *found, *of), (&last, kind, version));
+            assert_eq!((place, *found, *of), (&Place::from(&last).offset(64), kind, version));
             assert!(error.to_string().contains("a newer version wrote"), "{error}");
         }
         assert!(fs::read(&last).unwrap() == newer, "the log is as it was");
@@ -415,7 +415,7 @@ fn a_reader_beside_the_writer_sees_what_was_acknowledged_before() {
         let reader = LogStore::open_read_only(dir.path()).unwrap();
         assert_eq!(shown(&reader).unwrap(), shown(&model(&requests_without_forks()[..=done])).unwrap());
         let refused = perform(&reader, request).unwrap_err();
-        assert!(matches!(&refused, StoreError::ReadOnly { path } if path == dir.path()), "{refused:?}");
+        assert!(matches!(&refused, StoreError::ReadOnly { place } if *place == dir.path().into()), "{refused:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use memory_core::{Event, MessageKey, Store, StoreError, WrittenBy};
+use memory_core::{Event, MessageKey, Source, Store, StoreError, WrittenBy};
 use proptest::prelude::*;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::OnceLock};
 
-use memory_core::{Node, Store};
+use memory_core::{Node, Source};
 use proptest::{prelude::*, sample::Index};
 
 use super::{

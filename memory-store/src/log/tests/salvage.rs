@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{ContentBlock, ConversationId, Media, Node, NodeId, NodeRange, Store, StoreError, Summary};
+use memory_core::{ContentBlock, ConversationId, Media, Node, NodeId, NodeRange, Source, Store, StoreError, Summary};
 
 use super::{
     sample::{Request, all, draft, id, model, node, perform, shown, tiny_segments},

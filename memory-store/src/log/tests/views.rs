@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use memory_core::{Recorded, Store, ViewId};
+use memory_core::{Recorded, Source, Store, ViewId};
 
 use super::sample::{Request, draft, id, last_view, perform, summary, view};
 use crate::{LogStore, examine, salvage};

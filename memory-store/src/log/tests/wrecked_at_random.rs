@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memory_core::{ConversationId, Event, Hash, MessageKey, Node, Store, StoreError, ViewId};
+use memory_core::{ConversationId, Event, Hash, MessageKey, Node, Source, Store, StoreError, ViewId};
 use proptest::{prelude::*, sample::Index};
 
 use super::sample::{

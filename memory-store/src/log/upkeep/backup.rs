@@ -12,7 +12,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use memory_core::{Hash, Progress, StoreError, Timestamp};
+use memory_core::{Hash, Place, Progress, StoreError, Timestamp};
 
 use super::rescue::{RescueError, make_file, write_file};
 use crate::log::{
@@ -228,7 +228,7 @@ impl Backup<'_> {
                     return Ok(());
                 }
                 let why = "it was changed while it was copied: try again".to_owned();
-                Err(StoreError::Damaged { path: path.to_owned(), offset: 0, why }.into())
+                Err(StoreError::Damaged { place: Place::from(path).offset(0), why }.into())
             })
         })
     }

@@ -163,7 +163,7 @@ fn read(segment: &Segment) -> Result<Vec<u8>, StoreError> {
 fn compressed(segment: &Segment, image: &[u8], options: &CompressionOptions) -> Result<Vec<u8>, StoreError> {
     compress_segment(image, options).map_err(|error| StoreError::Io {
         action: "compress",
-        path: segment.path().to_owned(),
+        place: segment.path().into(),
         source: io::Error::other(error),
     })
 }

@@ -125,7 +125,7 @@ impl Lock {
         let text = String::from_utf8_lossy(&bytes);
         let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         StoreError::Locked {
-            path: self.path.clone(),
+            place: (&self.path).into(),
             pid: field("pid").and_then(|pid| pid.parse().ok()).unwrap_or(0),
             host: field("host").unwrap_or("an unknown host").to_owned(),
         }

@@ -2,7 +2,7 @@
 
 use std::{io, path::Path, time::Duration};
 
-use memory_core::StoreError;
+use memory_core::{Place, StoreError};
 
 use super::{lock::Lock, tail::create_segment};
 use crate::log::{
@@ -98,7 +98,7 @@ fn check_unfinished(media: &dyn Media, path: &Path, names: &[String]) -> Result<
         let is_first = name == segment_name(1) || name.ends_with(".tmp");
         if !is_first || behind_header.iter().any(|byte| *byte != 0) {
             let why = "it is missing, but there is a log".to_owned();
-            return Err(StoreError::Damaged { path: path.join(FORMAT_FILE), offset: 0, why });
+            return Err(StoreError::Damaged { place: Place::from(path.join(FORMAT_FILE)).offset(0), why });
         }
     }
     Ok(())

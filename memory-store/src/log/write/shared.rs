@@ -98,7 +98,7 @@ impl Shared {
     }
 
     pub(crate) fn poisoned(&self, why: &str) -> StoreError {
-        StoreError::Poisoned { path: self.directory.path.clone(), why: why.to_owned() }
+        StoreError::Poisoned { place: (&self.directory.path).into(), why: why.to_owned() }
     }
 
     pub(crate) fn watermark(&self) -> Option<&Watermark> {

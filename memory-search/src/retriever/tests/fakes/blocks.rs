@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use memory_core::{Block, BlockCache, BlockCacheError, BlockKey, BoxFuture, ConversationId, Store};
+use memory_core::{Block, BlockCache, BlockCacheError, BlockKey, BoxFuture, ConversationId, Source};
 
 /// The blocks of one version.
 #[derive(Debug, Default)]
@@ -20,13 +20,13 @@ struct Row {
 /// Keeps blocks beside a store.
 #[derive(Debug)]
 pub(in super::super) struct MemoryBlocks {
-    store: Arc<dyn Store>,
+    store: Arc<dyn Source>,
     rows: Mutex<BTreeMap<(ConversationId, &'static str), Row>>,
     pub(in super::super) is_full: AtomicBool,
 }
 
 impl MemoryBlocks {
-    pub(in super::super) fn beside(store: Arc<dyn Store>) -> Self {
+    pub(in super::super) fn beside(store: Arc<dyn Source>) -> Self {
         Self { store, rows: Mutex::default(), is_full: AtomicBool::new(false) }
     }
 

@@ -1,6 +1,6 @@
 //! A segment's image without its dead records.
 
-use memory_core::StoreError;
+use memory_core::{Place, StoreError};
 
 use crate::log::format::{
     frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, RECORD_HEADER, StoreId, records},
@@ -12,8 +12,7 @@ use crate::log::format::{
 /// small filler frame, so that no log sequence number is missing.
 pub(super) fn rewritten(store: StoreId, segment: &Segment, image: &[u8], dead: &[u32]) -> Result<Vec<u8>, StoreError> {
     let damaged = |offset: u32, why: &str| StoreError::Damaged {
-        path: segment.path().to_owned(),
-        offset: u64::from(offset),
+        place: Place::from(segment.path()).offset(u64::from(offset)),
         why: why.to_owned(),
     };
     let header = SegmentHeader::parse(image).map_err(|why| damaged(0, why))?;

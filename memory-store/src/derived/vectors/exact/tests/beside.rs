@@ -1,6 +1,6 @@
 //! Vectors beside a log that is not, or no longer, the one they were derived from.
 
-use memory_core::{Message, NodeDraft, Store, Timestamp};
+use memory_core::{Message, NodeDraft, Source, Store, Timestamp};
 
 use super::*;
 
