@@ -33,7 +33,8 @@
 //!
 //! Engines in other crates implement the ports. A program holds each of them as `Arc<dyn Port>`:
 //!
-//! - [`Store`] keeps conversations, [`BlockCache`] keeps derived data between runs.
+//! - [`Store`] keeps conversations, [`BlockCache`] keeps derived data between runs. [`Derived`] lists, checks and forgets
+//!   everything that is derived.
 //! - [`Embedder`], [`TokenEmbedder`] and [`Reranker`] run models for search. [`VectorIndex`] and [`TokenIndex`] keep
 //!   the vectors.
 //! - [`Retriever`] searches and recalls.
@@ -45,7 +46,7 @@
 //! # Features
 //!
 //! `testing` adds the module `testing`: in-memory fakes of the ports, generators for property tests, and conformance
-//! suites for implementations of [`Store`], [`VectorIndex`] and [`BlockCache`].
+//! suites for implementations of [`Store`], [`VectorIndex`], [`BlockCache`] and [`Derived`].
 //!
 //! # Non-goals
 //!
@@ -95,13 +96,14 @@ pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
 pub use port::{
     AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxError, BoxFuture, Breakpoint, Changes,
-    ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, EmbedError, Embedder,
-    Event, Excerpt, ForkedFrom, HeldBack, Hit, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Notice, Place,
-    Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker, RetrieveError, Retrieved,
-    Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store,
-    StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder,
-    TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit,
-    VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, WrittenSummary,
+    ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, Derived, DerivedError,
+    DerivedFault, DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom,
+    HeldBack, Hit, Holding, Holdings, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Notice, Place, Progress,
+    Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker, RetrieveError, Retrieved, Retriever,
+    Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store, StoreError,
+    SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding,
+    TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex,
+    VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;

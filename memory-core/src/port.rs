@@ -8,6 +8,8 @@ mod changes;
 mod chat_model;
 mod clock;
 mod context_strategy;
+mod derived;
+
 mod embedder;
 mod importance;
 mod losses;
@@ -31,6 +33,10 @@ pub use changes::{Changes, Revision};
 pub use chat_model::{Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest};
 pub use clock::Clock;
 pub use context_strategy::ContextStrategy;
+pub use derived::{
+    Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, Holding, Holdings,
+};
+
 pub use embedder::{EmbedError, Embedder};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};
 pub use losses::{Losses, ReadNodes};

@@ -1,10 +1,12 @@
 //! Fakes of the ports, generators for property tests, and the conformance suites of [`Store`](crate::Store),
 //! [`Source`](crate::Source), [`VectorIndex`](crate::VectorIndex) and [`BlockCache`](crate::BlockCache).
+//! [`VectorIndex`](crate::VectorIndex), [`BlockCache`](crate::BlockCache) and [`Derived`](crate::Derived).
 //!
 //! Requires the feature `testing`. Not for production.
 
 mod block_cache;
 mod conformance;
+mod derived;
 mod fakes;
 #[cfg(test)]
 mod generators;
@@ -14,6 +16,7 @@ mod vector_index;
 
 pub use block_cache::block_cache_conformance;
 pub use conformance::store_conformance;
+pub use derived::{DerivedUnderTest, derived_conformance};
 pub use fakes::{FixedClock, HashEmbedder, ScanRetriever, WordCounter};
 #[cfg(test)]
 pub(crate) use generators::{messages, texts};
