@@ -23,7 +23,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use memory_cli::Runtime;
+use memory::parts::Parts;
 use memory_core::{
     ConversationId, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Source, Store, TokenCounter,
     plan::PlanError,
@@ -81,7 +81,7 @@ pub struct EvalParts {
 impl EvalParts {
     /// The parts of a runtime.
     #[must_use]
-    pub fn of(runtime: &Runtime) -> Self {
+    pub fn of(runtime: &Parts) -> Self {
         Self {
             store: runtime.store.clone(),
             retriever: runtime.retriever.clone(),

@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use memory_cli::{Access, Config, Runtime};
+use memory::{Access, Config, parts::Parts};
 use memory_core::{ConversationId, NodeDraft, Query, Retriever, Scope, Source, Store, Timestamp};
 use memory_hooks::PromptOptions;
 use memory_search::HybridRetriever;
@@ -61,15 +61,15 @@ pub(crate) fn measure(scratch: &Path, data: Option<&Path>) -> Result<Vec<Figure>
 struct Talk {
     store: PathBuf,
     id: ConversationId,
-    late: Runtime,
-    plain: Runtime,
+    late: Parts,
+    plain: Parts,
     questions: Vec<String>,
 }
 
 impl Talk {
     fn begin(store: &Path, data: &Path) -> Result<Self> {
         let mut config = Config::new(store, Access::Write);
-        let late = memory_cli::open(&config)?;
+        let late = memory::parts::open(&config)?;
         let id = ConversationId::new("ten-thousand")?;
         let (mut drafts, mut questions) = (Vec::new(), Vec::new());
         for directory in eval::directories(data)? {
@@ -93,7 +93,7 @@ impl Talk {
         block_on(late.memory.conversation(id.clone()).compact(&()))?;
         config.tokens = None;
         config.access = Access::Existing;
-        let plain = memory_cli::open(&config)?;
+        let plain = memory::parts::open(&config)?;
         let step = questions.len().div_ceil(QUESTIONS).max(1);
         let questions = questions.into_iter().step_by(step).collect();
         Ok(Self { store: store.to_owned(), id, late, plain, questions })
@@ -162,7 +162,7 @@ impl Talk {
 
 /// The share of the evidence among messages packed into a tenth of each conversation.
 fn packed(key: &'static str, store: &Path, data: &Path) -> Result<Figure> {
-    let runtime = memory_cli::open(&Config::new(store, Access::Write))?;
+    let runtime = memory::parts::open(&Config::new(store, Access::Write))?;
     let parts = EvalParts::of(&runtime);
     let options = EvalOptions {
         data: vec![data.to_owned()],

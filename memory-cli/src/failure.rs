@@ -2,12 +2,11 @@
 
 use std::error::Error;
 
+use memory::OpenError;
 use memory_core::{EmbedError, RetrieveError, StoreError, one_line};
 use memory_hooks::MemoryError;
 use memory_search::FindError;
 use memory_store::{ExchangeError, RescueError};
-
-use crate::runtime::OpenError;
 
 /// A usage error of a command.
 #[derive(Debug, thiserror::Error)]

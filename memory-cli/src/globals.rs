@@ -9,7 +9,10 @@ use memory_core::Notice;
 use memory_plugins::PluginOptions;
 
 use self::vectors::Vectors;
-use crate::{Access, Config, Recall, config::STORE_VARIABLE, failure::Usage, output::Output};
+use crate::{Access, Config, Recall, failure::Usage, output::Output};
+
+/// The environment variable that names the store.
+const STORE_VARIABLE: &str = "MEMORY_STORE";
 
 /// The parsed flags.
 #[derive(Debug, Args)]

@@ -1,21 +1,10 @@
-//! The `memory` application: one function that wires the libraries together, and the commands that use it.
+//! The `memory` application: its commands, over the parts that the facade `memory-runtime` wires.
 //!
-//! [`run`] is the whole `memory` binary. A program other than the binary, such as the benches, uses the wiring:
+//! [`run`] is the whole `memory` binary. A program uses the facade instead. What else is public here is for the benches:
 //!
-//! 1. A [`Config`] states the directory of the store, its [`Access`], how [`Recall`] works, the embedding model and the
-//!    strategies. [`Config::new`] gives the defaults.
-//! 2. [`open`] makes a [`Runtime`] from it, or returns an [`OpenError`]: the log, retrieval and conversations.
-//! 3. [`import`] reads conversations from files.
-//! 4. [`Alternatives`] and [`Prices`] compute what a conversation costs, and what it would cost with a sliding window,
+//! 1. [`import`] reads conversations from files.
+//! 2. [`Alternatives`] and [`Prices`] compute what a conversation costs, and what it would cost with a sliding window,
 //!    with its full history, or with one summary.
-//!
-//! A [`Runtime`] that was opened with [`Access::Read`] changes nothing on disk and waits for no other process.
-//!
-//! # Models
-//!
-//! A missing embedding model is not an error: recall works by words and a notice states it. [`RemoteModelError`] and
-//! [`RecordError`] report a remote model that cannot be used and an unreadable record of the store's model.
-//! [`DEFAULT_RERANKER`] names the cross-encoder that is recommended.
 //!
 //! # Features
 //!
@@ -35,25 +24,16 @@
 mod cli;
 mod commands;
 mod compared;
-mod config;
 mod costs;
-mod embedding;
 mod failure;
 mod globals;
 pub mod import;
-mod model_names;
 mod news;
 mod output;
-mod remote_model;
-mod reranking;
-mod runtime;
 mod target;
 mod terminal;
 
 pub use cli::run;
-pub use config::{Access, Config, Recall};
 pub use costs::{Alternatives, Prices};
-pub use embedding::RecordError;
-pub use model_names::DEFAULT_RERANKER;
-pub use remote_model::RemoteModelError;
-pub use runtime::{OpenError, Runtime, open};
+// For the commands, each of which opens the parts that it needs.
+use memory::{Access, Config, Recall, parts::open};

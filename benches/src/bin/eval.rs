@@ -8,10 +8,10 @@ use std::{env, fs, path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
+use memory::{Access, Config, Recall};
 use memory_benches::{
     Budget, ContextsOptions, EvalOptions, EvalParts, NEEDLE_SIZES, evaluate, score_needles, summarizers,
 };
-use memory_cli::{Access, Config, Recall};
 use memory_search::HybridRetriever;
 use memory_store::TokenBits;
 
@@ -113,7 +113,7 @@ fn with_store(args: Args) -> Result<()> {
         config.tokens = TokenBits::ALL.into_iter().find(|bits| bits.count() == usize::from(asked));
         ensure!(config.tokens.is_some() || asked == 0, "a component takes 0, 1, 2, 4 or 8 bits, not {asked}");
     }
-    let runtime = memory_cli::open(&config)?;
+    let runtime = memory::parts::open(&config)?;
     let parts = EvalParts::of(&runtime);
     if args.question_mode {
         for directory in &data {
@@ -134,7 +134,7 @@ fn with_store(args: Args) -> Result<()> {
         let with_tokens = pollster::block_on(memory_benches::fit(&parts, &data))?;
         drop((runtime, parts));
         config.tokens = None;
-        let runtime = memory_cli::open(&config)?;
+        let runtime = memory::parts::open(&config)?;
         let parts = EvalParts::of(&runtime);
         let with_vectors = pollster::block_on(memory_benches::fit(&parts, &data))?;
         let retriever = Arc::new(HybridRetriever::new(runtime.store.clone(), None, None));

@@ -3,7 +3,7 @@
 use std::{env, path::Path, process::Command, time::Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use memory_cli::{Access, Config};
+use memory::{Access, Config};
 use memory_core::{ConversationId, Query, Scope};
 use pollster::block_on;
 
@@ -41,7 +41,7 @@ fn in_child(store: &Path, id: &ConversationId, question: &str) -> Result<[f64; 2
 /// When that fails, or a part is missing for an answer by words and by meaning.
 pub fn print_cold_search(store: &Path, conversation: &str, question: &str) -> Result<()> {
     let start = Instant::now();
-    let runtime = memory_cli::open(&Config::new(store, Access::Existing))?;
+    let runtime = memory::parts::open(&Config::new(store, Access::Existing))?;
     let opened = start.elapsed();
     let query = Query::new(question, Scope::one(&ConversationId::new(conversation)?)).limit(HITS);
     let found = block_on(runtime.retriever.search(&query))?;

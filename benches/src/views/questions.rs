@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use memory_cli::{Access, Config};
+use memory::{Access, Config};
 use pollster::block_on;
 
 use crate::{
@@ -36,7 +36,7 @@ pub(super) fn measure(directory: &Path, eval: Option<&Path>) -> Result<Vec<Figur
     let mut measured = Vec::new();
     for name in DATA {
         eprintln!("views: contexts for {QUESTIONS} questions of {name}");
-        let runtime = memory_cli::open(&Config::new(directory.join(format!("questions-{name}")), Access::Write))?;
+        let runtime = memory::parts::open(&Config::new(directory.join(format!("questions-{name}")), Access::Write))?;
         let mode = block_on(question_mode(&EvalParts::of(&runtime), &data.join(name), QUESTIONS, true));
         measured.push(mode.with_context(|| format!("asking the questions of {name}"))?);
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use memory_cli::{Access, Config, Recall, open};
+use memory::{Access, Config, Recall, parts::open};
 use memory_core::{ConversationId, Message, NodeId};
 use memory_hooks::{AsOf, MemoryError, Prompt, PromptOptions};
 

@@ -2,12 +2,12 @@
 
 use std::{io, path::Path};
 
+use memory::parts::Parts;
 use memory_core::{ConversationId, Source, Store, Verification};
 use memory_store::{ExchangeError, ExportFile, ImportedExport};
 use serde_json::{Value, json};
 
 use crate::{
-    Runtime,
     commands::verify,
     failure::Damage,
     news::{self, News},
@@ -32,7 +32,7 @@ pub(super) fn read(file: &Path) -> Result<ExportFile, ExchangeError> {
 
 /// Imports a file into the store, embeds it, and reads all of it again.
 pub(super) async fn import(
-    runtime: &Runtime,
+    runtime: &Parts,
     file: &mut ExportFile,
     name: Option<&ConversationId>,
     embed: bool,

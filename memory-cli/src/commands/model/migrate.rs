@@ -4,19 +4,15 @@ use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 use clap::Args as ClapArgs;
+use memory::{
+    models::{self, ModelRecord, from_anywhere},
+    parts::{assemble, open_log},
+};
 use memory_core::{Source, Store, VectorIndex};
 use memory_store::{AutoIndex, AutoOptions, forget_other_models};
 use serde_json::json;
 
-use crate::{
-    Access,
-    embedding::{self, ModelRecord},
-    globals::Globals,
-    model_names::from_anywhere,
-    news,
-    output::grouped,
-    runtime::{assemble, open_log},
-};
+use crate::{Access, globals::Globals, news, output::grouped};
 
 /// Embeds a store's messages again with another model.
 #[derive(Debug, ClapArgs)]
@@ -34,7 +30,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         bail!("the store is read-only");
     }
     let name = from_anywhere(&args.model);
-    let embedder = embedding::load(&config, &name)?;
+    let embedder = models::load(&config, &name)?;
     let new = ModelRecord::of(&name, &*embedder);
     let _lease = Store::lease(&*store).await?;
 

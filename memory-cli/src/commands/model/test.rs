@@ -4,10 +4,11 @@ use std::time::Instant;
 
 use anyhow::ensure;
 use clap::Args as ClapArgs;
+use memory::models;
 use memory_core::Embedder;
 use serde_json::json;
 
-use crate::{Access, embedding, globals::Globals};
+use crate::{Access, globals::Globals};
 
 /// Tests the embedding set-up alone.
 #[derive(Debug, ClapArgs)]
@@ -41,8 +42,8 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let started = Instant::now();
     let embedder = match &config.model {
-        Some(name) => embedding::load(&config, name)?,
-        None => embedding::of_store(&config, false)?,
+        Some(name) => models::load(&config, name)?,
+        None => models::of_store(&config, false)?,
     };
     let first = embedder.embed_query("Is this thing on?").await?;
     let start = started.elapsed();

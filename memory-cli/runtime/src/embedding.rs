@@ -10,13 +10,12 @@ use memory_core::{Embedder, ModelId};
 use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxOptions, Precision};
 
 use self::absent::AbsentModel;
-pub use self::record::RecordError;
-pub(crate) use self::{cache::cached, record::ModelRecord};
+pub(crate) use self::cache::cached;
+pub use self::record::{ModelRecord, RecordError};
 use crate::{
-    Config,
+    Config, OpenError,
     model_names::{from_anywhere, source_of, without_precision},
     remote_model,
-    runtime::OpenError,
 };
 
 /// Models for a new store, the best first.
@@ -27,7 +26,11 @@ const PREFERRED: [&str; 4] =
 /// best one that is present, which is recorded if `may_write`.
 ///
 /// A stand-in takes the place of a missing model: recall is by words then, and a notice states it.
-pub(crate) fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embedder>, OpenError> {
+///
+/// # Errors
+/// [`OpenError`], if the record is damaged, the model is present and cannot be used, or the store has vectors of another
+/// one.
+pub fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embedder>, OpenError> {
     let record = ModelRecord::read(&config.store)?;
     let asked = config.model.as_deref().map(from_anywhere);
     let asked = asked.as_deref();
@@ -63,7 +66,10 @@ pub(crate) fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embed
 }
 
 /// The model called `name`, local or remote.
-pub(crate) fn load(config: &Config, name: &str) -> Result<Arc<dyn Embedder>, OpenError> {
+///
+/// # Errors
+/// [`OpenError`], if it is missing or cannot be used.
+pub fn load(config: &Config, name: &str) -> Result<Arc<dyn Embedder>, OpenError> {
     match remote_model::load(name, config)? {
         Some(embedder) => Ok(embedder),
         None => Ok(load_here(config, name)?),

@@ -1,4 +1,4 @@
-//! The one function that wires the libraries together.
+//! The one function that wires the libraries together, and the wired parts.
 
 use std::sync::Arc;
 
@@ -16,9 +16,10 @@ use crate::{
     reranking,
 };
 
-/// The wired parts that a command or a bench needs.
+/// The wired parts, for programs that need more than [`Memory`](crate::Memory) gives: commands and benches. Their futures
+/// block on the disk where they are polled.
 #[derive(Debug)]
-pub struct Runtime {
+pub struct Parts {
     /// The log.
     pub store: Arc<LogStore>,
     /// Searches the log.
@@ -27,7 +28,7 @@ pub struct Runtime {
     pub memory: Memory,
 }
 
-/// Why a runtime cannot be created.
+/// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -64,13 +65,13 @@ pub enum OpenError {
     Build(#[from] BuildError),
 }
 
-/// Creates a runtime: the log, the model if it is present, retrieval, strategies, conversations.
+/// Opens the parts: the log, the model if it is present, retrieval, strategies, conversations.
 ///
 /// A missing model is not an error: recall is by words then, and a notice states it.
 ///
 /// # Errors
 /// [`OpenError`]; nothing stays open then.
-pub fn open(config: &Config) -> Result<Runtime, OpenError> {
+pub fn open(config: &Config) -> Result<Parts, OpenError> {
     let store = Arc::new(open_log(config)?);
     let embedder = match config.recall {
         Recall::Words => None,
@@ -79,12 +80,15 @@ pub fn open(config: &Config) -> Result<Runtime, OpenError> {
     assemble(config, store, embedder)
 }
 
-/// Creates a runtime over `store` with that embedding model.
-pub(crate) fn assemble(
+/// Wires the parts over `store` with that embedding model.
+///
+/// # Errors
+/// [`OpenError`]
+pub fn assemble(
     config: &Config,
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
-) -> Result<Runtime, OpenError> {
+) -> Result<Parts, OpenError> {
     let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
     let vectors = embedder.as_ref().map(|embedder| {
         let options = AutoOptions::default().method(config.vectors);
@@ -125,10 +129,14 @@ pub(crate) fn assemble(
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
         .build()?;
-    Ok(Runtime { store, retriever, memory })
+    Ok(Parts { store, retriever, memory })
 }
 
-pub(crate) fn open_log(config: &Config) -> Result<LogStore, StoreError> {
+/// Opens the log alone.
+///
+/// # Errors
+/// When it cannot be opened in that way.
+pub fn open_log(config: &Config) -> Result<LogStore, StoreError> {
     let store = &config.store;
     let options = LogOptions::default().lock_timeout(config.lock_timeout);
     match config.access {

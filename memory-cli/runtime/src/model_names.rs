@@ -8,18 +8,20 @@ use memory_embed::{MS_MARCO_MINILM_L6_V2, ModelLocation, ModelSource, ModelStore
 pub const DEFAULT_RERANKER: &str = "ms-marco-MiniLM";
 
 /// Models outside the pinned packages that have short names, and their ids on the hub.
-pub(crate) const SHORT_NAMES: [(&str, &str); 2] =
+pub const SHORT_NAMES: [(&str, &str); 2] =
     [("all-MiniLM-L12-v2", "sentence-transformers/all-MiniLM-L12-v2"), (DEFAULT_RERANKER, MS_MARCO_MINILM_L6_V2)];
 
 /// The id of a model with a short name, with the precision after it; any other name is returned unchanged.
-pub(crate) fn full_name(name: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn full_name(name: &str) -> Cow<'_, str> {
     let (model, precision) = ModelSource::split(name);
     let Some((_, id)) = SHORT_NAMES.iter().find(|(short, _)| *short == model) else { return name.into() };
     with_precision(id, precision).into()
 }
 
 /// Where the model called `name` is stored: under that name, or else under its id.
-pub(crate) fn source_of(name: &str, models: &ModelStore) -> ModelSource {
+#[must_use]
+pub fn source_of(name: &str, models: &ModelStore) -> ModelSource {
     let Ok(source) = name.parse::<ModelSource>();
     let Ok(by_id) = full_name(name).parse::<ModelSource>();
     if source.directory(models).is_dir() { source } else { by_id }
@@ -27,7 +29,8 @@ pub(crate) fn source_of(name: &str, models: &ModelStore) -> ModelSource {
 
 /// A name that is valid from any directory: for a model that is a directory, the whole path. A model's id has the last
 /// part of its path, so this must be called before it is loaded. Links are not resolved.
-pub(crate) fn from_anywhere(name: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn from_anywhere(name: &str) -> Cow<'_, str> {
     let (model, precision) = ModelSource::split(name);
     let Ok(source) = model.parse::<ModelSource>();
     let ModelLocation::Directory(path) = source.location else { return name.into() };
@@ -47,7 +50,8 @@ fn with_precision(model: &str, precision: Option<Precision>) -> String {
 }
 
 /// A model's name without the precision that `memory model list` shows after it.
-pub(crate) fn without_precision(name: &str) -> &str {
+#[must_use]
+pub fn without_precision(name: &str) -> &str {
     ModelSource::split(name).0
 }
 

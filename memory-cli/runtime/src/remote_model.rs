@@ -14,12 +14,12 @@ const BASE_VARIABLE: &str = "OPENAI_BASE_URL";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteModelError {
-    /// This binary was built without that kind of model.
+    /// This program was built without that kind of model.
     #[error("this build has no models of the kind of {name}: build it with the feature `{feature}`")]
     NotBuilt {
         /// The name that was asked for.
         name: String,
-        /// The feature of the package `memory-cli`.
+        /// The feature, of `memory-cli` or of `memory-runtime`.
         feature: &'static str,
     },
     /// Bedrock has no such model.

@@ -1,14 +1,11 @@
-//! Configuration of a runtime.
+//! Configuration: where the store is, and how it is read.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use directories::ProjectDirs;
 use memory_store::{Method, TokenBits};
 
-/// The environment variable that names the store.
-pub(crate) const STORE_VARIABLE: &str = "MEMORY_STORE";
-
-/// Configuration of a runtime.
+/// Configuration of a memory: where its store is, and how it is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The store's directory.
@@ -39,7 +36,7 @@ pub struct Config {
     /// Whether the key of a remote model may be sent over plain http to another machine, where others can read it.
     pub plain_http: bool,
     /// The cross-encoder that reads question and candidates together: its name in the model store, or its directory;
-    /// `None` by default. [`DEFAULT_RERANKER`](crate::DEFAULT_RERANKER) is the recommended one.
+    /// `None` by default. [`DEFAULT_RERANKER`](crate::models::DEFAULT_RERANKER) is the recommended one.
     pub reranker: Option<String>,
     /// The least score, on the cross-encoder's scale, of a message among the hits; all messages by default.
     pub min_score: Option<f32>,

@@ -16,15 +16,16 @@ const FIRST_LINE: &str = "memory-model 1";
 /// More bytes than a record has: the name of a model is a path at most.
 const LARGEST: u64 = 1 << 20;
 
-/// The contents of the file. Its bytes are in `docs/format.md`.
+/// The record of a store's embedding model. Its bytes are in `docs/format.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ModelRecord {
+#[non_exhaustive]
+pub struct ModelRecord {
     /// The name of the model when it was chosen, by which it is found again.
-    pub(crate) name: String,
+    pub name: String,
     /// Its id, which identifies its vectors.
-    pub(crate) id: String,
+    pub id: String,
     /// Components of its vectors.
-    pub(crate) dimensions: usize,
+    pub dimensions: usize,
 }
 
 /// Why the record cannot be read or written.
@@ -51,12 +52,17 @@ pub enum RecordError {
 }
 
 impl ModelRecord {
-    pub(crate) fn of(name: &str, embedder: &dyn Embedder) -> Self {
+    /// The record of `embedder`, which is found again by `name`.
+    #[must_use]
+    pub fn of(name: &str, embedder: &dyn Embedder) -> Self {
         Self { name: name.to_owned(), id: embedder.model().as_str().to_owned(), dimensions: embedder.dimensions() }
     }
 
     /// Reads the record of the store in `store`; `None` if it has none yet.
-    pub(crate) fn read(store: &Path) -> Result<Option<Self>, RecordError> {
+    ///
+    /// # Errors
+    /// When the file is damaged or cannot be read.
+    pub fn read(store: &Path) -> Result<Option<Self>, RecordError> {
         let path = store.join(NAME);
         match memory_files::read(&path, Links::Refuse, LARGEST) {
             Ok(bytes) => Self::decode(&bytes).map(Some).ok_or(RecordError::Damaged { path }),
@@ -66,7 +72,10 @@ impl ModelRecord {
     }
 
     /// Writes the record into the store atomically, in place of the earlier one.
-    pub(crate) fn write(&self, store: &Path) -> Result<(), RecordError> {
+    ///
+    /// # Errors
+    /// When the file cannot be written; the earlier record stays.
+    pub fn write(&self, store: &Path) -> Result<(), RecordError> {
         let path = store.join(NAME);
         self.replace(store, &path).map_err(|source| RecordError::Io { path, source })
     }
