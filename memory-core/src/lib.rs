@@ -43,6 +43,7 @@
 //! No encoding for disk, no file or network access, no threads, no clock, no randomness, no async runtime.
 
 mod canonical;
+mod char_boundary;
 mod filter;
 mod first_words;
 mod hash;
@@ -70,6 +71,7 @@ mod view;
 mod visible;
 
 pub use canonical::{InvalidCanonical, canonical_bytes, message_from_canonical};
+pub use char_boundary::{ceil_char_boundary, floor_char_boundary};
 pub use filter::Filter;
 pub use first_words::FirstWords;
 pub use hash::{Hash, InvalidHash};
