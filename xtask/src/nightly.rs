@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::ci;
+use crate::ci::{self, features};
 use crate::invocation::Invocation;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
@@ -16,12 +16,25 @@ pub(crate) const FUZZ_MANIFEST: &str = "memory-store/fuzz/Cargo.toml";
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     ci::run(workspace, &ci::Args::all())?;
     let mut steps = Steps::start();
+    steps.run("every feature", || features::every(workspace))?;
+    steps.run("package", || package(workspace))?;
     steps.run("log", || log(workspace))?;
     steps.run("fuzz", || fuzz(workspace))?;
     steps.run("cargo-deny", || install_deny(workspace))?;
     steps.run("deny", || deny(workspace))?;
     println!("nightly: all well, {}", steps.summary());
     Ok(())
+}
+
+/// Packages the libraries as for a registry and builds each from its package, in a directory of its own.
+fn package(workspace: &Workspace) -> Result<()> {
+    let names = workspace.libraries().into_iter().flat_map(|library| ["-p", library.name.as_str()]);
+    Invocation::cargo(workspace, "package")
+        // Also where something is not committed yet.
+        .args(["package", "--locked", "--allow-dirty"])
+        .args(names)
+        .args(["--target-dir".as_ref(), workspace.target().join("packaged").as_os_str()])
+        .run()
 }
 
 /// The tests of the log that run a bounded number of rounds in `ci`, here with all rounds.
