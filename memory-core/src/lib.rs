@@ -38,6 +38,9 @@
 //! `testing` adds the module `testing`: in-memory fakes of the ports, generators for property tests, and conformance
 //! suites for implementations of [`Store`], [`VectorIndex`] and [`BlockCache`].
 //!
+//! `serde` implements `Serialize` and `Deserialize` for what programs pass to each other: ids, messages in the shape of
+//! [`message_to_json`], nodes, summaries, hits, and the states of conversations. It brings no further crate.
+//!
 //! # Non-goals
 //!
 //! No encoding for disk, no file or network access, no threads, no clock, no randomness, no async runtime.
@@ -69,6 +72,8 @@ mod time_range;
 mod time_words;
 mod view;
 mod visible;
+#[cfg(feature = "serde")]
+mod wire;
 
 pub use canonical::{InvalidCanonical, canonical_bytes, message_from_canonical};
 pub use char_boundary::{ceil_char_boundary, floor_char_boundary};
