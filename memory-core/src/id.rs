@@ -3,7 +3,6 @@
 use std::{fmt, num::NonZeroU64, str::FromStr, sync::Arc};
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
-use uuid::Builder;
 
 use crate::{Timestamp, is_hidden, one_line};
 
@@ -115,9 +114,14 @@ impl ConversationId {
     /// A new UUIDv7 name from the time and 10 random bytes.
     #[must_use]
     pub fn generate(at: Timestamp, random: [u8; 10]) -> Self {
-        let millis = u64::try_from(at.as_millis()).unwrap_or(0);
-        let uuid = Builder::from_unix_timestamp_millis(millis, &random).into_uuid();
-        Self(uuid.to_string().into())
+        const VERSION_7: u128 = 7 << 76;
+        const VARIANT: u128 = 0b10 << 62;
+        let millis = u128::try_from(at.as_millis()).unwrap_or(0) << 80;
+        let random = random.iter().fold(0, |bits, byte| bits << 8 | u128::from(*byte));
+        let bits = millis | VERSION_7 | VARIANT | random & !(0xF << 76 | 0b11 << 62);
+        let part = |end: u32, digits: u32| bits >> end & ((1 << (4 * digits)) - 1);
+        let parts = (part(96, 8), part(80, 4), part(64, 4), part(48, 4), part(0, 12));
+        Self(format!("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", parts.0, parts.1, parts.2, parts.3, parts.4).into())
     }
 
     /// The name as text.
@@ -330,6 +334,18 @@ mod tests {
         for good in ["talk", "caf\u{e9}", "日本", "locomo-43", "q\u{323}\u{307}", "🏔"] {
             ConversationId::new(good).unwrap().check_new().unwrap();
         }
+    }
+
+    #[test]
+    fn a_generated_name_is_the_uuid_of_rfc_9562_with_its_time_and_random_bits() {
+        // RFC 9562, appendix A.6.
+        let random = [0x0C, 0xC3, 0x18, 0xC4, 0xDC, 0x0C, 0x0C, 0x07, 0x39, 0x8F];
+        let name = ConversationId::generate(Timestamp::from_millis(0x017F_22E2_79B0), random);
+        assert_eq!(name.as_str(), "017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
+        let ones = ConversationId::generate(Timestamp::from_millis(i64::MAX), [255; 10]);
+        assert_eq!(ones.as_str(), "ffffffff-ffff-7fff-bfff-ffffffffffff");
+        let before_the_epoch = ConversationId::generate(Timestamp::from_millis(-1), [0; 10]);
+        assert_eq!(before_the_epoch.as_str(), "00000000-0000-7000-8000-000000000000");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Types, ports and pure planning of an agent's memory.
 //!
-//! Every message of a conversation is kept exactly. Summaries cover runs of messages and form a tree. A view of a
-//! conversation is a cut through that tree that represents each message exactly once. This crate decides what to
-//! compact and what to show. It does no IO.
+#![doc = include_str!("../README.md")]
+//!
+//! # Guide
 //!
 //! In the order in which a user meets them:
 //!
@@ -19,15 +19,6 @@
 //! 6. A [`View`] records what a model was shown, so that the text can be written out again byte for byte.
 //! 7. A [`MessageProof`] or [`HistoryProof`] proves, against a Merkle root, that a message is in a conversation or that
 //!    a conversation only grew.
-//!
-//! ```
-//! use memory_core::{Message, NodeRange, NodeId};
-//!
-//! let message = Message::user("The budget is 4,200 euros.").speaker("Maya");
-//! assert_eq!(message.speaker_or_role(), "Maya");
-//! assert_eq!(NodeRange::first_n(12).unwrap().widen(2, 12).to_string(), "1-12");
-//! # assert_eq!(NodeId::FIRST.get(), 1);
-//! ```
 //!
 //! # Ports
 //!
@@ -48,11 +39,15 @@
 //! `testing` adds the module `testing`: in-memory fakes of the ports, generators for property tests, and conformance
 //! suites for implementations of [`Store`], [`VectorIndex`], [`BlockCache`] and [`Derived`].
 //!
+//! `serde` implements `Serialize` and `Deserialize` for what programs pass to each other: ids, messages in the shape of
+//! [`message_to_json`], nodes, summaries, hits, and the states of conversations. It brings no further crate.
+//!
 //! # Non-goals
 //!
 //! No encoding for disk, no file or network access, no threads, no clock, no randomness, no async runtime.
 
 mod canonical;
+mod char_boundary;
 mod filter;
 mod first_words;
 mod hash;
@@ -78,8 +73,11 @@ mod time_range;
 mod time_words;
 mod view;
 mod visible;
+#[cfg(feature = "serde")]
+mod wire;
 
 pub use canonical::{InvalidCanonical, canonical_bytes, message_from_canonical};
+pub use char_boundary::{ceil_char_boundary, floor_char_boundary};
 pub use filter::Filter;
 pub use first_words::FirstWords;
 pub use hash::{Hash, InvalidHash};

@@ -10,16 +10,22 @@ mod source;
 mod value;
 mod write;
 
+#[cfg(feature = "serde")]
+use serde::{Serialize, Serializer};
 use serde_json::{
     Value,
     value::{RawValue, to_raw_value},
 };
 
+#[cfg(feature = "serde")]
+use self::write::Block;
 use self::{
     read::message,
     value::Raw,
     write::{Spelling, WrittenMessage},
 };
+#[cfg(feature = "serde")]
+use crate::ContentBlock;
 use crate::Message;
 
 /// Why JSON is not a message.
@@ -49,6 +55,25 @@ pub fn message_from_json(value: &Value) -> Result<Message, InvalidMessage> {
 #[must_use]
 pub fn message_to_json(message: &Message) -> Value {
     serde_json::to_value(WrittenMessage { message, spelling: Spelling::Values }).unwrap_or_default()
+}
+
+/// Serializes a message in the shape of [`message_to_json`].
+#[cfg(feature = "serde")]
+pub(crate) fn serialize_message<S: Serializer>(message: &Message, serializer: S) -> Result<S::Ok, S::Error> {
+    WrittenMessage { message, spelling: Spelling::Values }.serialize(serializer)
+}
+
+/// Serializes a block as in the content of a message.
+#[cfg(feature = "serde")]
+pub(crate) fn serialize_block<S: Serializer>(block: &ContentBlock, serializer: S) -> Result<S::Ok, S::Error> {
+    Block(block, Spelling::Values).serialize(serializer)
+}
+
+/// Reads a block as in the content of a message.
+#[cfg(feature = "serde")]
+pub(crate) fn block_from_json(value: &Value) -> Result<ContentBlock, InvalidMessage> {
+    let raw = to_raw_value(value).map_err(|error| InvalidMessage { at: "block".to_owned(), why: error.to_string() })?;
+    read::block(Raw { json: &raw, exact: false }, "block", 0)
 }
 
 /// Reads what [`message_to_raw_json`] writes: exactly the message that was written.

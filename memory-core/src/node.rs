@@ -6,6 +6,7 @@ use crate::{Message, NodeId, Role, Salt, Timestamp};
 ///
 /// Its compression [`Level`](crate::Level) is not a field: it follows from the summaries that cover it.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Node {
     /// Its position in the conversation.
@@ -68,6 +69,8 @@ impl Node {
 ///
 /// Exhaustive: every role is of one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum NodeKind {
     /// The user's side, tools and instructions included.
     User,
@@ -97,6 +100,7 @@ impl NodeKind {
 
 /// How a node refers back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Relation {
     /// The earlier node.
     pub to: NodeId,
@@ -108,6 +112,8 @@ pub struct Relation {
 ///
 /// Exhaustive: a new kind is a new format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum RelationKind {
     /// Continues it.
     FollowUp,

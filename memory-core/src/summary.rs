@@ -56,6 +56,7 @@ impl fmt::Display for Level {
 
 /// A recorded summary.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Summary {
     /// Its number.
@@ -115,6 +116,7 @@ impl SummaryOutline {
 
 /// A summary about to be recorded.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct SummaryDraft {
     /// SUMMARY, META or ARCHIVE.
@@ -166,6 +168,7 @@ impl SummaryDraft {
 
 /// Metadata of the nodes that a summary covers.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct SummaryMetadata {
     /// Importance in 0..=1.
@@ -192,6 +195,7 @@ impl SummaryMetadata {
 
 /// The strategy that wrote something, by name and version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct WrittenBy {
     /// The strategy's name, as in `extractive`.

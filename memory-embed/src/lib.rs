@@ -3,6 +3,8 @@
 //! Implements the ports [`Embedder`](memory_core::Embedder), [`Reranker`](memory_core::Reranker) and
 //! [`TokenCounter`](memory_core::TokenCounter).
 //!
+#![cfg_attr(feature = "onnx", doc = include_str!("../README.md"))]
+//!
 //! # Guide
 //!
 //! 1. A [`ModelStore`] is the directory of models and of ONNX Runtime. [`PINNED_MODELS`] lists the models with pinned
@@ -24,24 +26,6 @@
 //! All vectors have unit length, and a long text has one vector for each of its chunks. The id of a model states what
 //! its vectors depend on: vectors with different ids must not be compared. [`redacted`] removes keys from text;
 //! messages of services and hubs pass through it before they become part of an error.
-//!
-//! # Example
-//!
-//! ```no_run
-//! # #[cfg(feature = "onnx")]
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use memory_core::Embedder;
-//! use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
-//!
-//! let files = ModelStore::discover(None)?.locate(&ALL_MINILM_L6_V2)?;
-//! let embedder = OnnxEmbedder::load(&files, &OnnxOptions::default())?;
-//! # async fn embed(embedder: OnnxEmbedder) -> Result<(), memory_core::EmbedError> {
-//! let vectors = embedder.embed_documents(&["Maya: the budget is 4,200 euros."]).await?;
-//! # Ok(()) }
-//! # Ok(()) }
-//! # #[cfg(not(feature = "onnx"))]
-//! # fn main() {}
-//! ```
 //!
 //! # Features
 //!

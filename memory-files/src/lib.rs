@@ -1,8 +1,8 @@
 //! Safe opening of files: only regular files, bounded reads, and permissions for the owner alone.
 //!
-//! A path in a store, a directory of models or a directory of plugins may name a FIFO without a writer or an endless
-//! device. [`std::fs`] blocks on the one and reads the other without end. Here opening never blocks, everything but a
-//! regular file is an error, and every read has a limit.
+#![doc = include_str!("../README.md")]
+//!
+//! # Guide
 //!
 //! - [`read`] and [`read_to_string`] read a whole file up to a limit.
 //! - [`open`], [`open_with`] and [`open_dir`] open a file or a directory. [`Links`] states whether a symbolic link is
@@ -11,19 +11,6 @@
 //!   [`or_missing`] and [`make_way`] serve caches, which replace such a file.
 //! - [`create_dir_all`] and [`options`] create directories and files for their owner alone; [`tighten`] removes the
 //!   permissions of others from existing ones.
-//!
-//! ```
-//! use std::io::ErrorKind;
-//!
-//! use memory_files::{Links, read};
-//!
-//! let directory = tempfile::tempdir()?;
-//! let path = directory.path().join("note");
-//! std::fs::write(&path, "text")?;
-//! assert_eq!(read(&path, Links::Refuse, 4)?, b"text");
-//! assert_eq!(read(&path, Links::Refuse, 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
-//! # Ok::<(), std::io::Error>(())
-//! ```
 //!
 //! Non-goals: atomic replacement of files, locks, asynchronous IO. The crate has no features and depends on no other
 //! crate of the workspace, so that every library may use it.

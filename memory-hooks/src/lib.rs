@@ -1,5 +1,9 @@
 //! An agent's memory as a whole: append messages, keep them compacted, show them to a model, recall from them.
 //!
+#![doc = include_str!("../README.md")]
+//!
+//! # Guide
+//!
 //! In the order in which a user meets them:
 //!
 //! 1. [`Memory::builder`] takes the ports of `memory-core` as `Arc<dyn …>` and needs no sibling crate: use the log of
@@ -16,26 +20,6 @@
 //!    anything differs.
 //! 7. [`search`](Conversation::search) and [`expand`](Conversation::expand) find and return single messages.
 //!    [`stats`](Conversation::stats) and [`spending`](Conversation::spending) report figures.
-//!
-//! ```
-//! use std::sync::Arc;
-//! use memory_core::{ConversationId, Message, testing::{MemoryStore, ScanRetriever, WordCounter}};
-//! use memory_hooks::{PromptOptions, Memory};
-//!
-//! # pollster::block_on(async {
-//! let store = Arc::new(MemoryStore::default()); // a real one: memory_store::LogStore
-//! let memory = Memory::builder()
-//!     .store(store.clone())
-//!     .token_counter(Arc::new(WordCounter))
-//!     .retriever(Arc::new(ScanRetriever::new(store)))
-//!     .build()?;
-//! let trip = memory.conversation(ConversationId::new("trip")?);
-//! trip.append(Message::user("The train leaves at 7:42 from platform 9.")).await?;
-//! let prompt = trip.prompt("When does the train leave?", &PromptOptions::new(400)).await?;
-//! assert!(prompt.text().contains("7:42"));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! # }).unwrap();
-//! ```
 //!
 //! # Hooks
 //!

@@ -1,6 +1,6 @@
 //! Shortening of oversized messages to head and tail.
 
-use memory_core::{ContentBlock, Message, Node, NodeId, TokenCounter};
+use memory_core::{ContentBlock, Message, Node, NodeId, TokenCounter, ceil_char_boundary, floor_char_boundary};
 
 /// Shortens every tool result of more than `longest` tokens to its head and its tail, of at most `longest` tokens plus
 /// the line between them. In the last turn it also shortens every text.
@@ -46,9 +46,9 @@ fn head_and_tail(text: &str, node: NodeId, most: u32, counter: &dyn TokenCounter
     }
     let mut keep = text.len() as u64 * u64::from(most) / u64::from(tokens).max(1);
     loop {
-        let head = text.floor_char_boundary(usize::try_from(keep * 2 / 3).unwrap_or(usize::MAX));
+        let head = floor_char_boundary(text, usize::try_from(keep * 2 / 3).unwrap_or(usize::MAX));
         let tail = usize::try_from(keep / 3).unwrap_or(usize::MAX).min(text.len() - head);
-        let tail = text.ceil_char_boundary(text.len() - tail);
+        let tail = ceil_char_boundary(text, text.len() - tail);
         let (head, tail) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
         let kept = counter.count(head).saturating_add(counter.count(tail));
         if kept <= most || keep == 0 {

@@ -1,6 +1,10 @@
 //! Registry of summarizers and importance scorers: built-in strategies, and plugins loaded at run time from libraries
 //! that implement `memory-plugin-abi`.
 //!
+#![doc = include_str!("../README.md")]
+//!
+//! # Guide
+//!
 //! 1. [`Registry::with_builtins`] creates a registry with the built-in strategies. [`Registry::with_options`] also takes
 //!    [`PluginOptions`]: deadline, threads, allowed files, configurations.
 //! 2. [`Registry::load`] and [`Registry::load_dir`] load plugins. Each gives a [`PluginInfo`], or a [`LoadError`] that
@@ -12,22 +16,6 @@
 //! 5. [`exit()`] ends a process that has loaded plugins.
 //!
 //! [`conformance`] checks a plugin's file against the contract of its kind.
-//!
-//! ```
-//! use memory_plugins::Registry;
-//!
-//! let mut registry = Registry::with_builtins();
-//! for loaded in registry.load_dir("plugins".as_ref()) {
-//!     match loaded {
-//!         Ok(plugin) => println!("loaded {} {}", plugin.name, plugin.version),
-//!         Err(error) => eprintln!("{error}"),
-//!     }
-//! }
-//! let summarizer = registry.summarizer("extractive").unwrap();
-//! assert_eq!(summarizer.identity().strategy, "extractive");
-//! let error = registry.summarizer("extractiv").unwrap_err().to_string();
-//! assert_eq!(error, "no summarizer is called \"extractiv\"; did you mean extractive?");
-//! ```
 //!
 //! # How plugins are run
 //!

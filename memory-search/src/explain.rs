@@ -9,7 +9,7 @@ use memory_core::{Hit, Signal};
 #[non_exhaustive]
 pub struct Explanation<'a> {
     /// The signals' names, by their total share over all hits, largest first.
-    pub signals: Vec<&'static str>,
+    pub signals: Vec<&'a str>,
     /// The hits, in the given order.
     pub hits: &'a [Hit],
 }
@@ -18,11 +18,11 @@ impl<'a> Explanation<'a> {
     /// Collects the signals of `hits`.
     #[must_use]
     pub fn of(hits: &'a [Hit]) -> Self {
-        let mut sums: Vec<(&'static str, f32)> = Vec::new();
+        let mut sums: Vec<(&'a str, f32)> = Vec::new();
         for signal in hits.iter().flat_map(|hit| &hit.signals) {
             match sums.iter_mut().find(|(name, _)| *name == signal.name) {
                 Some((_, sum)) => *sum += signal.share,
-                None => sums.push((signal.name, signal.share)),
+                None => sums.push((&signal.name, signal.share)),
             }
         }
         sums.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));

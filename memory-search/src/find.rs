@@ -9,7 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::{ConversationId, Losses, NodeId, NodeOutline, NodeRange, Source, StoreError};
+use memory_core::{
+    ConversationId, Losses, NodeId, NodeOutline, NodeRange, Source, StoreError, ceil_char_boundary, floor_char_boundary,
+};
 use pattern::Pattern;
 
 /// Maximum nodes per read from the store, and maximum tokens; a single node may exceed the latter.
@@ -249,13 +251,13 @@ fn first_line(text: &str) -> &str {
 }
 
 fn head(text: &str) -> String {
-    let end = text.floor_char_boundary(MAX_CONTEXT);
+    let end = floor_char_boundary(text, MAX_CONTEXT);
     let cut = if end < text.len() { "…" } else { "" };
     format!("{}{cut}", text.get(..end).unwrap_or_default())
 }
 
 fn tail(text: &str) -> String {
-    let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_CONTEXT));
+    let start = ceil_char_boundary(text, text.len().saturating_sub(MAX_CONTEXT));
     let cut = if start > 0 { "…" } else { "" };
     format!("{cut}{}", text.get(start..).unwrap_or_default())
 }

@@ -1,5 +1,9 @@
 //! Retrieval from conversations by words and by meaning, and packing of the results under a token budget.
 //!
+#![doc = include_str!("../README.md")]
+//!
+//! # Guide
+//!
 //! [`HybridRetriever`] implements the port [`Retriever`](memory_core::Retriever):
 //!
 //! 1. Create it over a store with [`HybridRetriever::new`]. With an embedding model and a vector index it ranks by
@@ -11,28 +15,6 @@
 //! 3. [`recall`](memory_core::Retriever::recall) returns excerpts of one conversation that fit into a budget.
 //! 4. [`catch_up`](memory_core::Retriever::catch_up) indexes and embeds what was appended. A query embeds at most 64
 //!    new messages itself.
-//!
-//! ```
-//! # use std::sync::Arc;
-//! use memory_core::{ConversationId, Message, NodeDraft, Query, Retriever, Scope, Store, Timestamp};
-//! # use memory_core::testing::MemoryStore;
-//! use memory_search::HybridRetriever;
-//!
-//! # pollster::block_on(async {
-//! let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
-//! let trip = ConversationId::new("trip")?;
-//! let said = ["Where do we stay?", "The booking is QX-4471-93B, for two nights."];
-//! let said = said.map(|text| NodeDraft::new(Message::user(text).speaker("Maya"), Timestamp::from_millis(0), 12));
-//! store.append(&trip, said.to_vec()).await?;
-//!
-//! let retriever = HybridRetriever::new(store, None, None);
-//! let query = Query::new("which booking was for nights?", Scope::one(&trip));
-//! let found = retriever.search(&query).await?;
-//! assert_eq!(found.hits[0].node.get(), 2);
-//! assert_eq!(found.notices[0].to_string(), "recall is by words only: no embedding model is set up");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! # }).unwrap();
-//! ```
 //!
 //! Two parts work without a retriever:
 //!

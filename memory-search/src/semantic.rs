@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use memory_core::{
     ConversationId, EmbedError, Embedder, NodeId, NodeRange, Notice, Progress, RetrieveError, Source, Store,
-    StoreError, TokenEmbedder, TokenIndex, VectorError, VectorIndex,
+    StoreError, TokenEmbedder, TokenIndex, VectorError, VectorIndex, ceil_char_boundary, floor_char_boundary,
 };
 
 use crate::{
@@ -294,7 +294,7 @@ pub(crate) fn ends_of(question: &str) -> Cow<'_, str> {
         return Cow::Borrowed(question);
     }
     let half = MAX_QUESTION_BYTES / 2;
-    let (first, rest) = question.split_at(question.floor_char_boundary(half));
-    let (_, last) = rest.split_at(rest.ceil_char_boundary(rest.len() - half + 1));
+    let (first, rest) = question.split_at(floor_char_boundary(question, half));
+    let (_, last) = rest.split_at(ceil_char_boundary(rest, rest.len() - half + 1));
     Cow::Owned(format!("{first}\n{last}"))
 }

@@ -1,8 +1,8 @@
 //! Conversations in an append-only log on disk, and the caches derived from it.
 //!
-//! The log is the only source of truth. An append returns when it is on disk, and a crash loses nothing that was
-//! acknowledged. Damage is found, reported with its place, and read around. The indexes beside the log are caches:
-//! losing one loses time, never data.
+#![doc = include_str!("../README.md")]
+//!
+//! # Guide
 //!
 //! 1. Open a [`LogStore`] with [`LogStore::open`]; [`LogOptions`] sets its sizes and limits. It implements the port
 //!    [`Store`](memory_core::Store). [`LogStore::report`] returns the [`OpenReport`] with any [`Damage`], [`LostNodes`]
@@ -20,26 +20,6 @@
 //!    is whole.
 //! 6. [`export`] writes a conversation of any store as lines of JSON. [`ExportFile`] checks such a file, and [`import`]
 //!    adds it to a store, where the conversation has the same Merkle root.
-//!
-//! ```
-//! use memory_core::{ConversationId, Message, NodeDraft, Store, Timestamp};
-//! use memory_store::LogStore;
-//!
-//! # pollster::block_on(async {
-//! # let dir = tempfile::tempdir()?;
-//! # let path = dir.path();
-//! let store = LogStore::open(path)?;
-//! let talk = ConversationId::new("talk")?;
-//! let draft = NodeDraft::new(Message::user("The budget is 4,200 euros."), Timestamp::from_millis(0), 8);
-//! let appended = store.append(&talk, vec![draft]).await?;
-//!
-//! drop(store);
-//! let store = LogStore::open(path)?;
-//! let node = store.node(&talk, appended[0].node).await?;
-//! assert_eq!(node.message.text(), "The budget is 4,200 euros.");
-//! assert!(store.verify(None).await?.is_whole());
-//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
-//! ```
 //!
 //! Several processes may open one store. They take turns at writing, and reads never wait for a writer. No async
 //! runtime is needed. `docs/format.md` defines every byte of every file.

@@ -1,6 +1,7 @@
 //! Every check that must pass before a change lands; no check is defined anywhere else.
 
-mod features;
+mod dependencies;
+pub(crate) mod features;
 
 use anyhow::Result;
 
@@ -31,6 +32,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     steps.run("fmt", || fmt(workspace))?;
     steps.run("tidy", || tidy::run(workspace))?;
     steps.run("lock", || lock(workspace))?;
+    steps.run("dependencies", || dependencies::run(workspace))?;
     steps.run("clippy", || clippy(workspace))?;
     steps.run("features", || features::run(workspace))?;
     steps.run("rustdoc", || rustdoc(workspace))?;

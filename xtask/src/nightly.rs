@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::ci;
+use crate::ci::{self, features};
 use crate::invocation::Invocation;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
@@ -16,6 +16,8 @@ pub(crate) const FUZZ_MANIFEST: &str = "memory-store/fuzz/Cargo.toml";
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     ci::run(workspace, &ci::Args::all())?;
     let mut steps = Steps::start();
+    steps.run("every feature", || features::every(workspace))?;
+    steps.run("package", || package(workspace))?;
     steps.run("log", || log(workspace))?;
     steps.run("fuzz", || fuzz(workspace))?;
     steps.run("cargo-deny", || install_deny(workspace))?;
@@ -24,9 +26,20 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
+/// Packages the libraries as for a registry and builds each from its package, in a directory of its own.
+fn package(workspace: &Workspace) -> Result<()> {
+    let names = workspace.libraries().into_iter().flat_map(|library| ["-p", library.name.as_str()]);
+    Invocation::cargo(workspace, "package")
+        // Also where something is not committed yet.
+        .args(["package", "--locked", "--allow-dirty"])
+        .args(names)
+        .args(["--target-dir".as_ref(), workspace.target().join("packaged").as_os_str()])
+        .run()
+}
+
 /// The tests of the log that run a bounded number of rounds in `ci`, here with all rounds.
 fn log(workspace: &Workspace) -> Result<()> {
-    const TESTS: [&str; 4] = ["processes", "killed_forks", "soak", "fuzz_smoke"];
+    const TESTS: [&str; 2] = ["processes", "fuzz_smoke"];
     let whole = || {
         Invocation::cargo(workspace, "log")
             .env("MEMORY_CRASH_ROUNDS", "200")
@@ -35,8 +48,6 @@ fn log(workspace: &Workspace) -> Result<()> {
             .env("MEMORY_FUZZ_MUTATIONS", "5000")
             .args(["test", "--locked", "-p", "memory-store"])
     };
-    // The tests start these.
-    Invocation::cargo(workspace, "log").args(["build", "--locked", "-p", "memory-store", "--examples"]).run()?;
     TESTS.iter().try_for_each(|test| whole().args(["--test", test]).run())?;
     whole().args(["--lib", "--", "wrecked_at_random"]).run()
 }

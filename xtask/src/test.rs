@@ -32,7 +32,6 @@ pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tall
         Invocation::cargo(workspace, "build")
             .args(["build", "--locked"])
             .args(ALL_BUT_XTASK)
-            // Tests of several processes start the examples.
             .args(["--lib", "--bins", "--tests", "--examples"])
             .run()
     })?;

@@ -6,6 +6,7 @@ mod cycles;
 mod fault;
 mod layers;
 mod manifests;
+mod packages;
 mod sources;
 mod tree;
 
@@ -22,6 +23,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut faults = BTreeSet::new();
     faults.extend(layers::check(&packages));
     faults.extend(manifests::check(&files));
+    faults.extend(packages::check(&files)?);
     faults.extend(sources::check(&files));
     faults.extend(contents::check(&files)?);
     faults.extend(cycles::check(&files));

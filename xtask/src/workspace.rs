@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::{Metadata, MetadataCommand, Package};
 
 /// The workspace of this xtask, as `cargo metadata` reports it.
 pub(crate) struct Workspace {
@@ -29,6 +29,11 @@ impl Workspace {
 
     pub(crate) fn root(&self) -> &Path {
         self.metadata.workspace_root.as_std_path()
+    }
+
+    /// The packages that other projects may take: those that are published.
+    pub(crate) fn libraries(&self) -> Vec<&Package> {
+        self.metadata.workspace_packages().into_iter().filter(|package| package.publish.is_none()).collect()
     }
 
     /// A path in `shared/`, a folder beside the checkout that may be missing.

@@ -1,6 +1,7 @@
 //! Fits the ranker's weights: a weighted sum of the signals that a retriever reports, by listwise softmax.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
 };
@@ -21,7 +22,7 @@ const L2: f64 = 1e-3;
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// What a unit of each signal adds to a score, in conversations with an agent and among people.
-    pub weights: BTreeMap<&'static str, [f64; 2]>,
+    pub weights: BTreeMap<Cow<'static, str>, [f64; 2]>,
     /// For each data directory: its name, its number of questions, and the part of their evidence among ten hits, by
     /// weights that were fitted without their conversation.
     pub held_out: Vec<(String, usize, f64)>,
@@ -113,7 +114,7 @@ pub async fn fit(parts: &EvalParts, data: &[PathBuf]) -> Result<Fit> {
     })
 }
 
-async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<&'static str>, Vec<Example>)> {
+async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<Cow<'static, str>>, Vec<Example>)> {
     let mut found = Vec::new();
     for (number, data) in data.iter().enumerate() {
         let questions = questions::read(&data.join("queries.jsonl"))?;
@@ -144,15 +145,15 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<&'static s
         bar.finish_and_clear();
     }
     let signals = found.iter().flat_map(|(_, _, hits, _)| hits).flat_map(|hit| &hit.signals);
-    let mut names: Vec<&'static str> = Vec::new();
+    let mut names: Vec<Cow<'static, str>> = Vec::new();
     signals.for_each(|signal| {
         if signal.name != UNMEASURED && !names.contains(&signal.name) {
-            names.push(signal.name)
+            names.push(signal.name.clone())
         }
     });
     let examples = found.into_iter().map(|(data, question, hits, is_evidence)| {
         let row = |hit: &Hit| {
-            let value = |name: &&str| hit.signals.iter().find(|signal| signal.name == *name).map_or(0.0, |s| s.value);
+            let value = |name: &str| hit.signals.iter().find(|signal| signal.name == name).map_or(0.0, |s| s.value);
             names.iter().map(|name| f64::from(value(name))).collect()
         };
         Example {

@@ -69,7 +69,7 @@ impl Serialize for Content<'_> {
     }
 }
 
-struct Block<'a>(&'a ContentBlock, Spelling);
+pub(super) struct Block<'a>(pub(super) &'a ContentBlock, pub(super) Spelling);
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -1,6 +1,6 @@
 //! Port: search and recall.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, fmt, time::Duration};
 
 use super::{AnsweredBy, BoxError, BoxFuture, EmbedError, Losses, Notice, RerankError, StoreError, VectorError};
 use crate::{ConversationId, Filter, NodeId, NodeRange};
@@ -53,6 +53,8 @@ impl Query {
 
 /// The scale of a score, so that scores of different scales are never compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ScoreScale {
     /// A cross-encoder's logit, unbounded.
@@ -80,6 +82,7 @@ impl ScoreScale {
 
 /// A number with its scale; higher is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Score {
     /// The number, finite.
     pub value: f32,
@@ -95,10 +98,11 @@ impl fmt::Display for Score {
 
 /// One reason for a hit's rank.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Signal {
     /// The signal's name, as in `bm25`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What it measured.
     pub value: f32,
     /// What it added to the score.
@@ -109,12 +113,13 @@ impl Signal {
     /// A signal that measured `value` and added `share`.
     #[must_use]
     pub const fn new(name: &'static str, value: f32, share: f32) -> Self {
-        Self { name, value, share }
+        Self { name: Cow::Borrowed(name), value, share }
     }
 }
 
 /// A node that answers a question.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Hit {
     /// Its conversation.
@@ -256,6 +261,7 @@ impl RecallRequest {
 
 /// A run of messages worth showing.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Excerpt {
     /// The run.
@@ -274,6 +280,7 @@ impl Excerpt {
 
 /// Hits that are in no excerpt.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct HeldBack {
     /// How many.

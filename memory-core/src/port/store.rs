@@ -10,6 +10,7 @@ use crate::{
 
 /// The result of appending a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Appended {
     /// Its position.
@@ -77,6 +78,7 @@ pub enum Recorded {
 
 /// Where a conversation was forked from its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ForkedFrom {
     /// The parent.
     pub conversation: ConversationId,
@@ -86,6 +88,7 @@ pub struct ForkedFrom {
 
 /// The state of a conversation without its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ConversationState {
     /// Its name.
@@ -152,6 +155,7 @@ pub struct NodeProof {
 
 /// The result of reading everything again.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Verification {
     /// Each conversation that was read, by name.
@@ -168,6 +172,7 @@ pub struct Verification {
 
 /// A conversation that was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct VerifiedConversation {
     /// Its name.

@@ -1,5 +1,9 @@
 //! The stable ABI between a strategy plugin of an agent's memory and its host.
 //!
+#![doc = include_str!("../README.md")]
+//!
+//! # Guide
+//!
 //! A plugin is a `cdylib` that exports one strategy. Its author implements [`v1::SummarizerPlugin`] or
 //! [`v1::ScorerPlugin`] in safe Rust and names the type in [`export_summarizer!`] or [`export_scorer!`]; the macro
 //! wraps every entry so that a panic becomes a [`v1::Failure`] and never unwinds into the host.
@@ -15,38 +19,6 @@
 //!
 //! Non-goals: loading (see `memory-plugins`), strategies (see `memory-strategies`), isolation. A plugin runs inside the
 //! host's process and is trusted code.
-//!
-//! ```
-//! use memory_plugin_abi::v1::{Failure, SummarizerPlugin, SummaryHost, SummaryJob, Written};
-//!
-//! /// Summarizes by the last word of each source.
-//! struct LastWords;
-//!
-//! impl SummarizerPlugin for LastWords {
-//!     fn new(_configuration: &str) -> Result<Self, Failure> {
-//!         Ok(Self)
-//!     }
-//!
-//!     fn summarize(&self, job: &SummaryJob<'_>, host: &dyn SummaryHost) -> Result<Written, Failure> {
-//!         let mut text = String::new();
-//!         for source in job.sources {
-//!             let longer = format!("{text} {}", source.text.as_str().split_whitespace().last().unwrap_or_default());
-//!             if host.count_tokens(longer.as_str().into()) > job.max_tokens {
-//!                 break;
-//!             }
-//!             text = longer;
-//!         }
-//!         Ok(Written { text: text.trim().into(), ..Written::default() })
-//!     }
-//! }
-//!
-//! memory_plugin_abi::export_summarizer! {
-//!     plugin: LastWords,
-//!     name: "last-words",
-//!     description: "The last word of each message.",
-//! }
-//! # fn main() {}
-//! ```
 
 mod export;
 pub mod testing;

@@ -1,6 +1,6 @@
 //! Truncation of a text to a token bound.
 
-use memory_core::TokenCounter;
+use memory_core::{TokenCounter, floor_char_boundary};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Maximum bytes of a text that are read; no token bound of a summary allows more.
@@ -12,7 +12,7 @@ const LOOKED_AT: usize = 1 << 16;
 /// Blank only if `text` is, or if each of its characters costs more than `max_tokens`.
 pub(crate) fn fit(text: &str, max_tokens: u32, counter: &dyn TokenCounter) -> String {
     let text = text.trim();
-    let text = text.get(..text.floor_char_boundary(LOOKED_AT)).unwrap_or(text);
+    let text = text.get(..floor_char_boundary(text, LOOKED_AT)).unwrap_or(text);
     if counter.count(text) <= max_tokens {
         return text.to_owned();
     }

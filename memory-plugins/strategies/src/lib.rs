@@ -1,5 +1,9 @@
 //! The built-in strategies of an agent's memory: summarizers and importance scorers that need no model.
 //!
+#![doc = include_str!("../README.md")]
+//!
+//! # Guide
+//!
 //! A summarizer implements [`Summarizer`](memory_core::Summarizer) and writes the summaries of messages. Its method
 //! `write` does the same synchronously:
 //!
@@ -19,25 +23,6 @@
 //! [`standing`] detects statements that stay valid after their moment ([`Standing`], [`StandingKind`]): instructions,
 //! preferences, decisions, open points and promises. [`StandingLines`] collects them over a conversation and resolves
 //! contradictions.
-//!
-//! ```
-//! use memory_core::{Level, NodeId, NodeRange, Role, SummaryJob, SummarySource, TokenCounter};
-//! use memory_strategies::Extractive;
-//!
-//! #[derive(Debug)]
-//! struct Words;
-//! impl TokenCounter for Words {
-//!     fn name(&self) -> &str { "words" }
-//!     fn count(&self, text: &str) -> u32 { text.split_whitespace().count() as u32 }
-//! }
-//!
-//! let text = "Hello all! It rained a lot. We decided to ship version 2.4 on 12 March. Bye.";
-//! let sources = [SummarySource::new(NodeRange::single(NodeId::FIRST), text).role(Role::User).speaker("Maya")];
-//! let job = SummaryJob::new(Level::Summary, &sources, 10, &Words);
-//! let summary = Extractive.write(&job);
-//! assert_eq!(summary.text, "We decided to ship version 2.4 on 12 March.");
-//! assert!(summary.metadata.has_decision);
-//! ```
 //!
 //! All strategies are pure: the output depends on the jobs alone, and nothing is read or stored. The work of
 //! summarizers is linear in the text. [`Blend`] and [`RecencyAndUse`] take a JSON configuration and reject invalid ones

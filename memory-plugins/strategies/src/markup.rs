@@ -1,5 +1,7 @@
 //! Classifies lines of Markdown, JSON and tables, and strips their markup.
 
+use memory_core::floor_char_boundary;
+
 /// The kind of a line, with its text without the marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
@@ -179,11 +181,11 @@ fn inline(tail: &str, before: Option<char>) -> Inline<'_> {
 /// The words of the `[words](target)` at the beginning of `text`, and the text after it.
 fn link(text: &str) -> Option<(&str, &str)> {
     const LONGEST: usize = 400;
-    let near = text.get(..text.floor_char_boundary(LONGEST))?;
+    let near = text.get(..floor_char_boundary(text, LONGEST))?;
     let close = near.find("](")?;
     let words = near.get(1..close).filter(|words| text.starts_with('[') && !words.contains(['[', '`', '*']))?;
     let target = text.get(close + 2..)?;
-    let length = target.get(..target.floor_char_boundary(LONGEST * 4))?.find([')', ' '])?;
+    let length = target.get(..floor_char_boundary(target, LONGEST * 4))?.find([')', ' '])?;
     let end = length + target.get(length..)?.find(')')?;
     Some((words, target.get(end + 1..)?))
 }

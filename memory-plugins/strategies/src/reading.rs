@@ -1,6 +1,6 @@
 //! The parsed sources of a summary job: segments, terms, and the weight of each segment.
 
-use memory_core::{Level, Role, SummaryJob, SummaryMetadata, SummarySource};
+use memory_core::{Level, Role, SummaryJob, SummaryMetadata, SummarySource, floor_char_boundary};
 
 use crate::{
     cues::Cues,
@@ -223,7 +223,7 @@ pub(crate) fn unsegmented(job: &SummaryJob<'_>) -> String {
     const ENOUGH: usize = 4096;
     let mut text = String::new();
     for source in job.sources {
-        let head = source.text.get(..source.text.floor_char_boundary(ENOUGH)).unwrap_or_default();
+        let head = source.text.get(..floor_char_boundary(&source.text, ENOUGH)).unwrap_or_default();
         push_folded(head, &mut text);
         text.push(' ');
         if text.len() > ENOUGH {

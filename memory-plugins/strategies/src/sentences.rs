@@ -2,6 +2,8 @@
 //!
 //! UAX #29 splits after "Dr.", initials and "No. 5"; these rules do not, and take one pass.
 
+use memory_core::floor_char_boundary;
+
 use crate::words::{is_unspaced, is_word_char};
 
 /// Maximum bytes of a piece; a longer "sentence" is a list, a log or a language without stops.
@@ -144,7 +146,7 @@ fn pieces(sentence: &str) -> impl Iterator<Item = &str> {
 
 /// The end of the first piece of `text`, which is longer than [`PIECE`].
 fn end_of_piece(text: &str) -> usize {
-    let limit = text.floor_char_boundary(PIECE);
+    let limit = floor_char_boundary(text, PIECE);
     let head = text.get(..limit).unwrap_or(text);
     let after = |found: Option<(usize, &str)>| found.map(|(at, mark)| at + mark.len()).filter(|&end| end >= PIECE / 3);
     let clause = head.rmatch_indices([';', '；', '，', '、']).next();

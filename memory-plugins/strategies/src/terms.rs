@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, hash::BuildHasherDefault, sync::LazyLock};
 
-use memory_core::SummarySource;
+use memory_core::{SummarySource, floor_char_boundary};
 
 use crate::{
     cues::{Cues, cues},
@@ -223,7 +223,7 @@ fn clean_topic(topic: &str) -> Cow<'_, str> {
     }
     let plain = topic.replace([',', ';'], " ");
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    plain.get(..plain.floor_char_boundary(LONGEST_TOPIC)).unwrap_or_default().trim().to_owned().into()
+    plain.get(..floor_char_boundary(&plain, LONGEST_TOPIC)).unwrap_or_default().trim().to_owned().into()
 }
 
 impl Term {

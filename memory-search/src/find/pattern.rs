@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
+use memory_core::ceil_char_boundary;
+
 use super::{Deadline, FindError};
 
 /// Size limits of a compiled pattern in bytes, tried in order.
@@ -41,14 +43,14 @@ impl Pattern {
     /// search begins.
     pub(super) fn next_match(&self, text: &str, from: &mut usize, deadline: &Deadline) -> Option<Range<usize>> {
         let window = self.reach / 2;
-        let end = text.ceil_char_boundary((*from).saturating_add(window));
+        let end = ceil_char_boundary(text, (*from).saturating_add(window));
         // Only the end is cut: a pattern may look at the text before `from`.
-        let seen = text.get(..text.ceil_char_boundary(end.saturating_add(window))).unwrap_or(text);
+        let seen = text.get(..ceil_char_boundary(text, end.saturating_add(window))).unwrap_or(text);
         let mut at = *from;
         let span = loop {
             let span = self.regex.find_at(seen, at).map(|found| found.range()).filter(|span| span.start < end);
             match span {
-                Some(span) if span.is_empty() => at = text.ceil_char_boundary(span.end + 1),
+                Some(span) if span.is_empty() => at = ceil_char_boundary(text, span.end + 1),
                 other => break other,
             }
             // Many empty matches, each found by scanning the whole window, would take quadratic time.

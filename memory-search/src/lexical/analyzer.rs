@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeSet};
 
-use memory_core::Message;
+use memory_core::{Message, floor_char_boundary};
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -242,7 +242,7 @@ fn humps(word: &str) -> impl Iterator<Item = &str> {
 }
 
 fn cut(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(MAX_TERM_BYTES)).unwrap_or(text)
+    text.get(..floor_char_boundary(text, MAX_TERM_BYTES)).unwrap_or(text)
 }
 
 #[cfg(test)]

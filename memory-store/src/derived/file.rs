@@ -312,7 +312,9 @@ impl BlockFile {
 
 /// The temporary path of a file that is to be renamed to `path`.
 pub(super) fn temporary(path: &Path) -> PathBuf {
-    path.with_added_extension("tmp")
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    name.into()
 }
 
 fn write(file: &File, mut at: u64, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<Vec<Placed>> {

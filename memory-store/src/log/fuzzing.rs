@@ -259,8 +259,8 @@ pub fn export(bytes: &[u8]) -> u64 {
     0
 }
 
-/// The log that checkpoints and watermarks are tried on: a row of segments out of the corpus.
-const WHOLE: &[u8] = include_bytes!("../../fuzz/corpus/recovery/whole");
+/// The log that checkpoints and watermarks are tried on: a row of segments, to which the corpus links.
+const WHOLE: &[u8] = include_bytes!("fuzzing/whole.log");
 
 /// A copy of the store that [`WHOLE`] is.
 fn whole() -> (SimDisk, StoreId) {

@@ -1,6 +1,7 @@
 //! Named feature sets: each must compile alone, and none may pull in the heavy dependencies that it exists to avoid.
 
 use anyhow::{Result, bail};
+use cargo_metadata::Package;
 
 use crate::invocation::Invocation;
 use crate::workspace::Workspace;
@@ -34,6 +35,31 @@ pub(super) fn run(workspace: &Workspace) -> Result<()> {
         set.cargo(workspace, "check").run()?;
         check_tree(workspace, set)
     })
+}
+
+/// Compiles each library alone: without features, with each of its features, by default, and with all.
+pub(crate) fn every(workspace: &Workspace) -> Result<()> {
+    for library in workspace.libraries() {
+        for features in combinations(library) {
+            Invocation::cargo(workspace, "every feature")
+                .args(["check", "--locked", "-p", library.name.as_str()])
+                .args(features)
+                .run()?;
+        }
+    }
+    Ok(())
+}
+
+/// The arguments of cargo for each set of features of a package.
+fn combinations(package: &Package) -> Vec<Vec<String>> {
+    let none = || "--no-default-features".to_owned();
+    let single = |feature: &String| vec![none(), "--features".to_owned(), feature.clone()];
+    let mut sets = vec![vec![none()]];
+    sets.extend(package.features.keys().filter(|feature| *feature != "default").map(single));
+    if !package.features.is_empty() {
+        sets.extend([Vec::new(), vec!["--all-features".to_owned()]]);
+    }
+    sets
 }
 
 fn check_tree(workspace: &Workspace, set: &FeatureSet) -> Result<()> {

@@ -2,6 +2,8 @@
 
 use std::{ops::Range, sync::LazyLock};
 
+use memory_core::floor_char_boundary;
+
 use super::{LEAD_WORDS, LONGEST};
 use crate::{
     phrases::word_keys,
@@ -43,7 +45,7 @@ pub(super) fn part(sentence: &str, words: &[Word<'_>], at: usize) -> Option<Rang
         return None;
     }
     if end - start > LONGEST {
-        let most = sentence.floor_char_boundary(start + LONGEST);
+        let most = floor_char_boundary(sentence, start + LONGEST);
         let kept = sentence.get(start..most)?;
         end = start + kept.rfind([',', ';', ' ']).filter(|at| *at > LONGEST / 2)?;
     }

@@ -1,15 +1,6 @@
-//! Appends to conversations and forks them until something kills it; the crash tests do.
-//!
-//! `fork_until_killed STORE RUN THREADS [WORK]` goes on with every conversation that there is, beginning with `talk`,
-//! and prints one line for each thing that was acknowledged: `said CONVERSATION NODE TEXT` and `forked CHILD PARENT
-//! NODE`. The node that a conversation is forked at is summarized and pinned before, and unpinned in the parent
-//! afterwards. `RUN` is part of the names of the forks. With WORK as well: `vacuum` in another thread, or `checkpoint`
-//! after every commit group.
+//! A child that appends to conversations and forks them until something kills it.
 
 use std::{
-    env,
-    error::Error,
-    io::{Write, stdout},
     sync::{Mutex, PoisonError},
     thread,
 };
@@ -20,24 +11,34 @@ use memory_core::{
 };
 use memory_store::{LogOptions, LogStore, VacuumOptions};
 
-type Failure = Box<dyn Error + Send + Sync>;
+use crate::child::{self, Failure, say};
 
-fn main() -> Result<(), Failure> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let (path, run, threads, work) = match arguments.as_slice() {
+/// The entry of the child. Its arguments: store, run, number of threads, and work to do beside that.
+///
+/// It goes on with every conversation that there is, beginning with `talk`, and says one line for each thing that was
+/// acknowledged: `said CONVERSATION NODE TEXT` and `forked CHILD PARENT NODE`. The node that a conversation is forked at
+/// is summarized and pinned before, and unpinned in the parent afterwards. The run is part of the names of the forks.
+/// The work is `vacuum` in another thread, or `checkpoint` after every commit group.
+#[test]
+fn as_a_child_forks_until_it_is_killed() {
+    child::run(fork_until_killed);
+}
+
+fn fork_until_killed(arguments: &[&str]) -> Result<(), Failure> {
+    let (path, run, threads, work) = match *arguments {
         [path, run, threads] => (path, run, threads, None),
-        [path, run, threads, work] => (path, run, threads, Some(work.as_str())),
-        _ => return Err("usage: fork_until_killed STORE RUN THREADS [WORK]".into()),
+        [path, run, threads, work] => (path, run, threads, Some(work)),
+        _ => return Err("STORE RUN THREADS [WORK]".into()),
     };
     let mut options = LogOptions::default().segment_bytes(64 << 10);
     if work == Some("checkpoint") {
         options = options.checkpoint_bytes(1);
     }
     let store = LogStore::open_with(path, options)?;
-    say("open\n")?;
+    child::opened()?;
     append(&store, &ConversationId::new("talk")?, "begin")?;
     let conversations = pollster::block_on(store.conversations())?.into_iter().map(|state| state.id).collect();
-    let family = Family { store, run: run.clone(), conversations: Mutex::new(conversations) };
+    let family = Family { store, run: run.to_owned(), conversations: Mutex::new(conversations) };
     thread::scope(|scope| {
         for thread in 0..threads.parse()? {
             let family = &family;
@@ -107,9 +108,4 @@ fn summary(conversation: &ConversationId, node: NodeId) -> SummaryDraft {
         WrittenBy::new("killed", "1"),
         Hash::of_parts([node.get().to_le_bytes().as_slice()]),
     )
-}
-
-/// One write for a line: a pipe keeps it whole, and in it the line outlives this process.
-fn say(line: &str) -> Result<(), Failure> {
-    Ok(stdout().lock().write_all(line.as_bytes())?)
 }

@@ -1,38 +1,34 @@
-//! Several processes and one store: killed or stopped in the middle of writing, and writing at once.
+//! Processes that append to one store: killed or stopped in the middle of writing, and writing at once.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
 use std::{
     collections::BTreeMap,
     env,
     io::{BufRead, BufReader, Read},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    path::Path,
+    process::{Child, ChildStdout, Command},
     time::Duration,
 };
 
 use memory_core::{ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, StoreError, Timestamp};
 use memory_store::{LogOptions, LogStore, check_backup, restore};
 
+use crate::child;
+
 /// Rounds of killing; `MEMORY_CRASH_ROUNDS` asks for more.
 const ROUNDS: u32 = 20;
 
-/// The example lies beside the directory of the tests' own binaries.
-fn appender() -> PathBuf {
-    let test = env::current_exe().unwrap();
-    let path = test.parent().unwrap().parent().unwrap().join("examples").join("append_until_killed");
-    assert!(path.exists(), "{} is not built: run `cargo test -p memory-store` as a whole", path.display());
-    path
-}
+type Output = BufReader<ChildStdout>;
 
-fn start(store: &Path, threads: u32) -> Child {
+fn start(store: &Path, threads: u32) -> (Child, Output) {
     start_with(store, threads, None)
 }
 
 /// A child that does other work as well while it appends.
-fn start_with(store: &Path, threads: u32, work: Option<&str>) -> Child {
-    let arguments = [store.as_os_str(), "talk".as_ref(), threads.to_string().as_ref()].map(ToOwned::to_owned);
-    let arguments = arguments.into_iter().chain(work.map(Into::into));
-    Command::new(appender()).args(arguments).stdout(Stdio::piped()).spawn().unwrap()
+fn start_with(store: &Path, threads: u32, work: Option<&str>) -> (Child, Output) {
+    let threads = threads.to_string();
+    let arguments = [store.to_str().unwrap(), "talk", &threads].into_iter().chain(work);
+    child::start("appender::as_a_child_appends_until_it_is_killed", &arguments.collect::<Vec<_>>())
 }
 
 /// What a child printed before it died, without a line that was cut short.
@@ -44,7 +40,7 @@ fn acknowledged(mut output: impl Read) -> BTreeMap<NodeId, String> {
         let (node, text) = line.split_once(' ').unwrap();
         (NodeId::new(node.parse().unwrap()).unwrap(), text.to_owned())
     };
-    whole.lines().filter(|text| !["open", "worked", ""].contains(text)).map(line).collect()
+    whole.lines().filter(|text| !["worked", ""].contains(text)).map(line).collect()
 }
 
 /// Kills a child over and over, at one store. Each round it does the next of `works` beside appending.
@@ -56,14 +52,12 @@ fn lossless_when_killed(works: &[Option<&str>]) {
     let talk = ConversationId::new("talk").unwrap();
     let mut known: BTreeMap<NodeId, String> = BTreeMap::new();
     for (round, work) in (0..rounds).zip(works.iter().cycle()) {
-        let mut child = start_with(&dir, 1 + round % 4, *work);
-        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let (mut child, mut output) = start_with(&dir, 1 + round % 4, *work);
         // The kill comes after a number of acknowledgements that differs from round to round; where in a
         // write it hits is left to chance.
         let mut head = String::new();
         let lines = 1 + (round * 13) % 97;
-        // The first line only reports that the store is open. In the first round with a kind of work, that was done
-        // once.
+        // In the first round with a kind of work, that was done once.
         let (mut told, mut worked) = (0, round as usize >= works.len() || work.is_none_or(|work| work == "checkpoint"));
         while told < lines || !worked {
             let start = head.len();
@@ -76,10 +70,7 @@ fn lossless_when_killed(works: &[Option<&str>]) {
         child.kill().unwrap();
         child.wait().unwrap();
         let of_this_round = acknowledged(head.as_bytes().chain(output));
-        assert!(
-            of_this_round.len() + 1 >= lines as usize,
-            "round {round}: the child wrote less than it was waited for"
-        );
+        assert!(of_this_round.len() >= lines as usize, "round {round}: the child wrote less than it was waited for");
         for (node, text) in of_this_round {
             assert!(known.insert(node, text).is_none(), "round {round}: node {node} was given out twice");
         }
@@ -132,8 +123,7 @@ fn read_until(output: &mut impl BufRead, word: &str) {
 #[test]
 fn another_process_writes_and_reads_while_one_is_writing() {
     let dir = tempfile::tempdir().unwrap();
-    let mut child = start(dir.path(), 1);
-    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let (mut child, mut output) = start(dir.path(), 1);
     read_until(&mut output, "1");
     let writer = LogStore::open(dir.path()).unwrap();
     let reader = LogStore::open_read_only(dir.path()).unwrap();
@@ -164,11 +154,10 @@ fn another_process_writes_and_reads_while_one_is_writing() {
 #[test]
 fn four_processes_appending_to_one_conversation_leave_no_gap_no_double_and_one_order() {
     let dir = tempfile::tempdir().unwrap();
-    let mut children: Vec<_> = (0..4).map(|_| start(dir.path(), 2)).collect();
-    let outputs: Vec<_> = children
-        .iter_mut()
-        .map(|child| {
-            let mut output = BufReader::new(child.stdout.take().unwrap());
+    let (mut children, outputs): (Vec<_>, Vec<_>) = (0..4).map(|_| start(dir.path(), 2)).unzip();
+    let outputs: Vec<_> = outputs
+        .into_iter()
+        .map(|mut output| {
             let mut head = String::new();
             // Each gets its turn, however busy the others are.
             for _ in 0..60 {
@@ -210,8 +199,7 @@ fn four_processes_appending_to_one_conversation_leave_no_gap_no_double_and_one_o
 fn a_stuck_writer_is_named_and_the_log_is_whole_when_it_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let writer = LogStore::open_with(dir.path(), LogOptions::default().lock_timeout(Duration::from_millis(1))).unwrap();
-    let mut child = start(dir.path(), 1);
-    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let (mut child, mut output) = start(dir.path(), 1);
     read_until(&mut output, "1");
     let signal = |name: &str| {
         let done = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
@@ -242,7 +230,6 @@ fn a_stuck_writer_is_named_and_the_log_is_whole_when_it_goes_on() {
 
     signal("-CONT");
     while append().is_err() {}
-    let mut child = child;
     child.kill().unwrap();
     child.wait().unwrap();
     let of_child = acknowledged(output);

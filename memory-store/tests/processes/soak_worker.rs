@@ -1,11 +1,6 @@
-//! Another process at a store that the soak test works on.
-//!
-//! `soak_worker write|read STORE CONVERSATION` appends or reads until a line comes in, then prints how much it did, and
-//! with the next line what it verified: nodes, verified nodes and the root.
+//! A child at a store that the soak test works on.
 
 use std::{
-    env,
-    error::Error,
     io::{BufRead, stdin},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
@@ -14,17 +9,25 @@ use std::{
 use memory_core::{ConversationId, Message, NodeDraft, NodeId, Source, Store, Timestamp};
 use memory_store::LogStore;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let [mode, path, conversation] = arguments.as_slice() else {
-        return Err("usage: soak_worker write|read STORE CONVERSATION".into());
-    };
+use crate::child::{self, Failure, say};
+
+/// The entry of the child. Its arguments: `write` or `read`, store and conversation.
+///
+/// It appends or reads until a line comes in, then says how much it did, and with the next line what it verified: nodes,
+/// verified nodes and the root.
+#[test]
+fn as_a_child_works_until_it_is_asked() {
+    child::run(work_until_asked);
+}
+
+fn work_until_asked(arguments: &[&str]) -> Result<(), Failure> {
+    let [mode, path, conversation] = *arguments else { return Err("write|read STORE CONVERSATION".into()) };
     let conversation = ConversationId::new(conversation)?;
     let writes = mode == "write";
     let store = if writes { LogStore::open(path)? } else { LogStore::open_read_only(path)? };
     let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut lines = stdin().lock().lines();
-    println!("open");
+    child::opened()?;
     thread::scope(|scope| {
         let work = || {
             while !stop.load(Ordering::Relaxed) {
@@ -42,21 +45,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         stop.store(true, Ordering::Relaxed);
         worker.join().unwrap_or_else(|_| Err("the worker panicked".into()))
     })?;
-    println!("{}", done.into_inner());
+    say(&format!("{}\n", done.into_inner()))?;
     lines.next();
     let verified = pollster::block_on(store.verify(None))?;
-    println!("{} {} {}", verified.nodes, verified.verified, verified.root);
-    Ok(())
+    say(&format!("{} {} {}\n", verified.nodes, verified.verified, verified.root))
 }
 
-fn write(store: &LogStore, conversation: &ConversationId, number: u64) -> Result<(), Box<dyn Error>> {
+fn write(store: &LogStore, conversation: &ConversationId, number: u64) -> Result<(), Failure> {
     let draft = NodeDraft::new(Message::user(format!("other {number}")), Timestamp::from_millis(0), 1);
     pollster::block_on(store.append(conversation, vec![draft]))?;
     Ok(())
 }
 
 /// The last node and the first one of each conversation, and all that is known of them.
-fn read(store: &LogStore, own: &ConversationId) -> Result<(), Box<dyn Error>> {
+fn read(store: &LogStore, own: &ConversationId) -> Result<(), Failure> {
     for state in pollster::block_on(store.conversations())? {
         if let Some(last) = NodeId::new(state.nodes) {
             for node in [NodeId::FIRST, last] {

@@ -5,8 +5,8 @@ use std::{
     collections::BTreeMap,
     env,
     io::{BufRead, BufReader, Write},
-    path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, Stdio},
+    path::Path,
+    process::{Child, ChildStdout},
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
@@ -20,6 +20,8 @@ use memory_core::{
     Timestamp, WrittenBy,
 };
 use memory_store::{CompressionOptions, LogOptions, LogStore, VacuumOptions, check_backup};
+
+use crate::child;
 
 const WRITERS: usize = 64;
 const READERS: usize = 8;
@@ -42,15 +44,9 @@ struct Worker {
 
 impl Worker {
     fn start(mode: &str, store: &Path) -> Self {
-        let test = env::current_exe().unwrap();
-        let path: PathBuf = test.parent().unwrap().parent().unwrap().join("examples").join("soak_worker");
-        assert!(path.exists(), "{} is not built: run `cargo test -p memory-store` as a whole", path.display());
-        let arguments = [mode.as_ref(), store.as_os_str(), "other".as_ref()];
-        let piped = (Stdio::piped(), Stdio::piped());
-        let mut child = Command::new(path).args(arguments).stdin(piped.0).stdout(piped.1).spawn().unwrap();
-        let mut worker = Self { output: BufReader::new(child.stdout.take().unwrap()), child };
-        assert_eq!(worker.line(), "open");
-        worker
+        let arguments = [mode, store.to_str().unwrap(), "other"];
+        let (child, output) = child::start("soak_worker::as_a_child_works_until_it_is_asked", &arguments);
+        Self { child, output }
     }
 
     fn line(&mut self) -> String {

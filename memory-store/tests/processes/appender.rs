@@ -1,25 +1,27 @@
-//! Appends to a store until something kills it; the crash tests do.
-//!
-//! `append_until_killed STORE CONVERSATION THREADS [WORK]` prints one line `NODE TEXT` for each acknowledged message.
-//! With WORK another thread does nothing but that: `vacuum`, `compress`, `expand`, or `backup` to `STORE.backup`, and
-//! prints a line `worked` each time. With `checkpoint` the writer makes one after every commit group.
+//! A child that appends to a store until something kills it.
 
-use std::{
-    env,
-    error::Error,
-    io::{Write, stdout},
-    thread,
-};
+use std::thread;
 
 use memory_core::{ConversationId, Event, Message, NodeDraft, NodeId, Source, Store, Timestamp};
 use memory_store::{CompressionOptions, LogOptions, LogStore, VacuumOptions};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let (path, conversation, threads, work) = match arguments.as_slice() {
+use crate::child::{self, Failure, say};
+
+/// The entry of the child. Its arguments: store, conversation, number of threads, and work to do beside appending.
+///
+/// It says `NODE TEXT` for each acknowledged message. The work is `vacuum`, `compress`, `expand`, or `backup` to
+/// `STORE.backup`, each in a thread of its own, which says `worked` each time; or `checkpoint`, and the writer makes one
+/// after every commit group.
+#[test]
+fn as_a_child_appends_until_it_is_killed() {
+    child::run(append_until_killed);
+}
+
+fn append_until_killed(arguments: &[&str]) -> Result<(), Failure> {
+    let (path, conversation, threads, work) = match *arguments {
         [path, conversation, threads] => (path, conversation, threads, None),
-        [path, conversation, threads, work] => (path, conversation, threads, Some(work.as_str())),
-        _ => return Err("usage: append_until_killed STORE CONVERSATION THREADS [WORK]".into()),
+        [path, conversation, threads, work] => (path, conversation, threads, Some(work)),
+        _ => return Err("STORE CONVERSATION THREADS [WORK]".into()),
     };
     let mut options = LogOptions::default().segment_bytes(64 << 10);
     if work == Some("checkpoint") {
@@ -28,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let store = LogStore::open_with(path, options)?;
     let conversation = ConversationId::new(conversation)?;
-    writeln!(stdout(), "open")?;
+    child::opened()?;
     thread::scope(|scope| {
         for thread in 0..threads.parse::<u32>()? {
             let (store, conversation) = (&store, &conversation);
@@ -38,8 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let draft = NodeDraft::new(Message::user(text.as_str()), Timestamp::from_millis(0), 1);
                     let Ok(appended) = pollster::block_on(store.append(conversation, vec![draft])) else { return };
                     let Some(appended) = appended.first() else { return };
-                    // One write for a line: a pipe keeps it whole, and in it the line outlives this process.
-                    if stdout().lock().write_all(format!("{} {text}\n", appended.node).as_bytes()).is_err() {
+                    if say(&format!("{} {text}\n", appended.node)).is_err() {
                         return;
                     }
                 }
@@ -52,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     eprintln!("{work}: {error}");
                     std::process::exit(1);
                 }
-                stdout().lock().write_all(b"worked\n")?;
+                say("worked\n")?;
             }
         }
         Ok(())
@@ -60,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// One round of work beside the writers.
-fn do_work(store: &LogStore, id: &ConversationId, path: &str, work: &str) -> Result<(), Box<dyn Error>> {
+fn do_work(store: &LogStore, id: &ConversationId, path: &str, work: &str) -> Result<(), Failure> {
     // Something that the next round can leave out, and sealed segments to find it in.
     if pollster::block_on(store.conversation(id)).is_ok() {
         let pins = [true, false].map(|pinned| Event::Pin { node: NodeId::FIRST, pinned });

@@ -1,7 +1,7 @@
 //! Writes the first inputs of the fuzz targets.
 //!
-//! `fuzz_corpus GOLDEN CORPUS` takes the golden stores in the directory GOLDEN, and writes a directory in CORPUS for
-//! each target. The log in `recovery/whole` is compiled into the target of checkpoints, whose inputs belong to it.
+//! `corpus GOLDEN CORPUS` takes the golden stores in the directory GOLDEN, and writes a directory in CORPUS for each
+//! target. The log in `recovery/whole` is compiled into the target of checkpoints, whose inputs belong to it.
 
 use std::{env, error::Error, fs, path::Path};
 
@@ -17,7 +17,7 @@ type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [golden, corpus] = arguments.as_slice() else { return Err("usage: fuzz_corpus GOLDEN CORPUS".into()) };
+    let [golden, corpus] = arguments.as_slice() else { return Err("usage: corpus GOLDEN CORPUS".into()) };
     let (golden, corpus) = (Path::new(golden), Path::new(corpus));
     pollster::block_on(write(golden, corpus))
 }

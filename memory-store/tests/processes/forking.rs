@@ -4,13 +4,14 @@
 use std::{
     collections::BTreeMap,
     env, fs,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, Read},
     path::Path,
-    process::{Command, Stdio},
 };
 
 use memory_core::{ConversationId, ConversationState, Node, NodeId, NodeProof, NodeRange, Source, Store, Summary};
 use memory_store::LogStore;
+
+use crate::child;
 
 /// Rounds of killing; `MEMORY_CRASH_ROUNDS` asks for more.
 const ROUNDS: u32 = 20;
@@ -37,7 +38,6 @@ impl Acknowledged {
         let mut all = Self::default();
         for line in whole.lines() {
             match *line.splitn(4, ' ').collect::<Vec<_>>() {
-                ["open"] => {}
                 ["said", name, number, text] => all.said.push((id(name), node(number), text.to_owned())),
                 ["forked", child, parent, number] => all.forked.push((id(child), id(parent), node(number))),
                 _ => panic!("not a line of the child's: {line}"),
@@ -79,17 +79,14 @@ fn told(store: &LogStore) -> BTreeMap<ConversationId, Told> {
 
 /// Runs a child, kills it after some acknowledgements, and gives all of them.
 fn run_and_kill(store: &Path, round: u32, work: Option<&str>) -> Acknowledged {
-    let test = env::current_exe().unwrap();
-    let path = test.parent().unwrap().parent().unwrap().join("examples").join("fork_until_killed");
-    assert!(path.exists(), "{} is not built: run `cargo test -p memory-store` as a whole", path.display());
-    let arguments = [store.as_os_str().to_owned(), round.to_string().into(), (1 + round % 4).to_string().into()];
-    let arguments = arguments.into_iter().chain(work.map(Into::into));
-    let mut child = Command::new(path).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let (number, threads) = (round.to_string(), (1 + round % 4).to_string());
+    let arguments = [store.to_str().unwrap(), &number, &threads].into_iter().chain(work);
+    let (mut child, mut output) =
+        child::start("forker::as_a_child_forks_until_it_is_killed", &arguments.collect::<Vec<_>>());
     // The kill comes after a number of acknowledgements that differs from round to round; where in a fork or an
     // append it hits is left to chance.
     let mut head = String::new();
-    let lines = 2 + (round * 29) % 97;
+    let lines = 1 + (round * 29) % 97;
     for _ in 0..lines {
         assert!(output.read_line(&mut head).unwrap() > 0, "round {round}: the child is gone");
     }
