@@ -390,6 +390,20 @@ pub trait Store: fmt::Debug + Send + Sync {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>>;
 
+    /// The nodes of a run that exist with salt and leaf, in order; an error when one of them cannot be read. The default
+    /// reads each message twice, which a store that keeps them together need not.
+    fn nodes_with_proofs<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<(Node, NodeProof)>, StoreError>> {
+        Box::pin(async move {
+            let nodes = self.nodes(conversation, range).await?;
+            let proofs = self.proofs(conversation, range).await?;
+            Ok(nodes.into_iter().zip(proofs).collect())
+        })
+    }
+
     /// The state of one conversation.
     fn conversation<'a>(
         &'a self,
