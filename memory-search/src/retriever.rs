@@ -225,7 +225,8 @@ impl Retriever for HybridRetriever {
             let hits = ranked.hits(&request.question, request.limit, |node| !is_shown(node)).await?;
             let Ranked { mut ranking, mut notices, mut stopwatch, .. } = ranked;
             let share = budget_share(request, &self.words.question(&request.question), ranking.pool());
-            let outline = self.store.outline(&request.conversation).await?;
+            let nodes = ranking.pool().parts().iter().map(|part| part.nodes).sum();
+            let outline = self.words.outlines(&*self.store, &request.conversation, nodes).await?;
             let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
             let pairs = ranking
                 .pool()
