@@ -28,7 +28,7 @@
 //! let retriever = HybridRetriever::new(store, None, None);
 //! let query = Query::new("which booking was for nights?", Scope::one(&trip));
 //! let found = retriever.search(&query).await?;
-//! assert_eq!(found.hits[0].node.get(), 2);
+//! assert_eq!(found.hits[0].node.id.get(), 2);
 //! assert_eq!(found.notices[0].to_string(), "recall is by words only: no embedding model is set up");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
@@ -64,7 +64,7 @@ mod pairs;
 mod question;
 mod ranker;
 mod ranking;
-mod recheck;
+mod reads;
 mod rerank;
 mod retriever;
 mod selection;

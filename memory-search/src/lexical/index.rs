@@ -244,6 +244,11 @@ impl Indexed {
         Ok(())
     }
 
+    /// Records nodes that cannot be read any more.
+    pub(crate) fn lose(&self, losses: &Losses) {
+        self.write().lose(losses);
+    }
+
     fn write(&self) -> RwLockWriteGuard<'_, Postings> {
         self.postings.write().unwrap_or_else(PoisonError::into_inner)
     }
