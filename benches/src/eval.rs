@@ -238,7 +238,7 @@ async fn rank(parts: &EvalParts, question: &Question, subject: &Subject, steps: 
     let found = parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
     let latency_ms = start.elapsed().as_secs_f64() * 1_000.0;
     steps.add("search", &found.steps);
-    let ranked = found.hits.iter().filter_map(|hit| subject.key(hit.node)).collect();
+    let ranked = found.hits.iter().filter_map(|hit| subject.key(hit.node.id)).collect();
     Ok(RunLine { query_id: question.id.clone(), ranked, packed: None, context: None, latency_ms })
 }
 

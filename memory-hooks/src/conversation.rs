@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Appended, ConversationId, Event, IndexReport, Message, Node, NodeDraft, NodeId, Notice, Progress, Query, Retrieved,
-    Role, Scope, Timestamp, plan::PlanError,
+    Appended, ConversationId, Event, IndexReport, Message, Node, NodeDraft, NodeId, Progress, Query, Retrieved, Role,
+    Scope, Timestamp, plan::PlanError,
 };
 
 use crate::{
@@ -185,15 +185,7 @@ impl Conversation {
     /// # Errors
     /// When the retriever fails.
     pub async fn search(&self, question: &str, limit: usize) -> Result<Retrieved, MemoryError> {
-        match &self.parts.retriever {
-            Some(retriever) => {
-                let query = Query::new(question, Scope::one(&self.id)).limit(limit);
-                let found = retriever.search(&query).await?;
-                self.parts.uses.add(&self.id, found.hits.iter().map(|hit| hit.node));
-                Ok(found)
-            }
-            None => Ok(Retrieved::default().notices(vec![Notice::NoRetriever])),
-        }
+        self.parts.search(&Query::new(question, Scope::one(&self.id)).limit(limit)).await
     }
 
     /// A message, exactly as it was said.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, Clock, ContextStrategy, ConversationId, FirstWords, ImportanceScorer, Retriever, Store, Summarizer,
-    Timestamp, TokenCounter,
+    BoxFuture, Clock, ContextStrategy, ConversationId, FirstWords, ImportanceScorer, Query, Retrieved, Retriever,
+    Store, Summarizer, Timestamp, TokenCounter,
     plan::{HierarchicalView, Thresholds, ViewPolicy},
 };
 use memory_strategies::Spans;
 
 use crate::{
-    BuildError, Conversation, HookRegistry, SystemClock,
+    BuildError, Conversation, HookRegistry, MemoryError, SystemClock,
     compaction_queue::worker,
     counts::Counts,
     manager::{failing::Said, turns::Turns},
@@ -58,6 +58,15 @@ impl Memory {
     #[must_use]
     pub fn background(&self) -> BoxFuture<'static, ()> {
         worker::work_off(&self.parts)
+    }
+
+    /// The messages that answer a question best, of any conversations. Each hit counts as a use of its message, which
+    /// scorers are given.
+    ///
+    /// # Errors
+    /// When the retriever fails.
+    pub async fn search(&self, query: &Query) -> Result<Retrieved, MemoryError> {
+        self.parts.search(query).await
     }
 
     /// The store.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Clock, ContextStrategy, ImportanceScorer, Retriever, Store, Summarizer, TokenCounter,
+    Clock, ContextStrategy, ImportanceScorer, Notice, Query, Retrieved, Retriever, Store, Summarizer, TokenCounter,
     plan::{Thresholds, ViewPolicy},
 };
 
 use crate::{
-    HookRegistry,
+    HookRegistry, MemoryError,
     compaction_queue::CompactionQueue,
     counts::Counts,
     manager::{failing::Said, turns::Turns},
@@ -43,6 +43,16 @@ impl Parts {
     /// Tokens of a text, cached.
     pub(crate) fn count(&self, text: &str) -> u32 {
         self.counts.count(text, self.counter.as_ref())
+    }
+
+    /// Searches, and counts each hit as a use of its message.
+    pub(crate) async fn search(&self, query: &Query) -> Result<Retrieved, MemoryError> {
+        let Some(retriever) = &self.retriever else {
+            return Ok(Retrieved::default().notices(vec![Notice::NoRetriever]));
+        };
+        let found = retriever.search(query).await?;
+        found.hits.iter().for_each(|hit| self.uses.add(&hit.conversation, [hit.node.id]));
+        Ok(found)
     }
 }
 

@@ -119,11 +119,13 @@ impl RecallHook {
         let query = Query::new(question, Scope::one(conversation)).limit(limit);
         let hits = self.retriever.search(&query).await?.hits;
         let total = asking.get() - 1;
-        let hits: Vec<_> =
-            hits.iter().map(|hit| hit.node).filter(|node| *node < asking).take(self.options.top_k).collect();
+        let mut found: Vec<_> = hits.into_iter().map(|hit| Arc::unwrap_or_clone(hit.node)).collect();
+        found.retain(|node| node.id < asking);
+        found.truncate(self.options.top_k);
+        let hits: Vec<_> = found.iter().map(|node| node.id).collect();
         let around = |hit: &NodeId| NodeRange::single(*hit).widen(self.options.radius, total);
-        let mut found = Vec::new();
-        for run in NodeRange::merge(hits.iter().map(around).collect()) {
+        let beside = hits.iter().flat_map(|hit| around(hit).iter()).filter(|node| !hits.contains(node));
+        for run in NodeRange::merge(beside.map(NodeRange::single).collect()) {
             found.extend(self.store.readable_nodes(conversation, run).await?.nodes);
         }
         // All hits before any neighbour, the best first; neighbours in the order of their hits.

@@ -40,7 +40,7 @@ impl fmt::Display for Explanation<'_> {
     /// One line per hit: rank, conversation and node, score, and for each signal its share and, in parentheses, its
     /// value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = |hit: &Hit| format!("{}/{}", hit.conversation, hit.node);
+        let place = |hit: &Hit| format!("{}/{}", hit.conversation, hit.node.id);
         let width = self.hits.iter().map(|hit| place(hit).chars().count()).max().unwrap_or(0).max(4);
         write!(f, "{:>4}  {:<width$}  {:>6}", "rank", "node", "score")?;
         for name in &self.signals {
@@ -61,14 +61,16 @@ impl fmt::Display for Explanation<'_> {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{ConversationId, NodeId, Score, ScoreScale};
+    use std::sync::Arc;
+
+    use memory_core::{ConversationId, Message, Node, NodeId, Score, ScoreScale, Timestamp};
 
     use super::*;
 
     fn hit(node: u64, signals: &[(&'static str, f32, f32)]) -> Hit {
         Hit::new(
             ConversationId::new("trip").unwrap(),
-            NodeId::new(node).unwrap(),
+            Arc::new(Node::new(NodeId::new(node).unwrap(), Message::user("x"), Timestamp::default())),
             Score { value: signals.iter().map(|signal| signal.2).sum(), scale: ScoreScale::Fused },
         )
         .signals(signals.iter().map(|&(name, value, share)| Signal::new(name, value, share)).collect())

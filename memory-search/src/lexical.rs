@@ -6,6 +6,7 @@ mod fold;
 mod index;
 mod node_table;
 mod numbers;
+mod outlines;
 mod postings;
 mod segment;
 mod stop_words;

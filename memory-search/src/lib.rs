@@ -46,7 +46,7 @@ mod pairs;
 mod question;
 mod ranker;
 mod ranking;
-mod recheck;
+mod reads;
 mod rerank;
 mod retriever;
 mod selection;

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{ConversationId, Hit, Losses, NodeId, Notice, RetrieveError, Score, ScoreScale, Signal};
+use memory_core::{ConversationId, Losses, NodeId, Notice, RetrieveError, Score, ScoreScale, Signal};
 
 use crate::{
     features::{Evidence, Extractor, Feature, Features, Placement},
@@ -48,6 +48,19 @@ pub(crate) struct Ranking {
     evidence: Evidence,
     fused: Fused,
     with_vectors: f32,
+}
+
+/// A ranked node whose message is not read yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    /// Its conversation.
+    pub(crate) conversation: ConversationId,
+    /// The node.
+    pub(crate) node: NodeId,
+    /// How well it answers.
+    pub(crate) score: Score,
+    /// The reasons, the largest share first.
+    pub(crate) signals: Vec<Signal>,
 }
 
 /// The nodes of several distinct conversations in one sequence.
@@ -232,7 +245,7 @@ impl Ranking {
         wanted: impl Fn(NodeId) -> bool,
         late: Option<&Late<'_>>,
         stopwatch: &mut Stopwatch,
-    ) -> Result<Vec<Hit>, RetrieveError> {
+    ) -> Result<Vec<Candidate>, RetrieveError> {
         let placements = self.pool.placements();
         let mut features = self.features(&placements, limit.max(CANDIDATES), wanted);
         stopwatch.end("features", features.len());
@@ -250,7 +263,7 @@ impl Ranking {
         let hit = |(candidate, value, signals)| {
             let (conversation, node) = self.pool.place(candidate)?;
             let score = Score { value, scale: ScoreScale::Fused };
-            Some(Hit::new(conversation.clone(), node, score).signals(signals))
+            Some(Candidate { conversation: conversation.clone(), node, score, signals })
         };
         Ok(scored.into_iter().filter_map(hit).collect())
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory_core::{Hit, NodeRange, RerankError, Reranker, RetrieveError, Score, Signal, Source};
 
-use crate::lexical::indexed_text;
+use crate::{lexical::indexed_text, ranking::Candidate, reads::Reads};
 
 /// The name of the cross-encoder's score among the signals of a hit.
 const SIGNAL: &str = "cross_encoder";
@@ -50,14 +50,14 @@ impl CrossEncoder {
     /// If the model fails, the hits are unchanged.
     pub(crate) async fn rerank(
         &self,
-        source: &dyn Source,
+        reads: &mut Reads<'_>,
         question: &str,
-        hits: &mut Vec<Hit>,
+        hits: &mut Vec<Candidate>,
     ) -> Result<usize, RetrieveError> {
         let mut texts = Vec::new();
         for hit in hits.iter().take(self.options.candidates) {
-            let read = source.readable_nodes(&hit.conversation, NodeRange::single(hit.node)).await;
-            texts.push(read.map(|read| read.nodes.first().map(|node| indexed_text(&node.message)))?);
+            reads.read(&hit.conversation, NodeRange::single(hit.node)).await?;
+            texts.push(reads.get(&hit.conversation, hit.node).map(|node| indexed_text(&node.message)));
         }
         let read: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
         let scores = if read.is_empty() { Vec::new() } else { self.model.rerank(question, &read).await? };
@@ -78,7 +78,7 @@ impl CrossEncoder {
         Ok(texts.len())
     }
 
-    fn scored(&self, mut hit: Hit, value: f32) -> Hit {
+    fn scored(&self, mut hit: Candidate, value: f32) -> Candidate {
         hit.score = Score { value, scale: self.model.scale() };
         hit.signals.iter_mut().for_each(|signal| signal.share = 0.0);
         hit.signals.insert(0, Signal::new(SIGNAL, value, value));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use memory_core::{
     BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Excerpt, Filter, HeldBack, Hit, IndexReport,
-    Losses, NodeId, NodeRange, Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved,
-    Retriever, Scope, Source, Store, TokenIndex, VectorIndex,
+    Losses, Node, NodeId, NodeRange, Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError,
+    Retrieved, Retriever, Scope, Source, TokenIndex, VectorIndex,
 };
 
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
     notices::{in_full, push_new},
     pack::{Characters, Lengths, PackRequest, TooLarge, pack, prices, reach},
     pairs::Pairs,
-    ranking::{Pool, Ranking},
-    recheck::are_some_lost,
+    ranking::{Candidate, Pool, Ranking},
+    reads::Reads,
     rerank::{CrossEncoder, RerankOptions},
     selection::Selection,
     semantic::{Semantic, SemanticScores, ends_of},
@@ -122,17 +122,7 @@ impl HybridRetriever {
         notices.extend(selection.notice());
         let ranking = Ranking::new(pool, selection, &ends_of(question), evidence, cosines);
         let cross_encoder = self.cross_encoder.as_ref();
-        Ok(Ranked { ranking, late, cross_encoder, source: &*self.source, notices, stopwatch })
-    }
-
-    /// The lengths of some nodes in characters; unreadable nodes are missing.
-    async fn lengths(&self, conversation: &ConversationId, runs: &[NodeRange]) -> Result<Lengths, RetrieveError> {
-        let mut lengths = Lengths::new();
-        for run in runs {
-            let read = self.source.readable_nodes(conversation, *run).await?;
-            lengths.extend(read.nodes.iter().map(|node| (node.id, node.message.text().chars().count() as u64)));
-        }
-        Ok(lengths)
+        Ok(Ranked { ranking, late, cross_encoder, reads: Reads::new(&*self.source), notices, stopwatch })
     }
 
     /// The distinct conversations of a scope that have the tags of a filter, in order of id.
@@ -159,7 +149,7 @@ struct Ranked<'a> {
     ranking: Ranking,
     late: Option<Late<'a>>,
     cross_encoder: Option<&'a CrossEncoder>,
-    source: &'a dyn Source,
+    reads: Reads<'a>,
     notices: Vec<Notice>,
     stopwatch: Stopwatch,
 }
@@ -172,8 +162,8 @@ impl Ranked<'_> {
         question: &str,
         limit: usize,
         wanted: impl Fn(NodeId) -> bool,
-    ) -> Result<Vec<Hit>, RetrieveError> {
-        let Self { ranking, late, cross_encoder, source, notices, stopwatch } = self;
+    ) -> Result<Vec<Candidate>, RetrieveError> {
+        let Self { ranking, late, cross_encoder, reads, notices, stopwatch } = self;
         let read = cross_encoder.map_or(0, |encoder| encoder.options.candidates);
         let mut hits = match ranking.hits(limit.max(read), &wanted, late.as_ref(), stopwatch).await {
             Ok(hits) => hits,
@@ -183,7 +173,7 @@ impl Ranked<'_> {
             }
         };
         if let Some(encoder) = cross_encoder {
-            match encoder.rerank(*source, &ends_of(question), &mut hits).await {
+            match encoder.rerank(reads, &ends_of(question), &mut hits).await {
                 Ok(read) => stopwatch.end("rerank", read),
                 Err(failed) => push_new(notices, Notice::NotReranked { why: in_full(&failed) }),
             }
@@ -191,6 +181,30 @@ impl Ranked<'_> {
         hits.truncate(limit);
         Ok(hits)
     }
+
+    /// The hits with their messages; `None` if one was lost since it was indexed, so that others have to be chosen.
+    async fn read(&mut self, hits: Vec<Candidate>) -> Result<Option<Vec<Hit>>, RetrieveError> {
+        let nodes = hits.iter().map(|hit| (&hit.conversation, NodeRange::single(hit.node)));
+        if !self.reads.are_there(self.ranking.pool_mut(), nodes).await? {
+            return Ok(None);
+        }
+        Ok(Some(hits.iter().filter_map(|hit| self.reads.hit(hit)).collect()))
+    }
+}
+
+/// The lengths of some nodes in characters; unreadable nodes are missing.
+async fn lengths(
+    reads: &mut Reads<'_>,
+    conversation: &ConversationId,
+    runs: &[NodeRange],
+) -> Result<Lengths, RetrieveError> {
+    let mut lengths = Lengths::new();
+    for run in runs {
+        reads.read(conversation, *run).await?;
+        let nodes = reads.run(conversation, *run);
+        lengths.extend(nodes.map(|node| (node.id, node.message.text().chars().count() as u64)));
+    }
+    Ok(lengths)
 }
 
 impl Retriever for HybridRetriever {
@@ -204,8 +218,7 @@ impl Retriever for HybridRetriever {
             // completely.
             let hits = loop {
                 let hits = ranked.hits(&query.text, query.limit, |_| true).await?;
-                let nodes = hits.iter().map(|hit| (&hit.conversation, NodeRange::single(hit.node)));
-                if !are_some_lost(&*self.source, ranked.ranking.pool_mut(), nodes).await? {
+                if let Some(hits) = ranked.read(hits).await? {
                     break hits;
                 }
             };
@@ -223,9 +236,10 @@ impl Retriever for HybridRetriever {
             let mut ranked = self.rank(&request.question, &Scope::one(&request.conversation), &request.filter).await?;
             let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
             let hits = ranked.hits(&request.question, request.limit, |node| !is_shown(node)).await?;
-            let Ranked { mut ranking, mut notices, mut stopwatch, .. } = ranked;
+            let Ranked { mut ranking, mut reads, mut notices, mut stopwatch, .. } = ranked;
             let share = budget_share(request, &self.words.question(&request.question), ranking.pool());
-            let outline = self.source.outline(&request.conversation).await?;
+            let nodes = ranking.pool().parts().iter().map(|part| part.nodes).sum();
+            let outline = self.words.outlines(&*self.source, &request.conversation, nodes).await?;
             let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
             let pairs = ranking
                 .pool()
@@ -243,7 +257,7 @@ impl Retriever for HybridRetriever {
                 pairs: &pairs,
             };
             let lengths = match request.max_characters {
-                Some(_) => self.lengths(&request.conversation, &reach(&to_pack)).await?,
+                Some(_) => lengths(&mut reads, &request.conversation, &reach(&to_pack)).await?,
                 None => Lengths::default(),
             };
             to_pack.characters =
@@ -267,22 +281,21 @@ impl Retriever for HybridRetriever {
                 });
             }
             let runs = packed.runs.iter().map(|run| (&request.conversation, *run));
-            are_some_lost(&*self.source, ranking.pool_mut(), runs).await?;
+            reads.are_there(ranking.pool_mut(), runs).await?;
             let excerpt = |nodes: NodeRange| {
-                Excerpt::new(nodes, hits.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect())
+                let messages = reads.run(&request.conversation, nodes).cloned().collect();
+                let hits = hits.iter().filter(|hit| nodes.contains(hit.node)).filter_map(|hit| reads.hit(hit));
+                Excerpt::new(nodes, messages, hits.collect())
             };
             let mut losses = Losses::default();
             ranking.pool().parts().iter().for_each(|part| losses.extend(&part.losses));
             // Neighbours of a hit, and its tool calls and results, may be lost.
             let runs = packed.runs.into_iter().flat_map(|run| losses.rest_of(run));
             let excerpts: Vec<_> = runs.map(excerpt).collect();
-            let cost = |node: NodeId| {
-                let tokens = outline.get(node.index()).map_or(0, |node| node.tokens);
-                u64::from(tokens) + u64::from(request.per_message)
-            };
-            let tokens = excerpts.iter().flat_map(|excerpt| excerpt.nodes.iter()).map(cost).sum();
+            let cost = |node: &Arc<Node>| u64::from(node.tokens) + u64::from(request.per_message);
+            let tokens = excerpts.iter().flat_map(|excerpt| &excerpt.messages).map(cost).sum();
             let held_back = |of_worth: bool| {
-                let is_there = |hit: &Hit| {
+                let is_there = |hit: &Candidate| {
                     losses.contains(hit.node) || excerpts.iter().any(|excerpt| excerpt.nodes.contains(hit.node))
                 };
                 let mut held = hits.iter().zip(&worth).filter(|(hit, worth)| **worth == of_worth && !is_there(hit));

@@ -5,8 +5,8 @@ mod embedding;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Notice, Progress, RetrieveError, Source, Store,
-    StoreError, TokenEmbedder, TokenIndex, VectorError, VectorIndex, ceil_char_boundary, floor_char_boundary,
+    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Notice, Progress, RetrieveError, Source, StoreError,
+    TokenEmbedder, TokenIndex, VectorError, VectorIndex, ceil_char_boundary, floor_char_boundary,
 };
 
 use crate::{

@@ -1,6 +1,8 @@
 //! Decides which hits are worth their tokens.
 
-use memory_core::{Hit, ScoreScale};
+use memory_core::ScoreScale;
+
+use crate::ranking::Candidate;
 
 /// The minimum chance of a hit that costs the whole budget: a budget filled at this price would bring a tenth of a hit.
 /// Fitted to conversations of two people, with an agent and of many people, by vectors and by words alone. With it, a
@@ -14,7 +16,7 @@ const LEAST_HITS: f64 = 0.1;
 ///
 /// The chance of a hit is its share of the softmax of all scores, for which the ranker was fitted. Cross-encoder scores
 /// were not fitted: with one of them among the scores, every hit is worth its tokens.
-pub(crate) fn are_worth(hits: &[Hit], prices: &[Option<u64>], budget: u32) -> Vec<bool> {
+pub(crate) fn are_worth(hits: &[Candidate], prices: &[Option<u64>], budget: u32) -> Vec<bool> {
     let is_fitted = hits.iter().all(|hit| hit.score.scale == ScoreScale::Fused);
     let scores = || hits.iter().map(|hit| f64::from(hit.score.value)).zip(prices);
     let had = || scores().filter(|(_, price)| price.is_some()).map(|(score, _)| score);
@@ -38,7 +40,12 @@ mod tests {
     /// A cost of 0 stands for one that is too high.
     fn check(scores: &[f32], scale: ScoreScale, costs: &[u64], expected: &[bool]) {
         let prices: Vec<_> = costs.iter().map(|&cost| (cost > 0).then_some(cost)).collect();
-        let hit = |&value: &f32| Hit::new(ConversationId::new("talk").unwrap(), NodeId::FIRST, Score { value, scale });
+        let hit = |&value: &f32| Candidate {
+            conversation: ConversationId::new("talk").unwrap(),
+            node: NodeId::FIRST,
+            score: Score { value, scale },
+            signals: Vec::new(),
+        };
         let hits: Vec<_> = scores.iter().map(hit).collect();
         assert_eq!(are_worth(&hits, &prices, 2_000), expected, "{scores:?} {costs:?}");
     }

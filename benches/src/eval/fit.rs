@@ -138,7 +138,7 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<Cow<'stati
             }
             let is_evidence = hits
                 .iter()
-                .map(|hit| subject.key(hit.node).is_some_and(|key| question.evidence.contains(key.as_str())));
+                .map(|hit| subject.key(hit.node.id).is_some_and(|key| question.evidence.contains(key.as_str())));
             let is_evidence: Vec<_> = is_evidence.collect();
             found.push((number, question, hits, is_evidence));
         }

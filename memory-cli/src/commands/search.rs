@@ -35,20 +35,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?)?;
     let scope = Scope::Conversations(args.conversations.ids(&runtime.store).await?);
     let query = Query::new(&args.question, scope).filter(args.filter.filter()?).limit(args.limit);
-    let mut found = runtime.retriever.search(&query).await?;
+    let mut found = runtime.memory.search(&query).await?;
     globals.keep_news(&mut found.notices);
-    let mut hits = Vec::with_capacity(found.hits.len());
-    for hit in found.hits {
-        // A lost message is never a hit, unless it was lost since the search.
-        let read = runtime.store.readable_nodes(&hit.conversation, NodeRange::single(hit.node)).await?;
-        found.notices.extend(read.losses.notice(&hit.conversation));
-        hits.extend(read.nodes.into_iter().map(|node| (hit.clone(), node)));
-    }
+    let hits = found.hits;
     let news = news::of(found.notices);
     let vectors: Compared = found.steps.iter().flat_map(|step| step.compared.clone()).collect();
     let output = globals.output;
     if output.json {
-        let hits: Vec<_> = hits.iter().map(|(hit, node)| to_json(hit, node)).collect();
+        let hits: Vec<_> = hits.iter().map(to_json).collect();
         let step = |step: &SearchStep| json!({"name": step.name, "ms": step.took.as_secs_f64() * 1_000.0, "candidates": step.candidates});
         let steps: Vec<_> = found.steps.iter().map(step).collect();
         return Ok(output.value(&json!({
@@ -67,12 +61,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let why = |signals: &[Signal]| {
         signals.iter().map(|s| format!("{} {:.2} (+{:.2})", s.name, s.value, s.share)).collect::<Vec<_>>().join(", ")
     };
-    let rows = hits.iter().map(|(hit, node)| {
+    let rows = hits.iter().map(|hit| {
+        let node = &hit.node;
         let text = format!("{}: {}", node.message.speaker_or_role(), shorten(&node.message.text(), 120));
         let text = if args.explain { Field::high([&text, &why(&hit.signals)]) } else { text.into() };
         [
             hit.conversation.to_string().into(),
-            hit.node.to_string().into(),
+            node.id.to_string().into(),
             format!("{:.3}", hit.score.value).into(),
             text,
         ]
@@ -89,12 +84,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn to_json(hit: &Hit, node: &Node) -> Value {
+fn to_json(hit: &Hit) -> Value {
+    let node = &hit.node;
     let signals: Vec<_> =
         hit.signals.iter().map(|s| json!({"name": s.name, "value": s.value, "share": s.share})).collect();
     json!({
         "conversation": hit.conversation.as_str(),
-        "node": hit.node.get(),
+        "node": node.id.get(),
         "score": hit.score.value,
         "scale": hit.score.scale.as_str(),
         "signals": signals,

@@ -1,9 +1,9 @@
 //! Port: search and recall.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use super::{AnsweredBy, BoxError, BoxFuture, EmbedError, Losses, Notice, RerankError, StoreError, VectorError};
-use crate::{ConversationId, Filter, NodeId, NodeRange};
+use crate::{ConversationId, Filter, Node, NodeRange};
 
 /// Where to search.
 ///
@@ -124,8 +124,8 @@ impl Signal {
 pub struct Hit {
     /// Its conversation.
     pub conversation: ConversationId,
-    /// The node.
-    pub node: NodeId,
+    /// The node as the retriever read it, so that nobody has to read it again.
+    pub node: Arc<Node>,
     /// How well it answers.
     pub score: Score,
     /// The reasons, the largest share first.
@@ -135,7 +135,7 @@ pub struct Hit {
 impl Hit {
     /// A hit without signals.
     #[must_use]
-    pub fn new(conversation: ConversationId, node: NodeId, score: Score) -> Self {
+    pub fn new(conversation: ConversationId, node: Arc<Node>, score: Score) -> Self {
         Self { conversation, node, score, signals: Vec::new() }
     }
 
@@ -266,15 +266,17 @@ impl RecallRequest {
 pub struct Excerpt {
     /// The run.
     pub nodes: NodeRange,
+    /// All messages of the run, in order, as the retriever read them.
+    pub messages: Vec<Arc<Node>>,
     /// The hits in it, best first.
     pub hits: Vec<Hit>,
 }
 
 impl Excerpt {
-    /// The run `nodes` with its hits, best first.
+    /// The run `nodes`: its messages in order, and its hits, best first.
     #[must_use]
-    pub fn new(nodes: NodeRange, hits: Vec<Hit>) -> Self {
-        Self { nodes, hits }
+    pub fn new(nodes: NodeRange, messages: Vec<Arc<Node>>, hits: Vec<Hit>) -> Self {
+        Self { nodes, messages, hits }
     }
 }
 

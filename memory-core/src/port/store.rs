@@ -358,6 +358,20 @@ pub trait Store: Source {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>>;
 
+    /// The nodes of a run that exist with salt and leaf, in order; an error when one of them cannot be read. The default
+    /// reads each message twice, which a store that keeps them together need not.
+    fn nodes_with_proofs<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<(Node, NodeProof)>, StoreError>> {
+        Box::pin(async move {
+            let nodes = self.nodes(conversation, range).await?;
+            let proofs = self.proofs(conversation, range).await?;
+            Ok(nodes.into_iter().zip(proofs).collect())
+        })
+    }
+
     /// Reads everything again from where it is kept, hashes it again, and reports the result. Damage is an answer, not
     /// an error. `None` verifies every conversation.
     fn verify<'a>(

@@ -352,6 +352,9 @@ async fn roots_are_those_of_the_leaves(store: &dyn Store) {
     let nodes = store.nodes(&a, range(1, 6)).await.unwrap();
     let proofs = store.proofs(&a, range(1, 6)).await.unwrap();
     assert_eq!(proofs.len(), 6);
+    let together: Vec<_> = nodes.iter().cloned().zip(proofs.iter().copied()).collect();
+    assert_eq!(store.nodes_with_proofs(&a, range(1, 6)).await.unwrap(), together);
+    assert_eq!(store.nodes_with_proofs(&a, range(5, 99)).await.unwrap(), together[4..]);
     for (node, proof) in nodes.iter().zip(&proofs) {
         assert_eq!(proof.leaf, leaf_hash(&proof.salt, &canonical_bytes(&node.message, node.at)));
     }

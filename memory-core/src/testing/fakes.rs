@@ -200,11 +200,11 @@ impl Retriever for ScanRetriever {
                         let value = f32::from(u16::try_from(found).unwrap_or(u16::MAX));
                         let score = Score { value, scale: ScoreScale::Fused };
                         let conversation = conversation.clone();
-                        hits.push(Hit { conversation, node: node.id, score, signals: Vec::new() });
+                        hits.push(Hit::new(conversation, Arc::new(node), score));
                     }
                 }
             }
-            hits.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then(a.node.cmp(&b.node)));
+            hits.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then(a.node.id.cmp(&b.node.id)));
             hits.truncate(query.limit);
             Ok(Retrieved { hits, notices, ..Retrieved::default() })
         })
@@ -216,25 +216,23 @@ impl Retriever for ScanRetriever {
             let (text, filter) = (request.question.clone(), request.filter.clone());
             let query = Query { text, scope, filter, limit: request.limit };
             let found = self.search(&query).await?;
-            let outline = self.store.outline(&request.conversation).await?;
             let mut left = request.max_tokens;
             let mut taken: Vec<Hit> = Vec::new();
             for hit in found.hits {
-                let tokens = outline.get(hit.node.index()).map_or(0, |node| node.tokens);
-                let cost = tokens.saturating_add(request.per_message);
-                if cost <= left && !request.shown.iter().any(|range| range.contains(hit.node)) {
+                let cost = hit.node.tokens.saturating_add(request.per_message);
+                if cost <= left && !request.shown.iter().any(|range| range.contains(hit.node.id)) {
                     left -= cost;
                     taken.push(hit);
                 }
             }
-            taken.sort_by_key(|hit| hit.node);
-            let runs = NodeRange::merge(taken.iter().map(|hit| NodeRange::single(hit.node)).collect());
-            let excerpt = |nodes: NodeRange| Excerpt {
-                nodes,
-                hits: taken.iter().filter(|hit| nodes.contains(hit.node)).cloned().collect(),
+            taken.sort_by_key(|hit| hit.node.id);
+            let runs = NodeRange::merge(taken.iter().map(|hit| NodeRange::single(hit.node.id)).collect());
+            let excerpt = |nodes: NodeRange| {
+                let hits: Vec<_> = taken.iter().filter(|hit| nodes.contains(hit.node.id)).cloned().collect();
+                Excerpt::new(nodes, hits.iter().map(|hit| Arc::clone(&hit.node)).collect(), hits)
             };
             let excerpts = runs.into_iter().map(excerpt).collect();
-            let losses = match NodeRange::first_n(outline.len() as u64) {
+            let losses = match NodeRange::first_n(self.store.conversation(&request.conversation).await?.nodes) {
                 Some(all) => self.store.readable_nodes(&request.conversation, all).await?.losses,
                 None => Losses::default(),
             };

@@ -41,6 +41,10 @@ struct Conversation {
     title: Option<String>,
     tags: Vec<String>,
     forked_from: Option<ForkedFrom>,
+    /// How often each message was read.
+    reads: BTreeMap<NodeId, u64>,
+    /// How often the outlines of all nodes were read.
+    outlines_read: u64,
 }
 
 impl Conversation {
@@ -123,6 +127,23 @@ impl Conversation {
                 revised: self.revised.len() as u64,
             },
         }
+    }
+
+    /// The nodes of a run, which count as read.
+    fn read(&mut self, range: NodeRange) -> Result<Vec<Node>, StoreError> {
+        self.all_readable(range)?;
+        let nodes: Vec<_> = self.range(range).cloned().collect();
+        self.count(range);
+        Ok(nodes)
+    }
+
+    fn count(&mut self, range: NodeRange) {
+        let there = self.nodes.iter().map(|node| node.id).filter(|node| range.contains(*node));
+        there.for_each(|node| *self.reads.entry(node).or_default() += 1);
+    }
+
+    fn proofs_of(&self, range: NodeRange) -> impl Iterator<Item = NodeProof> {
+        self.proofs().filter(move |(node, _)| range.contains(*node)).map(|(_, proof)| proof)
     }
 
     fn all_readable(&self, range: NodeRange) -> Result<(), StoreError> {
@@ -259,6 +280,18 @@ impl MemoryStore {
         }
     }
 
+    /// How often each message was read so far, its leaf included. A message that was never read is missing.
+    #[must_use]
+    pub fn reads(&self, conversation: &ConversationId) -> BTreeMap<NodeId, u64> {
+        self.lock().get(conversation).map(|there| there.reads.clone()).unwrap_or_default()
+    }
+
+    /// How often the outlines of all nodes of a conversation were read so far.
+    #[must_use]
+    pub fn outlines_read(&self, conversation: &ConversationId) -> u64 {
+        self.lock().get(conversation).map_or(0, |there| there.outlines_read)
+    }
+
     /// With `true`, refuses the lease from now on, as while another process holds it; with `false`, grants it again.
     pub fn lease_away(&self, away: bool) {
         self.is_leased_away.store(away, Ordering::Relaxed);
@@ -283,7 +316,12 @@ impl MemoryStore {
 
 impl Source for MemoryStore {
     fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.outline())) })
+        Box::pin(async move {
+            self.with(conversation, |c| {
+                c.outlines_read += 1;
+                Ok(c.outline())
+            })
+        })
     }
 
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
@@ -369,8 +407,7 @@ impl Store for MemoryStore {
     fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {
         Box::pin(async move {
             self.with(conversation, |c| {
-                let found = c.nodes.get(node.index()).ok_or_else(|| c.unknown_node(conversation, node))?;
-                c.all_readable(NodeRange::single(node)).map(|()| found.clone())
+                c.read(NodeRange::single(node))?.pop().ok_or_else(|| c.unknown_node(conversation, node))
             })
         })
     }
@@ -380,9 +417,7 @@ impl Store for MemoryStore {
         conversation: &'a ConversationId,
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>> {
-        Box::pin(async move {
-            self.with(conversation, |c| c.all_readable(range).map(|()| c.range(range).cloned().collect()))
-        })
+        Box::pin(async move { self.with(conversation, |c| c.read(range)) })
     }
 
     fn views<'a>(
@@ -423,8 +458,19 @@ impl Store for MemoryStore {
         Box::pin(async move {
             self.with(conversation, |c| {
                 c.all_readable(range)?;
-                Ok(c.proofs().filter(|(node, _)| range.contains(*node)).map(|(_, proof)| proof).collect())
+                c.count(range);
+                Ok(c.proofs_of(range).collect())
             })
+        })
+    }
+
+    fn nodes_with_proofs<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<(Node, NodeProof)>, StoreError>> {
+        Box::pin(async move {
+            self.with(conversation, |c| Ok(c.read(range)?.into_iter().zip(c.proofs_of(range)).collect()))
         })
     }
 

@@ -1,7 +1,7 @@
 //! Writes planned summaries without recording them.
 
 use memory_core::{
-    ConversationId, Event, Hash, ImportanceScorer, Level, Node, NodeId, NodeRange, ReadNodes, ScoreJob, Summarizer,
+    ConversationId, Event, Hash, ImportanceScorer, Level, Losses, Node, NodeId, NodeRange, ScoreJob, Summarizer,
     Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, WrittenBy, WrittenSummary,
     plan::{Compaction, Merge, Tree},
 };
@@ -72,17 +72,13 @@ impl Writer<'_> {
 
     async fn write_leaves(&self, ids: &[NodeId], events: &mut Vec<Event>) -> Result<(), MemoryError> {
         for run in NodeRange::merge(ids.iter().copied().map(NodeRange::single).collect()) {
-            let ReadNodes { mut nodes, losses, .. } = self.parts.store.readable_nodes(self.conversation, run).await?;
-            let mut proofs = Vec::with_capacity(nodes.len());
-            for run in losses.rest_of(run) {
-                proofs.extend(self.parts.store.proofs(self.conversation, run).await?);
-            }
+            let (mut nodes, leaves, losses) = self.read(run).await?;
             self.score(&mut nodes, events).await;
             let lost = losses.runs().iter().flat_map(|run| run.iter());
             let mut drafts: Vec<_> = lost.map(|node| self.lost_leaf(node)).collect();
             let mut outcome = Ok(());
-            for (node, proof) in nodes.iter().zip(&proofs) {
-                match self.write_leaf(node, proof.leaf).await {
+            for (node, leaf) in nodes.iter().zip(leaves) {
+                match self.write_leaf(node, leaf).await {
                     Ok(draft) => drafts.push(draft),
                     Err(error) => {
                         outcome = Err(error);
@@ -95,6 +91,25 @@ impl Writer<'_> {
             outcome?;
         }
         Ok(())
+    }
+
+    /// The messages of a run with their leaves, each read once, and those that cannot be read.
+    async fn read(&self, run: NodeRange) -> Result<(Vec<Node>, Vec<Hash>, Losses), MemoryError> {
+        let store = &self.parts.store;
+        let (read, losses) = match store.nodes_with_proofs(self.conversation, run).await {
+            Ok(read) => (read, Losses::default()),
+            Err(error) if error.is_damage() => {
+                let losses = store.readable_nodes(self.conversation, run).await?.losses;
+                let mut read = Vec::new();
+                for run in losses.rest_of(run) {
+                    read.extend(store.nodes_with_proofs(self.conversation, run).await?);
+                }
+                (read, losses)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let (nodes, leaves) = read.into_iter().map(|(node, proof)| (node, proof.leaf)).unzip();
+        Ok((nodes, leaves, losses))
     }
 
     fn lost_leaf(&self, node: NodeId) -> SummaryDraft {

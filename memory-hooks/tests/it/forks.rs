@@ -99,7 +99,7 @@ fn a_fork_recalls_the_exact_words_of_the_shared_past() {
         assert!(prompt.text().contains(&exact.message.text()), "{asked}: {}", prompt.text());
         let found = block_on(child.search(&question, 5)).unwrap();
         assert!(found.hits.iter().all(|hit| hit.conversation == child_id()), "{found:?}");
-        assert!(found.hits.iter().any(|hit| hit.node == node(asked)), "{found:?}");
+        assert!(found.hits.iter().any(|hit| hit.node.id == node(asked)), "{found:?}");
     }
 }
 

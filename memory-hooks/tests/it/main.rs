@@ -20,6 +20,8 @@ mod prefix;
 #[cfg(test)]
 mod prompt;
 #[cfg(test)]
+mod reads;
+#[cfg(test)]
 mod recall_hook;
 #[cfg(test)]
 mod replay;

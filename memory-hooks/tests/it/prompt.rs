@@ -7,9 +7,9 @@ use std::sync::{
 
 use memory_core::{
     BoxFuture, ConversationId, Excerpt, Hit, IndexReport, Message, NodeRange, Progress, Query, Recall, RecallRequest,
-    RetrieveError, Retrieved, Retriever, Score, ScoreScale, TokenCounter,
+    RetrieveError, Retrieved, Retriever, Score, ScoreScale, Store, TokenCounter,
     plan::PlanError,
-    testing::{ScanRetriever, WordCounter},
+    testing::{MemoryStore, ScanRetriever, WordCounter},
 };
 use memory_hooks::{MemoryError, PieceKind, Prompt, PromptOptions};
 use pollster::block_on;
@@ -156,7 +156,7 @@ proptest! {
 
     #[test]
     fn recalled_words_never_repeat_the_history(messages in conversations(20..200), budget in 400u32..6_000) {
-        let world = World::with(|builder, _| builder.retriever(Arc::new(Shameless::RepeatsWhatIsShown)));
+        let world = World::with(|builder, store| builder.retriever(Arc::new(Shameless(Breach::RepeatsWhatIsShown, store))));
         world.say(messages);
         let prompt = a_prompt_that_fits(&world, "topic7", budget);
         let shown = nodes_of(&prompt, PieceKind::Message);
@@ -281,7 +281,7 @@ fn an_unknown_conversation_is_not_found() {
 
 #[test]
 fn a_retriever_that_breaks_its_budget_cannot_break_the_ceiling() {
-    let world = World::with(|builder, _| builder.retriever(Arc::new(Shameless::Overspends)));
+    let world = World::with(|builder, store| builder.retriever(Arc::new(Shameless(Breach::Overspends, store))));
     world.say(chat(300));
     let prompt = prompt(&world, "topic7", 2_000).unwrap();
     assert!(prompt.tokens <= 2_000);
@@ -290,14 +290,14 @@ fn a_retriever_that_breaks_its_budget_cannot_break_the_ceiling() {
 
 #[test]
 fn what_is_worth_least_makes_room_and_nothing_is_looked_for_twice() {
-    let scattered = Arc::new(Scattered::default());
-    let world = World::with(|builder, _| builder.retriever(scattered.clone()));
+    let counts = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+    let world = World::with(|builder, store| builder.retriever(Arc::new(Scattered(counts.clone(), store))));
     world.say(chat(300));
     let prompt = prompt(&world, "topic7", 2_000).unwrap();
     assert!(prompt.tokens <= 2_000);
     let recalled = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
     let recalled: Vec<u64> = recalled.filter_map(|piece| Some(piece.nodes?.first().get())).collect();
-    let (asked, given) = (scattered.asked.load(Ordering::Relaxed), scattered.given.load(Ordering::Relaxed));
+    let [asked, given] = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
     assert_eq!(asked, 1);
     // The scores fall from node to node.
     let kept = recalled.len() as u64;
@@ -332,10 +332,16 @@ fn text_of_the_conversation_cannot_pass_for_the_layout() {
 }
 
 /// Recalls every third message that is not shown, each worth less than the one before, for twice the tokens that it may.
-#[derive(Debug, Default)]
-struct Scattered {
-    asked: AtomicU64,
-    given: AtomicU64,
+///
+/// Counts how often it was asked and how many messages it gave last.
+#[derive(Debug)]
+struct Scattered(Arc<[AtomicU64; 2]>, Arc<MemoryStore>);
+
+/// The messages of a run, with the first of them as a hit.
+fn excerpt(store: &MemoryStore, conversation: &ConversationId, nodes: NodeRange, value: f32) -> Excerpt {
+    let messages: Vec<_> = block_on(store.nodes(conversation, nodes)).unwrap().into_iter().map(Arc::new).collect();
+    let hit = Hit::new(conversation.clone(), messages[0].clone(), Score { value, scale: ScoreScale::Fused });
+    Excerpt::new(nodes, messages, vec![hit])
 }
 
 impl Retriever for Scattered {
@@ -345,13 +351,13 @@ impl Retriever for Scattered {
 
     fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
         let count = u64::from(request.max_tokens / 15).min(60);
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        self.given.store(count, Ordering::Relaxed);
+        let Self(counts, store) = self;
+        let [asked, given] = counts.as_ref();
+        asked.fetch_add(1, Ordering::Relaxed);
+        given.store(count, Ordering::Relaxed);
         let excerpt = |at: u64| {
             let node = memory_core::NodeId::new(1 + 3 * at)?;
-            let score = Score { value: 1.0 / (1.0 + at as f32), scale: ScoreScale::Fused };
-            let hit = Hit::new(request.conversation.clone(), node, score);
-            Some(Excerpt::new(NodeRange::single(node), vec![hit]))
+            Some(excerpt(store, &request.conversation, NodeRange::single(node), 1.0 / (1.0 + at as f32)))
         };
         let recall = Recall::new((0..count).filter_map(excerpt).collect());
         Box::pin(async { Ok(recall) })
@@ -367,8 +373,11 @@ impl Retriever for Scattered {
 }
 
 /// Breaks the contract of recall.
+#[derive(Debug)]
+struct Shameless(Breach, Arc<MemoryStore>);
+
 #[derive(Clone, Copy, Debug)]
-enum Shameless {
+enum Breach {
     /// The newest message that is shown already.
     RepeatsWhatIsShown,
     /// About three times as much as was asked for.
@@ -381,18 +390,12 @@ impl Retriever for Shameless {
     }
 
     fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
-        let hit = Hit::new(
-            request.conversation.clone(),
-            memory_core::NodeId::FIRST,
-            Score { value: 1.0, scale: ScoreScale::Fused },
-        );
-        let excerpts = match self {
-            Self::RepeatsWhatIsShown => request.shown.last().map(|run| NodeRange::single(run.last())),
-            Self::Overspends => NodeRange::first_n(u64::from(request.max_tokens / 10)),
+        let runs = match self.0 {
+            Breach::RepeatsWhatIsShown => request.shown.last().map(|run| NodeRange::single(run.last())),
+            Breach::Overspends => NodeRange::first_n(u64::from(request.max_tokens / 10)),
         };
-        let excerpt = |nodes| Excerpt::new(nodes, vec![hit.clone()]);
-        let excerpts = excerpts.into_iter().map(excerpt).collect();
-        let recall = Recall::new(excerpts);
+        let excerpt = |nodes| excerpt(&self.1, &request.conversation, nodes, 1.0);
+        let recall = Recall::new(runs.into_iter().map(excerpt).collect());
         Box::pin(async { Ok(recall) })
     }
 

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use memory_core::{ImportanceScorer, Message, NodeId, ScoreError, ScoreJob, WrittenBy, testing::ScanRetriever};
+use memory_core::{
+    ConversationId, ImportanceScorer, Message, NodeId, Query, Scope, ScoreError, ScoreJob, WrittenBy,
+    testing::ScanRetriever,
+};
 use pollster::block_on;
 
 use crate::support::{World, chat};
@@ -23,6 +26,24 @@ impl ImportanceScorer for Told {
 }
 
 #[test]
+fn a_search_of_several_conversations_counts_the_uses_of_each() {
+    let told = Arc::new(Told::default());
+    let scorer = Arc::clone(&told);
+    let world = World::with(|builder, store| builder.scorer(scorer).retriever(Arc::new(ScanRetriever::new(store))));
+    let mut messages = chat(45);
+    messages[6] = Message::user("The ferry to Skye leaves at 7:42.");
+    world.say(messages);
+    let other = world.memory.conversation(ConversationId::new("other").unwrap());
+    block_on(other.append(Message::user("Is there a ferry to Skye?"))).unwrap();
+    let found = block_on(world.memory.search(&Query::new("ferry to Skye", Scope::All))).unwrap();
+    assert_eq!(found.hits.len(), 2);
+    block_on(world.talk.compact(&())).unwrap();
+    let scored = told.0.lock().unwrap();
+    let uses = |node| scored.iter().find(|(scored, _)| *scored == NodeId::new(node)).unwrap().1;
+    assert_eq!((uses(7), uses(6)), (1, 0));
+}
+
+#[test]
 fn a_scorer_is_told_how_often_a_message_was_used_before() {
     let told = Arc::new(Told::default());
     let scorer = Arc::clone(&told);
@@ -33,7 +54,7 @@ fn a_scorer_is_told_how_often_a_message_was_used_before() {
     let ferry = NodeId::new(7).unwrap();
     block_on(world.talk.expand(ferry)).unwrap();
     let found = block_on(world.talk.search("ferry to Skye", 1)).unwrap();
-    assert_eq!(found.hits[0].node, ferry);
+    assert_eq!(found.hits[0].node.id, ferry);
     assert!(told.0.lock().unwrap().is_empty(), "nothing is summarized yet");
     world.say(chat(30));
     block_on(world.talk.compact(&())).unwrap();

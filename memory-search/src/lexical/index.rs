@@ -7,10 +7,10 @@ use std::sync::{
 
 use lru::LruCache;
 use memory_core::{
-    BlockCache, BlockKey, ConversationId, Losses, Node, NodeId, NodeRange, Progress, Source, StoreError,
+    BlockCache, BlockKey, ConversationId, Losses, Node, NodeId, NodeOutline, NodeRange, Progress, Source, StoreError,
 };
 
-use super::{Analyzer, NodeTerms, Postings, indexed_text, postings::DecodedBlock, segment};
+use super::{Analyzer, NodeTerms, Postings, indexed_text, outlines::Outlines, postings::DecodedBlock, segment};
 
 /// Nodes read from the store at a time.
 const CHUNK: u64 = 512;
@@ -42,6 +42,7 @@ pub(crate) struct Indexed {
     postings: RwLock<Postings>,
     /// Whether the saved blocks were loaded.
     is_restored: AtomicBool,
+    outlines: Outlines,
     /// Locked while saved blocks are read or written.
     saving: tokio::sync::Mutex<()>,
     /// Locked while nodes of the conversation are embedded, so that no two callers embed the same nodes.
@@ -98,6 +99,7 @@ impl WordIndex {
             terms.extend(lost.map(|node| (node, None, NodeTerms::default())));
             terms.sort_by_key(|(node, _, _)| *node);
             words.add(terms, &read.losses);
+            words.outlines.add(&read.nodes);
             let reached = words.read().through();
             if reached <= through {
                 break;
@@ -111,6 +113,25 @@ impl WordIndex {
             self.account(conversation, &words);
         }
         Ok((words, through.saturating_sub(begun)))
+    }
+
+    /// Outlines of at least the first `nodes` nodes of a conversation. Those of nodes that this process has not read
+    /// itself come from the store, once.
+    pub(crate) async fn outlines(
+        &self,
+        store: &dyn Source,
+        conversation: &ConversationId,
+        nodes: usize,
+    ) -> Result<Arc<Vec<NodeOutline>>, StoreError> {
+        let words = self.words(conversation);
+        let known = words.outlines.known();
+        if known.len() >= nodes {
+            return Ok(known);
+        }
+        let all = Arc::new(store.outline(conversation).await?);
+        words.outlines.set(&all);
+        self.account(conversation, &words);
+        Ok(all)
     }
 
     /// Loads the saved blocks of a conversation, once; returns whether this call did.
@@ -184,7 +205,7 @@ impl WordIndex {
     }
 
     fn account(&self, conversation: &ConversationId, words: &Arc<Indexed>) {
-        let bytes = words.read().bytes();
+        let bytes = words.read().bytes() + words.outlines.bytes();
         let mut held = self.held();
         held.put(conversation.clone(), Arc::clone(words), bytes);
         while held.bytes > self.max_bytes && held.by_conversation.len() > 1 {
@@ -221,6 +242,11 @@ impl Indexed {
         }
         self.write().check(&losses);
         Ok(())
+    }
+
+    /// Records nodes that cannot be read any more.
+    pub(crate) fn lose(&self, losses: &Losses) {
+        self.write().lose(losses);
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Postings> {

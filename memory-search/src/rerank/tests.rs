@@ -36,17 +36,15 @@ fn rerank(question: &str, options: RerankOptions) -> Result<Vec<(u64, f32, Score
     let talk = ConversationId::new("talk").unwrap();
     let said = (1..=5).map(|n| NodeDraft::new(Message::user("x".repeat(n * 4)), Timestamp::from_millis(0), 1));
     pollster::block_on(store.append(&talk, said.collect())).unwrap();
-    let hit = |n: u16| {
-        Hit::new(
-            talk.clone(),
-            NodeId::new(u64::from(n)).unwrap(),
-            Score { value: -f32::from(n), scale: ScoreScale::Fused },
-        )
-        .signals(vec![Signal::new("words", 0.5, -f32::from(n))])
+    let hit = |n: u16| Candidate {
+        conversation: talk.clone(),
+        node: NodeId::new(u64::from(n)).unwrap(),
+        score: Score { value: -f32::from(n), scale: ScoreScale::Fused },
+        signals: vec![Signal::new("words", 0.5, -f32::from(n))],
     };
     let mut hits: Vec<_> = (1..=5).map(hit).collect();
     let encoder = CrossEncoder::new(Arc::new(ByLength(ModelId::new("long"))), options);
-    pollster::block_on(encoder.rerank(&store, question, &mut hits))?;
+    pollster::block_on(encoder.rerank(&mut Reads::new(&store), question, &mut hits))?;
     for hit in &hits {
         let shares: f32 = hit.signals.iter().map(|signal| signal.share).sum();
         assert!((shares - hit.score.value).abs() < 1e-6, "{hit:?}");

@@ -8,6 +8,7 @@ mod filter;
 mod large;
 mod late;
 mod losses;
+mod reads;
 mod word_cache;
 mod worth;
 
@@ -72,7 +73,7 @@ fn sentences(notices: &[Notice]) -> Vec<String> {
 }
 
 fn nodes(found: &Retrieved) -> Vec<u64> {
-    found.hits.iter().map(|hit| hit.node.get()).collect()
+    found.hits.iter().map(|hit| hit.node.id.get()).collect()
 }
 
 fn recall(retriever: &HybridRetriever, question: &str, change: impl FnOnce(&mut RecallRequest)) -> Recall {
@@ -109,9 +110,10 @@ fn what_was_appended_before_the_call_is_found() {
 fn a_message_is_read_from_the_store_once_for_words() {
     let store = store();
     let retriever = by_words(&store);
-    in_talk(&retriever, "cello");
+    let for_words = |question| search(&retriever, question, Scope::one(&id("talk")), 0);
+    for_words("cello");
     assert_eq!(store.nodes_read(), 6);
-    in_talk(&retriever, "piano");
+    for_words("piano");
     assert_eq!(store.nodes_read(), 6);
 }
 
@@ -192,7 +194,7 @@ fn the_order_of_equal_scores_is_fixed() {
     let (retriever, _) = hybrid(&store);
     let scope = || Scope::Conversations(vec![id("b"), id("a"), id("b")]);
     let found = search(&retriever, "same", scope(), 10);
-    let places: Vec<_> = found.hits.iter().map(|hit| format!("{}{}", hit.conversation, hit.node)).collect();
+    let places: Vec<_> = found.hits.iter().map(|hit| format!("{}{}", hit.conversation, hit.node.id)).collect();
     assert_eq!(places, ["a2", "b2", "a3", "b3", "a1", "b1"]);
     assert_eq!(search(&retriever, "same", scope(), 10).hits, found.hits);
 }
@@ -204,7 +206,7 @@ fn scores_of_several_conversations_compare() {
     say(&*store, "empty", &[]);
     let (retriever, _) = hybrid(&store);
     let found = search(&retriever, "booking of the hall for 4,200 euros", Scope::All, 20);
-    let place = |hit: &memory_core::Hit| format!("{}/{}", hit.conversation, hit.node);
+    let place = |hit: &memory_core::Hit| format!("{}/{}", hit.conversation, hit.node.id);
     assert_eq!(place(&found.hits[0]), "talk/3");
     let other = found.hits.iter().find(|hit| place(hit) == "other/1").unwrap();
     assert!(other.score.value < 0.7 * found.hits[0].score.value, "the best of a conversation is not best of all");
@@ -246,7 +248,7 @@ fn a_pasted_page_finds_what_is_rare_in_it() {
     }
     let page = format!("{} piano {}", fillers.join(" "), fillers.join(" "));
     let found = search(&by_words(&store), &page, Scope::one(&id("talk")), 20);
-    let piano = found.hits.iter().find(|hit| hit.node.get() == 6).unwrap();
+    let piano = found.hits.iter().find(|hit| hit.node.id.get() == 6).unwrap();
     assert!(piano.signals.iter().any(|signal| signal.name == "words" && signal.value > 0.0), "{piano:?}");
 }
 
@@ -270,7 +272,7 @@ fn recall_shows_excerpts_in_order_of_time_with_their_hits() {
     let nodes: Vec<_> = recall.excerpts.iter().flat_map(|excerpt| excerpt.nodes.iter()).collect();
     assert!(nodes.is_sorted() && nodes.len() == 5, "{nodes:?}");
     for excerpt in &recall.excerpts {
-        assert!(excerpt.hits.iter().all(|hit| excerpt.nodes.contains(hit.node)));
+        assert!(excerpt.hits.iter().all(|hit| excerpt.nodes.contains(hit.node.id)));
         assert!(excerpt.hits.windows(2).all(|pair| pair[0].score.value >= pair[1].score.value));
     }
 }

@@ -1,8 +1,7 @@
 //! Embeds nodes without vectors in batches and inserts them into the indexes.
 
 use memory_core::{
-    ConversationId, EmbedError, NodeId, NodeRange, Notice, Progress, ReadNodes, Source, Store, TokenVectors,
-    VectorError,
+    ConversationId, EmbedError, NodeId, NodeRange, Notice, Progress, ReadNodes, Source, TokenVectors, VectorError,
 };
 
 use super::{SemanticError, Tokens, Vectors, is_absent};

@@ -484,6 +484,17 @@ impl Store for LogStore {
         })
     }
 
+    fn nodes_with_proofs<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<(Node, NodeProof)>, StoreError>> {
+        Box::pin(async move {
+            let (segments, wanted) = self.wanted(conversation, range)?;
+            Reader::of_run(&segments, &wanted).nodes_with_proofs(&wanted)
+        })
+    }
+
     fn verify<'a>(
         &'a self,
         conversation: Option<&'a ConversationId>,

@@ -82,11 +82,10 @@ async fn nodes(
     // Grows while messages are short.
     let mut at_once = 16;
     while let Some(run) = run(frontier.len(), at_once as u64, nodes) {
-        let read = store.nodes(conversation, run).await.map_err(|error| incomplete(conversation, error))?;
-        let proofs = store.proofs(conversation, run).await.map_err(|error| incomplete(conversation, error))?;
-        all_there(conversation, run, read.len().min(proofs.len()))?;
+        let read = store.nodes_with_proofs(conversation, run).await.map_err(|error| incomplete(conversation, error))?;
+        all_there(conversation, run, read.len())?;
         let before = lines.bytes;
-        for (node, proof) in read.iter().zip(&proofs) {
+        for (node, proof) in &read {
             frontier.push(leaf_hash(&proof.salt, &canonical_bytes(&node.message, node.at)));
             lines.push(&NodeLine::new(node, proof.salt).map_err(io::Error::from).map_err(ExchangeError::Write)?)?;
         }

@@ -64,7 +64,7 @@ pub(in crate::eval) async fn pack(
     for excerpt in &recalled.excerpts {
         for node in excerpt.nodes.iter() {
             let score =
-                excerpt.hits.iter().find(|hit| hit.node == node).map_or(f32::NEG_INFINITY, |hit| hit.score.value);
+                excerpt.hits.iter().find(|hit| hit.node.id == node).map_or(f32::NEG_INFINITY, |hit| hit.score.value);
             packed.push((score, node));
         }
     }

@@ -1,6 +1,8 @@
 //! Words recalled for the question, within the room that the history leaves.
 
-use memory_core::{Excerpt, Hit, Losses, NodeId, NodeRange, Recall, RecallRequest, plan::PlanError};
+use std::sync::Arc;
+
+use memory_core::{Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, plan::PlanError};
 
 use super::{Assembly, HistoryPart};
 use crate::{
@@ -30,7 +32,7 @@ impl Assembly<'_> {
             let shown = NodeRange::merge(shown.collect());
             let mut recall = self.recall(&shown, room - spent).await?;
             losses.extend(&recall.losses);
-            let mut recalled = self.recalled_pieces(&shown, &recall, &mut losses).await?;
+            let mut recalled = self.recalled_pieces(&shown, &recall);
             let mut prompt = self.close(history, in_order(&standing, &recalled, &pinned));
             while prompt.tokens > self.options.budget
                 && let Some(least) = take_least(&mut recall.excerpts)
@@ -98,22 +100,15 @@ impl Assembly<'_> {
     }
 
     /// Recalled messages in order of time, without those that the history shows word for word already.
-    async fn recalled_pieces(
-        &self,
-        shown: &[NodeRange],
-        recall: &Recall,
-        losses: &mut Losses,
-    ) -> Result<Vec<Part>, MemoryError> {
-        let mut pieces = Vec::new();
-        for excerpt in &recall.excerpts {
-            let read = self.parts.store.readable_nodes(self.conversation, excerpt.nodes).await?;
-            losses.extend(&read.losses);
-            for node in read.nodes.into_iter().filter(|node| !shown.iter().any(|run| run.contains(node.id))) {
-                let why = recall_reason(node.id, excerpt, recall);
-                pieces.push(Part::message(PieceKind::Recalled, self.shortened(node), why));
-            }
-        }
-        Ok(pieces)
+    fn recalled_pieces(&self, shown: &[NodeRange], recall: &Recall) -> Vec<Part> {
+        let is_new = |node: &Node| !shown.iter().any(|run| run.contains(node.id));
+        let messages =
+            recall.excerpts.iter().flat_map(|excerpt| excerpt.messages.iter().map(move |node| (excerpt, node)));
+        let piece = |(excerpt, node): (&Excerpt, &Arc<Node>)| {
+            let why = recall_reason(node.id, excerpt, recall);
+            Part::message(PieceKind::Recalled, self.shortened(Node::clone(node)), why)
+        };
+        messages.filter(|(_, node)| is_new(node)).map(piece).collect()
     }
 }
 
@@ -136,14 +131,14 @@ fn take_least(excerpts: &mut Vec<Excerpt>) -> Option<Excerpt> {
 fn recall_reason(node: NodeId, excerpt: &Excerpt, recall: &Recall) -> String {
     let hits = recall.excerpts.iter().flat_map(|excerpt| &excerpt.hits);
     let better = |hit: &Hit| hits.clone().filter(|other| other.score.value > hit.score.value).count();
-    match excerpt.hits.iter().find(|hit| hit.node == node) {
+    match excerpt.hits.iter().find(|hit| hit.node.id == node) {
         Some(hit) => {
             let heaviest = hit.signals.iter().take(MOST_SIGNALS);
             let signals: Vec<_> = heaviest.map(|s| format!("{} {:.2}", s.name, s.value)).collect();
             format!("hit {}: {} ({})", better(hit) + 1, hit.score, signals.join(", "))
         }
-        None => match excerpt.hits.iter().min_by_key(|hit| hit.node.get().abs_diff(node.get())) {
-            Some(hit) => format!("beside message {}", hit.node),
+        None => match excerpt.hits.iter().min_by_key(|hit| hit.node.id.get().abs_diff(node.get())) {
+            Some(hit) => format!("beside message {}", hit.node.id),
             None => "part of an excerpt".to_owned(),
         },
     }

@@ -122,7 +122,7 @@ fn a_message_without_a_vector_keeps_its_place_by_words() {
     for hit in &found.hits {
         let sum: f32 = hit.signals.iter().map(|signal| signal.share).sum();
         assert!((sum - hit.score.value).abs() < 1e-5);
-        assert_eq!(hit.signals.iter().any(|signal| signal.name == "cosine"), hit.node.get() <= 203);
+        assert_eq!(hit.signals.iter().any(|signal| signal.name == "cosine"), hit.node.id.get() <= 203);
     }
 }
 

@@ -32,6 +32,14 @@ impl CountingStore {
         self.store.lose_node(id, NodeId::new(node).unwrap());
     }
 
+    pub(super) fn reads(&self, id: &ConversationId, node: u64) -> u64 {
+        self.store.reads(id).get(&NodeId::new(node).unwrap()).copied().unwrap_or_default()
+    }
+
+    pub(super) fn outlines_read(&self, id: &ConversationId) -> u64 {
+        self.store.outlines_read(id)
+    }
+
     pub(super) fn nodes_read(&self) -> u64 {
         self.nodes_read.load(Ordering::Relaxed)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Event, Filter, Hash, Hit, Level, Node, SummaryDraft, TimeRange, WrittenBy};
+use memory_core::{Event, Filter, Hash, Hit, Level, Node, SummaryDraft, TimeRange, WrittenBy, testing::MemoryStore};
 use proptest::prelude::*;
 
 use super::*;
@@ -90,8 +90,8 @@ proptest! {
             .tags(tags);
         filter.during = words.map(|words| words.parse().unwrap());
         let passes = |hit: &Hit| {
-            let node: Node = pollster::block_on(store.node(&hit.conversation, hit.node)).unwrap();
-            let is_covered = hit.conversation == id("a") && hit.node.get() <= covered;
+            let node = &hit.node;
+            let is_covered = hit.conversation == id("a") && node.id.get() <= covered;
             let level = if is_covered { Level::Summary } else { Level::Full };
             let session = Filter::session_of(&node);
             let clock = clocks[&hit.conversation];
@@ -121,7 +121,7 @@ fn a_session_without_a_name_is_called_by_its_place() {
     let retriever = HybridRetriever::new(store, None, None);
     let nodes = |session: &str| {
         let filter = Filter::default().sessions(vec![session.to_owned()]);
-        let mut nodes: Vec<_> = hits(&retriever, filter, 9).iter().map(|hit| hit.node.get()).collect();
+        let mut nodes: Vec<_> = hits(&retriever, filter, 9).iter().map(|hit| hit.node.id.get()).collect();
         nodes.sort_unstable();
         nodes
     };
@@ -137,7 +137,7 @@ fn words_of_time_are_counted_from_the_last_message_of_each_conversation() {
     let retriever = HybridRetriever::new(store, None, None);
     let filter = Filter::default().during("yesterday".parse().unwrap());
     let mut found: Vec<_> =
-        hits(&retriever, filter, 9).iter().map(|hit| format!("{} {}", hit.conversation, hit.node)).collect();
+        hits(&retriever, filter, 9).iter().map(|hit| format!("{} {}", hit.conversation, hit.node.id)).collect();
     found.sort_unstable();
     assert_eq!(found, ["a 1", "b 2"]);
 }

@@ -79,7 +79,7 @@ fn what_has_no_vector_yet_is_not_taken_for_usual() {
 fn nodes_that_were_removed_from_the_index_do_no_harm() {
     let [_, (nearest, asked)] = both();
     let question = questions().next().unwrap();
-    let best: NodeSet = found(&nearest, &question, &Filter::default()).hits.iter().map(|hit| hit.node).collect();
+    let best: NodeSet = found(&nearest, &question, &Filter::default()).hits.iter().map(|hit| hit.node.id).collect();
     pollster::block_on(asked.remove(&id("talk"), &best)).unwrap();
     assert_eq!(found(&nearest, &question, &Filter::default()).hits.len(), 10);
 }

@@ -141,7 +141,7 @@ fn setup() -> Setup {
 /// The late signal of each hit, by node.
 fn late(found: &Retrieved) -> BTreeMap<u64, f32> {
     let signal = |hit: &Hit| hit.signals.iter().find(|signal| signal.name == "late").map(|signal| signal.value);
-    found.hits.iter().filter_map(|hit| Some((hit.node.get(), signal(hit)?))).collect()
+    found.hits.iter().filter_map(|hit| Some((hit.node.id.get(), signal(hit)?))).collect()
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn tokens_of_another_model_do_not_count() {
 
 /// Scores every text alike but for those that name a piano.
 #[derive(Debug)]
-struct Pianist(ModelId, bool);
+pub(super) struct Pianist(pub(super) ModelId, pub(super) bool);
 
 impl Reranker for Pianist {
     fn model(&self) -> &ModelId {

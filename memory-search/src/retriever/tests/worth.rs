@@ -33,7 +33,7 @@ fn a_question_that_is_found_is_recalled_with_its_answer() {
     let store = chat();
     let only_best = recalled(&store, |request| request.limit = 1);
     assert_eq!(runs(&only_best), ["41-42"], "the answer has no word of the question");
-    let best: Vec<_> = only_best.excerpts[0].hits.iter().map(|hit| hit.node.get()).collect();
+    let best: Vec<_> = only_best.excerpts[0].hits.iter().map(|hit| hit.node.id.get()).collect();
     assert_eq!(best, [41], "what comes along is no hit");
     let answer = recall(&by_words(&store), "Who said Atrium for two nights?", |request| request.max_tokens = 900);
     assert_eq!(runs(&answer), ["41-42"]);

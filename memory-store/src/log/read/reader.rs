@@ -118,6 +118,19 @@ impl<'s> Reader<'s> {
         Ok(nodes)
     }
 
+    /// All nodes of a run with salt and leaf, in order.
+    pub(crate) fn nodes_with_proofs(&mut self, run: &[ReadRequest]) -> Result<Vec<(Node, NodeProof)>, StoreError> {
+        let mut nodes = Vec::with_capacity(run.len());
+        let segments = self.segments;
+        for wanted in run {
+            let message = self.message_within(wanted.location, wanted.most_bytes)?;
+            let (mut node, proof) = (codec::BLANK, message.proof());
+            fill_in(segments, wanted, message, &mut node)?;
+            nodes.push((node, proof));
+        }
+        Ok(nodes)
+    }
+
     /// Prefetches a record that will be read soon, where it is mapped.
     #[inline]
     fn prefetch(&mut self, wanted: &ReadRequest) {
@@ -132,8 +145,7 @@ impl<'s> Reader<'s> {
     fn prefetched(&mut self, wanted: &ReadRequest, node: &mut Node) -> Result<(), StoreError> {
         let segments = self.segments;
         let message = self.message_within(wanted.location, wanted.most_bytes)?;
-        (node.id, node.importance, node.pinned) = (wanted.node, wanted.importance, wanted.pinned);
-        message.fill_in(node).map_err(|error| undecodable(segments, wanted.location, error))
+        fill_in(segments, wanted, message, node)
     }
 
     /// The bytes from `location` on, where they are mapped. The segment is looked up once a run.
@@ -224,6 +236,18 @@ impl<'s> Reader<'s> {
         self.at = Some(location);
         Ok(())
     }
+}
+
+/// Fills a node in from its record and from what is known of it now.
+#[inline]
+fn fill_in(
+    segments: &[Segment],
+    wanted: &ReadRequest,
+    message: MessageRecord<'_>,
+    node: &mut Node,
+) -> Result<(), StoreError> {
+    (node.id, node.importance, node.pinned) = (wanted.node, wanted.importance, wanted.pinned);
+    message.fill_in(node).map_err(|error| undecodable(segments, wanted.location, error))
 }
 
 #[inline]

@@ -1,0 +1,81 @@
+//! Reads the messages of an answer, each once.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use memory_core::{ConversationId, Hit, Losses, Node, NodeId, NodeRange, Source, StoreError};
+
+use crate::ranking::{Candidate, Pool};
+
+/// The messages that one search has read. What was read to rerank it, or to measure it, is not read again to return it.
+#[derive(Debug)]
+pub(crate) struct Reads<'a> {
+    source: &'a dyn Source,
+    read: HashMap<ConversationId, HashMap<NodeId, Arc<Node>>>,
+}
+
+impl<'a> Reads<'a> {
+    /// Nothing read yet.
+    pub(crate) fn new(source: &'a dyn Source) -> Self {
+        Self { source, read: HashMap::new() }
+    }
+
+    /// A node that was read.
+    pub(crate) fn get(&self, conversation: &ConversationId, node: NodeId) -> Option<&Arc<Node>> {
+        self.read.get(conversation)?.get(&node)
+    }
+
+    /// A candidate as a hit, if its message was read.
+    pub(crate) fn hit(&self, candidate: &Candidate) -> Option<Hit> {
+        let Candidate { conversation, node, score, signals } = candidate;
+        let message = Arc::clone(self.get(conversation, *node)?);
+        Some(Hit::new(conversation.clone(), message, *score).signals(signals.clone()))
+    }
+
+    /// Those of the nodes of a run that were read, in order.
+    pub(crate) fn run(&self, conversation: &ConversationId, run: NodeRange) -> impl Iterator<Item = &Arc<Node>> {
+        run.iter().filter_map(move |node| self.get(conversation, node))
+    }
+
+    /// Reads those nodes of a run that were not read yet; returns which cannot be read.
+    pub(crate) async fn read(&mut self, conversation: &ConversationId, run: NodeRange) -> Result<Losses, StoreError> {
+        let is_missing = |node: &NodeId| self.get(conversation, *node).is_none();
+        let missing = NodeRange::merge(run.iter().filter(is_missing).map(NodeRange::single).collect());
+        let mut losses = Losses::default();
+        for run in missing {
+            let read = self.source.readable_nodes(conversation, run).await?;
+            losses.extend(&read.losses);
+            let nodes = read.nodes.into_iter().map(|node| (node.id, Arc::new(node)));
+            self.read.entry(conversation.clone()).or_default().extend(nodes);
+        }
+        Ok(losses)
+    }
+
+    /// Reads runs of a pool's nodes. If one of them cannot be read that could be when it was indexed, the nodes of its
+    /// conversation that this process has never read are read too, the pool's losses are updated, and the result is
+    /// `false`: the caller must choose again.
+    pub(crate) async fn are_there(
+        &mut self,
+        pool: &mut Pool,
+        runs: impl Iterator<Item = (&ConversationId, NodeRange)>,
+    ) -> Result<bool, StoreError> {
+        let mut damaged = HashSet::new();
+        for (conversation, run) in runs {
+            let losses = self.read(conversation, run).await?;
+            let Some(part) = pool.parts().iter().find(|part| part.conversation == *conversation) else { continue };
+            if losses.runs().iter().any(|lost| !part.losses.rest_of(*lost).is_empty()) {
+                part.indexed.lose(&losses);
+                damaged.insert(conversation);
+            }
+        }
+        for part in pool.parts().iter().filter(|part| damaged.contains(&part.conversation)) {
+            part.indexed.check(self.source, &part.conversation).await?;
+        }
+        if !damaged.is_empty() {
+            pool.refresh();
+        }
+        Ok(damaged.is_empty())
+    }
+}
