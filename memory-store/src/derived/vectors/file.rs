@@ -4,6 +4,7 @@ mod batch;
 mod contents;
 mod entries;
 mod reading;
+mod stored;
 
 use std::{
     fs::{self, File},
@@ -15,6 +16,7 @@ use std::{
 use memory_core::ModelId;
 
 use self::batch::Batch;
+pub(in crate::derived) use self::stored::KIND;
 use super::{
     super::{
         anchor::Anchor,
@@ -48,14 +50,19 @@ impl VectorFile {
     /// log of `anchor`. The next [`Self::save`] overwrites the rest, which is not an error. Files that are unreadable
     /// for a reason other than damage count as missing until they can be read.
     pub(super) fn load(dir: &Path, anchor: Anchor, model: &ModelId, dimensions: usize) -> (Self, Rows) {
+        let mut file = Self::new(dir, anchor, model, dimensions);
+        let rows = file.read();
+        (file, rows)
+    }
+
+    /// The files of [`Self::load`], nothing of them read yet.
+    fn new(dir: &Path, anchor: Anchor, model: &ModelId, dimensions: usize) -> Self {
         let conversation = anchor.conversation().clone();
-        let path = dir.join(file_name(&conversation, model)).with_extension("vec");
+        let path = dir.join(file_name(conversation.as_str(), model.as_str())).with_extension("vec");
         let (fields, names) = ((dimensions as u64).to_le_bytes(), [model.as_str(), conversation.as_str()]);
         let file = BlockFile::new(path, anchor, VECTORS, &fields, names);
         let file = file.or_before(VECTOR_ROWS, Layout::Vectors3, &fields, names);
-        let mut file = Self { file, dimensions, rows: 0, removed: 0, codes_owed: false, wary: false };
-        let rows = file.read();
-        (file, rows)
+        Self { file, dimensions, rows: 0, removed: 0, codes_owed: false, wary: false }
     }
 
     /// Sets aside the files on disk from the block of a damaged row on; gives how far the rest reaches.
