@@ -11,7 +11,10 @@ use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxOptions, Precis
 
 use self::absent::AbsentModel;
 pub use self::record::RecordError;
-pub(crate) use self::{cache::cached, record::ModelRecord};
+pub(crate) use self::{
+    cache::{cached, derived},
+    record::ModelRecord,
+};
 use crate::{
     Config,
     model_names::{from_anywhere, source_of, without_precision},

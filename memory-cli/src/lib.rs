@@ -37,6 +37,7 @@ mod commands;
 mod compared;
 mod config;
 mod costs;
+mod derived;
 mod embedding;
 mod failure;
 mod globals;

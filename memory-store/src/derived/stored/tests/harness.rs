@@ -323,7 +323,8 @@ impl DerivedUnderTest for Questions {
         let mut bytes = self.at_rest();
         let is_begin = |at: &usize| bytes[*at..].starts_with(b"<question ");
         let begins = (0..bytes.len()).filter(is_begin);
-        let of_questions = begins.flat_map(|begin| (begin + 1..).take_while(|at| bytes[*at] != b'>')).nth(nth);
+        let of_questions =
+            begins.flat_map(|begin| (begin + b"<question ".len()..).take_while(|at| bytes[*at] != b'>')).nth(nth);
         let Some(at) = of_questions else { return false };
         bytes[at] ^= 0x80;
         fs::write(self.dir.path().join("log/0001.seg"), bytes).unwrap();
