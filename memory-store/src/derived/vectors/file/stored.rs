@@ -54,7 +54,7 @@ fn forget(listed: &Listed, anchor: &Anchor, nodes: &NodeSet) -> io::Result<bool>
         if rows.remove(nodes) == 0 && file.good_bytes() == listed.bytes() {
             return Ok(true);
         }
-        file.codes_owed = true;
+        file.anew = true;
         // It writes nothing while another process does.
         file.save(&mut rows)?;
     }
