@@ -279,11 +279,11 @@ impl BlockFile {
         Ok(Staged { file, blocks })
     }
 
-    /// Makes the file anew of its first blocks, so that no byte of the others is left in it. The caller has the turn.
+    /// Makes the file anew of its first blocks, so that no byte of the others is left. The caller has the turn.
     pub(super) fn cut(&mut self, blocks: usize) -> io::Result<()> {
         let Some(last) = blocks.checked_sub(1).and_then(|last| self.blocks.get(last)) else {
             self.forget();
-            return remove(&self.path);
+            return [temporary(&self.path), self.path.clone()].iter().try_for_each(|path| remove(path));
         };
         let (file, copy) = (disk::open(&self.path)?, disk::create(&temporary(&self.path))?);
         io::copy(&mut file.take(last.end), &mut &copy)?;

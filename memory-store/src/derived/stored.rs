@@ -1,6 +1,7 @@
 //! The derived files of a store, whatever model made them: listed, checked and forgotten without a model.
 
 use std::{
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -108,24 +109,22 @@ impl DerivedFiles {
 
     fn list_holdings(&self) -> Result<Holdings, DerivedError> {
         let listing = self.list()?;
-        let mut all: Vec<Holding> = Vec::new();
-        let mut add = |found: Holding| match all.iter_mut().find(|held| held.conversation == found.conversation) {
-            Some(held) => {
-                held.through = held.through.max(found.through);
-                held.size = held.size.plus(found.size);
-            }
-            None => all.push(found),
+        let mut all: BTreeMap<ConversationId, Holding> = BTreeMap::new();
+        let mut add = |conversation: &ConversationId, through: u64, size: DerivedSize| {
+            let new = || Holding::new(conversation.clone(), 0, DerivedSize::default());
+            let held = all.entry(conversation.clone()).or_insert_with(new);
+            held.through = held.through.max(through);
+            held.size = held.size.plus(size);
         };
         for listed in &listing.known {
             let Contents { through, count, .. } = self.read(listed, Depth::Headers)?;
-            let size = DerivedSize::default().count(count).disk(listed.bytes());
-            add(Holding::new(listed.conversation.clone(), through, size));
+            add(&listed.conversation, through, DerivedSize::default().count(count).disk(listed.bytes()));
         }
         for (conversation, through, bytes) in self.open.in_memory() {
-            add(Holding::new(conversation, through, DerivedSize::default().memory(bytes)));
+            add(&conversation, through, DerivedSize::default().memory(bytes));
         }
         let strange = listing.strange.iter().filter_map(|path| path.symlink_metadata().ok()).map(|file| file.len());
-        Ok(Holdings::new(all, DerivedSize::default().disk(strange.sum())))
+        Ok(Holdings::new(all.into_values().collect(), DerivedSize::default().disk(strange.sum())))
     }
 
     /// Removes the files of all models but one, and those that cannot be attributed.
