@@ -397,7 +397,7 @@ fn stats_count_the_bytes_of_the_log_and_of_everything_derived_from_it() {
     use memory_store::{ExactIndex, LogStore};
 
     let store = Store::new();
-    let file = store.file("trip.jsonl", &support::messages(60));
+    let file = store.file("trip.jsonl", &support::messages(600));
     store.succeed(&["import", "--format", "jsonl", &file]);
     store.succeed(&["context", "--budget", "700", "Which platform?"]);
     let before = store.json(&["stats"]);
@@ -412,7 +412,7 @@ fn stats_count_the_bytes_of_the_log_and_of_everything_derived_from_it() {
     }
     let after = store.json(&["stats"]);
     let number = |stats: &Value, pointer: &str| stats.pointer(pointer).and_then(Value::as_u64).unwrap();
-    assert_eq!(number(&after, "/store/messages"), 60);
+    assert_eq!(number(&after, "/store/messages"), 600);
     assert_eq!(number(&after, "/store/derived/vectors/count"), 1);
     assert_eq!(number(&after, "/store/derived/questions/count"), 1);
     assert_eq!(number(&after, "/conversations/0/bytes/questions"), "Which platform?".len() as u64);
@@ -423,5 +423,5 @@ fn stats_count_the_bytes_of_the_log_and_of_everything_derived_from_it() {
     let parts = ["log_bytes", "embeddings_bytes", "index_bytes"].map(|part| number(&after, &format!("/store/{part}")));
     assert_eq!(parts.iter().sum::<u64>(), number(&after, "/store/total_bytes"));
     let text = store.succeed(&["stats"]);
-    assert!(text.contains("The store holds 60 messages. Their log takes "), "{text}");
+    assert!(text.contains("The store holds 600 messages. Their log takes "), "{text}");
 }

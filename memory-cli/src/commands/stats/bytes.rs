@@ -99,7 +99,9 @@ impl Bytes {
             [name, messages, words, vectors, graph, tokens, embeddings, questions]
         };
         let of_one = |(id, messages): &(&ConversationId, u64)| {
-            let size = |kind| self.of_conversation(id).filter(|(k, _)| *k == kind).map(|(_, size)| size.disk).sum();
+            let size = |sought: DerivedKind| -> u64 {
+                self.of_conversation(id).filter(|(kind, _)| *kind == sought).map(|(_, size)| size.disk).sum()
+            };
             row(id.to_string(), grouped(*messages), &size)
         };
         let whole = row("the store".to_owned(), format!("log {}", grouped(self.log)), &|kind| self.of_kinds(&[kind]));
@@ -126,7 +128,7 @@ pub(super) async fn of_messages(store: &LogStore, id: &ConversationId) -> anyhow
         let run = NodeId::new(before + 1).zip(NodeId::new(last)).and_then(|(first, last)| NodeRange::new(first, last));
         let Some(run) = run else { break };
         let read = store.readable_nodes(id, run).await?;
-        bytes += read.nodes.iter().map(|node| canonical_bytes(&node.message).len() as u64).sum::<u64>();
+        bytes += read.nodes.iter().map(|node| canonical_bytes(&node.message, node.at).len() as u64).sum::<u64>();
     }
     Ok(bytes)
 }
