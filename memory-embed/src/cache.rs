@@ -1,14 +1,18 @@
 //! On-disk cache of vectors, keyed by a keyed hash of model and text.
 
+mod derived;
 mod embedder;
 mod generation;
 
 use std::{
+    collections::HashSet,
     fmt,
-    fs::{self, TryLockError},
+    fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
 };
 
 use memory_core::ModelId;
@@ -20,14 +24,21 @@ use self::generation::{Generation, size_of};
 /// The vectors of a text, one for each chunk.
 type Vectors = Vec<Vec<f32>>;
 
-/// Keyed BLAKE3 hash of a model and a text.
+/// Identifies the vectors of a text by a model: a keyed hash of the text, by which the text is forgotten whatever the
+/// model, and one of both.
 type TextHash = [u8; 32];
+/// The part of a [`TextHash`] that depends on the text alone.
+type TextId = [u8; 16];
 
 /// The file that is appended to, and its predecessor.
 const RECENT: &str = "recent";
 const OLDER: &str = "older";
 /// The holder of a lock on this file may write.
 const LOCK: &str = "lock";
+
+/// How long forgetting waits for another process that is writing.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The default bound: about 160,000 vectors of 384 components.
 const DEFAULT_BYTES: u64 = 256 << 20;
@@ -62,6 +73,9 @@ impl fmt::Debug for CacheKey {
 /// A hit is bit for bit the vectors that the model computed. Vectors lost to damage or eviction are computed again. A
 /// failing disk is logged once and turns the cache off; it is not an error.
 ///
+/// It does not know from which conversation a text came. As [`Derived`](memory_core::Derived) data it forgets the texts
+/// that a request names, or everything where the request names none.
+///
 /// The size is bounded by two generations: vectors are appended to one file until it has half of the allowed bytes;
 /// then it replaces the older file. A hit in the older file is copied to the newer one, so that vectors in use stay.
 /// Several processes may share one directory. `docs/format.md` describes the files.
@@ -69,6 +83,8 @@ impl fmt::Debug for CacheKey {
 pub struct EmbeddingCache {
     directory: PathBuf,
     /// The key of the hashes of texts.
+    text_key: [u8; 32],
+    /// The key of the hashes of models and texts.
     hash_key: [u8; 32],
     /// In each header: recognizes files of this key.
     key_check: [u8; 32],
@@ -92,6 +108,7 @@ impl EmbeddingCache {
     pub fn new(directory: impl Into<PathBuf>, key: &CacheKey) -> Self {
         Self {
             directory: directory.into(),
+            text_key: key.derive("memory-embed 2026 texts in a cache of embeddings whatever the model"),
             hash_key: key.derive("memory-embed 2026 digests of texts in a cache of embeddings"),
             key_check: key.derive("memory-embed 2026 recognizes the key of a cache of embeddings"),
             max_bytes: DEFAULT_BYTES,
@@ -114,27 +131,82 @@ impl EmbeddingCache {
         self
     }
 
-    /// Removes all vectors.
+    /// Removes all vectors, of every key and format. Waits a few seconds for another process that is writing.
     ///
     /// # Errors
-    /// If a file cannot be removed.
+    /// If a file cannot be removed; `WouldBlock` if the other process goes on writing.
     pub fn clear(&self) -> io::Result<()> {
         let mut files = self.files();
+        if !self.directory.exists() {
+            return Ok(());
+        }
+        let _lock = self.wait()?;
         *files = Generations::default();
-        for name in [RECENT, OLDER] {
-            match fs::remove_file(self.directory.join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
+        self.remove_leftovers()?;
+        [RECENT, OLDER].iter().try_for_each(|name| remove(&self.path(name)))
+    }
+
+    /// Removes the vectors of these texts by every model; other vectors stay. Waits as [`clear`](Self::clear) does. A
+    /// crash leaves each file as it was or without them.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written; `WouldBlock` if another process goes on writing.
+    pub fn forget(&self, texts: &[&str]) -> io::Result<()> {
+        let gone: HashSet<TextId> = texts.iter().map(|text| self.text_id(text)).collect();
+        let mut files = self.files();
+        if gone.is_empty() || !self.directory.exists() {
+            return Ok(());
+        }
+        let _lock = self.wait()?;
+        self.remove_leftovers()?;
+        *files = Generations::default();
+        let mut generations = Vec::new();
+        for path in [OLDER, RECENT].map(|name| self.path(name)) {
+            match Generation::open(&path, &self.key_check)? {
+                Some(mut generation) => {
+                    generation.refresh()?;
+                    generations.push((path, generation));
+                }
+                // It cannot be told what is in it, and nothing in it is used.
+                None => remove(&path)?,
+            }
+        }
+        let is_gone = |hash: &TextHash| gone.contains(&of_text(hash));
+        let mut is_touched = false;
+        for (_, generation) in &generations {
+            is_touched |= generation.holds(is_gone) || !generation.is_whole()?;
+        }
+        if is_touched {
+            // Both, and the older one first: others look again at both where the recent one is another.
+            for (path, generation) in &mut generations {
+                generation.retain(&self.directory, path, &self.key_check, |hash| !is_gone(hash))?;
+            }
+        }
+        File::open(&self.directory)?.sync_all()
+    }
+
+    /// Removes what a process left that was killed while it made a file. The caller has the lock.
+    fn remove_leftovers(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            if entry.file_name().to_str().is_some_and(|name| name.starts_with(generation::PARTIAL)) {
+                remove(&entry.path())?;
             }
         }
         Ok(())
+    }
+
+    fn text_id(&self, text: &str) -> TextId {
+        of_text(blake3::keyed_hash(&self.text_key, text.as_bytes()).as_bytes())
     }
 
     fn hash(&self, model: &ModelId, text: &str) -> TextHash {
         let model = model.as_str();
         let mut hasher = blake3::Hasher::new_keyed(&self.hash_key);
         hasher.update(&(model.len() as u64).to_le_bytes()).update(model.as_bytes()).update(text.as_bytes());
-        hasher.finalize().into()
+        let mut hash = *hasher.finalize().as_bytes();
+        hash.iter_mut().zip(self.text_id(text)).for_each(|(hash, of_text)| *hash = of_text);
+        hash
     }
 
     /// The vectors under each hash, if they have so many components.
@@ -201,11 +273,29 @@ impl EmbeddingCache {
         }
     }
 
-    fn try_write(&self, files: &mut Generations, records: &[(TextHash, Vectors)], bytes: u64) -> io::Result<()> {
+    /// The file whose lock is the right to write.
+    fn lock(&self) -> io::Result<File> {
         memory_files::create_dir_all(&self.directory)?;
         memory_files::make_way(&self.path(LOCK))?;
         let mut options = memory_files::options();
-        let lock = open_with(options.create(true).truncate(false).write(true), &self.path(LOCK), Links::Refuse)?;
+        open_with(options.create(true).truncate(false).write(true), &self.path(LOCK), Links::Refuse)
+    }
+
+    /// Waits for the right to write, which ends with the file.
+    fn wait(&self) -> io::Result<File> {
+        let (lock, start) = (self.lock()?, Instant::now());
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn try_write(&self, files: &mut Generations, records: &[(TextHash, Vectors)], bytes: u64) -> io::Result<()> {
+        let lock = self.lock()?;
         match lock.try_lock() {
             Ok(()) => {}
             // Another process is writing. Only the work of embedding is lost.
@@ -231,6 +321,19 @@ impl EmbeddingCache {
             tracing::warn!(directory = %directory.display(), %error, "the embedding cache cannot be used");
         }
         *files = Generations { failed: true, ..Generations::default() };
+    }
+}
+
+/// The part of a hash that depends on the text alone.
+fn of_text(hash: &TextHash) -> TextId {
+    hash.first_chunk().copied().unwrap_or_default()
+}
+
+/// Removes a file, if it is there.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 

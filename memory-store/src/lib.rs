@@ -12,7 +12,8 @@
 //!    [`VectorIndex`](memory_core::VectorIndex).
 //! 3. [`QuantizedTokens`] stores a few bits for each component of the vectors of tokens, for late interaction.
 //!    [`BlockFiles`] stores blocks that a search derives, such as its index of words. [`forget_other_models`] removes
-//!    the caches of models that are no longer used.
+//!    the caches of models that are no longer used. [`DerivedFiles`] lists, checks and forgets what these files hold,
+//!    [`RecordedQuestions`] what recorded views hold; both are [`Derived`](memory_core::Derived).
 //! 4. [`LogStore::backup`] copies a store while it is in use. [`check_backup`] compares a backup with its checksums and
 //!    [`restore`] makes a store of it. [`LogStore::vacuum`] drops dead records and compresses sealed segments, as its
 //!    [`VacuumOptions`] state.
@@ -47,8 +48,8 @@ mod prefetch;
 mod wire;
 
 pub use derived::{
-    AutoIndex, AutoOptions, BlockFiles, Codes, ExactIndex, Graph, GraphOptions, Kernels, Method, Near, QuantizedTokens,
-    TokenBits, forget_other_models, quantize,
+    AutoIndex, AutoOptions, BlockFiles, Codes, DerivedFiles, ExactIndex, Graph, GraphOptions, Kernels, Method, Near,
+    QuantizedTokens, RecordedQuestions, TokenBits, forget_other_models, quantize,
 };
 #[cfg(feature = "hnsw-rs")]
 pub use derived::{HnswRs, HnswRsError, HnswRsOptions};

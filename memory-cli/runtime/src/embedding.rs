@@ -10,7 +10,7 @@ use memory_core::{Embedder, ModelId};
 use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxOptions, Precision};
 
 use self::absent::AbsentModel;
-pub(crate) use self::cache::cached;
+pub(crate) use self::cache::{cached, derived};
 pub use self::record::{ModelRecord, RecordError};
 use crate::{
     Config, OpenError,

@@ -1,6 +1,7 @@
 //! The front door: an agent's memory, wired from the libraries as the `memory` binary wires them.
 
 mod config;
+mod derived;
 mod embedding;
 mod model_names;
 pub mod parts;

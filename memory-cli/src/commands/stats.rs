@@ -1,5 +1,6 @@
-//! `memory stats`: shows what is stored, what compression saves and what prompts cost.
+//! `memory stats`: shows what is stored, what compression saves, what it all takes on disk and what prompts cost.
 
+mod bytes;
 mod costs;
 
 use clap::Args as ClapArgs;
@@ -7,11 +8,19 @@ use memory_core::{ConversationId, Level, Source, Store, plan::ViewPolicy};
 use memory_hooks::{ConversationStats, MemoryError, PromptOptions};
 use serde_json::{Value, json};
 
-use self::costs::{CostArgs, Costs};
+use self::{
+    bytes::Bytes,
+    costs::{CostArgs, Costs},
+};
 use super::resolve;
+use memory::parts::derived;
+
 use crate::{Access, Alternatives, globals::Globals, open, output::grouped};
 
-/// Shows what is stored, what compression saves and what prompts cost.
+/// Shows what is stored, what compression saves, what it takes on disk and what prompts cost.
+///
+/// Bytes are those of the log and of everything derived from it, by all models. Messages are counted as they are hashed,
+/// so their bytes are the same in every store and in every format of the log.
 ///
 /// The costs are computed from what is stored, with one prompt before each of the model's messages: how much of the
 /// prompts a provider's cache saves, and what the same conversation would cost with a sliding window of as many tokens,
@@ -25,7 +34,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let config = globals.config(Access::Read)?.without_model();
+    let runtime = open(&config)?;
+    let bytes = Bytes::of(&runtime.store, &derived(&config, &runtime.store)).await?;
     let ids = args.conversations.ids(&runtime.store).await?;
     let options = PromptOptions::new(args.costs.budget);
     let prices = &args.costs.prices;
@@ -43,13 +54,17 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             Err(MemoryError::Plan(_)) => None,
             Err(error) => return Err(error.into()),
         };
-        all.push((id, stats, cost));
+        let messages = bytes::of_messages(&runtime.store, &id).await?;
+        all.push((id, stats, cost, messages));
     }
     let output = globals.output;
     if output.json {
         let costs = |cost: &Option<Costs>| cost.as_ref().map(|cost| cost.to_json(prices));
-        let conversations: Vec<_> = all.iter().map(|(id, stats, cost)| to_json(id, stats, costs(cost))).collect();
-        return Ok(output.value(&json!({"conversations": conversations}))?);
+        let conversation = |(id, stats, cost, messages): &(ConversationId, ConversationStats, Option<Costs>, u64)| {
+            to_json(id, stats, costs(cost), bytes.conversation_json(id, *messages))
+        };
+        let conversations: Vec<_> = all.iter().map(conversation).collect();
+        return Ok(output.value(&json!({"conversations": conversations, "store": bytes.store_json()}))?);
     }
     let header = [
         "conversation",
@@ -64,7 +79,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         "smaller",
         "days",
     ];
-    let rows = all.iter().map(|(id, stats, _)| {
+    let rows = all.iter().map(|(id, stats, ..)| {
         [
             id.to_string(),
             grouped(stats.nodes),
@@ -80,7 +95,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         ]
     });
     output.table(header, rows)?;
-    let costs: Vec<_> = all.iter().filter_map(|(id, _, cost)| Some((id, cost.as_ref()?))).collect();
+    output.line("")?;
+    let messages: Vec<_> = all.iter().map(|(id, _, _, messages)| (id, *messages)).collect();
+    bytes.print(output, &messages)?;
+    let costs: Vec<_> = all.iter().filter_map(|(id, _, cost, _)| Some((id, cost.as_ref()?))).collect();
     if !costs.is_empty() {
         output.line("")?;
         output.line(&format!(
@@ -95,7 +113,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn to_json(id: &ConversationId, stats: &ConversationStats, costs: Option<Value>) -> Value {
+fn to_json(id: &ConversationId, stats: &ConversationStats, costs: Option<Value>, bytes: Value) -> Value {
     let [full, summary, meta, archive] = stats.nodes_per_level;
     json!({
         "conversation": id.as_str(),
@@ -110,6 +128,7 @@ fn to_json(id: &ConversationId, stats: &ConversationStats, costs: Option<Value>)
         "tokens_saved": stats.tokens_saved(),
         "compression_ratio": stats.compression_ratio(),
         "days": stats.days,
+        "bytes": bytes,
         "costs": costs,
     })
 }

@@ -35,7 +35,13 @@ fn the_demo_conversation_comes_back_to_the_same_bytes_and_root() {
     let imported = to.succeed(&["import", &file]);
     assert_eq!(last_line(&imported), last_line(&verified));
     assert_eq!(to.succeed(&["export"]), bytes);
-    assert_eq!(to.json(&["stats"]), from.json(&["stats"]), "the summaries are there: nothing is paid for twice");
+    let stats = |store: &Store| {
+        let mut stats = store.json(&["stats"])["conversations"][0].clone();
+        // What is derived from them is made when it is asked for.
+        stats["bytes"] = stats["bytes"]["messages"].clone();
+        stats
+    };
+    assert_eq!(stats(&to), stats(&from), "the summaries are there: nothing is paid for twice");
     let again = to.json(&["import", "--format", "memory", &file]);
     let again = &again["conversations"][0];
     assert_eq!((&again["new"], &again["new_summaries"]), (&0.into(), &0.into()));

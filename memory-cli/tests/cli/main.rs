@@ -400,3 +400,38 @@ fn stats_say_what_prompts_cost_and_what_they_would_cost_otherwise() {
     assert!(costs("1", "3,0.3,15").is_null(), "no view fits");
     store.fail(&["stats", "--prices", "3,15"], 2);
 }
+
+#[test]
+fn stats_count_the_bytes_of_the_log_and_of_everything_derived_from_it() {
+    use memory_core::{ConversationId, ModelId, NodeId, VectorIndex};
+    use memory_store::{ExactIndex, LogStore};
+
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(600));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    store.succeed(&["context", "--budget", "700", "Which platform?"]);
+    let before = store.json(&["stats"]);
+    {
+        // By a model that nobody here has.
+        let log = LogStore::open(store.path("store")).unwrap();
+        let index = ExactIndex::beside(&log, ModelId::new("of/another"), 2);
+        let (trip, nodes) = (ConversationId::new("trip").unwrap(), [(NodeId::FIRST, vec![vec![1.0, 0.0]])]);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(index.insert(&trip, &nodes)).unwrap();
+        runtime.block_on(index.flush()).unwrap();
+    }
+    let after = store.json(&["stats"]);
+    let number = |stats: &Value, pointer: &str| stats.pointer(pointer).and_then(Value::as_u64).unwrap();
+    assert_eq!(number(&after, "/store/messages"), 600);
+    assert_eq!(number(&after, "/store/derived/vectors/count"), 1);
+    assert_eq!(number(&after, "/store/derived/questions/count"), 1);
+    assert_eq!(number(&after, "/conversations/0/bytes/questions"), "Which platform?".len() as u64);
+    let vectors = number(&after, "/conversations/0/bytes/vectors");
+    assert!(number(&before, "/store/embeddings_bytes") + vectors == number(&after, "/store/embeddings_bytes"));
+    assert!(number(&after, "/conversations/0/bytes/words") > 0 && vectors > 0);
+    assert!(number(&after, "/conversations/0/bytes/messages") < number(&after, "/store/log_bytes"));
+    let parts = ["log_bytes", "embeddings_bytes", "index_bytes"].map(|part| number(&after, &format!("/store/{part}")));
+    assert_eq!(parts.iter().sum::<u64>(), number(&after, "/store/total_bytes"));
+    let text = store.succeed(&["stats"]);
+    assert!(text.contains("The store holds 600 messages. Their log takes "), "{text}");
+}

@@ -116,7 +116,8 @@ impl Holdings {
     /// What was derived from a conversation, if anything.
     #[must_use]
     pub fn of(&self, conversation: &ConversationId) -> Option<&Holding> {
-        self.conversations.iter().find(|holding| holding.conversation == *conversation)
+        let found = self.conversations.binary_search_by(|holding| holding.conversation.cmp(conversation));
+        found.ok().and_then(|at| self.conversations.get(at))
     }
 
     /// How much it is in all.

@@ -162,7 +162,7 @@ impl<D: DerivedUnderTest> Suite<'_, D> {
             return;
         }
         let left = self.found(&self.talk);
-        assert!(!left.contains(&GONE) && left.is_subset(&nodes(1, 12)), "{left:?}");
+        assert!(!left.contains(&GONE) && left.is_subset(&nodes(1, 12)), "node {GONE} is forgotten: {left:?}");
         assert!(!self.holds(&self.talk, GONE), "no byte of it is left");
         assert_eq!(self.found(&self.other), nodes(1, 4));
         assert_eq!(self.faults(), 0, "what is left is whole");

@@ -8,11 +8,15 @@ use std::{
 };
 
 use memory_files::{Links, open_with, or_missing};
+use tempfile::NamedTempFile;
 
 use super::{TextHash, Vectors};
 
 const MAGIC: [u8; 8] = *b"MEMEMBED";
-const FORMAT: u32 = 1;
+/// Format 1 had no part of its hashes that depends on the text alone, so that no text could be forgotten in it.
+const FORMAT: u32 = 2;
+/// The beginning of the name of a file that is being made.
+pub(super) const PARTIAL: &str = ".recent-";
 /// Magic, format, id, key check, checksum.
 const HEADER: usize = 64;
 /// Hash, components, vectors, checksum of the vectors, checksum of this header.
@@ -67,11 +71,61 @@ impl Generation {
 
     /// Replaces the file at `path` by an empty one.
     pub(super) fn create(directory: &Path, path: &Path, check: &[u8; 32]) -> io::Result<Self> {
+        let (partial, generation) = Self::begin(directory, check)?;
+        partial.persist(path).map_err(|error| error.error)?;
+        Ok(generation)
+    }
+
+    /// An empty file that has no name of its own yet.
+    fn begin(directory: &Path, check: &[u8; 32]) -> io::Result<(NamedTempFile, Self)> {
         let id = fastrand::u128(..).to_le_bytes();
-        let mut partial = tempfile::Builder::new().prefix(".recent-").tempfile_in(directory)?;
+        let mut partial = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(directory)?;
         partial.write_all(&header(&id, check))?;
-        let file = partial.persist(path).map_err(|error| error.error)?;
-        Ok(Self { file, id, end: HEADER as u64, locations: HashMap::new() })
+        let file = partial.reopen()?;
+        Ok((partial, Self { file, id, end: HEADER as u64, locations: HashMap::new() }))
+    }
+
+    /// Replaces the file at `path`, which is this one, by one with some of its records. The caller holds the lock.
+    pub(super) fn retain(
+        &mut self,
+        directory: &Path,
+        path: &Path,
+        check: &[u8; 32],
+        is_kept: impl Fn(&TextHash) -> bool,
+    ) -> io::Result<()> {
+        let (partial, mut rest) = Self::begin(directory, check)?;
+        let mut kept: Vec<_> =
+            self.locations.iter().filter(|(hash, _)| is_kept(hash)).map(|(h, at)| (*h, *at)).collect();
+        kept.sort_unstable_by_key(|(_, location)| location.at);
+        for (hash, location) in kept {
+            if let Some(vectors) = self.read(&location) {
+                rest.append(&[(hash, vectors)])?;
+            }
+        }
+        rest.file.sync_all()?;
+        partial.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// Whether it has a record of such a hash.
+    pub(super) fn holds(&self, is_sought: impl Fn(&TextHash) -> bool) -> bool {
+        self.locations.keys().any(is_sought)
+    }
+
+    /// Whether nothing stands after the valid records.
+    pub(super) fn is_whole(&self) -> io::Result<bool> {
+        Ok(self.file.metadata()?.len() <= self.end)
+    }
+
+    /// How many texts there are.
+    pub(super) fn texts(&self) -> u64 {
+        self.locations.len() as u64
+    }
+
+    /// How many texts have damaged vectors.
+    pub(super) fn damaged(&mut self) -> usize {
+        let all: Vec<Location> = self.locations.values().copied().collect();
+        all.iter().filter(|location| self.read(location).is_none()).count()
     }
 
     pub(super) fn id(&self) -> GenerationId {

@@ -38,6 +38,15 @@ impl<T> Conversations<T> {
     }
 }
 
+impl<T> Conversations<T> {
+    /// What `look` gives of every value that was loaded.
+    pub(super) fn look_at_loaded<R>(&self, mut look: impl FnMut(&ConversationId, &T) -> R) -> Vec<R> {
+        let all: Vec<_> = self.lock().iter().map(|(id, entry)| (id.clone(), Arc::clone(entry))).collect();
+        let loaded = all.iter().filter_map(|(id, entry)| Some((id, entry.0.get()?)));
+        loaded.map(|(id, value)| look(id, &value.read().unwrap_or_else(PoisonError::into_inner))).collect()
+    }
+}
+
 impl<T> Entry<T> {
     /// The value, loaded by `load` unless it is there. Requests for other conversations do not wait meanwhile.
     pub(super) fn read(&self, load: impl FnOnce() -> T) -> RwLockReadGuard<'_, T> {

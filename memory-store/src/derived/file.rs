@@ -279,6 +279,21 @@ impl BlockFile {
         Ok(Staged { file, blocks })
     }
 
+    /// Makes the file anew of its first blocks, so that no byte of the others is left. The caller has the turn.
+    pub(super) fn cut(&mut self, blocks: usize) -> io::Result<()> {
+        let Some(last) = blocks.checked_sub(1).and_then(|last| self.blocks.get(last)) else {
+            self.forget();
+            return [temporary(&self.path), self.path.clone()].iter().try_for_each(|path| remove(path));
+        };
+        let (file, copy) = (disk::open(&self.path)?, disk::create(&temporary(&self.path))?);
+        io::copy(&mut file.take(last.end), &mut &copy)?;
+        copy.sync_all()?;
+        fs::rename(temporary(&self.path), &self.path)?;
+        self.blocks.truncate(blocks);
+        self.overlong = false;
+        Ok(())
+    }
+
     /// Puts a staged file in the place of this one.
     pub(super) fn commit(&mut self, staged: Staged) -> io::Result<File> {
         fs::rename(temporary(&self.path), &self.path)?;
@@ -303,10 +318,15 @@ impl BlockFile {
         paths.extend(beside.iter().map(|extension| self.path.with_extension(extension)));
         // Not between another process's look at the files and its block. But they are removed in any case.
         let _turn = if paths.iter().any(|path| path.exists()) { self.turn()? } else { None };
-        paths.iter().try_for_each(|path| match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        })
+        paths.iter().try_for_each(|path| remove(path))
+    }
+}
+
+/// Removes a file, if it is there.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 

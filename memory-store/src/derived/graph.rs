@@ -9,6 +9,7 @@ mod options;
 mod parallel;
 mod pool;
 mod select;
+mod stored;
 mod tombstones;
 mod visited;
 mod walk;
@@ -21,6 +22,7 @@ use std::sync::{
 pub use codes::Codes;
 pub(crate) use file::GraphBinding;
 pub use options::GraphOptions;
+pub(super) use stored::KIND;
 
 use self::{
     links::{NONE, Rows},

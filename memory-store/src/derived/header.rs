@@ -1,6 +1,6 @@
 //! The headers of derived files: kind, version, store and names.
 
-use memory_core::{ConversationId, Hash, ModelId};
+use memory_core::Hash;
 
 use crate::checksum;
 
@@ -104,6 +104,6 @@ impl Format {
 }
 
 /// The stem of the files of a conversation and a model.
-pub(super) fn file_name(conversation: &ConversationId, model: &ModelId) -> String {
-    Hash::of_parts([conversation.as_str().as_bytes(), model.as_str().as_bytes()]).to_string()
+pub(super) fn file_name(conversation: &str, model: &str) -> String {
+    Hash::of_parts([conversation.as_bytes(), model.as_bytes()]).to_string()
 }

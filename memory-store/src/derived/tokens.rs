@@ -6,6 +6,8 @@ mod file;
 mod index;
 mod kept;
 mod rotation;
+mod stored;
 
 pub use codec::TokenBits;
 pub use index::QuantizedTokens;
+pub(super) use stored::KIND;

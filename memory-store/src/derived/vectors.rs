@@ -12,6 +12,7 @@ mod scan;
 
 pub use auto::{AutoIndex, AutoOptions, Method};
 pub use exact::ExactIndex;
+pub(super) use file::KIND;
 #[cfg(feature = "hnsw-rs")]
 pub use hnsw_rs::{HnswRs, HnswRsError, HnswRsOptions};
 pub use kernel::{Kernels, quantize};

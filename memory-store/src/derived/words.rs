@@ -1,5 +1,7 @@
 //! Files of blocks of words, and of anything else that search derives from conversations.
 
+mod stored;
+
 use std::{io, path::PathBuf};
 
 use memory_core::{Block, BlockCache, BlockCacheError, BlockKey, BoxFuture, Hash, NodeId, NodeRange};
@@ -11,6 +13,8 @@ use super::{
     header::WORDS,
 };
 use crate::{LogStore, log::Leaves};
+
+pub(super) use stored::KIND;
 
 /// Keeps blocks in files under `cache/KIND`, one for each conversation.
 ///
@@ -46,11 +50,16 @@ impl BlockFiles {
     }
 
     fn file(&self, key: &BlockKey<'_>) -> BlockFile {
-        let name = Hash::of_parts([key.kind.as_bytes(), key.conversation.as_str().as_bytes()]).to_string();
+        let name = stem(key.kind, key.conversation.as_str());
         let path = self.dir.join(key.kind).join(name).with_extension("blocks");
         let anchor = Anchor::new(Some(&self.leaves), key.conversation);
         BlockFile::new(path, anchor, WORDS, &key.version.to_le_bytes(), [key.kind, key.conversation.as_str()])
     }
+}
+
+/// The stem of the file of a kind of blocks and a conversation.
+fn stem(kind: &str, conversation: &str) -> String {
+    Hash::of_parts([kind.as_bytes(), conversation.as_bytes()]).to_string()
 }
 
 /// The nodes that a block covers.

@@ -34,10 +34,21 @@ pub(crate) fn cached(config: &Config, embedder: Arc<dyn Embedder>, may_write: bo
             return embedder;
         }
     };
-    let directory = config.store.join("cache").join("embeddings");
-    let cache = EmbeddingCache::new(directory, &CacheKey::new(key)).max_bytes(config.embedding_cache_bytes);
-    let cache = if may_write { cache } else { cache.read_only() };
+    let cache = cache(config, key, may_write).max_bytes(config.embedding_cache_bytes);
     Arc::new(CachedEmbedder::new(embedder, Arc::new(cache)))
+}
+
+/// The embedding cache of the store as derived data. Without the store's key it can be measured and emptied, but no text
+/// can be found in it.
+pub(crate) fn derived(config: &Config, may_write: bool) -> EmbeddingCache {
+    let key = key(&config.store, false).ok().flatten().unwrap_or_default();
+    cache(config, key, may_write)
+}
+
+fn cache(config: &Config, key: [u8; 32], may_write: bool) -> EmbeddingCache {
+    let directory = config.store.join("cache").join("embeddings");
+    let cache = EmbeddingCache::new(directory, &CacheKey::new(key));
+    if may_write { cache } else { cache.read_only() }
 }
 
 /// The key of a store, which is created if it is missing and `may_write`. A damaged key is replaced by a new one: the

@@ -53,7 +53,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     new.write(&config.store)?;
     // Removes also the vectors of an abandoned migration, and of one that was interrupted at this point.
-    forget_other_models(&store, embedder.model()).await?;
+    forget_other_models(&store, embedder.model())?;
     if output.json {
         return Ok(output.value(&json!({"model": new.id, "dimensions": new.dimensions, "embedded": embedded}))?);
     }

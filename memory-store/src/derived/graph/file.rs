@@ -191,6 +191,19 @@ impl Graph {
     }
 }
 
+/// What a graph file belongs to, and how many nodes it links. With `all`, its lists are compared with their checksum.
+///
+/// # Errors
+/// [`SetAside`] when it is not whole.
+pub(super) fn survey(bytes: &[u8], all: bool) -> Result<(GraphBinding, u64), SetAside> {
+    let found = read(bytes)?;
+    let rows = bytes.get(found.rows_at..).unwrap_or_default();
+    if all && checksum::crc32c(rows) != found.rows_sum {
+        return Err(SetAside::Damaged { what: "its lists" });
+    }
+    Ok((found.binding, found.sizes.nodes as u64))
+}
+
 /// The contents of a file's header.
 struct Found {
     binding: GraphBinding,

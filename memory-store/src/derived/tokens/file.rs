@@ -36,22 +36,32 @@ impl TokenFile {
     /// The file for a conversation and `model` in `dir`, and the good part of it. The next [`Self::save`] overwrites
     /// the rest, which is not an error. A file that is unreadable for a reason other than damage counts as missing
     /// until it can be read.
-    pub(super) fn load(
-        dir: &Path,
-        anchor: Anchor,
-        model: &ModelId,
-        (codec, bits): (&Codec, TokenBits),
-    ) -> (Self, Kept) {
+    pub(super) fn load(dir: &Path, anchor: Anchor, model: &ModelId, quantized: (&Codec, TokenBits)) -> (Self, Kept) {
+        let mut file = Self::new(dir, anchor, model, quantized);
+        let kept = file.read();
+        (file, kept)
+    }
+
+    /// The file of [`Self::load`], nothing of it read yet.
+    pub(super) fn new(dir: &Path, anchor: Anchor, model: &ModelId, (codec, bits): (&Codec, TokenBits)) -> Self {
         let conversation = anchor.conversation().clone();
-        let path = dir.join(file_name(&conversation, model)).with_extension("tok");
+        let path = dir.join(file_name(conversation.as_str(), model.as_str())).with_extension("tok");
         let fields = [codec.dimensions(), bits.count()].map(|number| (number as u64).to_le_bytes()).concat();
         let names = [model.as_str(), conversation.as_str()];
         let row_bytes = codec.row_bytes();
         let file = BlockFile::new(path, anchor, TOKENS, &fields, names);
         let file = file.or_before(TOKENS_BEFORE, Layout::Tokens2 { row: row_bytes as u64 }, &fields, names);
-        let mut file = Self { file, row_bytes, altered: false };
-        let kept = file.read();
-        (file, kept)
+        Self { file, row_bytes, altered: false }
+    }
+
+    /// How far the good blocks reach, and how many tokens they hold. Their rows are not read.
+    ///
+    /// # Errors
+    /// When the file cannot be checked, for example for lack of descriptors or of memory.
+    pub(super) fn survey(&mut self) -> io::Result<(u64, u64)> {
+        let (mut kept, row_bytes) = (Kept::default(), self.row_bytes as u64);
+        self.file.read(|header, index| apply(header, index, row_bytes, &mut kept).is_some())?;
+        Ok((kept.through(), kept.tokens()))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -75,7 +85,7 @@ impl TokenFile {
     ///
     /// # Errors
     /// When the file cannot be checked, for example for lack of descriptors or of memory.
-    fn try_read(&mut self) -> io::Result<Kept> {
+    pub(super) fn try_read(&mut self) -> io::Result<Kept> {
         let (mut kept, row_bytes) = (Kept::default(), self.row_bytes as u64);
         let Some(file) = self.file.read(|header, index| apply(header, index, row_bytes, &mut kept).is_some())? else {
             return Ok(kept);

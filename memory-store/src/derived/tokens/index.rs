@@ -104,6 +104,11 @@ impl QuantizedTokens {
         })
     }
 
+    /// Each conversation that was loaded, how far it reaches, and the bytes of its rows that are in no file.
+    pub(in crate::derived) fn held_in_memory(&self) -> Vec<(ConversationId, u64, u64)> {
+        self.conversations.look_at_loaded(|id, held| (id.clone(), held.kept.through(), held.kept.bytes_in_memory()))
+    }
+
     fn reading<T>(&self, conversation: &ConversationId, act: impl FnOnce(&Held) -> T) -> T {
         act(&self.conversations.entry(conversation).read(|| self.load(conversation)))
     }

@@ -117,6 +117,11 @@ impl Kept {
         self.tokens() * codec.row_bytes() as u64 + self.index.len() as u64
     }
 
+    /// Bytes of the rows that are not on disk.
+    pub(super) fn bytes_in_memory(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
     /// Adds the node that follows.
     pub(super) fn push(&mut self, tokens: &TokenVectors, codec: &Codec) {
         self.rows.reserve(tokens.len() * codec.row_bytes());

@@ -111,9 +111,19 @@ impl AutoIndex {
     /// When a file cannot be removed; in memory the vectors are gone nevertheless.
     pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
         self.exact.forget(conversation)?;
+        self.forget_graph(conversation)
+    }
+
+    /// Forgets the graph of a conversation, on disk as well; it is built again from the vectors.
+    pub(in crate::derived) fn forget_graph(&self, conversation: &ConversationId) -> Result<(), VectorError> {
         #[cfg(feature = "hnsw-rs")]
         self.hnsw_rs.forget(conversation);
         self.graphs.forget(&self.exact, conversation)
+    }
+
+    /// As [`ExactIndex::held_in_memory`].
+    pub(in crate::derived) fn held_in_memory(&self) -> Vec<(ConversationId, u64, u64)> {
+        self.exact.held_in_memory()
     }
 
     fn wants_graph(&self, rows: usize) -> bool {

@@ -112,6 +112,11 @@ impl ExactIndex {
         })
     }
 
+    /// Each conversation that was loaded, how far it reaches, and the bytes of its rows that are in no file.
+    pub(super) fn held_in_memory(&self) -> Vec<(ConversationId, u64, u64)> {
+        self.conversations.look_at_loaded(|id, held| (id.clone(), held.rows.through(), held.rows.bytes_in_memory()))
+    }
+
     pub(super) fn dir(&self) -> Option<&Path> {
         self.dir.as_deref()
     }

@@ -4,6 +4,7 @@ mod batch;
 mod contents;
 mod entries;
 mod reading;
+mod stored;
 
 use std::{
     fs::{self, File},
@@ -15,6 +16,7 @@ use std::{
 use memory_core::ModelId;
 
 use self::batch::Batch;
+pub(in crate::derived) use self::stored::KIND;
 use super::{
     super::{
         anchor::Anchor,
@@ -39,6 +41,8 @@ pub(super) struct VectorFile {
     removed: usize,
     /// Whether the codes on disk must be rewritten from the components.
     codes_owed: bool,
+    /// Whether the files hold something that must not be there, so that the next save makes them anew.
+    anew: bool,
     /// Whether a damaged row was found in use: from then on all rows are checked when they are read.
     wary: bool,
 }
@@ -48,14 +52,19 @@ impl VectorFile {
     /// log of `anchor`. The next [`Self::save`] overwrites the rest, which is not an error. Files that are unreadable
     /// for a reason other than damage count as missing until they can be read.
     pub(super) fn load(dir: &Path, anchor: Anchor, model: &ModelId, dimensions: usize) -> (Self, Rows) {
+        let mut file = Self::new(dir, anchor, model, dimensions);
+        let rows = file.read();
+        (file, rows)
+    }
+
+    /// The files of [`Self::load`], nothing of them read yet.
+    fn new(dir: &Path, anchor: Anchor, model: &ModelId, dimensions: usize) -> Self {
         let conversation = anchor.conversation().clone();
-        let path = dir.join(file_name(&conversation, model)).with_extension("vec");
+        let path = dir.join(file_name(conversation.as_str(), model.as_str())).with_extension("vec");
         let (fields, names) = ((dimensions as u64).to_le_bytes(), [model.as_str(), conversation.as_str()]);
         let file = BlockFile::new(path, anchor, VECTORS, &fields, names);
         let file = file.or_before(VECTOR_ROWS, Layout::Vectors3, &fields, names);
-        let mut file = Self { file, dimensions, rows: 0, removed: 0, codes_owed: false, wary: false };
-        let rows = file.read();
-        (file, rows)
+        Self { file, dimensions, rows: 0, removed: 0, codes_owed: false, anew: false, wary: false }
     }
 
     /// Sets aside the files on disk from the block of a damaged row on; gives how far the rest reaches.
@@ -107,6 +116,7 @@ impl VectorFile {
             let Some(end) = self.end(rows) else { break };
             let appends = !self.file.is_overlong()
                 && !self.codes_owed
+                && !self.anew
                 && self.rows > 0
                 && rows.removed_before(self.rows) == self.removed;
             let written = if appends { self.append(rows, end) } else { self.rewrite(rows, end) };
@@ -127,9 +137,9 @@ impl VectorFile {
         rows.through() > self.file.through() || self.differs(rows)
     }
 
-    /// Whether the files differ from the memory in the rows that they hold.
+    /// Whether the files differ from the memory in the rows that they hold, or must be made anew.
     fn differs(&self, rows: &Rows) -> bool {
-        rows.removed_before(self.rows) != self.removed || self.codes_owed
+        rows.removed_before(self.rows) != self.removed || self.codes_owed || self.anew
     }
 
     /// The last readable node among those with vectors; `None` where the log does not have all of these nodes, or no
@@ -166,10 +176,15 @@ impl VectorFile {
     }
 
     /// Makes the files anew, without the content of removed rows, and without these rows where they are many.
+    ///
+    /// What counts between two renames: usually the old blocks, for the rows that are unchanged. Where something is
+    /// forgotten, rows keep their places and the new blocks come first: they call removed rows removed, whether their
+    /// content is gone or not, and the old files of rows hold all others.
     fn rewrite(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
         // Rows keep their numbers until the new ones are on disk: after an earlier failure the old ones are still
         // unwritten.
-        let compacted = if rows.wants_rebuilding() { Some(rows.without_removed()?) } else { None };
+        let forgets = self.anew;
+        let compacted = if rows.wants_rebuilding() && !forgets { Some(rows.without_removed()?) } else { None };
         let create = |extension: &str| {
             let file = disk::create(&temporary(&self.path().with_extension(extension)))?;
             file.write_all_at(&self.rows_header(extension), 0)?;
@@ -180,13 +195,16 @@ impl VectorFile {
             self.write_rows(compacted.as_ref().unwrap_or(rows), (0, 0), end, &codes, &components)?;
         let staged = self.file.stage(blocks.into_iter().map(Ok))?;
         components.sync_all()?;
-        // The blocks last: until then the old ones count, for the rows that are unchanged.
-        for extension in ["f32", "i8"] {
-            let path = self.path().with_extension(extension);
-            fs::rename(temporary(&path), path)?;
-        }
         let before = self.file.through();
-        self.file.commit(staged)?;
+        // Until all are renamed.
+        self.anew = true;
+        if forgets {
+            self.file.commit(staged)?;
+            self.rename_rows()?;
+        } else {
+            self.rename_rows()?;
+            self.file.commit(staged)?;
+        }
         if let Some(compacted) = compacted {
             *rows = compacted;
         }
@@ -194,8 +212,15 @@ impl VectorFile {
         if end < before {
             rows.cut(end);
         }
-        (self.rows, self.codes_owed) = (0, false);
+        (self.rows, self.codes_owed, self.anew) = (0, false, false);
         self.rebase(rows, sums)
+    }
+
+    fn rename_rows(&self) -> io::Result<()> {
+        ["f32", "i8"]
+            .iter()
+            .map(|extension| self.path().with_extension(extension))
+            .try_for_each(|path| fs::rename(temporary(&path), path))
     }
 
     /// Writes the rows of the nodes after `through`, from row `row` on, up to node `end`; gives the blocks that are to

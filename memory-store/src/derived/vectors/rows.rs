@@ -111,6 +111,11 @@ impl Rows {
         if on_disk.is_empty() { (others.end, codes) } else { (on_disk.end, mapped) }
     }
 
+    /// Bytes of the rows that are not on disk.
+    pub(super) fn bytes_in_memory(&self) -> u64 {
+        (self.codes.len() + size_of_val(self.components.as_slice())) as u64
+    }
+
     /// Rows that are all on disk.
     pub(super) fn of_base(dimensions: usize, slots: Vec<Slot>, scales: Vec<f32>, base: Base, through: u64) -> Self {
         let removed = scales.iter().filter(|scale| **scale == 0.0).count();

@@ -18,10 +18,11 @@ use memory_core::{ConversationId, Hash, NodeRange, Progress, VectorError, Vector
 use super::super::{
     super::{
         disk,
-        file::temporary,
+        file::{remove, temporary},
         graph::{Codes, Graph, GraphBinding, GraphOptions},
         header::file_name,
         map::FileMap,
+        turn::Turn,
     },
     cores::cores,
     exact::ExactIndex,
@@ -84,12 +85,12 @@ impl Graphs {
     }
 
     pub(super) fn forget(&self, exact: &ExactIndex, conversation: &ConversationId) -> Result<(), VectorError> {
+        let entry = self.entry(conversation);
+        // Not while it is being saved.
+        let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
         let Some(path) = Self::path(exact, conversation) else { return Ok(()) };
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(VectorError::Io { path, source }),
-            _ => Ok(()),
-        }
+        remove(&path).map_err(|source| VectorError::Io { path, source })
     }
 
     /// Links the missing rows of a graph on a thread of its own, unless that is under way.
@@ -184,7 +185,7 @@ impl Graphs {
     }
 
     fn path(exact: &ExactIndex, conversation: &ConversationId) -> Option<PathBuf> {
-        let name = file_name(conversation, exact.model());
+        let name = file_name(conversation.as_str(), exact.model().as_str());
         Some(exact.dir()?.join("graphs").join(name).with_extension("hnsw"))
     }
 
@@ -279,7 +280,9 @@ fn build_while_there(graphs: &Weak<Graphs>, conversation: &ConversationId) {
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary(path);
-    path.parent().map_or(Ok(()), memory_files::create_dir_all)?;
+    let Some(_turn) = Turn::wait(path.parent().unwrap_or(Path::new(".")))? else {
+        return Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is writing graphs"));
+    };
     disk::create(&temporary)?.write_all(bytes)?;
     fs::rename(&temporary, path)
 }

@@ -1,0 +1,24 @@
+//! The one list of everything that is derived from a store's log.
+
+use std::sync::Arc;
+
+use memory_core::Derived;
+use memory_store::{DerivedFiles, LogStore, RecordedQuestions};
+
+use crate::{Config, embedding};
+
+/// Everything that is derived from the log of `store`, one of each kind. No model is loaded.
+///
+/// It knows of no index that this process has open. To forget something while one is, name it where its files are listed
+/// ([`DerivedFiles::vectors`], [`DerivedFiles::graphs`], [`DerivedFiles::tokens`]).
+#[must_use]
+pub fn derived(config: &Config, store: &Arc<LogStore>) -> Vec<Arc<dyn Derived>> {
+    vec![
+        Arc::new(DerivedFiles::words(store)),
+        Arc::new(DerivedFiles::vectors(store, None)),
+        Arc::new(DerivedFiles::graphs(store, None)),
+        Arc::new(DerivedFiles::tokens(store, None)),
+        Arc::new(embedding::derived(config, store.may_write())),
+        Arc::new(RecordedQuestions::of(Arc::<LogStore>::clone(store))),
+    ]
+}

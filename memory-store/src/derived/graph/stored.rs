@@ -1,0 +1,49 @@
+//! The files of graphs as derived data. Without some of its nodes a graph is another one, so forgetting removes it.
+
+use std::io;
+
+use memory_core::{DerivedKind, Hash, NodeSet};
+
+use super::{
+    super::{
+        anchor::Anchor,
+        disk,
+        file::remove,
+        header::{GRAPH, file_name},
+        kind::{Contents, Depth, Kind, Listed, named},
+        map::FileMap,
+        turn::Turn,
+    },
+    file::survey,
+};
+
+pub(in crate::derived) static KIND: Kind = Kind {
+    kind: DerivedKind::Graph,
+    directory: "vectors/graphs",
+    extensions: &["hnsw"],
+    formats: &[GRAPH],
+    header: named::<8>,
+    stem: |[model, conversation]| file_name(conversation, model),
+    read,
+    forget,
+};
+
+fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
+    let file = match disk::open(&listed.path()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Contents::default()),
+        opened => opened?,
+    };
+    let image = FileMap::of(&file)?;
+    Ok(match survey(image.as_ref(), depth == Depth::All) {
+        Ok((graph, count)) if anchor.leaf(graph.through) == Some(Hash::from_bytes(graph.leaf)) => {
+            Contents { through: graph.through, count, bytes: image.as_ref().len() as u64 }
+        }
+        _ => Contents::default(),
+    })
+}
+
+fn forget(listed: &Listed, _: &Anchor, _: &NodeSet) -> io::Result<bool> {
+    let Some(_turn) = Turn::wait(&listed.dir)? else { return Ok(false) };
+    listed.paths().try_for_each(|path| remove(&path))?;
+    Ok(true)
+}

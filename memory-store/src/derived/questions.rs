@@ -1,0 +1,102 @@
+//! The questions in recorded views: derived from what was asked, but kept in the log itself.
+
+use std::{collections::HashSet, sync::Arc};
+
+use memory_core::{
+    BoxFuture, ConversationId, ConversationState, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize,
+    Forget, Forgotten, Holding, Holdings, Salt, Store, View, ViewId,
+};
+
+/// The questions that the views of a store record, with the salted hashes beside them.
+///
+/// They stand in records of the log, so they are counted and not forgotten: [`Forgotten::InTheLog`] states what erasure
+/// has to reach. A view that a fork shares with its parent counts once, for the parent.
+#[derive(Debug)]
+pub struct RecordedQuestions {
+    store: Arc<dyn Store>,
+}
+
+impl RecordedQuestions {
+    /// The questions in the views of `store`.
+    #[must_use]
+    pub fn of(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+
+    async fn views(&self, state: &ConversationState) -> Result<Vec<View>, DerivedError> {
+        match ViewId::new(state.views) {
+            Some(last) => Ok(self.store.views(&state.id, ViewId::FIRST, last).await?),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn list(&self) -> Result<Holdings, DerivedError> {
+        let mut states = self.store.conversations().await?;
+        // Parents before their forks: no salt is used for two views.
+        states.sort_by_key(|state| state.forked_from.is_some());
+        let (mut seen, mut all) = (HashSet::<Salt>::new(), Vec::new());
+        for state in states {
+            let views = self.views(&state).await?;
+            let own: Vec<&View> = views.iter().filter(|view| seen.insert(view.body.salt)).collect();
+            if let Some(last) = own.last() {
+                let through = last.body.nodes;
+                all.push(Holding::new(state.id, through, size(own)));
+            }
+        }
+        Ok(Holdings::new(all, DerivedSize::default()))
+    }
+
+    /// What the views from the first of these nodes on record: they show it, or were asked when it was said.
+    async fn left(&self, what: &Forget<'_>) -> Result<DerivedSize, DerivedError> {
+        let states = self.store.conversations().await?;
+        let Some(state) = states.into_iter().find(|state| state.id == *what.conversation) else {
+            return Ok(DerivedSize::default());
+        };
+        let first = what.nodes.map_or(Some(1), |nodes| Some(nodes.runs().first()?.first().get()));
+        let Some(first) = first else { return Ok(DerivedSize::default()) };
+        let views = self.views(&state).await?;
+        Ok(size(views.iter().filter(|view| view.body.nodes + 1 >= first)))
+    }
+
+    async fn faults(&self) -> Result<Vec<DerivedFault>, DerivedError> {
+        let mut faults = Vec::new();
+        for state in self.store.conversations().await? {
+            let whole = self.views(&state).await?.len() as u64;
+            if whole < state.views {
+                faults.push(fault(state.id, state.views - whole));
+            }
+        }
+        Ok(faults)
+    }
+}
+
+fn fault(conversation: ConversationId, lost: u64) -> DerivedFault {
+    let place = format!("views of {conversation}");
+    DerivedFault::new(Some(conversation), place, format!("{lost} of them cannot be read: `verify` shows where"))
+}
+
+fn size<'a>(views: impl IntoIterator<Item = &'a View>) -> DerivedSize {
+    let asked = views.into_iter().map(|view| view.body.question.len() as u64).filter(|bytes| *bytes > 0);
+    asked.fold(DerivedSize::default(), |sum, bytes| sum.plus(DerivedSize::default().count(1).disk(bytes)))
+}
+
+impl Derived for RecordedQuestions {
+    fn kind(&self) -> DerivedKind {
+        DerivedKind::Questions
+    }
+
+    fn holdings(&self) -> BoxFuture<'_, Result<Holdings, DerivedError>> {
+        Box::pin(self.list())
+    }
+
+    fn forget<'a>(&'a self, what: &'a Forget<'a>) -> BoxFuture<'a, Result<Forgotten, DerivedError>> {
+        Box::pin(async move {
+            let left = self.left(what).await?;
+            Ok(if left.count == 0 { Forgotten::All } else { Forgotten::InTheLog { left } })
+        })
+    }
+
+    fn verify(&self) -> BoxFuture<'_, Result<Vec<DerivedFault>, DerivedError>> {
+        Box::pin(self.faults())
+    }
+}

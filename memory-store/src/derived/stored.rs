@@ -1,0 +1,267 @@
+//! The derived files of a store, whatever model made them: listed, checked and forgotten without a model.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use memory_core::{
+    BoxFuture, ConversationId, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten,
+    Holding, Holdings, ModelId, NodeSet, TokenIndex, VectorError, VectorIndex,
+};
+use memory_files::{Links, open_dir};
+
+use super::{
+    anchor::Anchor,
+    file::remove,
+    graph,
+    kind::{Contents, Depth, Kind, Listed, Listing},
+    tokens::{self, QuantizedTokens},
+    turn::Turn,
+    vectors::{self, AutoIndex},
+    words,
+};
+use crate::{LogStore, log::Leaves};
+
+/// The derived files of one kind in the cache of a store.
+///
+/// Forgetting nodes writes their files anew without them: vectors and tokens leave an empty place, words are cut off
+/// from the block of the first of these nodes on, a graph is removed. Forgetting a conversation removes its files. Both
+/// also remove files that cannot be attributed to any conversation. It happens beside other processes, in turns with
+/// those that write; a crash leaves the files of before or of after.
+///
+/// An index that this process has open must be named, since it holds in memory what its files hold.
+#[derive(Debug)]
+pub struct DerivedFiles {
+    kind: &'static Kind,
+    cache: PathBuf,
+    leaves: Leaves,
+    writes: bool,
+    open: Open,
+}
+
+/// The index of this process over these files.
+#[derive(Debug)]
+enum Open {
+    Nothing,
+    Vectors(Arc<AutoIndex>),
+    Graphs(Arc<AutoIndex>),
+    Tokens(Arc<QuantizedTokens>),
+}
+
+impl DerivedFiles {
+    fn new(store: &LogStore, kind: &'static Kind, open: Open) -> Self {
+        Self { kind, cache: store.cache_dir(), leaves: store.leaves(), writes: store.may_write(), open }
+    }
+
+    /// The words of messages.
+    #[must_use]
+    pub fn words(store: &LogStore) -> Self {
+        Self::new(store, &words::KIND, Open::Nothing)
+    }
+
+    /// The vectors of messages by all models.
+    #[must_use]
+    pub fn vectors(store: &LogStore, open: Option<Arc<AutoIndex>>) -> Self {
+        Self::new(store, &vectors::KIND, open.map_or(Open::Nothing, Open::Vectors))
+    }
+
+    /// The graphs of vectors by all models.
+    #[must_use]
+    pub fn graphs(store: &LogStore, open: Option<Arc<AutoIndex>>) -> Self {
+        Self::new(store, &graph::KIND, open.map_or(Open::Nothing, Open::Graphs))
+    }
+
+    /// The vectors of tokens by all models.
+    #[must_use]
+    pub fn tokens(store: &LogStore, open: Option<Arc<QuantizedTokens>>) -> Self {
+        Self::new(store, &tokens::KIND, open.map_or(Open::Nothing, Open::Tokens))
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.cache.join(self.kind.directory)
+    }
+
+    fn list(&self) -> Result<Listing, DerivedError> {
+        let listing = self.kind.list(&self.cache, self.leaves.store());
+        listing.map_err(|source| DerivedError::io("list", self.dir().display(), source))
+    }
+
+    fn read(&self, listed: &Listed, depth: Depth) -> Result<Contents, DerivedError> {
+        let contents = (self.kind.read)(listed, self.anchor(&listed.conversation), depth);
+        contents.map_err(|source| DerivedError::io("read", listed.path().display(), source))
+    }
+
+    fn anchor(&self, conversation: &ConversationId) -> Anchor {
+        Anchor::new(Some(&self.leaves), conversation)
+    }
+
+    fn turn(&self) -> Result<Turn, DerivedError> {
+        let place = self.dir().display().to_string();
+        match Turn::wait(&self.dir()) {
+            Ok(Some(turn)) => Ok(turn),
+            Ok(None) => Err(DerivedError::Busy { place }),
+            Err(source) => Err(DerivedError::io("lock", place, source)),
+        }
+    }
+
+    fn list_holdings(&self) -> Result<Holdings, DerivedError> {
+        let listing = self.list()?;
+        let mut all: BTreeMap<ConversationId, Holding> = BTreeMap::new();
+        let mut add = |conversation: &ConversationId, through: u64, size: DerivedSize| {
+            let new = || Holding::new(conversation.clone(), 0, DerivedSize::default());
+            let held = all.entry(conversation.clone()).or_insert_with(new);
+            held.through = held.through.max(through);
+            held.size = held.size.plus(size);
+        };
+        for listed in &listing.known {
+            let Contents { through, count, .. } = self.read(listed, Depth::Headers)?;
+            add(&listed.conversation, through, DerivedSize::default().count(count).disk(listed.bytes()));
+        }
+        for (conversation, through, bytes) in self.open.in_memory() {
+            add(&conversation, through, DerivedSize::default().memory(bytes));
+        }
+        let strange = listing.strange.iter().filter_map(|path| path.symlink_metadata().ok()).map(|file| file.len());
+        Ok(Holdings::new(all.into_values().collect(), DerivedSize::default().disk(strange.sum())))
+    }
+
+    /// Removes the files of all models but one, and those that cannot be attributed.
+    pub(super) fn forget_other_models(&self, model: &ModelId) -> Result<(), DerivedError> {
+        self.remove(|listed| listed.name != model.as_str())
+    }
+
+    /// Removes some of the files, and those that cannot be attributed to any conversation.
+    fn remove(&self, which: impl Fn(&Listed) -> bool) -> Result<(), DerivedError> {
+        let listing = self.list()?;
+        if listing.strange.is_empty() && !listing.known.iter().any(&which) {
+            return Ok(());
+        }
+        let _turn = self.turn()?;
+        // Another process may have written meanwhile, and finished what looked strange.
+        let listing = self.list()?;
+        let removed = |path: &Path| remove(path).map_err(|source| DerivedError::io("remove", path.display(), source));
+        listing.strange.iter().try_for_each(|path| removed(path))?;
+        listing.known.iter().filter(|listed| which(listed)).flat_map(Listed::paths).try_for_each(|path| removed(&path))
+    }
+
+    fn forget_on_disk(&self, conversation: &ConversationId, nodes: Option<&NodeSet>) -> Result<(), DerivedError> {
+        let is_theirs = |listed: &Listed| listed.conversation == *conversation;
+        self.remove(|listed| nodes.is_none() && is_theirs(listed))?;
+        if let Some(nodes) = nodes {
+            let listing = self.list()?;
+            listing
+                .known
+                .iter()
+                .filter(|listed| is_theirs(listed))
+                .try_for_each(|listed| self.forget_nodes(listed, nodes))?;
+        }
+        // What was renamed and removed must not come back when the power fails.
+        match open_dir(&self.dir(), Links::Refuse).and_then(|dir| dir.sync_all()) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(DerivedError::io("sync", self.dir().display(), source))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn forget_nodes(&self, listed: &Listed, nodes: &NodeSet) -> Result<(), DerivedError> {
+        let forgotten = (self.kind.forget)(listed, &self.anchor(&listed.conversation), nodes);
+        if forgotten.map_err(|source| DerivedError::io("write", listed.path().display(), source))? {
+            return Ok(());
+        }
+        // They cannot be written without these nodes, so they are made again from the log.
+        self.remove(|other| other.path() == listed.path())
+    }
+
+    fn find_faults(&self) -> Result<Vec<DerivedFault>, DerivedError> {
+        let listing = self.list()?;
+        let mut faults: Vec<_> = listing.strange.iter().map(|path| strange(path)).collect();
+        for listed in &listing.known {
+            if let Some(fault) = self.fault(listed)? {
+                // Another process may have been writing it right then.
+                let _turn = if self.writes { self.turn().ok() } else { None };
+                faults.extend(self.fault(listed)?.and(Some(fault)));
+            }
+        }
+        Ok(faults)
+    }
+
+    fn fault(&self, listed: &Listed) -> Result<Option<DerivedFault>, DerivedError> {
+        let all = listed.bytes();
+        let Contents { through, bytes, .. } = self.read(listed, Depth::All)?;
+        let place = listed.path().display().to_string();
+        let what = || format!("{bytes} of {all} bytes are good, up to node {through}: the rest is derived again");
+        Ok((bytes != all).then(|| DerivedFault::new(Some(listed.conversation.clone()), place, what())))
+    }
+}
+
+fn strange(path: &Path) -> DerivedFault {
+    let what = "its header is damaged, or of another store or version: it is not used, and may be deleted";
+    DerivedFault::new(None, path.display().to_string(), what)
+}
+
+impl Open {
+    /// What is in memory and in no file yet: conversations, how far they reach, and bytes.
+    fn in_memory(&self) -> Vec<(ConversationId, u64, u64)> {
+        let all = match self {
+            Self::Nothing | Self::Graphs(_) => Vec::new(),
+            Self::Vectors(index) => index.held_in_memory(),
+            Self::Tokens(index) => index.held_in_memory(),
+        };
+        all.into_iter().filter(|(_, _, bytes)| *bytes > 0).collect()
+    }
+
+    /// Forgets it in memory, and in the files of the index's own model.
+    async fn forget(&self, conversation: &ConversationId, nodes: Option<&NodeSet>) -> Result<(), VectorError> {
+        match (self, nodes) {
+            (Self::Nothing, _) => Ok(()),
+            (Self::Graphs(index), _) => index.forget_graph(conversation),
+            (Self::Vectors(index), None) => index.forget(conversation),
+            (Self::Tokens(index), None) => index.forget(conversation),
+            (Self::Vectors(index), Some(nodes)) => {
+                index.remove(conversation, nodes).await?;
+                index.flush().await
+            }
+            (Self::Tokens(index), Some(nodes)) => {
+                index.remove(conversation, nodes).await?;
+                index.flush().await
+            }
+        }
+    }
+}
+
+impl Derived for DerivedFiles {
+    fn kind(&self) -> DerivedKind {
+        self.kind.kind
+    }
+
+    fn holdings(&self) -> BoxFuture<'_, Result<Holdings, DerivedError>> {
+        Box::pin(async move { self.list_holdings() })
+    }
+
+    fn forget<'a>(&'a self, what: &'a Forget<'a>) -> BoxFuture<'a, Result<Forgotten, DerivedError>> {
+        Box::pin(async move {
+            if !self.writes {
+                return Err(DerivedError::ReadOnly { place: self.dir().display().to_string() });
+            }
+            if what.nodes.is_some_and(NodeSet::is_empty) {
+                return Ok(Forgotten::All);
+            }
+            self.open
+                .forget(what.conversation, what.nodes)
+                .await
+                .map_err(|source| DerivedError::Backend { backend: "memory", source: source.into() })?;
+            self.forget_on_disk(what.conversation, what.nodes)?;
+            Ok(Forgotten::All)
+        })
+    }
+
+    fn verify(&self) -> BoxFuture<'_, Result<Vec<DerivedFault>, DerivedError>> {
+        Box::pin(async move { self.find_faults() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! The files of vectors as derived data: how far they reach, and the same files without some nodes.
+
+use std::{fs, io};
+
+use memory_core::{DerivedKind, ModelId, NodeSet};
+
+use super::{
+    super::super::{
+        anchor::Anchor,
+        header::{VECTOR_ROWS, VECTORS, file_name},
+        kind::{ATTEMPTS, Contents, Depth, Kind, Listed, named},
+        map::ROWS_AT,
+    },
+    VectorFile, entries,
+};
+
+pub(in crate::derived) static KIND: Kind = Kind {
+    kind: DerivedKind::Vectors,
+    directory: "vectors",
+    extensions: &["vec", "i8", "f32"],
+    formats: &[VECTORS, VECTOR_ROWS],
+    header: named::<8>,
+    stem: |[model, conversation]| file_name(conversation, model),
+    read,
+    forget,
+};
+
+fn file(listed: &Listed, anchor: Anchor) -> Option<VectorFile> {
+    Some(VectorFile::new(&listed.dir, anchor, &ModelId::new(&listed.name), listed.number(0)?))
+}
+
+fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
+    let Some(mut file) = file(listed, anchor) else { return Ok(Contents::default()) };
+    if depth == Depth::Headers {
+        let mut count = 0;
+        file.file.read(|header, body| {
+            let Some(entries) = entries::read(header, body) else { return false };
+            count += entries.iter().filter(|entry| entry.scale > 0.0).count() as u64;
+            true
+        })?;
+        return Ok(Contents { through: file.file.through(), count, bytes: 0 });
+    }
+    // Compares the components of every vector.
+    file.wary = true;
+    let rows = file.try_read()?;
+    let count = (rows.len() - rows.removed()) as u64;
+    Ok(Contents { through: rows.through(), count, bytes: file.good_bytes() })
+}
+
+fn forget(listed: &Listed, anchor: &Anchor, nodes: &NodeSet) -> io::Result<bool> {
+    for _ in 0..ATTEMPTS {
+        let Some(mut file) = file(listed, anchor.clone()) else { return Ok(false) };
+        let mut rows = file.try_read()?;
+        if rows.remove(nodes) == 0 && file.good_bytes() == listed.bytes() {
+            return Ok(true);
+        }
+        file.anew = true;
+        // It writes nothing while another process does.
+        file.save(&mut rows)?;
+    }
+    Ok(false)
+}
+
+impl VectorFile {
+    /// Bytes on disk that are good, the headers of files without rows included.
+    fn good_bytes(&self) -> u64 {
+        let length = |extension| fs::metadata(self.path().with_extension(extension)).map_or(0, |file| file.len());
+        match self.rows {
+            0 => {
+                self.file.bytes()
+                    + ["i8", "f32"].map(|extension| length(extension).min(ROWS_AT as u64)).iter().sum::<u64>()
+            }
+            _ if self.codes_owed => 0,
+            _ => self.bytes(),
+        }
+    }
+}
