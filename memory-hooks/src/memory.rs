@@ -60,6 +60,12 @@ impl Memory {
         worker::work_off(&self.parts)
     }
 
+    /// Has the background look at a conversation, as it does after an append by this memory: for one that another
+    /// process appended to. Without a running background it does nothing.
+    pub fn enqueue(&self, conversation: &ConversationId) {
+        self.parts.queue.enqueue(conversation);
+    }
+
     /// The store.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
