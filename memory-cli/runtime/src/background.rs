@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// How long work that panicked rests before it is begun again.
-const REST: Duration = Duration::from_secs(10);
+const REST: Duration = Duration::from_secs(2);
 
 /// Running background work. Dropping this stops it at its next step.
 #[derive(Debug)]
