@@ -1,6 +1,7 @@
 //! Every check that must pass before a change lands; no check is defined anywhere else.
 
 mod features;
+mod outside;
 
 use anyhow::Result;
 
@@ -34,6 +35,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     steps.run("clippy", || clippy(workspace))?;
     steps.run("features", || features::run(workspace))?;
     steps.run("rustdoc", || rustdoc(workspace))?;
+    steps.run("outside", || outside::run(workspace))?;
     let tally = if args.skip_test { None } else { Some(test::run_tests(workspace, &mut steps)?) };
     println!("{}", summary(&steps, tally));
     Ok(())

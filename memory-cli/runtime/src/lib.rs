@@ -54,6 +54,8 @@
 //!
 //! It has no logic of its own beside wiring, threads and background work. The crates that do the work, from
 //! `memory_core` on, can be used one by one; [`Memory::parts`] gives what they are wired to here.
+#![cfg_attr(doctest, doc = "The examples of the README, compiled:\n")]
+#![cfg_attr(doctest, doc = include_str!("../../../README.md"))]
 
 mod background;
 pub mod blocking;

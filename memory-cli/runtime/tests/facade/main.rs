@@ -3,6 +3,7 @@
 mod background;
 mod blocking;
 mod crash;
+mod examples;
 mod executors;
 mod failures;
 mod support;
