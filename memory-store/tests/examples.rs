@@ -1,5 +1,4 @@
 //! The examples that a user would copy, run.
-#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 #[expect(dead_code, reason = "its `main` is for `cargo run`")]
 #[path = "../examples/vectors_only.rs"]

@@ -139,7 +139,7 @@ fn the_facade_and_the_binary_write_one_store_at_once() {
     let mut said = 0;
     while said < 40 || child.try_wait().unwrap().is_none() {
         said += 1;
-        block_on(ours.append(memory::Message::user(&format!("We said {said}.")))).unwrap();
+        block_on(ours.append(memory::Message::user(format!("We said {said}.")))).unwrap();
         assert!(block_on(ours.prompt("What did we say?")).unwrap().text().contains("We said 1."));
     }
     assert!(child.wait().unwrap().success());

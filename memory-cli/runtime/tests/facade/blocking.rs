@@ -1,5 +1,9 @@
 //! The memory without async.
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which the lints do not know as tests"
+)]
 
 use memory::{Message, NodeId, blocking};
 

@@ -1,5 +1,4 @@
 //! A process that is killed while it embeds.
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
 
 use std::{
     env,
@@ -33,7 +32,7 @@ fn embed_until_killed() {
         Ok(())
     });
     let memory = Builder::new(store).embedder(Arc::new(model)).open().unwrap();
-    let message = |number| (Message::user(&format!("message {number}")), Timestamp::from_millis(0));
+    let message = |number| (Message::user(format!("message {number}")), Timestamp::from_millis(0));
     block_on(memory.conversation("talk").unwrap().append_batch((1..=MESSAGES).map(message).collect())).unwrap();
     thread::sleep(Duration::from_secs(3_600));
 }

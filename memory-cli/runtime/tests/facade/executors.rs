@@ -133,8 +133,7 @@ fn hooks_that_ask_the_memory_do_not_take_up_its_threads() {
         let local = tokio::task::LocalSet::new();
         let add = |number| {
             let talk = memory.conversation("talk").unwrap();
-            local
-                .spawn_local(async move { talk.add_message(Message::user(&format!("number {number}"))).await.unwrap() })
+            local.spawn_local(async move { talk.add_message(Message::user(format!("number {number}"))).await.unwrap() })
         };
         let added: Vec<_> = (0..100).map(add).collect();
         local.await;

@@ -1,5 +1,5 @@
 //! Stores in temporary directories, and parts that tests can hold up.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "whatever fails here fails a test")]
+#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use std::{
     fmt,
@@ -66,7 +66,7 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// A message that is long enough to be summarized.
 pub(crate) fn remark(number: usize) -> Message {
-    Message::user(&format!(
+    Message::user(format!(
         "Remark number {number} about the weather, the hotel and the museum we could see on day {number}. It is a long \
          walk there along the river from the station, past the market and the old town hall, and nobody is in a hurry."
     ))
