@@ -16,10 +16,7 @@
 //! # Non-goals
 //!
 //! The commands are not public. The crate has no logic that a library could have.
-//!
 #![deny(clippy::print_stdout, clippy::print_stderr)]
-#![doc = "The README's example, compiled:\n"]
-#![cfg_attr(doctest, doc = include_str!("../../README.md"))]
 
 mod cli;
 mod commands;

@@ -69,6 +69,12 @@ impl Memory {
         self.parts.search(query).await
     }
 
+    /// Has the background look at a conversation, as it does after an append by this memory: for one that another
+    /// process appended to. Without a running background it does nothing.
+    pub fn enqueue(&self, conversation: &ConversationId) {
+        self.parts.queue.enqueue(conversation);
+    }
+
     /// The store.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {

@@ -2,6 +2,7 @@
 
 mod dependencies;
 pub(crate) mod features;
+mod outside;
 
 use anyhow::Result;
 
@@ -36,6 +37,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     steps.run("clippy", || clippy(workspace))?;
     steps.run("features", || features::run(workspace))?;
     steps.run("rustdoc", || rustdoc(workspace))?;
+    steps.run("outside", || outside::run(workspace))?;
     let tally = if args.skip_test { None } else { Some(test::run_tests(workspace, &mut steps)?) };
     println!("{}", summary(&steps, tally));
     Ok(())

@@ -7,6 +7,7 @@ use memory_store::{Method, TokenBits};
 
 /// Configuration of a memory: where its store is, and how it is read.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Config {
     /// The store's directory.
     pub store: PathBuf,
@@ -94,7 +95,25 @@ impl Config {
         }
     }
 
-    /// The same without an embedding model, for commands that need none.
+    memory_core::setters! {
+        const access: Access,
+        const vectors: Method,
+        const tokens: Option<TokenBits>,
+        into summarizer: String,
+        into scorer: String,
+        configurations: BTreeMap<String, String>,
+        plugins: Vec<PathBuf>,
+        some into models: PathBuf,
+        some into model: String,
+        some into region: String,
+        const plain_http: bool,
+        some into reranker: String,
+        const some min_score: f32,
+        const embedding_cache_bytes: u64,
+        const lock_timeout: Duration,
+    }
+
+    /// The same without an embedding model: recall is by words.
     #[must_use]
     pub fn without_model(mut self) -> Self {
         self.recall = Recall::Words;

@@ -54,15 +54,30 @@ pub fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embedder>, O
         Err(other) => return Err(other),
     };
     match record {
-        Some(record) if record.id != embedder.model().as_str() => {
-            Err(OpenError::OtherModel { recorded: ModelId::new(&record.id), asked: embedder.model().clone(), name })
-        }
+        Some(record) if record.id != embedder.model().as_str() => Err(other_model(&record, &*embedder, name)),
         None if may_write => {
             ModelRecord::of(&name, &*embedder).write(&config.store)?;
             Ok(embedder)
         }
         _ => Ok(embedder),
     }
+}
+
+/// Makes an embedder of the program's own that of the store, which keeps a record of it.
+///
+/// # Errors
+/// [`OpenError`], if the store has vectors of another model, or the record cannot be read or written.
+pub(crate) fn own(config: &Config, embedder: &dyn Embedder, may_write: bool) -> Result<(), OpenError> {
+    let name = embedder.model().as_str();
+    match ModelRecord::read(&config.store)? {
+        Some(record) if record.id != name => Err(other_model(&record, embedder, name.to_owned())),
+        None if may_write => Ok(ModelRecord::of(name, embedder).write(&config.store)?),
+        _ => Ok(()),
+    }
+}
+
+fn other_model(record: &ModelRecord, embedder: &dyn Embedder, name: String) -> OpenError {
+    OpenError::OtherModel { recorded: ModelId::new(&record.id), asked: embedder.model().clone(), name }
 }
 
 /// The model called `name`, local or remote.

@@ -1,14 +1,97 @@
-//! The front door: an agent's memory, wired from the libraries as the `memory` binary wires them.
+//! An agent's memory, ready to use: one dependency, one call to open a store, the same answers as the `memory` binary.
+//!
+//! ```no_run
+//! use memory::Message;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let memory = memory::open("trip.memory")?;
+//! let trip = memory.conversation("trip")?;
+//! trip.append(Message::user("The train leaves at 7:42 from platform 9.")).await?; // on disk when it returns
+//! println!("{}", trip.prompt("When does the train leave?").await?.text()); // at most 4,000 tokens
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The package is `memory-runtime`, its library `memory`. In the order in which a user meets it:
+//!
+//! 1. [`open`] opens a store, and makes it if it is missing. [`Builder`] opens it with a [`Config`] and with parts of
+//!    your own: a summarizer, an embedding model, hooks.
+//! 2. [`Memory::conversation`] gives a [`Conversation`]. [`append`](Conversation::append) puts a message on disk.
+//! 3. [`prompt`](Conversation::prompt) gives a [`Prompt`]: what a model is shown for a question, every message
+//!    represented once, and beside it the exact words that bear on the question. [`PromptOptions`] set the budget.
+//! 4. [`search`](Conversation::search), [`find`](Conversation::find) and [`expand`](Conversation::expand) find and
+//!    return single messages; [`Memory::search`] searches several conversations.
+//!
+//! # Threads
+//!
+//! The futures work under any executor, or none: [`blocking`] has the same calls without async. The work is done on
+//! threads of the memory's own, all of them called `memory`, so that no disk or model stops the caller's executor. A call
+//! whose future is dropped runs to its end: an append is neither lost nor doubled.
+//!
+//! # In the background
+//!
+//! While a memory is open, summaries are written and messages are embedded without being asked for; what an earlier
+//! process left undone comes first. Of several processes with the same store, one at a time does so. Vectors are on disk
+//! a few seconds later. [`Memory::failures`] reports what failed, and the log of `tracing` too. [`Builder::background`]
+//! turns it off; [`Memory::catch_up`] does the same work at once. Dropping the last handle stops it.
+//!
+//! # Models
+//!
+//! A store records the embedding model of its vectors. A new one takes the best that is on this machine (`memory model
+//! fetch` gets one). Without a model recall is by words, which the first answer states in its notices. [`models`] names
+//! models and loads them.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! - `bedrock`: embedding models of Amazon Bedrock.
+//! - `openai`: embedding models at OpenAI-style endpoints.
+//! - `hub`: models of a hub, by their ids.
+//! - `hnsw-rs`: vector search by the crate hnsw_rs.
+//!
+//! # Non-goals
+//!
+//! It has no logic of its own beside wiring, threads and background work. The crates that do the work, from
+//! `memory_core` on, can be used one by one; [`Memory::parts`] gives what they are wired to here.
+#![cfg_attr(doctest, doc = "The examples of the README, compiled:\n")]
+#![cfg_attr(doctest, doc = include_str!("../../../README.md"))]
 
+mod background;
+pub mod blocking;
+mod builder;
 mod config;
+mod conversation;
 mod derived;
 mod embedding;
+mod error;
+mod memory;
 mod model_names;
 pub mod parts;
+mod pool;
 mod remote_model;
 mod reranking;
+mod words_only;
 
+pub use background::{BackgroundFailure, BackgroundWork};
+pub use builder::Builder;
 pub use config::{Access, Config, Recall};
+pub use conversation::Conversation;
+pub use error::Error;
+pub use memory::{Memory, open};
+pub use memory_core::{
+    Appended, BoxError, BoxFuture, Clock, ContentBlock, ConversationId, ConversationState, EmbedError, Embedder,
+    Filter, Hit, ImportanceScorer, InvalidConversationId, Level, Media, Message, MessageKey, ModelId, Node, NodeId,
+    NodeRange, Progress, Query, RetrieveError, Retrieved, Role, Scope, StoreError, SummarizeError, Summarizer,
+    SummaryJob, SummarySource, Timestamp, TokenCounter, WrittenBy, WrittenSummary, plan::Thresholds,
+};
+pub use memory_hooks::{
+    Added, AsOf, Compacted, CompactionFailed, ConversationStats, FellBack, Hook, HookEvent, HookProvider, HookRegistry,
+    MemoryError, MessageAdded, Piece, PieceKind, Prompt, PromptOptions, RecallUsed, Reduction, Resummarize,
+    ResummarizeReport, Source, Spending,
+};
+pub use memory_search::{FindError, Found, Match};
+pub use memory_store::{Method, TokenBits};
 pub use parts::OpenError;
 
 /// Embedding models: their names, and the one that a store records.

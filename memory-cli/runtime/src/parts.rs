@@ -1,10 +1,10 @@
 //! The one function that wires the libraries together, and the wired parts.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
-use memory_core::{Embedder, ModelId, Retriever, StoreError, VectorIndex};
+use memory_core::{Embedder, ModelId, Retriever, StoreError, TokenIndex, VectorError, VectorIndex};
 use memory_embed::{ModelError, TiktokenCounter};
-use memory_hooks::{BuildError, Memory};
+use memory_hooks::{BuildError, Memory, MemoryBuilder};
 use memory_plugins::{ChooseError, PluginOptions, Registry};
 use memory_search::{HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogOptions, LogStore, QuantizedTokens};
@@ -18,7 +18,8 @@ use crate::{
 
 /// The wired parts, for programs that need more than [`Memory`](crate::Memory) gives: commands and benches. Their futures
 /// block on the disk where they are polled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Parts {
     /// The log.
     pub store: Arc<LogStore>,
@@ -26,6 +27,26 @@ pub struct Parts {
     pub retriever: Arc<dyn Retriever>,
     /// The conversations.
     pub memory: Memory,
+    /// The vectors of messages, if there is an embedding model.
+    pub vectors: Option<Arc<dyn VectorIndex>>,
+    /// The vectors of messages' tokens, if the model makes them and they are kept.
+    pub tokens: Option<Arc<dyn TokenIndex>>,
+}
+
+impl Parts {
+    /// Writes and syncs what was embedded and is not on disk yet.
+    ///
+    /// # Errors
+    /// When a file cannot be written; the vectors stay in memory.
+    pub async fn flush(&self) -> Result<(), VectorError> {
+        if let Some(vectors) = &self.vectors {
+            vectors.flush().await?;
+        }
+        match &self.tokens {
+            Some(tokens) => tokens.flush().await,
+            None => Ok(()),
+        }
+    }
 }
 
 /// Why a store cannot be opened.
@@ -63,6 +84,9 @@ pub enum OpenError {
     /// The parts do not fit together.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// There are no threads to work on.
+    #[error("no threads to work on")]
+    Threads(#[source] io::Error),
 }
 
 /// Opens the parts: the log, the model if it is present, retrieval, strategies, conversations.
@@ -89,6 +113,16 @@ pub fn assemble(
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Parts, OpenError> {
+    assemble_with(config, store, embedder, |memory| memory)
+}
+
+/// Wires the parts, with a last change to the memory that is built of them.
+pub(crate) fn assemble_with(
+    config: &Config,
+    store: Arc<LogStore>,
+    embedder: Option<Arc<dyn Embedder>>,
+    change: impl FnOnce(MemoryBuilder) -> MemoryBuilder,
+) -> Result<Parts, OpenError> {
     let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
     let vectors = embedder.as_ref().map(|embedder| {
         let options = AutoOptions::default().method(config.vectors);
@@ -103,12 +137,12 @@ pub fn assemble(
             embedder.with_tokens()?.token_dimensions(),
             config.tokens?,
         );
-        Some(Arc::new(index))
+        Some(Arc::new(index) as Arc<dyn TokenIndex>)
     });
     let words = Arc::new(BlockFiles::beside(&store));
-    let mut retriever = HybridRetriever::new(store.clone(), embedder, vectors).word_cache(words);
-    if let Some(tokens) = tokens {
-        retriever = retriever.token_index(tokens);
+    let mut retriever = HybridRetriever::new(store.clone(), embedder, vectors.clone()).word_cache(words);
+    if let Some(tokens) = &tokens {
+        retriever = retriever.token_index(Arc::clone(tokens));
     }
     if config.recall == Recall::Hybrid
         && let Some(model) = reranking::load(config)?
@@ -127,9 +161,9 @@ pub fn assemble(
         .summarizer(registry.summarizer(&config.summarizer)?)
         .fallback_summarizer(fallbacks.summarizer(Registry::DEFAULT_SUMMARIZER)?)
         .scorer(registry.scorer(&config.scorer)?)
-        .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
-        .build()?;
-    Ok(Parts { store, retriever, memory })
+        .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?);
+    let memory = change(memory).build()?;
+    Ok(Parts { store, retriever, memory, vectors, tokens })
 }
 
 /// Opens the log alone.

@@ -3,6 +3,7 @@
 mod browse;
 mod eval_data;
 mod exchange;
+mod facade;
 mod files;
 mod forks;
 mod hostile;

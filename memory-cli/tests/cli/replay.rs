@@ -169,7 +169,7 @@ async fn every_view_of_a_random_history_outlives_closing_rebuilding_and_compress
         for way in ways {
             store.succeed(way);
             let _absent = fs::remove_dir_all(store.path("store/cache"));
-            let runtime = open(&Config { access: Access::Read, ..config.clone() }).unwrap();
+            let runtime = open(&config.clone().access(Access::Read)).unwrap();
             let talk = runtime.memory.conversation(id.clone());
             for context in &shown {
                 let again = talk.as_of(AsOf::View(context.view.unwrap())).await.unwrap();

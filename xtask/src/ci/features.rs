@@ -19,6 +19,7 @@ const SETS: &[FeatureSet] = &[
     FeatureSet { package: "memory-embed", features: &["tokens"], barred: &["ort", "aws"] },
     FeatureSet { package: "memory-embed", features: &["bedrock", "openai"], barred: &["ort"] },
     FeatureSet { package: "memory-cli", features: &[], barred: &["aws", "reqwest"] },
+    FeatureSet { package: "memory-runtime", features: &[], barred: &["aws", "clap", "reqwest"] },
 ];
 
 /// All features, which the other steps compile. One TLS stack: rustls over ring, which builds in a tenth of the time of

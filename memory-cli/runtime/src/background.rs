@@ -1,0 +1,78 @@
+//! Background work: compaction and indexing, as long as a memory is open.
+
+mod failures;
+mod indexing;
+
+use std::{
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
+
+use futures_channel::oneshot;
+use memory_core::ConversationId;
+use tokio::sync::mpsc;
+
+pub(crate) use self::failures::Failures;
+pub use self::failures::{BackgroundFailure, BackgroundWork};
+use self::indexing::Indexer;
+use crate::{
+    parts::Parts,
+    pool::{Pool, until_stopped},
+};
+
+/// How long work that panicked rests before it is begun again.
+const REST: Duration = Duration::from_secs(2);
+
+/// Running background work. Dropping this stops it at its next step.
+#[derive(Debug)]
+pub(crate) struct Background {
+    due: mpsc::UnboundedSender<ConversationId>,
+    _stop: [oneshot::Sender<()>; 2],
+}
+
+impl Background {
+    /// Begins with what earlier processes left undone.
+    pub(crate) fn start(pool: &Pool, parts: &Parts, failures: &Arc<Failures>) -> Self {
+        let (due, appended) = mpsc::unbounded_channel();
+        let (stop_compaction, compaction_stopped) = oneshot::channel();
+        let (stop_indexing, indexing_stopped) = oneshot::channel();
+        let memory = parts.memory.clone();
+        let compaction = kept_up(BackgroundWork::Compaction, Arc::clone(failures), move || memory.background());
+        pool.spawn(until_stopped(compaction_stopped, compaction));
+        let indexer = Arc::new(Indexer::new(parts.clone(), appended, Arc::clone(failures)));
+        let indexing = kept_up(BackgroundWork::Indexing, Arc::clone(failures), move || Arc::clone(&indexer).run());
+        pool.spawn(until_stopped(indexing_stopped, indexing));
+        Self { due, _stop: [stop_compaction, stop_indexing] }
+    }
+
+    /// By which a call reports that it appended to a conversation.
+    pub(crate) fn due(&self) -> mpsc::UnboundedSender<ConversationId> {
+        self.due.clone()
+    }
+}
+
+/// Does work until it ends, and begins it again after a panic, which may come from a strategy.
+async fn kept_up<F: Future<Output = ()> + Send>(
+    work: BackgroundWork,
+    failures: Arc<Failures>,
+    begin: impl Fn() -> F + Send,
+) {
+    while panics(begin()).await {
+        failures.add(work, None, "it panicked and is begun again".to_owned());
+        tokio::time::sleep(REST).await;
+    }
+}
+
+/// Whether `work` panicked before it ended.
+async fn panics(work: impl Future<Output = ()> + Send) -> bool {
+    let mut work = pin!(work);
+    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
+        Ok(polled) => polled.map(|()| false),
+        Err(_) => Poll::Ready(true),
+    })
+    .await
+}

@@ -1,0 +1,152 @@
+//! Opening a memory in another way than by default.
+
+use std::{path::PathBuf, sync::Arc};
+
+use memory_core::{Clock, Embedder, ImportanceScorer, Summarizer, TokenCounter, plan::Thresholds};
+use memory_hooks::{HookRegistry, MemoryBuilder};
+
+use crate::{
+    Access, Config, Memory, OpenError, Recall,
+    background::Failures,
+    embedding,
+    memory::Opened,
+    parts::{assemble_with, open_log},
+};
+
+/// Opens a memory with settings, and with parts of the program's own in place of those of the binary.
+///
+/// ```no_run
+/// use memory::{Access, Builder, Config};
+///
+/// // No model, no threads of the background: for a short program.
+/// let config = Config::new("trip.memory", Access::Write).without_model();
+/// let memory = Builder::of(config).background(false).open()?;
+/// # Ok::<(), memory::OpenError>(())
+/// ```
+#[derive(Debug)]
+pub struct Builder {
+    config: Config,
+    embedder: Option<Arc<dyn Embedder>>,
+    summarizer: Option<Arc<dyn Summarizer>>,
+    scorer: Option<Arc<dyn ImportanceScorer>>,
+    token_counter: Option<Arc<dyn TokenCounter>>,
+    clock: Option<Arc<dyn Clock>>,
+    thresholds: Option<Thresholds>,
+    hooks: HookRegistry,
+    background: bool,
+}
+
+impl Builder {
+    /// The memory in the directory `store`, which is created if it is missing.
+    #[must_use]
+    pub fn new(store: impl Into<PathBuf>) -> Self {
+        Self::of(Config::new(store, Access::Write))
+    }
+
+    /// The memory that `config` describes.
+    #[must_use]
+    pub fn of(config: Config) -> Self {
+        Self {
+            config,
+            embedder: None,
+            summarizer: None,
+            scorer: None,
+            token_counter: None,
+            clock: None,
+            thresholds: None,
+            hooks: HookRegistry::new(),
+            background: true,
+        }
+    }
+
+    /// Sets an embedding model of the program's own. The store records its [id](Embedder::model), and is opened by no
+    /// other model from then on; the `memory` binary recalls by words from it.
+    #[must_use]
+    pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
+        self.embedder = Some(embedder);
+        self
+    }
+
+    /// Sets a summarizer of the program's own. When it fails, the built-in one writes the summary.
+    #[must_use]
+    pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
+        self.summarizer = Some(summarizer);
+        self
+    }
+
+    /// Sets a scorer of messages of the program's own. When it fails, the built-in one scores.
+    #[must_use]
+    pub fn scorer(mut self, scorer: Arc<dyn ImportanceScorer>) -> Self {
+        self.scorer = Some(scorer);
+        self
+    }
+
+    /// Sets the counter of tokens; that of `cl100k_base` by default. A store should be counted by one counter only.
+    #[must_use]
+    pub fn token_counter(mut self, counter: Arc<dyn TokenCounter>) -> Self {
+        self.token_counter = Some(counter);
+        self
+    }
+
+    /// Sets the clock that dates messages; the system's by default.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Sets when compaction starts and stops.
+    #[must_use]
+    pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
+        self.thresholds = Some(thresholds);
+        self
+    }
+
+    /// Sets the hooks, which run on the threads of the memory.
+    #[must_use]
+    pub fn hooks(mut self, hooks: HookRegistry) -> Self {
+        self.hooks = hooks;
+        self
+    }
+
+    /// Sets whether messages are compacted and indexed in the background, as they are by default. Without it, a prompt
+    /// writes the summaries that are due, a question embeds up to 64 new messages, and
+    /// [`catch_up`](Memory::catch_up) does the rest.
+    #[must_use]
+    pub fn background(mut self, background: bool) -> Self {
+        self.background = background;
+        self
+    }
+
+    /// Opens the memory. It reads files and may load a model: some tenths of a second, on this thread.
+    ///
+    /// # Errors
+    /// [`OpenError`]; nothing stays open then. A missing model is not an error.
+    pub fn open(mut self) -> Result<Memory, OpenError> {
+        let store = Arc::new(open_log(&self.config)?);
+        let may_write = store.may_write();
+        let embedder = match (self.config.recall, self.embedder.take()) {
+            (Recall::Words, _) => None,
+            (Recall::Hybrid, Some(own)) => {
+                embedding::own(&self.config, &*own, may_write)?;
+                Some(own)
+            }
+            (Recall::Hybrid, None) => Some(embedding::of_store(&self.config, may_write)?),
+        };
+        let failures = Arc::new(Failures::default());
+        failures.listen(&mut self.hooks);
+        let (config, background) = (self.config.clone(), self.background && may_write);
+        let parts = assemble_with(&config, store, embedder, |memory| self.into_memory(memory))?;
+        Memory::start(Opened { parts, failures, background, lock_timeout: config.lock_timeout })
+    }
+
+    /// Replaces parts of the memory by the program's own.
+    fn into_memory(self, memory: MemoryBuilder) -> MemoryBuilder {
+        let memory = memory.hooks(self.hooks);
+        let memory = self.summarizer.into_iter().fold(memory, MemoryBuilder::summarizer);
+        let memory = self.scorer.into_iter().fold(memory, MemoryBuilder::scorer);
+        let memory = self.token_counter.into_iter().fold(memory, MemoryBuilder::token_counter);
+        let memory = self.clock.into_iter().fold(memory, MemoryBuilder::clock);
+        self.thresholds.into_iter().fold(memory, MemoryBuilder::thresholds)
+    }
+}

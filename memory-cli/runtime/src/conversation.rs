@@ -1,0 +1,235 @@
+//! One conversation of a memory.
+
+use std::future::Future;
+
+use memory_core::{Appended, ConversationId, Message, Node, NodeId, NodeRange, Retrieved, Timestamp};
+use memory_hooks::{
+    Added, AsOf, Conversation as Inner, ConversationStats, Prompt, PromptOptions, Resummarize, ResummarizeReport,
+    Spending,
+};
+use memory_search::{FindRequest, Found};
+
+use crate::{Error, Memory};
+
+/// A handle on a conversation. Cheap to clone; the conversation begins with its first message.
+///
+/// Its calls run on the threads of the [`Memory`], which it keeps open.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    memory: Memory,
+    inner: Inner,
+}
+
+impl Conversation {
+    pub(crate) fn new(memory: Memory, inner: Inner) -> Self {
+        Self { memory, inner }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn id(&self) -> &ConversationId {
+        self.inner.id()
+    }
+
+    /// The memory that it belongs to.
+    #[must_use]
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Runs a call on a thread of the memory.
+    async fn call<T, F>(&self, call: impl FnOnce(Inner) -> F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        self.memory.run(call(self.inner.clone())).await
+    }
+
+    /// Appends a message with the current time. Returns once it is on disk. If the future is dropped after it was
+    /// polled, the message is appended nevertheless, once.
+    ///
+    /// A user's message that asks to be excluded from summaries is marked so.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn append(&self, message: Message) -> Result<Appended, Error> {
+        let appends = self.memory.on_append();
+        self.call(|inner| async move {
+            let appended = inner.append(message).await?;
+            appends(inner.id().clone());
+            Ok(appended)
+        })
+        .await
+    }
+
+    /// Appends messages with the times at which they were said, all or none.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing is appended.
+    pub async fn append_batch(&self, batch: Vec<(Message, Timestamp)>) -> Result<Vec<Appended>, Error> {
+        let appends = self.memory.on_append();
+        self.call(|inner| async move {
+            let appended = inner.append_batch(batch).await?;
+            appends(inner.id().clone());
+            Ok(appended)
+        })
+        .await
+    }
+
+    /// Appends a message and calls the hooks. Returns the outgoing copy for the model.
+    ///
+    /// # Errors
+    /// When the store or a hook fails. After a failure of a hook the message is appended nonetheless.
+    pub async fn add_message(&self, message: Message) -> Result<Added, Error> {
+        let appends = self.memory.on_append();
+        self.call(|inner| async move {
+            let added = inner.add_message(message).await;
+            appends(inner.id().clone());
+            Ok(added?)
+        })
+        .await
+    }
+
+    /// Assembles what a model is shown for a question, within 4,000 tokens; see [`Self::prompt_with`].
+    ///
+    /// # Errors
+    /// As [`Self::prompt_with`].
+    pub async fn prompt(&self, question: &str) -> Result<Prompt, Error> {
+        self.prompt_with(question, &PromptOptions::default()).await
+    }
+
+    /// Assembles what a model is shown for a question: every message represented exactly once, and the exact words that
+    /// answer the question, within the budget of `options`. It is recorded, unless the options disable it, and
+    /// [`Self::as_of`] shows it again.
+    ///
+    /// # Errors
+    /// [`MemoryError::Plan`](memory_hooks::MemoryError::Plan) with the tokens needed when no view fits the budget;
+    /// otherwise when a part fails.
+    pub async fn prompt_with(&self, question: &str, options: &PromptOptions) -> Result<Prompt, Error> {
+        let (question, options, words_only) = (question.to_owned(), options.clone(), self.memory.words_only());
+        self.call(|inner| async move {
+            let mut prompt = inner.prompt(&question, &options).await?;
+            words_only.once(&mut prompt.notices);
+            Ok(prompt)
+        })
+        .await
+    }
+
+    /// A smaller prompt for the same question, after the window of the model overflowed with `overflowed`; call it again
+    /// with the prompt that still did not fit.
+    ///
+    /// # Errors
+    /// [`MemoryError::Plan`](memory_hooks::MemoryError::Plan) with the tokens needed when nothing smaller exists;
+    /// otherwise when a part fails.
+    pub async fn reduce(&self, overflowed: &Prompt, options: &PromptOptions) -> Result<Prompt, Error> {
+        let (overflowed, options, words_only) = (overflowed.clone(), options.clone(), self.memory.words_only());
+        self.call(|inner| async move {
+            let mut prompt = inner.reduce(&overflowed, &options).await?;
+            words_only.once(&mut prompt.notices);
+            Ok(prompt)
+        })
+        .await
+    }
+
+    /// What a model was shown last at that point, byte for byte.
+    ///
+    /// # Errors
+    /// When nothing was shown by then, or it cannot be shown again exactly.
+    pub async fn as_of(&self, as_of: AsOf) -> Result<Prompt, Error> {
+        self.call(|inner| async move { Ok(inner.as_of(as_of).await?) }).await
+    }
+
+    /// The messages that answer a question best.
+    ///
+    /// # Errors
+    /// When the retriever fails.
+    pub async fn search(&self, question: &str, limit: usize) -> Result<Retrieved, Error> {
+        let (question, words_only) = (question.to_owned(), self.memory.words_only());
+        self.call(|inner| async move {
+            let mut found = inner.search(&question, limit).await?;
+            words_only.once(&mut found.notices);
+            Ok(found)
+        })
+        .await
+    }
+
+    /// The matches of a regular expression, at most `limit`, as [`memory_search::find`] finds them.
+    ///
+    /// # Errors
+    /// When the pattern is not valid, or the store fails.
+    pub async fn find(&self, pattern: &str, limit: usize) -> Result<Found, Error> {
+        let (pattern, store) = (pattern.to_owned(), self.memory.parts().store.clone());
+        self.call(|inner| async move {
+            let request = FindRequest::new(inner.id(), &pattern).limit(limit);
+            Ok(memory_search::find(&*store, &request).await?)
+        })
+        .await
+    }
+
+    /// A message, exactly as it was said.
+    ///
+    /// # Errors
+    /// When the node does not exist, or the store fails.
+    pub async fn expand(&self, node: NodeId) -> Result<Node, Error> {
+        self.call(|inner| async move { Ok(inner.expand(node).await?) }).await
+    }
+
+    /// The messages of a run that exist, exactly as they were said.
+    ///
+    /// # Errors
+    /// When one of them cannot be read, or there is no such conversation.
+    pub async fn messages(&self, range: NodeRange) -> Result<Vec<Node>, Error> {
+        let store = self.memory.parts().memory.store().clone();
+        self.call(|inner| async move { Ok(store.nodes(inner.id(), range).await?) }).await
+    }
+
+    /// Pins a message, which then stays verbatim in every view that it fits, or unpins it.
+    ///
+    /// # Errors
+    /// When the node does not exist, or the store fails.
+    pub async fn pin(&self, node: NodeId, pinned: bool) -> Result<(), Error> {
+        self.call(|inner| async move { Ok(inner.pin(node, pinned).await?) }).await
+    }
+
+    /// Begins the conversation `child`, which continues this one after `node` and has the messages up to there.
+    ///
+    /// # Errors
+    /// When the conversation or node does not exist, when the name is taken, or when the store fails.
+    pub async fn fork(&self, node: NodeId, child: ConversationId) -> Result<Self, Error> {
+        let appends = self.memory.on_append();
+        let inner = self
+            .call(|inner| async move {
+                let forked = inner.fork(node, child).await?;
+                appends(forked.id().clone());
+                Ok(forked)
+            })
+            .await?;
+        Ok(Self::new(self.memory.clone(), inner))
+    }
+
+    /// Writes existing summaries again from the same messages, with the current summarizer.
+    ///
+    /// # Errors
+    /// When other background work on the store is under way, when a strategy and its fallback fail, or the store does.
+    pub async fn resummarize(&self, what: Resummarize) -> Result<ResummarizeReport, Error> {
+        self.call(|inner| async move { Ok(inner.resummarize(what, &()).await?) }).await
+    }
+
+    /// Figures about the conversation.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn stats(&self) -> Result<ConversationStats, Error> {
+        self.call(|inner| async move { Ok(inner.stats().await?) }).await
+    }
+
+    /// The total of the prompts with these options, and the part that a provider's cache saves.
+    ///
+    /// # Errors
+    /// When the store fails, or no view fits the budget.
+    pub async fn spending(&self, options: &PromptOptions) -> Result<Spending, Error> {
+        let options = options.clone();
+        self.call(|inner| async move { Ok(inner.spending(&options).await?) }).await
+    }
+}

@@ -1,0 +1,147 @@
+//! The threads of a memory: calls and background work run here, whatever executor the caller has, or none.
+
+use std::{
+    cell::Cell,
+    future::{Future, poll_fn},
+    io,
+    pin::{Pin, pin},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use futures_channel::oneshot;
+use tokio::runtime::{self, Handle, Runtime};
+
+use crate::Error;
+
+/// The name of each thread, for debuggers and lists of processes.
+const THREAD_NAME: &str = "memory";
+/// The most calls that run at once; others wait for one of them to end.
+const MOST_THREADS: usize = 64;
+
+thread_local! {
+    static IS_OURS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this is a thread of a pool.
+pub(crate) fn is_ours() -> bool {
+    IS_OURS.get()
+}
+
+/// Each call has a thread of its own while it runs, since the futures of stores and indexes block on the disk.
+///
+/// A call that is made by a call, as by a hook, runs on the thread of the outer one: otherwise calls that wait for calls
+/// could take up all threads.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    /// `None` once this is being dropped.
+    runtime: Option<Runtime>,
+    handle: Handle,
+    running: Arc<Running>,
+}
+
+/// How many tasks are running.
+#[derive(Debug, Default)]
+struct Running {
+    count: Mutex<usize>,
+    is_less: Condvar,
+}
+
+/// A running task, until it is dropped.
+struct Task(Arc<Running>);
+
+impl Pool {
+    pub(crate) fn start() -> io::Result<Self> {
+        let runtime = runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(MOST_THREADS)
+            .thread_name(THREAD_NAME)
+            .on_thread_start(|| IS_OURS.set(true))
+            .enable_all()
+            .build()?;
+        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), running: Arc::default() })
+    }
+
+    /// Runs `work` to its end, also if the returned future is dropped after it was polled.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`], if it panicked, or the memory was closed meanwhile.
+    pub(crate) async fn call<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Error> {
+        if is_ours() {
+            return Ok(work.await);
+        }
+        let (answer, answered) = oneshot::channel();
+        self.spawn(async move {
+            // Nobody waits for it any more.
+            drop(answer.send(work.await));
+        });
+        answered.await.map_err(|_| Error::Interrupted)
+    }
+
+    /// Runs `work` on a thread of its own.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let (handle, task) = (self.handle.clone(), Task::begin(&self.running));
+        drop(self.handle.spawn_blocking(move || {
+            // Dropped last, after what `work` holds.
+            let _task = task;
+            handle.block_on(work);
+        }));
+    }
+
+    /// Waits until no task is running, but no longer than until `deadline`. Whether none is.
+    pub(crate) fn wait(&self, deadline: Instant) -> bool {
+        let mut count = self.running.lock();
+        while *count > 0 {
+            let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|left| *left > Duration::ZERO)
+            else {
+                return false;
+            };
+            let waited = self.running.is_less.wait_timeout(count, left);
+            count = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+}
+
+impl Drop for Pool {
+    /// Does not wait: a runtime that waits for its threads panics in async code.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Running {
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Task {
+    fn begin(running: &Arc<Running>) -> Self {
+        *running.lock() += 1;
+        Self(Arc::clone(running))
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        *self.0.lock() -= 1;
+        self.0.is_less.notify_all();
+    }
+}
+
+/// Does `work` until it ends or `stop` is dropped, whichever comes first.
+pub(crate) async fn until_stopped(mut stop: oneshot::Receiver<()>, work: impl Future<Output = ()>) {
+    let mut work = pin!(work);
+    poll_fn(|context| match Pin::new(&mut stop).poll(context) {
+        Poll::Ready(_) => Poll::Ready(()),
+        Poll::Pending => work.as_mut().poll(context),
+    })
+    .await;
+}

@@ -1,0 +1,31 @@
+//! The examples, run.
+
+use crate::support::Dir;
+
+#[expect(dead_code, reason = "its `main` is for `cargo run`")]
+#[path = "../../examples/custom_hook.rs"]
+mod custom_hook;
+#[expect(dead_code, reason = "its `main` is for `cargo run`")]
+#[path = "../../examples/custom_summarizer.rs"]
+mod custom_summarizer;
+#[expect(dead_code, reason = "its `main` is for `cargo run`")]
+#[path = "../../examples/embed.rs"]
+mod embed;
+
+#[test]
+fn the_example_embed_shows_what_answers_the_question() {
+    let text = pollster::block_on(embed::run(Dir::new().store())).unwrap();
+    assert!(text.contains("7:42 from platform 9"), "{text}");
+}
+
+#[test]
+fn the_example_custom_hook_changes_what_a_model_is_sent() {
+    let sent = custom_hook::run(Dir::new().store()).unwrap();
+    assert!(sent.contains("Wake me at seven.") && sent.contains("Europe/Lisbon"), "{sent}");
+}
+
+#[test]
+fn the_example_custom_summarizer_writes_what_is_shown() {
+    let shown = custom_summarizer::run(Dir::new().store()).unwrap();
+    assert!(shown.contains("Day 51 was a walk along the river. Day 52 was a walk along the river."), "{shown}");
+}

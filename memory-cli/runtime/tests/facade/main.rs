@@ -1,0 +1,9 @@
+//! The facade as a program uses it: any executor, threads of its own, background work, a store after a crash.
+
+mod background;
+mod blocking;
+mod crash;
+mod examples;
+mod executors;
+mod failures;
+mod support;
