@@ -119,7 +119,8 @@ impl VectorIndex for Vectors {
         let mut hits = Vec::new();
         for (part, asked) in query.parts.iter().enumerate() {
             self.with(|nodes| {
-                for (node, vectors) in nodes.iter().filter(|(node, _)| asked.only.is_none_or(|set| set.contains(*node))) {
+                for (node, vectors) in nodes.iter().filter(|(node, _)| asked.only.is_none_or(|set| set.contains(*node)))
+                {
                     for (chunk, vector) in (0..).zip(vectors) {
                         let cosine = vector.iter().zip(query.vector).map(|(a, b)| a * b).sum();
                         hits.push(VectorHit::new(part, Slot { node: *node, chunk }, cosine));

@@ -5,8 +5,8 @@ mod embedding;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, RetrieveError, Source, StoreError, TokenEmbedder,
-    TokenIndex, VectorError, VectorIndex,
+    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Progress, RetrieveError, Source, StoreError,
+    TokenEmbedder, TokenIndex, VectorError, VectorIndex,
 };
 
 use crate::{

@@ -56,10 +56,7 @@ impl Changes {
     ///
     /// # Errors
     /// When the conversation does not exist or cannot be read.
-    pub async fn everything<S: Source + ?Sized>(
-        source: &S,
-        conversation: &ConversationId,
-    ) -> Result<Self, StoreError> {
+    pub async fn everything<S: Source + ?Sized>(source: &S, conversation: &ConversationId) -> Result<Self, StoreError> {
         let summaries = source.summaries(conversation).await?;
         // Read after the summaries, so that no summary covers a node that is not there yet.
         let nodes = source.outline(conversation).await?;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Event, Hash, Message, NodeId, NodeRange, Recorded, Shown, Source, Store, StoreError, Summarizer, SummaryId, Timestamp,
-    View, ViewDraft, ViewId,
+    Event, Hash, Message, NodeId, NodeRange, Recorded, Shown, Source, Store, StoreError, Summarizer, SummaryId,
+    Timestamp, View, ViewDraft, ViewId,
     plan::PlanError,
     testing::{MemoryStore, ScanRetriever},
 };

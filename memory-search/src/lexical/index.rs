@@ -6,7 +6,9 @@ use std::sync::{
 };
 
 use lru::LruCache;
-use memory_core::{BlockCache, BlockKey, ConversationId, Losses, Node, NodeId, NodeRange, Progress, Source, StoreError};
+use memory_core::{
+    BlockCache, BlockKey, ConversationId, Losses, Node, NodeId, NodeRange, Progress, Source, StoreError,
+};
 
 use super::{Analyzer, NodeTerms, Postings, indexed_text, postings::DecodedBlock, segment};
 

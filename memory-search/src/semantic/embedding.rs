@@ -100,7 +100,8 @@ impl Vectors<'_> {
         last: u64,
         progress: &dyn Progress,
     ) -> Result<CaughtUp, SemanticError> {
-        let (done, result) = self.embed_after(source, conversation, indexed, last, progress, FailurePolicy::Index).await;
+        let (done, result) =
+            self.embed_after(source, conversation, indexed, last, progress, FailurePolicy::Index).await;
         result.map(|()| done)
     }
 

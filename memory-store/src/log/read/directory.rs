@@ -120,9 +120,7 @@ pub(crate) fn read_format(media: &dyn Media, path: &Path) -> Result<Option<Store
     let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|number| number.parse().ok());
     match format {
         // A newer version may lay out the rest as it likes.
-        Some(found) if found > FORMAT => {
-            Err(StoreError::NewerFormat { place: path.into(), found, supported: FORMAT })
-        }
+        Some(found) if found > FORMAT => Err(StoreError::NewerFormat { place: path.into(), found, supported: FORMAT }),
         Some(FORMAT) => {
             let id = lines.next().and_then(|line| line.strip_prefix("id ")).and_then(parse_id);
             let id = id.ok_or_else(|| damaged("it names no store"))?;
