@@ -1,6 +1,6 @@
 //! Two owners in one store: nothing of one bears on what the other is answered.
 
-use memory_core::OwnerId;
+use memory_core::{OwnerId, StoreError};
 
 use super::{
     fakes::{CountingStore, ExactIndex},
@@ -58,7 +58,10 @@ fn an_owner_is_answered_as_if_the_store_were_theirs_alone() {
 fn anothers_conversation_is_not_found_in_any_way() {
     let store = shared(true);
     let retriever = retriever(&store);
-    let unknown = |error: &StoreError| matches!(error, StoreError::UnknownConversation { nearest, .. } if nearest.iter().all(|name| !name.as_str().starts_with("ana")));
+    let unknown = |error: &StoreError| match error {
+        StoreError::UnknownConversation { nearest, .. } => nearest.iter().all(|name| !name.as_str().starts_with("ana")),
+        _ => false,
+    };
     let refused = ask(&retriever, Scope::one(&id("ana-talk")).owner(owner("ben"))).unwrap_err();
     assert!(matches!(&refused, RetrieveError::Store(error) if unknown(error)), "{refused}");
     let request = RecallRequest::new("booking", &id("ana-talk"), 1_000).owner(owner("ben"));
