@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::{Embedder, ModelId, Retriever, StoreError, VectorIndex};
+use memory_core::{Embedder, ModelId, OwnedStore, Retriever, Store, StoreError, VectorIndex};
 use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory};
 use memory_plugins::{ChooseError, PluginOptions, Registry};
@@ -19,9 +19,11 @@ use crate::{
 /// The wired parts that a command or a bench needs.
 #[derive(Debug)]
 pub struct Runtime {
-    /// The log.
-    pub store: Arc<LogStore>,
-    /// Searches the log.
+    /// The log, with everybody's conversations.
+    pub log: Arc<LogStore>,
+    /// The conversations that the configuration lets see: its owner's, or all.
+    pub store: Arc<dyn Store>,
+    /// Searches them.
     pub retriever: Arc<dyn Retriever>,
     /// The conversations.
     pub memory: Memory,
@@ -102,7 +104,8 @@ pub(crate) fn assemble(
         Some(Arc::new(index))
     });
     let words = Arc::new(BlockFiles::beside(&store));
-    let mut retriever = HybridRetriever::new(store.clone(), embedder, vectors).word_cache(words);
+    let seen = seen(config, &store);
+    let mut retriever = HybridRetriever::new(seen.clone(), embedder, vectors).word_cache(words);
     if let Some(tokens) = tokens {
         retriever = retriever.token_index(tokens);
     }
@@ -117,7 +120,7 @@ pub(crate) fn assemble(
     // Built-in strategies with their default configuration: a configuration belongs to the strategy that was chosen.
     let fallbacks = Registry::with_builtins();
     let memory = Memory::builder()
-        .store(store.clone())
+        .store(seen.clone())
         .token_counter(Arc::new(TiktokenCounter::cl100k()))
         .retriever(retriever.clone())
         .summarizer(registry.summarizer(&config.summarizer)?)
@@ -125,7 +128,15 @@ pub(crate) fn assemble(
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
         .build()?;
-    Ok(Runtime { store, retriever, memory })
+    Ok(Runtime { log: store, store: seen, retriever, memory })
+}
+
+/// The log as the owner of the configuration sees it; all of it without one.
+fn seen(config: &Config, log: &Arc<LogStore>) -> Arc<dyn Store> {
+    match &config.owner {
+        Some(owner) => Arc::new(OwnedStore::new(log.clone(), owner.clone())),
+        None => log.clone(),
+    }
 }
 
 pub(crate) fn open_log(config: &Config) -> Result<LogStore, StoreError> {

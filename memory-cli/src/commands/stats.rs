@@ -3,7 +3,7 @@
 mod costs;
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Level, Source, Store, plan::ViewPolicy};
+use memory_core::{ConversationId, Level, plan::ViewPolicy};
 use memory_hooks::{ConversationStats, MemoryError, PromptOptions};
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let ids = args.conversations.ids(&runtime.store).await?;
+    let ids = args.conversations.ids(&runtime).await?;
     let options = PromptOptions::new(args.costs.budget);
     let prices = &args.costs.prices;
     let mut all = Vec::with_capacity(ids.len());

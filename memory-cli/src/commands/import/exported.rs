@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use memory_core::{ConversationId, Source, Store, Verification};
+use memory_core::{ConversationId, Verification};
 use memory_store::{ExchangeError, ExportFile, ImportedExport};
 use serde_json::{Value, json};
 
