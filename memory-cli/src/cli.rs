@@ -89,6 +89,17 @@ enum Command {
     Plugins(plugins::Args),
 }
 
+impl Command {
+    /// Whether it works on all conversations of a store, whosever they are.
+    fn is_of_the_whole_store(&self) -> bool {
+        match self {
+            Self::Doctor(_) | Self::Backup(_) | Self::Restore(_) | Self::Vacuum(_) => true,
+            Self::Model(args) => args.is_of_the_whole_store(),
+            _ => false,
+        }
+    }
+}
+
 /// Runs the `memory` binary.
 ///
 /// Returns the exit code: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 any other error. The
@@ -127,6 +138,9 @@ pub fn run(args: Vec<OsString>) -> u8 {
 }
 
 async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
+    if command.is_of_the_whole_store() {
+        globals.check_sees_all()?;
+    }
     match command {
         Command::Import(args) => import::run(&args, globals).await,
         Command::Export(args) => export::run(&args, globals).await,

@@ -5,7 +5,7 @@ mod vectors;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use clap::{Args, builder::FalseyValueParser};
-use memory_core::Notice;
+use memory_core::{Notice, OwnerId};
 use memory_plugins::PluginOptions;
 
 use self::vectors::Vectors;
@@ -21,6 +21,9 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, env = STORE_VARIABLE, value_name = "DIR|URL")]
     #[arg(hide_env_values = true)]
     store: Option<String>,
+    /// See and begin the conversations of this owner alone, in a store that others use as well
+    #[arg(long, global = true, value_name = "NAME", env = "MEMORY_OWNER", hide_env_values = true)]
+    owner: Option<OwnerId>,
     /// Print one JSON value instead of tables and text
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -160,6 +163,14 @@ impl Globals {
         Ok(self.config_at(store, access))
     }
 
+    /// Refuses a command that works on all conversations of a store when the owner of some is named.
+    pub(crate) fn check_sees_all(&self) -> Result<(), Usage> {
+        match &self.args.owner {
+            None => Ok(()),
+            Some(_) => Err(Usage("this is done to the whole store: leave out --owner and MEMORY_OWNER".to_owned())),
+        }
+    }
+
     /// Options of plugins, and the directories that hold them.
     pub(crate) fn plugins(&self) -> (PluginOptions, &[PathBuf]) {
         let mut options = PluginOptions::default();
@@ -170,6 +181,7 @@ impl Globals {
     /// The configuration for another store.
     pub(crate) fn config_at(&self, store: PathBuf, access: Access) -> Config {
         let mut config = Config::new(store, access);
+        config.owner.clone_from(&self.args.owner);
         config.recall = if self.args.words_only { Recall::Words } else { Recall::Hybrid };
         config.model.clone_from(&self.args.embedding_model);
         config.region.clone_from(&self.args.region);

@@ -77,16 +77,9 @@ impl ConversationId {
     /// # Errors
     /// When it is empty, longer than [`Self::MAX_BYTES`], or holds white space, control characters, `/` or `\`.
     pub fn new(name: &str) -> Result<Self, InvalidConversationId> {
-        if name.is_empty() {
-            return Err(unfit(name, UnfitName::Empty));
-        }
-        if name.len() > Self::MAX_BYTES {
-            return Err(unfit(name, UnfitName::TooLong));
-        }
-        let bad = |c: char| c.is_whitespace() || c.is_control() || c == '/' || c == '\\';
-        match name.char_indices().find(|(_, c)| bad(*c)) {
-            Some((at, character)) => Err(unfit(name, UnfitName::Forbidden { character, at })),
-            None => Ok(Self(name.into())),
+        match check_name(name) {
+            Ok(()) => Ok(Self(name.into())),
+            Err(why) => Err(InvalidConversationId { name: shortened(name), why }),
         }
     }
 
@@ -97,18 +90,7 @@ impl ConversationId {
     /// When it holds invisible characters ([`is_hidden`], and the blank of Braille), or is not in normalization form C
     /// ([UAX 15](https://www.unicode.org/reports/tr15/)).
     pub fn check_new(&self) -> Result<(), InvalidConversationId> {
-        let name = self.as_str();
-        if let Some((at, character)) = name.char_indices().find(|(_, c)| is_hidden(*c) || *c == '\u{2800}') {
-            return Err(unfit(name, UnfitName::Hidden { character, at }));
-        }
-        if is_nfc(name) {
-            return Ok(());
-        }
-        let composed: String = name.nfc().collect();
-        let same = |((_, a), b): &((usize, char), char)| a == b;
-        let at = name.char_indices().zip(composed.chars()).take_while(same).last();
-        let at = at.map_or(0, |((at, c), _)| at + c.len_utf8());
-        Err(unfit(name, UnfitName::NotComposed { at, composed }))
+        check_new_name(&self.0).map_err(|why| InvalidConversationId { name: shortened(&self.0), why })
     }
 
     /// A new UUIDv7 name from the time and 10 random bytes.
@@ -131,8 +113,39 @@ impl ConversationId {
     }
 }
 
-fn unfit(name: &str, why: UnfitName) -> InvalidConversationId {
-    InvalidConversationId { name: name.chars().take(40).collect(), why }
+/// What every name in a store fulfils.
+pub(crate) fn check_name(name: &str) -> Result<(), UnfitName> {
+    if name.is_empty() {
+        return Err(UnfitName::Empty);
+    }
+    if name.len() > ConversationId::MAX_BYTES {
+        return Err(UnfitName::TooLong);
+    }
+    let bad = |c: char| c.is_whitespace() || c.is_control() || c == '/' || c == '\\';
+    match name.char_indices().find(|(_, c)| bad(*c)) {
+        Some((at, character)) => Err(UnfitName::Forbidden { character, at }),
+        None => Ok(()),
+    }
+}
+
+/// What a new name fulfils in addition: no other may look the same.
+pub(crate) fn check_new_name(name: &str) -> Result<(), UnfitName> {
+    if let Some((at, character)) = name.char_indices().find(|(_, c)| is_hidden(*c) || *c == '\u{2800}') {
+        return Err(UnfitName::Hidden { character, at });
+    }
+    if is_nfc(name) {
+        return Ok(());
+    }
+    let composed: String = name.nfc().collect();
+    let same = |((_, a), b): &((usize, char), char)| a == b;
+    let at = name.char_indices().zip(composed.chars()).take_while(same).last();
+    let at = at.map_or(0, |((at, c), _)| at + c.len_utf8());
+    Err(UnfitName::NotComposed { at, composed })
+}
+
+/// The beginning of a refused name.
+pub(crate) fn shortened(name: &str) -> String {
+    name.chars().take(40).collect()
 }
 
 impl fmt::Display for ConversationId {

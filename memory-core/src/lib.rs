@@ -60,6 +60,7 @@ mod message_json;
 mod nearest;
 mod node;
 mod node_set;
+mod owner;
 pub mod plan;
 mod port;
 mod proof;
@@ -92,16 +93,18 @@ pub use message_json::{
 pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
+pub use owner::{InvalidOwnerId, OwnerId};
 pub use port::{
     AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxError, BoxFuture, Breakpoint, Changes,
-    ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, Derived, DerivedError,
-    DerivedFault, DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom,
-    HeldBack, Hit, Holding, Holdings, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Notice, Place, Progress,
-    Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker, RetrieveError, Retrieved, Retriever,
-    Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store, StoreError,
-    SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding,
-    TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex,
-    VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, WrittenSummary,
+    ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, Conversations, Derived,
+    DerivedError, DerivedFault, DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Forget, Forgotten,
+    ForkedFrom, HeldBack, Hit, Holding, Holdings, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Notice,
+    OwnedStore, Place, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker,
+    RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal,
+    Slot, Source, Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter,
+    TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError,
+    VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation,
+    WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;

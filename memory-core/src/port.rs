@@ -14,9 +14,11 @@ mod embedder;
 mod importance;
 mod losses;
 mod notice;
+mod owned;
 mod place;
 mod reranker;
 mod retriever;
+mod scope;
 mod source;
 mod store;
 mod store_error;
@@ -41,12 +43,14 @@ pub use embedder::{EmbedError, Embedder};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};
 pub use losses::{Losses, ReadNodes};
 pub use notice::Notice;
+pub use owned::OwnedStore;
 pub use place::Place;
 pub use reranker::{RerankError, Reranker};
 pub use retriever::{
     Excerpt, HeldBack, Hit, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever,
-    Scope, Score, ScoreScale, SearchStep, Signal,
+    Score, ScoreScale, SearchStep, Signal,
 };
+pub use scope::{Conversations, Scope};
 pub use source::Source;
 pub use store::{
     Appended, ConversationState, Event, ForkedFrom, Lease, NodeProof, Recorded, Store, Verification,

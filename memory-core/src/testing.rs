@@ -1,6 +1,6 @@
 //! Fakes of the ports, generators for property tests, and the conformance suites of [`Store`](crate::Store),
-//! [`Source`](crate::Source), [`VectorIndex`](crate::VectorIndex) and [`BlockCache`](crate::BlockCache).
-//! [`VectorIndex`](crate::VectorIndex), [`BlockCache`](crate::BlockCache) and [`Derived`](crate::Derived).
+//! [`Source`](crate::Source), [`OwnedStore`](crate::OwnedStore), [`VectorIndex`](crate::VectorIndex),
+//! [`BlockCache`](crate::BlockCache) and [`Derived`](crate::Derived).
 //!
 //! Requires the feature `testing`. Not for production.
 
@@ -11,6 +11,7 @@ mod fakes;
 #[cfg(test)]
 mod generators;
 mod memory_store;
+mod owners;
 mod source;
 mod vector_index;
 
@@ -21,5 +22,6 @@ pub use fakes::{FixedClock, HashEmbedder, ScanRetriever, WordCounter};
 #[cfg(test)]
 pub(crate) use generators::{messages, texts};
 pub use memory_store::MemoryStore;
+pub use owners::owner_conformance;
 pub use source::source_conformance;
 pub use vector_index::{DIMENSIONS as SUITE_DIMENSIONS, IndexUnderTest, vector_index_conformance};

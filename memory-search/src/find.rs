@@ -10,7 +10,8 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Losses, NodeId, NodeOutline, NodeRange, Source, StoreError, ceil_char_boundary, floor_char_boundary,
+    ConversationId, Losses, NodeId, NodeOutline, NodeRange, OwnerId, Scope, Source, StoreError, ceil_char_boundary,
+    floor_char_boundary,
 };
 use pattern::Pattern;
 
@@ -26,6 +27,8 @@ const MAX_CONTEXT: usize = 120;
 pub struct FindRequest<'a> {
     /// The conversation.
     pub conversation: &'a ConversationId,
+    /// Whose it must be, as in a [`Scope`]; anybody's with `None`, the default.
+    pub owner: Option<&'a OwnerId>,
     /// A regular expression in the [syntax](https://docs.rs/regex/latest/regex/#syntax) of the `regex` crate; `^`
     /// and `$` match at the ends of each line.
     pub pattern: &'a str,
@@ -41,10 +44,11 @@ impl<'a> FindRequest<'a> {
     /// All matches of a pattern in a conversation.
     #[must_use]
     pub const fn new(conversation: &'a ConversationId, pattern: &'a str) -> Self {
-        Self { conversation, pattern, range: None, limit: usize::MAX, max_time: None }
+        Self { conversation, owner: None, pattern, range: None, limit: usize::MAX, max_time: None }
     }
 
     memory_core::setters! {
+        into owner: Option<&'a OwnerId>,
         into range: Option<NodeRange>,
         const limit: usize,
         into max_time: Option<Duration>,
@@ -134,7 +138,8 @@ pub enum FindError {
 pub async fn find(source: &dyn Source, request: &FindRequest<'_>) -> Result<Found, FindError> {
     let pattern = Pattern::compile(request.pattern)?;
     let conversation = request.conversation;
-    let nodes = source.conversation(conversation).await?.nodes;
+    let scope = Scope::one(conversation).owner(request.owner.cloned());
+    let nodes = scope.states(source).await?.iter().map(|state| state.nodes).sum();
     let Some(mut rest) = NodeRange::first_n(nodes) else {
         return Ok(Found::default());
     };

@@ -125,21 +125,10 @@ impl HybridRetriever {
         Ok(Ranked { ranking, late, cross_encoder, reads: Reads::new(&*self.source), notices, stopwatch })
     }
 
-    /// The distinct conversations of a scope that have the tags of a filter, in order of id.
+    /// The conversations of a scope that have the tags of a filter, in order of id.
     async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<ConversationState>, RetrieveError> {
-        let mut states = match scope {
-            Scope::All => self.source.conversations().await?,
-            Scope::Conversations(ids) => {
-                let mut states = Vec::with_capacity(ids.len());
-                for id in ids {
-                    states.push(self.source.conversation(id).await?);
-                }
-                states
-            }
-        };
+        let mut states = scope.states(&*self.source).await?;
         states.retain(|state| filter.admits_tags(&state.tags));
-        states.sort_by(|a, b| a.id.cmp(&b.id));
-        states.dedup_by(|a, b| a.id == b.id);
         Ok(states)
     }
 }
@@ -233,7 +222,7 @@ impl Retriever for HybridRetriever {
             if request.question.trim().is_empty() {
                 return Ok(Recall::default().notices(vec![Notice::EmptyQuestion]));
             }
-            let mut ranked = self.rank(&request.question, &Scope::one(&request.conversation), &request.filter).await?;
+            let mut ranked = self.rank(&request.question, &request.scope(), &request.filter).await?;
             let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
             let hits = ranked.hits(&request.question, request.limit, |node| !is_shown(node)).await?;
             let Ranked { mut ranking, mut reads, mut notices, mut stopwatch, .. } = ranked;

@@ -17,8 +17,10 @@ pub use import::{ImportedExport, import};
 
 use memory_core::{NodeId, NodeRange};
 
-/// Version of the lines that this module writes, and the highest that it reads.
+/// Version of the lines of a conversation that is nobody's.
 const FORMAT: u32 = 1;
+/// Version of the lines of a conversation that has an owner, and the highest that this module reads.
+const WITH_OWNER: u32 = 2;
 /// Bytes of lines that are held at once, apart from one line that is longer.
 const RUN_BYTES: usize = 4 << 20;
 /// Most nodes or summaries that are held at once.

@@ -5,8 +5,8 @@ use std::{env, fs, path::Path, sync::Arc};
 
 use memory_core::{
     ContentBlock, ConversationId, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId,
-    NodeRange, Relation, RelationKind, Role, Shown, ShownRun, Source, Store, StoreError, Summary, SummaryDraft,
-    SummaryId, SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, text_hash,
+    NodeRange, OwnerId, Relation, RelationKind, Role, Shown, ShownRun, Source, Store, StoreError, Summary,
+    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, text_hash,
 };
 use memory_store::{ExchangeError, ExportFile, LogStore, export, import};
 
@@ -220,6 +220,32 @@ fn a_store_of_format_1_with_forks_opens_for_ever() {
     }
 }
 
+/// A conversation of an owner and a fork of it, beside the sample, which is nobody's.
+async fn write_owners(store: &LogStore) {
+    let owner = OwnerId::new("ana").unwrap();
+    store.append_for(Some(&owner), &fork_of("hers"), drafts()[..2].to_vec()).await.unwrap();
+    store.fork(&fork_of("hers"), node(1), &fork_of("hers-anew")).await.unwrap();
+}
+
+async fn check_owners(store: &LogStore) {
+    for (name, owner, nodes) in [("hers", Some("ana"), 2), ("hers-anew", Some("ana"), 1), ("talk", None, 4)] {
+        let state = store.conversation(&fork_of(name)).await.unwrap();
+        assert_eq!((state.owner.as_ref().map(OwnerId::as_str), state.nodes), (owner, nodes), "{name}");
+    }
+    assert!(store.verify(None).await.unwrap().is_whole());
+}
+
+#[test]
+fn a_store_of_format_1_with_owners_opens_for_ever() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1-owners");
+    let dir = tempfile::tempdir().unwrap();
+    copy(&golden, dir.path());
+    for store in [LogStore::open_read_only(dir.path()).unwrap(), LogStore::open(dir.path()).unwrap()] {
+        assert!(store.report().damage.is_empty() && store.report().torn.is_none(), "{:?}", store.report());
+        pollster::block_on(check_owners(&store));
+    }
+}
+
 /// Its names were given before names were checked: hidden characters, and twins in two normalization forms. No version
 /// writes it again.
 #[test]
@@ -263,6 +289,8 @@ fn this_version_writes_what_the_golden_store_holds() {
     let root = pollster::block_on(store.verify(Some(&talk()))).unwrap().root;
     pollster::block_on(write_forks(&store));
     pollster::block_on(check_forks(&store));
+    pollster::block_on(write_owners(&store));
+    pollster::block_on(check_owners(&store));
     drop(store);
     if let Some(golden) = env::var_os("MEMORY_GOLDEN") {
         copy(dir.path(), Path::new(&golden));

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use directories::ProjectDirs;
+use memory_core::OwnerId;
 use memory_store::{Method, TokenBits};
 
 /// Configuration of a memory: where its store is, and how it is read.
@@ -13,6 +14,8 @@ pub struct Config {
     pub store: PathBuf,
     /// How the store is opened.
     pub access: Access,
+    /// Whose conversations are seen and begun; `None` to see all, and to begin ones that are nobody's.
+    pub owner: Option<OwnerId>,
     /// How messages are recalled.
     pub recall: Recall,
     /// How vectors are compared: by scans, by graphs, or by the faster of the two.
@@ -77,6 +80,7 @@ impl Config {
         Self {
             store: store.into(),
             access,
+            owner: None,
             recall: Recall::Hybrid,
             vectors: Method::Fastest,
             tokens: Some(TokenBits::default()),

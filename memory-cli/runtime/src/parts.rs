@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc};
 
-use memory_core::{Embedder, ModelId, Retriever, StoreError, TokenIndex, VectorError, VectorIndex};
+use memory_core::{Embedder, ModelId, OwnedStore, Retriever, Store, StoreError, TokenIndex, VectorError, VectorIndex};
 use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory, MemoryBuilder};
 use memory_plugins::{ChooseError, PluginOptions, Registry};
@@ -21,9 +21,11 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Parts {
-    /// The log.
-    pub store: Arc<LogStore>,
-    /// Searches the log.
+    /// The log, with everybody's conversations.
+    pub log: Arc<LogStore>,
+    /// The conversations that the configuration lets see: its owner's, or all.
+    pub store: Arc<dyn Store>,
+    /// Searches them.
     pub retriever: Arc<dyn Retriever>,
     /// The conversations.
     pub memory: Memory,
@@ -140,7 +142,8 @@ pub(crate) fn assemble_with(
         Some(Arc::new(index) as Arc<dyn TokenIndex>)
     });
     let words = Arc::new(BlockFiles::beside(&store));
-    let mut retriever = HybridRetriever::new(store.clone(), embedder, vectors.clone()).word_cache(words);
+    let seen = seen(config, &store);
+    let mut retriever = HybridRetriever::new(seen.clone(), embedder, vectors.clone()).word_cache(words);
     if let Some(tokens) = &tokens {
         retriever = retriever.token_index(Arc::clone(tokens));
     }
@@ -155,7 +158,7 @@ pub(crate) fn assemble_with(
     // Built-in strategies with their default configuration: a configuration belongs to the strategy that was chosen.
     let fallbacks = Registry::with_builtins();
     let memory = Memory::builder()
-        .store(store.clone())
+        .store(seen.clone())
         .token_counter(Arc::new(TiktokenCounter::cl100k()))
         .retriever(retriever.clone())
         .summarizer(registry.summarizer(&config.summarizer)?)
@@ -163,7 +166,15 @@ pub(crate) fn assemble_with(
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?);
     let memory = change(memory).build()?;
-    Ok(Parts { store, retriever, memory, vectors, tokens })
+    Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
+}
+
+/// The log as the owner of the configuration sees it; all of it without one.
+fn seen(config: &Config, log: &Arc<LogStore>) -> Arc<dyn Store> {
+    match &config.owner {
+        Some(owner) => Arc::new(OwnedStore::new(log.clone(), owner.clone())),
+        None => log.clone(),
+    }
 }
 
 /// Opens the log alone.

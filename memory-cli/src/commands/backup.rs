@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let bar = output.bar("backing up");
-    let report = runtime.store.backup(&args.backup, &bar)?;
+    let report = runtime.log.backup(&args.backup, &bar)?;
     bar.finish();
     if output.json {
         let damage: Vec<_> = report.damage.iter().map(ToString::to_string).collect();

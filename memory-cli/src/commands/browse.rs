@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::HashMap, num::NonZeroUsize};
 
 use clap::Args as ClapArgs;
 use memory_core::{
-    ConversationId, Level, Losses, Node, NodeId, NodeRange, Source, Store, Summary, SummaryOutline,
+    ConversationId, Level, Losses, Node, NodeId, NodeRange, Store, Summary, SummaryOutline,
     plan::{Tree, ViewPolicy},
 };
 use serde_json::json;
@@ -41,7 +41,7 @@ struct Entry {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let store = runtime.store.as_ref();
-    let id = args.conversation.id(store).await?;
+    let id = args.conversation.id(&runtime).await?;
     let summaries = store.summaries(&id).await?;
     let outline = store.outline(&id).await?;
     let mut tree = Tree::new(ViewPolicy::default());

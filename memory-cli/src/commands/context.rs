@@ -69,7 +69,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let id = args.conversation.id(&runtime.store).await?;
+    let id = args.conversation.id(&runtime).await?;
     let context = runtime.memory.conversation(id.clone()).as_of(as_of).await?;
     if args.messages {
         return Ok(globals.output.value(&request_to_json(&context.messages()))?);
@@ -97,7 +97,7 @@ pub(super) fn print_past(
 
 async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Update)?)?;
-    let id = args.conversation.id(&runtime.store).await?;
+    let id = args.conversation.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
     let bar = globals.output.bar("indexing");
     conversation.index(&bar).await?;

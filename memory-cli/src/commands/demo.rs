@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Message, NodeId, Source, Store};
+use memory_core::{ConversationId, Message, NodeId};
 use memory_hooks::{PieceKind, PromptOptions};
 
 use super::{context, import, verify};

@@ -25,10 +25,10 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let id = args.conversation.id(&runtime.store).await?;
+    let id = args.conversation.id(&runtime).await?;
     let node = runtime.memory.conversation(id.clone()).expand(args.node).await?;
     if args.proof {
-        let proofs = prove::proofs(&runtime.store, &id).await?;
+        let proofs = prove::proofs(&*runtime.store, &id).await?;
         let proof = MessageProof::new(id, &node, &proofs)
             .map_err(|error| Damage(format!("node {} is not what was hashed when it was said: {error}", node.id)))?;
         return prove::print(globals.output, &proof.into());

@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let (mut exported, mut damaged) = (Vec::new(), Vec::new());
     match &args.output {
         None => {
-            let id = args.conversation.id(store).await?;
+            let id = args.conversation.id(&runtime).await?;
             let mut out = terminal::json_lines();
             let done = memory_store::export(store, &id, &mut out, &output.bar("exporting")).await?;
             output.note(&words(&done));
@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         Some(directory) if args.all => {
             let mut targets = Vec::new();
             // All targets are checked first: nothing is written if one is refused.
-            for id in resolve::all(store).await? {
+            for id in resolve::all(&runtime).await? {
                 let path = directory.join(format!("{id}.jsonl"));
                 targets.push((id, Target::of(&path, existing)?, path));
             }
@@ -74,7 +74,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             }
         }
         Some(path) => {
-            let id = args.conversation.id(store).await?;
+            let id = args.conversation.id(&runtime).await?;
             let target = Target::of(path, existing)?;
             let among_the_output = target.is_standard_output();
             let done = to_file(store, &id, target, output).await?;

@@ -39,8 +39,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let store = runtime.store.as_ref();
-    let conversation = args.conversation.id(store).await?;
+    let conversation = args.conversation.id(&runtime).await?;
     let range = match (args.from, args.to) {
         (None, None) => None,
         (from, to) => {
@@ -51,7 +50,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     let max_time = Duration::from_secs(args.max_seconds);
     let request = FindRequest::new(&conversation, &args.pattern).range(range).limit(args.limit).max_time(max_time);
-    let found = find(store, &request).await.map_err(|error| match error {
+    let found = find(&*runtime.store, &request).await.map_err(|error| match error {
         // The text marks the place below the pattern; a pattern of several lines is shown with line numbers.
         memory_search::FindError::Pattern { pattern, why } => {
             anyhow::Error::new(Picture(format!("`{}` cannot be searched for: {why}", one_line(&pattern))))

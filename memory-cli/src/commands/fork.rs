@@ -1,13 +1,12 @@
 //! `memory fork`: continues a conversation from one of its messages as a new one.
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, ConversationState, NodeId, Store, StoreError};
-use memory_store::LogStore;
+use memory_core::{ConversationId, ConversationState, NodeId, StoreError};
 use serde_json::json;
 
 use super::resolve;
 use crate::{
-    Access,
+    Access, Runtime,
     failure::{NotFound, Usage},
     globals::Globals,
     open,
@@ -31,7 +30,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Existing)?.without_model())?;
     let store = runtime.store.as_ref();
-    let parent = resolve::conversation(store, args.conversation.as_deref()).await?;
+    let parent = resolve::conversation(&runtime, args.conversation.as_deref()).await?;
     let last = || async { anyhow::Ok(NodeId::new(store.conversation(&parent).await?.nodes)) };
     let node = match args.at {
         Some(node) => node,
@@ -39,7 +38,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     let state = match &args.name {
         Some(name) => store.fork(&parent, node, &named(name)?).await?,
-        None => under_a_free_name(store, &parent, node).await?,
+        None => under_a_free_name(&runtime, &parent, node).await?,
     };
     let output = globals.output;
     if output.json {
@@ -63,11 +62,11 @@ fn named(name: &str) -> anyhow::Result<ConversationId> {
 }
 
 async fn under_a_free_name(
-    store: &LogStore,
+    runtime: &Runtime,
     parent: &ConversationId,
     node: NodeId,
 ) -> anyhow::Result<ConversationState> {
-    let taken = resolve::all(store).await?;
+    let taken = resolve::all(runtime).await?;
     let mut number = 1u64;
     loop {
         let name = named(&format!("{parent}-fork-{number}"))?;
@@ -75,7 +74,7 @@ async fn under_a_free_name(
         if taken.contains(&name) {
             continue;
         }
-        match store.fork(parent, node, &name).await {
+        match runtime.store.fork(parent, node, &name).await {
             // Another process took the name first.
             Err(StoreError::NameTaken { .. }) => {}
             forked => return Ok(forked?),

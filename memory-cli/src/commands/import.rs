@@ -9,9 +9,9 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{Args as ClapArgs, ValueEnum};
-use memory_core::{ConversationId, Message, Progress, Source, Store, StoreError, Timestamp};
+use memory_core::{ConversationId, Message, Progress, Store, StoreError, Timestamp};
 use memory_hooks::{ConversationStats, Memory};
-use memory_store::{ExportFile, LogStore};
+use memory_store::ExportFile;
 use serde_json::json;
 
 use crate::{
@@ -85,7 +85,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&config)?;
     let named = exports.iter().map(|file| args.conversation.as_ref().unwrap_or(file.conversation()));
     for id in conversations.iter().map(|conversation| &conversation.id).chain(named) {
-        check_name(&runtime.store, id).await?;
+        check_name(&*runtime.store, id).await?;
     }
     let mut all = Vec::with_capacity(conversations.len());
     for conversation in conversations {
@@ -100,7 +100,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 }
 
 /// Refuses a name that no new conversation may have before anything is appended to the others.
-async fn check_name(store: &LogStore, id: &ConversationId) -> anyhow::Result<()> {
+async fn check_name(store: &dyn Store, id: &ConversationId) -> anyhow::Result<()> {
     match store.conversation(id).await {
         Err(StoreError::UnknownConversation { .. }) => Ok(id
             .check_new()

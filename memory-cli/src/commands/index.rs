@@ -1,7 +1,6 @@
 //! `memory index`: brings the caches of recall up to the last message.
 
 use clap::Args as ClapArgs;
-use memory_core::{Source, Store};
 use serde_json::json;
 
 use super::resolve;
@@ -16,9 +15,9 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Existing)?)?;
-    let ids = args.conversations.ids(&runtime.store).await?;
+    let ids = args.conversations.ids(&runtime).await?;
     // Two such commands at once would embed everything twice.
-    let _lease = Store::lease(&*runtime.store).await?;
+    let _lease = runtime.store.lease().await?;
     let output = globals.output;
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {

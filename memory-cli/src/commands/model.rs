@@ -33,6 +33,13 @@ enum Command {
     Migrate(migrate::Args),
 }
 
+impl Args {
+    /// Whether it works on all conversations of a store.
+    pub(crate) fn is_of_the_whole_store(&self) -> bool {
+        matches!(self.command, Command::Migrate(_))
+    }
+}
+
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     match &args.command {
         Command::List(args) => list::run(args, globals),

@@ -2,10 +2,7 @@
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_core::{
-    ConversationId, Hash, HistoryProof, NodeProof, NodeRange, Proof, ProofError, Source, Store, TreeHead,
-};
-use memory_store::LogStore;
+use memory_core::{ConversationId, Hash, HistoryProof, NodeProof, NodeRange, Proof, ProofError, Store, TreeHead};
 
 use super::resolve;
 use crate::{
@@ -28,7 +25,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let id = args.conversation.id(&runtime.store).await?;
+    let id = args.conversation.id(&runtime).await?;
     if args.from == TreeHead::of(&[]).root {
         let why = "--from is the root of no nodes, with which every conversation begins: there is nothing to prove";
         return Err(Usage(why.to_owned()).into());
@@ -39,7 +36,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let why = format!("`{id}` is damaged, so nothing can be proven about it; `memory verify` reports where");
         return Err(Damage(why).into());
     }
-    let leaves: Vec<Hash> = proofs(&runtime.store, &id).await?.iter().map(|proof| proof.leaf).collect();
+    let leaves: Vec<Hash> = proofs(&*runtime.store, &id).await?.iter().map(|proof| proof.leaf).collect();
     let proof = HistoryProof::new(id.clone(), &leaves, &args.from).map_err(|error| match error {
         ProofError::NeverHad { root, size } => anyhow::Error::new(NotFound(format!(
             "`{id}` has {size} nodes and at none of them had the root {root}: that is another conversation's, or a \
@@ -54,7 +51,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 }
 
 /// Salts and leaves of all nodes of a conversation.
-pub(super) async fn proofs(store: &LogStore, id: &ConversationId) -> anyhow::Result<Vec<NodeProof>> {
+pub(super) async fn proofs(store: &dyn Store, id: &ConversationId) -> anyhow::Result<Vec<NodeProof>> {
     Ok(match NodeRange::first_n(store.conversation(id).await?.nodes) {
         Some(all) => store.proofs(id, all).await?,
         None => Vec::new(),

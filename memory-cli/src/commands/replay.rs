@@ -45,7 +45,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let id = args.conversation.id(&runtime.store).await?;
+    let id = args.conversation.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
     if let Some(view) = args.view {
         let shown = conversation.as_of(AsOf::View(view)).await?;

@@ -1,10 +1,12 @@
 //! Finds the conversation that the command line names.
 
 use clap::Args;
-use memory_core::{ConversationId, NodeId, NodeRange, Source, Store, StoreError};
-use memory_store::LogStore;
+use memory_core::{ConversationId, NodeId, NodeRange, StoreError};
 
-use crate::failure::{Damage, NotFound, Usage};
+use crate::{
+    Runtime,
+    failure::{Damage, NotFound, Usage},
+};
 
 /// The conversation of a command.
 #[derive(Debug, Args)]
@@ -15,8 +17,8 @@ pub(super) struct One {
 }
 
 impl One {
-    pub(super) async fn id(&self, store: &LogStore) -> anyhow::Result<ConversationId> {
-        conversation(store, self.conversation.as_deref()).await
+    pub(super) async fn id(&self, runtime: &Runtime) -> anyhow::Result<ConversationId> {
+        conversation(runtime, self.conversation.as_deref()).await
     }
 }
 
@@ -30,18 +32,18 @@ pub(super) struct OneOrAll {
 
 impl OneOrAll {
     /// The named conversation, if any.
-    pub(super) async fn named(&self, store: &LogStore) -> anyhow::Result<Option<ConversationId>> {
+    pub(super) async fn named(&self, runtime: &Runtime) -> anyhow::Result<Option<ConversationId>> {
         match &self.conversation {
-            Some(name) => Ok(Some(conversation(store, Some(name)).await?)),
+            Some(name) => Ok(Some(conversation(runtime, Some(name)).await?)),
             None => Ok(None),
         }
     }
 
     /// The named conversation, or all.
-    pub(super) async fn ids(&self, store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
-        match self.named(store).await? {
+    pub(super) async fn ids(&self, runtime: &Runtime) -> anyhow::Result<Vec<ConversationId>> {
+        match self.named(runtime).await? {
             Some(id) => Ok(vec![id]),
-            None => all(store).await,
+            None => all(runtime).await,
         }
     }
 }
@@ -59,21 +61,21 @@ pub(super) struct SeveralOrAll {
 
 impl SeveralOrAll {
     /// The named conversations, or all.
-    pub(super) async fn ids(&self, store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
+    pub(super) async fn ids(&self, runtime: &Runtime) -> anyhow::Result<Vec<ConversationId>> {
         if self.conversation.is_empty() {
-            return all(store).await;
+            return all(runtime).await;
         }
         let mut ids = Vec::with_capacity(self.conversation.len());
         for name in &self.conversation {
-            ids.push(conversation(store, Some(name)).await?);
+            ids.push(conversation(runtime, Some(name)).await?);
         }
         Ok(ids)
     }
 }
 
 /// Finds a conversation by its name, or by a unique beginning of its name; without a name, the only one in the store.
-pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow::Result<ConversationId> {
-    let known = all(store).await?;
+pub(super) async fn conversation(runtime: &Runtime, name: Option<&str>) -> anyhow::Result<ConversationId> {
+    let known = all(runtime).await?;
     let Some(name) = name else {
         return match known.as_slice() {
             [only] => Ok(only.clone()),
@@ -95,8 +97,8 @@ pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow
             Err(NotFound(format!("`{name}` is the beginning of {total} conversations: give more of the name")).into())
         }
         // The conversation that is meant may be the one that cannot be read.
-        (None, _) if !store.report().damage.is_empty() => {
-            Err(Damage(format!("no conversation `{name}` in what can be read: {}", damage(store))).into())
+        (None, _) if !runtime.log.report().damage.is_empty() => {
+            Err(Damage(format!("no conversation `{name}` in what can be read: {}", damage(runtime))).into())
         }
         (None, _) => match ConversationId::new(name) {
             Ok(id) => Err(StoreError::unknown_conversation(&id, &known).into()),
@@ -106,17 +108,17 @@ pub(super) async fn conversation(store: &LogStore, name: Option<&str>) -> anyhow
 }
 
 /// All conversations, by name.
-pub(super) async fn all(store: &LogStore) -> anyhow::Result<Vec<ConversationId>> {
-    let known: Vec<_> = store.conversations().await?.into_iter().map(|state| state.id).collect();
+pub(super) async fn all(runtime: &Runtime) -> anyhow::Result<Vec<ConversationId>> {
+    let known: Vec<_> = runtime.store.conversations().await?.into_iter().map(|state| state.id).collect();
     // A damaged log without conversations may have lost them, so an empty answer would be wrong.
-    if known.is_empty() && !store.report().damage.is_empty() {
-        return Err(Damage(format!("no conversation can be read: {}", damage(store))).into());
+    if known.is_empty() && !runtime.log.report().damage.is_empty() {
+        return Err(Damage(format!("no conversation can be read: {}", damage(runtime))).into());
     }
     Ok(known)
 }
 
-fn damage(store: &LogStore) -> String {
-    let damage: Vec<_> = store.report().damage.iter().map(ToString::to_string).collect();
+fn damage(runtime: &Runtime) -> String {
+    let damage: Vec<_> = runtime.log.report().damage.iter().map(ToString::to_string).collect();
     damage.join("; ")
 }
 

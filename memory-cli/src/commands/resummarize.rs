@@ -24,7 +24,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Existing)?.without_model())?;
-    let id = resolve::conversation(&runtime.store, args.conversation.as_deref()).await?;
+    let id = resolve::conversation(&runtime, args.conversation.as_deref()).await?;
     let output = globals.output;
     let what = Resummarize::default().nodes(args.nodes).level(args.level);
     let bar = output.bar("summarizing");

@@ -1,7 +1,7 @@
 //! `memory search`: finds the messages that answer a question best.
 
 use clap::Args as ClapArgs;
-use memory_core::{Hit, Node, NodeRange, Query, Scope, SearchStep, Signal, Source, Store};
+use memory_core::{Hit, Node, NodeRange, Query, Scope, SearchStep, Signal};
 use serde_json::{Value, json};
 
 use super::{filter::FilterArgs, resolve};
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?)?;
-    let scope = Scope::Conversations(args.conversations.ids(&runtime.store).await?);
+    let scope = Scope::only(args.conversations.ids(&runtime).await?);
     let query = Query::new(&args.question, scope).filter(args.filter.filter()?).limit(args.limit);
     let mut found = runtime.memory.search(&query).await?;
     globals.keep_news(&mut found.notices);

@@ -4,7 +4,7 @@ mod bytes;
 mod costs;
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Level, Source, Store, plan::ViewPolicy};
+use memory_core::{ConversationId, Level, plan::ViewPolicy};
 use memory_hooks::{ConversationStats, MemoryError, PromptOptions};
 use serde_json::{Value, json};
 
@@ -36,8 +36,8 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Read)?.without_model();
     let runtime = open(&config)?;
-    let bytes = Bytes::of(&runtime.store, &derived(&config, &runtime.store)).await?;
-    let ids = args.conversations.ids(&runtime.store).await?;
+    let bytes = Bytes::of(&runtime.log, &derived(&config, &runtime.log)).await?;
+    let ids = args.conversations.ids(&runtime).await?;
     let options = PromptOptions::new(args.costs.budget);
     let prices = &args.costs.prices;
     let mut all = Vec::with_capacity(ids.len());

@@ -50,7 +50,7 @@ impl Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Existing)?.without_model();
-    let store = open(&config)?.store;
+    let store = open(&config)?.log;
     if let Some(damage) = store.report().damage.first() {
         return Err(damaged(store.path(), damage));
     }

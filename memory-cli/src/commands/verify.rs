@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let one = args.conversations.named(&runtime.store).await?;
+    let one = args.conversations.named(&runtime).await?;
     let verification = runtime.store.verify(one.as_ref()).await?;
     print(globals.output, &verification)?;
     if verification.is_whole() {

@@ -17,6 +17,7 @@ mod models;
 #[path = "../../../memory-embed/tests/telemetry/network.rs"]
 mod network;
 mod not_again;
+mod owners;
 mod plugins;
 mod processes;
 mod proofs;

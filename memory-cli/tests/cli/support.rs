@@ -24,6 +24,7 @@ pub(crate) fn memory() -> Command {
         .env_remove("MEMORY_STORE")
         .env_remove("MEMORY_SUMMARIZER")
         .env_remove("MEMORY_LOG")
+        .env_remove("MEMORY_OWNER")
         .env_remove("MEMORY_EMBEDDING_MODEL")
         .env_remove("MEMORY_EMBEDDING_CACHE_MB")
         .env_remove("MEMORY_RERANKER")

@@ -2,27 +2,8 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use super::{AnsweredBy, BoxError, BoxFuture, EmbedError, Losses, Notice, RerankError, StoreError, VectorError};
-use crate::{ConversationId, Filter, Node, NodeRange};
-
-/// Where to search.
-///
-/// Exhaustive: a retriever must search the whole scope.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// In every conversation.
-    All,
-    /// In these.
-    Conversations(Vec<ConversationId>),
-}
-
-impl Scope {
-    /// One conversation alone.
-    #[must_use]
-    pub fn one(conversation: &ConversationId) -> Self {
-        Self::Conversations(vec![conversation.clone()])
-    }
-}
+use super::{AnsweredBy, BoxError, BoxFuture, EmbedError, Losses, Notice, RerankError, Scope, StoreError, VectorError};
+use crate::{ConversationId, Filter, Node, NodeRange, OwnerId};
 
 /// A question to search for.
 #[derive(Clone, Debug, PartialEq)]
@@ -200,6 +181,8 @@ pub struct RecallRequest {
     pub question: String,
     /// The conversation to recall from.
     pub conversation: ConversationId,
+    /// Whose it must be, as in a [`Scope`]; anybody's with `None`.
+    pub owner: Option<OwnerId>,
     /// Which messages may be hits. Their neighbours may be any messages.
     pub filter: Filter,
     /// The most tokens that the excerpts may cost. A message costs its own tokens and `per_message`.
@@ -235,6 +218,7 @@ impl RecallRequest {
         Self {
             question: question.to_owned(),
             conversation: conversation.clone(),
+            owner: None,
             filter: Filter::default(),
             max_tokens,
             per_message: 0,
@@ -247,7 +231,14 @@ impl RecallRequest {
         }
     }
 
+    /// Where it searches.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        Scope::one(&self.conversation).owner(self.owner.clone())
+    }
+
     crate::setters! {
+        into owner: Option<OwnerId>,
         filter: Filter,
         const per_message: u32,
         into max_characters: Option<u32>,
@@ -380,6 +371,7 @@ impl Progress for () {
 /// are missing, the answer is by words and a notice states it. Nodes that cannot be read are left out and reported. The
 /// order of equal scores is fixed. A filter applies before the best nodes are taken, so that a node that passes is
 /// found however few there are. A filter changes no score except signals that are measured on the best nodes alone.
+/// What the scope leaves out bears on nothing in the answer, scores and counts included.
 pub trait Retriever: fmt::Debug + Send + Sync {
     /// The nodes that answer the question best.
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>>;

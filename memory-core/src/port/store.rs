@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::{BoxFuture, Changes, Revision, Source, StoreError};
 use crate::{
-    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, Salt, Summary, SummaryDraft, SummaryId,
-    Timestamp, View, ViewDraft, ViewId, WrittenBy,
+    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, OwnerId, Salt, Summary, SummaryDraft,
+    SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy,
 };
 
 /// The result of appending a message.
@@ -111,6 +111,8 @@ pub struct ConversationState {
     pub tags: Vec<String>,
     /// Where it was forked, if it was and if that is still known.
     pub forked_from: Option<ForkedFrom>,
+    /// Whose it is, if anybody's.
+    pub owner: Option<OwnerId>,
 }
 
 impl ConversationState {
@@ -128,6 +130,7 @@ impl ConversationState {
             title: None,
             tags: Vec::new(),
             forked_from: None,
+            owner: None,
         }
     }
 
@@ -141,6 +144,7 @@ impl ConversationState {
         into title: Option<String>,
         tags: Vec<String>,
         into forked_from: Option<ForkedFrom>,
+        into owner: Option<OwnerId>,
     }
 }
 
@@ -264,14 +268,32 @@ impl fmt::Debug for Lease {
 /// - Nothing is ever changed in place: a node's importance and pin are those of the latest event.
 /// - A fork has the nodes of its parent up to the fork point, under the same numbers and with the same proofs. What is
 ///   appended or recorded later in one of them is not in the other.
+/// - Names are unique over all owners. The store itself keeps owners and shows all conversations; [`OwnedStore`](super::OwnedStore)
+///   and a [`Scope`](super::Scope) with an owner show one owner's alone.
 /// - One process at a time has the lease for background work; within that process it is shared.
 pub trait Store: Source {
-    /// Appends messages to a conversation and begins it if needed. An empty batch writes nothing.
+    /// Appends messages to a conversation, and begins it as `owner`'s if needed. An empty batch writes nothing.
+    ///
+    /// Whose a conversation is is recorded together with its first messages and never changes. Without an owner it
+    /// begins as nobody's, and appending goes to any conversation.
+    ///
+    /// # Errors
+    /// [`StoreError::NameTaken`] when the conversation exists and is not the owner's.
+    fn append_for<'a>(
+        &'a self,
+        owner: Option<&'a OwnerId>,
+        conversation: &'a ConversationId,
+        batch: Vec<NodeDraft>,
+    ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>>;
+
+    /// [`Self::append_for`] without an owner.
     fn append<'a>(
         &'a self,
         conversation: &'a ConversationId,
         batch: Vec<NodeDraft>,
-    ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>> {
+        self.append_for(None, conversation, batch)
+    }
 
     /// Records events of a conversation, which must exist. A summary must have a level above FULL, span
     /// existing nodes, and name children whose spans tile its own; a view must cover its messages, as
@@ -287,7 +309,7 @@ pub trait Store: Source {
     /// The child has the parent's nodes 1 to `node`, with their keys and their current importance and pins; the
     /// parent's summaries that cover no other nodes; and the views that were recorded before the next node was
     /// appended. All of them keep their numbers. What the child records is numbered after those of the parent. The
-    /// child has no title and no tags. Forks may be forked.
+    /// child has no title and no tags; it is its parent's owner's. Forks may be forked.
     ///
     /// # Errors
     /// [`StoreError::UnknownConversation`] and [`StoreError::UnknownNode`] of the parent, [`StoreError::NameTaken`] and

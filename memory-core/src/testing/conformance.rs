@@ -7,6 +7,7 @@
 )]
 
 mod forks;
+mod owners;
 mod views;
 
 use std::sync::Arc;
@@ -114,6 +115,8 @@ pub async fn store_conformance(store: &dyn Store) {
     forks::a_fork_shares_the_past_and_nothing_else(store).await;
     forks::forks_may_be_forked(store).await;
     forks::a_fork_that_cannot_be_is_refused(store).await;
+    owners::a_conversation_stays_whose_it_began(store).await;
+    owners::one_name_has_one_owner(store).await;
     the_lease_is_shared_within_a_process_and_ends_with_its_values(store).await;
     it_can_be_searched(store).await;
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use crate::{
     BoxFuture, Clock, ConversationId, ConversationState, EmbedError, Embedder, Excerpt, Filter, Hash, Hit, IndexReport,
     Losses, ModelId, Node, NodeId, NodeRange, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved,
-    Retriever, Revision, Scope, Score, ScoreScale, Store, Timestamp, TokenCounter, TokenEmbedder, TokenEmbedding,
+    Retriever, Revision, Score, ScoreScale, Store, Timestamp, TokenCounter, TokenEmbedder, TokenEmbedding,
     TokenVectors, plan::Tree,
 };
 use std::sync::Arc;
@@ -179,13 +179,9 @@ impl Retriever for ScanRetriever {
         Box::pin(async move {
             let question = query.text.to_lowercase();
             let words: Vec<_> = question.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2).collect();
-            let conversations = match &query.scope {
-                Scope::Conversations(ids) => ids.clone(),
-                Scope::All => self.store.conversations().await?.into_iter().map(|state| state.id).collect(),
-            };
             let (mut hits, mut notices) = (Vec::new(), Vec::new());
-            for conversation in conversations {
-                let state = self.store.conversation(&conversation).await?;
+            for state in query.scope.states(&*self.store).await? {
+                let conversation = state.id.clone();
                 let Some(all) = NodeRange::first_n(state.nodes).filter(|_| query.filter.admits_tags(&state.tags))
                 else {
                     continue;
@@ -212,7 +208,7 @@ impl Retriever for ScanRetriever {
 
     fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
         Box::pin(async move {
-            let scope = Scope::one(&request.conversation);
+            let scope = request.scope();
             let (text, filter) = (request.question.clone(), request.filter.clone());
             let query = Query { text, scope, filter, limit: request.limit };
             let found = self.search(&query).await?;

@@ -10,9 +10,9 @@ use std::{
 
 use crate::{
     Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, ForkedFrom, Lease, MerkleFrontier,
-    MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Place, ReadNodes, Recorded, Revision, Role,
-    Salt, Source, Store, StoreError, Summary, SummaryId, SummaryOutline, Timestamp, Verification, VerifiedConversation,
-    View, ViewId, canonical_bytes, check_view, leaf_hash, plan::check_summary,
+    MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, OwnerId, Place, ReadNodes, Recorded,
+    Revision, Role, Salt, Source, Store, StoreError, Summary, SummaryId, SummaryOutline, Timestamp, Verification,
+    VerifiedConversation, View, ViewId, canonical_bytes, check_view, leaf_hash, plan::check_summary,
 };
 
 /// Keeps everything in maps. Its salts are zero, so that its roots are repeatable.
@@ -45,6 +45,7 @@ struct Conversation {
     reads: BTreeMap<NodeId, u64>,
     /// How often the outlines of all nodes were read.
     outlines_read: u64,
+    owner: Option<OwnerId>,
 }
 
 impl Conversation {
@@ -64,6 +65,7 @@ impl Conversation {
             title: self.title.clone(),
             tags: self.tags.clone(),
             forked_from: self.forked_from.clone(),
+            owner: self.owner.clone(),
         }
     }
 
@@ -81,6 +83,7 @@ impl Conversation {
             nodes_at_views: self.nodes_at_views.iter().take(views).copied().collect(),
             lost: self.lost.range(..=node).copied().collect(),
             forked_from: Some(ForkedFrom { conversation: id.clone(), node }),
+            owner: self.owner.clone(),
             ..Self::default()
         }
     }
@@ -349,8 +352,9 @@ impl Source for MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn append<'a>(
+    fn append_for<'a>(
         &'a self,
+        owner: Option<&'a OwnerId>,
         conversation: &'a ConversationId,
         batch: Vec<NodeDraft>,
     ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>> {
@@ -359,8 +363,11 @@ impl Store for MemoryStore {
                 return Ok(Vec::new());
             }
             let mut all = self.lock();
-            let mut trial = Conversation::default();
+            let mut trial = Conversation { owner: owner.cloned(), ..Conversation::default() };
             let there = all.get_mut(conversation);
+            if there.as_ref().is_some_and(|there| owner.is_some() && there.owner.as_ref() != owner) {
+                return Err(StoreError::NameTaken { id: conversation.clone() });
+            }
             let is_new = there.is_none();
             if is_new {
                 conversation.check_new()?;

@@ -19,7 +19,7 @@ fn store(texts: &[&str]) -> MemoryStore {
 
 fn find_in(texts: &[&str], pattern: &str, range: Option<(u64, u64)>, limit: usize) -> Result<Found, FindError> {
     let range = range.map(|(a, b)| NodeRange::new(NodeId::new(a).unwrap(), NodeId::new(b).unwrap()).unwrap());
-    let request = FindRequest { conversation: &conversation(), pattern, range, limit, max_time: None };
+    let request = FindRequest { conversation: &conversation(), owner: None, pattern, range, limit, max_time: None };
     pollster::block_on(find(&store(texts), &request))
 }
 
@@ -93,7 +93,8 @@ fn a_bad_pattern_says_what_is_wrong_with_it() {
 
 #[test]
 fn an_unknown_conversation_is_not_found() {
-    let request = FindRequest { conversation: &conversation(), pattern: "a", range: None, limit: 1, max_time: None };
+    let request =
+        FindRequest { conversation: &conversation(), owner: None, pattern: "a", range: None, limit: 1, max_time: None };
     let error = pollster::block_on(find(&MemoryStore::default(), &request)).unwrap_err();
     assert!(matches!(&error, FindError::Store(error) if error.is_not_found()), "{error}");
 }
@@ -102,15 +103,22 @@ fn an_unknown_conversation_is_not_found() {
 fn lost_messages_are_passed_over_and_named() {
     let store = store(&["one QX-1", "two QX-2", "three QX-3"]);
     store.lose_node(&conversation(), NodeId::new(2).unwrap());
-    let request =
-        FindRequest { conversation: &conversation(), pattern: r"QX-\d", range: None, limit: 10, max_time: None };
+    let request = FindRequest {
+        conversation: &conversation(),
+        owner: None,
+        pattern: r"QX-\d",
+        range: None,
+        limit: 10,
+        max_time: None,
+    };
     let found = pollster::block_on(find(&store, &request)).unwrap();
     assert_eq!((nodes(&found), found.scanned), (vec![1, 3], 2));
     assert!(found.losses.notice(&conversation()).unwrap().to_string().starts_with("node 2 of `c` cannot be read"));
 }
 
 fn find_for(text: &str, pattern: &str, max_time: Option<Duration>) -> Found {
-    let request = FindRequest { conversation: &conversation(), pattern, range: None, limit: usize::MAX, max_time };
+    let request =
+        FindRequest { conversation: &conversation(), owner: None, pattern, range: None, limit: usize::MAX, max_time };
     pollster::block_on(find(&store(&["before", text]), &request)).unwrap()
 }
 
@@ -161,7 +169,8 @@ fn whoever_goes_on_where_time_ran_out_always_gets_ahead() {
         let max_time = Some(Duration::from_millis(200));
         // The second message takes some 10^12 steps.
         let pattern = r"(?s)x|^ab|(a.*Z)?";
-        let request = FindRequest { conversation: &conversation, pattern, range, limit: usize::MAX, max_time };
+        let request =
+            FindRequest { conversation: &conversation, owner: None, pattern, range, limit: usize::MAX, max_time };
         let answer = pollster::block_on(find(&store, &request)).unwrap();
         found.extend(nodes(&answer));
         left_out.extend(answer.left_out);
@@ -182,7 +191,8 @@ fn the_worst_pattern_stops_about_when_it_is_to() {
     let text: String = (0_u64..1 << 20).map(|at| if at * 7_919 % 13 < 6 { 'a' } else { 'b' }).collect();
     let pattern = r"(?:[ab]{0,9000}[ab]b)+\d";
     let max_time = Some(Duration::from_millis(100));
-    let request = FindRequest { conversation: &conversation(), pattern, range: None, limit: usize::MAX, max_time };
+    let request =
+        FindRequest { conversation: &conversation(), owner: None, pattern, range: None, limit: usize::MAX, max_time };
     let found = pollster::block_on(find(&store(&[&text]), &request)).unwrap();
     // On 64 KiB it takes some ten seconds before the deadline is checked.
     let end = found.left_out.unwrap();
@@ -194,8 +204,14 @@ fn a_search_that_is_dropped_ends() {
     let texts = vec!["a"; 100];
     let store = store(&texts);
     let conversation = conversation();
-    let request =
-        FindRequest { conversation: &conversation, pattern: "a", range: None, limit: usize::MAX, max_time: None };
+    let request = FindRequest {
+        conversation: &conversation,
+        owner: None,
+        pattern: "a",
+        range: None,
+        limit: usize::MAX,
+        max_time: None,
+    };
     let mut search = Box::pin(find(&store, &request));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     // It yields at least once per message, so that dropping it takes effect.

@@ -8,6 +8,7 @@ mod filter;
 mod large;
 mod late;
 mod losses;
+mod owners;
 mod reads;
 mod word_cache;
 mod worth;
@@ -192,7 +193,7 @@ fn the_order_of_equal_scores_is_fixed() {
         say(&*store, conversation, &["same", "same", "same"]);
     }
     let (retriever, _) = hybrid(&store);
-    let scope = || Scope::Conversations(vec![id("b"), id("a"), id("b")]);
+    let scope = || Scope::only(vec![id("b"), id("a"), id("b")]);
     let found = search(&retriever, "same", scope(), 10);
     let places: Vec<_> = found.hits.iter().map(|hit| format!("{}{}", hit.conversation, hit.node.id)).collect();
     assert_eq!(places, ["a2", "b2", "a3", "b3", "a1", "b1"]);
@@ -205,7 +206,7 @@ fn scores_of_several_conversations_compare() {
     say(&*store, "other", &["We talked about the hall.", "Nothing else.", "The weather was fine."]);
     say(&*store, "empty", &[]);
     let (retriever, _) = hybrid(&store);
-    let found = search(&retriever, "booking of the hall for 4,200 euros", Scope::All, 20);
+    let found = search(&retriever, "booking of the hall for 4,200 euros", Scope::all(), 20);
     let place = |hit: &memory_core::Hit| format!("{}/{}", hit.conversation, hit.node.id);
     assert_eq!(place(&found.hits[0]), "talk/3");
     let other = found.hits.iter().find(|hit| place(hit) == "other/1").unwrap();
@@ -228,7 +229,7 @@ fn an_empty_question_and_an_empty_conversation_give_nothing() {
     assert_eq!(in_talk(&retriever, " \n").notices, [Notice::EmptyQuestion]);
     assert_eq!(recall(&retriever, "", |_| ()).notices, [Notice::EmptyQuestion]);
     assert_eq!(in_talk(&retriever, "?!").hits, []);
-    assert_eq!(search(&retriever, "hall", Scope::Conversations(Vec::new()), 3).hits, []);
+    assert_eq!(search(&retriever, "hall", Scope::only(Vec::new()), 3).hits, []);
     assert_eq!(search(&retriever, "hall", Scope::one(&id("talk")), 0).hits, []);
 }
 

@@ -219,7 +219,8 @@ impl State {
     }
 
     /// Begins a conversation. Missing nodes of the shared prefix count as lost.
-    fn open(&mut self, number: u64, Opening { name, past }: Opening, said_at: Location) -> Result<(), &'static str> {
+    fn open(&mut self, number: u64, opening: Opening, said_at: Location) -> Result<(), &'static str> {
+        let Opening { name, owner, past } = opening;
         if self.names.contains_key(&name) || self.conversations.contains_key(&number) {
             return Err("a conversation is opened twice");
         }
@@ -242,6 +243,7 @@ impl State {
                 self.note_lost_past(number, said_at);
             }
         }
+        conversation.owner = owner;
         self.names.insert(name, number);
         self.conversations.insert(number, conversation);
         Ok(())

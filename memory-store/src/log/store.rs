@@ -12,8 +12,8 @@ use std::{
 use futures_channel::oneshot;
 use memory_core::{
     Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MessageKey, Node, NodeDraft, NodeId,
-    NodeOutline, NodeProof, NodeRange, ReadNodes, Recorded, Revision, Salt, Source, Store, StoreError, Summary,
-    SummaryId, SummaryOutline, Verification, View, ViewId,
+    NodeOutline, NodeProof, NodeRange, OwnerId, ReadNodes, Recorded, Revision, Salt, Source, Store, StoreError,
+    Summary, SummaryId, SummaryOutline, Verification, View, ViewId,
 };
 
 use super::{
@@ -330,8 +330,9 @@ impl Source for LogStore {
 }
 
 impl Store for LogStore {
-    fn append<'a>(
+    fn append_for<'a>(
         &'a self,
+        owner: Option<&'a OwnerId>,
         conversation: &'a ConversationId,
         batch: Vec<NodeDraft>,
     ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>> {
@@ -341,8 +342,8 @@ impl Store for LogStore {
             }
             let batch = prepare(conversation, batch, &self.shared.buffers)?;
             let bytes = batch.bytes();
-            let conversation = conversation.clone();
-            self.write(bytes, |reply| Request::Append { conversation, batch, reply }).await
+            let (owner, conversation) = (owner.cloned(), conversation.clone());
+            self.write(bytes, |reply| Request::Append { owner, conversation, batch, reply }).await
         })
     }
 

@@ -7,6 +7,7 @@ mod damage;
 mod faults;
 mod forks;
 mod handover;
+mod owners;
 mod random_wrecks;
 mod salvage;
 mod sample;

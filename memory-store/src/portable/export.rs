@@ -45,7 +45,7 @@ pub async fn export(
     // Read after the nodes were counted; later summaries belong to a later export.
     let mut summaries = store.summaries(conversation).await?;
     summaries.retain(|summary| summary.body.span.last().get() <= state.nodes);
-    let mut header = Header::new(conversation.clone(), state.nodes, summaries.len() as u64, root);
+    let mut header = Header::new(conversation.clone(), state.nodes, summaries.len() as u64, root).of(state.owner);
     (header.title, header.tags) = (state.title, state.tags);
 
     let mut lines = Lines::new(out);

@@ -14,7 +14,7 @@ use memory_core::{
 use serde::Deserialize;
 
 use super::{
-    ExchangeError, FORMAT,
+    ExchangeError, WITH_OWNER,
     line::{BEGINNING, Closing, Header, NodeLine, SummaryLine, Version},
 };
 
@@ -184,11 +184,15 @@ impl<'f> Lines<'f> {
     fn header(&mut self) -> Result<Header, ExchangeError> {
         self.advance()?;
         let version = self.parse::<Version>("the header of an export")?.memory_export;
-        if version > FORMAT {
+        if version > WITH_OWNER {
             let file = self.name.to_owned();
-            return Err(ExchangeError::NewerFormat { file, found: version, supported: FORMAT });
+            return Err(ExchangeError::NewerFormat { file, found: version, supported: WITH_OWNER });
         }
-        self.parse("the header of an export")
+        let header: Header = self.parse("the header of an export")?;
+        if !header.fits_version() {
+            return Err(self.fault(format!("an owner stands in format {WITH_OWNER}, and only there")));
+        }
+        Ok(header)
     }
 
     /// The next line, which must be that of this node.

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use memory_core::{ConversationId, Event, NodeDraft, NodeId, Progress, Recorded, Store, StoreError, SummaryId};
+use memory_core::{
+    ConversationId, Event, NodeDraft, NodeId, OwnerId, Progress, Recorded, Store, StoreError, SummaryId,
+};
 
 use super::{ExchangeError, ExportFile, RUN, RUN_BYTES, file::Lines, run};
 
@@ -24,7 +26,8 @@ pub struct ImportedExport {
     pub orphaned_summaries: u64,
 }
 
-/// Brings an export into a store, under its own name or another.
+/// Brings an export into a store, under its own name or another. It becomes the owner's whom the file names; in an
+/// [`OwnedStore`](memory_core::OwnedStore), that store's owner's.
 ///
 /// If the conversation exists and begins with the messages of the file, or is a part of them, what is missing is added
 /// and nothing is changed. So an interrupted import is completed by importing again. Memory is bounded by a batch of
@@ -50,19 +53,19 @@ pub async fn import(
     let file_name = file.name().to_owned();
     let mut lines = file.lines()?;
 
-    let target = Target { store, conversation: &conversation, file: &file_name };
+    let target = Target { store, owner: header.owner(), conversation: &conversation, file: &file_name };
     let mut pinned = target.compare(&mut lines, nodes_before.min(header.nodes)).await?;
     pinned.extend(target.append(&mut lines, nodes_before, header.nodes, progress).await?);
     target.pin(pinned, nodes_before).await?;
     let orphaned_summaries = target.summarize(&mut lines, header.summaries).await?;
     let mut events = Vec::new();
-    if let Some(title) = header.title
+    if let Some(title) = header.title.clone()
         && there.as_ref().is_none_or(|state| state.title.is_none())
     {
         events.push(Event::Title(title));
     }
     if !header.tags.is_empty() && there.as_ref().is_none_or(|state| state.tags.is_empty()) {
-        events.push(Event::Tags(header.tags));
+        events.push(Event::Tags(header.tags.clone()));
     }
     if nodes_before == 0 && header.nodes == 0 {
         // A conversation begins with its first message: one that has lost all messages cannot be made.
@@ -92,6 +95,7 @@ pub async fn import(
 /// The conversation that a file is imported into.
 struct Target<'a> {
     store: &'a dyn Store,
+    owner: Option<&'a OwnerId>,
     conversation: &'a ConversationId,
     file: &'a str,
 }
@@ -146,7 +150,7 @@ impl Target<'_> {
     }
 
     async fn append_batch(&self, first: NodeId, batch: Vec<NodeDraft>) -> Result<(), ExchangeError> {
-        let appended = self.store.append(self.conversation, batch).await?;
+        let appended = self.store.append_for(self.owner, self.conversation, batch).await?;
         let mut expected = first;
         for appended in appended {
             if appended.node != expected || !appended.is_new {

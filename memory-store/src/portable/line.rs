@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use memory_core::{
-    ConversationId, Hash, Level, Node, NodeDraft, NodeId, NodeRange, Relation, RelationKind, Salt, Summary,
+    ConversationId, Hash, Level, Node, NodeDraft, NodeId, NodeRange, OwnerId, Relation, RelationKind, Salt, Summary,
     SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy, message_from_raw_json, message_to_raw_json,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::FORMAT;
+use super::{FORMAT, WITH_OWNER};
 
 /// The beginning of every export, so that its first bytes identify it.
 pub(super) const BEGINNING: &str = r#"{"memory_export":"#;
@@ -33,7 +33,12 @@ pub(super) struct Header {
     pub(super) title: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<OwnerName>,
 }
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct OwnerName(#[serde(with = "text")] OwnerId);
 
 /// The version alone, which decides whether the rest can be read.
 #[derive(Deserialize)]
@@ -239,7 +244,22 @@ impl Closing {
 
 impl Header {
     pub(super) fn new(conversation: ConversationId, nodes: u64, summaries: u64, root: Hash) -> Self {
-        Self { memory_export: FORMAT, conversation, nodes, summaries, root, title: None, tags: Vec::new() }
+        Self { memory_export: FORMAT, conversation, nodes, summaries, root, title: None, tags: Vec::new(), owner: None }
+    }
+
+    /// The same of a conversation of this owner.
+    pub(super) fn of(self, owner: Option<OwnerId>) -> Self {
+        let memory_export = if owner.is_some() { WITH_OWNER } else { FORMAT };
+        Self { memory_export, owner: owner.map(OwnerName), ..self }
+    }
+
+    pub(super) fn owner(&self) -> Option<&OwnerId> {
+        self.owner.as_ref().map(|OwnerName(owner)| owner)
+    }
+
+    /// Whether it has the members of its version.
+    pub(super) fn fits_version(&self) -> bool {
+        self.owner.is_some() == (self.memory_export == WITH_OWNER)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use memory::parts::Parts;
-use memory_core::{ConversationId, Source, Store, Verification};
+use memory_core::{ConversationId, Verification};
 use memory_store::{ExchangeError, ExportFile, ImportedExport};
 use serde_json::{Value, json};
 

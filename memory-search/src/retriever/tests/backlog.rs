@@ -35,7 +35,7 @@ impl Counted {
     /// What is found in all conversations, and how many texts were embedded for it.
     fn ask(&self, text: &str) -> (Retrieved, u64) {
         let before = self.embedder.texts();
-        let found = search(&self.retriever, text, Scope::All, 5);
+        let found = search(&self.retriever, text, Scope::all(), 5);
         (found, self.embedder.texts() - before)
     }
 }
@@ -136,7 +136,7 @@ fn few_vectors_do_not_outweigh_the_words_of_many() {
     pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
     say(&*store, "talk", &["So it is."; 100]);
     say(&*store, "talk", &["The hall costs 4,200 euros a night.", "Dear!", "Good night, Maya.", "Good night, Omar."]);
-    let found = search(&retriever, "what does the hall cost in euros a night?", Scope::All, 9);
+    let found = search(&retriever, "what does the hall cost in euros a night?", Scope::all(), 9);
     let place = |wanted| nodes(&found).iter().position(|&node| node == wanted).unwrap();
     assert_eq!(place(102), 0);
     assert!(place(105) < place(1), "the only vector is near nothing: {found:?}");

@@ -221,7 +221,7 @@ fn a_cache_that_cannot_be_written_leaves_meaning_to_a_question() {
     let embedder = Arc::new(HashEmbedder::new(64));
     let index = Arc::new(FullDisk(ExactIndex::of(&*embedder)));
     let retriever = HybridRetriever::new(store.clone(), Some(embedder), Some(index));
-    let found = search(&retriever, "which booking for the hall?", Scope::All, 3);
+    let found = search(&retriever, "which booking for the hall?", Scope::all(), 3);
     assert!(has_cosines(&found), "{found:?}");
     let notice = "what was embedded for this question is not kept: vector backend test failed: disk full";
     assert_eq!(sentences(&found.notices), [notice], "once, though neither of two conversations is kept");

@@ -50,7 +50,7 @@ fn summarize(store: &MemoryStore, conversation: &ConversationId, last: u64) {
 }
 
 fn hits(retriever: &HybridRetriever, filter: Filter, limit: usize) -> Vec<Hit> {
-    let query = Query::new("Which hall has a piano, and for how many euros?", Scope::All).filter(filter).limit(limit);
+    let query = Query::new("Which hall has a piano, and for how many euros?", Scope::all()).filter(filter).limit(limit);
     pollster::block_on(retriever.search(&query)).unwrap().hits
 }
 
@@ -148,7 +148,7 @@ fn a_filter_that_lets_nothing_through_says_so() {
     fill(&store, &id("a"), &[(vec![1], true, None, 0)]);
     let retriever = HybridRetriever::new(store, None, None);
     let check = |filter: Filter, expected: &str| {
-        let query = Query::new("hall", Scope::All).filter(filter);
+        let query = Query::new("hall", Scope::all()).filter(filter);
         let found = pollster::block_on(retriever.search(&query)).unwrap();
         assert!(found.hits.is_empty());
         assert!(sentences(&found.notices).contains(&expected.to_owned()), "{:?}", found.notices);

@@ -72,7 +72,7 @@ fn a_hit_that_takes_the_place_of_a_lost_one_is_checked_too() {
         pollster::block_on(keeping(&store, &cache).catch_up(&id(name), &())).unwrap();
     }
     names[..3].iter().for_each(|name| store.lose(&id(name), 1));
-    let found = search(&keeping(&store, &cache), "cello piano horn", Scope::All, 1);
+    let found = search(&keeping(&store, &cache), "cello piano horn", Scope::all(), 1);
     assert_eq!(found.hits.iter().map(|hit| hit.conversation.as_str()).collect::<Vec<_>>(), ["d"]);
     assert_eq!(found.notices.len(), 4, "one about each loss: {:?}", found.notices);
 }

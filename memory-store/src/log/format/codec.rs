@@ -11,7 +11,7 @@ mod message;
 mod view;
 mod wire;
 
-use memory_core::ConversationId;
+use memory_core::{ConversationId, OwnerId};
 
 pub(crate) use blocks::check_depth;
 pub(crate) use event::{EventRecord, encode_event};
@@ -37,6 +37,8 @@ pub(crate) enum Record<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Opening {
     pub(crate) name: ConversationId,
+    /// Whose it is, if anybody's.
+    pub(crate) owner: Option<OwnerId>,
     /// Where it was forked from, if it was.
     pub(crate) past: Option<Past>,
 }
@@ -54,13 +56,24 @@ pub(crate) struct Past {
     pub(crate) views: u32,
 }
 
+/// The fields of [`Past`], as they stand in a record.
+type WirePast = (u64, u64, u32, u32);
+
 /// The whole record, header included, that opens a conversation, one of its own or a fork.
-pub(crate) fn encode_opened(name: &ConversationId, past: Option<Past>) -> Result<Vec<u8>, CodecError> {
-    match past {
-        None => encode(kind::OPENED, &name.as_str()),
-        Some(Past { parent, nodes, summaries, views }) => {
+///
+/// Name and owner are one record: no crash and no damage leaves a conversation without its owner.
+pub(crate) fn encode_opened(
+    name: &ConversationId,
+    owner: Option<&OwnerId>,
+    past: Option<Past>,
+) -> Result<Vec<u8>, CodecError> {
+    let past: Option<WirePast> = past.map(|Past { parent, nodes, summaries, views }| (parent, nodes, summaries, views));
+    match (owner, past) {
+        (None, None) => encode(kind::OPENED, &name.as_str()),
+        (None, Some((parent, nodes, summaries, views))) => {
             encode(kind::FORKED, &(name.as_str(), parent, nodes, summaries, views))
         }
+        (Some(owner), past) => encode(kind::OWNED, &(name.as_str(), owner.as_str(), past)),
     }
 }
 
@@ -98,20 +111,30 @@ pub(crate) fn decode(body: &[u8]) -> Result<Record<'_>, CodecError> {
     match *number {
         kind::OPENED => {
             let name = named(whole(value)?)?;
-            Ok(Record::Opened(Opening { name, past: None }))
+            Ok(Record::Opened(Opening { name, owner: None, past: None }))
         }
         kind::FORKED => {
             let (name, parent, nodes, summaries, views) = whole::<(&str, u64, u64, u32, u32)>(value)?;
-            if nodes == 0 {
-                return Err("a fork shares no node with its parent".into());
-            }
-            let past = Some(Past { parent, nodes, summaries, views });
-            Ok(Record::Opened(Opening { name: named(name)?, past }))
+            let past = Some(shared((parent, nodes, summaries, views))?);
+            Ok(Record::Opened(Opening { name: named(name)?, owner: None, past }))
+        }
+        kind::OWNED => {
+            let (name, owner, past) = whole::<(&str, &str, Option<WirePast>)>(value)?;
+            let owner = OwnerId::new(owner).map_err(|error| CodecError(error.to_string()))?;
+            let past = past.map(shared).transpose()?;
+            Ok(Record::Opened(Opening { name: named(name)?, owner: Some(owner), past }))
         }
         kind::MESSAGE => MessageRecord::decode(value).map(Record::Message),
         kind::LOST => whole(value).map(Record::Lost),
         other => event::decode(other, value).map(Record::Event),
     }
+}
+
+fn shared((parent, nodes, summaries, views): WirePast) -> Result<Past, CodecError> {
+    if nodes == 0 {
+        return Err("a fork shares no node with its parent".into());
+    }
+    Ok(Past { parent, nodes, summaries, views })
 }
 
 fn named(name: &str) -> Result<ConversationId, CodecError> {

@@ -26,6 +26,8 @@ use crate::{
 pub(crate) const FILE: &str = "checkpoint";
 const MAGIC: [u8; 8] = *b"MEMCKPT\n";
 const FORMAT: u32 = 3;
+/// The format in which conversations have owners; without any, the older one says the same.
+const WITH_OWNERS: u32 = 4;
 
 /// Bytes in front of the body: magic, format, store, and the body's length. The keys come after the body.
 const KEYS_BEHIND: usize = 32;
@@ -34,6 +36,8 @@ const KEYS_BEHIND: usize = 32;
 pub(crate) struct Saved {
     file: Kept,
     pub(crate) store: StoreId,
+    /// Whether it says whose conversations are.
+    has_owners: bool,
     /// Bytes of the body.
     body: usize,
     end: Location,
@@ -47,14 +51,19 @@ impl Saved {
             return None;
         }
         let mut fields = In(content);
-        if fields.array()? != MAGIC || u32::from_le_bytes(fields.array()?) != FORMAT {
+        if fields.array()? != MAGIC {
             return None;
         }
+        let has_owners = match u32::from_le_bytes(fields.array()?) {
+            FORMAT => false,
+            WITH_OWNERS => true,
+            _ => return None,
+        };
         let store = fields.array()?;
         let body = u32::from_le_bytes(fields.array()?) as usize;
         let mut fields = In(fields.take(body)?);
         let end = Location { segment: fields.u32()?, offset: fields.u32()? };
-        Some(Self { file: kept, store, body, end })
+        Some(Self { file: kept, store, has_owners, body, end })
     }
 
     /// Where the log ended when it was written. Everything before that was on disk: a log that ends sooner has lost its
@@ -120,7 +129,7 @@ fn fitting(saved: &Saved, media: &dyn Media, directory: &Directory, numbers: &[u
         return None;
     }
     state.segments = Arc::new(segments);
-    body::decode(&mut fields, &mut state, kept, place)?;
+    body::decode(&mut fields, saved.has_owners, &mut state, kept, place)?;
     Some(state)
 }
 
@@ -160,12 +169,14 @@ pub(crate) fn encode(state: &State) -> Option<(Vec<u8>, KeyRanges)> {
         out.bytes(&header_crc(segment)?.to_le_bytes());
         out.number(if segment.number() == cursor.end.segment { 0 } else { segment.file().size().ok()? });
     }
-    let (keys, ranges) = body::encode(state, &mut out);
+    let has_owners = state.conversations().any(|conversation| conversation.owner.is_some());
+    let (keys, ranges) = body::encode(state, has_owners, &mut out);
     let body = out.0;
 
     let mut bytes = Vec::with_capacity(body.len() + keys.len() + 36);
     bytes.extend_from_slice(&MAGIC);
-    bytes.extend_from_slice(&FORMAT.to_le_bytes());
+    let format = if has_owners { WITH_OWNERS } else { FORMAT };
+    bytes.extend_from_slice(&format.to_le_bytes());
     bytes.extend_from_slice(&state.store);
     bytes.extend_from_slice(&u32::try_from(body.len()).ok()?.to_le_bytes());
     bytes.extend_from_slice(&body);

@@ -1,8 +1,8 @@
 //! What is kept in memory of one conversation.
 
 use memory_core::{
-    Changes, ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeOutline, NodeRange, Revision, Role,
-    StoreError, SummaryId, Timestamp, ViewId,
+    Changes, ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeOutline, NodeRange, OwnerId, Revision,
+    Role, StoreError, SummaryId, Timestamp, ViewId,
 };
 
 use super::{
@@ -71,6 +71,8 @@ pub(crate) struct Conversation {
     pub(crate) id: ConversationId,
     /// The log sequence number of the frame that opened it.
     pub(crate) number: u64,
+    /// Whose it is, if anybody's.
+    pub(crate) owner: Option<OwnerId>,
     /// Where it was forked from, if it was. Its shared prefix may go on in the parent's own shared prefix.
     pub(crate) past: Option<Past>,
     /// Its depth in a chain of forks.
@@ -95,6 +97,7 @@ impl Conversation {
         Self {
             id,
             number,
+            owner: None,
             past: None,
             depth: 0,
             nodes: Nodes::default(),
@@ -173,6 +176,7 @@ impl Conversation {
             .title(self.title.clone())
             .tags(self.tags.clone())
             .forked_from(forked_from)
+            .owner(self.owner.clone())
     }
 
     /// What happened since, except the summaries: those are still to be read, from these places.

@@ -203,6 +203,7 @@ fn ten_thousand_forks_cost_no_ten_thousand_copies() {
     .state;
     for number in 0..10_000u64 {
         let opening = crate::log::format::codec::Opening {
+            owner: None,
             name: id(&format!("fork-{number}")),
             past: Some(crate::log::format::codec::Past {
                 parent: 1,

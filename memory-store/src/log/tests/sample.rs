@@ -2,8 +2,8 @@
 
 use memory_core::{
     ConversationId, ConversationState, Event, Hash, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange,
-    Shown as ShownPieces, ShownRun, Store, StoreError, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
-    View, ViewDraft, ViewId, WrittenBy, run_check, testing::MemoryStore, text_hash,
+    OwnerId, Shown as ShownPieces, ShownRun, Store, StoreError, Summary, SummaryDraft, SummaryId, SummaryMetadata,
+    Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, testing::MemoryStore, text_hash,
 };
 
 use crate::LogOptions;
@@ -116,9 +116,17 @@ pub(super) fn requests_without_forks() -> Vec<Request> {
     ]
 }
 
+/// Whose a conversation is: `b` and `c` are somebody's.
+fn owner_of(name: &str) -> Option<OwnerId> {
+    matches!(name, "b" | "c").then(|| OwnerId::new("ana").unwrap())
+}
+
 pub(super) fn perform(store: &dyn Store, request: &Request) -> Result<(), StoreError> {
     match request.clone() {
-        Request::Append(name, batch) => pollster::block_on(store.append(&id(name), batch)).map(drop),
+        Request::Append(name, batch) => {
+            let owner = owner_of(name);
+            pollster::block_on(store.append_for(owner.as_ref(), &id(name), batch)).map(drop)
+        }
         Request::Record(name, events) => pollster::block_on(store.record(&id(name), events)).map(drop),
         Request::Fork(name, at, child) => pollster::block_on(store.fork(&id(name), node(at), &id(child))).map(drop),
     }

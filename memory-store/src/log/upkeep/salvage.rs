@@ -116,6 +116,7 @@ impl Salvager<'_> {
 impl Visitor for Salvager<'_> {
     fn frame(&mut self, frame: &Surveyed<'_>) -> Result<(), StoreError> {
         let mut number = self.numbers.get(&frame.conversation).copied();
+        let owner = frame.reading.opened.as_ref().and_then(|opening| opening.owner.as_ref());
         let mut lost = Payload::default();
         let mut count = frame.lost_before;
         let mut before = frame.nodes.saturating_add(frame.lost_before);
@@ -124,12 +125,12 @@ impl Visitor for Salvager<'_> {
             // The parent has another number in the new log, and all its shared nodes are there by now.
             let parent = self.numbers.get(&shared.parent).filter(|_| shared.nodes > 0);
             let past = parent.map(|parent| Past { parent: *parent, ..shared });
-            lost.push(&encode_opened(&name, past).map_err(unwritable)?);
+            lost.push(&encode_opened(&name, owner, past).map_err(unwritable)?);
             count = count.saturating_add(frame.lost_past).saturating_add(past.map_or(shared.nodes, |_| 0));
             before = before.saturating_add(shared.nodes).saturating_add(frame.lost_past);
         } else if number.is_none() && frame.opened.is_none() {
             let name = self.placeholder(frame.conversation)?;
-            lost.push(&encode_opened(&name, None).map_err(unwritable)?);
+            lost.push(&encode_opened(&name, owner, None).map_err(unwritable)?);
         }
         if count > 0 {
             lost.push(&encode_lost(count).map_err(unwritable)?);

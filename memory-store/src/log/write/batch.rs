@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    Appended, ConversationId, Event, Message, MessageKey, NodeId, Recorded, StoreError, Summary, SummaryDraft,
+    Appended, ConversationId, Event, Message, MessageKey, NodeId, OwnerId, Recorded, StoreError, Summary, SummaryDraft,
     SummaryId, ViewId, check_view, plan::check_summary,
 };
 
@@ -29,6 +29,8 @@ pub(crate) struct PlannedFrame {
     /// The conversation's number; `None` when the frame opens it.
     pub(crate) number: Option<u64>,
     pub(crate) id: ConversationId,
+    /// Whose conversation it opens, if it opens one.
+    pub(crate) owner: Option<OwnerId>,
     /// What it shares with its parent, when the frame opens a fork.
     pub(crate) past: Option<Past>,
     pub(crate) nodes_before: u64,
@@ -62,8 +64,9 @@ pub(crate) fn plan_fork(
     state.check_may_fork(there, node.get()).map_err(refused)?;
     let past = Some(there.past_until(node));
     let mut payload = Payload::default();
-    payload.push(&encode_opened(child, past).map_err(|error| invalid(child, error))?);
-    Ok(PlannedFrame { payload, number: None, id: child.clone(), past, nodes_before: 0, changes: Vec::new() })
+    let owner = there.owner.clone();
+    payload.push(&encode_opened(child, owner.as_ref(), past).map_err(|error| invalid(child, error))?);
+    Ok(PlannedFrame { payload, number: None, id: child.clone(), owner, past, nodes_before: 0, changes: Vec::new() })
 }
 
 /// The changes that earlier requests will have made once they are on disk.
@@ -77,6 +80,8 @@ pub(crate) struct Pending {
 #[derive(Debug, Default)]
 struct Overlay {
     number: Option<u64>,
+    /// Whose it is, where the group opens it.
+    owner: Option<OwnerId>,
     nodes: u64,
     keys: HashMap<MessageKey, (NodeId, Message)>,
     summaries: Vec<Summary>,
@@ -101,10 +106,11 @@ impl Pending {
         }
     }
 
-    /// Checks a batch of messages. No frame when all of them are stored already.
+    /// Checks a batch of messages, for an owner if there is one. No frame when all of them are stored already.
     pub(crate) fn plan_append(
         &mut self,
         state: &State,
+        owner: Option<OwnerId>,
         id: &ConversationId,
         batch: Prepared,
     ) -> Result<(Option<PlannedFrame>, Vec<Appended>), StoreError> {
@@ -116,8 +122,10 @@ impl Pending {
         if view.number().is_none() {
             state.check_may_open(id)?;
             let mut payload = Payload::with_capacity(prepared.frame_bytes());
-            payload.push(&encode_opened(id, None).map_err(|error| invalid(id, error))?);
+            payload.push(&encode_opened(id, owner.as_ref(), None).map_err(|error| invalid(id, error))?);
             rewritten = Some(payload);
+        } else if owner.is_some() && owner.as_ref() != view.owner() {
+            return Err(StoreError::NameTaken { id: id.clone() });
         }
         let (mut changes, mut appended) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
         for PreparedMessage { record, outline, importance, keyed } in messages {
@@ -146,7 +154,11 @@ impl Pending {
         }
         let (number, nodes, trial) = (view.number(), view.nodes(), view.trial);
         self.accept(id, number, nodes, trial);
-        Ok((Some(PlannedFrame { payload, number, id: id.clone(), past: None, nodes_before, changes }), appended))
+        if number.is_none() {
+            self.conversations.entry(id.clone()).or_default().owner.clone_from(&owner);
+        }
+        let id = id.clone();
+        Ok((Some(PlannedFrame { payload, number, id, owner, past: None, nodes_before, changes }), appended))
     }
 
     /// Checks events. No frame when all are summaries that are stored already.
@@ -209,7 +221,8 @@ impl Pending {
         check_size(id, &payload)?;
         let (number, nodes_before, trial) = (view.number(), view.nodes(), view.trial);
         self.accept(id, number, nodes_before, trial);
-        Ok((Some(PlannedFrame { payload, number, id: id.clone(), past: None, nodes_before, changes }), recorded))
+        let id = id.clone();
+        Ok((Some(PlannedFrame { payload, number, id, owner: None, past: None, nodes_before, changes }), recorded))
     }
 
     fn accept(&mut self, id: &ConversationId, number: Option<u64>, nodes: u64, trial: Trial) {
@@ -272,6 +285,13 @@ impl<'a> View<'a> {
 
     fn number(&self) -> Option<u64> {
         self.on_disk.map(|conversation| conversation.number).or(self.overlay.and_then(|overlay| overlay.number))
+    }
+
+    fn owner(&self) -> Option<&OwnerId> {
+        match self.on_disk {
+            Some(on_disk) => on_disk.owner.as_ref(),
+            None => self.overlay.and_then(|overlay| overlay.owner.as_ref()),
+        }
     }
 
     fn nodes(&self) -> u64 {

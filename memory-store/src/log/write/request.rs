@@ -1,7 +1,7 @@
 //! Requests to the writer thread, and its answers.
 
 use futures_channel::oneshot;
-use memory_core::{Appended, ConversationId, Event, NodeId, Recorded, StoreError};
+use memory_core::{Appended, ConversationId, Event, NodeId, OwnerId, Recorded, StoreError};
 
 use super::prepared::Prepared;
 
@@ -11,7 +11,7 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 /// Something to be written.
 #[derive(Debug)]
 pub(crate) enum Request {
-    Append { conversation: ConversationId, batch: Prepared, reply: Reply<Vec<Appended>> },
+    Append { owner: Option<OwnerId>, conversation: ConversationId, batch: Prepared, reply: Reply<Vec<Appended>> },
     Record { conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
     Fork { parent: ConversationId, node: NodeId, child: ConversationId, reply: Reply<()> },
     Seal { reply: Reply<()> },

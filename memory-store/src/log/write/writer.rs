@@ -228,8 +228,8 @@ impl Writer {
     /// Checks a request and puts its frame into the group.
     fn plan(&mut self, request: Request) {
         match request {
-            Request::Append { conversation, batch, reply } => {
-                let planned = self.check(|pending, state| pending.plan_append(state, &conversation, batch));
+            Request::Append { owner, conversation, batch, reply } => {
+                let planned = self.check(|pending, state| pending.plan_append(state, owner, &conversation, batch));
                 match planned {
                     Ok((frame, appended)) => self.place(frame, Answer::Appended(reply, appended)),
                     Err(error) => answer(reply, Err(error)),
@@ -308,7 +308,7 @@ impl Writer {
         let lsn = self.next_lsn + self.group.applied.len() as u64;
         let first_record = offset.saturating_add(u32::try_from(FRAME_HEADER).unwrap_or(u32::MAX));
         let said_at = Location { segment: self.tail.segment.number(), offset: first_record };
-        let opening = || (Opening { name: frame.id.clone(), past: frame.past }, said_at);
+        let opening = || (Opening { name: frame.id.clone(), owner: frame.owner.clone(), past: frame.past }, said_at);
         let opened = frame.number.is_none().then(opening);
         let number = frame.number.unwrap_or(lsn);
         if opened.is_some() {

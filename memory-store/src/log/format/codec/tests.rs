@@ -115,10 +115,18 @@ fn a_message_of_version_1_never_changes() {
 fn events_of_version_1_never_change() {
     let number = SummaryId::new(7).unwrap();
     let event = |event: Event| encode_event(&event, number).unwrap();
-    golden("opened", &encode_opened(&ConversationId::new("talk").unwrap(), None).unwrap(), "01 01 04 74616c6b");
+    let talk = ConversationId::new("talk").unwrap();
+    golden("opened", &encode_opened(&talk, None, None).unwrap(), "01 01 04 74616c6b");
     let past = Past { parent: 300, nodes: 7, summaries: 2, views: 0 };
-    let forked = encode_opened(&ConversationId::new("talk").unwrap(), Some(past)).unwrap();
+    let forked = encode_opened(&talk, None, Some(past)).unwrap();
     golden("forked", &forked, "0e 01 04 74616c6b fb 2c01 07 02 00");
+    let ana = OwnerId::new("ana").unwrap();
+    let owned = encode_opened(&talk, Some(&ana), None).unwrap();
+    golden("opened for an owner", &owned, "0f 01 04 74616c6b 03 616e61 00");
+    let owned = encode_opened(&talk, Some(&ana), Some(past)).unwrap();
+    golden("forked for an owner", &owned, "0f 01 04 74616c6b 03 616e61 01 fb 2c01 07 02 00");
+    let opening = Opening { name: talk, owner: Some(ana), past: Some(past) };
+    assert!(matches!(decoded(&owned), Record::Opened(there) if there == opening));
     let importance = Event::Importance { node: node(3), importance: 0.5, scored_by: written_by() };
     golden("importance", &event(importance), "04 01 03 0000003f 03 657874 01 32");
     golden("pin", &event(Event::Pin { node: node(300), pinned: true }), "05 01 fb2c01 01");

@@ -34,9 +34,11 @@ pub(super) mod kind {
     pub(crate) const VIEW: u8 = 10;
     pub(crate) const LOST: u8 = 13;
     pub(crate) const FORKED: u8 = 14;
+    pub(crate) const OWNED: u8 = 15;
 
     /// All that this version reads.
-    pub(crate) const KNOWN: [u8; 10] = [OPENED, MESSAGE, SUMMARY, IMPORTANCE, PIN, TITLE, TAGS, VIEW, LOST, FORKED];
+    pub(crate) const KNOWN: [u8; 11] =
+        [OPENED, MESSAGE, SUMMARY, IMPORTANCE, PIN, TITLE, TAGS, VIEW, LOST, FORKED, OWNED];
 }
 
 /// Why bytes with a right checksum cannot be decoded by this version, or why a value cannot be encoded.

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use memory_core::{ConversationId, NodeId, NodeRange};
+use memory_core::{ConversationId, NodeId, NodeRange, OwnerId};
 
 use crate::{
     log::{
@@ -23,8 +23,8 @@ use crate::{
 /// For each conversation, where its keys stand among all keys, and how many nodes it had.
 pub(super) type KeyRanges = Vec<(u64, Range<usize>, u64)>;
 
-/// Writes all conversations; gives their keys and where each one's stand.
-pub(super) fn encode(state: &State, out: &mut Out) -> (Vec<u8>, KeyRanges) {
+/// Writes all conversations, and whose they are if any is somebody's; gives their keys and where each one's stand.
+pub(super) fn encode(state: &State, has_owners: bool, out: &mut Out) -> (Vec<u8>, KeyRanges) {
     let (mut keys, mut ranges) = (Vec::new(), KeyRanges::new());
     // Parents first: what a fork shares with its parent is not written again.
     let conversations = state.in_order();
@@ -33,14 +33,11 @@ pub(super) fn encode(state: &State, out: &mut Out) -> (Vec<u8>, KeyRanges) {
     for conversation in conversations {
         out.number(conversation.number);
         out.text(conversation.id.as_str());
-        let parent = encode_past(state, conversation, out);
-        match &conversation.title {
-            None => out.number(0),
-            Some(title) => {
-                out.number(1);
-                out.text(title);
-            }
+        if has_owners {
+            encode_text(conversation.owner.as_ref().map(OwnerId::as_str), out);
         }
+        let parent = encode_past(state, conversation, out);
+        encode_text(conversation.title.as_deref(), out);
         out.number(conversation.tags.len() as u64);
         conversation.tags.iter().for_each(|tag| out.text(tag));
         encode_nodes(&conversation.nodes, parent.map(|(parent, nodes)| (&parent.nodes, nodes)), out);
@@ -60,12 +57,21 @@ pub(super) fn encode(state: &State, out: &mut Out) -> (Vec<u8>, KeyRanges) {
 }
 
 /// Reads all conversations into `state`. Their keys are at `place` in `keys`.
-pub(super) fn decode(bytes: &mut In<'_>, state: &mut State, keys: &Kept, place: Range<usize>) -> Option<()> {
+pub(super) fn decode(
+    bytes: &mut In<'_>,
+    has_owners: bool,
+    state: &mut State,
+    keys: &Kept,
+    place: Range<usize>,
+) -> Option<()> {
     let mut start = place.start;
     state.sifted = bytes.number()?;
     for _ in 0..bytes.count(5)? {
         let number = bytes.number()?;
         let mut conversation = Conversation::new(ConversationId::new(bytes.text()?).ok()?, number);
+        if has_owners && let Some(owner) = decode_text(bytes)? {
+            conversation.owner = Some(OwnerId::new(owner).ok()?);
+        }
         conversation.past = decode_past(bytes)?;
         // The parent was restored before, so that no chain of forks is a cycle.
         let parent = match conversation.past {
@@ -74,11 +80,7 @@ pub(super) fn decode(bytes: &mut In<'_>, state: &mut State, keys: &Kept, place: 
         };
         let past = parent.zip(conversation.past);
         conversation.depth = parent.map_or(0, |parent| parent.depth.saturating_add(1));
-        conversation.title = match bytes.number()? {
-            0 => None,
-            1 => Some(bytes.text()?.to_owned()),
-            _ => return None,
-        };
+        conversation.title = decode_text(bytes)?.map(str::to_owned);
         conversation.tags = (0..bytes.count(1)?).map(|_| bytes.text().map(str::to_owned)).collect::<Option<_>>()?;
         conversation.nodes = decode_nodes(bytes, past.map(|(parent, past)| parent.nodes.first(past.nodes)))?;
         for _ in 0..bytes.count(2)? {
@@ -95,6 +97,21 @@ pub(super) fn decode(bytes: &mut In<'_>, state: &mut State, keys: &Kept, place: 
         }
     }
     (bytes.0.is_empty() && start == place.end).then_some(())
+}
+
+/// Writes a text that may not be there.
+fn encode_text(text: Option<&str>, out: &mut Out) {
+    out.number(u64::from(text.is_some()));
+    text.into_iter().for_each(|text| out.text(text));
+}
+
+#[expect(clippy::option_option, reason = "that it cannot be read, and that there is none")]
+fn decode_text<'b>(bytes: &mut In<'b>) -> Option<Option<&'b str>> {
+    match bytes.number()? {
+        0 => Some(None),
+        1 => bytes.text().map(Some),
+        _ => None,
+    }
 }
 
 /// Gives back the parent, and how many of its nodes are shared.

@@ -1,0 +1,223 @@
+//! A store as one owner sees it.
+
+use std::sync::Arc;
+
+use super::{
+    Appended, BoxFuture, Changes, ConversationState, Event, Lease, NodeProof, ReadNodes, Recorded, Revision, Source,
+    Store, StoreError, Verification,
+    scope::{conversation_of, conversations_of},
+};
+use crate::{
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, OwnerId, Summary, SummaryId, View,
+    ViewId,
+};
+
+/// The conversations of one owner in a store that others use as well.
+///
+/// Anybody else's conversation is not found, and what begins here is the owner's. Names are unique in the whole store:
+/// beginning a conversation under a name that another owner has is [`StoreError::NameTaken`], which is all that an
+/// owner can learn of others. Appending as the store's administrator, without an owner, is the matter of the store
+/// itself.
+#[derive(Clone, Debug)]
+pub struct OwnedStore {
+    store: Arc<dyn Store>,
+    owner: OwnerId,
+}
+
+impl OwnedStore {
+    /// The conversations of `owner` in `store`.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, owner: OwnerId) -> Self {
+        Self { store, owner }
+    }
+
+    /// Checks that a conversation is the owner's. It stays so: an owner is recorded as a conversation begins and never
+    /// changes.
+    async fn check(&self, id: &ConversationId) -> Result<(), StoreError> {
+        self.state(id).await.map(drop)
+    }
+
+    async fn state(&self, id: &ConversationId) -> Result<ConversationState, StoreError> {
+        conversation_of(&*self.store, Some(&self.owner), id).await
+    }
+}
+
+impl Source for OwnedStore {
+    fn conversation<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(self.state(conversation))
+    }
+
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
+        Box::pin(conversations_of(&*self.store, Some(&self.owner)))
+    }
+
+    fn readable_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.readable_nodes(conversation, range).await
+        })
+    }
+
+    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.outline(conversation).await
+        })
+    }
+
+    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.summaries(conversation).await
+        })
+    }
+}
+
+impl Store for OwnedStore {
+    /// Appends for the owner of this store, whoever is named.
+    fn append_for<'a>(
+        &'a self,
+        _: Option<&'a OwnerId>,
+        conversation: &'a ConversationId,
+        batch: Vec<NodeDraft>,
+    ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>> {
+        self.store.append_for(Some(&self.owner), conversation, batch)
+    }
+
+    fn record<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        events: Vec<Event>,
+    ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.record(conversation, events).await
+        })
+    }
+
+    fn fork<'a>(
+        &'a self,
+        parent: &'a ConversationId,
+        node: NodeId,
+        child: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move {
+            self.check(parent).await?;
+            self.store.fork(parent, node, child).await
+        })
+    }
+
+    fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.node(conversation, node).await
+        })
+    }
+
+    fn nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.nodes(conversation, range).await
+        })
+    }
+
+    fn summaries_of<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        ids: &'a [SummaryId],
+    ) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.summaries_of(conversation, ids).await
+        })
+    }
+
+    fn views<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        first: ViewId,
+        last: ViewId,
+    ) -> BoxFuture<'a, Result<Vec<View>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.views(conversation, first, last).await
+        })
+    }
+
+    fn changes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        since: Revision,
+    ) -> BoxFuture<'a, Result<Changes, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.changes(conversation, since).await
+        })
+    }
+
+    fn find_key<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        key: &'a MessageKey,
+    ) -> BoxFuture<'a, Result<Option<NodeId>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.find_key(conversation, key).await
+        })
+    }
+
+    fn proofs<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.proofs(conversation, range).await
+        })
+    }
+
+    fn verify<'a>(
+        &'a self,
+        conversation: Option<&'a ConversationId>,
+    ) -> BoxFuture<'a, Result<Verification, StoreError>> {
+        Box::pin(async move {
+            if let Some(conversation) = conversation {
+                self.check(conversation).await?;
+                return self.store.verify(Some(conversation)).await;
+            }
+            let states = self.conversations().await?;
+            let all = self.store.verify(None).await?;
+            let is_owners = |id: &ConversationId| states.binary_search_by(|state| state.id.cmp(id)).is_ok();
+            if all.damage.is_empty() {
+                let owners = all.conversations.into_iter().filter(|one| is_owners(&one.id)).collect();
+                return Ok(Verification::of(owners, Vec::new()));
+            }
+            // Each conversation by itself says which damage is its own.
+            let (mut verified, mut damage) = (Vec::new(), Vec::new());
+            for state in &states {
+                let one = self.store.verify(Some(&state.id)).await?;
+                verified.extend(one.conversations);
+                damage.extend(one.damage);
+            }
+            damage.sort();
+            damage.dedup();
+            Ok(Verification::of(verified, damage))
+        })
+    }
+
+    fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        self.store.lease()
+    }
+}
