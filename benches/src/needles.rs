@@ -6,7 +6,7 @@ mod reader;
 use std::{fmt, path::Path, sync::Arc};
 
 use anyhow::{Result, ensure};
-use memory_core::{ConversationId, Level, NodeId, Source, Store, Summarizer, Summary};
+use memory_core::{ConversationId, Level, NodeId, Store, Summarizer, Summary};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{Conversation, Memory, MemoryBuilder, PieceKind, Prompt, PromptOptions};
 use memory_plugins::{Registry, StrategyKind};
@@ -108,7 +108,7 @@ pub(crate) fn conversation(
     summarizer: &Arc<dyn Summarizer>,
     recalls: bool,
 ) -> Result<Conversation> {
-    let retriever = || Arc::new(HybridRetriever::new(Arc::clone(store), None, None));
+    let retriever = || Arc::new(HybridRetriever::new(store.clone(), None, None));
     let with_retriever = |builder: MemoryBuilder| if recalls { builder.retriever(retriever()) } else { builder };
     let builder = Memory::builder()
         .store(Arc::clone(store))

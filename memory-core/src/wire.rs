@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::Error as _
 use serde_json::Value;
 
 use crate::{
-    ContentBlock, ConversationId, Hash, Json, Level, Message, MessageKey, ModelId, NodeId, NodeRange, Role, SummaryId,
-    Timestamp, ViewId, message_from_json,
+    ContentBlock, ConversationId, Hash, Json, Level, Message, MessageKey, ModelId, NodeId, NodeRange, OwnerId, Role,
+    SummaryId, Timestamp, ViewId, message_from_json,
     message_json::{block_from_json, serialize_block, serialize_message},
 };
 
@@ -32,6 +32,7 @@ macro_rules! as_text {
 
 as_text! {
     ConversationId: Self::new;
+    OwnerId: Self::new;
     MessageKey: Self::new;
     ModelId: |text| Ok::<_, String>(Self::new(text));
     Hash: str::parse;

@@ -163,7 +163,7 @@ async fn ask(mailbox: Mailbox, question: &str) -> Result<Retrieved, Box<dyn Erro
 fn main() -> Result<(), Box<dyn Error>> {
     let found = pollster::block_on(ask(mailbox()?, "which booking do we have for the nights?"))?;
     for hit in found.hits {
-        println!("message {}: {}", hit.node, hit.score);
+        println!("message {}: {}", hit.node.id, hit.score);
     }
     Ok(())
 }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn messages_of_ones_own_are_found_by_words_and_meaning() {
         let found = pollster::block_on(ask(mailbox().unwrap(), "which booking do we have for the nights?")).unwrap();
-        assert_eq!(found.hits[0].node.get(), 2);
+        assert_eq!(found.hits[0].node.id.get(), 2);
         assert!(found.notices.is_empty(), "{:?}", found.notices);
         assert!(found.steps.iter().any(|step| step.name == "vectors"), "it was compared by meaning, too");
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::{Hit, NodeRange, RerankError, Reranker, RetrieveError, Score, Signal, Source};
+use memory_core::{NodeRange, RerankError, Reranker, RetrieveError, Score, Signal};
 
 use crate::{lexical::indexed_text, ranking::Candidate, reads::Reads};
 

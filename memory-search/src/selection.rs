@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use memory_core::{Changes, Filter, Level, NodeId, Notice, Revision, Source, StoreError, TimeRange, plan::Tree};
+use memory_core::{Changes, Filter, Level, NodeId, Notice, Source, StoreError, TimeRange, plan::Tree};
 
 use crate::{
     lexical::{NodeTable, Traits},

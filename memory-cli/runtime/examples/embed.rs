@@ -19,8 +19,8 @@ pub(crate) async fn run(store: PathBuf) -> Result<String, Box<dyn Error>> {
     trip.append(Message::user("Yes, and a hotel with breakfast near the station.").speaker("Maya")).await?;
 
     for hit in trip.search("When does the train leave?", 1).await?.hits {
-        let node = trip.expand(hit.node).await?; // exactly as it was said
-        println!("{}: {}", node.message.speaker_or_role(), node.message.text());
+        let message = &hit.node.message; // exactly as it was said
+        println!("{}: {}", message.speaker_or_role(), message.text());
     }
     let prompt = trip.prompt_with("When does the train leave?", &PromptOptions::new(1_000)).await?;
     prompt.notices.iter().for_each(|notice| eprintln!("note: {notice}"));

@@ -80,15 +80,16 @@ pub use conversation::Conversation;
 pub use error::Error;
 pub use memory::{Memory, open};
 pub use memory_core::{
-    Appended, BoxError, BoxFuture, Clock, ContentBlock, ConversationId, ConversationState, EmbedError, Embedder,
-    Filter, Hit, ImportanceScorer, InvalidConversationId, Level, Media, Message, MessageKey, ModelId, Node, NodeId,
-    NodeRange, Progress, Query, RetrieveError, Retrieved, Role, Scope, StoreError, SummarizeError, Summarizer,
-    SummaryJob, SummarySource, Timestamp, TokenCounter, WrittenBy, WrittenSummary, plan::Thresholds,
+    Appended, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, ContentBlock, ConversationId, ConversationState,
+    Conversations, Derived, EmbedError, Embedder, Filter, Hit, ImportanceScorer, InvalidConversationId, Level, Media,
+    Message, MessageKey, ModelId, Node, NodeId, NodeRange, Notice, OwnerId, Progress, Query, RetrieveError, Retrieved,
+    Role, Scope, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, Timestamp, TokenCounter, WrittenBy,
+    WrittenSummary, plan::Thresholds,
 };
 pub use memory_hooks::{
     Added, AsOf, Compacted, CompactionFailed, ConversationStats, FellBack, Hook, HookEvent, HookProvider, HookRegistry,
-    MemoryError, MessageAdded, Piece, PieceKind, Prompt, PromptOptions, RecallUsed, Reduction, Resummarize,
-    ResummarizeReport, Source, Spending,
+    MemoryError, MessageAdded, Piece, PieceKind, Prompt, PromptOptions, PromptPart, RecallUsed, Reduction, Resummarize,
+    ResummarizeReport, SourceClass, Spending,
 };
 pub use memory_search::{FindError, Found, Match};
 pub use memory_store::{Method, TokenBits};

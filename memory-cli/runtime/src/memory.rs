@@ -111,9 +111,9 @@ impl Memory {
     /// # Errors
     /// When the retriever fails.
     pub async fn search(&self, query: Query) -> Result<Retrieved, Error> {
-        let (retriever, words_only) = (Arc::clone(&self.0.parts.retriever), Arc::clone(&self.0.words_only));
+        let (memory, words_only) = (self.0.parts.memory.clone(), Arc::clone(&self.0.words_only));
         self.run(async move {
-            let mut found = retriever.search(&query).await?;
+            let mut found = memory.search(&query).await?;
             words_only.once(&mut found.notices);
             Ok(found)
         })

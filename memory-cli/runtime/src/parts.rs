@@ -9,6 +9,7 @@ use memory_plugins::{ChooseError, PluginOptions, Registry};
 use memory_search::{HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogOptions, LogStore, QuantizedTokens};
 
+pub use crate::derived::derived;
 use crate::{
     Access, Config, Recall,
     embedding::{self, RecordError},

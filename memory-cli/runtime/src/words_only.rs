@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How the notice begins.
-const BEGINS: &str = "recall is by words only";
+use memory_core::Notice;
 
 /// Whether the notice was given.
 #[derive(Debug, Default)]
@@ -11,8 +10,10 @@ pub(crate) struct WordsOnly(AtomicBool);
 
 impl WordsOnly {
     /// Drops the notice from these if it was given before.
-    pub(crate) fn once(&self, notices: &mut Vec<String>) {
-        notices.retain(|notice| !notice.starts_with(BEGINS) || !self.0.swap(true, Ordering::Relaxed));
+    pub(crate) fn once(&self, notices: &mut Vec<Notice>) {
+        let is_news =
+            |notice: &Notice| !matches!(notice, Notice::WordsOnly { .. }) || !self.0.swap(true, Ordering::Relaxed);
+        notices.retain(is_news);
     }
 }
 
@@ -22,8 +23,9 @@ mod tests {
 
     #[test]
     fn the_notice_is_given_once_and_others_stay() {
-        let (words_only, said) = (WordsOnly::default(), ["recall is by words only: no model", "another notice"]);
-        let mut notices = said.map(str::to_owned).to_vec();
+        let (words_only, said) =
+            (WordsOnly::default(), [Notice::WordsOnly { why: "no model".to_owned() }, Notice::EmptyQuestion]);
+        let mut notices = said.to_vec();
         words_only.once(&mut notices);
         assert_eq!(notices, said);
         words_only.once(&mut notices);

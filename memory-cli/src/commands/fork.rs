@@ -1,12 +1,13 @@
 //! `memory fork`: continues a conversation from one of its messages as a new one.
 
 use clap::Args as ClapArgs;
+use memory::parts::Parts;
 use memory_core::{ConversationId, ConversationState, NodeId, StoreError};
 use serde_json::json;
 
 use super::resolve;
 use crate::{
-    Access, Runtime,
+    Access,
     failure::{NotFound, Usage},
     globals::Globals,
     open,
@@ -62,7 +63,7 @@ fn named(name: &str) -> anyhow::Result<ConversationId> {
 }
 
 async fn under_a_free_name(
-    runtime: &Runtime,
+    runtime: &Parts,
     parent: &ConversationId,
     node: NodeId,
 ) -> anyhow::Result<ConversationState> {

@@ -1,12 +1,10 @@
 //! Finds the conversation that the command line names.
 
 use clap::Args;
+use memory::parts::Parts;
 use memory_core::{ConversationId, NodeId, NodeRange, StoreError};
 
-use crate::{
-    Runtime,
-    failure::{Damage, NotFound, Usage},
-};
+use crate::failure::{Damage, NotFound, Usage};
 
 /// The conversation of a command.
 #[derive(Debug, Args)]
@@ -17,7 +15,7 @@ pub(super) struct One {
 }
 
 impl One {
-    pub(super) async fn id(&self, runtime: &Runtime) -> anyhow::Result<ConversationId> {
+    pub(super) async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
         conversation(runtime, self.conversation.as_deref()).await
     }
 }
@@ -32,7 +30,7 @@ pub(super) struct OneOrAll {
 
 impl OneOrAll {
     /// The named conversation, if any.
-    pub(super) async fn named(&self, runtime: &Runtime) -> anyhow::Result<Option<ConversationId>> {
+    pub(super) async fn named(&self, runtime: &Parts) -> anyhow::Result<Option<ConversationId>> {
         match &self.conversation {
             Some(name) => Ok(Some(conversation(runtime, Some(name)).await?)),
             None => Ok(None),
@@ -40,7 +38,7 @@ impl OneOrAll {
     }
 
     /// The named conversation, or all.
-    pub(super) async fn ids(&self, runtime: &Runtime) -> anyhow::Result<Vec<ConversationId>> {
+    pub(super) async fn ids(&self, runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
         match self.named(runtime).await? {
             Some(id) => Ok(vec![id]),
             None => all(runtime).await,
@@ -61,7 +59,7 @@ pub(super) struct SeveralOrAll {
 
 impl SeveralOrAll {
     /// The named conversations, or all.
-    pub(super) async fn ids(&self, runtime: &Runtime) -> anyhow::Result<Vec<ConversationId>> {
+    pub(super) async fn ids(&self, runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
         if self.conversation.is_empty() {
             return all(runtime).await;
         }
@@ -74,7 +72,7 @@ impl SeveralOrAll {
 }
 
 /// Finds a conversation by its name, or by a unique beginning of its name; without a name, the only one in the store.
-pub(super) async fn conversation(runtime: &Runtime, name: Option<&str>) -> anyhow::Result<ConversationId> {
+pub(super) async fn conversation(runtime: &Parts, name: Option<&str>) -> anyhow::Result<ConversationId> {
     let known = all(runtime).await?;
     let Some(name) = name else {
         return match known.as_slice() {
@@ -108,7 +106,7 @@ pub(super) async fn conversation(runtime: &Runtime, name: Option<&str>) -> anyho
 }
 
 /// All conversations, by name.
-pub(super) async fn all(runtime: &Runtime) -> anyhow::Result<Vec<ConversationId>> {
+pub(super) async fn all(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
     let known: Vec<_> = runtime.store.conversations().await?.into_iter().map(|state| state.id).collect();
     // A damaged log without conversations may have lost them, so an empty answer would be wrong.
     if known.is_empty() && !runtime.log.report().damage.is_empty() {
@@ -117,7 +115,7 @@ pub(super) async fn all(runtime: &Runtime) -> anyhow::Result<Vec<ConversationId>
     Ok(known)
 }
 
-fn damage(runtime: &Runtime) -> String {
+fn damage(runtime: &Parts) -> String {
     let damage: Vec<_> = runtime.log.report().damage.iter().map(ToString::to_string).collect();
     damage.join("; ")
 }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use memory_core::Store;
 use serde_json::json;
 
 use super::verify::last_line;

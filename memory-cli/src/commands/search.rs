@@ -1,7 +1,7 @@
 //! `memory search`: finds the messages that answer a question best.
 
 use clap::Args as ClapArgs;
-use memory_core::{Hit, Node, NodeRange, Query, Scope, SearchStep, Signal};
+use memory_core::{Hit, Query, Scope, SearchStep, Signal};
 use serde_json::{Value, json};
 
 use super::{filter::FilterArgs, resolve};

@@ -37,6 +37,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Read)?.without_model();
     let runtime = open(&config)?;
     let bytes = Bytes::of(&runtime.log, &derived(&config, &runtime.log)).await?;
+    // An owner learns nothing of the others, not even how much they have.
+    let sees_all = config.owner.is_none();
     let ids = args.conversations.ids(&runtime).await?;
     let options = PromptOptions::new(args.costs.budget);
     let prices = &args.costs.prices;
@@ -54,7 +56,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             Err(MemoryError::Plan(_)) => None,
             Err(error) => return Err(error.into()),
         };
-        let messages = bytes::of_messages(&runtime.store, &id).await?;
+        let messages = bytes::of_messages(&*runtime.store, &id).await?;
         all.push((id, stats, cost, messages));
     }
     let output = globals.output;
@@ -64,7 +66,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             to_json(id, stats, costs(cost), bytes.conversation_json(id, *messages))
         };
         let conversations: Vec<_> = all.iter().map(conversation).collect();
-        return Ok(output.value(&json!({"conversations": conversations, "store": bytes.store_json()}))?);
+        return Ok(
+            output.value(&json!({"conversations": conversations, "store": sees_all.then(|| bytes.store_json())}))?
+        );
     }
     let header = [
         "conversation",
@@ -97,7 +101,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     output.table(header, rows)?;
     output.line("")?;
     let messages: Vec<_> = all.iter().map(|(id, _, _, messages)| (id, *messages)).collect();
-    bytes.print(output, &messages)?;
+    bytes.print(output, &messages, sees_all)?;
     let costs: Vec<_> = all.iter().filter_map(|(id, _, cost, _)| Some((id, cost.as_ref()?))).collect();
     if !costs.is_empty() {
         output.line("")?;

@@ -63,10 +63,10 @@ struct Answer {
 }
 
 fn of_facade(memory: &Memory) -> Answer {
-    let query = Query::new(QUESTION, Scope::All);
+    let query = Query::new(QUESTION, Scope::all());
     let found = block_on(memory.search(query)).unwrap();
     let score = |score: f32| format!("{score:.4}");
-    let hits = found.hits.iter().map(|hit| (hit.conversation.to_string(), hit.node.get(), score(hit.score.value)));
+    let hits = found.hits.iter().map(|hit| (hit.conversation.to_string(), hit.node.id.get(), score(hit.score.value)));
     let trip = memory.conversation("trip").unwrap();
     let prompt = block_on(trip.prompt_with(QUESTION, &PromptOptions::new(BUDGET))).unwrap();
     Answer { hits: hits.collect(), text: prompt.text().to_owned() }

@@ -130,7 +130,7 @@ impl Indexer {
         let nodes = store.conversation(conversation).await?.nodes;
         let report = self.parts.retriever.catch_up(conversation, &Flusher::new(self, conversation)).await?;
         for notice in report.notices {
-            tracing::debug!(%conversation, notice, "indexed");
+            tracing::debug!(%conversation, %notice, "indexed");
         }
         Ok(nodes)
     }

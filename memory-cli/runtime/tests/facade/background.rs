@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use memory::{Access, Builder, Config, Conversation, Message, Query, Scope};
+use memory::{Access, Builder, Config, Conversation, Message, Notice, Query, Scope};
 use memory_core::{Lease, Store as _, testing::HashEmbedder};
 use memory_store::LogStore;
 use pollster::block_on;
@@ -136,8 +136,9 @@ fn a_store_without_a_model_answers_by_words_and_says_so_once() {
     let memory = Builder::of(config).open().unwrap();
     let trip = memory.conversation("trip").unwrap();
     block_on(trip.append(Message::user("The train leaves at 7:42 from platform 9."))).unwrap();
-    let says_so = |notices: &[String]| notices.iter().filter(|notice| notice.contains("by words only")).count();
-    let query = || Query::new("When does the train leave?", Scope::All);
+    let says_so =
+        |notices: &[Notice]| notices.iter().filter(|notice| matches!(notice, Notice::WordsOnly { .. })).count();
+    let query = || Query::new("When does the train leave?", Scope::all());
     let found = block_on(memory.search(query())).unwrap();
     assert_eq!((found.hits.len(), says_so(&found.notices)), (1, 1), "{:?}", found.notices);
     assert_eq!(says_so(&block_on(memory.search(query())).unwrap().notices), 0);

@@ -14,7 +14,7 @@ fn use_it(dir: &Dir) {
     let trip = memory.conversation("trip").unwrap();
     trip.append(Message::user("The train leaves at 7:42 from platform 9.")).unwrap();
     assert!(trip.prompt("When does the train leave?").unwrap().text().contains("7:42"));
-    assert_eq!(trip.search("train", 3).unwrap().hits[0].node, NodeId::FIRST);
+    assert_eq!(trip.search("train", 3).unwrap().hits[0].node.id, NodeId::FIRST);
     assert_eq!(trip.find(r"platform \d+", 3).unwrap().matches[0].matched, "platform 9");
     assert!(trip.expand(NodeId::new(2).unwrap()).unwrap_err().is_not_found());
     // More often than tokio lets a task wait without giving way.

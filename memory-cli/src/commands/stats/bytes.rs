@@ -4,7 +4,7 @@ use std::{fs, io, sync::Arc};
 
 use anyhow::Context;
 use memory_core::{
-    ConversationId, Derived, DerivedKind, DerivedSize, Holdings, NodeId, NodeRange, Store, canonical_bytes,
+    ConversationId, Derived, DerivedKind, DerivedSize, Holdings, NodeId, NodeRange, Source, Store, canonical_bytes,
 };
 use memory_store::LogStore;
 use serde_json::{Map, Value, json};
@@ -83,8 +83,13 @@ impl Bytes {
         })
     }
 
-    /// Prints a table of conversations with the bytes of their messages, and a paragraph.
-    pub(super) fn print(&self, output: Output, conversations: &[(&ConversationId, u64)]) -> io::Result<()> {
+    /// Prints a table of conversations with the bytes of their messages, and what the store takes for who sees all of it.
+    pub(super) fn print(
+        &self,
+        output: Output,
+        conversations: &[(&ConversationId, u64)],
+        sees_all: bool,
+    ) -> io::Result<()> {
         let header = ["bytes of", "messages", "words", "vectors", "graph", "tokens", "embeddings", "questions"];
         let kinds = [
             DerivedKind::Words,
@@ -104,9 +109,10 @@ impl Bytes {
             };
             row(id.to_string(), grouped(*messages), &size)
         };
-        let whole = row("the store".to_owned(), format!("log {}", grouped(self.log)), &|kind| self.of_kinds(&[kind]));
-        output.table(header, conversations.iter().map(of_one).chain([whole]))?;
-        output.line(&self.paragraph())
+        let whole = sees_all
+            .then(|| row("the store".to_owned(), format!("log {}", grouped(self.log)), &|kind| self.of_kinds(&[kind])));
+        output.table(header, conversations.iter().map(of_one).chain(whole))?;
+        if sees_all { output.line(&self.paragraph()) } else { Ok(()) }
     }
 
     fn paragraph(&self) -> String {
@@ -120,7 +126,7 @@ impl Bytes {
 }
 
 /// Bytes of the messages of a conversation that can be read, as they are hashed: without what the log adds.
-pub(super) async fn of_messages(store: &LogStore, id: &ConversationId) -> anyhow::Result<u64> {
+pub(super) async fn of_messages(store: &dyn Store, id: &ConversationId) -> anyhow::Result<u64> {
     let nodes = store.conversation(id).await?.nodes;
     let mut bytes = 0;
     for before in (0..nodes).step_by(RUN) {
