@@ -1,14 +1,16 @@
 //! What is written is read back as it was, in one shape, and what no value can be is refused.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 
 use crate::{
     ContentBlock, ConversationId, ConversationState, Excerpt, ForkedFrom, Hash, HeldBack, Hit, Json, Level, Message,
-    MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Relation, RelationKind, Role, Score, ScoreScale, Signal,
-    Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, Verification, VerifiedConversation, ViewId,
-    WrittenBy, message_to_json, testing::messages,
+    MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, OwnerId, Relation, RelationKind, Role, Scope, Score,
+    ScoreScale, Signal, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, Verification,
+    VerifiedConversation, ViewId, WrittenBy, message_to_json, testing::messages,
 };
 
 /// Checks the shape, and that both a value and a text are read back as what was written.
@@ -91,10 +93,12 @@ fn summaries_hits_and_states_are_read_back() {
             .metadata(metadata);
     again(&Summary::new(SummaryId::new(2).unwrap(), draft));
     let score = Score { value: 0.3, scale: ScoreScale::Bm25 };
-    let hit = Hit::new(talk(), NodeId::FIRST, score).signals(vec![Signal::new("words", 1.5, 0.1)]);
-    again(&Excerpt::new(range(1, 2), vec![hit]));
+    let node = Arc::new(Node::new(NodeId::FIRST, Message::user("hi"), Timestamp::from_millis(7)));
+    let hit = Hit::new(talk(), Arc::clone(&node), score).signals(vec![Signal::new("words", 1.5, 0.1)]);
+    again(&Excerpt::new(range(1, 2), vec![node], vec![hit]));
     again(&HeldBack::new(3, score));
     let forked = ForkedFrom { conversation: talk(), node: NodeId::FIRST };
+    again(&Scope::one(&talk()).owner(OwnerId::new("ana").ok()));
     again(&ConversationState::new(talk()).nodes(5).title("title".to_owned()).forked_from(forked));
     again(&Verification::of(vec![VerifiedConversation::new(talk(), Hash::of_parts([]))], vec!["damage".into()]));
 }

@@ -35,7 +35,7 @@ fn a_search_of_several_conversations_counts_the_uses_of_each() {
     world.say(messages);
     let other = world.memory.conversation(ConversationId::new("other").unwrap());
     block_on(other.append(Message::user("Is there a ferry to Skye?"))).unwrap();
-    let found = block_on(world.memory.search(&Query::new("ferry to Skye", Scope::All))).unwrap();
+    let found = block_on(world.memory.search(&Query::new("ferry to Skye", Scope::all()))).unwrap();
     assert_eq!(found.hits.len(), 2);
     block_on(world.talk.compact(&())).unwrap();
     let scored = told.0.lock().unwrap();

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, future::Future, marker::PhantomData, path::Path};
 
 use memory_core::{
-    Block, BlockCache, BlockKey, Event, Message, NodeDraft, NodeId, NodeRange, Store, Timestamp, TokenPart,
+    Block, BlockCache, BlockKey, Event, Message, NodeDraft, NodeId, NodeRange, Source, Store, Timestamp, TokenPart,
     TokenVectors, VectorPart, VectorQuery, ViewDraft, ViewId, WrittenBy, testing::DerivedUnderTest, text_hash,
 };
 use tempfile::TempDir;
