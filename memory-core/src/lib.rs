@@ -66,6 +66,7 @@ mod port;
 mod proof;
 mod range;
 mod setters;
+mod source_class;
 mod summary;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -96,18 +97,20 @@ pub use node_set::NodeSet;
 pub use owner::{InvalidOwnerId, OwnerId};
 pub use port::{
     AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxError, BoxFuture, Breakpoint, Changes,
-    ChatError, ChatModel, ChatReply, ChatRequest, Clock, ContextStrategy, ConversationState, Conversations, Derived,
-    DerivedError, DerivedFault, DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Forget, Forgotten,
-    ForkedFrom, HeldBack, Hit, Holding, Holdings, ImportanceScorer, IndexReport, Lease, Losses, NodeProof, Notice,
-    OwnedStore, Place, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, RerankError, Reranker,
-    RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal,
-    Slot, Source, Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter,
-    TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError,
-    VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation,
-    WrittenSummary,
+    ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport, ContextStrategy, ConversationManager,
+    ConversationState, Conversations, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, EmbedError,
+    Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom, HeldBack, Hit, Holding, Holdings, Hook, HookError,
+    HookEvent, HookProvider, HookRegistry, ImportanceScorer, IndexReport, Lease, Losses, ManagedView, ManagerError,
+    ManagerState, NodeProof, Notice, OwnedStore, Place, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded,
+    ReduceCause, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError,
+    ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store, StoreError, SummarizeError, Summarizer, SummaryJob,
+    SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart,
+    TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
+    Verification, VerifiedConversation, ViewBody, ViewPiece, ViewRequest, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
+pub use source_class::SourceClass;
 pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline, WrittenBy};
 pub use time::{Civil, InvalidTimestamp, Timestamp, utc_offset};
 pub use time_range::{EmptyTimeRange, TimeRange};

@@ -11,8 +11,10 @@ mod context_strategy;
 mod derived;
 
 mod embedder;
+mod hooks;
 mod importance;
 mod losses;
+mod manager;
 mod notice;
 mod owned;
 mod place;
@@ -40,8 +42,13 @@ pub use derived::{
 };
 
 pub use embedder::{EmbedError, Embedder};
+pub use hooks::{Hook, HookError, HookEvent, HookProvider, HookRegistry};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};
 pub use losses::{Losses, ReadNodes};
+pub use manager::{
+    CompactionReport, ConversationManager, ManagedView, ManagerError, ManagerState, ReduceCause, ViewBody, ViewPiece,
+    ViewRequest,
+};
 pub use notice::Notice;
 pub use owned::OwnedStore;
 pub use place::Place;

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Appended, ConversationId, Event, IndexReport, Message, Node, NodeDraft, NodeId, Progress, Query, Retrieved, Role,
-    Scope, Timestamp, plan::PlanError,
+    Appended, CompactionReport, ConversationId, Event, IndexReport, ManagerState, Message, Node, NodeDraft, NodeId,
+    Progress, Query, Retrieved, Role, Scope, Timestamp, plan::PlanError,
 };
 
 use crate::{
-    CompactionReport, ConversationStats, MemoryError, MessageAdded, Prompt, PromptOptions, Resummarize,
-    ResummarizeReport, Spending,
+    ConversationStats, MemoryError, MessageAdded, Prompt, PromptOptions, Resummarize, ResummarizeReport, Spending,
     kept_out::asks_to_be_kept_out,
-    manager::{hierarchical, rewriting},
+    manager::rewriting,
     parts::Parts,
     prompt::{self, Request},
     snapshot_cache::Snapshot,
@@ -102,7 +101,7 @@ impl Conversation {
     ///
     /// [`Memory::background`]: crate::Memory::background
     pub async fn compact(&self, progress: &dyn Progress) -> Result<CompactionReport, MemoryError> {
-        Ok(hierarchical::compact(&self.parts, &self.id, progress).await?.0)
+        Ok(self.parts.manager.manage(&self.id, progress).await?)
     }
 
     /// Rewrites existing summaries from the same messages with the current summarizer of this memory. The old ones stay
@@ -119,6 +118,23 @@ impl Conversation {
         progress: &dyn Progress,
     ) -> Result<ResummarizeReport, MemoryError> {
         rewriting::resummarize(&self.parts, &self.id, what, progress).await
+    }
+
+    /// What the manager knows of the conversation beside the log, for a session that keeps it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn manager_state(&self) -> Result<ManagerState, MemoryError> {
+        Ok(self.parts.manager.state(&self.id).await?)
+    }
+
+    /// Gives the manager a state that [`manager_state`](Self::manager_state) gave. Returns messages to put before those of
+    /// the session; none for the hierarchical manager, whose summaries are in the log.
+    ///
+    /// # Errors
+    /// [`MemoryError::Manager`] for the state of another manager; then nothing changed.
+    pub async fn restore_manager(&self, state: &ManagerState) -> Result<Vec<Message>, MemoryError> {
+        Ok(self.parts.manager.restore(&self.id, state).await?)
     }
 
     /// Brings the caches of recall up to the last message. Recall does so itself for the few messages of a turn. After

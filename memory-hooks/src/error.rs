@@ -1,7 +1,7 @@
 //! Errors of a memory.
 
 use memory_core::{
-    BoxError, ConversationId, Level, NodeRange, RetrieveError, StoreError, SummarizeError, WrittenBy,
+    ConversationId, HookError, Level, ManagerError, NodeRange, RetrieveError, StoreError, SummarizeError, WrittenBy,
     plan::{InvalidThresholds, PlanError},
 };
 
@@ -59,14 +59,11 @@ pub enum MemoryError {
     #[error(transparent)]
     View(#[from] ViewError),
     /// A hook failed.
-    #[error("hook `{hook}` failed")]
-    Hook {
-        /// Its name.
-        hook: String,
-        /// Why.
-        #[source]
-        source: BoxError,
-    },
+    #[error(transparent)]
+    Hook(#[from] HookError),
+    /// A conversation manager of the program's own failed.
+    #[error(transparent)]
+    Manager(ManagerError),
 }
 
 impl MemoryError {
@@ -88,6 +85,34 @@ impl MemoryError {
         match self {
             Self::Store(error) | Self::Retrieve(RetrieveError::Store(error)) => Some(error),
             _ => None,
+        }
+    }
+}
+
+impl From<ManagerError> for MemoryError {
+    fn from(error: ManagerError) -> Self {
+        match error {
+            ManagerError::Store(error) => Self::Store(error),
+            ManagerError::Plan(error) => Self::Plan(error),
+            ManagerError::NoProgress { before, after } => Self::NoProgress { before, after },
+            ManagerError::Failed { manager, source } => match source.downcast::<Self>() {
+                Ok(error) => *error,
+                Err(source) => Self::Manager(ManagerError::Failed { manager, source }),
+            },
+            error => Self::Manager(error),
+        }
+    }
+}
+
+impl MemoryError {
+    /// The error of a manager of this crate.
+    pub(crate) fn of_manager(self, manager: WrittenBy) -> ManagerError {
+        match self {
+            Self::Store(error) => ManagerError::Store(error),
+            Self::Plan(error) => ManagerError::Plan(error),
+            Self::NoProgress { before, after } => ManagerError::NoProgress { before, after },
+            Self::Manager(error) => error,
+            error => ManagerError::Failed { manager, source: error.into() },
         }
     }
 }

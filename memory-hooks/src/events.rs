@@ -1,12 +1,6 @@
 //! Events that are passed to hooks.
 
-use memory_core::{ConversationId, Message, NodeId, NodeRange, WrittenBy};
-
-/// An event that is passed to hooks.
-pub trait HookEvent: Send + 'static {
-    /// Whether hooks run in reverse order, so that they nest. Set for an event that closes something.
-    const REVERSED: bool = false;
-}
+use memory_core::{ConversationId, HookEvent, Message, NodeId, NodeRange, WrittenBy};
 
 /// A message was appended. Hooks may change the outgoing copy for the model; the log keeps what was said.
 #[derive(Clone, Debug, PartialEq)]

@@ -49,9 +49,9 @@ mod kept_out;
 mod manager;
 mod memory;
 mod parts;
+mod ports;
 mod prompt;
 mod recall_hook;
-mod registry;
 mod render;
 mod replay;
 mod shorten;
@@ -65,15 +65,12 @@ pub use as_of::AsOf;
 pub use clock::SystemClock;
 pub use conversation::{Added, Conversation};
 pub use error::{BuildError, MemoryError};
-pub use events::{Compacted, CompactionFailed, FellBack, HookEvent, MessageAdded, RecallUsed};
-pub use manager::{
-    hierarchical::CompactionReport,
-    rewriting::{Resummarize, ResummarizeReport},
-};
+pub use events::{Compacted, CompactionFailed, FellBack, MessageAdded, RecallUsed};
+pub use manager::rewriting::{Resummarize, ResummarizeReport};
 pub use memory::{Memory, MemoryBuilder};
-pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction, SourceClass};
+pub use memory_core::{CompactionReport, Hook, HookError, HookEvent, HookProvider, HookRegistry, SourceClass};
+pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
-pub use registry::{Hook, HookProvider, HookRegistry};
 pub use spending::{PromptTokens, Spending};
 pub use stats::ConversationStats;
 pub use view_error::{Difference, ViewError};

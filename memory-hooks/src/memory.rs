@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, Clock, ContextStrategy, ConversationId, FirstWords, ImportanceScorer, Query, Retrieved, Retriever,
-    Store, Summarizer, Timestamp, TokenCounter,
+    BoxFuture, Clock, ContextStrategy, ConversationId, ConversationManager, FirstWords, HookRegistry, ImportanceScorer,
+    Query, Retrieved, Retriever, Store, Summarizer, Timestamp, TokenCounter,
     plan::{HierarchicalView, Thresholds, ViewPolicy},
 };
 use memory_strategies::Spans;
 
 use crate::{
-    BuildError, Conversation, HookRegistry, MemoryError, SystemClock,
+    BuildError, Conversation, MemoryError, SystemClock,
     compaction_queue::worker,
     counts::Counts,
-    manager::{failing::Said, turns::Turns},
+    manager::{failing::Said, hierarchical::HierarchicalManager, turns::Turns},
     parts::Parts,
+    ports::Ports,
     snapshot_cache::SnapshotCache,
     uses::Uses,
 };
@@ -102,6 +103,7 @@ pub struct MemoryBuilder {
     fallback_summarizer: Option<Arc<dyn Summarizer>>,
     scorer: Option<Arc<dyn ImportanceScorer>>,
     fallback_scorer: Option<Arc<dyn ImportanceScorer>>,
+    manager: Option<Arc<dyn ConversationManager>>,
     strategy: Option<Arc<dyn ContextStrategy>>,
     clock: Option<Arc<dyn Clock>>,
     thresholds: Thresholds,
@@ -163,7 +165,16 @@ impl MemoryBuilder {
         self
     }
 
-    /// Sets the strategy that chooses views; [`HierarchicalView`] by default.
+    /// Sets the manager of conversations; by default the hierarchical one, which is made of the summarizer, the scorer, the
+    /// strategy and the thresholds. Another one has what it needs from whoever made it. Its hooks come after those that
+    /// [`Self::hooks`] set.
+    #[must_use]
+    pub fn manager(mut self, manager: Arc<dyn ConversationManager>) -> Self {
+        self.manager = Some(manager);
+        self
+    }
+
+    /// Sets the strategy that chooses views of the hierarchical manager; [`HierarchicalView`] by default.
     #[must_use]
     pub fn strategy(mut self, strategy: Arc<dyn ContextStrategy>) -> Self {
         self.strategy = Some(strategy);
@@ -204,10 +215,13 @@ impl MemoryBuilder {
     /// When the store or the token counter is missing, or the thresholds contradict each other.
     pub fn build(self) -> Result<Memory, BuildError> {
         self.thresholds.check()?;
-        let parts = Parts {
+        let mut hooks = self.hooks;
+        if let Some(manager) = &self.manager {
+            Arc::clone(manager).register(&mut hooks);
+        }
+        let ports = Arc::new(Ports {
             store: self.store.ok_or(BuildError::Missing("store"))?,
             counter: self.counter.ok_or(BuildError::Missing("token_counter"))?,
-            retriever: self.retriever,
             summarizer: self.summarizer.unwrap_or_else(|| Arc::new(Spans)),
             fallback_summarizer: self.fallback_summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
             scorer: self.scorer,
@@ -216,14 +230,15 @@ impl MemoryBuilder {
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             thresholds: self.thresholds,
             policy: self.policy,
-            hooks: self.hooks,
+            hooks,
             snapshots: SnapshotCache::default(),
             counts: Counts::default(),
-            queue: Arc::default(),
             uses: Uses::default(),
             compacting: Turns::default(),
             said: Said::default(),
-        };
+        });
+        let manager = self.manager.unwrap_or_else(|| Arc::new(HierarchicalManager::new(Arc::clone(&ports))));
+        let parts = Parts { ports, manager, retriever: self.retriever, queue: Arc::default() };
         Ok(Memory { parts: Arc::new(parts) })
     }
 }

@@ -1,14 +1,14 @@
 //! What a model is shown for a question: a view of the whole history, and the exact words that answer it.
 
 mod assembly;
-mod end;
+pub(crate) mod end;
 mod messages;
 mod options;
 mod overflow;
 mod past;
 mod piece;
 mod recorded;
-mod standing;
+pub(crate) mod standing;
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) use assembly::{Request, assemble};
 pub use options::PromptOptions;
 pub(crate) use overflow::reduce;
 pub(crate) use past::rebuild;
-pub use piece::{Piece, PieceKind, PromptPart, SourceClass};
+pub use piece::{Piece, PieceKind, PromptPart};
 pub(crate) use recorded::record;
 
 use crate::render::Part;

@@ -10,7 +10,7 @@ use std::ops::Range;
 use memory_core::{Level, Node, NodeRange, Summary, SummaryId, Timestamp};
 
 pub(crate) use self::v1::{bare_line, gap_line, message_line};
-use crate::{Piece, PieceKind, SourceClass, kept_out::Redactor};
+use crate::{Piece, PieceKind, SourceClass, kept_out::Redactor, snapshot_cache::Snapshot};
 
 /// A layout of a prompt. A view names its layout, so that it can be shown again. Any change of the output, even by one
 /// byte, needs a new layout, and the old one stays for the views that were recorded with it.
@@ -158,6 +158,25 @@ impl Part {
             text,
         }
     }
+}
+
+/// A summary as it is shown. Excluded content is removed here too, since a message, or one that repeats it, may have
+/// been marked after it was summarized.
+pub(crate) fn summary_part(
+    snapshot: &Snapshot,
+    redactor: &Redactor,
+    mut summary: Summary,
+    reason: impl Fn(&Summary) -> String,
+) -> Part {
+    let span = summary.body.span;
+    let reason = reason(&summary);
+    summary.body.text = redactor.redact(&summary.body.text);
+    let outlines = || span.iter().filter_map(|node| snapshot.tree.node(node));
+    let known = || outlines().map(|outline| outline.at).filter(|at| at.is_known());
+    let [from, to] = [known().min(), known().max()].map(Option::unwrap_or_default);
+    let source = outlines().map(SourceClass::of_outline).min();
+    let kind = PieceKind::Summary(summary.body.level);
+    Part { kind, nodes: span, source, reason, body: Body::Summary { summary: Box::new(summary), from, to } }
 }
 
 /// What follows the history and the recalled words.

@@ -65,7 +65,7 @@ impl Writer<'_> {
         let mut said = BTreeMap::new();
         for chunk in nodes.chunks(AT_ONCE) {
             for run in NodeRange::merge(chunk.to_vec()) {
-                let read = self.parts.store.readable_nodes(self.conversation, run).await?;
+                let read = self.ports.store.readable_nodes(self.conversation, run).await?;
                 let short = read.nodes.iter().filter(|node| is_short(node));
                 said.extend(short.map(|node| (node.id, self.message(node, SummaryMetadata::default()))));
             }

@@ -12,7 +12,7 @@ use super::{
     failing::Patience,
     writing::{KEPT_OUT, Writer, is_of_a_lost_message},
 };
-use crate::{MemoryError, parts::Parts, snapshot_cache::Snapshot};
+use crate::{MemoryError, ports::Ports, snapshot_cache::Snapshot};
 
 /// Most summaries that are written before they are recorded, which limits the loss when the process is interrupted.
 const BATCH: usize = 128;
@@ -53,21 +53,21 @@ pub struct ResummarizeReport {
 /// Rewrites summaries bottom up, so that a merged one is written from the newest words below it. What was recorded
 /// stays when it fails or is cancelled.
 pub(crate) async fn resummarize(
-    parts: &Parts,
+    ports: &Ports,
     conversation: &ConversationId,
     what: Resummarize,
     progress: &dyn Progress,
 ) -> Result<ResummarizeReport, MemoryError> {
-    let conversation_now = parts.store.conversation(conversation).await?;
+    let conversation_now = ports.store.conversation(conversation).await?;
     if let Some(node) = what.nodes.map(NodeRange::last).filter(|last| last.get() > conversation_now.nodes) {
         let (conversation, nodes) = (conversation.clone(), conversation_now.nodes);
         return Err(StoreError::UnknownNode { conversation, node, nodes }.into());
     }
-    let Some(_turn) = parts.compacting.take(conversation) else {
+    let Some(_turn) = ports.compacting.take(conversation) else {
         return Err(MemoryError::AtWork { conversation: conversation.clone() });
     };
-    let _lease = parts.store.lease().await?;
-    let tree = Snapshot::read(parts, conversation).await?.tree;
+    let _lease = ports.store.lease().await?;
+    let tree = Snapshot::read(ports, conversation).await?.tree;
     let due = due(&tree, what);
     if due.is_empty() {
         let Resummarize { nodes, level } = what;
@@ -78,7 +78,7 @@ pub(crate) async fn resummarize(
     let total = due.len() as u64;
     let report = ResummarizeReport { tokens_before: tokens, tokens_after: tokens, ..ResummarizeReport::default() };
     let (summarizer, scorer) = (Patience::default(), Patience::default());
-    let mut rewriting = Rewriting { parts, conversation, summarizer, scorer, report };
+    let mut rewriting = Rewriting { ports, conversation, summarizer, scorer, report };
     let mut done = 0;
     progress.report(done, total);
     // Summaries that are written together must not be sources of each other.
@@ -108,7 +108,7 @@ fn due(tree: &Tree, what: Resummarize) -> Vec<(u32, SummaryId)> {
 }
 
 struct Rewriting<'a> {
-    parts: &'a Parts,
+    ports: &'a Ports,
     conversation: &'a ConversationId,
     summarizer: Patience,
     scorer: Patience,
@@ -119,12 +119,12 @@ impl Rewriting<'_> {
     /// Rewrites these and records those that changed. If a batch fails, what was written before is recorded.
     async fn write(&mut self, batch: &[(u32, SummaryId)]) -> Result<(), MemoryError> {
         // Read anew for each batch: new messages may exclude more content.
-        let snapshot = Snapshot::read(self.parts, self.conversation).await?;
+        let snapshot = Snapshot::read(self.ports, self.conversation).await?;
         let words: Vec<_> = batch.iter().map(|(_, id)| snapshot.tree.words_for(*id)).collect();
-        let there = self.parts.store.summaries_of(self.conversation, &words).await?;
+        let there = self.ports.store.summaries_of(self.conversation, &words).await?;
         let there: HashMap<SummaryId, Summary> = there.into_iter().map(|summary| (summary.id, summary)).collect();
         let writer = Writer {
-            parts: self.parts,
+            ports: self.ports,
             conversation: self.conversation,
             tree: &snapshot.tree,
             written: &[],
@@ -144,7 +144,7 @@ impl Rewriting<'_> {
             }
         }
         if !events.is_empty() {
-            self.parts.store.record(self.conversation, events).await?;
+            self.ports.store.record(self.conversation, events).await?;
         }
         outcome
     }
@@ -161,7 +161,7 @@ impl Rewriting<'_> {
             None => tree.leaf(draft.span.first())?,
         };
         let words = tree.words_for(place);
-        let summarizer = self.parts.summarizer.identity();
+        let summarizer = self.ports.summarizer.identity();
         if there.get(&words).is_some_and(|there| stays(&there.body, &draft, &summarizer)) {
             return None;
         }

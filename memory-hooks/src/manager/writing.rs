@@ -7,7 +7,7 @@ use memory_core::{
 };
 
 use super::failing::{Patience, in_a_line};
-use crate::{MemoryError, kept_out::Redactor, parts::Parts};
+use crate::{MemoryError, kept_out::Redactor, ports::Ports};
 
 /// The text in place of a message that is excluded from summaries.
 pub(super) const KEPT_OUT: &str = "(kept out of summaries)";
@@ -45,7 +45,7 @@ fn lost_input() -> Hash {
 
 /// Writes summaries for one conversation.
 pub(super) struct Writer<'a> {
-    pub(super) parts: &'a Parts,
+    pub(super) ports: &'a Ports,
     pub(super) conversation: &'a ConversationId,
     /// Gives the words that are shown in place of a summary.
     pub(super) tree: &'a Tree,
@@ -95,7 +95,7 @@ impl Writer<'_> {
 
     /// The messages of a run with their leaves, each read once, and those that cannot be read.
     async fn read(&self, run: NodeRange) -> Result<(Vec<Node>, Vec<Hash>, Losses), MemoryError> {
-        let store = &self.parts.store;
+        let store = &self.ports.store;
         let (read, losses) = match store.nodes_with_proofs(self.conversation, run).await {
             Ok(read) => (read, Losses::default()),
             Err(error) if error.is_damage() => {
@@ -137,8 +137,8 @@ impl Writer<'_> {
 
     /// The scorer's answer or its fallback's, and who gave it.
     async fn scores(&self, jobs: &[ScoreJob<'_>]) -> Option<(Vec<f32>, WrittenBy)> {
-        let fallback = self.parts.fallback_scorer.as_deref();
-        let scorer = self.parts.scorer.as_deref()?;
+        let fallback = self.ports.fallback_scorer.as_deref();
+        let scorer = self.ports.scorer.as_deref()?;
         if self.scorer.is_left() {
             match checked_scores(scorer, jobs) {
                 Ok(scores) => {
@@ -162,16 +162,16 @@ impl Writer<'_> {
     }
 
     async fn tell(&self, strategy: WrittenBy, answered_by: Option<WrittenBy>, cause: String) {
-        self.parts.said.tell(&self.parts.hooks, self.conversation, strategy, answered_by, cause).await;
+        self.ports.said.tell(&self.ports.hooks, self.conversation, strategy, answered_by, cause).await;
     }
 
     /// The author of what is written without a strategy.
     fn identity(&self) -> WrittenBy {
-        self.parts.summarizer.identity()
+        self.ports.summarizer.identity()
     }
 
     fn score_job<'t>(&self, node: &Node, text: &'t str) -> ScoreJob<'t> {
-        let uses = self.parts.uses.of(self.conversation, node.id);
+        let uses = self.ports.uses.of(self.conversation, node.id);
         ScoreJob::new(node.message.role, text).node(node.id).said_at(node.at).uses(uses)
     }
 
@@ -212,7 +212,7 @@ impl Writer<'_> {
         let written = words.iter().filter_map(|id| self.written.get(number(id).ok()?).cloned());
         let recorded: Vec<_> = words.iter().filter(|id| number(id).is_err()).copied().collect();
         let mut children: Vec<_> = written.collect();
-        children.extend(self.parts.store.summaries_of(self.conversation, &recorded).await?);
+        children.extend(self.ports.store.summaries_of(self.conversation, &recorded).await?);
         children.sort_by_key(|child| child.body.span);
         Ok(children)
     }
@@ -233,7 +233,7 @@ impl Writer<'_> {
         max_tokens: u32,
         inputs: &[Hash],
     ) -> Result<SummaryDraft, MemoryError> {
-        let counter = self.parts.counter.as_ref();
+        let counter = self.ports.counter.as_ref();
         let job = SummaryJob::new(level, &sources, max_tokens, counter);
         let Some(span) = job.span() else {
             let breach = format!("a {level} without sources was planned");
@@ -256,7 +256,7 @@ impl Writer<'_> {
 
     /// The summarizer's answer or its fallback's, and who gave it.
     async fn answer(&self, job: SummaryJob<'_>, span: NodeRange) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
-        let [summarizer, fallback] = [&self.parts.summarizer, &self.parts.fallback_summarizer].map(AsRef::as_ref);
+        let [summarizer, fallback] = [&self.ports.summarizer, &self.ports.fallback_summarizer].map(AsRef::as_ref);
         if self.summarizer.is_left() {
             match self.checked(summarizer, job, span).await {
                 Ok(written) => {
@@ -296,7 +296,7 @@ impl Writer<'_> {
     fn redacted(&self, written: WrittenSummary, max_tokens: u32) -> WrittenSummary {
         let mut text = self.redactor.redact(&written.text);
         // A placeholder may cost more than the term.
-        if text != written.text && self.parts.counter.count(&text) > max_tokens {
+        if text != written.text && self.ports.counter.count(&text) > max_tokens {
             text = self.redactor.strike(&written.text);
         }
         let topics = self.redactor.clean_topics(&written.metadata.topics);
@@ -312,7 +312,7 @@ impl Writer<'_> {
         input_hash: Hash,
     ) -> SummaryDraft {
         let WrittenSummary { text, metadata, .. } = written;
-        let tokens = self.parts.counter.count(&text);
+        let tokens = self.ports.counter.count(&text);
         SummaryDraft::new(level, span, text, tokens, written_by, input_hash).children(children).metadata(metadata)
     }
 }

@@ -17,13 +17,13 @@ pub(super) const SHORTEST: u32 = 32;
 const MARK: u64 = 24;
 
 /// The last user's message and what follows; `None` in an empty conversation.
-pub(super) fn last_turn(tree: &Tree) -> Option<NodeRange> {
+pub(crate) fn last_turn(tree: &Tree) -> Option<NodeRange> {
     tree.last_turn_within(NodeId::new(tree.total())?)
 }
 
 /// The most tokens of each text of the last turn that keep it within its share of the budget; `None` where it is
 /// already.
-pub(super) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
+pub(crate) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
     let turn = last_turn(tree)?;
     if tree.words_of(turn) <= u64::from(share_of(budget, WHOLE)) {
         return None;
@@ -49,7 +49,7 @@ pub(super) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
 
 /// The next smaller limit on the texts of the last turn, where the whole costs `excess` tokens too many; `None` where
 /// they are as short as possible.
-pub(super) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<u32> {
+pub(crate) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<u32> {
     let turn = last_turn(tree)?;
     let there = turn.iter().filter_map(|node| tree.node(node)).map(|node| node.tokens).max().unwrap_or_default();
     let longest = longest.map_or(there, |longest| longest.min(there));
@@ -57,7 +57,7 @@ pub(super) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<
 }
 
 /// The cost of the last turn, or of the last messages where their share of the budget holds all of them.
-pub(super) fn tokens(tree: &Tree, budget: u32) -> u32 {
+pub(crate) fn tokens(tree: &Tree, budget: u32) -> u32 {
     let share = u64::from(share_of(budget, RECENT));
     let last = last_turn(tree).map_or(0, |turn| tree.words_of(turn));
     let recent: u64 = tree.recent_turns().map(|turn| tree.words_of(turn)).sum();

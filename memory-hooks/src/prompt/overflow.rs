@@ -1,9 +1,6 @@
 //! A smaller prompt, after the window of a model overflowed.
 
-use memory_core::{
-    ConversationId, NodeId,
-    plan::{PlanError, plan_shrink},
-};
+use memory_core::{ConversationId, ManagerError, NodeId, ReduceCause, plan::PlanError};
 
 use super::{
     Prompt, PromptOptions, Reduction,
@@ -11,7 +8,6 @@ use super::{
 };
 use crate::{
     MemoryError,
-    manager::hierarchical,
     parts::Parts,
     render::{Body, Layout, Tail},
     shorten,
@@ -72,13 +68,15 @@ async fn coarsest(
     request: &Request<'_>,
     most: u32,
 ) -> Result<Prompt, MemoryError> {
-    let trouble = hierarchical::shrink(parts, conversation, 0, plan_shrink).await.err();
+    // Where nothing gets smaller, the tokens needed are the better answer.
+    let reduced = parts.manager.reduce(conversation, 0, Some(ReduceCause::Overflow)).await;
+    let trouble = reduced.err().filter(|error| !matches!(error, ManagerError::NoProgress { .. }));
     match assemble(parts, conversation, request.within(1)).await {
         Err(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. })) if needed <= most => {
             assemble(parts, conversation, request.within(needed)).await
         }
         Err(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. })) => {
-            Err(trouble.unwrap_or(PlanError::BudgetTooSmall { needed, budget: most }.into()))
+            Err(trouble.map_or_else(|| PlanError::BudgetTooSmall { needed, budget: most }.into(), MemoryError::from))
         }
         assembled => assembled,
     }

@@ -7,12 +7,12 @@ use memory_core::{
     text_hash,
 };
 
-use super::{Piece, PieceKind, Prompt, assembly::summary_part};
+use super::{Piece, PieceKind, Prompt};
 use crate::{
     Difference, MemoryError, ViewError,
     kept_out::Redactor,
     parts::Parts,
-    render::{Layout, Part, Tail},
+    render::{Layout, Part, Tail, summary_part},
     shorten,
     snapshot_cache::Snapshot,
 };

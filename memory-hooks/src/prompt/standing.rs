@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     MemoryError,
-    parts::Parts,
+    ports::Ports,
     render::{self, Part},
     snapshot_cache::Snapshot,
 };
@@ -30,8 +30,8 @@ const OF_ONE: usize = 2;
 const MISSES: usize = 6;
 
 /// The standing lines of a conversation, updated to its last message.
-pub(super) async fn lines(
-    parts: &Parts,
+pub(crate) async fn lines(
+    ports: &Ports,
     conversation: &ConversationId,
     snapshot: &Snapshot,
 ) -> Result<Arc<StandingLines>, MemoryError> {
@@ -41,10 +41,10 @@ pub(super) async fn lines(
         return Ok(lines);
     }
     for run in unread(&snapshot.tree, seen) {
-        let read = parts.store.readable_nodes(conversation, run).await?;
+        let read = ports.store.readable_nodes(conversation, run).await?;
         read.nodes.iter().for_each(|node| add(&mut lines, node));
     }
-    parts.snapshots.keep_standing(conversation, Arc::clone(&lines), total);
+    ports.snapshots.keep_standing(conversation, Arc::clone(&lines), total);
     Ok(lines)
 }
 

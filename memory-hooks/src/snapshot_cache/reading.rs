@@ -5,16 +5,16 @@ use std::sync::Arc;
 use memory_core::{ConversationId, NodeRange, Revision, StoreError, plan::Tree};
 
 use super::Snapshot;
-use crate::{kept_out::Redactor, parts::Parts};
+use crate::{kept_out::Redactor, ports::Ports};
 
 impl Snapshot {
     /// The conversation as it is now.
-    pub(crate) async fn read(parts: &Parts, conversation: &ConversationId) -> Result<Self, StoreError> {
-        let (mut snapshot, mut revision) = parts.snapshots.known(conversation).unwrap_or_default();
+    pub(crate) async fn read(ports: &Ports, conversation: &ConversationId) -> Result<Self, StoreError> {
+        let (mut snapshot, mut revision) = ports.snapshots.known(conversation).unwrap_or_default();
         let is_new = revision == Revision::default();
-        let changes = parts.store.changes(conversation, revision).await?;
+        let changes = ports.store.changes(conversation, revision).await?;
         if is_new || changes.is_whole {
-            snapshot = Self { tree: Tree::new(parts.policy), ..Self::default() };
+            snapshot = Self { tree: Tree::new(ports.policy), ..Self::default() };
         } else if changes.revision == revision {
             return Ok(snapshot);
         }
@@ -24,16 +24,16 @@ impl Snapshot {
         changes.nodes.into_iter().for_each(|node| snapshot.tree.append(node));
         changes.summaries.into_iter().for_each(|summary| snapshot.tree.add(summary));
         if snapshot.tree.kept_out_count() != kept_out {
-            snapshot.redactor = Arc::new(redactor(parts, conversation, snapshot.tree.kept_out()).await?);
+            snapshot.redactor = Arc::new(redactor(ports, conversation, snapshot.tree.kept_out()).await?);
         }
-        parts.snapshots.keep(conversation, &snapshot, revision);
+        ports.snapshots.keep(conversation, &snapshot, revision);
         Ok(snapshot)
     }
 
     /// The redactor as it was when the conversation had only `nodes` messages.
     pub(crate) async fn redactor_of(
         &self,
-        parts: &Parts,
+        ports: &Ports,
         conversation: &ConversationId,
         nodes: u64,
     ) -> Result<Arc<Redactor>, StoreError> {
@@ -43,20 +43,20 @@ impl Snapshot {
             return Ok(Arc::clone(&self.redactor));
         }
         let part = |run: NodeRange| NodeRange::new(run.first(), run.last().min(then.last()));
-        Ok(Arc::new(redactor(parts, conversation, all.into_iter().map_while(part).collect()).await?))
+        Ok(Arc::new(redactor(ports, conversation, all.into_iter().map_while(part).collect()).await?))
     }
 }
 
 /// The redactor of excluded content.
 async fn redactor(
-    parts: &Parts,
+    ports: &Ports,
     conversation: &ConversationId,
     kept_out: Vec<NodeRange>,
 ) -> Result<Redactor, StoreError> {
     let mut messages = Vec::new();
     for run in kept_out {
         // The terms of a lost message are unknown; summaries written before it was lost are clean.
-        let read = parts.store.readable_nodes(conversation, run).await?;
+        let read = ports.store.readable_nodes(conversation, run).await?;
         messages.extend(read.nodes.into_iter().map(|node| node.message));
     }
     Ok(Redactor::new(&messages))

@@ -85,7 +85,7 @@ impl Assembly<'_> {
     }
 
     async fn recall(&self, shown: &[NodeRange], room: u32) -> Result<Recall, MemoryError> {
-        let all = NodeRange::first_n(self.snapshot.tree.total());
+        let all = NodeRange::first_n(self.nodes);
         let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && shown != all.as_slice()) else {
             return Ok(Recall::default());
         };

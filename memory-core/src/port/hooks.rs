@@ -7,9 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{BoxError, BoxFuture};
+use super::{BoxError, BoxFuture};
 
-use crate::{HookEvent, MemoryError};
+/// An event that is passed to hooks.
+pub trait HookEvent: Send + 'static {
+    /// Whether hooks run in reverse order, so that they nest. Set for an event that closes something.
+    const REVERSED: bool = false;
+}
 
 /// A hook for events of type `E`.
 pub trait Hook<E: HookEvent>: Send + Sync {
@@ -18,6 +22,17 @@ pub trait Hook<E: HookEvent>: Send + Sync {
 
     /// Handles the event, and may change it. An error stops the event: later hooks are not called.
     fn call<'a>(&'a self, event: &'a mut E) -> BoxFuture<'a, Result<(), BoxError>>;
+}
+
+/// The failure of a hook.
+#[derive(Debug, thiserror::Error)]
+#[error("hook `{hook}` failed")]
+pub struct HookError {
+    /// Its name.
+    pub hook: String,
+    /// Why.
+    #[source]
+    pub source: BoxError,
 }
 
 /// Registers several hooks at once, as a conversation manager does.
@@ -74,7 +89,7 @@ impl HookRegistry {
     ///
     /// # Errors
     /// The error of the first hook that fails; later ones are not called.
-    pub async fn dispatch<E: HookEvent>(&self, event: &mut E) -> Result<(), MemoryError> {
+    pub async fn dispatch<E: HookEvent>(&self, event: &mut E) -> Result<(), HookError> {
         let hooks = self.hooks.get(&TypeId::of::<E>()).map(Vec::as_slice).unwrap_or_default();
         let mut hooks: Vec<_> = hooks.iter().filter_map(|hook| hook.downcast_ref::<Registered<E>>()).collect();
         if E::REVERSED {
@@ -82,7 +97,7 @@ impl HookRegistry {
         }
         for Registered(hook) in hooks {
             let called = hook.call(event).await;
-            called.map_err(|source| MemoryError::Hook { hook: hook.name().to_owned(), source })?;
+            called.map_err(|source| HookError { hook: hook.name().to_owned(), source })?;
         }
         Ok(())
     }

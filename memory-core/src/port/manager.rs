@@ -1,0 +1,350 @@
+//! Port: what keeps a conversation small enough for a model.
+
+use std::{fmt, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::{BoxError, BoxFuture, HookRegistry, Losses, Notice, Progress, StoreError};
+use crate::{
+    ConversationId, Json, Message, Node, NodeRange, SourceClass, Summary, Timestamp, WrittenBy, plan::PlanError,
+};
+
+/// Keeps conversations small enough for a model: decides what of a history a model is shown, and does the work for it.
+///
+/// Contract, which `testing::manager_conformance` checks:
+/// - [`view`](Self::view) represents every message exactly once, in order, whole turns together, and never writes to the
+///   conversation but through the store.
+/// - [`manage`](Self::manage) does what is due and nothing more: called again at once, it does nothing.
+/// - [`reduce`](Self::reduce) with a cause makes the smallest view smaller or fails; failing, it changes nothing that a
+///   view shows. Without a cause it does what it can.
+/// - What the manager keeps beside the log is in [`state`](Self::state), and a state of another manager is refused.
+pub trait ConversationManager: fmt::Debug + Send + Sync {
+    /// Name and version. The name tells whose a state is.
+    fn identity(&self) -> WrittenBy;
+
+    /// Does what is due for a conversation. Safe to run beside views, off the path of a reply.
+    ///
+    /// # Errors
+    /// When the store or a strategy fails. What was done before stays.
+    fn manage<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>>;
+
+    /// What of the history a model is shown within a budget.
+    ///
+    /// # Errors
+    /// [`PlanError::BudgetTooSmall`] with the tokens needed; otherwise when the store or a strategy fails.
+    fn view<'a>(&'a self, request: &'a ViewRequest<'a>) -> BoxFuture<'a, Result<ManagedView, ManagerError>>;
+
+    /// Makes the smallest view of a conversation cost at most `tokens`, or as little as possible.
+    ///
+    /// # Errors
+    /// With a cause: [`ManagerError::NoProgress`] when the smallest view does not get smaller. Otherwise when the store or
+    /// a strategy fails.
+    fn reduce<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        tokens: u32,
+        cause: Option<ReduceCause>,
+    ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>>;
+
+    /// What the manager knows of a conversation beside the log, to be kept by a session.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn state<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<ManagerState, ManagerError>>;
+
+    /// Takes a state that [`state`](Self::state) gave, and returns messages to put before those of the session, such as a
+    /// previous summary that the log does not hold.
+    ///
+    /// # Errors
+    /// [`ManagerError::OtherManager`] and [`ManagerError::InvalidState`]; then nothing changed.
+    fn restore<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        state: &'a ManagerState,
+    ) -> BoxFuture<'a, Result<Vec<Message>, ManagerError>>;
+
+    /// Registers the hooks that the manager needs; none by default. One that is built on another calls that one's first.
+    fn register(self: Arc<Self>, _hooks: &mut HookRegistry) {}
+}
+
+/// The result of a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactionReport {
+    /// Summaries written.
+    pub summaries: u64,
+    /// Tokens of the coarsest view before.
+    pub tokens_before: u32,
+    /// Tokens of the coarsest view after.
+    pub tokens_after: u32,
+    /// Whether something was due and left undone, since another process has the store's lease for background work, or
+    /// another task of this memory compacts the conversation.
+    pub is_left_to_another: bool,
+}
+
+impl CompactionReport {
+    crate::setters! {
+        const summaries: u64,
+        const tokens_before: u32,
+        const tokens_after: u32,
+        const is_left_to_another: bool,
+    }
+}
+
+/// Why a conversation has to get smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReduceCause {
+    /// A prompt did not fit the window of a model.
+    Overflow,
+}
+
+/// A request for a view.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct ViewRequest<'a> {
+    /// The conversation.
+    pub conversation: &'a ConversationId,
+    /// The most tokens of the whole prompt.
+    pub budget: u32,
+    /// The history's share of the budget, 0..=1, where recall gets the rest.
+    pub history_share: f32,
+    /// Whether something is recalled beside the history.
+    pub recalls: bool,
+    /// Tokens that the question adds, at most.
+    pub question_tokens: u32,
+    /// The most tokens of a tool result; a longer one is shown by its head and tail.
+    pub longest_result: Option<u32>,
+    /// Whether what is due is done first. `false` where a worker in the background does it.
+    pub manages: bool,
+    /// Tokens of the prompt that shows this history and the question.
+    pub tokens_of: &'a (dyn Fn(&[ViewPiece]) -> u32 + Send + Sync),
+}
+
+impl<'a> ViewRequest<'a> {
+    /// A request for a history alone, with what is due done first.
+    #[must_use]
+    pub fn new(
+        conversation: &'a ConversationId,
+        budget: u32,
+        tokens_of: &'a (dyn Fn(&[ViewPiece]) -> u32 + Send + Sync),
+    ) -> Self {
+        Self {
+            conversation,
+            budget,
+            history_share: 1.0,
+            recalls: false,
+            question_tokens: 0,
+            longest_result: None,
+            manages: true,
+            tokens_of,
+        }
+    }
+
+    crate::setters! {
+        const history_share: f32,
+        const recalls: bool,
+        const question_tokens: u32,
+        const longest_result: Option<u32>,
+        const manages: bool,
+    }
+}
+
+impl fmt::Debug for ViewRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ViewRequest")
+            .field("conversation", &self.conversation)
+            .field("budget", &self.budget)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A view of a history.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ManagedView {
+    /// How many messages the conversation had.
+    pub nodes: u64,
+    /// Each message exactly once, in order.
+    pub pieces: Vec<ViewPiece>,
+    /// The runs of messages that are shown word for word, with the lost ones between them.
+    pub verbatim: Vec<NodeRange>,
+    /// The most tokens of a tool result, and of a text of the last turn, if longer ones were shortened.
+    pub longest_result: Option<u32>,
+    /// The messages of it that cannot be read.
+    pub losses: Losses,
+    /// What the caller should know.
+    pub notices: Vec<Notice>,
+}
+
+impl ManagedView {
+    /// A view of `nodes` messages.
+    #[must_use]
+    pub fn new(nodes: u64, pieces: Vec<ViewPiece>) -> Self {
+        let is_message = |piece: &&ViewPiece| matches!(piece.body, ViewBody::Message(_));
+        let verbatim = NodeRange::merge(pieces.iter().filter(is_message).map(ViewPiece::nodes).collect());
+        Self { nodes, pieces, verbatim, ..Self::default() }
+    }
+
+    crate::setters! {
+        verbatim: Vec<NodeRange>,
+        const longest_result: Option<u32>,
+        losses: Losses,
+        notices: Vec<Notice>,
+    }
+}
+
+/// A piece of a view.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ViewPiece {
+    /// What it shows.
+    pub body: ViewBody,
+    /// Why it was chosen.
+    pub reason: String,
+}
+
+/// What a piece of a view shows.
+///
+/// Exhaustive: a prompt has to show every kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ViewBody {
+    /// A message, word for word except for parts that are shortened.
+    Message(Box<Node>),
+    /// A summary, the times of its first and last message (the epoch if unknown), and the least trusted source of its
+    /// messages.
+    Summary {
+        /// The summary, without excluded content.
+        summary: Box<Summary>,
+        /// When the first of its messages was said.
+        from: Timestamp,
+        /// When the last of them was said.
+        to: Timestamp,
+        /// The least trusted source among them.
+        source: Option<SourceClass>,
+    },
+    /// A line in place of messages that cannot be read.
+    Lost(NodeRange),
+}
+
+impl ViewPiece {
+    /// A piece with the reason why it was chosen.
+    #[must_use]
+    pub fn new(body: ViewBody, reason: impl Into<String>) -> Self {
+        Self { body, reason: reason.into() }
+    }
+
+    /// The messages that it represents.
+    #[must_use]
+    pub fn nodes(&self) -> NodeRange {
+        match &self.body {
+            ViewBody::Message(node) => NodeRange::single(node.id),
+            ViewBody::Summary { summary, .. } => summary.body.span,
+            ViewBody::Lost(nodes) => *nodes,
+        }
+    }
+}
+
+/// What a manager knows of a conversation beside the log. As JSON: `{"manager", "version", "removed_message_count",
+/// "data"}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ManagerState {
+    /// The manager's name.
+    pub manager: String,
+    /// The manager's version.
+    pub version: String,
+    /// Messages of the user or the model that no view shows word for word any more; never what the manager itself wrote.
+    pub removed_message_count: u64,
+    /// What else the manager keeps.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub data: serde_json::Value,
+}
+
+impl ManagerState {
+    /// The state of a manager that keeps nothing else.
+    #[must_use]
+    pub fn new(manager: WrittenBy, removed_message_count: u64) -> Self {
+        Self {
+            manager: manager.strategy,
+            version: manager.version,
+            removed_message_count,
+            data: serde_json::Value::Null,
+        }
+    }
+
+    crate::setters! { data: serde_json::Value }
+
+    /// The state as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        Json::from_value(&serde_json::to_value(self).unwrap_or_default())
+    }
+
+    /// Reads what [`to_json`](Self::to_json) gives.
+    ///
+    /// # Errors
+    /// [`ManagerError::InvalidState`].
+    pub fn from_json(json: &Json) -> Result<Self, ManagerError> {
+        serde_json::from_str(json.as_str()).map_err(|error| ManagerError::InvalidState { why: error.to_string() })
+    }
+
+    /// Checks that the state is that of `manager`, in any version.
+    ///
+    /// # Errors
+    /// [`ManagerError::OtherManager`].
+    pub fn check(&self, manager: &WrittenBy) -> Result<(), ManagerError> {
+        if self.manager == manager.strategy {
+            return Ok(());
+        }
+        Err(ManagerError::OtherManager { found: self.manager.clone(), expected: manager.strategy.clone() })
+    }
+}
+
+/// Why a manager could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManagerError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No view fits the budget.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Nothing got smaller; nothing was changed.
+    #[error("compaction would leave {after} tokens of {before}: nothing was changed")]
+    NoProgress {
+        /// Tokens of the coarsest view before.
+        before: u32,
+        /// Tokens of the coarsest view after.
+        after: u32,
+    },
+    /// A state is that of another manager.
+    #[error("the state is that of the manager `{found}`, not of `{expected}`: restore it with `{found}`")]
+    OtherManager {
+        /// Whose it is.
+        found: String,
+        /// Whose it should be.
+        expected: String,
+    },
+    /// A state cannot be read.
+    #[error("not the state of a manager: {why}")]
+    InvalidState {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The manager failed for a reason of its own.
+    #[error("the manager {manager} failed")]
+    Failed {
+        /// The manager.
+        manager: WrittenBy,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+}

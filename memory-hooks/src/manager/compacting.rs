@@ -1,0 +1,306 @@
+//! Performs the compactions that `memory_core::plan` plans.
+
+use memory_core::{
+    CompactionReport, ConversationId, Event, Level, NodeId, NodeRange, Progress, Recorded, StoreError, Summary,
+    SummaryId, SummaryOutline,
+    plan::{Compaction, Merge, Thresholds, Tree, coarsest, plan_compaction},
+};
+
+use super::{
+    failing::Patience,
+    writing::{KEPT_OUT, Writer},
+};
+use crate::{Compacted, CompactionFailed, MemoryError, ports::Ports, snapshot_cache::Snapshot};
+
+/// Most nodes that one step summarizes, to bound memory and the size of a record.
+const STEP: usize = 1024;
+
+/// Performs the compaction that the thresholds require. Returns the conversation as it is then.
+///
+/// Summaries that would not lower the token count are not recorded: they are left until more messages have come.
+/// Compaction is also left to another process that does background work, and to another task that compacts this
+/// conversation, so that no summary is paid for twice.
+pub(crate) async fn compact(
+    ports: &Ports,
+    conversation: &ConversationId,
+    progress: &dyn Progress,
+) -> Result<(CompactionReport, Snapshot), MemoryError> {
+    let mut manager = Compacting::begin(ports, conversation).await?;
+    let next = |tree: &Tree| {
+        let mut plan = plan_compaction(tree, &ports.thresholds);
+        plan.summarize.truncate(STEP);
+        plan
+    };
+    if !manager.may_help(next) {
+        return manager.finish().await;
+    }
+    let Some(_turn) = ports.compacting.take(conversation) else {
+        tracing::debug!(%conversation, "compaction is left to another task");
+        manager.report.is_left_to_another = true;
+        return manager.finish().await;
+    };
+    let _lease = match ports.store.lease().await {
+        Ok(lease) => lease,
+        Err(StoreError::Locked { pid, host, .. }) => {
+            tracing::debug!(%conversation, pid, host, "compaction is left to another process");
+            manager.report.is_left_to_another = true;
+            return manager.finish().await;
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if !manager.is_up_to_date().await? {
+        // The previous holder of the lease may have done some of it.
+        manager = Compacting::begin(ports, conversation).await?;
+    }
+    let total = manager.ahead.tree.total();
+    loop {
+        progress.report(total - manager.ahead.tree.full_count(), total);
+        if !manager.step(next).await? {
+            return manager.finish().await;
+        }
+    }
+}
+
+/// How far a conversation may shrink: [`plan_shrink`](memory_core::plan::plan_shrink), or
+/// [`plan_shrink_before_end`](memory_core::plan::plan_shrink_before_end).
+pub(crate) type Shrink = fn(&Tree, &Thresholds) -> Compaction;
+
+/// Compacts until the coarsest view costs at most `budget` tokens, regardless of the thresholds. Stops without an error
+/// when nothing more can be done.
+pub(crate) async fn shrink(
+    ports: &Ports,
+    conversation: &ConversationId,
+    budget: u32,
+    plan: Shrink,
+) -> Result<(CompactionReport, Snapshot), MemoryError> {
+    // A view that does not fit cannot wait for a running compaction. That one then finds its work done.
+    let _turn = ports.compacting.take(conversation);
+    let mut manager = Compacting::begin(ports, conversation).await?;
+    while manager.report.tokens_after > budget && manager.step(|tree| plan(tree, &ports.thresholds)).await? {}
+    manager.finish().await
+}
+
+struct Compacting<'a> {
+    ports: &'a Ports,
+    conversation: &'a ConversationId,
+    /// As recorded, plus what is written but not recorded yet.
+    ahead: Snapshot,
+    /// The index of the number that the next recorded summary gets.
+    recorded: usize,
+    /// Written plans that are not recorded yet, because by themselves they lower nothing. One SUMMARY for each of many
+    /// tiny messages costs as much as they do; the META over them does not.
+    pending: Vec<Vec<Event>>,
+    summarizer: Patience,
+    scorer: Patience,
+    report: CompactionReport,
+}
+
+impl<'a> Compacting<'a> {
+    async fn begin(ports: &'a Ports, conversation: &'a ConversationId) -> Result<Self, MemoryError> {
+        let ahead = Snapshot::read(ports, conversation).await?;
+        let tokens = coarsest(&ahead.tree);
+        let report = CompactionReport::default().tokens_before(tokens).tokens_after(tokens);
+        let recorded = ahead.tree.next_summary();
+        Ok(Self {
+            ports,
+            conversation,
+            ahead,
+            recorded,
+            pending: Vec::new(),
+            summarizer: Patience::default(),
+            scorer: Patience::default(),
+            report,
+        })
+    }
+
+    /// Whether no other process or task has recorded summaries since.
+    async fn is_up_to_date(&self) -> Result<bool, MemoryError> {
+        let state = self.ports.store.conversation(self.conversation).await?;
+        Ok(state.summaries == self.recorded as u64)
+    }
+
+    /// Performs the next plan; `false` when there is none, or none that could help.
+    async fn step(&mut self, next: impl Fn(&Tree) -> Compaction) -> Result<bool, MemoryError> {
+        let plan = next(&self.ahead.tree);
+        if plan.is_empty() || (self.pending.is_empty() && !self.may_help(&next)) {
+            return Ok(false);
+        }
+        match self.perform(&plan).await {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                self.announce_failure(&error).await;
+                if let Err(hook) = self.announce().await {
+                    tracing::warn!(%hook, "a hook failed on a compaction");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether the token count would fall if every summary were as short as possible. Checked before a strategy is
+    /// called, so that no words are paid for and thrown away turn after turn.
+    fn may_help(&mut self, next: impl Fn(&Tree) -> Compaction) -> bool {
+        let written = self.ahead.tree.summaries();
+        let helps = loop {
+            let plan = next(&self.ahead.tree);
+            if plan.is_empty() {
+                break false;
+            }
+            for shortest in shortest(&plan, &self.ahead.tree, self.ports) {
+                self.push(shortest);
+            }
+            if coarsest(&self.ahead.tree) < self.report.tokens_after {
+                break true;
+            }
+        };
+        while self.ahead.tree.summaries() > written {
+            self.ahead.tree.undo();
+        }
+        helps
+    }
+
+    /// Applies events as if they were recorded.
+    fn apply(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::Summary(body) => self.push(SummaryOutline::of(SummaryId::from_index(0), body)),
+                Event::Importance { node, importance, .. } => {
+                    if let Some(mut outline) = self.ahead.tree.node(*node).copied() {
+                        outline.set_importance(*importance);
+                        self.ahead.tree.revise(*node, outline);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds a summary under the next number.
+    fn push(&mut self, mut summary: SummaryOutline) {
+        summary.id = SummaryId::from_index(self.ahead.tree.next_summary());
+        self.ahead.tree.add(summary);
+    }
+
+    /// The summaries that are written and not recorded, in order of the numbers.
+    fn unrecorded(&self) -> Vec<Summary> {
+        let pending = numbered(self.recorded, self.pending.iter().flatten());
+        self.ahead.unrecorded.iter().cloned().chain(pending).collect()
+    }
+
+    /// Writes one plan, and records it with those before it once they lower the token count. If a plan fails, the part
+    /// written before is handled the same way.
+    async fn perform(&mut self, plan: &Compaction) -> Result<(), MemoryError> {
+        let writer = Writer {
+            ports: self.ports,
+            conversation: self.conversation,
+            tree: &self.ahead.tree,
+            written: &self.unrecorded(),
+            redactor: &self.ahead.redactor,
+            summarizer: &self.summarizer,
+            scorer: &self.scorer,
+        };
+        let mut events = Vec::new();
+        let written = writer.write(plan, &mut events).await;
+        self.apply(&events);
+        self.pending.push(events);
+        if coarsest(&self.ahead.tree) < self.report.tokens_after {
+            self.record().await?;
+        }
+        written
+    }
+
+    async fn record(&mut self) -> Result<(), MemoryError> {
+        let (known, before) = (self.recorded, self.report.tokens_after);
+        for events in std::mem::take(&mut self.pending) {
+            let expected = events.iter().filter(|event| matches!(event, Event::Summary(_))).count();
+            let expected = (self.recorded..self.recorded + expected).map(SummaryId::from_index);
+            let recorded = match self.ports.store.record(self.conversation, events.clone()).await {
+                // A read-only store cannot keep the summaries, so they are used this once. The same holds for a
+                // conversation that may have lost its end.
+                Err(error) if matches!(error, StoreError::ReadOnly { .. }) || error.is_damage() => {
+                    self.ahead.unrecorded.extend(numbered(self.recorded, &events));
+                    self.recorded += expected.count();
+                    continue;
+                }
+                recorded => recorded?,
+            };
+            let numbers = recorded.iter().filter_map(|recorded| match recorded {
+                Recorded::Summary(id) => Some(*id),
+                _ => None,
+            });
+            self.report.summaries += numbers.clone().filter(|id| id.index() >= self.recorded).count() as u64;
+            if !numbers.eq(expected.clone()) {
+                // Another process or task recorded summaries meanwhile: continue from the recorded state.
+                self.ahead = Snapshot::read(self.ports, self.conversation).await?;
+                self.recorded = self.ahead.tree.next_summary();
+                if self.recorded == known {
+                    // The store has them all and the tree still lacks them: trying again would never end.
+                    return Err(MemoryError::NoProgress { before, after: coarsest(&self.ahead.tree) });
+                }
+                break;
+            }
+            self.recorded += expected.count();
+        }
+        self.report.tokens_after = coarsest(&self.ahead.tree);
+        Ok(())
+    }
+
+    async fn finish(mut self) -> Result<(CompactionReport, Snapshot), MemoryError> {
+        if !self.pending.is_empty() {
+            let after = coarsest(&self.ahead.tree);
+            self.announce_failure(&MemoryError::NoProgress { before: self.report.tokens_after, after }).await;
+            while self.ahead.tree.next_summary() > self.recorded {
+                self.ahead.tree.undo();
+            }
+        }
+        self.announce().await?;
+        Ok((self.report, self.ahead))
+    }
+
+    /// Reports to the hooks what was recorded, if anything.
+    async fn announce(&self) -> Result<(), MemoryError> {
+        let CompactionReport { summaries, tokens_before, tokens_after, .. } = self.report;
+        if summaries == 0 {
+            return Ok(());
+        }
+        let conversation = self.conversation.clone();
+        tracing::debug!(%conversation, summaries, tokens_before, tokens_after, "compacted");
+        let mut event = Compacted { conversation, summaries, tokens_before, tokens_after };
+        Ok(self.ports.hooks.dispatch(&mut event).await?)
+    }
+
+    async fn announce_failure(&self, error: &MemoryError) {
+        let mut event = CompactionFailed { conversation: self.conversation.clone(), error: error.to_string() };
+        tracing::warn!(conversation = %event.conversation, %error, "compaction failed");
+        if let Err(hook) = self.ports.hooks.dispatch(&mut event).await {
+            tracing::warn!(%hook, "a hook failed on a reported failure");
+        }
+    }
+}
+
+/// The summaries among these events, with the numbers that they get when recorded after the first `from`.
+fn numbered<'e>(from: usize, events: impl IntoIterator<Item = &'e Event>) -> impl Iterator<Item = Summary> {
+    let drafts = events.into_iter().filter_map(|event| match event {
+        Event::Summary(body) => Some(body.clone()),
+        _ => None,
+    });
+    (from..).map(SummaryId::from_index).zip(drafts).map(|(id, body)| Summary::new(id, body))
+}
+
+/// The summaries of a plan, as short as possible, for estimates. Their numbers are arbitrary.
+fn shortest(plan: &Compaction, tree: &Tree, ports: &Ports) -> Vec<SummaryOutline> {
+    let id = SummaryId::from_index(0);
+    let leaf = |node: &NodeId| {
+        let tokens = match tree.node(*node) {
+            Some(outline) if outline.keep_out_of_summaries => ports.counter.count(KEPT_OUT),
+            Some(outline) => outline.tokens.min(1),
+            None => 0,
+        };
+        SummaryOutline::new(id, Level::Summary, NodeRange::single(*node)).tokens(tokens)
+    };
+    let merged = |merge: &Merge| {
+        let children = merge.children.as_slice().into();
+        SummaryOutline::new(id, merge.level, merge.span).children(children).tokens(1)
+    };
+    plan.summarize.iter().map(leaf).chain(plan.merge.iter().map(merged)).collect()
+}

@@ -1,0 +1,329 @@
+//! The view of the hierarchical manager: a cut through the summary tree that fits its share of a budget.
+
+use std::collections::HashMap;
+
+use memory_core::{
+    Losses, ManagedView, Node, NodeRange, Notice, Summary, SummaryId, ViewBody, ViewPiece, ViewRequest,
+    plan::{Cut, CutPiece, PlanError, coarsest, plan_merge_before_end, plan_shrink, plan_shrink_before_end},
+};
+
+use super::compacting;
+use crate::{
+    MemoryError, PromptOptions,
+    ports::Ports,
+    prompt::{PieceKind, end, standing},
+    render::{self, Body, Part, summary_part},
+    shorten,
+    snapshot_cache::Snapshot,
+};
+
+/// The view of a conversation that `snapshot` holds.
+pub(super) async fn view(
+    ports: &Ports,
+    request: &ViewRequest<'_>,
+    snapshot: Snapshot,
+    notices: Vec<Notice>,
+) -> Result<ManagedView, MemoryError> {
+    let mut history = History { ports, request, snapshot, longest_result: request.longest_result, hidden: 0, notices };
+    let shown = history.history().await?;
+    Ok(ManagedView::new(history.snapshot.tree.total(), shown.shown.into_iter().filter_map(piece).collect())
+        .verbatim(shown.verbatim)
+        .longest_result(history.longest_result)
+        .losses(shown.losses)
+        .notices(history.notices))
+}
+
+/// The history's part of a prompt.
+#[derive(Clone)]
+struct HistoryPart {
+    /// What is shown word for word.
+    verbatim: Vec<NodeRange>,
+    shown: Vec<Part>,
+    /// Tokens of the lead line and the pieces.
+    tokens: u32,
+    /// The nodes of it that cannot be read.
+    losses: Losses,
+}
+
+struct History<'a> {
+    ports: &'a Ports,
+    request: &'a ViewRequest<'a>,
+    /// The conversation, with its last turn shortened as it is shown.
+    snapshot: Snapshot,
+    longest_result: Option<u32>,
+    /// Tokens of the last turn that are not shown.
+    hidden: u32,
+    notices: Vec<Notice>,
+}
+
+impl History<'_> {
+    fn count(&self, text: &str) -> u32 {
+        self.ports.count(text)
+    }
+
+    /// Tokens of the prompt that shows this history alone.
+    fn tokens_of(&self, history: &HistoryPart) -> u32 {
+        let pieces: Vec<_> = history.shown.iter().cloned().filter_map(piece).collect();
+        (self.request.tokens_of)(&pieces)
+    }
+
+    /// The history within its share of the budget; the coarsest possible one where that needs more.
+    async fn history(&mut self) -> Result<HistoryPart, MemoryError> {
+        let options = PromptOptions::new(self.request.budget).history_share(self.request.history_share);
+        let (question, recalls) = (self.request.question_tokens, self.request.recalls);
+        if let Some(whole) = self.everything(self.request.budget.saturating_sub(self.request.question_tokens)).await? {
+            return Ok(whole);
+        }
+        let stands = !standing::lines(self.ports, self.request.conversation, &self.snapshot).await?.is_empty();
+        self.shorten_last_turn();
+        let limit = options.history_limit(&self.snapshot.tree, question, recalls, stands);
+        let ceiling = options.history_ceiling(question);
+        let trouble = match self.fit(limit, plan_shrink_before_end).await? {
+            Ok(history) if self.shows_end(&history) => return Ok(history),
+            // A smaller budget had summarized the end together with older messages. Restoring it takes more room.
+            Ok(history) => {
+                let wider = self.history_within(ceiling).await?;
+                return Ok(wider.ok().filter(|wider| self.shows_end(wider)).unwrap_or(history));
+            }
+            Err(trouble) => trouble,
+        };
+        // The end takes the room of recalled words before it is summarized.
+        let mut coarse = self.render(&self.plan(coarsest(&self.snapshot.tree), None)?).await?;
+        while self.hidden > 0
+            && let Some(excess) = coarse.tokens.checked_sub(ceiling).filter(|excess| *excess > 0)
+            && let Some(shorter) = end::shorter(&self.snapshot.tree, self.longest_result, excess)
+        {
+            self.shorten_last_turn_to(shorter);
+            coarse = self.render(&self.plan(coarsest(&self.snapshot.tree), None)?).await?;
+        }
+        if coarse.tokens <= ceiling {
+            let wider = self.history_within(coarse.tokens.max(limit)).await?;
+            self.notices.extend(trouble.map(|error| failed(&error)));
+            return Ok(wider.unwrap_or(coarse));
+        }
+        if trouble.is_some() {
+            return self.coarsest_history(trouble).await;
+        }
+        if let Ok(history) = self.fit(ceiling, plan_merge_before_end).await? {
+            return Ok(history);
+        }
+        match self.fit(ceiling, plan_shrink).await? {
+            Ok(history) => Ok(history),
+            Err(trouble) => self.coarsest_history(trouble).await,
+        }
+    }
+
+    /// A history of at most `limit` tokens, with summaries written until it fits; otherwise the reason why no more were
+    /// written, if that is a failure.
+    async fn fit(
+        &mut self,
+        limit: u32,
+        plan: compacting::Shrink,
+    ) -> Result<Result<HistoryPart, Option<MemoryError>>, MemoryError> {
+        // If not even the question fits, shrinking the history is pointless.
+        let mut may_shrink = self.request.question_tokens < self.request.budget;
+        loop {
+            let target = match self.history_within(limit).await? {
+                Ok(history) => return Ok(Ok(history)),
+                Err(_) if !may_shrink => return Ok(Err(None)),
+                Err(target) => target,
+            };
+            let before = self.snapshot.tree.summaries();
+            let target = target.saturating_add(self.hidden);
+            match compacting::shrink(self.ports, self.request.conversation, target, plan).await {
+                Ok((_, snapshot)) => self.snapshot = snapshot,
+                Err(error) => {
+                    self.snapshot = Snapshot::read(self.ports, self.request.conversation).await?;
+                    self.shorten_last_turn();
+                    let history = self.history_within(limit).await?;
+                    return Ok(history.map_err(|_| Some(error)));
+                }
+            }
+            may_shrink = self.snapshot.tree.summaries() > before;
+            self.shorten_last_turn();
+        }
+    }
+
+    /// Whether the last turn is shown word for word.
+    fn shows_end(&self, history: &HistoryPart) -> bool {
+        let is_shown = |turn: NodeRange| history.verbatim.iter().any(|run| run.covers(turn));
+        end::last_turn(&self.snapshot.tree).is_none_or(is_shown)
+    }
+
+    /// Tokens of the line above a history that is summarized.
+    fn lead(&self) -> u32 {
+        render::history_lines(&[]).iter().map(|line| self.count(line)).sum()
+    }
+
+    /// Shortens the last turn to heads and tails where it would take more than its share of the budget.
+    fn shorten_last_turn(&mut self) {
+        self.hidden = 0;
+        if let Some(longest) = end::longest(&self.snapshot.tree, self.request.budget) {
+            self.shorten_last_turn_to(longest);
+        }
+    }
+
+    fn shorten_last_turn_to(&mut self, longest: u32) {
+        let longest = self.longest_result.map_or(longest, |most| most.min(longest));
+        self.longest_result = Some(longest);
+        if let Some(turn) = end::last_turn(&self.snapshot.tree) {
+            self.hidden = self.hidden.saturating_add(self.snapshot.tree.shorten(turn, longest));
+        }
+    }
+
+    /// The coarsest history, if it fits beside the question, with the last turn as short as needed; otherwise
+    /// `trouble`, the reason why no coarser one exists, or the tokens needed.
+    async fn coarsest_history(&mut self, trouble: Option<MemoryError>) -> Result<HistoryPart, MemoryError> {
+        let (history, needed) = loop {
+            let cut = self.plan(coarsest(&self.snapshot.tree), None)?;
+            let history = self.render(&cut).await?;
+            let needed = self.tokens_of(&history);
+            let excess = needed.saturating_sub(self.request.budget);
+            match end::shorter(&self.snapshot.tree, self.longest_result, excess) {
+                Some(shorter) if excess > 0 => self.shorten_last_turn_to(shorter),
+                _ => break (history, needed),
+            }
+        };
+        // Summaries of few messages may cost more than the messages, because of the line about summaries.
+        let whole = self.everything(needed).await?.map(|whole| (self.tokens_of(&whole), whole));
+        let (history, needed) = match whole {
+            Some((tokens, whole)) if tokens < needed => (whole, tokens),
+            _ => (history, needed),
+        };
+        match trouble {
+            _ if needed <= self.request.budget => {
+                self.notices.extend(trouble.map(|error| failed(&error)));
+                Ok(history)
+            }
+            Some(error) => Err(error),
+            None => Err(PlanError::BudgetTooSmall { needed, budget: self.request.budget }.into()),
+        }
+    }
+
+    /// Every message word for word, if that costs at most `limit`.
+    async fn everything(&self, limit: u32) -> Result<Option<HistoryPart>, MemoryError> {
+        let tree = &self.snapshot.tree;
+        let Some(all) = NodeRange::first_n(tree.total()).filter(|_| tree.tokens() <= u64::from(limit)) else {
+            return Ok(None);
+        };
+        let history = self.render(&Cut::new(vec![CutPiece::Verbatim(all)], 0)).await?;
+        Ok(Some(history).filter(|history| history.tokens <= limit))
+    }
+
+    /// A history whose rendered text has at most `limit` tokens; otherwise the estimate that the coarsest view must
+    /// reach for one to exist.
+    async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
+        let mut estimate = limit.saturating_sub(self.lead());
+        let shown = self.ports.snapshots.shown(self.request.conversation, limit);
+        loop {
+            let cut = match self.plan(estimate, shown.as_deref()) {
+                Ok(cut) => cut,
+                Err(PlanError::BudgetTooSmall { .. }) => return Ok(Err(estimate)),
+                Err(error) => return Err(error.into()),
+            };
+            let history = self.render(&cut).await?;
+            let Some(excess) = history.tokens.checked_sub(limit).filter(|excess| *excess > 0) else {
+                self.ports.snapshots.show(self.request.conversation, limit, cut);
+                return Ok(Ok(history));
+            };
+            let lower = estimate.min(cut.tokens).saturating_sub(excess);
+            if lower == 0 {
+                return Ok(Err(0));
+            }
+            estimate = lower;
+        }
+    }
+
+    fn plan(&self, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
+        self.ports.strategy.plan(&self.snapshot.tree, budget, shown)
+    }
+
+    async fn render(&self, cut: &Cut) -> Result<HistoryPart, MemoryError> {
+        let tree = &self.snapshot.tree;
+        let mut summaries = self.summaries(cut).await?;
+        let verbatim = cut.verbatim();
+        let (mut words, mut losses) = (HashMap::new(), Losses::default());
+        for run in &verbatim {
+            let read = self.ports.store.readable_nodes(self.request.conversation, *run).await?;
+            words.extend(read.nodes.into_iter().map(|node| (node.id, node)));
+            losses.extend(&read.losses);
+        }
+        let mut shown = Vec::new();
+        for piece in &cut.pieces {
+            match *piece {
+                CutPiece::Summary { id, span } => {
+                    let Some(summary) = summaries.remove(&id) else {
+                        shown.push(Part::lost(span, "its summary cannot be read any more"));
+                        continue;
+                    };
+                    shown.push(summary_part(&self.snapshot, &self.snapshot.redactor, summary, summary_reason));
+                }
+                CutPiece::Verbatim(run) => {
+                    let whole = losses.rest_of(run);
+                    for id in whole.iter().flat_map(|run| run.iter()) {
+                        let Some(node) = words.remove(&id) else { continue };
+                        let why = message_reason(&node, tree.leaf(id).is_none());
+                        shown.push(Part::message(PieceKind::Message, self.shortened(node), why));
+                    }
+                    let why = "it cannot be read any more";
+                    shown.extend(losses.within(run).map(|lost| Part::lost(lost, why)));
+                }
+            }
+        }
+        shown.sort_by_key(|part| part.nodes);
+        let tokens = self.ports.counts.count_parts(&render::history_lines(&shown), self.ports.counter.as_ref());
+        Ok(HistoryPart { verbatim, shown, tokens, losses })
+    }
+
+    /// The newest readable words of the summaries in a cut, by the places in which they are shown.
+    async fn summaries(&self, cut: &Cut) -> Result<HashMap<SummaryId, Summary>, MemoryError> {
+        let shown = |piece: &CutPiece| match piece {
+            CutPiece::Summary { id, .. } => Some(*id),
+            CutPiece::Verbatim(_) => None,
+        };
+        let words = |id: SummaryId| (self.snapshot.tree.words_for(id), id);
+        let places: HashMap<_, _> = cut.pieces.iter().filter_map(shown).map(words).collect();
+        let ids: Vec<_> = places.keys().copied().collect();
+        let read = self.ports.store.summaries_of(self.request.conversation, &ids).await?;
+        let all = read.into_iter().chain(self.snapshot.unrecorded.iter().cloned());
+        Ok(all.filter_map(|summary| Some((*places.get(&summary.id)?, summary))).collect())
+    }
+
+    fn shortened(&self, node: Node) -> Node {
+        let is_last_turn = end::last_turn(&self.snapshot.tree).is_some_and(|turn| turn.contains(node.id));
+        shorten::shortened(node, self.longest_result, is_last_turn, self.ports.counter.as_ref())
+    }
+}
+
+/// The piece that a part becomes.
+fn piece(part: Part) -> Option<ViewPiece> {
+    let body = match part.body {
+        Body::Message(node) => ViewBody::Message(node),
+        Body::Summary { summary, from, to } => ViewBody::Summary { summary, from, to, source: part.source },
+        Body::Lost => ViewBody::Lost(part.nodes),
+        // No history has parts of messages.
+        Body::Excerpt { .. } => return None,
+    };
+    Some(ViewPiece::new(body, part.reason))
+}
+
+pub(super) fn failed(error: &MemoryError) -> Notice {
+    Notice::CompactionFailed { why: error.to_string() }
+}
+
+fn summary_reason(summary: &Summary) -> String {
+    let body = &summary.body;
+    let messages = body.span.count();
+    let unit = if messages == 1 { "message" } else { "messages" };
+    format!("{} of {messages} {unit}, importance {:.2}, by {}", body.level, body.metadata.importance, body.written_by)
+}
+
+fn message_reason(node: &Node, is_recent: bool) -> String {
+    if is_recent {
+        "recent: not summarized yet".to_owned()
+    } else if node.pinned {
+        "pinned".to_owned()
+    } else {
+        format!("worth its tokens: importance {:.2}", node.importance)
+    }
+}
