@@ -25,8 +25,7 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory_cli::Runtime;
 use memory_core::{
-    ConversationId, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Source, Store, TokenCounter,
-    plan::PlanError,
+    ConversationId, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter, plan::PlanError,
 };
 use memory_hooks::{Memory, MemoryError, PromptOptions};
 

@@ -6,7 +6,7 @@ mod reader;
 use std::{fmt, path::Path, sync::Arc};
 
 use anyhow::{Result, ensure};
-use memory_core::{ConversationId, Level, NodeId, Source, Store, Summarizer, Summary};
+use memory_core::{ConversationId, Level, NodeId, Store, Summarizer, Summary};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{Conversation, Memory, MemoryBuilder, PieceKind, Prompt, PromptOptions};
 use memory_plugins::{Registry, StrategyKind};

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use memory_cli::{Access, Config, Runtime};
-use memory_core::{ConversationId, NodeDraft, Query, Retriever, Scope, Source, Store, Timestamp};
+use memory_core::{ConversationId, NodeDraft, Query, Retriever, Scope, Store, Timestamp};
 use memory_hooks::PromptOptions;
 use memory_search::HybridRetriever;
 use pollster::block_on;

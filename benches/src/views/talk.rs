@@ -3,7 +3,7 @@
 use std::{cell::RefCell, path::Path, sync::Arc};
 
 use anyhow::Result;
-use memory_core::{ConversationId, Source, Store, TokenCounter};
+use memory_core::{ConversationId, Store, TokenCounter};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{CompactionReport, Conversation, ConversationStats, Memory, Prompt, PromptOptions};
 use memory_store::LogStore;

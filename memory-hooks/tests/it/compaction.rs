@@ -7,8 +7,8 @@ use std::sync::{
 
 use memory_core::{
     BoxFuture, Event, Hash, ImportanceScorer, Level, Message, NodeDraft, NodeId, NodeRange, Role, ScoreError, ScoreJob,
-    Source, Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, Timestamp, TokenCounter,
-    WrittenBy, WrittenSummary,
+    Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, Timestamp, TokenCounter, WrittenBy,
+    WrittenSummary,
     plan::{Thresholds, ViewPolicy},
     testing::{MemoryStore, WordCounter},
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, ImportanceScorer, NodeId, ScoreError, ScoreJob, Source, Store, SummarizeError, Summarizer, SummaryJob,
+    BoxFuture, ImportanceScorer, NodeId, ScoreError, ScoreJob, Store, SummarizeError, Summarizer, SummaryJob,
     WrittenBy, WrittenSummary,
 };
 use memory_hooks::{CompactionReport, MemoryError, PromptOptions};
