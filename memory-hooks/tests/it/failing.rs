@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, ImportanceScorer, NodeId, Notice, ScoreError, ScoreJob, Source, Store, SummarizeError, Summarizer,
-    SummaryJob, WrittenBy, WrittenSummary,
+    BoxFuture, ImportanceScorer, NodeId, Notice, ScoreError, ScoreJob, Store, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary,
 };
 use memory_hooks::{CompactionReport, MemoryError, PromptOptions};
 use pollster::block_on;

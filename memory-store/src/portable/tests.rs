@@ -3,12 +3,12 @@
 mod forks;
 mod sample;
 
-use std::io::Cursor;
+use std::{io::Cursor, sync::Arc};
 
 use memory_core::{
-    ContentBlock, Event, Hash, InvalidMessage, Level, Message, NodeDraft, NodeRange, Progress, Revision, Source, Store,
-    SummaryId, Timestamp, TreeHead, message_from_raw_json, message_to_json, message_to_raw_json, plan::Tree,
-    testing::MemoryStore,
+    ContentBlock, Event, Hash, InvalidMessage, Level, Message, NodeDraft, NodeRange, OwnedStore, OwnerId, Progress,
+    Revision, Source, Store, SummaryId, Timestamp, TreeHead, message_from_raw_json, message_to_json,
+    message_to_raw_json, plan::Tree, testing::MemoryStore,
 };
 use pollster::block_on;
 use proptest::prelude::*;
@@ -285,9 +285,37 @@ fn a_file_that_was_sealed_anew_is_still_read_critically() {
     check(r#""level":"META","first":1"#, r#""level":"META","first":2"#, "leaves a gap or overlap");
     check(r#""summary":3"#, r#""summary":2"#, "x.jsonl:8: summary s2 stands after one with the same");
     open(&sealed(&all)).unwrap();
-    let newer = all[0].replace(r#""memory_export":1"#, r#""memory_export":2,"more":3"#);
+    let newer = all[0].replace(r#""memory_export":1"#, r#""memory_export":3,"more":3"#);
     let error = open(format!("{newer}\n").as_bytes()).unwrap_err();
-    assert!(matches!(error, ExchangeError::NewerFormat { found: 2, supported: 1, .. }), "{error}");
+    assert!(matches!(error, ExchangeError::NewerFormat { found: 3, supported: 2, .. }), "{error}");
+}
+
+#[test]
+fn an_export_names_the_owner_and_the_import_keeps_it() {
+    let ana = OwnerId::new("ana").unwrap();
+    let store = MemoryStore::default();
+    let drafts = (0..3).map(|n| NodeDraft::new(Message::user(format!("said {n}")), Timestamp::from_millis(n), 2));
+    block_on(store.append_for(Some(&ana), &id("c"), drafts.collect())).unwrap();
+    let bytes = export(&store, "c");
+    let all = lines(&bytes);
+    assert!(all[0].starts_with(r#"{"memory_export":2,"#) && all[0].ends_with(r#""owner":"ana"}"#), "{}", all[0]);
+    let again = MemoryStore::default();
+    import(&again, &bytes).unwrap();
+    import(&again, &bytes).expect("completed by importing again");
+    assert_eq!(block_on(again.conversation(&id("c"))).unwrap().owner, Some(ana));
+    assert_eq!(export(&again, "c"), bytes);
+    // Whoever imports it for another owner has it as theirs.
+    let (whole, ben) = (Arc::new(MemoryStore::default()), OwnerId::new("ben").unwrap());
+    import(&OwnedStore::new(whole.clone(), ben.clone()), &bytes).unwrap();
+    assert_eq!(block_on(whole.conversation(&id("c"))).unwrap().owner, Some(ben));
+    let bad = |from: &str, to: &str| {
+        let header = all[0].replace(from, to);
+        let error =
+            open(&sealed(&[std::slice::from_ref(&header), &all[1..all.len() - 1]].concat())).unwrap_err().to_string();
+        assert!(error.contains("an owner stands in format 2, and only there"), "{error}");
+    };
+    bad(r#""memory_export":2"#, r#""memory_export":1"#);
+    bad(r#","owner":"ana""#, "");
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn append(store: &LogStore, owner: Option<&OwnerId>, name: &str, batch: Vec<Node
 }
 
 fn open(path: &Path) -> LogStore {
-    LogStore::open_with(path, tiny_segments()).unwrap()
+    LogStore::open_with(path, tiny_segments().checkpoint_bytes(1)).unwrap()
 }
 
 /// Each conversation with its owner and how many messages it has.
