@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -56,7 +56,7 @@ struct Inner {
     parts: Parts,
     pool: Pool,
     /// `None` if it is turned off, and while this is being dropped.
-    background: Mutex<Option<Background>>,
+    background: Option<Background>,
     failures: Arc<Failures>,
     words_only: Arc<WordsOnly>,
     lock_timeout: Duration,
@@ -77,7 +77,6 @@ impl Memory {
         let pool = Pool::start().map_err(OpenError::Threads)?;
         let background = background.then(|| Background::start(&pool, &parts, &failures));
         let words_only = Arc::default();
-        let background = Mutex::new(background);
         Ok(Self(Arc::new(Inner { parts, pool, background, failures, words_only, lock_timeout })))
     }
 
@@ -171,7 +170,7 @@ impl Memory {
 
     /// Gives a function by which a call reports that it appended to a conversation.
     pub(crate) fn on_append(&self) -> impl FnOnce(ConversationId) + Send + 'static {
-        let due = self.0.background.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Background::due);
+        let due = self.0.background.as_ref().map(Background::due);
         move |conversation| {
             if let Some(due) = due {
                 // Where the background is being stopped, the next process does it.
@@ -183,7 +182,8 @@ impl Memory {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        *self.background.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+        // Stops it.
+        self.background = None;
         // A call that drops the last handle would wait for itself.
         if !is_ours() && !self.pool.wait(Instant::now() + PATIENCE) {
             tracing::warn!("a memory was closed while it was in use: what was running goes on without it");
