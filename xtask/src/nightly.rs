@@ -26,15 +26,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Packages the libraries as for a registry and builds each from its package, in a directory of its own.
+/// Packages the libraries as for a registry, and builds each from its package.
 fn package(workspace: &Workspace) -> Result<()> {
     let names = workspace.libraries().into_iter().flat_map(|library| ["-p", library.name.as_str()]);
-    Invocation::cargo(workspace, "package")
-        // Also where something is not committed yet.
-        .args(["package", "--locked", "--allow-dirty"])
-        .args(names)
-        .args(["--target-dir".as_ref(), workspace.target().join("packaged").as_os_str()])
-        .run()
+    // Also where something is not committed yet.
+    Invocation::cargo(workspace, "package").args(["package", "--locked", "--allow-dirty"]).args(names).run()
 }
 
 /// The tests of the log that run a bounded number of rounds in `ci`, here with all rounds.
