@@ -1,6 +1,7 @@
 //! Fakes of the ports, generators for property tests, and the conformance suites of [`Store`](crate::Store),
 //! [`Source`](crate::Source), [`OwnedStore`](crate::OwnedStore), [`VectorIndex`](crate::VectorIndex),
-//! [`BlockCache`](crate::BlockCache) and [`Derived`](crate::Derived).
+//! [`BlockCache`](crate::BlockCache), [`Derived`](crate::Derived) and
+//! [`ConversationManager`](crate::ConversationManager).
 //!
 //! Requires the feature `testing`. Not for production.
 
@@ -10,6 +11,7 @@ mod derived;
 mod fakes;
 #[cfg(test)]
 mod generators;
+mod manager;
 mod memory_store;
 mod owners;
 mod source;
@@ -21,6 +23,7 @@ pub use derived::{DerivedUnderTest, derived_conformance};
 pub use fakes::{FixedClock, HashEmbedder, ScanRetriever, WordCounter};
 #[cfg(test)]
 pub(crate) use generators::{messages, texts};
+pub use manager::{EverythingManager, manager_conformance};
 pub use memory_store::MemoryStore;
 pub use owners::owner_conformance;
 pub use source::source_conformance;

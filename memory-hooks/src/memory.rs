@@ -82,6 +82,12 @@ impl Memory {
         &self.parts.store
     }
 
+    /// The manager of its conversations.
+    #[must_use]
+    pub fn manager(&self) -> &Arc<dyn ConversationManager> {
+        &self.parts.manager
+    }
+
     /// The token counter.
     #[must_use]
     pub fn token_counter(&self) -> &Arc<dyn TokenCounter> {

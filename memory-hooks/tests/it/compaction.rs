@@ -6,7 +6,9 @@ use std::sync::{
 };
 
 use memory_core::{
-    BoxFuture, Event, Hash, ImportanceScorer, Level, Message, NodeDraft, NodeId, NodeRange, Notice, Role, ScoreError, ScoreJob, Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, Timestamp, TokenCounter, WrittenBy, WrittenSummary,
+    BoxFuture, Event, Hash, ImportanceScorer, Level, Message, NodeDraft, NodeId, NodeRange, Notice, Role, ScoreError,
+    ScoreJob, Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, Timestamp, TokenCounter,
+    WrittenBy, WrittenSummary,
     plan::{Thresholds, ViewPolicy},
     testing::{MemoryStore, WordCounter},
 };

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, ImportanceScorer, NodeId, Notice, ScoreError, ScoreJob, Store, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary,
+    BoxFuture, ImportanceScorer, NodeId, Notice, ScoreError, ScoreJob, Store, SummarizeError, Summarizer, SummaryJob,
+    WrittenBy, WrittenSummary,
 };
 use memory_hooks::{CompactionReport, MemoryError, PromptOptions};
 use pollster::block_on;

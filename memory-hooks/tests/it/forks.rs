@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use memory_core::{
-    ConversationId, Level, Message, NodeId, Source, Store, StoreError, Summary, SummaryId, plan::PlanError,
-};
+use memory_core::{ConversationId, Level, Message, NodeId, Source, StoreError, Summary, SummaryId, plan::PlanError};
 use memory_hooks::{AsOf, Conversation, MemoryError, PieceKind, Prompt, PromptOptions};
 use pollster::block_on;
 use proptest::prelude::*;

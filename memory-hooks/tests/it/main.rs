@@ -12,6 +12,8 @@ mod forks;
 #[cfg(test)]
 mod kept_out;
 #[cfg(test)]
+mod managers;
+#[cfg(test)]
 mod messages;
 #[cfg(test)]
 mod overflow;

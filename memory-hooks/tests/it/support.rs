@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use memory_core::{
-    BoxFuture, ContentBlock, ConversationId, FirstWords, Json, Message, NodeRange, Role, Source, Store, SummarizeError,
+    BoxFuture, ContentBlock, ConversationId, FirstWords, Json, Message, NodeRange, Role, Source, SummarizeError,
     Summarizer, Summary, SummaryJob, SummaryMetadata, Timestamp, TokenCounter, WrittenBy, WrittenSummary,
     plan::{ViewPolicy, turns},
     testing::{FixedClock, MemoryStore, ScanRetriever, WordCounter},
