@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeSet,
     env,
-    io::{BufRead, BufReader, Write, stdout},
+    io::{BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
 };
@@ -84,9 +84,9 @@ fn forget(store: &LogStore, node: u64) {
 fn forget_until_killed(path: &Path) {
     let store = LogStore::open(path).unwrap();
     for node in (1..=NODES).map(|number| number * 7 % (NODES + 1)) {
-        writeln!(stdout(), "\nbegins {node}").unwrap();
+        println!("\nbegins {node}");
         forget(&store, node);
-        writeln!(stdout(), "\nforgot {node}").unwrap();
+        println!("\nforgot {node}");
     }
 }
 

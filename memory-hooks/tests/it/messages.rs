@@ -11,11 +11,13 @@ use crate::{
 };
 
 fn texts(message: &Message) -> Vec<&str> {
-    let text = |block| match block {
-        &ContentBlock::Text(ref text) => Some(text.as_str()),
-        _ => None,
-    };
-    message.content.iter().filter_map(text).collect()
+    let mut texts = Vec::new();
+    for block in &message.content {
+        if let ContentBlock::Text(text) = block {
+            texts.push(text.as_str());
+        }
+    }
+    texts
 }
 
 /// What every provider asks of a request.

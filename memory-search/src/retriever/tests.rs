@@ -47,7 +47,7 @@ fn say(store: &MemoryStore, conversation: &str, texts: &[&str]) {
 
 fn store() -> Arc<CountingStore> {
     let store = Arc::new(CountingStore::default());
-    say(&*store, "talk", &TALK);
+    say(&store, "talk", &TALK);
     store
 }
 
@@ -102,7 +102,7 @@ fn what_was_appended_before_the_call_is_found() {
     let store = store();
     let (retriever, index) = hybrid(&store);
     in_talk(&retriever, "cello");
-    say(&*store, "talk", &["The harpsichord was tuned."]);
+    say(&store, "talk", &["The harpsichord was tuned."]);
     assert_eq!(nodes(&in_talk(&retriever, "harpsichord")).first(), Some(&7));
     assert_eq!(index.stats(&id("talk")).through, 7);
 }
@@ -149,7 +149,7 @@ fn an_answer_by_words_says_so_in_one_line() {
 #[test]
 fn meaning_finds_what_words_do_not() {
     let store = Arc::new(CountingStore::default());
-    say(&*store, "talk", &["alpha", "beta", "gamma"]);
+    say(&store, "talk", &["alpha", "beta", "gamma"]);
     let embedder = Arc::new(FewChunks::new([("alpha", vec![0.0]), ("beta", vec![90.0]), ("gamma", vec![180.0])], 80.0));
     let index = Arc::new(ExactIndex::of(&*embedder));
     let retriever = HybridRetriever::new(store, Some(embedder), Some(index));
@@ -162,7 +162,7 @@ fn meaning_finds_what_words_do_not() {
 #[test]
 fn a_long_message_counts_by_its_first_and_its_best_chunk() {
     let store = Arc::new(CountingStore::default());
-    say(&*store, "talk", &["alpha", "beta", "gamma"]);
+    say(&store, "talk", &["alpha", "beta", "gamma"]);
     let angles = [("alpha", vec![60.0, 0.0]), ("beta", vec![0.0, 60.0]), ("gamma", vec![30.0])];
     let embedder = Arc::new(FewChunks::new(angles, 0.0));
     let index = Arc::new(ExactIndex::of(&*embedder));
@@ -190,7 +190,7 @@ fn hits_say_why_the_heaviest_signal_first() {
 fn the_order_of_equal_scores_is_fixed() {
     let store = Arc::new(CountingStore::default());
     for conversation in ["b", "a"] {
-        say(&*store, conversation, &["same", "same", "same"]);
+        say(&store, conversation, &["same", "same", "same"]);
     }
     let (retriever, _) = hybrid(&store);
     let scope = || Scope::only(vec![id("b"), id("a"), id("b")]);
@@ -203,8 +203,8 @@ fn the_order_of_equal_scores_is_fixed() {
 #[test]
 fn scores_of_several_conversations_compare() {
     let store = store();
-    say(&*store, "other", &["We talked about the hall.", "Nothing else.", "The weather was fine."]);
-    say(&*store, "empty", &[]);
+    say(&store, "other", &["We talked about the hall.", "Nothing else.", "The weather was fine."]);
+    say(&store, "empty", &[]);
     let (retriever, _) = hybrid(&store);
     let found = search(&retriever, "booking of the hall for 4,200 euros", Scope::all(), 20);
     let place = |hit: &memory_core::Hit| format!("{}/{}", hit.conversation, hit.node.id);
@@ -224,7 +224,7 @@ fn an_unknown_conversation_is_not_found() {
 #[test]
 fn an_empty_question_and_an_empty_conversation_give_nothing() {
     let store = store();
-    append(&*store, "empty", []);
+    append(&store, "empty", []);
     let retriever = by_words(&store);
     assert_eq!(in_talk(&retriever, " \n").notices, [Notice::EmptyQuestion]);
     assert_eq!(recall(&retriever, "", |_| ()).notices, [Notice::EmptyQuestion]);
@@ -236,7 +236,7 @@ fn an_empty_question_and_an_empty_conversation_give_nothing() {
 #[test]
 fn stop_words_alone_find_what_holds_them() {
     let store = Arc::new(CountingStore::default());
-    say(&*store, "talk", &["to be or not to be", "hello"]);
+    say(&store, "talk", &["to be or not to be", "hello"]);
     assert_eq!(nodes(&in_talk(&by_words(&store), "To be, or not to be?"))[0], 1);
 }
 
@@ -245,7 +245,7 @@ fn a_pasted_page_finds_what_is_rare_in_it() {
     let store = store();
     let fillers: Vec<_> = (0..200).map(|n| format!("filler{n}")).collect();
     for _ in 0..3 {
-        say(&*store, "talk", &[&fillers.join(" ")]);
+        say(&store, "talk", &[&fillers.join(" ")]);
     }
     let page = format!("{} piano {}", fillers.join(" "), fillers.join(" "));
     let found = search(&by_words(&store), &page, Scope::one(&id("talk")), 20);
@@ -295,7 +295,7 @@ fn recall_keeps_a_tool_call_with_its_result() {
         is_error: false,
     };
     append(
-        &*store,
+        &store,
         "talk",
         [
             Message::user("How warm is it?"),
@@ -326,7 +326,7 @@ impl Progress for LastReport {
 fn catching_up_reports_what_it_did() {
     let store = Arc::new(CountingStore::default());
     let texts: Vec<_> = (0..600).map(|n| format!("message {n}")).collect();
-    say(&*store, "talk", &texts.iter().map(String::as_str).collect::<Vec<_>>());
+    say(&store, "talk", &texts.iter().map(String::as_str).collect::<Vec<_>>());
     let (retriever, index) = hybrid(&store);
     let progress = LastReport::default();
     let report = pollster::block_on(retriever.catch_up(&id("talk"), &progress)).unwrap();

@@ -25,7 +25,7 @@ impl Counted {
     }
 
     fn say_many(&self, conversation: &str, count: u64) {
-        append(&*self.store, conversation, (0..count).map(|n| Message::user(format!("remark {n}"))));
+        append(&self.store, conversation, (0..count).map(|n| Message::user(format!("remark {n}"))));
     }
 
     fn catch_up(&self, conversation: &str) {
@@ -48,7 +48,7 @@ fn by_words_only(messages: u64) -> String {
 fn a_question_embeds_no_large_backlog() {
     let counted = Counted::new();
     counted.say_many("talk", MAX_BACKLOG_NODES);
-    say(&*counted.store, "talk", &["The hall is booked."]);
+    say(&counted.store, "talk", &["The hall is booked."]);
     for _ in 0..2 {
         let (found, embedded) = counted.ask("who booked the hall?");
         assert_eq!((nodes(&found)[0], embedded), (MAX_BACKLOG_NODES + 1, 0));
@@ -62,9 +62,9 @@ fn a_question_embeds_no_large_backlog() {
 #[test]
 fn a_huge_message_stalls_no_question() {
     let counted = Counted::new();
-    say(&*counted.store, "talk", &TALK);
+    say(&counted.store, "talk", &TALK);
     counted.catch_up("talk");
-    say(&*counted.store, "talk", &[&"harpsichord ".repeat((2 << 20) / 12), "Is it tuned?"]);
+    say(&counted.store, "talk", &[&"harpsichord ".repeat((2 << 20) / 12), "Is it tuned?"]);
     let (found, embedded) = counted.ask("which harpsichord?");
     assert!(nodes(&found)[..3].contains(&7), "{found:?}");
     assert_eq!(embedded, 0);
@@ -76,8 +76,8 @@ fn a_question_embeds_as_much_text_as_it_may_and_no_byte_more() {
     for (over, expected) in [(0, 2), (1, 0)] {
         let counted = Counted::new();
         let half = MAX_BACKLOG_BYTES / 2 - "user: ".len();
-        say(&*counted.store, "a", &[&"x".repeat(half)]);
-        say(&*counted.store, "b", &[&"x".repeat(half + over)]);
+        say(&counted.store, "a", &[&"x".repeat(half)]);
+        say(&counted.store, "b", &[&"x".repeat(half + over)]);
         assert_eq!(counted.ask("xylophone").1, expected);
     }
 }
@@ -109,11 +109,11 @@ fn a_backlog_is_that_of_all_that_is_searched_and_has_one_notice() {
 #[test]
 fn a_message_without_a_vector_keeps_its_place_by_words() {
     let counted = Counted::new();
-    say(&*counted.store, "talk", &["The piano is locked.", "Who has the key?", "Nobody knows."]);
+    say(&counted.store, "talk", &["The piano is locked.", "Who has the key?", "Nobody knows."]);
     counted.say_many("talk", 200);
     counted.catch_up("talk");
     counted.say_many("talk", 200);
-    say(&*counted.store, "talk", &["The piano is locked.", "Who has the key?", "Nobody knows."]);
+    say(&counted.store, "talk", &["The piano is locked.", "Who has the key?", "Nobody knows."]);
     let (found, embedded) = counted.ask("the piano is locked");
     assert_eq!((embedded, found.notices.len()), (0, 1));
     let mut places = nodes(&found)[..2].to_vec();
@@ -132,10 +132,10 @@ fn few_vectors_do_not_outweigh_the_words_of_many() {
     let embedder = Arc::new(FewChunks::new([("eat", vec![80.0])], 0.0));
     let index = Arc::new(ExactIndex::of(&*embedder));
     let retriever = HybridRetriever::new(store.clone(), Some(embedder), Some(index));
-    say(&*store, "talk", &["Shall we eat"]);
+    say(&store, "talk", &["Shall we eat"]);
     pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
-    say(&*store, "talk", &["So it is."; 100]);
-    say(&*store, "talk", &["The hall costs 4,200 euros a night.", "Dear!", "Good night, Maya.", "Good night, Omar."]);
+    say(&store, "talk", &["So it is."; 100]);
+    say(&store, "talk", &["The hall costs 4,200 euros a night.", "Dear!", "Good night, Maya.", "Good night, Omar."]);
     let found = search(&retriever, "what does the hall cost in euros a night?", Scope::all(), 9);
     let place = |wanted| nodes(&found).iter().position(|&node| node == wanted).unwrap();
     assert_eq!(place(102), 0);
@@ -146,7 +146,7 @@ fn few_vectors_do_not_outweigh_the_words_of_many() {
 fn what_was_caught_up_beforehand_answers_as_what_a_question_embeds() {
     let (beforehand, asked) = (Counted::new(), Counted::new());
     for counted in [&beforehand, &asked] {
-        say(&*counted.store, "talk", &TALK);
+        say(&counted.store, "talk", &TALK);
     }
     beforehand.catch_up("talk");
     let question = "which booking for the hall?";
@@ -158,7 +158,7 @@ fn what_was_caught_up_beforehand_answers_as_what_a_question_embeds() {
 #[test]
 fn a_huge_question_is_embedded_by_its_ends() {
     let counted = Counted::new();
-    say(&*counted.store, "talk", &TALK);
+    say(&counted.store, "talk", &TALK);
     for filler in ["filler ", "füller "] {
         let question = format!("Where is the cello? {} Where is it?", filler.repeat(300_000));
         let (found, _) = counted.ask(&question);

@@ -27,7 +27,7 @@ fn a_budget_in_characters_is_a_hard_ceiling() {
 #[test]
 fn a_budget_in_characters_reads_no_more_than_the_tokens_allow() {
     let store = store();
-    append(&*store, "talk", (0..2_000).map(|n| Message::user(format!("remark {n}"))));
+    append(&store, "talk", (0..2_000).map(|n| Message::user(format!("remark {n}"))));
     let retriever = by_words(&store);
     in_talk(&retriever, "cello");
     let before = store.nodes_read();

@@ -62,7 +62,7 @@ struct Setup {
 impl Setup {
     fn new(refusal: Refusal, said: &[&str]) -> Self {
         let store = Arc::new(CountingStore::default());
-        say(&*store, "talk", said);
+        say(&store, "talk", said);
         let embedder = Arc::new(Choosy { embedder: HashEmbedder::new(64), refusal, calls: AtomicU64::new(0) });
         let index = Arc::new(ExactIndex::of(&*embedder));
         let retriever = HybridRetriever::new(store.clone(), Some(embedder.clone()), Some(index.clone()));
@@ -118,7 +118,7 @@ fn a_question_that_the_model_refuses_is_answered_by_words() {
 fn a_refused_message_stops_neither_questions_nor_indexing() {
     let setup = Setup::new(refused, &TALK);
     setup.catch_up().unwrap();
-    say(&*setup.store, "talk", &["BAD bytes of the harpsichord"]);
+    say(&setup.store, "talk", &["BAD bytes of the harpsichord"]);
     // It is the only new one, so that it is not known yet whether the model rejects it or everything.
     let found = in_talk(&setup.retriever, "which booking for the hall?");
     assert_eq!((nodes(&found)[0], has_cosines(&found), setup.vectors()), (3, true, (6, 6)));
@@ -128,7 +128,7 @@ fn a_refused_message_stops_neither_questions_nor_indexing() {
     );
     assert!(setup.catch_up().is_err());
 
-    say(&*setup.store, "talk", &["Is it tuned?"]);
+    say(&setup.store, "talk", &["Is it tuned?"]);
     let found = in_talk(&setup.retriever, "which booking for the hall?");
     assert_eq!((nodes(&found)[0], setup.vectors()), (3, (8, 7)));
     let notice = "1 message is found by words alone: the model does not take node 7 (embedding with hash/64 failed: \
@@ -159,7 +159,7 @@ fn a_refused_message_costs_few_calls_and_its_batch_no_vector() {
 #[test]
 fn a_model_that_refuses_everything_is_given_up_and_keeps_what_it_has() {
     let setup = Setup::new(refused, &["fine"; 256]);
-    say(&*setup.store, "talk", &["BAD"; 64]);
+    say(&setup.store, "talk", &["BAD"; 64]);
     let (error, calls) = setup.calls(|setup| setup.catch_up().unwrap_err());
     assert!(matches!(error, RetrieveError::Embed(EmbedError::Backend { .. })), "{error}");
     assert!(calls <= 65, "{calls}");
@@ -217,7 +217,7 @@ impl VectorIndex for FullDisk {
 #[test]
 fn a_cache_that_cannot_be_written_leaves_meaning_to_a_question() {
     let store = store();
-    say(&*store, "other", &TALK);
+    say(&store, "other", &TALK);
     let embedder = Arc::new(HashEmbedder::new(64));
     let index = Arc::new(FullDisk(ExactIndex::of(&*embedder)));
     let retriever = HybridRetriever::new(store.clone(), Some(embedder), Some(index));
@@ -225,7 +225,7 @@ fn a_cache_that_cannot_be_written_leaves_meaning_to_a_question() {
     assert!(has_cosines(&found), "{found:?}");
     let notice = "what was embedded for this question is not kept: vector backend test failed: disk full";
     assert_eq!(sentences(&found.notices), [notice], "once, though neither of two conversations is kept");
-    say(&*store, "talk", &["The harpsichord was tuned."]);
+    say(&store, "talk", &["The harpsichord was tuned."]);
     let error = pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap_err();
     assert!(matches!(error, RetrieveError::Vectors(_)), "{error}");
 }

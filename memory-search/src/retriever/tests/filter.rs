@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Event, Filter, Hash, Hit, Level, Node, SummaryDraft, TimeRange, WrittenBy, testing::MemoryStore};
+use memory_core::{Event, Filter, Hash, Hit, Level, SummaryDraft, TimeRange, WrittenBy, testing::MemoryStore};
 use proptest::prelude::*;
 
 use super::*;
@@ -93,7 +93,7 @@ proptest! {
             let node = &hit.node;
             let is_covered = hit.conversation == id("a") && node.id.get() <= covered;
             let level = if is_covered { Level::Summary } else { Level::Full };
-            let session = Filter::session_of(&node);
+            let session = Filter::session_of(node);
             let clock = clocks[&hit.conversation];
             let is_during = |words: &memory_core::TimeWords| words.ranges(clock).iter().any(|at| at.contains(node.at));
             filter.during.as_ref().is_none_or(is_during)

@@ -27,7 +27,7 @@ fn questions() -> impl Iterator<Item = String> {
 /// The same conversation compared whole and by its nearest, and how the index was asked for the latter.
 fn both() -> [(HybridRetriever, Arc<ExactIndex>); 2] {
     let store = Arc::new(CountingStore::default());
-    talk(&*store);
+    talk(&store);
     [usize::MAX, MESSAGES - 1].map(|all_up_to| {
         let embedder = Arc::new(HashEmbedder::new(48));
         let index = Arc::new(ExactIndex::of(&*embedder));
@@ -64,12 +64,12 @@ fn the_nearest_give_the_hits_that_all_give() {
 #[test]
 fn what_has_no_vector_yet_is_not_taken_for_usual() {
     let store = Arc::new(CountingStore::default());
-    talk(&*store);
+    talk(&store);
     let embedder = Arc::new(HashEmbedder::new(48));
     let index = Arc::new(ExactIndex::of(&*embedder));
     let retriever = HybridRetriever::new(store.clone(), Some(embedder), Some(index)).compare_all_up_to(1_000);
     pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
-    append(&*store, "talk", (0..MESSAGES).map(|index| Message::user(format!("later {index}"))));
+    append(&store, "talk", (0..MESSAGES).map(|index| Message::user(format!("later {index}"))));
     let got = found(&retriever, "word1 word2", &Filter::default());
     let is_of = |notice: &Notice| matches!(notice, Notice::PartlyEmbedded { embedded, messages, .. } if [*embedded, *messages] == [MESSAGES, 2 * MESSAGES]);
     assert!(got.notices.iter().any(is_of), "{:?}", got.notices);

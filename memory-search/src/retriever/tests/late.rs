@@ -151,7 +151,7 @@ fn tokens_come_from_the_pass_that_embeds_and_have_a_say() {
     assert_eq!((tokens.through("talk"), embedder.texts()), (6, 6));
     let late = late(&found);
     assert!(late.get(&3).is_some_and(|value| (value - 1.0).abs() < 1e-6), "{late:?}");
-    say(&*store, "talk", &["The harpsichord was tuned."]);
+    say(&store, "talk", &["The harpsichord was tuned."]);
     in_talk(&retriever, "harpsichord");
     assert_eq!((tokens.through("talk"), embedder.texts()), (7, 7));
     assert!(found.steps.iter().any(|step| step.name == "late" && step.candidates == 6), "{:?}", found.steps);
@@ -202,7 +202,7 @@ fn tokens_that_cannot_be_kept_cost_no_vector() {
         let notice = "what was embedded for this question is not kept: vector backend test failed: broken";
         assert_eq!(sentences(&found.notices), [notice]);
         assert_eq!((index.stats(&id("talk")).through, index.unflushed()), (6, 0), "vectors come before tokens");
-        say(&*store, "talk", &["The harpsichord was tuned."]);
+        say(&store, "talk", &["The harpsichord was tuned."]);
         assert!(pollster::block_on(retriever.catch_up(&id("talk"), &())).is_err());
     }
 }

@@ -38,7 +38,7 @@ fn catching_up_goes_past_lost_messages_once() {
     let report = pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
     assert_eq!((report.words, report.embedded, report.notices.len()), (0, 0, 1));
     assert_eq!(store.nodes_read(), read, "what is known to be lost is not tried again");
-    say(&*store, "talk", &["The piano tuner comes on Monday."]);
+    say(&store, "talk", &["The piano tuner comes on Monday."]);
     assert_eq!(nodes(&in_talk(&retriever, "piano tuner"))[0], 7);
 }
 

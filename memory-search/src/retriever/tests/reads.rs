@@ -5,7 +5,7 @@ use super::{fakes::MemoryBlocks, late::Pianist, *};
 /// A store of `count` remarks and a retriever that has their words from a cache, so that it has read no message itself.
 fn restored(count: usize) -> (Arc<CountingStore>, HybridRetriever) {
     let store = Arc::new(CountingStore::default());
-    append(&*store, "talk", (1..=count).map(|n| Message::user(format!("remark {n} about topic{}", n % 7))));
+    append(&store, "talk", (1..=count).map(|n| Message::user(format!("remark {n} about topic{}", n % 7))));
     let cache = Arc::new(MemoryBlocks::beside(store.clone()));
     let retriever = || by_words(&store).word_cache(cache.clone());
     pollster::block_on(retriever().catch_up(&id("talk"), &())).unwrap();
@@ -72,7 +72,7 @@ fn a_second_recall_reads_no_outline() {
             let recalled = recall(retriever, "remark 7, topic3", |_| ());
             assert!(recalled.tokens > 8, "the outline states what it costs");
             assert_eq!(store.outlines_read(&id("talk")) - before, expected, "recall {at}");
-            say(&*store, "talk", &["Something new."]);
+            say(&store, "talk", &["Something new."]);
         }
     }
 }
@@ -87,9 +87,9 @@ fn outlines_that_grew_are_those_of_the_store() {
     };
     let stored = || pollster::block_on(store.outline(&id("talk"))).unwrap();
     assert_eq!(known(40), stored());
-    say(&*store, "talk", &["one", "two\nlines", "three"]);
+    say(&store, "talk", &["one", "two\nlines", "three"]);
     assert_eq!(known(43), stored());
-    say(&*store, "talk", &["four", "five", "six"]);
+    say(&store, "talk", &["four", "five", "six"]);
     store.lose(&id("talk"), 45);
     assert_eq!(known(46), stored(), "after a gap the store is asked");
 }

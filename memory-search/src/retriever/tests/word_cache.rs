@@ -24,7 +24,7 @@ fn the_next_retriever_reads_what_is_new_alone_and_answers_the_same() {
     let (store, cache) = kept();
     assert_eq!(index(&keeping(&store, &cache)).words, 6);
     assert_eq!(cache.runs(&id("talk")), ["1-6"]);
-    say(&*store, "talk", &["The harpsichord was tuned.", "By whom?"]);
+    say(&store, "talk", &["The harpsichord was tuned.", "By whom?"]);
     let read = store.nodes_read();
     let retriever = keeping(&store, &cache);
     let found = in_talk(&retriever, "Who brings the harpsichord and the cello?");
@@ -41,7 +41,7 @@ fn the_next_retriever_reads_what_is_new_alone_and_answers_the_same() {
 #[test]
 fn a_question_keeps_what_took_it_long_to_read() {
     let (store, cache) = kept();
-    say(&*store, "talk", &["again and again"; 300]);
+    say(&store, "talk", &["again and again"; 300]);
     in_talk(&keeping(&store, &cache), "cello");
     assert_eq!(cache.runs(&id("talk")), ["1-306"]);
 }
@@ -68,7 +68,7 @@ fn a_hit_that_takes_the_place_of_a_lost_one_is_checked_too() {
     let said = ["cello, cello, piano, horn", "cello, piano, horn", "cello, horn", "cello, and nothing else at all"];
     let names = ["a", "b", "c", "d"];
     for (name, said) in names.iter().zip(said) {
-        say(&*store, name, &[said, "The weather was fine."]);
+        say(&store, name, &[said, "The weather was fine."]);
         pollster::block_on(keeping(&store, &cache).catch_up(&id(name), &())).unwrap();
     }
     names[..3].iter().for_each(|name| store.lose(&id(name), 1));

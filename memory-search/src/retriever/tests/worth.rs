@@ -11,7 +11,7 @@ fn chat() -> Arc<CountingStore> {
         41 => "The Atrium, for two nights.".to_owned(),
         n => format!("We talked of matter {n}, and of the concert of year {n}."),
     };
-    append(&*store, "talk", (0..80).map(|n| Message::user(remark(n)).speaker(names[n % 2])));
+    append(&store, "talk", (0..80).map(|n| Message::user(remark(n)).speaker(names[n % 2])));
     store
 }
 
