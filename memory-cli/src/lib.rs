@@ -17,6 +17,8 @@
 //!
 //! The commands are not public. The crate has no logic that a library could have.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(doctest, doc = "The examples of the README, compiled:\n")]
+#![cfg_attr(doctest, doc = include_str!("../../README.md"))]
 
 mod cli;
 mod commands;

@@ -1,18 +1,10 @@
 //! An agent's memory, ready to use: one dependency, one call to open a store, the same answers as the `memory` binary.
 //!
-//! ```no_run
-//! use memory::Message;
+#![doc = include_str!("../README.md")]
 //!
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let memory = memory::open("trip.memory")?;
-//! let trip = memory.conversation("trip")?;
-//! trip.append(Message::user("The train leaves at 7:42 from platform 9.")).await?; // on disk when it returns
-//! println!("{}", trip.prompt("When does the train leave?").await?.text()); // at most 4,000 tokens
-//! # Ok(())
-//! # }
-//! ```
+//! # Guide
 //!
-//! The package is `memory-runtime`, its library `memory`. In the order in which a user meets it:
+//! In the order in which a user meets it:
 //!
 //! 1. [`open`] opens a store, and makes it if it is missing. [`Builder`] opens it with a [`Config`] and with parts of
 //!    your own: a summarizer, an embedding model, hooks.
@@ -49,13 +41,12 @@
 //! - `openai`: embedding models at OpenAI-style endpoints.
 //! - `hub`: models of a hub, by their ids.
 //! - `hnsw-rs`: vector search by the crate hnsw_rs.
+//! - `serde`: `Serialize` and `Deserialize` of the types that programs pass to each other.
 //!
 //! # Non-goals
 //!
 //! It has no logic of its own beside wiring, threads and background work. The crates that do the work, from
 //! `memory_core` on, can be used one by one; [`Memory::parts`] gives what they are wired to here.
-#![cfg_attr(doctest, doc = "The examples of the README, compiled:\n")]
-#![cfg_attr(doctest, doc = include_str!("../../../README.md"))]
 
 mod background;
 pub mod blocking;
