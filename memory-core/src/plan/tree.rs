@@ -129,6 +129,15 @@ impl Tree {
         self.tokens.nodes
     }
 
+    /// Tokens of the first `nodes`.
+    #[must_use]
+    pub fn tokens_within(&self, nodes: u64) -> u64 {
+        if nodes >= self.total() {
+            return self.tokens();
+        }
+        self.nodes().take(usize::try_from(nodes).unwrap_or(usize::MAX)).map(|node| u64::from(node.tokens)).sum()
+    }
+
     /// How many summaries were added, ignored ones included.
     #[must_use]
     pub fn summaries(&self) -> usize {

@@ -69,6 +69,7 @@ pub(crate) async fn assemble(
     let shown: Vec<_> = pieces.into_iter().map(|piece| part(piece, &snapshot)).collect();
     let tokens = parts.counts.count_parts(&render::history_lines(&shown), parts.counter.as_ref());
     let history = HistoryPart { verbatim, shown, tokens, losses };
+    let full_tokens = snapshot.tree.tokens_within(nodes);
     let is_whole = NodeRange::first_n(nodes).is_none_or(|all| history.verbatim == [all]);
     let standing_lines =
         if is_whole { Arc::default() } else { standing::lines(parts, conversation, &snapshot).await? };
@@ -81,6 +82,7 @@ pub(crate) async fn assemble(
         longest_result,
         snapshot,
         nodes,
+        full_tokens,
         standing_lines,
         notices,
     };
@@ -127,6 +129,8 @@ pub(super) struct Assembly<'a> {
     pub(super) snapshot: Snapshot,
     /// How many messages the view has; there may be more by now.
     nodes: u64,
+    /// Tokens of all of them.
+    full_tokens: u64,
     /// Instructions, preferences and decisions. Empty where everything fits.
     pub(super) standing_lines: Arc<StandingLines>,
     notices: Vec<Notice>,
@@ -155,7 +159,7 @@ impl Assembly<'_> {
             tokens,
             budget: self.options.budget,
             nodes: self.nodes,
-            full_tokens: self.full_tokens(),
+            full_tokens: self.full_tokens,
             notices: self.notices.clone(),
             compared: BTreeMap::new(),
             reductions: Vec::new(),
@@ -167,12 +171,6 @@ impl Assembly<'_> {
             now: self.options.now,
             text: written.lines.concat(),
         }
-    }
-
-    /// Tokens of all messages.
-    fn full_tokens(&self) -> u64 {
-        let nodes = usize::try_from(self.nodes).unwrap_or(usize::MAX);
-        self.snapshot.tree.nodes().take(nodes).map(|node| u64::from(node.tokens)).sum()
     }
 
     async fn announce(&self, prompt: &Prompt) -> Result<(), MemoryError> {

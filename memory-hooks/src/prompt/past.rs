@@ -65,13 +65,12 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
             past.differences.push(Difference::Question);
         }
         if past.differences.is_empty() {
-            let then = usize::try_from(body.nodes).unwrap_or(usize::MAX);
             return Ok(Prompt {
                 pieces: written.pieces,
                 tokens: body.tokens,
                 budget: body.budget,
                 nodes: body.nodes,
-                full_tokens: snapshot.tree.nodes().take(then).map(|node| u64::from(node.tokens)).sum(),
+                full_tokens: snapshot.tree.tokens_within(body.nodes),
                 notices: Vec::new(),
                 compared: BTreeMap::new(),
                 reductions: Vec::new(),
