@@ -172,7 +172,7 @@ impl MemoryBuilder {
     }
 
     /// Sets the manager of conversations; by default the hierarchical one, which is made of the summarizer, the scorer, the
-    /// strategy and the thresholds. Another one has what it needs from whoever made it. Its hooks come after those that
+    /// strategy and the thresholds. Another one was given what it needs when it was made. Its hooks come after those that
     /// [`Self::hooks`] set.
     #[must_use]
     pub fn manager(mut self, manager: Arc<dyn ConversationManager>) -> Self {

@@ -17,7 +17,7 @@ pub use import::{ImportedExport, import};
 
 use memory_core::{NodeId, NodeRange};
 
-/// Version of the lines of a conversation that is nobody's.
+/// Version of the lines of a conversation without an owner.
 const FORMAT: u32 = 1;
 /// Version of the lines of a conversation that has an owner, and the highest that this module reads.
 const WITH_OWNER: u32 = 2;

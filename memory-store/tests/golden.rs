@@ -220,7 +220,7 @@ fn a_store_of_format_1_with_forks_opens_for_ever() {
     }
 }
 
-/// A conversation of an owner and a fork of it, beside the sample, which is nobody's.
+/// A conversation of an owner and a fork of it, beside the sample, which has no owner.
 async fn write_owners(store: &LogStore) {
     let owner = OwnerId::new("ana").unwrap();
     store.append_for(Some(&owner), &fork_of("hers"), drafts()[..2].to_vec()).await.unwrap();

@@ -14,7 +14,7 @@ pub struct Config {
     pub store: PathBuf,
     /// How the store is opened.
     pub access: Access,
-    /// Whose conversations are seen and begun; `None` to see all, and to begin ones that are nobody's.
+    /// Whose conversations are seen and begun; `None` to see all, and to begin ones without an owner.
     pub owner: Option<OwnerId>,
     /// How messages are recalled.
     pub recall: Recall,

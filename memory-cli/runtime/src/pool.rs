@@ -76,7 +76,7 @@ impl Pool {
         }
         let (answer, answered) = oneshot::channel();
         self.spawn(async move {
-            // Nobody waits for it any more.
+            // The caller dropped its future.
             drop(answer.send(work.await));
         });
         answered.await.map_err(|_| Error::Interrupted)

@@ -1,4 +1,4 @@
-//! The facade and the binary on one store: the same answers, whoever wrote it, also at once.
+//! The facade and the binary on one store: the same answers, written by either, also at once.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use std::process::Stdio;

@@ -81,7 +81,7 @@ impl Source for OwnedStore {
 }
 
 impl Store for OwnedStore {
-    /// Appends for the owner of this store, whoever is named.
+    /// Appends for the owner of this store, also where another is named.
     fn append_for<'a>(
         &'a self,
         _: Option<&'a OwnerId>,

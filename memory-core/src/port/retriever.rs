@@ -105,7 +105,7 @@ impl Signal {
 pub struct Hit {
     /// Its conversation.
     pub conversation: ConversationId,
-    /// The node as the retriever read it, so that nobody has to read it again.
+    /// The node as the retriever read it, so that it need not be read again.
     pub node: Arc<Node>,
     /// How well it answers.
     pub score: Score,

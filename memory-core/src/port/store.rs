@@ -275,7 +275,7 @@ pub trait Store: Source {
     /// Appends messages to a conversation, and begins it as `owner`'s if needed. An empty batch writes nothing.
     ///
     /// Whose a conversation is is recorded together with its first messages and never changes. Without an owner it
-    /// begins as nobody's, and appending goes to any conversation.
+    /// begins without an owner, and appending goes to any conversation.
     ///
     /// # Errors
     /// [`StoreError::NameTaken`] when the conversation exists and is not the owner's.

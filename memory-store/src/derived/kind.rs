@@ -117,7 +117,7 @@ impl Listed {
 pub(super) struct Listing {
     /// By conversation.
     pub(super) known: Vec<Listed>,
-    /// Files that are nobody's: their header is damaged or missing, or of another store or version.
+    /// Files of no known conversation: their header is damaged or missing, or of another store or version.
     pub(super) strange: Vec<PathBuf>,
 }
 

@@ -304,7 +304,7 @@ fn an_export_names_the_owner_and_the_import_keeps_it() {
     import(&again, &bytes).expect("completed by importing again");
     assert_eq!(block_on(again.conversation(&id("c"))).unwrap().owner, Some(ana));
     assert_eq!(export(&again, "c"), bytes);
-    // Whoever imports it for another owner has it as theirs.
+    // Imported for another owner, it is that owner's.
     let (whole, ben) = (Arc::new(MemoryStore::default()), OwnerId::new("ben").unwrap());
     import(&OwnedStore::new(whole.clone(), ben.clone()), &bytes).unwrap();
     assert_eq!(block_on(whole.conversation(&id("c"))).unwrap().owner, Some(ben));

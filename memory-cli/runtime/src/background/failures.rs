@@ -1,4 +1,4 @@
-//! Failures of background work, for whoever asks.
+//! Failures of background work, kept until the work succeeds.
 
 use std::{
     collections::BTreeMap,

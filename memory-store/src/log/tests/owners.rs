@@ -26,7 +26,7 @@ fn owners(store: &LogStore) -> Vec<(String, Option<String>, u64)> {
     states.into_iter().map(|state| (state.id.to_string(), state.owner.map(owner), state.nodes)).collect()
 }
 
-/// A conversation of ana's, a fork of it and a fork of that, and one that is nobody's.
+/// A conversation of ana's, a fork of it and a fork of that, and one without an owner.
 fn fill(path: &Path) -> Vec<(String, Option<String>, u64)> {
     let store = open(path);
     append(&store, Some(&ana()), "hers", (1..6).map(|n| draft(n, 300)).collect()).unwrap();
