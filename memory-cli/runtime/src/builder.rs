@@ -102,7 +102,9 @@ impl Builder {
         self
     }
 
-    /// Sets the hooks, which run on the threads of the memory.
+    /// Sets the hooks, which run on the threads of the memory. [`MessageAdded`](crate::MessageAdded) is passed by
+    /// [`Conversation::add_message`](crate::Conversation::add_message) alone; what a hook changes is in the outgoing copy
+    /// that it returns, and in no later prompt, since the log keeps what was said.
     #[must_use]
     pub fn hooks(mut self, hooks: HookRegistry) -> Self {
         self.hooks = hooks;

@@ -101,6 +101,8 @@ impl Config {
 
     memory_core::setters! {
         const access: Access,
+        into owner: Option<OwnerId>,
+        const recall: Recall,
         const vectors: Method,
         const tokens: Option<TokenBits>,
         into summarizer: String,

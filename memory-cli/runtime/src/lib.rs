@@ -9,6 +9,7 @@
 //! 1. [`open`] opens a store, and makes it if it is missing. [`Builder`] opens it with a [`Config`] and with parts of
 //!    your own: a summarizer, an embedding model, hooks.
 //! 2. [`Memory::conversation`] gives a [`Conversation`]. [`append`](Conversation::append) puts a message on disk.
+//!    [`add_message`](Conversation::add_message) also runs the hooks and gives the copy that they made for the model.
 //! 3. [`prompt`](Conversation::prompt) gives a [`Prompt`]: what a model is shown for a question, every message
 //!    represented once, and beside it the exact words that bear on the question. [`PromptOptions`] set the budget.
 //! 4. [`search`](Conversation::search), [`find`](Conversation::find) and [`expand`](Conversation::expand) find and
@@ -71,18 +72,21 @@ pub use conversation::Conversation;
 pub use error::Error;
 pub use memory::{Memory, open};
 pub use memory_core::{
-    Appended, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, ContentBlock, ConversationId, ConversationState,
-    Conversations, Derived, EmbedError, Embedder, Filter, Hit, ImportanceScorer, InvalidConversationId, Level, Media,
-    Message, MessageKey, ModelId, Node, NodeId, NodeRange, Notice, OwnerId, Progress, Query, RetrieveError, Retrieved,
-    Role, Scope, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, Timestamp, TokenCounter, WrittenBy,
-    WrittenSummary, plan::Thresholds,
+    AnsweredBy, Appended, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, ContentBlock, ConversationId,
+    ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Filter, Hit,
+    ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses, Media, Message,
+    MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Progress, Query, RetrieveError, Retrieved,
+    Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, StoreError, SummarizeError, Summarizer,
+    SummaryId, SummaryJob, SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ViewId,
+    WrittenBy, WrittenSummary, message_from_json, message_to_json,
+    plan::{PlanError, Thresholds},
 };
 pub use memory_hooks::{
-    Added, AsOf, Compacted, CompactionFailed, ConversationStats, FellBack, Hook, HookEvent, HookProvider, HookRegistry,
-    MemoryError, MessageAdded, Piece, PieceKind, Prompt, PromptOptions, PromptPart, RecallUsed, Reduction, Resummarize,
-    ResummarizeReport, SourceClass, Spending,
+    Added, AsOf, BuildError, Compacted, CompactionFailed, ConversationStats, FellBack, Hook, HookError, HookEvent,
+    HookProvider, HookRegistry, MemoryError, MessageAdded, Piece, PieceKind, Prompt, PromptOptions, PromptPart,
+    RecallUsed, Reduction, Resummarize, ResummarizeReport, SourceClass, Spending, ViewError,
 };
-pub use memory_search::{FindError, Found, Match};
+pub use memory_search::{FindError, Found, LeftOut, Match};
 pub use memory_store::{Method, TokenBits};
 pub use parts::OpenError;
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use clap::Args as ClapArgs;
-use memory_core::{Breakpoint, ChatRequest, ConversationId, NodeId, Timestamp, ViewId, message_to_json};
+use memory_core::{ConversationId, NodeId, Timestamp, ViewId};
 use memory_hooks::{AsOf, Piece, Prompt, PromptOptions, SourceClass};
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Resu
     let id = args.conversation.id(&runtime).await?;
     let context = runtime.memory.conversation(id.clone()).as_of(as_of).await?;
     if args.messages {
-        return Ok(globals.output.value(&request_to_json(&context.messages()))?);
+        return Ok(globals.output.value(&context.messages().to_json())?);
     }
     print_past(globals.output, &id, &context, args.raw, args.explain)
 }
@@ -113,7 +113,7 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     globals.keep_news(&mut context.notices);
     let output = globals.output;
     if args.messages {
-        return Ok(output.value(&request_to_json(&context.messages()))?);
+        return Ok(output.value(&context.messages().to_json())?);
     }
     if output.json && !args.raw {
         return Ok(output.value(&to_json(&id, question, &context))?);
@@ -214,16 +214,5 @@ fn to_json(id: &ConversationId, question: &str, context: &Prompt) -> Value {
         "notices": news::sentences(&news),
         "notice_codes": news::codes(&news),
         "text": context.text(),
-    })
-}
-
-/// `{"system", "messages": [{"role", "content": [block]}], "breakpoints": [{"message", "block"}]}`: the blocks are those
-/// of Anthropic's Messages API.
-fn request_to_json(request: &ChatRequest) -> Value {
-    let breakpoint = |at: &Breakpoint| json!({ "message": at.message, "block": at.block });
-    json!({
-        "system": request.system,
-        "messages": request.messages.iter().map(message_to_json).collect::<Vec<_>>(),
-        "breakpoints": request.breakpoints.iter().map(breakpoint).collect::<Vec<_>>(),
     })
 }

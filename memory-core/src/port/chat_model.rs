@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde_json::{Value, json};
+
 use super::{BoxError, BoxFuture};
-use crate::Message;
+use crate::{Message, message_to_json};
 
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +43,19 @@ impl ChatRequest {
         into system: Option<String>,
         breakpoints: Vec<Breakpoint>,
         into max_reply_tokens: Option<u32>,
+    }
+
+    /// `{"system", "messages": [{"role", "content"}], "breakpoints": [{"message", "block"}], "max_reply_tokens"}`. The
+    /// blocks are those of Anthropic's Messages API, as [`message_to_json`] writes them.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let breakpoint = |at: &Breakpoint| json!({ "message": at.message, "block": at.block });
+        json!({
+            "system": self.system,
+            "messages": self.messages.iter().map(message_to_json).collect::<Vec<_>>(),
+            "breakpoints": self.breakpoints.iter().map(breakpoint).collect::<Vec<_>>(),
+            "max_reply_tokens": self.max_reply_tokens,
+        })
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{ConversationId, NodeOutline, NodeRange, Role, Summary, Timestamp};
 /// - Nodes are numbered densely from 1. A node never changes, and more follow only at the end: a searcher reads each of
 ///   them once.
 /// - A conversation that does not exist is [`StoreError::UnknownConversation`] in every method.
+/// - A node states the tokens of its text ([`Node::tokens`](crate::Node::tokens)), which the budget of a recall counts.
 /// - A node that cannot be read keeps its number and is reported.
 pub trait Source: fmt::Debug + Send + Sync {
     /// The state of one conversation.

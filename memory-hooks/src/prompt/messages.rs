@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, mem};
 
-use memory_core::{Breakpoint, ChatRequest, ContentBlock, Message, Role};
+use memory_core::{Breakpoint, ChatRequest, ContentBlock, Message, Node, NodeId, Role};
 
 use super::{Prompt, PromptPart};
 use crate::render::{self, Body, Part};
@@ -23,7 +23,7 @@ pub(super) fn request(prompt: &Prompt) -> ChatRequest {
         rest = after;
         transcript.say(lead);
         match &part.body {
-            Body::Message(node) => transcript.add(&node.message, &piece.text),
+            Body::Message(node) => transcript.add(node, &piece.text),
             Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost => transcript.stand_for(&piece.text),
         }
     }
@@ -40,6 +40,8 @@ struct Transcript {
     names_models: bool,
     /// Whether something stands for earlier messages.
     is_summarized: bool,
+    /// The last message that was added.
+    last: Option<NodeId>,
     breakpoints: Vec<Breakpoint>,
 }
 
@@ -65,7 +67,9 @@ impl Transcript {
     }
 
     /// Adds a message that is shown word for word, as `shown` in text.
-    fn add(&mut self, message: &Message, shown: &str) {
+    fn add(&mut self, node: &Node, shown: &str) {
+        let message = &node.message;
+        let follows = self.last.replace(node.id).is_some_and(|last| last.next() == node.id);
         if mem::take(&mut self.is_summarized) && self.breakpoints.is_empty() {
             self.flush();
             self.breakpoints.extend(self.end());
@@ -73,20 +77,20 @@ impl Transcript {
         let text = render::escape(&message.text());
         let opening = shown.trim_end_matches('\n').strip_suffix(text.trim_end_matches('\n')).unwrap_or_default();
         match message.role {
-            Role::Assistant => self.answer(message, opening),
+            Role::Assistant => self.answer(message, opening, follows),
             Role::User | Role::System | Role::Tool => self.ask(message, opening),
         }
     }
 
-    /// Adds what the model said.
-    fn answer(&mut self, message: &Message, opening: &str) {
+    /// Adds what the model said. Its number needs no mention where it `follows` the message before.
+    fn answer(&mut self, message: &Message, opening: &str, follows: bool) {
         let (heading, label) = opening.rsplit_once('\n').unwrap_or(("", opening));
         if !heading.is_empty() {
             self.say(&format!("{heading}\n"));
         }
         // A model that finds text after the results of its calls learns to wait for it: a heading waits instead.
         if !self.ends_with_results() {
-            if self.names_models || label.starts_with("[Message ") {
+            if self.names_models || !follows {
                 self.say(&format!("{}\n", label.trim_end()));
             }
             self.flush();
