@@ -84,10 +84,10 @@ fn a_program_is_told_of_a_tail_that_was_cut() {
     let store = Store::new();
     let file = store.file("trip.jsonl", &support::messages(30));
     store.succeed(&["import", "--format", "jsonl", &file]);
-    // Half of a frame stands behind the log, as after a crash.
+    // Half of a frame stands behind the log, as after a crash. Zeros at its end would be room that was never written.
     let segment = store.path("store/log/0001.seg");
     let whole = std::fs::read(&segment).unwrap();
-    let torn = [whole.as_slice(), &whole[64..164]].concat();
+    let torn = [whole.as_slice(), &whole[64..163], &[1]].concat();
     std::fs::write(&segment, &torn).unwrap();
     std::fs::remove_file(store.path("store/HORIZON")).unwrap();
     let more = store.file("late.jsonl", &support::messages(2));
