@@ -23,6 +23,7 @@ pub(crate) mod vacuum;
 pub(crate) mod verify;
 pub(crate) mod verify_proof;
 
+mod around;
 mod filter;
 mod level;
 mod resolve;

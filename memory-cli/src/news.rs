@@ -35,10 +35,19 @@ pub(crate) enum News {
         /// How many messages more.
         messages: u64,
     },
-    /// A search stopped before this node.
-    OutOfTime(NodeId),
+    /// A search stopped before a node.
+    OutOfTime {
+        /// Its conversation.
+        conversation: ConversationId,
+        /// The node.
+        node: NodeId,
+        /// Whether no conversation was to be searched after this one.
+        is_last: bool,
+    },
     /// A search left out the end of a message.
     EndLeftOut {
+        /// Its conversation.
+        conversation: ConversationId,
         /// The message.
         node: NodeId,
         /// The byte of its text at which the search stopped.
@@ -57,7 +66,7 @@ impl News {
             Self::NothingToImport { .. } => "nothing-to-import",
             Self::SummariesLeftOut { .. } => "summaries-left-out",
             Self::LongerThanFile { .. } => "longer-than-file",
-            Self::OutOfTime(_) => "out-of-time",
+            Self::OutOfTime { .. } => "out-of-time",
             Self::EndLeftOut { .. } => "end-left-out",
         }
     }
@@ -76,13 +85,18 @@ impl fmt::Display for News {
             Self::LongerThanFile { conversation, messages } => {
                 write!(f, "`{conversation}` goes on for {messages} messages after those of the file")
             }
-            Self::OutOfTime(node) => {
-                write!(f, "time ran out at node {node}: go on with --from {node}, or raise --max-seconds")
+            Self::OutOfTime { conversation, node, is_last } => {
+                let later = if *is_last { "" } else { ", then with the conversations after it by name" };
+                write!(
+                    f,
+                    "time ran out at node {node} of `{conversation}`: go on with -c {conversation} --from \
+                     {node}{later}, or raise --max-seconds"
+                )
             }
-            Self::EndLeftOut { node, from, length } => write!(
+            Self::EndLeftOut { conversation, node, from, length } => write!(
                 f,
-                "node {node} was looked through up to byte {from} of {length}: simplify the pattern, or raise \
-                 --max-seconds"
+                "node {node} of `{conversation}` was looked through up to byte {from} of {length}: simplify the \
+                 pattern, or raise --max-seconds"
             ),
         }
     }
@@ -135,12 +149,17 @@ mod tests {
             News::LongerThanFile { .. } => {
                 ("longer-than-file", "`trip` goes on for 3 messages after those of the file")
             }
-            News::OutOfTime(_) => {
-                ("out-of-time", "time ran out at node 7: go on with --from 7, or raise --max-seconds")
+            News::OutOfTime { is_last: true, .. } => {
+                ("out-of-time", "time ran out at node 7 of `trip`: go on with -c trip --from 7, or raise --max-seconds")
             }
+            News::OutOfTime { .. } => (
+                "out-of-time",
+                "time ran out at node 7 of `trip`: go on with -c trip --from 7, then with the conversations after it by \
+                 name, or raise --max-seconds",
+            ),
             News::EndLeftOut { .. } => (
                 "end-left-out",
-                "node 7 was looked through up to byte 5 of 9: simplify the pattern, or raise --max-seconds",
+                "node 7 of `trip` was looked through up to byte 5 of 9: simplify the pattern, or raise --max-seconds",
             ),
         }
     }
@@ -148,19 +167,21 @@ mod tests {
     #[test]
     fn all_news_have_a_code_of_their_own_and_a_sentence() {
         let file = || "trip.jsonl".to_owned();
-        let node = NodeId::new(7).unwrap();
+        let (conversation, node) = (ConversationId::new("trip").unwrap(), NodeId::new(7).unwrap());
         let all = [
             News::Memory(Notice::EmptyQuestion),
             News::NotCompacted { why: "disk full".to_owned() },
             News::NothingToImport { file: file() },
             News::SummariesLeftOut { summaries: 3, file: file() },
-            News::LongerThanFile { conversation: ConversationId::new("trip").unwrap(), messages: 3 },
-            News::OutOfTime(node),
-            News::EndLeftOut { node, from: 5, length: 9 },
+            News::LongerThanFile { conversation: conversation.clone(), messages: 3 },
+            News::EndLeftOut { conversation: conversation.clone(), node, from: 5, length: 9 },
+            News::OutOfTime { conversation: conversation.clone(), node, is_last: true },
         ];
         for (news, (code, sentence)) in all.iter().zip(codes(&all).into_iter().zip(sentences(&all))) {
             assert_eq!((code, sentence.as_str()), promised(news));
         }
         assert_eq!(codes(&all).into_iter().collect::<BTreeSet<_>>().len(), all.len());
+        let stopped = News::OutOfTime { conversation, node, is_last: false };
+        assert_eq!((stopped.code(), stopped.to_string().as_str()), promised(&stopped));
     }
 }

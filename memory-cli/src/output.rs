@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     failure::Usage,
-    terminal::{self, To},
+    terminal::{self, HIGHLIGHT, To},
 };
 
 /// How a command prints its results.
@@ -26,6 +26,11 @@ impl Output {
     /// When standard output is closed or full.
     pub(crate) fn line(self, text: &str) -> io::Result<()> {
         To::Output.line(text)
+    }
+
+    /// Prints one line with highlights.
+    pub(crate) fn marked(self, line: &Line) -> io::Result<()> {
+        To::Output.marked(&line.0)
     }
 
     /// Prints a text that may have several lines, such as a message.
@@ -45,7 +50,7 @@ impl Output {
             table.set_width(140);
         }
         table.add_rows(rows.into_iter().map(|row| row.map(|field| field.into().0)));
-        To::Output.lines(&table.to_string())
+        To::Output.marked(&table.to_string())
     }
 
     /// Prints exactly the text and nothing after it, for programs.
@@ -104,14 +109,35 @@ impl Progress for Bar {
     }
 }
 
+/// One line, parts of which are highlighted on a terminal. Whatever its texts contain, it stays one line.
+#[derive(Debug, Default)]
+pub(crate) struct Line(String);
+
+impl Line {
+    /// Adds a text.
+    pub(crate) fn plain(mut self, text: &str) -> Self {
+        self.0.push_str(&one_line(text));
+        self
+    }
+
+    /// Adds a text that is highlighted.
+    pub(crate) fn highlighted(mut self, text: &str) -> Self {
+        let [begin, end] = HIGHLIGHT;
+        self.0.push(begin);
+        self.0.push_str(&one_line(text));
+        self.0.push(end);
+        self
+    }
+}
+
 /// A field of a table.
 #[derive(Debug)]
 pub(crate) struct Field(String);
 
 impl Field {
     /// A field of several lines.
-    pub(crate) fn high<const N: usize>(lines: [&str; N]) -> Self {
-        Self(lines.map(one_line).join("\n"))
+    pub(crate) fn high(lines: impl IntoIterator<Item = Line>) -> Self {
+        Self(lines.into_iter().map(|line| line.0).collect::<Vec<_>>().join("\n"))
     }
 }
 
@@ -121,9 +147,22 @@ impl From<String> for Field {
     }
 }
 
+/// A text with one space for each run of white space.
+pub(crate) fn squeezed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if !c.is_whitespace() {
+            out.push(c);
+        } else if !out.ends_with(' ') {
+            out.push(' ');
+        }
+    }
+    out
+}
+
 /// The first `most` characters of a text on one line.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = squeezed(text.trim());
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
@@ -178,6 +217,7 @@ mod tests {
     #[test]
     fn no_field_makes_a_row() {
         assert_eq!(Field::from("a\nb\u{202e}".to_owned()).0, r"a\nb\u{202e}");
-        assert_eq!(Field::high(["a\nb", "c"]).0, "a\\nb\nc");
+        let lines = ["a\nb", "c"].map(|text| Line::default().plain(text).highlighted("\n\u{2061}"));
+        assert_eq!(Field::high(lines).0, "a\\nb\u{2061}\\n\\u{2061}\u{2062}\nc\u{2061}\\n\\u{2061}\u{2062}");
     }
 }

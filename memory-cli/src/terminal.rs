@@ -7,6 +7,7 @@
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
     borrow::Cow,
+    env,
     io::{self, BufWriter, IsTerminal, Write},
     panic, thread,
 };
@@ -14,6 +15,12 @@ use std::{
 use memory_core::{is_hidden, lines, one_line};
 use serde_json::Value;
 use tracing_subscriber::fmt::MakeWriter;
+
+/// The marks before and after a highlighted part of a text. They are hidden characters, so that they are escaped in
+/// every text from outside, and have no width, so that a table can be laid out with them.
+pub(crate) const HIGHLIGHT: [char; 2] = ['\u{2061}', '\u{2062}'];
+/// What switches a terminal to bold characters and back.
+const BOLD: [&str; 2] = ["\u{1b}[1m", "\u{1b}[22m"];
 
 /// A standard stream.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +47,12 @@ impl To {
         self.write(&lines(text))
     }
 
+    /// Writes a text that may have several lines and parts between the marks of [`HIGHLIGHT`]. They are bold on a
+    /// terminal, unless the user wants no such thing.
+    pub(crate) fn marked(self, text: &str) -> io::Result<()> {
+        self.write(&marked(text, self.is_terminal() && wants_highlights()))
+    }
+
     /// Writes a JSON value over several lines.
     pub(crate) fn json(self, value: &Value) -> io::Result<()> {
         self.write(&harmless_json(&format!("{value:#}")))
@@ -56,6 +69,38 @@ impl To {
             Self::Errors => io::stderr().is_terminal(),
         }
     }
+}
+
+/// Whether neither `NO_COLOR` (<https://no-color.org>) nor `TERM=dumb` is set.
+fn wants_highlights() -> bool {
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// The harmless text, with its marked parts in bold or without the marks. A highlight ends with its line at the latest:
+/// where a table wraps a word, the next line begins with other fields.
+fn marked(text: &str, is_bold: bool) -> String {
+    let [begin, end] = HIGHLIGHT;
+    let [on, off] = if is_bold { BOLD } else { [""; 2] };
+    let mut out = String::with_capacity(text.len());
+    let mut is_open = false;
+    for piece in text.split_inclusive([begin, end, '\n']) {
+        let body = piece.trim_end_matches([begin, end, '\n']);
+        out.push_str(&lines(body));
+        if std::mem::take(&mut is_open) {
+            out.push_str(off);
+        }
+        if piece.ends_with('\n') {
+            out.push('\n');
+        } else if piece.ends_with(begin) {
+            out.push_str(on);
+            is_open = true;
+        }
+    }
+    if is_open {
+        out.push_str(off);
+    }
+    out
 }
 
 /// Writes exactly these bytes to standard output, which must not be a terminal.
@@ -162,6 +207,18 @@ pub(crate) fn catch_panics() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_marked_is_bold_up_to_the_end_of_its_line() {
+        let [begin, end] = HIGHLIGHT;
+        let text = format!("a {begin}b{end} c\u{1b}[2J{begin}d\n│ e{end}f {begin}{end}{begin}g");
+        assert_eq!(
+            marked(&text, true),
+            "a \u{1b}[1mb\u{1b}[22m c\\u{1b}[2J\u{1b}[1md\u{1b}[22m\n│ ef \u{1b}[1m\u{1b}[22m\u{1b}[1mg\u{1b}[22m"
+        );
+        assert_eq!(marked(&text, false), "a b c\\u{1b}[2Jd\n│ ef g");
+        assert_eq!(one_line(&format!("{begin}x{end}")), r"\u{2061}x\u{2062}", "nobody else can set a mark");
+    }
 
     #[test]
     fn json_reads_back_as_it_was_and_holds_nothing_hidden() {

@@ -1,8 +1,9 @@
-//! Regular-expression search in the messages of a conversation.
+//! Regular-expression search in the messages of conversations.
 
 mod pattern;
 
 use std::{
+    collections::BTreeMap,
     future::poll_fn,
     ops::Range,
     task::Poll,
@@ -10,10 +11,12 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Losses, NodeId, NodeOutline, NodeRange, OwnerId, Scope, Source, StoreError, ceil_char_boundary,
+    ConversationId, Losses, Node, NodeId, NodeOutline, NodeRange, Scope, Source, StoreError, ceil_char_boundary,
     floor_char_boundary,
 };
 use pattern::Pattern;
+
+use crate::shared_prefix::seen_before;
 
 /// Maximum nodes per read from the store, and maximum tokens; a single node may exceed the latter.
 const CHUNK: u64 = 512;
@@ -22,33 +25,31 @@ const CHUNK_TOKENS: u64 = 1 << 18;
 const MAX_CONTEXT: usize = 120;
 
 /// What to search for, and where; see [`find`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct FindRequest<'a> {
-    /// The conversation.
-    pub conversation: &'a ConversationId,
-    /// Whose it must be, as in a [`Scope`]; anybody's with `None`, the default.
-    pub owner: Option<&'a OwnerId>,
+pub struct FindRequest {
     /// A regular expression in the [syntax](https://docs.rs/regex/latest/regex/#syntax) of the `regex` crate; `^`
     /// and `$` match at the ends of each line.
-    pub pattern: &'a str,
-    /// The nodes to search; `None`, the default, for the whole conversation. Nodes after the last one are ignored.
+    pub pattern: String,
+    /// The conversations.
+    pub scope: Scope,
+    /// The nodes to search; `None`, the default, for all. Nodes after the last one are ignored. The scope must have
+    /// exactly one conversation.
     pub range: Option<NodeRange>,
-    /// The maximum number of matches; all of them by default.
+    /// The maximum number of matches in all conversations together; all of them by default.
     pub limit: usize,
-    /// The approximate time limit; `None`, the default, for no limit.
+    /// The approximate time limit for all conversations together; `None`, the default, for no limit.
     pub max_time: Option<Duration>,
 }
 
-impl<'a> FindRequest<'a> {
-    /// All matches of a pattern in a conversation.
+impl FindRequest {
+    /// All matches of a pattern in a scope.
     #[must_use]
-    pub const fn new(conversation: &'a ConversationId, pattern: &'a str) -> Self {
-        Self { conversation, owner: None, pattern, range: None, limit: usize::MAX, max_time: None }
+    pub fn new(pattern: &str, scope: Scope) -> Self {
+        Self { pattern: pattern.to_owned(), scope, range: None, limit: usize::MAX, max_time: None }
     }
 
     memory_core::setters! {
-        into owner: Option<&'a OwnerId>,
         into range: Option<NodeRange>,
         const limit: usize,
         into max_time: Option<Duration>,
@@ -59,6 +60,8 @@ impl<'a> FindRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Match {
+    /// The conversation.
+    pub conversation: ConversationId,
     /// The node.
     pub node: NodeId,
     /// The byte range in [`Message::text`](memory_core::Message::text); never empty.
@@ -77,25 +80,40 @@ pub struct Match {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found {
-    /// The matches, in order of node and position.
+    /// The matches, in order of conversation, node and position.
     pub matches: Vec<Match>,
     /// Whether there are more matches than [`FindRequest::limit`].
     pub more: bool,
-    /// The node to continue from, if time ran out; its own matches are not included. It is never the first node of the
-    /// request, so that continuing there makes progress.
-    pub stopped_at: Option<NodeId>,
+    /// Where to continue, if time ran out. It is never the first node of the request, so that continuing there makes
+    /// progress.
+    pub stopped_at: Option<StoppedAt>,
     /// The part of the first readable message that was not searched, if that message alone exceeded the time limit.
     pub left_out: Option<LeftOut>,
     /// How many messages were searched.
     pub scanned: u64,
-    /// Messages in the searched range that cannot be read.
-    pub losses: Losses,
+    /// Messages in the searched ranges that cannot be read, by conversation; a conversation without any is not listed.
+    pub losses: BTreeMap<ConversationId, Losses>,
+}
+
+/// The first node that was not searched.
+///
+/// A search with a range from this node in this conversation, and one of the conversations after it by name, find what
+/// is left. The second also finds what its conversations share with those before through forks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoppedAt {
+    /// The conversation. Those before it by name were searched.
+    pub conversation: ConversationId,
+    /// The node. Its own matches are not reported.
+    pub node: NodeId,
 }
 
 /// The end of a message, which was not searched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
+    /// The conversation.
+    pub conversation: ConversationId,
     /// The message. Matches before `from` are reported.
     pub node: NodeId,
     /// The byte offset in its text at which the search stopped.
@@ -116,83 +134,154 @@ pub enum FindError {
         /// The parser's message, over several lines, which shows the position.
         why: regex::Error,
     },
+    /// The request has a range of nodes, and its scope does not have exactly one conversation.
+    #[error("a range of nodes can be searched in one conversation, not in {conversations}")]
+    RangeOfSeveral {
+        /// How many conversations the scope has.
+        conversations: usize,
+    },
     /// The store failed, or has no such conversation or node.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Finds the matches of a pattern, reading the conversation from the store in chunks.
+/// Finds the matches of a pattern, reading the conversations from the store in chunks, in the order of their names.
 ///
-/// Messages that cannot be read are skipped and reported in [`Found::losses`]. A match lies within one message, and
-/// within a window of it, as if the text ended there; matches up to half a window long are always found. The window has
-/// 64 KiB for a pattern that compiles to at most 16 KiB, as names, numbers and `.*` do, a quarter of that for a pattern
-/// of four times the size, and so on down to 1 KiB for a pattern of 1 MiB, the maximum.
+/// Messages that cannot be read are skipped and reported in [`Found::losses`]. A message that conversations of the scope
+/// share through forks is searched once, in the oldest of them.
+///
+/// A match lies within one message, and within a window of it, as if the text ended there; matches up to half a window
+/// long are always found. The window has 64 KiB for a pattern that compiles to at most 16 KiB, as names, numbers and
+/// `.*` do, a quarter of that for a pattern of four times the size, and so on down to 1 KiB for a pattern of 1 MiB, the
+/// maximum.
 ///
 /// So searching one window takes some tenths of a second at worst: the engine's time is proportional to the text and at
 /// most to the size of the pattern. The time limit is checked between windows. At least one window of the first message
-/// is searched. If the whole message takes too long, [`Found::left_out`] reports the rest and the search may continue
+/// is searched. If that whole message takes too long, [`Found::left_out`] reports the rest and the search may continue
 /// after it. Dropping the future stops the search between messages.
 ///
 /// # Errors
-/// When the pattern cannot be compiled, the range begins after the last node, or the store fails.
-pub async fn find(source: &dyn Source, request: &FindRequest<'_>) -> Result<Found, FindError> {
-    let pattern = Pattern::compile(request.pattern)?;
-    let conversation = request.conversation;
-    let scope = Scope::one(conversation).owner(request.owner.cloned());
-    let nodes = scope.states(source).await?.iter().map(|state| state.nodes).sum();
-    let Some(mut rest) = NodeRange::first_n(nodes) else {
-        return Ok(Found::default());
-    };
-    if let Some(asked) = request.range {
-        let last = asked.last().min(rest.last());
-        rest = NodeRange::new(asked.first(), last).ok_or_else(|| StoreError::UnknownNode {
-            conversation: conversation.clone(),
-            node: asked.first(),
-            nodes,
-        })?;
-    }
+/// [`FindError::Pattern`] for a pattern that cannot be compiled, [`FindError::RangeOfSeveral`], and
+/// [`FindError::Store`] when a conversation is not found or is another owner's, the range begins after the last node, or
+/// the store fails.
+pub async fn find(source: &dyn Source, request: &FindRequest) -> Result<Found, FindError> {
+    let pattern = Pattern::compile(&request.pattern)?;
+    let mut runs = runs(source, request).await?.into_iter();
     let deadline = Deadline { begun: Instant::now(), max: request.max_time };
-    let outline = source.outline(conversation).await?;
-    let mut found = Found::default();
-    let mut is_first = true;
-    loop {
-        let piece = piece(&outline, rest);
-        let read = source.readable_nodes(conversation, piece).await?;
-        found.losses.extend(&read.losses);
-        for node in read.nodes {
-            yield_now().await;
-            let text = node.message.text();
-            let (begun, mut from) = (found.matches.len(), 0);
-            // Offset and line of the last match.
-            let (mut place, mut line) = (0, 1u32);
-            while from < text.len() {
-                if is_first && from > 0 && deadline.is_over() {
-                    found.left_out = Some(LeftOut { node: node.id, from, length: text.len() });
-                    found.stopped_at = NodeRange::new(node.id.next(), rest.last()).map(NodeRange::first);
-                    return Ok(found);
-                }
-                if !is_first && deadline.is_over() {
-                    found.matches.truncate(begun);
-                    found.stopped_at = Some(node.id);
-                    return Ok(found);
-                }
-                let Some(span) = pattern.next_match(&text, &mut from, &deadline) else { continue };
-                if found.matches.len() == request.limit {
-                    found.more = true;
-                    return Ok(found);
-                }
-                let passed = text.get(place..span.start).unwrap_or_default().matches('\n').count();
-                line = line.saturating_add(u32::try_from(passed).unwrap_or(u32::MAX));
-                place = span.start;
-                found.matches.push(describe(node.id, line, &text, span));
+    let found = Found::default();
+    let mut search = Search { source, pattern, limit: request.limit, deadline, is_first: true, found };
+    while let Some((conversation, run)) = runs.next() {
+        match search.conversation(&conversation, run).await? {
+            End::Reached => {}
+            End::LimitPassed => {
+                search.found.more = true;
+                break;
             }
-            found.scanned += 1;
-            is_first = false;
+            End::OutOfTime { next } => {
+                let here = run.contains(next).then_some((conversation, next));
+                let there = here.or_else(|| runs.next().map(|(conversation, run)| (conversation, run.first())));
+                search.found.stopped_at = there.map(|(conversation, node)| StoppedAt { conversation, node });
+                break;
+            }
         }
-        match NodeRange::new(piece.last().next(), rest.last()) {
-            Some(remaining) => rest = remaining,
-            None => return Ok(found),
+    }
+    Ok(search.found)
+}
+
+/// The nodes to search, by the names of their conversations.
+async fn runs(source: &dyn Source, request: &FindRequest) -> Result<Vec<(ConversationId, NodeRange)>, FindError> {
+    let states = request.scope.states(source).await?;
+    if let Some(asked) = request.range {
+        let [state] = states.as_slice() else {
+            return Err(FindError::RangeOfSeveral { conversations: states.len() });
+        };
+        let Some(all) = NodeRange::first_n(state.nodes) else { return Ok(Vec::new()) };
+        let run = NodeRange::new(asked.first(), asked.last().min(all.last()));
+        let run = run.ok_or_else(|| StoreError::UnknownNode {
+            conversation: state.id.clone(),
+            node: asked.first(),
+            nodes: state.nodes,
+        })?;
+        return Ok(vec![(state.id.clone(), run)]);
+    }
+    let seen = seen_before(source, &states).await?;
+    let own = states.into_iter().zip(seen).filter_map(|(state, seen)| {
+        let run = NodeRange::new(NodeId::new(seen + 1)?, NodeId::new(state.nodes)?)?;
+        Some((state.id, run))
+    });
+    Ok(own.collect())
+}
+
+/// A search under way.
+struct Search<'a> {
+    source: &'a dyn Source,
+    pattern: Pattern,
+    limit: usize,
+    deadline: Deadline,
+    /// Whether no message was searched as yet.
+    is_first: bool,
+    found: Found,
+}
+
+/// How the search of a conversation or a message ended.
+enum End {
+    /// All of it was searched.
+    Reached,
+    /// There is one match too many.
+    LimitPassed,
+    /// `next` is the first node that was not searched.
+    OutOfTime { next: NodeId },
+}
+
+impl Search<'_> {
+    async fn conversation(&mut self, id: &ConversationId, run: NodeRange) -> Result<End, StoreError> {
+        let outline = self.source.outline(id).await?;
+        let mut rest = Some(run);
+        while let Some(left) = rest {
+            let piece = piece(&outline, left);
+            let read = self.source.readable_nodes(id, piece).await?;
+            if !read.losses.is_empty() {
+                self.found.losses.entry(id.clone()).or_default().extend(&read.losses);
+            }
+            for node in read.nodes {
+                yield_now().await;
+                match self.message(id, &node) {
+                    End::Reached => {}
+                    end => return Ok(end),
+                }
+            }
+            rest = NodeRange::new(piece.last().next(), run.last());
         }
+        Ok(End::Reached)
+    }
+
+    fn message(&mut self, conversation: &ConversationId, node: &Node) -> End {
+        let text = node.message.text();
+        let (begun, mut from) = (self.found.matches.len(), 0);
+        // Offset and line of the last match.
+        let (mut place, mut line) = (0, 1u32);
+        while from < text.len() {
+            if self.is_first && from > 0 && self.deadline.is_over() {
+                let conversation = conversation.clone();
+                self.found.left_out = Some(LeftOut { conversation, node: node.id, from, length: text.len() });
+                return End::OutOfTime { next: node.id.next() };
+            }
+            if !self.is_first && self.deadline.is_over() {
+                self.found.matches.truncate(begun);
+                return End::OutOfTime { next: node.id };
+            }
+            let Some(span) = self.pattern.next_match(&text, &mut from, &self.deadline) else { continue };
+            if self.found.matches.len() == self.limit {
+                return End::LimitPassed;
+            }
+            let passed = text.get(place..span.start).unwrap_or_default().matches('\n').count();
+            line = line.saturating_add(u32::try_from(passed).unwrap_or(u32::MAX));
+            place = span.start;
+            self.found.matches.push(describe(conversation, node.id, line, &text, span));
+        }
+        self.found.scanned += 1;
+        self.is_first = false;
+        End::Reached
     }
 }
 
@@ -234,7 +323,7 @@ fn piece(outline: &[NodeOutline], run: NodeRange) -> NodeRange {
     last.and_then(|last| NodeRange::new(run.first(), last)).unwrap_or(NodeRange::single(run.first()))
 }
 
-fn describe(node: NodeId, line: u32, text: &str, span: Range<usize>) -> Match {
+fn describe(conversation: &ConversationId, node: NodeId, line: u32, text: &str, span: Range<usize>) -> Match {
     let (before, from) = text.split_at_checked(span.start).unwrap_or((text, ""));
     let (matched, after) = from.split_at_checked(span.len()).unwrap_or((from, ""));
     let ends_on_its_line = !matched.contains('\n');
@@ -242,6 +331,7 @@ fn describe(node: NodeId, line: u32, text: &str, span: Range<usize>) -> Match {
     let before_on_line = before.get(line_start..).unwrap_or_default();
     let after_on_line = if ends_on_its_line { first_line(after) } else { "" };
     Match {
+        conversation: conversation.clone(),
         node,
         span,
         line,

@@ -16,9 +16,10 @@
 //! 4. [`catch_up`](memory_core::Retriever::catch_up) indexes and embeds what was appended. A query embeds at most 64
 //!    new messages itself.
 //!
-//! Two parts work without a retriever:
+//! Three parts work without a retriever:
 //!
 //! - [`find`] searches messages for a regular expression, as a [`FindRequest`] states, and returns [`Found`].
+//! - [`excerpt`] selects the part of a text to show for a question, and the words to highlight ([`Excerpted`]).
 //! - [`pack`] selects the messages to show for ranked hits ([`PackRequest`], [`Packed`]).
 //!
 //! # Ranking
@@ -33,6 +34,7 @@
 //! indexes and models are ports of [`memory_core`].
 
 mod complexity;
+mod excerpt;
 mod explain;
 mod features;
 mod find;
@@ -55,8 +57,9 @@ mod shared_prefix;
 mod stopwatch;
 mod worth;
 
+pub use excerpt::{Excerpted, excerpt};
 pub use explain::Explanation;
-pub use find::{FindError, FindRequest, Found, LeftOut, Match, find};
+pub use find::{FindError, FindRequest, Found, LeftOut, Match, StoppedAt, find};
 pub use pack::{Characters, Lengths, PackRequest, Packed, TooLarge, pack, reach};
 pub use pairs::Pairs;
 pub use rerank::RerankOptions;

@@ -8,7 +8,8 @@ use memory_core::{ConversationId, ConversationState, ForkedFrom, Source, StoreEr
 /// otherwise the order is by name.
 pub(crate) async fn seen_before(source: &dyn Source, states: &[ConversationState]) -> Result<Vec<u64>, StoreError> {
     let mut seen = vec![0; states.len()];
-    if states.iter().all(|state| state.forked_from.is_none()) {
+    // One alone needs none of its ancestors, which may be unreadable.
+    if states.len() < 2 || states.iter().all(|state| state.forked_from.is_none()) {
         return Ok(seen);
     }
     let mut parents: HashMap<ConversationId, Option<ForkedFrom>> =

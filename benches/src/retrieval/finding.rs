@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use memory_core::{ConversationId, Store};
+use memory_core::{ConversationId, Scope, Store};
 use memory_search::{FindRequest, find};
 use pollster::block_on;
 
@@ -21,7 +21,7 @@ const DEADLINE: Duration = Duration::from_millis(100);
 
 pub(super) fn measure(store: &dyn Store, id: &ConversationId) -> Result<[Figure; 2]> {
     let ask = |pattern, max_time| -> Result<(f64, bool)> {
-        let request = FindRequest::new(id, pattern).max_time(max_time);
+        let request = FindRequest::new(pattern, Scope::one(id)).max_time(max_time);
         let start = Instant::now();
         let found = block_on(find(store, &request))?;
         Ok((start.elapsed().as_secs_f64() * 1e3, found.stopped_at.is_some()))

@@ -19,7 +19,7 @@ use memory_core::{
     Retrieved, Timestamp,
 };
 use memory_hooks::{Added, AsOf, ConversationStats, Prompt, PromptOptions, Resummarize, ResummarizeReport, Spending};
-use memory_search::Found;
+use memory_search::{FindRequest, Found};
 use pollster::block_on;
 
 use crate::{BackgroundFailure, Error, OpenError};
@@ -83,6 +83,14 @@ impl Memory {
     /// When the retriever fails.
     pub fn search(&self, query: Query) -> Result<Retrieved, Error> {
         block_on(self.0.search(query))
+    }
+
+    /// As [`Memory::find`](crate::Memory::find).
+    ///
+    /// # Errors
+    /// When the pattern is not valid, a range is given for several conversations, or the store fails.
+    pub fn find(&self, request: FindRequest) -> Result<Found, Error> {
+        block_on(self.0.find(request))
     }
 
     /// As [`Memory::catch_up`](crate::Memory::catch_up).

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use memory_core::{Appended, ConversationId, Message, Node, NodeId, NodeRange, Retrieved, Timestamp};
+use memory_core::{Appended, ConversationId, Message, Node, NodeId, NodeRange, Retrieved, Scope, Timestamp};
 use memory_hooks::{
     Added, AsOf, Conversation as Inner, ConversationStats, Prompt, PromptOptions, Resummarize, ResummarizeReport,
     Spending,
@@ -154,14 +154,14 @@ impl Conversation {
         .await
     }
 
-    /// The matches of a regular expression, at most `limit`, as [`memory_search::find`] finds them.
+    /// The matches of a regular expression, at most `limit`, as [`Memory::find`] finds them.
     ///
     /// # Errors
     /// When the pattern is not valid, or the store fails.
     pub async fn find(&self, pattern: &str, limit: usize) -> Result<Found, Error> {
         let (pattern, store) = (pattern.to_owned(), self.memory.parts().store.clone());
         self.call(|inner| async move {
-            let request = FindRequest::new(inner.id(), &pattern).limit(limit);
+            let request = FindRequest::new(&pattern, Scope::one(inner.id())).limit(limit);
             Ok(memory_search::find(&*store, &request).await?)
         })
         .await

@@ -13,7 +13,8 @@
 //! 3. [`prompt`](Conversation::prompt) gives a [`Prompt`]: what a model is shown for a question, every message
 //!    represented once, and beside it the exact words that bear on the question. [`PromptOptions`] set the budget.
 //! 4. [`search`](Conversation::search), [`find`](Conversation::find) and [`expand`](Conversation::expand) find and
-//!    return single messages; [`Memory::search`] searches several conversations.
+//!    return single messages; [`Memory::search`] and [`Memory::find`] search several conversations. [`excerpt`] gives
+//!    the part of a message to show for a question.
 //!
 //! # Threads
 //!
@@ -86,7 +87,7 @@ pub use memory_hooks::{
     HookProvider, HookRegistry, MemoryError, MessageAdded, Piece, PieceKind, Prompt, PromptOptions, PromptPart,
     RecallUsed, Reduction, Resummarize, ResummarizeReport, SourceClass, Spending, ViewError,
 };
-pub use memory_search::{FindError, Found, LeftOut, Match};
+pub use memory_search::{Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt};
 pub use memory_store::{Method, TokenBits};
 pub use parts::OpenError;
 

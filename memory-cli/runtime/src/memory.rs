@@ -10,6 +10,7 @@ use std::{
 use memory_core::{
     ConversationId, ConversationState, InvalidConversationId, Lease, Query, RetrieveError, Retrieved, Store, StoreError,
 };
+use memory_search::{FindRequest, Found};
 
 use crate::{
     BackgroundFailure, Builder, Conversation, Error, OpenError,
@@ -117,6 +118,15 @@ impl Memory {
             Ok(found)
         })
         .await
+    }
+
+    /// The matches of a regular expression in the conversations of `request`, as [`memory_search::find`] finds them.
+    ///
+    /// # Errors
+    /// When the pattern is not valid, a range is given for several conversations, or the store fails.
+    pub async fn find(&self, request: FindRequest) -> Result<Found, Error> {
+        let store = Arc::clone(&self.0.parts.store);
+        self.run(async move { Ok(memory_search::find(&*store, &request).await?) }).await
     }
 
     /// Does now what is otherwise done in the background: writes the summaries that are due in every conversation,

@@ -1,19 +1,20 @@
 //! `memory find`: finds text by a regular expression.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use clap::Args as ClapArgs;
-use memory_core::{NodeId, NodeRange, one_line};
-use memory_search::{FindRequest, LeftOut, find};
-use serde_json::json;
+use memory_core::{ConversationId, Node, NodeId, NodeRange, Scope, Store, StoreError, one_line};
+use memory_search::{FindError, FindRequest, Found, LeftOut, Match, StoppedAt, find};
+use serde_json::{Value, json};
 
-use super::resolve;
+use super::{around, resolve};
 use crate::{
     Access,
     failure::{Picture, Usage},
     globals::Globals,
     news::{self, News},
     open,
+    output::{Line, Output},
 };
 
 /// Finds text by a regular expression.
@@ -22,24 +23,33 @@ pub(crate) struct Args {
     /// The regular expression
     pattern: String,
     #[command(flatten)]
-    conversation: resolve::One,
-    /// First node to look at
+    conversations: resolve::SeveralOrAll,
+    /// First node to look at, in one conversation
     #[arg(long, value_name = "NODE", value_parser = resolve::node)]
     from: Option<NodeId>,
-    /// Last node to look at
+    /// Last node to look at, in one conversation
     #[arg(long, value_name = "NODE", value_parser = resolve::node)]
     to: Option<NodeId>,
     /// The most matches
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
+    /// Messages shown before and after each one that matches, at most 20
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=around::MOST))]
+    context: u64,
     /// The time limit of the search, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     max_seconds: u64,
 }
 
+/// Messages that match, with those around them.
+struct Excerpt {
+    conversation: ConversationId,
+    nodes: Vec<Node>,
+}
+
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let conversation = args.conversation.id(&runtime).await?;
+    let conversations: BTreeSet<_> = args.conversations.ids(&runtime).await?.into_iter().collect();
     let range = match (args.from, args.to) {
         (None, None) => None,
         (from, to) => {
@@ -49,40 +59,115 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
     };
     let max_time = Duration::from_secs(args.max_seconds);
-    let request = FindRequest::new(&conversation, &args.pattern).range(range).limit(args.limit).max_time(max_time);
-    let found = find(&*runtime.store, &request).await.map_err(|error| match error {
-        // The text marks the place below the pattern; a pattern of several lines is shown with line numbers.
-        memory_search::FindError::Pattern { pattern, why } => {
-            anyhow::Error::new(Picture(format!("`{}` cannot be searched for: {why}", one_line(&pattern))))
-        }
-        other => anyhow::Error::new(other),
-    })?;
+    let scope = Scope::only(conversations.iter().cloned().collect());
+    let request = FindRequest::new(&args.pattern, scope).range(range).limit(args.limit).max_time(max_time);
+    let mut found = find(&*runtime.store, &request).await.map_err(explained)?;
+    let excerpts = excerpts(&*runtime.store, &mut found, args.context).await?;
     let output = globals.output;
-    let left_out = |LeftOut { node, from, length, .. }: LeftOut| News::EndLeftOut { node, from, length };
-    let mut news = news::of(found.losses.notice(&conversation));
-    news.extend(found.left_out.map(left_out));
-    news.extend(found.stopped_at.map(News::OutOfTime));
+    let left_out = |LeftOut { conversation, node, from, length, .. }: LeftOut| News::EndLeftOut {
+        conversation,
+        node,
+        from,
+        length,
+    };
+    let stopped_at = |StoppedAt { conversation, node, .. }: StoppedAt| {
+        let is_last = conversations.last() == Some(&conversation);
+        News::OutOfTime { conversation, node, is_last }
+    };
+    let mut news = news::of(found.losses.iter().filter_map(|(id, losses)| losses.notice(id)));
+    news.extend(found.left_out.clone().map(left_out));
+    news.extend(found.stopped_at.clone().map(stopped_at));
     if output.json {
-        let matches: Vec<_> = found
-            .matches
-            .iter()
-            .map(|m| {
-                json!({"node": m.node.get(), "line": m.line, "start": m.span.start, "end": m.span.end,
-                            "before": m.before, "matched": m.matched, "after": m.after})
-            })
-            .collect();
-        let value = json!({"conversation": conversation.as_str(), "matches": matches, "more": found.more,
-                           "stopped_at": found.stopped_at.map(NodeId::get), "scanned": found.scanned,
-                           "left_out": found.left_out.map(|end| json!({"node": end.node.get(), "from": end.from,
-                                                                       "length": end.length})),
-                           "notices": news::sentences(&news), "notice_codes": news::codes(&news)});
+        let value = to_json(&conversations, &found, &excerpts, &news);
         return Ok(output.value(&value)?);
     }
-    for found in &found.matches {
-        output.line(&format!("{}:{}: {}{}{}", found.node, found.line, found.before, found.matched, found.after))?;
+    let prefix =
+        |id: &ConversationId, sign| if conversations.len() > 1 { format!("{id}{sign}") } else { String::new() };
+    if args.context == 0 {
+        found.matches.iter().try_for_each(|one| print(output, &prefix(&one.conversation, ":"), one))?;
+    }
+    for (place, Excerpt { conversation, nodes }) in excerpts.iter().enumerate() {
+        if place > 0 {
+            output.line("--")?;
+        }
+        for node in nodes {
+            let mut matches =
+                found.matches.iter().filter(|one| one.node == node.id && one.conversation == *conversation).peekable();
+            if matches.peek().is_none() {
+                output.line(&format!("{}{}- {}", prefix(conversation, "-"), node.id, around::beginning(node)))?;
+            }
+            matches.try_for_each(|one| print(output, &prefix(conversation, ":"), one))?;
+        }
     }
     news::print(output, &news);
     let more = if found.more { "; there are more: raise --limit" } else { "" };
     output.note(&format!("{} matches in {} messages{more}", found.matches.len(), found.scanned));
     Ok(())
+}
+
+fn explained(error: FindError) -> anyhow::Error {
+    match error {
+        // The text marks the place below the pattern; a pattern of several lines is shown with line numbers.
+        FindError::Pattern { pattern, why } => {
+            Picture(format!("`{}` cannot be searched for: {why}", one_line(&pattern))).into()
+        }
+        FindError::RangeOfSeveral { conversations } => {
+            let why = "--from and --to are nodes of one conversation";
+            Usage(format!("{why}, not of {conversations}: say which by --conversation")).into()
+        }
+        other => other.into(),
+    }
+}
+
+/// The messages that match, with `context` more on each side; what overlaps or touches is one excerpt. None without
+/// context. What cannot be read is added to the losses.
+async fn excerpts(store: &dyn Store, found: &mut Found, context: u64) -> Result<Vec<Excerpt>, StoreError> {
+    let mut excerpts = Vec::new();
+    if context == 0 {
+        return Ok(excerpts);
+    }
+    for matches in found.matches.chunk_by(|a, b| a.conversation == b.conversation) {
+        let Some(Match { conversation, .. }) = matches.first() else { continue };
+        for run in NodeRange::merge(matches.iter().map(|one| around::run(one.node, context)).collect()) {
+            let read = store.readable_nodes(conversation, run).await?;
+            if !read.losses.is_empty() {
+                found.losses.entry(conversation.clone()).or_default().extend(&read.losses);
+            }
+            excerpts.push(Excerpt { conversation: conversation.clone(), nodes: read.nodes });
+        }
+    }
+    Ok(excerpts)
+}
+
+fn print(output: Output, prefix: &str, one: &Match) -> std::io::Result<()> {
+    let line = Line::default().plain(&format!("{prefix}{}:{}: {}", one.node, one.line, one.before));
+    output.marked(&line.highlighted(&one.matched).plain(&one.after))
+}
+
+fn to_json(conversations: &BTreeSet<ConversationId>, found: &Found, excerpts: &[Excerpt], news: &[News]) -> Value {
+    let one = |one: &Match| {
+        json!({"conversation": one.conversation.as_str(), "node": one.node.get(), "line": one.line,
+               "start": one.span.start, "end": one.span.end,
+               "before": one.before, "matched": one.matched, "after": one.after})
+    };
+    let excerpt = |excerpt: &Excerpt| {
+        json!({"conversation": excerpt.conversation.as_str(),
+               "messages": excerpt.nodes.iter().map(around::to_json).collect::<Vec<_>>()})
+    };
+    let stopped_at = |place: &StoppedAt| json!({"conversation": place.conversation.as_str(), "node": place.node.get()});
+    let left_out = |end: &LeftOut| {
+        json!({"conversation": end.conversation.as_str(), "node": end.node.get(), "from": end.from,
+               "length": end.length})
+    };
+    json!({
+        "conversations": conversations.iter().map(ConversationId::as_str).collect::<Vec<_>>(),
+        "matches": found.matches.iter().map(one).collect::<Vec<_>>(),
+        "excerpts": excerpts.iter().map(excerpt).collect::<Vec<_>>(),
+        "more": found.more,
+        "stopped_at": found.stopped_at.as_ref().map(stopped_at),
+        "scanned": found.scanned,
+        "left_out": found.left_out.as_ref().map(left_out),
+        "notices": news::sentences(news),
+        "notice_codes": news::codes(news),
+    })
 }

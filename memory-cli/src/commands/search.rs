@@ -1,16 +1,23 @@
 //! `memory search`: finds the messages that answer a question best.
 
+use std::collections::BTreeMap;
+
 use clap::Args as ClapArgs;
-use memory_core::{Hit, Query, Scope, SearchStep, Signal};
+use memory_core::{ConversationId, Hit, Losses, Node, Notice, Query, Scope, SearchStep, Signal, Store, StoreError};
+use memory_search::{Excerpted, excerpt};
 use serde_json::{Value, json};
 
-use super::{filter::FilterArgs, resolve};
+use super::{
+    around::{self, MOST_CHARS},
+    filter::FilterArgs,
+    resolve,
+};
 use crate::{
     Access,
     compared::{self, Compared},
     globals::Globals,
     news, open,
-    output::{Field, known, shorten},
+    output::{Field, Line, known, squeezed},
 };
 
 /// Finds the messages that answer a question best.
@@ -26,6 +33,9 @@ pub(crate) struct Args {
     /// The most hits
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
+    /// Messages shown before and after each hit, at most 20
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=around::MOST))]
+    neighbours: u64,
     /// Also say why each hit has its rank
     #[arg(long)]
     explain: bool,
@@ -37,12 +47,20 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let query = Query::new(&args.question, scope).filter(args.filter.filter()?).limit(args.limit);
     let mut found = runtime.memory.search(&query).await?;
     globals.keep_news(&mut found.notices);
-    let hits = found.hits;
-    let news = news::of(found.notices);
+    let (hits, losses) = with_neighbours(&*runtime.store, found.hits, args.neighbours).await?;
+    // The search itself names what it could not read of a conversation.
+    let is_named = |id: &ConversationId| {
+        found
+            .notices
+            .iter()
+            .any(|notice| matches!(notice, Notice::Unreadable { conversation, .. } if conversation == id))
+    };
+    let lost: Vec<_> = losses.iter().filter(|(id, _)| !is_named(id)).filter_map(|(id, lost)| lost.notice(id)).collect();
+    let news = news::of(found.notices.into_iter().chain(lost));
     let vectors: Compared = found.steps.iter().flat_map(|step| step.compared.clone()).collect();
     let output = globals.output;
     if output.json {
-        let hits: Vec<_> = hits.iter().map(to_json).collect();
+        let hits: Vec<_> = hits.iter().map(|hit| to_json(hit, &args.question)).collect();
         let step = |step: &SearchStep| json!({"name": step.name, "ms": step.took.as_secs_f64() * 1_000.0, "candidates": step.candidates});
         let steps: Vec<_> = found.steps.iter().map(step).collect();
         return Ok(output.value(&json!({
@@ -61,15 +79,20 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let why = |signals: &[Signal]| {
         signals.iter().map(|s| format!("{} {:.2} (+{:.2})", s.name, s.value, s.share)).collect::<Vec<_>>().join(", ")
     };
-    let rows = hits.iter().map(|hit| {
-        let node = &hit.node;
-        let text = format!("{}: {}", node.message.speaker_or_role(), shorten(&node.message.text(), 120));
-        let text = if args.explain { Field::high([&text, &why(&hit.signals)]) } else { text.into() };
+    let rows = hits.iter().map(|WithNeighbours { hit, before, after }| {
+        let beside = |node: &Node| Line::default().plain(&format!("{} {}", node.id, around::beginning(node)));
+        let number = if args.neighbours > 0 { format!("{} ", hit.node.id) } else { String::new() };
+        let mut lines: Vec<_> = before.iter().map(beside).collect();
+        lines.push(shown(Line::default().plain(&number), &hit.node, &args.question));
+        lines.extend(after.iter().map(beside));
+        if args.explain {
+            lines.push(Line::default().plain(&why(&hit.signals)));
+        }
         [
             hit.conversation.to_string().into(),
-            node.id.to_string().into(),
+            hit.node.id.to_string().into(),
             format!("{:.3}", hit.score.value).into(),
-            text,
+            Field::high(lines),
         ]
     });
     output.table(["conversation", "node", "score", "message"], rows)?;
@@ -84,8 +107,55 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn to_json(hit: &Hit) -> Value {
+/// A hit with the messages around it.
+struct WithNeighbours {
+    hit: Hit,
+    before: Vec<Node>,
+    after: Vec<Node>,
+}
+
+/// Reads `count` messages on each side of each hit. Also gives those that cannot be read.
+async fn with_neighbours(
+    store: &dyn Store,
+    hits: Vec<Hit>,
+    count: u64,
+) -> Result<(Vec<WithNeighbours>, BTreeMap<ConversationId, Losses>), StoreError> {
+    let mut all = Vec::with_capacity(hits.len());
+    let mut losses: BTreeMap<ConversationId, Losses> = BTreeMap::new();
+    for hit in hits {
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        if count > 0 {
+            let read = store.readable_nodes(&hit.conversation, around::run(hit.node.id, count)).await?;
+            losses.entry(hit.conversation.clone()).or_default().extend(&read.losses);
+            (before, after) = read.nodes.into_iter().partition(|node| node.id < hit.node.id);
+            after.retain(|node| node.id != hit.node.id);
+        }
+        all.push(WithNeighbours { hit, before, after });
+    }
+    Ok((all, losses))
+}
+
+/// Adds the part of a message that bears on the question, with who said it.
+fn shown(line: Line, node: &Node, question: &str) -> Line {
+    let text = node.message.text();
+    let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);
+    let part = |part| text.get(part).unwrap_or_default();
+    let dots = |is_cut| if is_cut { "…" } else { "" };
+    let mut line = line.plain(&format!("{}: {}", node.message.speaker_or_role(), dots(range.start > 0)));
+    let mut from = range.start;
+    for word in highlights {
+        line = line.plain(&squeezed(part(from..word.start))).highlighted(part(word.clone()));
+        from = word.end;
+    }
+    line.plain(&squeezed(part(from..range.end))).plain(dots(range.end < text.len()))
+}
+
+fn to_json(WithNeighbours { hit, before, after }: &WithNeighbours, question: &str) -> Value {
     let node = &hit.node;
+    let text = node.message.text();
+    let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);
+    let shown = text.get(range.clone()).unwrap_or_default();
+    let highlights: Vec<_> = highlights.iter().map(|word| json!({"start": word.start, "end": word.end})).collect();
     let signals: Vec<_> =
         hit.signals.iter().map(|s| json!({"name": s.name, "value": s.value, "share": s.share})).collect();
     json!({
@@ -96,6 +166,10 @@ fn to_json(hit: &Hit) -> Value {
         "signals": signals,
         "speaker": node.message.speaker_or_role(),
         "at": known(node.at),
-        "text": node.message.text(),
+        "text": text,
+        "excerpt": {"start": range.start, "end": range.end, "text": shown},
+        "highlights": highlights,
+        "before": before.iter().map(around::to_json).collect::<Vec<_>>(),
+        "after": after.iter().map(around::to_json).collect::<Vec<_>>(),
     })
 }

@@ -161,10 +161,12 @@ const CASES: &[Case] = &[
         refused(store, &["search", "--since", H, "ferry"]);
         refused(store, &["search", "--during", H, "ferry"]);
         succeed(store, &["search", H], false);
+        succeed(store, &["search", "--neighbours", "3", "--explain", "FORGED ferry"], false);
     }),
     ("find", |store| {
         let name = ["--conversation", HIDDEN_NAME];
         succeed(store, &[&["find", "(?s)Ann.*FORGED|platform.{0,9}|rows.*"], &name[..]].concat(), false);
+        succeed(store, &["find", "--context", "2", "ferry|FORGED"], false);
         run(store, &[&["find", &format!("({H}")], &name[..]].concat(), true);
     }),
     ("expand", |store| {

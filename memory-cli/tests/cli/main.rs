@@ -5,6 +5,7 @@ mod eval_data;
 mod exchange;
 mod facade;
 mod files;
+mod finding;
 mod forks;
 mod hostile;
 mod hostile_plugins;

@@ -2,25 +2,45 @@
 
 use std::future::Future;
 
-use memory_core::{Message, NodeDraft, Store, Timestamp, testing::MemoryStore};
+use memory_core::{Message, NodeDraft, OwnerId, Store, Timestamp, testing::MemoryStore};
 
 use super::*;
 
+fn id(name: &str) -> ConversationId {
+    ConversationId::new(name).unwrap()
+}
+
 fn conversation() -> ConversationId {
-    ConversationId::new("c").unwrap()
+    id("c")
+}
+
+fn here() -> Scope {
+    Scope::one(&conversation())
+}
+
+fn append(store: &MemoryStore, owner: Option<&OwnerId>, to: &str, texts: &[&str]) {
+    let draft = |text: &&str| NodeDraft::new(Message::user(*text), Timestamp::from_millis(0), 1);
+    pollster::block_on(store.append_for(owner, &id(to), texts.iter().map(draft).collect())).unwrap();
 }
 
 fn store(texts: &[&str]) -> MemoryStore {
     let store = MemoryStore::default();
-    let draft = |text: &&str| NodeDraft::new(Message::user(*text), Timestamp::from_millis(0), 1);
-    pollster::block_on(store.append(&conversation(), texts.iter().map(draft).collect())).unwrap();
+    append(&store, None, "c", texts);
     store
+}
+
+fn run(store: &MemoryStore, request: &FindRequest) -> Result<Found, FindError> {
+    pollster::block_on(find(store, request))
 }
 
 fn find_in(texts: &[&str], pattern: &str, range: Option<(u64, u64)>, limit: usize) -> Result<Found, FindError> {
     let range = range.map(|(a, b)| NodeRange::new(NodeId::new(a).unwrap(), NodeId::new(b).unwrap()).unwrap());
-    let request = FindRequest { conversation: &conversation(), owner: None, pattern, range, limit, max_time: None };
-    pollster::block_on(find(&store(texts), &request))
+    run(&store(texts), &FindRequest::new(pattern, here()).range(range).limit(limit))
+}
+
+/// The conversation and node of each match.
+fn places(found: &Found) -> Vec<(&str, u64)> {
+    found.matches.iter().map(|found| (found.conversation.as_str(), found.node.get())).collect()
 }
 
 fn nodes(found: &Found) -> Vec<u64> {
@@ -31,6 +51,7 @@ fn nodes(found: &Found) -> Vec<u64> {
 fn a_match_names_its_node_place_and_line() {
     let found = find_in(&["nothing", "first\nthe code is QX-4471, I think\nlast"], r"QX-\d+", None, 10).unwrap();
     let expected = Match {
+        conversation: conversation(),
         node: NodeId::new(2).unwrap(),
         span: 18..25,
         line: 2,
@@ -93,9 +114,7 @@ fn a_bad_pattern_says_what_is_wrong_with_it() {
 
 #[test]
 fn an_unknown_conversation_is_not_found() {
-    let request =
-        FindRequest { conversation: &conversation(), owner: None, pattern: "a", range: None, limit: 1, max_time: None };
-    let error = pollster::block_on(find(&MemoryStore::default(), &request)).unwrap_err();
+    let error = run(&MemoryStore::default(), &FindRequest::new("a", here())).unwrap_err();
     assert!(matches!(&error, FindError::Store(error) if error.is_not_found()), "{error}");
 }
 
@@ -103,23 +122,17 @@ fn an_unknown_conversation_is_not_found() {
 fn lost_messages_are_passed_over_and_named() {
     let store = store(&["one QX-1", "two QX-2", "three QX-3"]);
     store.lose_node(&conversation(), NodeId::new(2).unwrap());
-    let request = FindRequest {
-        conversation: &conversation(),
-        owner: None,
-        pattern: r"QX-\d",
-        range: None,
-        limit: 10,
-        max_time: None,
-    };
-    let found = pollster::block_on(find(&store, &request)).unwrap();
-    assert_eq!((nodes(&found), found.scanned), (vec![1, 3], 2));
-    assert!(found.losses.notice(&conversation()).unwrap().to_string().starts_with("node 2 of `c` cannot be read"));
+    append(&store, None, "b", &["QX-4"]);
+    let scope = Scope::only(vec![conversation(), id("b")]);
+    let found = run(&store, &FindRequest::new(r"QX-\d", scope)).unwrap();
+    assert_eq!((places(&found), found.scanned), (vec![("b", 1), ("c", 1), ("c", 3)], 3));
+    assert_eq!(found.losses.keys().collect::<Vec<_>>(), [&conversation()]);
+    let lost = found.losses[&conversation()].notice(&conversation()).unwrap().to_string();
+    assert!(lost.starts_with("node 2 of `c` cannot be read"), "{lost}");
 }
 
 fn find_for(text: &str, pattern: &str, max_time: Option<Duration>) -> Found {
-    let request =
-        FindRequest { conversation: &conversation(), owner: None, pattern, range: None, limit: usize::MAX, max_time };
-    pollster::block_on(find(&store(&["before", text]), &request)).unwrap()
+    run(&store(&["before", text]), &FindRequest::new(pattern, here()).max_time(max_time)).unwrap()
 }
 
 #[test]
@@ -146,36 +159,37 @@ fn a_match_reaches_no_farther_than_it_may() {
 #[test]
 fn where_time_runs_out_the_answer_says_where() {
     let found = find_for("a", "[ae]", Some(Duration::ZERO));
-    assert_eq!((found.stopped_at, found.scanned, found.left_out), (NodeId::new(2), 0, end_of(1, 2, 6)));
     assert_eq!(nodes(&found), [1]);
+    assert_eq!((found.stopped_at, found.scanned, found.left_out), (at("c", 2), 0, end_of("c", 1, 2, 6)));
     // It scans the whole text again at each position: some 10^12 steps.
     let found = find_for(&"ab cd ".repeat(1 << 19), r"(?s)(a.*Z)?", Some(Duration::from_millis(20)));
-    assert_eq!((found.stopped_at, found.scanned), (NodeId::new(2), 1));
+    assert_eq!((found.stopped_at, found.scanned), (at("c", 2), 1));
 }
 
-fn end_of(node: u64, from: usize, length: usize) -> Option<LeftOut> {
-    Some(LeftOut { node: NodeId::new(node).unwrap(), from, length })
+fn at(conversation: &str, node: u64) -> Option<StoppedAt> {
+    Some(StoppedAt { conversation: id(conversation), node: NodeId::new(node).unwrap() })
+}
+
+fn end_of(conversation: &str, node: u64, from: usize, length: usize) -> Option<LeftOut> {
+    Some(LeftOut { conversation: id(conversation), node: NodeId::new(node).unwrap(), from, length })
 }
 
 #[test]
 fn whoever_goes_on_where_time_ran_out_always_gets_ahead() {
     let heavy = "ab cd ".repeat(1 << 19);
     let store = store(&["x", &heavy, "x Z", "x"]);
-    let conversation = conversation();
     let (mut from, mut stops, mut found) = (NodeId::FIRST, 0, Vec::new());
     let mut left_out = Vec::new();
     loop {
         let range = NodeRange::new(from, NodeId::new(4).unwrap());
-        let max_time = Some(Duration::from_millis(200));
         // The second message takes some 10^12 steps.
         let pattern = r"(?s)x|^ab|(a.*Z)?";
-        let request =
-            FindRequest { conversation: &conversation, owner: None, pattern, range, limit: usize::MAX, max_time };
-        let answer = pollster::block_on(find(&store, &request)).unwrap();
+        let request = FindRequest::new(pattern, here()).range(range).max_time(Duration::from_millis(200));
+        let answer = run(&store, &request).unwrap();
         found.extend(nodes(&answer));
         left_out.extend(answer.left_out);
         stops += 1;
-        let Some(next) = answer.stopped_at else { break };
+        let Some(StoppedAt { node: next, .. }) = answer.stopped_at else { break };
         assert!(next > from, "{next} after {from}");
         from = next;
     }
@@ -190,10 +204,8 @@ fn the_worst_pattern_stops_about_when_it_is_to() {
     // Neither a literal nor a table of states helps: at every byte the engine follows thousands of states.
     let text: String = (0_u64..1 << 20).map(|at| if at * 7_919 % 13 < 6 { 'a' } else { 'b' }).collect();
     let pattern = r"(?:[ab]{0,9000}[ab]b)+\d";
-    let max_time = Some(Duration::from_millis(100));
-    let request =
-        FindRequest { conversation: &conversation(), owner: None, pattern, range: None, limit: usize::MAX, max_time };
-    let found = pollster::block_on(find(&store(&[&text]), &request)).unwrap();
+    let request = FindRequest::new(pattern, here()).max_time(Duration::from_millis(100));
+    let found = run(&store(&[&text]), &request).unwrap();
     // On 64 KiB it takes some ten seconds before the deadline is checked.
     let end = found.left_out.unwrap();
     assert!(end.from < 64 << 10, "{end:?}");
@@ -203,18 +215,119 @@ fn the_worst_pattern_stops_about_when_it_is_to() {
 fn a_search_that_is_dropped_ends() {
     let texts = vec!["a"; 100];
     let store = store(&texts);
-    let conversation = conversation();
-    let request = FindRequest {
-        conversation: &conversation,
-        owner: None,
-        pattern: "a",
-        range: None,
-        limit: usize::MAX,
-        max_time: None,
-    };
+    let request = FindRequest::new("a", here());
     let mut search = Box::pin(find(&store, &request));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     // It yields at least once per message, so that dropping it takes effect.
     let polls = (0..).take_while(|_| search.as_mut().poll(&mut context).is_pending()).count();
     assert!(polls >= 100, "{polls}");
+}
+
+/// `a` and `c` without an owner, `b` and `d` of Ana, `e` of Ben.
+fn several() -> MemoryStore {
+    let store = MemoryStore::default();
+    let owner = |name| OwnerId::new(name).unwrap();
+    append(&store, None, "c", &["x", "nothing", "x x"]);
+    append(&store, Some(&owner("ben")), "e", &["x"]);
+    append(&store, Some(&owner("ana")), "d", &["x"]);
+    append(&store, None, "a", &["nothing", "x"]);
+    append(&store, Some(&owner("ana")), "b", &["x", "nothing"]);
+    store
+}
+
+#[test]
+fn several_conversations_are_searched_in_the_order_of_their_names() {
+    let store = several();
+    let all = [("a", 2), ("b", 1), ("c", 1), ("c", 3), ("c", 3), ("d", 1), ("e", 1)];
+    let found = run(&store, &FindRequest::new("x", Scope::all())).unwrap();
+    assert_eq!((places(&found), found.scanned, found.more), (all.to_vec(), 9, false));
+    let some = Scope::only(vec![id("e"), id("c"), id("e")]);
+    let found = run(&store, &FindRequest::new("x", some)).unwrap();
+    assert_eq!((places(&found), found.scanned), (vec![("c", 1), ("c", 3), ("c", 3), ("e", 1)], 4));
+    for limit in 0..9 {
+        let found = run(&store, &FindRequest::new("x", Scope::all()).limit(limit)).unwrap();
+        assert_eq!(places(&found), all[..limit.min(7)], "the limit is of all conversations together");
+        assert_eq!(found.more, limit < 7);
+    }
+    let error = run(&store, &FindRequest::new("x", Scope::only(vec![id("a"), id("z")]))).unwrap_err();
+    assert!(matches!(&error, FindError::Store(error) if error.is_not_found()), "{error}");
+    assert_eq!(run(&MemoryStore::default(), &FindRequest::new("x", Scope::all())).unwrap(), Found::default());
+}
+
+#[test]
+fn an_owner_finds_what_is_theirs_alone() {
+    let store = several();
+    let hers = |scope: Scope| FindRequest::new("x", scope.owner(OwnerId::new("ana").unwrap()));
+    assert_eq!(places(&run(&store, &hers(Scope::all())).unwrap()), [("b", 1), ("d", 1)]);
+    assert_eq!(places(&run(&store, &hers(Scope::one(&id("d")))).unwrap()), [("d", 1)]);
+    for others in ["a", "e"] {
+        let error = run(&store, &hers(Scope::only(vec![id("b"), id(others)]))).unwrap_err();
+        assert!(matches!(&error, FindError::Store(error) if error.is_not_found()), "{error}");
+    }
+}
+
+#[test]
+fn a_range_is_of_one_conversation() {
+    let store = several();
+    let request = |scope| FindRequest::new("x", scope).range(NodeRange::new(NodeId::FIRST, NodeId::FIRST));
+    for (scope, expected) in [
+        (Scope::all(), 5),
+        (Scope::only(vec![id("a"), id("c")]), 2),
+        (Scope::all().owner(OwnerId::new("eve").unwrap()), 0),
+    ] {
+        let error = run(&store, &request(scope)).unwrap_err();
+        let is_refused = matches!(error, FindError::RangeOfSeveral { conversations } if conversations == expected);
+        assert!(is_refused, "{error}");
+    }
+    let twice = Scope::only(vec![id("c"), id("c")]);
+    assert_eq!(places(&run(&store, &request(twice)).unwrap()), [("c", 1)]);
+    let only = Scope::all().owner(OwnerId::new("ben").unwrap());
+    assert_eq!(places(&run(&store, &request(only)).unwrap()), [("e", 1)], "however the scope names it");
+}
+
+#[test]
+fn what_forks_share_is_found_once_where_it_was_said() {
+    let store = MemoryStore::default();
+    append(&store, None, "trunk", &["x", "x", "x"]);
+    pollster::block_on(store.fork(&id("trunk"), NodeId::new(2).unwrap(), &id("branch"))).unwrap();
+    append(&store, None, "branch", &["x"]);
+    let found = run(&store, &FindRequest::new("x", Scope::all())).unwrap();
+    assert_eq!(places(&found), [("branch", 3), ("trunk", 1), ("trunk", 2), ("trunk", 3)]);
+    let found = run(&store, &FindRequest::new("x", Scope::one(&id("branch")))).unwrap();
+    assert_eq!(places(&found), [("branch", 1), ("branch", 2), ("branch", 3)]);
+}
+
+#[test]
+fn where_time_runs_out_in_a_later_conversation_the_answer_says_in_which() {
+    let store = MemoryStore::default();
+    // It scans the whole text again at each position: some 10^12 steps.
+    let (heavy, pattern) = ("ab cd ".repeat(1 << 19), r"(?s)x|(a.*Z)?");
+    append(&store, None, "a", &["x", "x"]);
+    append(&store, None, "b", &["x", &heavy, "x"]);
+    append(&store, None, "c", &["x"]);
+    let request = || FindRequest::new(pattern, Scope::all()).max_time(Duration::from_millis(200));
+    let found = run(&store, &request()).unwrap();
+    assert_eq!((places(&found), found.scanned), (vec![("a", 1), ("a", 2), ("b", 1)], 3));
+    assert_eq!((found.stopped_at, found.left_out), (at("b", 2), None));
+    // Going on there: the rest of the conversation, then those after it.
+    let (second, last) = (NodeId::new(2).unwrap(), NodeId::new(9).unwrap());
+    let mut rest = request().range(NodeRange::new(second, last));
+    rest.scope = Scope::one(&id("b"));
+    let found = run(&store, &rest).unwrap();
+    assert_eq!(found.stopped_at, at("b", 3));
+    assert!(found.left_out.is_some_and(|end| end.conversation == id("b") && end.node == second));
+}
+
+#[test]
+fn time_that_runs_out_in_the_last_message_of_a_conversation_stops_at_the_next_conversation() {
+    let store = MemoryStore::default();
+    append(&store, None, "a", &["xaaaaaa"]);
+    append(&store, None, "b", &[]);
+    append(&store, None, "c", &["x"]);
+    let request = |scope| FindRequest::new("x", scope).max_time(Duration::ZERO);
+    let found = run(&store, &request(Scope::all())).unwrap();
+    assert_eq!((places(&found), &found.stopped_at), (vec![("a", 1)], &at("c", 1)));
+    assert_eq!(found.left_out, end_of("a", 1, 1, 7));
+    let found = run(&store, &request(Scope::one(&id("a")))).unwrap();
+    assert_eq!((found.stopped_at, found.left_out), (None, end_of("a", 1, 1, 7)), "there is nothing to go on with");
 }

@@ -1,6 +1,6 @@
 //! The analyzer, which splits text into terms.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 
 use memory_core::{Message, floor_char_boundary};
 use rust_stemmers::{Algorithm, Stemmer};
@@ -105,19 +105,39 @@ impl Analyzer {
         terms.into_iter().collect()
     }
 
-    fn each_term(&self, text: &str, purpose: Purpose, emit: &mut dyn FnMut(Term<'_>)) {
-        let text = fold(text);
-        let mut rest = &*text;
-        while let Some(first) = rest.chars().next() {
-            let unspaced = is_unspaced(first);
-            let end = rest.find(|c| is_unspaced(c) != unspaced).unwrap_or(rest.len());
-            let (run, after) = rest.split_at(end);
+    /// The words of a text that have one of `terms`, which are those of [`Self::question`], in order: byte range, and
+    /// place of the longest such term in `terms`. In scripts without spaces, characters and pairs, which may overlap.
+    pub(crate) fn asked_words(&self, text: &str, terms: &[Box<str>]) -> Vec<(Range<usize>, usize)> {
+        let mut found = Vec::new();
+        let place_of = |term: &str| terms.binary_search_by(|asked| (**asked).cmp(term)).ok();
+        for (start, run, unspaced) in runs(text) {
             if unspaced {
-                characters(run, purpose, emit)
-            } else {
-                self.spaced(run, emit)
+                for range in characters(run, Purpose::Index) {
+                    let place = run.get(range.clone()).and_then(|part| place_of(&fold(part)));
+                    found.extend(place.map(|place| (start + range.start..start + range.end, place)));
+                }
+                continue;
             }
-            rest = after;
+            for (at, word) in run.unicode_word_indices() {
+                let mut longest: Option<(usize, usize)> = None;
+                self.each_term(word, Purpose::Index, &mut |term| {
+                    longest = longest.max(place_of(&term.text).map(|place| (term.text.len(), place)));
+                });
+                let begin = start + at;
+                found.extend(longest.map(|(_, place)| (begin..begin + word.len(), place)));
+            }
+        }
+        found
+    }
+
+    fn each_term(&self, text: &str, purpose: Purpose, emit: &mut dyn FnMut(Term<'_>)) {
+        for (_, run, unspaced) in runs(&fold(text)) {
+            if unspaced {
+                let parts = characters(run, purpose).filter_map(|range| run.get(range));
+                parts.for_each(|part| emit(Term { text: Cow::Borrowed(part), is_stop_word: false }));
+            } else {
+                self.spaced(run, emit);
+            }
         }
     }
 
@@ -189,16 +209,30 @@ fn emit_whole(text: &str, emit: &mut dyn FnMut(Term<'_>)) {
     emit(Term { text: Cow::Borrowed(cut(&lower)), is_stop_word: false });
 }
 
-fn characters(run: &str, purpose: Purpose, emit: &mut dyn FnMut(Term<'_>)) {
+/// The runs of a text with and without spaces between words: byte offset, run, and whether it is without.
+fn runs(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let start = text.len() - rest.len();
+        let unspaced = is_unspaced(rest.chars().next()?);
+        let end = rest.find(|c| is_unspaced(c) != unspaced).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        rest = after;
+        Some((start, run, unspaced))
+    })
+}
+
+/// The characters and pairs that are terms of a run without spaces, as byte ranges.
+fn characters(run: &str, purpose: Purpose) -> impl Iterator<Item = Range<usize>> {
     let mut ends = run.char_indices().map(|(at, c)| (at, at + c.len_utf8())).peekable();
     let is_single = run.chars().nth(1).is_none();
-    while let Some((start, end)) = ends.next() {
+    std::iter::from_fn(move || {
+        let (start, end) = ends.next()?;
         let pair_end = ends.peek().map(|&(_, end)| end);
         let single = (purpose == Purpose::Index || is_single).then_some(end);
-        for text in [single, pair_end].into_iter().flatten().filter_map(|end| run.get(start..end)) {
-            emit(Term { text: Cow::Borrowed(text), is_stop_word: false });
-        }
-    }
+        Some([single, pair_end].into_iter().flatten().map(move |end| start..end))
+    })
+    .flatten()
 }
 
 /// Whether `between` joins two words into a compound.

@@ -5,7 +5,7 @@
     reason = "helpers of tests, which the lints do not know as tests"
 )]
 
-use memory::{Message, NodeId, blocking};
+use memory::{FindRequest, Message, NodeId, Scope, blocking};
 
 use crate::support::Dir;
 
@@ -16,6 +16,10 @@ fn use_it(dir: &Dir) {
     assert!(trip.prompt("When does the train leave?").unwrap().text().contains("7:42"));
     assert_eq!(trip.search("train", 3).unwrap().hits[0].node.id, NodeId::FIRST);
     assert_eq!(trip.find(r"platform \d+", 3).unwrap().matches[0].matched, "platform 9");
+    memory.conversation("boat").unwrap().append(Message::user("Ferry 7 has no platform.")).unwrap();
+    let found = memory.find(FindRequest::new("[79]", Scope::all())).unwrap();
+    let places: Vec<_> = found.matches.iter().map(|one| (one.conversation.as_str(), one.span.start)).collect();
+    assert_eq!(places, [("boat", 6), ("trip", 20), ("trip", 39)]);
     assert!(trip.expand(NodeId::new(2).unwrap()).unwrap_err().is_not_found());
     // More often than tokio lets a task wait without giving way.
     for _ in 0..300 {

@@ -139,3 +139,25 @@ proptest! {
         prop_assert_eq!(finds(&text, &text), has_terms);
     }
 }
+
+/// The words of a text that a question asks for.
+fn asked<'a>(question: &str, text: &'a str) -> Vec<&'a str> {
+    let analyzer = Analyzer::default();
+    let found = analyzer.asked_words(text, &analyzer.question(question));
+    found.into_iter().map(|(range, _)| &text[range]).collect()
+}
+
+#[test]
+fn the_words_that_a_question_asks_for_are_found_as_they_are_written() {
+    let check = |question: &str, text, expected: &[&str]| assert_eq!(asked(question, text), expected, "{question}");
+    check("Where did she run?", "Running, he runs. The rune is where she is.", &["Running", "runs"]);
+    check("cafe", "Two CAFÉS, one Cafe\u{301}.", &["CAFÉS", "Cafe\u{301}"]);
+    check("Caroline's plan", "Caroline\u{2019}s plans", &["Caroline\u{2019}s", "plans"]);
+    check("QX-4471-93B", "code: QX-4471-93B!", &["QX", "4471", "93B"]);
+    check("4,200", "it costs 4200 or 4,200", &["4200", "4,200"]);
+    check("where is parseConfig", "call parse_config(path)", &["parse_config"]);
+    check("東京都", "我在東京。京", &["東京"]);
+    check("京", "我在東京", &["京"]);
+    check("what is it", "it is here", &["it", "is"]);
+    check("", "nothing", &[]);
+}

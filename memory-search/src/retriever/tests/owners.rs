@@ -67,11 +67,10 @@ fn anothers_conversation_is_not_found_in_any_way() {
     let request = RecallRequest::new("booking", &id("ana-talk"), 1_000).owner(owner("ben"));
     let refused = pollster::block_on(retriever.recall(&request)).unwrap_err();
     assert!(matches!(&refused, RetrieveError::Store(error) if unknown(error)), "{refused}");
-    let talk = id("ana-talk");
-    let (ana, ben) = (owner("ana"), owner("ben"));
-    let request = FindRequest::new(&talk, "QX");
-    let refused = pollster::block_on(find(&*store, &request.owner(&ben))).unwrap_err();
+    let look = |scope| pollster::block_on(find(&*store, &FindRequest::new("QX", scope)));
+    let talk = || Scope::one(&id("ana-talk"));
+    let refused = look(talk().owner(owner("ben"))).unwrap_err();
     assert!(matches!(&refused, FindError::Store(error) if unknown(error)), "{refused}");
-    assert_eq!(pollster::block_on(find(&*store, &request.owner(&ana))).unwrap().matches.len(), 1);
-    assert_eq!(pollster::block_on(find(&*store, &request)).unwrap().matches.len(), 1);
+    assert_eq!(look(talk().owner(owner("ana"))).unwrap().matches.len(), 1);
+    assert_eq!(look(talk()).unwrap().matches.len(), 1);
 }
