@@ -96,6 +96,6 @@ pub mod models {
     pub use crate::{
         embedding::{ModelRecord, RecordError, load, of_store},
         model_names::{DEFAULT_RERANKER, SHORT_NAMES, from_anywhere, full_name, source_of, without_precision},
-        remote_model::RemoteModelError,
+        remote_model::{RemoteModelError, is_remote},
     };
 }

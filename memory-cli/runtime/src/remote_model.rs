@@ -36,6 +36,12 @@ pub enum RemoteModelError {
     Setup(#[from] memory_embed::RemoteError),
 }
 
+/// Whether the model called `name` is asked over a network.
+#[must_use]
+pub fn is_remote(name: &str) -> bool {
+    matches!(name.split_once(':'), Some(("bedrock" | "openai", _)))
+}
+
 /// The embedder that `name` names, if it begins with `bedrock:` or `openai:`. The network is first used when it embeds.
 ///
 /// # Errors
@@ -99,14 +105,14 @@ mod tests {
             let embedder =
                 load(name, &Config { region: Some("eu-central-1".to_owned()), ..config() }).unwrap().unwrap();
             assert_eq!(embedder.dimensions(), dimensions);
-            assert!(embedder.model().as_str().starts_with(name));
+            assert!(embedder.model().as_str().starts_with(name) && is_remote(name));
         }
     }
 
     #[test]
     fn another_name_is_none_of_these() {
         for name in ["all-MiniLM-L6-v2/int8", "/models/bedrock", "C:\\models"] {
-            assert!(load(name, &config()).unwrap().is_none(), "{name}");
+            assert!(load(name, &config()).unwrap().is_none() && !is_remote(name), "{name}");
         }
     }
 

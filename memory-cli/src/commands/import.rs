@@ -194,7 +194,7 @@ pub(super) async fn import(
 
 /// A message without a time gets that of the message before it. Before the first known time it gets the unknown time:
 /// no time is invented.
-fn with_times(messages: Vec<(Message, Option<Timestamp>)>) -> Vec<(Message, Timestamp)> {
+pub(super) fn with_times(messages: Vec<(Message, Option<Timestamp>)>) -> Vec<(Message, Timestamp)> {
     let mut last = Timestamp::default();
     let time = |(message, at): (Message, Option<Timestamp>)| {
         last = at.unwrap_or(last);

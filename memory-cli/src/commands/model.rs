@@ -1,5 +1,6 @@
 //! `memory model`: embedding models and their runtime.
 
+mod compare;
 mod convert;
 mod fetch;
 mod list;
@@ -29,6 +30,8 @@ enum Command {
     Convert(convert::Args),
     /// Test the embedding set-up alone: model, dimensions, speed, and whether similar texts get similar vectors
     Test(test::Args),
+    /// Compare two models on this store or on evaluation data: what is found, time, size and cost
+    Compare(compare::Args),
     /// Embed everything again with another model; the old vectors are used until that is done
     Migrate(migrate::Args),
 }
@@ -46,6 +49,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         Command::Fetch(args) => fetch::run(args, globals),
         Command::Convert(args) => convert::run(args, globals),
         Command::Test(args) => test::run(args, globals).await,
+        Command::Compare(args) => compare::run(args, globals).await,
         Command::Migrate(args) => migrate::run(args, globals).await,
     }
 }

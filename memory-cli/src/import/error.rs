@@ -31,4 +31,10 @@ pub enum ImportError {
         /// The file.
         path: PathBuf,
     },
+    /// The file holds no question that something answers.
+    #[error("{path} holds no question with evidence")]
+    NoQuestion {
+        /// The file.
+        path: PathBuf,
+    },
 }

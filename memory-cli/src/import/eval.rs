@@ -1,8 +1,11 @@
-//! The format of the evaluation data: a conversation a line.
+//! The format of the evaluation data: a conversation a line, a question a line.
+
+mod questions;
 
 use std::path::Path;
 
 use memory_core::{ConversationId, Json, Message, MessageKey, Role, Timestamp};
+pub use questions::{Question, questions};
 use serde::Deserialize;
 
 use super::{

@@ -13,7 +13,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Store, memory, messages};
+use crate::{
+    models::model,
+    support::{Store, memory, messages},
+};
 
 /// What a terminal obeys and what nobody sees. The golden store below has it, and a zero, in all that a store holds.
 const H: &str =
@@ -269,6 +272,13 @@ const CASES: &[Case] = &[
         refused(store, &["model", "test", &format!("./{H}")]);
         refused(store, &["model", "test", &format!("openai:{H}")]);
         refused(store, &["model", "test", &format!("bedrock:{H}")]);
+    }),
+    ("model compare", |store| {
+        refused(store, &["model", "compare", &format!("./{H}"), H]);
+        let [first, second] = [H, "second"].map(|name| model(store, name, [1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 2.0]));
+        run(store, &["model", "compare", &first, &second], false);
+        refused(store, &["model", "compare", &first, &second, "--data", &store.path(H)]);
+        refused(store, &["model", "compare", &first, &second, "--prices", H]);
     }),
     ("model migrate", |store| {
         refused(store, &["model", "migrate", &format!("./{H}")]);

@@ -1,6 +1,7 @@
 //! The binary as scripts use it: output, exit codes, bad input.
 
 mod browse;
+mod compare;
 mod eval_data;
 mod exchange;
 mod facade;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args as ClapArgs;
-use memory::models::SHORT_NAMES;
+use memory::models::{SHORT_NAMES, source_of};
 use memory_embed::{
     ALL_MINILM_L6_V2, Backend, ModelDirectory, ModelError, ModelFiles, ModelSource, ModelStore, PINNED_MODELS,
     PinnedModel, Precision,
@@ -159,6 +159,14 @@ fn other(name: &str, store: &ModelStore) -> io::Result<Vec<Row>> {
         }
     }
     Ok(rows)
+}
+
+/// Bytes of the weights of the model called `name`, as it is run.
+pub(super) fn size_of(name: &str) -> anyhow::Result<u64> {
+    let store = ModelStore::discover(None)?;
+    let source = source_of(name, &store);
+    let directory = source.directory(&store);
+    Ok(size(&directory, ModelDirectory::read(&directory)?.backend, source.precision)?)
 }
 
 /// Bytes of the files that are read to run a model.

@@ -1,0 +1,164 @@
+//! One of the models: what it finds in the sample, and what that takes.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, bail, ensure};
+use memory::{
+    models::{self, is_remote},
+    parts::{Parts, assemble, derived, open_log},
+};
+use memory_core::{DerivedKind, Embedder, ModelId, Notice, Progress, Query};
+use tempfile::TempDir;
+
+use super::{
+    super::list::size_of,
+    meter::{Meter, Spent},
+    sample::{Place, Question, Sample},
+};
+use crate::{Access, Config, Recall, globals::Globals};
+
+/// Hits of a question that count.
+const BEST: usize = 10;
+
+/// A model that is to be compared.
+#[derive(Debug)]
+pub(super) struct Contender {
+    name: String,
+    embedder: Arc<dyn Embedder>,
+}
+
+/// What a model found, and what that took.
+#[derive(Debug)]
+pub(super) struct Figures {
+    pub(super) model: ModelId,
+    pub(super) dimensions: usize,
+    pub(super) is_remote: bool,
+    /// Of each question, the share of what was wanted that was among the best, 0..=1.
+    pub(super) found: Vec<f64>,
+    /// Of each question, the best.
+    pub(super) best: Vec<BTreeSet<Place>>,
+    /// The time of each question.
+    pub(super) took: Vec<Duration>,
+    pub(super) spent: Spent,
+    /// Bytes of the vectors on disk.
+    pub(super) vector_bytes: u64,
+    /// Bytes of the model's weights; `None` for one that is elsewhere.
+    pub(super) model_bytes: Option<u64>,
+    /// What embedding told.
+    pub(super) notices: Vec<Notice>,
+}
+
+impl Contender {
+    /// Loads the model, which asks nothing of the network.
+    ///
+    /// # Errors
+    /// When it is missing or cannot be used.
+    pub(super) fn load(name: &str, globals: &Globals) -> anyhow::Result<Self> {
+        // The store has no part in it.
+        let embedder = models::load(&globals.config_at("none".into(), Access::Read), name)?;
+        Ok(Self { name: name.to_owned(), embedder })
+    }
+
+    /// Embeds the sample into a store of its own, which is removed afterwards, and asks all questions.
+    ///
+    /// # Errors
+    /// When the model fails, or does not take part in a question.
+    pub(super) async fn measure(&self, sample: &Sample, globals: &Globals) -> anyhow::Result<Figures> {
+        let is_remote = is_remote(&self.name);
+        if is_remote {
+            let (messages, questions) = (sample.messages(), sample.questions.len());
+            globals.output.note(&format!("{} is sent {messages} messages and {questions} questions", self.name));
+        }
+        let directory = private_directory().context("cannot make a temporary directory")?;
+        let config = alone(globals.config_at(directory.path().join("store"), Access::Write));
+        let embedder = Arc::clone(&self.embedder);
+        let meter = Arc::new(if is_remote { Meter::counting(embedder) } else { Meter::new(embedder) });
+        let log = Arc::new(open_log(&config)?);
+        let parts = assemble(&config, Arc::clone(&log), Some(meter.clone()))?;
+        let notices = self.embed(&parts, sample, globals).await?;
+        let mut vector_bytes = 0;
+        for data in derived(&config, &log) {
+            if matches!(data.kind(), DerivedKind::Vectors | DerivedKind::Graph | DerivedKind::Tokens) {
+                vector_bytes += data.holdings().await?.total().disk;
+            }
+        }
+        let model_bytes = if is_remote { None } else { Some(size_of(&self.name)?) };
+        let mut figures = Figures {
+            model: self.embedder.model().clone(),
+            dimensions: self.embedder.dimensions(),
+            is_remote,
+            found: Vec::new(),
+            best: Vec::new(),
+            took: Vec::new(),
+            spent: Spent::default(),
+            vector_bytes,
+            model_bytes,
+            notices,
+        };
+        let bar = globals.output.bar("asking");
+        for (done, question) in (1..).zip(&sample.questions) {
+            self.ask(&parts, question, &mut figures).await?;
+            bar.report(done, sample.questions.len() as u64);
+        }
+        bar.finish();
+        figures.spent = meter.spent();
+        Ok(figures)
+    }
+
+    async fn embed(&self, parts: &Parts, sample: &Sample, globals: &Globals) -> anyhow::Result<Vec<Notice>> {
+        let mut notices = Vec::new();
+        for (id, messages) in &sample.conversations {
+            parts.store.append(id, messages.clone()).await?;
+            let bar = globals.output.bar("embedding");
+            let report = parts.retriever.catch_up(id, &bar).await?;
+            bar.finish();
+            let through = parts.vectors.as_ref().map_or(0, |vectors| vectors.stats(id).through);
+            let why = || report.notices.first().map_or_else(String::new, |notice| format!(": {notice}"));
+            ensure!(through >= messages.len() as u64, "{} did not embed the messages{}", self.name, why());
+            notices.extend(report.notices);
+        }
+        parts.flush().await?;
+        notices.dedup();
+        Ok(notices)
+    }
+
+    async fn ask(&self, parts: &Parts, question: &Question, figures: &mut Figures) -> anyhow::Result<()> {
+        let query = Query::new(&question.text, question.scope.clone()).limit(BEST);
+        let started = Instant::now();
+        let answer = parts.retriever.search(&query).await?;
+        figures.took.push(started.elapsed());
+        // Words alone would be compared with a model.
+        let without = |notice: &&Notice| {
+            matches!(notice, Notice::WordsOnly { .. } | Notice::NotEmbedded { .. } | Notice::TokensNotCompared { .. })
+        };
+        if let Some(notice) = answer.notices.iter().find(without) {
+            bail!("{} did not take part in a question: {notice}", self.name);
+        }
+        let best: BTreeSet<Place> = answer.hits.into_iter().map(|hit| (hit.conversation, hit.node.id)).collect();
+        #[expect(clippy::cast_precision_loss, reason = "counts of messages")]
+        figures.found.push(question.wanted.intersection(&best).count() as f64 / question.wanted.len() as f64);
+        figures.best.push(best);
+        Ok(())
+    }
+}
+
+/// A temporary directory for this user alone.
+fn private_directory() -> io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.prefix("memory-compare-").tempdir()
+}
+
+/// The configuration of a store that is everybody's and keeps no embeddings, so that each message is embedded.
+fn alone(mut config: Config) -> Config {
+    config.owner = None;
+    config.recall = Recall::Hybrid;
+    config.embedding_cache_bytes = 0;
+    config
+}
