@@ -25,14 +25,15 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::parts::Parts;
 use memory_core::{
-    ConversationId, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter, plan::PlanError,
+    ConversationId, Hit, MessageKey, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter,
+    plan::PlanError,
 };
 use memory_hooks::{Memory, MemoryError, PromptOptions};
 
 pub use budget::Budget;
 use budget::{PER_MESSAGE, cost};
 pub use contexts::{ContextsOptions, write_contexts};
-pub use fit::{Fit, fit, weights_file};
+pub use fit::{Fit, HeldOut, fit, weights_file};
 pub use judge::judge;
 pub(crate) use latency::Steps;
 pub use question_mode::{QuestionMode, question_mode};
@@ -60,8 +61,20 @@ pub struct EvalOptions {
     pub budget: Option<Budget>,
     /// Whether packing stops where hits are not worth their tokens, instead of filling the budget.
     pub stop_early: bool,
+    /// What each question is asked of.
+    pub asked: Asked,
     /// Whether recall by words alone is an error rather than a notice.
     pub demand_model: bool,
+}
+
+/// What a question is asked of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asked {
+    /// Its own conversation.
+    #[default]
+    One,
+    /// All conversations of all data together.
+    All,
 }
 
 /// The parts of a memory that a run measures.
@@ -99,6 +112,14 @@ impl EvalParts {
 pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
     let mut runs = Vec::new();
     let mut steps = Steps::default();
+    let mut everything = Vec::new();
+    if options.asked == Asked::All {
+        for data in &options.data {
+            let subjects = import(parts, data).await?;
+            index(parts, subjects.values()).await?;
+            everything.extend(subjects.into_keys());
+        }
+    }
     for data in &options.data {
         let name = contexts::data_name(data);
         let file = |path: &Path| match &options.data[..] {
@@ -106,7 +127,7 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
             _ => path.join(format!("{name}.jsonl")),
         };
         let run = file(&options.run);
-        let questions = run_one(parts, options, data, &run, &mut steps).await?;
+        let questions = run_one(parts, options, data, &everything, &run, &mut steps).await?;
         let other = options.compare.as_deref().map(|other| Scored::read(&file(other), &questions)).transpose()?;
         runs.push((name, Scored::read(&run, &questions)?, other));
     }
@@ -115,11 +136,12 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
     Ok(())
 }
 
-/// Runs one directory; returns its questions.
+/// Runs one directory; returns its questions. Each is asked of `everything`, or of its conversation if that is empty.
 async fn run_one(
     parts: &EvalParts,
     options: &EvalOptions,
     data: &Path,
+    everything: &[ConversationId],
     run: &Path,
     steps: &mut Steps,
 ) -> Result<Vec<Question>> {
@@ -129,7 +151,7 @@ async fn run_one(
     let bar = Bars::of(questions.len() as u64, "questions");
     for question in &questions {
         let Some(subject) = subjects.get(&question.conversation) else { continue };
-        let mut line = rank(parts, question, subject, steps).await?;
+        let mut line = rank(parts, question, subject, everything, steps).await?;
         if let Some(budget) = options.budget {
             line.packed = Some(pack(parts, question, subject, budget, options, steps).await?);
             line.context = context(parts, question, subject, budget).await?;
@@ -170,7 +192,7 @@ async fn prepare(
 
 /// What a run of one directory packs, as means over its questions.
 pub(crate) async fn packed_shares(parts: &EvalParts, options: &EvalOptions, data: &Path) -> Result<PackedShares> {
-    let questions = run_one(parts, options, data, &options.run, &mut Steps::default()).await?;
+    let questions = run_one(parts, options, data, &[], &options.run, &mut Steps::default()).await?;
     Ok(Scored::read(&options.run, &questions)?.packed())
 }
 
@@ -231,13 +253,25 @@ async fn index(parts: &EvalParts, subjects: impl Iterator<Item = &Subject>) -> R
     Ok(notices)
 }
 
-async fn rank(parts: &EvalParts, question: &Question, subject: &Subject, steps: &mut Steps) -> Result<RunLine> {
-    let query = Query::new(&question.text, Scope::one(&subject.id)).limit(RANKED);
+async fn rank(
+    parts: &EvalParts,
+    question: &Question,
+    subject: &Subject,
+    everything: &[ConversationId],
+    steps: &mut Steps,
+) -> Result<RunLine> {
+    let scope = if everything.is_empty() { Scope::one(&subject.id) } else { Scope::only(everything.to_vec()) };
+    let query = Query::new(&question.text, scope).limit(RANKED);
     let start = Instant::now();
     let found = parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
     let latency_ms = start.elapsed().as_secs_f64() * 1_000.0;
     steps.add("search", &found.steps);
-    let ranked = found.hits.iter().filter_map(|hit| subject.key(hit.node.id)).collect();
+    // Turns of different conversations may have one id.
+    let key = |hit: &Hit| match hit.conversation == subject.id {
+        true => subject.key(hit.node.id),
+        false => MessageKey::new(&format!("{}#{}", hit.conversation, hit.node.id)).ok(),
+    };
+    let ranked = found.hits.iter().filter_map(key).collect();
     Ok(RunLine { query_id: question.id.clone(), ranked, packed: None, context: None, latency_ms })
 }
 

@@ -55,8 +55,8 @@ mod views;
 pub use corpus::Corpus;
 pub use embed::print_resident;
 pub use eval::{
-    Budget, ContextsOptions, EvalOptions, EvalParts, Fit, QuestionMode, evaluate, fit, judge, question_mode, summaries,
-    weights_file, write_contexts,
+    Asked, Budget, ContextsOptions, EvalOptions, EvalParts, Fit, HeldOut, QuestionMode, evaluate, fit, judge,
+    question_mode, summaries, weights_file, write_contexts,
 };
 pub use figure::{Figure, Measure, Report};
 pub use group::{Group, Inputs};

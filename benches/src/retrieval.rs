@@ -20,7 +20,7 @@ use pollster::block_on;
 pub use cold::print_cold_search;
 
 use crate::{
-    eval::{self, Budget, EvalOptions, EvalParts, Steps},
+    eval::{self, Asked, Budget, EvalOptions, EvalParts, Steps},
     figure::Figure,
     rounds::{Entrant, Samples, interleave},
     stats::quantile,
@@ -170,6 +170,7 @@ fn packed(key: &'static str, store: &Path, data: &Path) -> Result<Figure> {
         compare: None,
         budget: Some(Budget::Tenth),
         stop_early: false,
+        asked: Asked::One,
         demand_model: true,
     };
     let shares = block_on(eval::packed_shares(&parts, &options, data))?;

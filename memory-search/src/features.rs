@@ -2,7 +2,7 @@
 
 use crate::{
     late::LateScores,
-    lexical::{NodeTable, Traits},
+    lexical::{NodeTable, Talk, Traits},
     question::Question,
 };
 
@@ -22,6 +22,11 @@ pub(crate) enum Feature {
     ChatAfter,
     /// The mean BM25 of the three best nodes of the session.
     ChatSession,
+    /// The mean BM25 of the node with three on either side, and with eight.
+    ChatNear,
+    ChatAround,
+    /// The mean window BM25 of the three best nodes of the conversation.
+    WindowConversation,
     /// The share of the question's terms, weighted by rarity, that the node contains; and that the node with its
     /// neighbours contains.
     Coverage,
@@ -33,6 +38,9 @@ pub(crate) enum Feature {
     CosineBefore,
     CosineAfter,
     CosineSession,
+    CosineNear,
+    CosineAround,
+    CosineConversation,
     /// The late-interaction score of the node, and of the previous and next nodes.
     Late,
     LateBefore,
@@ -48,6 +56,13 @@ pub(crate) enum Feature {
     ByUserOfSelf,
     /// With an agent: the node is the agent's, and the question asks what the agent said.
     ByAgentAskedBack,
+    /// The user asks for something that is to hold from then on, or states a preference.
+    IsStanding,
+    IsPreference,
+    /// The conversation is with an agent, or among more than two people: what makes the scores of different kinds of
+    /// conversation comparable.
+    OfAgent,
+    OfGroup,
     /// The node ends in a question.
     IsQuestion,
     /// The logarithm of the node's length in terms, and those of the previous and next nodes: an answer has short
@@ -63,13 +78,16 @@ pub(crate) enum Feature {
 
 impl Feature {
     /// All features, in column order.
-    pub(crate) const ALL: [Self; 28] = [
+    pub(crate) const ALL: [Self; 38] = [
         Self::Chat,
         Self::Agent,
         Self::Window,
         Self::ChatBefore,
         Self::ChatAfter,
         Self::ChatSession,
+        Self::ChatNear,
+        Self::ChatAround,
+        Self::WindowConversation,
         Self::Coverage,
         Self::CoverageWindow,
         Self::Cosine,
@@ -77,6 +95,9 @@ impl Feature {
         Self::CosineBefore,
         Self::CosineAfter,
         Self::CosineSession,
+        Self::CosineNear,
+        Self::CosineAround,
+        Self::CosineConversation,
         Self::Late,
         Self::LateBefore,
         Self::LateAfter,
@@ -86,6 +107,10 @@ impl Feature {
         Self::ByUser,
         Self::ByUserOfSelf,
         Self::ByAgentAskedBack,
+        Self::IsStanding,
+        Self::IsPreference,
+        Self::OfAgent,
+        Self::OfGroup,
         Self::IsQuestion,
         Self::Length,
         Self::LengthBefore,
@@ -103,6 +128,9 @@ impl Feature {
             Self::ChatBefore => "words_before",
             Self::ChatAfter => "words_after",
             Self::ChatSession => "words_session",
+            Self::ChatNear => "words_near",
+            Self::ChatAround => "words_around",
+            Self::WindowConversation => "words_conversation",
             Self::Coverage => "coverage",
             Self::CoverageWindow => "coverage_window",
             Self::Cosine => "cosine",
@@ -110,6 +138,9 @@ impl Feature {
             Self::CosineBefore => "cosine_before",
             Self::CosineAfter => "cosine_after",
             Self::CosineSession => "cosine_session",
+            Self::CosineNear => "cosine_near",
+            Self::CosineAround => "cosine_around",
+            Self::CosineConversation => "cosine_conversation",
             Self::Late => "late",
             Self::LateBefore => "late_before",
             Self::LateAfter => "late_after",
@@ -119,6 +150,10 @@ impl Feature {
             Self::ByUser => "by_user",
             Self::ByUserOfSelf => "by_user_of_self",
             Self::ByAgentAskedBack => "by_agent_asked_back",
+            Self::IsStanding => "is_standing",
+            Self::IsPreference => "is_preference",
+            Self::OfAgent => "of_agent",
+            Self::OfGroup => "of_group",
             Self::IsQuestion => "is_question",
             Self::Length => "length",
             Self::LengthBefore => "length_before",
@@ -132,7 +167,14 @@ impl Feature {
     pub(crate) const fn is_of_meaning(self) -> bool {
         matches!(
             self,
-            Self::Cosine | Self::CosineSmoothed | Self::CosineBefore | Self::CosineAfter | Self::CosineSession
+            Self::Cosine
+                | Self::CosineSmoothed
+                | Self::CosineBefore
+                | Self::CosineAfter
+                | Self::CosineSession
+                | Self::CosineNear
+                | Self::CosineAround
+                | Self::CosineConversation
         ) || self.is_late()
     }
 
@@ -144,6 +186,10 @@ impl Feature {
 
 /// The features of one node.
 pub(crate) type Features = [f32; Feature::ALL.len()];
+
+/// How many nodes on either side are near, and how many are around.
+const NEAR: usize = 3;
+pub(crate) const AROUND: usize = 8;
 
 /// Terms at which the length feature saturates.
 const LONGEST: u32 = 400;
@@ -158,6 +204,8 @@ pub(crate) struct Evidence {
     pub(crate) coverage_window: Vec<f32>,
     /// NaN for a node without a vector; empty if no node has one.
     pub(crate) cosine: Vec<f32>,
+    /// How well the time of each node matches the question's, 0..=1; empty if the question names no time.
+    pub(crate) date: Vec<f32>,
 }
 
 /// The position of a node: its pool index and its neighbours in the session.
@@ -168,6 +216,8 @@ pub(crate) struct Placement {
     pub(crate) after: Option<usize>,
     /// Its session, numbered across the pool.
     pub(crate) session: usize,
+    /// Its conversation, as a number of the pool's parts.
+    pub(crate) part: usize,
     /// Its number of terms without stop words.
     pub(crate) length: u32,
 }
@@ -185,6 +235,12 @@ pub(crate) struct Extractor<'a> {
     smoothed: Scale,
     chat_sessions: Vec<f32>,
     cosine_sessions: Vec<f32>,
+    window_conversations: Vec<f32>,
+    cosine_conversations: Vec<f32>,
+    chat_near: Vec<f32>,
+    chat_around: Vec<f32>,
+    cosine_near: Vec<f32>,
+    cosine_around: Vec<f32>,
 }
 
 /// The values that map to 0 and to 1.
@@ -218,20 +274,24 @@ impl<'a> Extractor<'a> {
             agent: scale(&evidence.agent),
             window: scale(&evidence.window),
             smoothed: Scale::default(),
-            chat_sessions: Vec::new(),
-            cosine_sessions: Vec::new(),
+            chat_sessions: stretched(best_of(placements, |at| at.session, &evidence.chat)),
+            cosine_sessions: stretched(best_of(placements, |at| at.session, &evidence.cosine)),
+            window_conversations: stretched(best_of(placements, |at| at.part, &evidence.window)),
+            cosine_conversations: stretched(best_of(placements, |at| at.part, &evidence.cosine)),
+            chat_near: stretched(around(placements, &evidence.chat, NEAR)),
+            chat_around: stretched(around(placements, &evidence.chat, AROUND)),
+            cosine_near: stretched(around(placements, &evidence.cosine, NEAR)),
+            cosine_around: stretched(around(placements, &evidence.cosine, AROUND)),
             evidence,
             question,
             placements,
         };
         extractor.smoothed = Scale::of(placements.iter().map(|placement| extractor.smoothed(*placement)));
-        extractor.chat_sessions = stretched(sessions(placements, &evidence.chat));
-        extractor.cosine_sessions = stretched(sessions(placements, &evidence.cosine));
         extractor
     }
 
     /// The features of a node; `named` is the speaker of its conversation whom the question names. A feature is NaN
-    /// where it cannot be measured: for a node without a vector, or in a conversation of another kind.
+    /// where it cannot be measured, for a node without a vector, and 0 in a conversation of another kind.
     pub(crate) fn features(
         &self,
         placement: Placement,
@@ -249,8 +309,10 @@ impl<'a> Extractor<'a> {
             index.and_then(|index| self.placements.get(index)).map_or(0.0, |beside| length(beside.length))
         };
         let yes = |is: bool| f32::from(u8::from(is));
-        let with_agent = |is: bool| if table.is_with_agent() { yes(is) } else { f32::NAN };
-        let of_people = |is: bool| if table.is_with_agent() { f32::NAN } else { yes(is) };
+        let talk = table.talk();
+        let with_agent = |is: bool| yes(is && talk == Talk::Agent);
+        let of_people = |is: bool| yes(is && talk != Talk::Agent);
+        let of_all = |values: &[f32], at: usize| values.get(at).copied().unwrap_or(f32::NAN);
         let cosine = at(&evidence.cosine, Some(placement.index)).unwrap_or(f32::NAN);
         Feature::ALL.map(|feature| match feature {
             Feature::Chat => self.chat.place(here(&evidence.chat)),
@@ -259,6 +321,9 @@ impl<'a> Extractor<'a> {
             Feature::ChatBefore => beside(self.chat, &evidence.chat, placement.before),
             Feature::ChatAfter => beside(self.chat, &evidence.chat, placement.after),
             Feature::ChatSession => at(&self.chat_sessions, Some(placement.session)).unwrap_or_default(),
+            Feature::ChatNear => here(&self.chat_near),
+            Feature::ChatAround => here(&self.chat_around),
+            Feature::WindowConversation => at(&self.window_conversations, Some(placement.part)).unwrap_or_default(),
             Feature::Coverage => here(&evidence.coverage),
             Feature::CoverageWindow => here(&evidence.coverage_window),
             Feature::Cosine => self.cosine.place(cosine),
@@ -266,24 +331,31 @@ impl<'a> Extractor<'a> {
             Feature::CosineBefore => beside(self.cosine, &evidence.cosine, placement.before),
             Feature::CosineAfter => beside(self.cosine, &evidence.cosine, placement.after),
             Feature::CosineSession => at(&self.cosine_sessions, Some(placement.session)).unwrap_or(f32::NAN),
+            Feature::CosineNear => of_all(&self.cosine_near, placement.index),
+            Feature::CosineAround => of_all(&self.cosine_around, placement.index),
+            Feature::CosineConversation => of_all(&self.cosine_conversations, placement.part),
             Feature::Late | Feature::LateBefore | Feature::LateAfter | Feature::LateSession => f32::NAN,
             Feature::SpeakerNamed => of_people(named.is_some_and(|named| named == traits.speaker)),
             Feature::SpeakerOther => of_people(named.is_some_and(|named| named != traits.speaker)),
             Feature::ByUser => with_agent(traits.by_user),
             Feature::ByUserOfSelf => with_agent(traits.by_user && question.speaks_of_self),
             Feature::ByAgentAskedBack => with_agent(!traits.by_user && question.asks_back),
+            Feature::IsStanding => yes(traits.is_standing),
+            Feature::IsPreference => yes(traits.is_preference),
+            Feature::OfAgent => yes(talk == Talk::Agent),
+            Feature::OfGroup => yes(talk == Talk::Group),
             Feature::IsQuestion => yes(traits.is_question),
             Feature::Length => length(placement.length),
             Feature::LengthBefore => length_of(placement.before),
             Feature::LengthAfter => length_of(placement.after),
             Feature::TellsTime => yes(question.asks_when && traits.tells_time),
-            Feature::Date => question.dates.fit(traits.at, table.clock()),
+            Feature::Date => here(&evidence.date),
         })
     }
 
     /// The late score of each session; nodes that were not compared count as 0.
     pub(crate) fn late_sessions(placements: &[Placement], late: &LateScores) -> Vec<f32> {
-        stretched(sessions(placements, &late.all(placements.len())))
+        stretched(best_of(placements, |at| at.session, &late.all(placements.len())))
     }
 
     /// Adds the late features of a compared node: 0 for a missing neighbour.
@@ -318,12 +390,12 @@ fn length(terms: u32) -> f32 {
     (terms.min(LONGEST) as f32).ln_1p() / (LONGEST as f32).ln_1p()
 }
 
-/// The mean of the three best values of each session.
-fn sessions(placements: &[Placement], values: &[f32]) -> Vec<f32> {
-    let count = placements.last().map_or(0, |last| last.session + 1);
+/// The mean of the three best values of each group of nodes, a session or a conversation; groups are numbered in order.
+fn best_of(placements: &[Placement], group: impl Fn(&Placement) -> usize, values: &[f32]) -> Vec<f32> {
+    let count = placements.last().map_or(0, |last| group(last) + 1);
     let mut best = vec![[f32::NAN; 3]; if values.is_empty() { 0 } else { count }];
     for (placement, &value) in placements.iter().zip(values) {
-        let Some(best) = best.get_mut(placement.session) else { continue };
+        let Some(best) = best.get_mut(group(placement)) else { continue };
         let mut value = value;
         for place in best.iter_mut() {
             if place.is_nan() || value > *place {
@@ -339,7 +411,65 @@ fn sessions(placements: &[Placement], values: &[f32]) -> Vec<f32> {
     best.into_iter().map(mean).collect()
 }
 
+/// For each node the mean of its value and those of its neighbours within its session, at most `radius` on either side;
+/// beyond an end they count as 0, as does a value that is NaN. Without its own value, a node beside the only one that
+/// holds a word would stand above that one.
+pub(crate) fn around(placements: &[Placement], values: &[f32], radius: usize) -> Vec<f32> {
+    if values.is_empty() {
+        return Vec::new();
+    }
+    let value = |at: usize| f64::from(values.get(at).copied().filter(|value| !value.is_nan()).unwrap_or_default());
+    let mut sums = Vec::with_capacity(placements.len());
+    let (mut begin, mut nodes) = (0, placements);
+    while let Some(first) = nodes.first() {
+        let (session, rest) = nodes.split_at(nodes.partition_point(|node| node.session <= first.session));
+        let end = begin + session.len();
+        // The sum of what is in reach, moved on by one node at a time.
+        let mut sum: f64 = (begin..end.min(begin + radius)).map(value).sum();
+        for at in begin..end {
+            sum += if at + radius < end { value(at + radius) } else { 0.0 };
+            sum -= if at > begin + radius { value(at - radius - 1) } else { 0.0 };
+            #[expect(clippy::cast_possible_truncation, reason = "a mean of values of this size")]
+            #[expect(clippy::cast_precision_loss, reason = "a radius is small")]
+            sums.push((sum / (2 * radius + 1) as f64) as f32);
+        }
+        (begin, nodes) = (end, rest);
+    }
+    sums
+}
+
 fn stretched(values: Vec<f32>) -> Vec<f32> {
     let scale = Scale::of(values.iter().copied());
     values.into_iter().map(|value| if value.is_nan() { 0.0 } else { scale.place(value) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_around_is_what_is_in_reach_in_the_session(
+            nodes in prop::collection::vec((any::<bool>(), -9.0f32..9.0), 0..60),
+            radius in 1usize..9,
+        ) {
+            let mut session = 0;
+            let placements: Vec<_> = nodes.iter().enumerate().map(|(index, (begins, _))| {
+                session += usize::from(*begins && index > 0);
+                Placement { index, before: None, after: None, session, part: 0, length: 0 }
+            }).collect();
+            let values: Vec<_> = nodes.iter().map(|(_, value)| *value).collect();
+            let found = around(&placements, &values, radius);
+            prop_assert_eq!(found.len(), values.len());
+            for (here, found) in placements.iter().zip(found) {
+                let near = placements.iter().filter(|other| {
+                    other.session == here.session && other.index.abs_diff(here.index) <= radius
+                });
+                let expected = near.map(|other| values[other.index]).sum::<f32>() / (2 * radius + 1) as f32;
+                prop_assert!((found - expected).abs() < 1e-4, "{} is not {}", found, expected);
+            }
+        }
+    }
 }

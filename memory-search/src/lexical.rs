@@ -15,5 +15,5 @@ mod stored_rows;
 pub(crate) use analyzer::{Analyzer, NodeTerms, indexed_text};
 pub(crate) use bm25::{Bm25, Collection, Coverage, QuestionTerm};
 pub(crate) use index::{Indexed, MAX_UNSAVED, WordIndex};
-pub(crate) use node_table::{NodeTable, Traits};
+pub(crate) use node_table::{NodeTable, Talk, Traits};
 pub(crate) use postings::Postings;

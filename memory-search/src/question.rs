@@ -103,6 +103,11 @@ impl Dates {
         dates
     }
 
+    /// Whether the question names no time.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self { days: self.days.clone(), ..Self::default() }
+    }
+
     /// How well a time matches, in a conversation whose last message is at `clock`: the sum of the shares of month,
     /// year, and day within the month. A month without a year means the latest one. Words without month or year (`last
     /// week`) count as much as both within their range, and decrease outside it.

@@ -4,11 +4,15 @@ mod weights;
 
 use memory_core::Signal;
 
-use crate::features::{Feature, Features};
-use weights::WEIGHTS;
+use crate::{
+    features::{Feature, Features},
+    lexical::Talk,
+};
+use weights::{RELEVANCE, WEIGHTS};
 
-/// A weighted sum with six sets of weights: conversations with an agent, whose turns are long, differ from those among
-/// people, and weights that were fitted with vectors, or with token vectors, are poor without them.
+/// A weighted sum with nine sets of weights: conversations with an agent, whose turns are long, differ from those among
+/// two people and those in a group, and weights that were fitted with vectors, or with token vectors, are poor without
+/// them. All were fitted together, so that the scores of one answer are comparable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranker {
     /// The weights, in the order of [`Feature::ALL`].
@@ -18,15 +22,20 @@ pub(crate) struct Ranker {
 }
 
 impl Ranker {
-    /// The ranker for conversations with an agent or among people. `with_vectors` is the share of nodes that have
-    /// vectors, `with_tokens` whether token vectors are compared.
-    pub(crate) fn new(with_agent: bool, with_vectors: f32, with_tokens: bool) -> Self {
+    /// The ranker for a kind of conversation. `with_vectors` is the share of nodes that have vectors, `with_tokens`
+    /// whether token vectors are compared.
+    pub(crate) fn new(talk: Talk, with_vectors: f32, with_tokens: bool) -> Self {
         let of_kind = match (with_vectors > 0.0, with_tokens) {
             (true, true) => 0,
             (true, false) => 1,
             (false, _) => 2,
         };
-        let column = of_kind + if with_agent { 0 } else { 3 };
+        let column = of_kind
+            + match talk {
+                Talk::Agent => 0,
+                Talk::Pair => 3,
+                Talk::Group => 6,
+            };
         let weight = |feature: Feature| {
             let row = WEIGHTS.iter().find(|(name, _)| *name == feature.name());
             row.and_then(|(_, weights)| weights.get(column)).copied().unwrap_or_default()
@@ -58,6 +67,37 @@ impl Ranker {
     }
 }
 
+/// Turns a score into a probability that the node bears on the question (Platt, "Probabilistic Outputs for Support
+/// Vector Machines", 1999).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Relevance([f32; 6]);
+
+impl Relevance {
+    /// For rankings with vectors, with token vectors, or by words alone.
+    pub(crate) fn new(with_vectors: bool, with_tokens: bool) -> Self {
+        let [tokens, vectors, words] = RELEVANCE;
+        Self(match (with_vectors, with_tokens) {
+            (true, true) => tokens,
+            (true, false) => vectors,
+            (false, _) => words,
+        })
+    }
+
+    /// The probability of a node, 0..=1, by the logarithm of its share of the softmax of all scores, and by the shares of
+    /// the question that its words, and those of its neighbourhood, cover.
+    pub(crate) fn of(self, talk: Talk, log_chance: f32, coverage: [f32; 2]) -> f32 {
+        let Self([slope, own, nearby, agent, pair, group]) = self;
+        let bias = match talk {
+            Talk::Agent => agent,
+            Talk::Pair => pair,
+            Talk::Group => group,
+        };
+        let [coverage, window] = coverage;
+        let logit = slope * log_chance.max(-20.0) + own * coverage + nearby * window + bias;
+        (1.0 + (-logit).exp()).recip()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,11 +106,12 @@ mod tests {
     fn each_feature_has_its_weights() {
         for feature in Feature::ALL {
             let rows: Vec<_> = WEIGHTS.iter().filter(|(name, _)| *name == feature.name()).collect();
-            let &[(name, [_, no_tokens, agent, _, people_no_tokens, people])] = &rows[..] else {
-                panic!("{feature:?} has one row")
-            };
-            assert!(!feature.is_of_meaning() || [*agent, *people] == [0.0; 2], "{name} takes vectors");
-            assert!(!feature.is_late() || [*no_tokens, *people_no_tokens] == [0.0; 2], "{name} takes tokens");
+            let &[(name, weights)] = &rows[..] else { panic!("{feature:?} has one row") };
+            for kind in weights.chunks(3) {
+                let &[_, no_tokens, by_words] = kind else { panic!("{name} has three weights a kind") };
+                assert!(!feature.is_of_meaning() || by_words == 0.0, "{name} takes vectors");
+                assert!(!feature.is_late() || no_tokens == 0.0, "{name} takes tokens");
+            }
         }
         assert_eq!(WEIGHTS.len(), Feature::ALL.len());
     }
@@ -80,7 +121,7 @@ mod tests {
         let measured = [0.5; Feature::ALL.len()];
         let mut missing = measured;
         missing[Feature::Cosine as usize] = f32::NAN;
-        let ranker = Ranker::new(true, 1.0, true);
+        let ranker = Ranker::new(Talk::Agent, 1.0, true);
         let (score, signals) = ranker.score(&measured, &[0.0; Feature::ALL.len()]);
         let (same, others) = ranker.score(&missing, &measured);
         assert!((score - same).abs() < 1e-6);

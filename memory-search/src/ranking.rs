@@ -9,18 +9,18 @@ use std::{
 use memory_core::{ConversationId, Losses, NodeId, Notice, RetrieveError, Score, ScoreScale, Signal};
 
 use crate::{
-    features::{Evidence, Extractor, Feature, Features, Placement},
+    features::{AROUND, Evidence, Extractor, Feature, Features, Placement, around},
     fuse::{Column, Fused},
     late::Late,
-    lexical::{Bm25, Collection, Coverage, Indexed, QuestionTerm},
+    lexical::{Bm25, Collection, Coverage, Indexed, QuestionTerm, Talk},
     question::Question,
-    ranker::Ranker,
+    ranker::{Ranker, Relevance},
     selection::Selection,
     stopwatch::Stopwatch,
 };
 
 /// Candidates for the ranker, best by a cheap sum; more only if more hits are requested.
-const CANDIDATES: usize = 200;
+const CANDIDATES: usize = 300;
 
 /// Minimum and maximum of candidates compared by their tokens, best by the other features. Between these the number
 /// follows the requested hits, since packing reaches far down the ranking.
@@ -32,6 +32,13 @@ const MOST_LATE_CANDIDATES: usize = 200;
 const WINDOW_PART: f32 = 0.4;
 const WORDS_PART: f32 = 0.1;
 const COSINE_PART: f32 = 0.5;
+const WORDS_AROUND_PART: f32 = 0.2;
+const COSINE_AROUND_PART: f32 = 0.2;
+const DATE_PART: f32 = 0.3;
+
+/// How much the chances of a node's neighbours add to its own in a conversation of more than two people, where an answer
+/// runs over several turns. Among two it would be a loss.
+const OF_NEIGHBOURS: f32 = 0.2;
 
 /// Maximum terms of a question, rarest first: a pasted page need not be looked up in full.
 const MAX_TERMS: usize = 64;
@@ -46,6 +53,7 @@ pub(crate) struct Ranking {
     selection: Selection,
     question: Question,
     evidence: Evidence,
+    placements: Vec<Placement>,
     fused: Fused,
     with_vectors: f32,
 }
@@ -59,8 +67,19 @@ pub(crate) struct Candidate {
     pub(crate) node: NodeId,
     /// How well it answers.
     pub(crate) score: Score,
+    /// The probability that it bears on the question.
+    pub(crate) relevance: f32,
     /// The reasons, the largest share first.
     pub(crate) signals: Vec<Signal>,
+}
+
+/// A candidate with its score.
+#[derive(Debug)]
+struct Scored {
+    candidate: usize,
+    score: f32,
+    relevance: f32,
+    signals: Vec<Signal>,
 }
 
 /// The nodes of several distinct conversations in one sequence.
@@ -81,6 +100,8 @@ pub(crate) struct Part {
     /// Its nodes that cannot be read. They are never hits, although their neighbours' words and old vectors may give
     /// them a score.
     pub(crate) losses: Losses,
+    /// Who talks in it.
+    talk: Talk,
     /// The pool index of its first node.
     begin: usize,
 }
@@ -97,11 +118,11 @@ impl Pool {
     pub(crate) fn new(conversations: Vec<(ConversationId, Arc<Indexed>)>) -> Self {
         let mut begin = 0;
         let parts = conversations.into_iter().map(|(conversation, indexed)| {
-            let (nodes, losses) = {
+            let (nodes, losses, talk) = {
                 let postings = indexed.read();
-                (postings.lengths().len(), postings.losses().clone())
+                (postings.lengths().len(), postings.losses().clone(), postings.node_table().talk())
             };
-            let part = Part { conversation, indexed, nodes, losses, begin };
+            let part = Part { conversation, indexed, nodes, losses, talk, begin };
             begin += nodes;
             part
         });
@@ -162,13 +183,13 @@ impl Pool {
     /// The placement of each node.
     fn placements(&self) -> Vec<Placement> {
         let mut placements: Vec<Placement> = Vec::new();
-        for part in &self.parts {
+        for (number, part) in self.parts.iter().enumerate() {
             let postings = part.indexed.read();
             let before = placements.last().map_or(0, |last| last.session + 1);
             let nodes = postings.node_table().traits().iter().zip(postings.lengths()).take(part.nodes);
             for (offset, (traits, &length)) in nodes.enumerate() {
                 let (index, session) = (part.begin + offset, before + traits.session as usize);
-                let mut here = Placement { index, before: None, after: None, session, length };
+                let mut here = Placement { index, before: None, after: None, session, part: number, length };
                 if let Some(last) = placements.last_mut().filter(|last| last.session == session) {
                     here.before = Some(last.index);
                     last.after = Some(index);
@@ -179,11 +200,19 @@ impl Pool {
         placements
     }
 
-    /// Whether most of the conversations are with an agent. One set of weights ranks them all, so that scores are
-    /// comparable.
-    fn is_with_agent(&self) -> bool {
-        let with_agent = self.parts.iter().filter(|part| part.indexed.read().node_table().is_with_agent()).count();
-        2 * with_agent >= self.parts.len()
+    /// How well the time of each node matches the times that a question names; empty if it names none.
+    fn dates(&self, question: &Question) -> Vec<f32> {
+        let mut dates = Vec::new();
+        if question.dates.is_empty() {
+            return dates;
+        }
+        for part in &self.parts {
+            let postings = part.indexed.read();
+            let table = postings.node_table();
+            let traits = table.traits().iter().take(part.nodes);
+            dates.extend(traits.map(|traits| question.dates.fit(traits.at, table.clock())));
+        }
+        dates
     }
 
     fn part(&self, candidate: usize) -> Option<&Part> {
@@ -211,19 +240,28 @@ impl Ranking {
         mut evidence: Evidence,
         cosines: Option<Vec<f32>>,
     ) -> Self {
+        let question = Question::of(question);
+        let placements = pool.placements();
+        evidence.date = pool.dates(&question);
         let mut columns = Vec::new();
+        let mut add =
+            |weight: f32, floor: Option<f32>, values: Vec<f32>| columns.push(Column { weight, floor, values });
         if !evidence.window.is_empty() {
-            let (window, words) = (evidence.window.clone(), evidence.agent.clone());
-            columns.push(Column { weight: WINDOW_PART, floor: Some(0.0), values: window });
-            columns.push(Column { weight: WORDS_PART, floor: Some(0.0), values: words });
+            add(WINDOW_PART, Some(0.0), evidence.window.clone());
+            add(WORDS_PART, Some(0.0), evidence.agent.clone());
+            add(WORDS_AROUND_PART, Some(0.0), around(&placements, &evidence.chat, AROUND));
+        }
+        if !evidence.date.is_empty() {
+            add(DATE_PART, Some(0.0), evidence.date.clone());
         }
         let mut with_vectors = 0.0;
         if let Some(values) = cosines {
             with_vectors = measured_part(&values, pool.readable());
             evidence.cosine.clone_from(&values);
-            columns.push(Column { weight: COSINE_PART * with_vectors, floor: None, values });
+            add(COSINE_AROUND_PART * with_vectors, None, around(&placements, &values, AROUND));
+            add(COSINE_PART * with_vectors, None, values);
         }
-        Self { question: Question::of(question), evidence, fused: Fused::of(columns), with_vectors, pool, selection }
+        Self { question, evidence, placements, fused: Fused::of(columns), with_vectors, pool, selection }
     }
 
     /// The ranked pool.
@@ -246,13 +284,12 @@ impl Ranking {
         late: Option<&Late<'_>>,
         stopwatch: &mut Stopwatch,
     ) -> Result<Vec<Candidate>, RetrieveError> {
-        let placements = self.pool.placements();
-        let mut features = self.features(&placements, limit.max(CANDIDATES), wanted);
+        let mut features = self.features(limit.max(CANDIDATES), wanted);
         stopwatch.end("features", features.len());
         let late = match late {
             Some(late) if self.with_vectors > 0.0 => {
                 let compare = limit.clamp(LATE_CANDIDATES, MOST_LATE_CANDIDATES);
-                let compared = self.late(&placements, &mut features, late, compare).await?;
+                let compared = self.late(&mut features, late, compare).await?;
                 stopwatch.end("late", compared);
                 compared > 0
             }
@@ -260,25 +297,30 @@ impl Ranking {
         };
         let mut scored = self.scores(&features, late);
         scored.truncate(limit);
-        let hit = |(candidate, value, signals)| {
-            let (conversation, node) = self.pool.place(candidate)?;
-            let score = Score { value, scale: ScoreScale::Fused };
-            Some(Candidate { conversation: conversation.clone(), node, score, signals })
+        let hit = |scored: Scored| {
+            let (conversation, node) = self.pool.place(scored.candidate)?;
+            let score = Score { value: scored.score, scale: ScoreScale::Fused };
+            let Scored { relevance, signals, .. } = scored;
+            Some(Candidate { conversation: conversation.clone(), node, score, relevance, signals })
         };
         Ok(scored.into_iter().filter_map(hit).collect())
     }
 
     /// The features of the best candidates by the cheap sum.
-    fn features(
-        &self,
-        placements: &[Placement],
-        limit: usize,
-        wanted: impl Fn(NodeId) -> bool,
-    ) -> Vec<(usize, Features)> {
+    fn features(&self, limit: usize, wanted: impl Fn(NodeId) -> bool) -> Vec<(usize, Features)> {
+        // A node has to hold a word of the question, or stand beside one that does, or match its time, or be nearer to its
+        // meaning than the farthest of all.
+        let is_any = |values: &[f32], at: usize| values.get(at).is_some_and(|value| *value > 0.0);
+        let near = nearer_than(&self.evidence.cosine);
+        let is_near = |at: usize| self.evidence.cosine.get(at).is_some_and(|cosine| *cosine > near);
+        let bears_on = |at| is_any(&self.evidence.window, at) || is_any(&self.evidence.date, at) || is_near(at);
         let is_wanted = |candidate| {
-            self.selection.admits(candidate) && self.pool.place(candidate).is_some_and(|(_, node)| wanted(node))
+            self.selection.admits(candidate)
+                && bears_on(candidate)
+                && self.pool.place(candidate).is_some_and(|(_, node)| wanted(node))
         };
         let candidates = self.fused.best(limit, is_wanted);
+        let placements = &self.placements;
         let extractor = Extractor::new(&self.evidence, &self.question, placements);
         // Looking for speakers' names takes time: once per conversation.
         let mut named: HashMap<usize, Option<u32>> = HashMap::new();
@@ -296,13 +338,13 @@ impl Ranking {
     /// Adds late-interaction features to the best `compare` candidates; returns how many nodes were scored.
     async fn late(
         &self,
-        placements: &[Placement],
         features: &mut [(usize, Features)],
         late: &Late<'_>,
         compare: usize,
     ) -> Result<usize, RetrieveError> {
+        let placements = &self.placements;
         let best: Vec<usize> =
-            self.scores(features, false).into_iter().take(compare).map(|(candidate, ..)| candidate).collect();
+            self.scores(features, false).into_iter().take(compare).map(|scored| scored.candidate).collect();
         let beside = |&candidate: &usize| {
             let placement = placements.get(candidate);
             placement
@@ -328,16 +370,62 @@ impl Ranking {
     }
 
     /// Candidates with their scores and signals, best first.
-    fn scores(&self, features: &[(usize, Features)], with_tokens: bool) -> Vec<(usize, f32, Vec<Signal>)> {
-        let ranker = Ranker::new(self.pool.is_with_agent(), self.with_vectors, with_tokens);
+    fn scores(&self, features: &[(usize, Features)], with_tokens: bool) -> Vec<Scored> {
+        let rankers = Talk::ALL.map(|talk| (talk, Ranker::new(talk, self.with_vectors, with_tokens)));
         let unmeasured = means(features);
         let score = |(candidate, features): &(usize, Features)| {
+            let talk = self.pool.part(*candidate)?.talk;
+            let (_, ranker) = rankers.iter().find(|(of, _)| *of == talk)?;
             let (score, signals) = ranker.score(features, &unmeasured);
-            (*candidate, score, signals)
+            Some(Scored { candidate: *candidate, score, relevance: 0.0, signals })
         };
-        let mut scored: Vec<_> = features.iter().map(score).collect();
-        scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut scored: Vec<_> = features.iter().filter_map(score).collect();
+        self.add_neighbours(&mut scored);
+        scored.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.candidate.cmp(&b.candidate)));
+        self.add_relevances(&mut scored, features, with_tokens);
         scored
+    }
+}
+
+impl Ranking {
+    /// Adds to the chance of a node in a group the share [`OF_NEIGHBOURS`] of those of its neighbours. Chances are
+    /// proportional to the exponentials of the scores, as the weights were fitted.
+    fn add_neighbours(&self, scored: &mut [Scored]) {
+        let is_in_group = |candidate: usize| self.pool.part(candidate).is_some_and(|part| part.talk == Talk::Group);
+        let in_groups = scored.iter().filter(|scored| is_in_group(scored.candidate));
+        let before: HashMap<usize, f32> = in_groups.map(|scored| (scored.candidate, scored.score)).collect();
+        for Scored { candidate, score, signals, .. } in scored {
+            let Some(own) = before.get(candidate) else { continue };
+            let placement = self.placements.get(*candidate);
+            let beside = placement.into_iter().flat_map(|place| [place.before, place.after]).flatten();
+            let chances: f32 = beside.filter_map(|place| before.get(&place)).map(|other| (other - own).exp()).sum();
+            let share = (OF_NEIGHBOURS * chances).ln_1p();
+            if share > 0.0 {
+                *score += share;
+                signals.push(Signal::new("neighbours", chances, share));
+                signals.sort_by(|a, b| b.share.total_cmp(&a.share));
+            }
+        }
+    }
+
+    /// Adds the probability that each candidate bears on the question: a logistic function of the logarithm of its
+    /// chance among all candidates and of how much of the question its words cover.
+    fn add_relevances(&self, scored: &mut [Scored], features: &[(usize, Features)], with_tokens: bool) {
+        let best = scored.first().map_or(0.0, |best| best.score);
+        let sum: f32 = scored.iter().map(|scored| (scored.score - best).exp()).sum();
+        let covered: HashMap<usize, [f32; 2]> = features
+            .iter()
+            .map(|(candidate, features)| {
+                let feature = |feature: Feature| features.get(feature as usize).copied().unwrap_or_default();
+                (*candidate, [feature(Feature::Coverage), feature(Feature::CoverageWindow)])
+            })
+            .collect();
+        for Scored { candidate, score, relevance, .. } in scored {
+            let Some(talk) = self.pool.part(*candidate).map(|part| part.talk) else { continue };
+            let coverage = covered.get(candidate).copied().unwrap_or_default();
+            *relevance =
+                Relevance::new(self.with_vectors > 0.0, with_tokens).of(talk, *score - best - sum.ln(), coverage);
+        }
     }
 }
 
@@ -352,6 +440,13 @@ fn means(features: &[(usize, Features)]) -> Features {
         *mean = sum / count.max(1.0);
     }
     means
+}
+
+/// What a cosine must be above to count: the lowest, or 0 where all are one.
+fn nearer_than(cosines: &[f32]) -> f32 {
+    let known = || cosines.iter().copied().filter(|cosine| !cosine.is_nan());
+    let (low, high) = (known().fold(f32::INFINITY, f32::min), known().fold(f32::NEG_INFINITY, f32::max));
+    if low < high { low } else { 0.0 }
 }
 
 /// The number of values that are not NaN as a share of the readable nodes, in 0..=1.

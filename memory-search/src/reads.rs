@@ -29,9 +29,9 @@ impl<'a> Reads<'a> {
 
     /// A candidate as a hit, if its message was read.
     pub(crate) fn hit(&self, candidate: &Candidate) -> Option<Hit> {
-        let Candidate { conversation, node, score, signals } = candidate;
+        let Candidate { conversation, node, score, relevance, signals } = candidate;
         let message = Arc::clone(self.get(conversation, *node)?);
-        Some(Hit::new(conversation.clone(), message, *score).signals(signals.clone()))
+        Some(Hit::new(conversation.clone(), message, *score).relevance(*relevance).signals(signals.clone()))
     }
 
     /// Those of the nodes of a run that were read, in order.

@@ -28,12 +28,15 @@ use crate::{
 /// Memory limit of cached postings.
 const POSTINGS_BYTES: usize = 256 << 20;
 
+/// If the best hit has a smaller probability than this, a notice states that nothing is likely.
+const LIKELY: f32 = 0.05;
+
 /// Retrieves by words and, with an embedding model and an index of its vectors, by meaning.
 ///
 /// The best candidates by a cheap sum of BM25 and cosine are ranked by a weighted sum of features: words (BM25 with two
 /// sets of parameters, of the message, its neighbours, its session), meaning (cosines of the same), coverage of the
-/// question, speakers, times and dates. The weights were fitted to conversations, separately for those with an agent
-/// and those among people, with vectors and without (`memory-search/src/ranker/weights.rs`). The signals of a hit are
+/// question, speakers, times and dates. Conversations with an agent, between two people and in a group have weights of
+/// their own, with vectors and without, which were fitted together (`memory-search/src/ranker/weights.rs`). The signals of a hit are
 /// the features, mostly normalized to 0..=1 over the searched messages, with their shares of the score. Several
 /// conversations are searched as one: document frequencies, average length and normalization cover all their messages,
 /// so that scores are comparable. A score may be below 0.
@@ -205,14 +208,20 @@ impl Retriever for HybridRetriever {
             let mut ranked = self.rank(&query.text, &query.scope, &query.filter).await?;
             // Hits that replace lost ones may be lost too. The loop ends since a conversation with a lost hit is read
             // completely.
+            let mut best = 0.0;
             let hits = loop {
-                let hits = ranked.hits(&query.text, query.limit, |_| true).await?;
+                let mut hits = ranked.hits(&query.text, query.limit, |_| true).await?;
+                best = hits.iter().map(|hit| hit.relevance).fold(best, f32::max);
+                hits.retain(|hit| hit.relevance >= query.min_relevance);
                 if let Some(hits) = ranked.read(hits).await? {
                     break hits;
                 }
             };
             let Ranked { ranking, mut notices, stopwatch, .. } = ranked;
             notices.extend(ranking.pool().notices());
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0..=100")]
+            let best_percent = (best * 100.0).round() as u8;
+            notices.extend((0.0 < best && best < LIKELY).then_some(Notice::NothingLikely { best_percent }));
             Ok(Retrieved::new(hits).notices(notices).steps(stopwatch.steps()))
         })
     }

@@ -70,6 +70,9 @@ pub(crate) struct Args {
     /// Stops packing where hits are not worth their tokens, instead of filling the budget.
     #[arg(long, requires = "budget")]
     stop_early: bool,
+    /// What each question of a run is asked of: `one` for its own conversation, `all` for those of all data together.
+    #[arg(long, value_parser = ["one", "all"])]
+    scope: Option<String>,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
@@ -125,6 +128,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         if let Some(number) = number {
             eval = eval.args([name, &number.to_string()]);
         }
+    }
+    if let Some(scope) = &args.scope {
+        eval = eval.args(["--scope", scope]);
     }
     if let Some(budget) = &args.budget {
         eval = eval.args(["--budget", budget]);

@@ -48,7 +48,7 @@ enum Command {
     /// Measure against the peers and compare the figures with their bars.
     Bench(bench::Args),
     /// Run retrieval on a data directory, write the run file and score it.
-    Eval(eval::Args),
+    Eval(Box<eval::Args>),
     /// Write, build and check strategy plugins in crates of their own.
     #[command(subcommand)]
     Plugin(plugin::Command),

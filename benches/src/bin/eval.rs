@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use memory::{Access, Config, Recall};
 use memory_benches::{
-    Budget, ContextsOptions, EvalOptions, EvalParts, NEEDLE_SIZES, evaluate, score_needles, summarizers,
+    Asked, Budget, ContextsOptions, EvalOptions, EvalParts, NEEDLE_SIZES, evaluate, score_needles, summarizers,
 };
 use memory_search::HybridRetriever;
 use memory_store::TokenBits;
@@ -75,6 +75,17 @@ struct Args {
     /// Stops packing where hits are not worth their tokens, instead of filling the budget.
     #[arg(long, requires = "budget")]
     stop_early: bool,
+    /// What each question of a run is asked of.
+    #[arg(long, value_enum, default_value_t = ScopeName::One)]
+    scope: ScopeName,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum ScopeName {
+    /// Its own conversation.
+    One,
+    /// All conversations of all data.
+    All,
 }
 
 /// Default tokens of a context.
@@ -130,6 +141,10 @@ fn with_store(args: Args) -> Result<()> {
         println!("{}", pollster::block_on(memory_benches::write_contexts(&parts, &options))?);
         return Ok(());
     }
+    let asked = match args.scope {
+        ScopeName::One => Asked::One,
+        ScopeName::All => Asked::All,
+    };
     let Some(run) = run.filter(|_| !args.fit) else {
         let with_tokens = pollster::block_on(memory_benches::fit(&parts, &data))?;
         drop((runtime, parts));
@@ -145,7 +160,7 @@ fn with_store(args: Args) -> Result<()> {
     if data.len() > 1 {
         fs::create_dir_all(&run).with_context(|| format!("making {}", run.display()))?;
     }
-    pollster::block_on(evaluate(&parts, &EvalOptions { data, run, compare, budget, stop_early, demand_model }))
+    pollster::block_on(evaluate(&parts, &EvalOptions { data, run, compare, budget, stop_early, asked, demand_model }))
 }
 
 /// A table in Markdown, a row for each length and built-in summarizer.

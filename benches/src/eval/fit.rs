@@ -2,40 +2,78 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, HashMap},
     path::PathBuf,
+    thread,
 };
 
 use anyhow::{Context, Result, ensure};
-use memory_core::{Hit, Query, Scope};
+use memory_core::{ConversationId, Hit, NodeId, Query, Scope};
 
-use super::{Bars, EvalParts, import, index, questions};
+use super::{Bars, EvalParts, contexts, import, index, questions, questions::Question};
 
 /// Hits of a question that are used: those that the ranker considers.
 const CANDIDATES: usize = 200;
-const STEPS: u32 = 400;
+const STEPS: u32 = 500;
 const STEP_SIZE: f64 = 0.05;
-/// Regularization: keeps weights small for which there is little data.
+/// Regularization: keeps weights small, and those of a kind of conversation near those of all, where there is little
+/// data.
 const L2: f64 = 1e-3;
+/// Parts into which the conversations of each data directory are dealt; each is held out once.
+const FOLDS: usize = 10;
+/// The ranker's share of the neighbours' chances, where many people talk.
+const OF_NEIGHBOURS: f64 = 0.2;
 
 /// Weights of one retriever, by the names of their signals, and how well they rank.
 #[derive(Clone, Debug)]
 pub struct Fit {
-    /// What a unit of each signal adds to a score, in conversations with an agent and among people.
-    pub weights: BTreeMap<Cow<'static, str>, [f64; 2]>,
-    /// For each data directory: its name, its number of questions, and the part of their evidence among ten hits, by
-    /// weights that were fitted without their conversation.
-    pub held_out: Vec<(String, usize, f64)>,
+    /// What a unit of each signal adds to a score: with an agent, between two people, among more.
+    pub weights: BTreeMap<Cow<'static, str>, [f64; KINDS]>,
+    /// For each data directory.
+    pub held_out: Vec<HeldOut>,
+    /// What makes a probability of a score: slopes of the logarithm of the chance, of the coverage and of the window's
+    /// coverage, then a constant for each kind.
+    pub relevance: [f64; RELEVANCE],
+    /// The expected calibration error of such probabilities of the first ten hits, in ten bins, with conversations held
+    /// out; 0..=1.
+    pub calibration_error: f64,
 }
 
-/// The signal that only conversations with an agent have.
-const OF_AGENTS: &str = "by_user";
+/// How well weights rank that were fitted without the conversation that is asked.
+#[derive(Clone, Debug)]
+pub struct HeldOut {
+    /// The data directory.
+    pub data: String,
+    /// How many questions.
+    pub questions: usize,
+    /// The share of their evidence among ten hits of their conversation, 0..=1.
+    pub one: f64,
+    /// The same among ten hits of all conversations of all directories.
+    pub all: f64,
+}
+
+/// Kinds of conversation: with an agent, between two people, among more.
+const KINDS: usize = 3;
+
+/// Numbers that make a probability of a score.
+const RELEVANCE: usize = 3 + KINDS;
+/// The weight of a question about another conversation where probabilities are fitted. Most questions are about what is
+/// searched.
+const FOREIGN: f64 = 0.1;
+/// Hits whose probabilities are fitted.
+const TOP: usize = 10;
+/// The signals of a hit that its probability depends on.
+const COVERAGE: [&str; 2] = ["coverage", "coverage_window"];
+
+/// The signals that tell an agent's conversations, and those of more than two people.
+const OF_AGENT: &str = "of_agent";
+const OF_GROUP: &str = "of_group";
 
 /// The signal of a hit that was compared by token vectors.
 const LATE: &str = "late";
 
-/// Takes the place of signals that were not measured for a hit; not a signal itself.
-const UNMEASURED: &str = "unmeasured";
+/// Signals that are no features: what stands for those that were not measured, and what the neighbours' scores add.
+const NO_FEATURES: [&str; 2] = ["unmeasured", "neighbours"];
 
 /// Prints weights in the form of `memory-search/src/ranker/weights.rs`, to be read and put there: with token vectors,
 /// with vectors, and by words alone.
@@ -49,121 +87,284 @@ pub fn weights_file(with_tokens: &Fit, with_vectors: &Fit, by_words: &Fit) -> St
     let fits = [("With vectors of tokens", with_tokens), ("With vectors", with_vectors), ("By words alone", by_words)];
     for (what, fit) in fits {
         // Writing to a string cannot fail.
-        let held_out = fit.held_out.iter();
-        let held_out =
-            held_out.map(|(data, count, recall)| format!("{data} {:.1} ({count} questions)", recall * 100.0));
-        let held_out: Vec<_> = held_out.collect();
-        let _ =
-            writeln!(out, "//! {what}, R@10 with each conversation held out in turn:\n//! {}.", held_out.join(", "));
+        let error = fit.calibration_error;
+        let _ = writeln!(out, "//! {what}, R@10 with conversations held out, asked of one conversation and of all:");
+        for HeldOut { data, questions, one, all } in &fit.held_out {
+            let (one, all) = (one * 100.0, all * 100.0);
+            let _ = writeln!(out, "//! {data} {one:.1}, {all:.1} ({questions} questions).");
+        }
+        let _ = writeln!(out, "//! Expected calibration error of the probabilities of ten hits: {error:.3}.");
     }
     let _ = writeln!(
         out,
-        "\n/// By the names of the features: with an agent, by vectors of tokens too, by vectors and by words alone; among\n\
-         /// people, the same.\n\
-         pub(super) const WEIGHTS: [(&str, [f32; 6]); {}] = [",
+        "\n/// By the names of the features: with an agent, by vectors of tokens too, by vectors and by words alone; between\n\
+         /// two people, the same; among more, the same.\n\
+         pub(super) const WEIGHTS: [(&str, [f32; 9]); {}] = [",
         with_tokens.weights.len()
     );
     for name in with_tokens.weights.keys() {
-        let of = |kind: usize| fits.map(|(_, fit)| fit.weights.get(name).and_then(|pair| pair.get(kind)).copied());
-        let columns = [of(0), of(1)].concat().into_iter().map(|weight| format!("{:.2}", weight.unwrap_or_default()));
+        let of = |kind: usize| fits.map(|(_, fit)| fit.weights.get(name).and_then(|kinds| kinds.get(kind)).copied());
+        let columns = (0..KINDS).flat_map(of).map(|weight| format!("{:.2}", weight.unwrap_or_default()));
         let _ = writeln!(out, "    (\"{name}\", [{}]),", columns.collect::<Vec<_>>().join(", "));
+    }
+    out += "];\n\n\
+            /// What makes a probability of a score, with vectors of tokens, with vectors and by words alone: slopes of the\n\
+            /// logarithm of the chance, of the coverage and of the window's coverage, and a constant for each kind of\n\
+            /// conversation.\n\
+            pub(super) const RELEVANCE: [[f32; 6]; 3] = [\n";
+    for (_, fit) in fits {
+        let numbers = fit.relevance.map(|number| format!("{number:.3}"));
+        let _ = writeln!(out, "    [{}],", numbers.join(", "));
     }
     out + "];\n"
 }
 
-/// A question's candidates.
+/// A question's candidates in one scope.
 struct Example {
     data: usize,
-    with_agent: bool,
+    asked: Asked,
     conversation: String,
-    /// Values of the signals, a row for each candidate.
-    rows: Vec<Vec<f64>>,
-    is_evidence: Vec<bool>,
+    candidates: Vec<Row>,
     /// Turns of evidence, including those that are not candidates.
     evidence: usize,
+    /// Where the coverages stand among the values.
+    coverage: [Option<usize>; 2],
 }
 
-/// Fits weights to the signals of `retriever`, over all `data` together, and measures them on conversations that they
-/// were not fitted to.
+/// What a question was asked of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Asked {
+    One,
+    All,
+    /// A conversation of other data, which does not answer it.
+    Other,
+}
+
+/// A candidate.
+struct Row {
+    values: Vec<f64>,
+    kind: usize,
+    is_evidence: bool,
+    conversation: ConversationId,
+    node: NodeId,
+}
+
+/// Fits weights to the signals of `retriever`, over all `data` together, each question asked of its conversation and of
+/// all, and measures them on conversations that they were not fitted to.
 ///
 /// # Errors
 /// When data cannot be read, a search fails, or no question has evidence.
 pub async fn fit(parts: &EvalParts, data: &[PathBuf]) -> Result<Fit> {
     let (names, examples) = examples(parts, data).await?;
     ensure!(!examples.is_empty(), "no question of the data has evidence among the candidates");
-    let all: Vec<_> = examples.iter().collect();
-    let weights = Sums::of(&all, names.len());
-    let folds: BTreeSet<_> = examples.iter().map(|example| (example.data, &*example.conversation)).collect();
-    let mut sums = vec![(0, 0.0); data.len()];
-    for (of, conversation) in folds {
-        let is_held_out = |example: &&Example| (example.data, &*example.conversation) == (of, conversation);
-        let (held_out, rest): (Vec<_>, Vec<_>) = examples.iter().partition(is_held_out);
-        let weights = Sums::of(&rest, names.len());
-        if let Some((questions, recall)) = sums.get_mut(of) {
-            *questions += held_out.len();
-            *recall += held_out.iter().map(|example| example.recall(weights.of_kind(example.with_agent))).sum::<f64>();
+    let mut seen = BTreeMap::<usize, Vec<&str>>::new();
+    for example in &examples {
+        let of_data = seen.entry(example.data).or_default();
+        if !of_data.contains(&&*example.conversation) {
+            of_data.push(&example.conversation);
         }
     }
-    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    #[expect(clippy::cast_precision_loss, reason = "some hundred questions")]
-    let mean =
-        |(path, (questions, sum)): (&PathBuf, (usize, f64))| (name(path), questions, sum / questions.max(1) as f64);
-    Ok(Fit {
-        weights: names.into_iter().zip(weights.agent.into_iter().zip(weights.people).map(<[f64; 2]>::from)).collect(),
-        held_out: data.iter().zip(sums).map(mean).collect(),
-    })
+    let fold = |example: &Example| {
+        let of_data = seen.get(&example.data).map(Vec::as_slice).unwrap_or_default();
+        of_data.iter().position(|name| *name == example.conversation).unwrap_or_default() % FOLDS
+    };
+    let measure = |number: usize| {
+        let (held_out, rest): (Vec<_>, Vec<_>) = examples.iter().partition(|example| fold(example) == number);
+        let weights = Weights::of(&rest, names.len());
+        let tested = |example: &&Example| Tested {
+            data: example.data,
+            asked: example.asked,
+            fold: number,
+            recall: example.recall(&weights),
+            hits: example.ranked(&weights),
+        };
+        held_out.iter().map(tested).collect::<Vec<_>>()
+    };
+    let bar = Bars::of(FOLDS as u64 + 1, "fits");
+    let halves = thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            (0..FOLDS / 2)
+                .flat_map(|number| {
+                    bar.inc(1);
+                    measure(number)
+                })
+                .collect::<Vec<_>>()
+        });
+        let mut found: Vec<_> = (FOLDS / 2..FOLDS)
+            .flat_map(|number| {
+                bar.inc(1);
+                measure(number)
+            })
+            .collect();
+        found.extend(other.join().ok()?);
+        Some(found)
+    });
+    let tested = halves.context("a fit ended early")?;
+    let all: Vec<_> = examples.iter().collect();
+    let weights = Weights::of(&all, names.len());
+    bar.finish_and_clear();
+    let held_out = data.iter().enumerate().map(|(number, path)| {
+        #[expect(clippy::cast_precision_loss, reason = "some hundred questions")]
+        let mean = |asked: Asked| {
+            let of_it = tested.iter().filter(|tested| (tested.data, tested.asked) == (number, asked));
+            let recalls = of_it.filter_map(|tested| tested.recall);
+            let (sum, count) = recalls.fold((0.0, 0usize), |(sum, count), recall| (sum + recall, count + 1));
+            (sum / count.max(1) as f64, count)
+        };
+        let ((one, questions), (all, _)) = (mean(Asked::One), mean(Asked::All));
+        HeldOut { data: contexts::data_name(path), questions, one, all }
+    });
+    let held_out = held_out.collect();
+    let of_kinds = |column: usize| std::array::from_fn(|kind| weights.weight(kind, column));
+    let weights = names.into_iter().enumerate().map(|(column, name)| (name, of_kinds(column))).collect();
+    let (relevance, calibration_error) = calibrate(&tested);
+    Ok(Fit { weights, held_out, relevance, calibration_error })
 }
 
+/// How weights rank a question that they were not fitted to.
+struct Tested {
+    data: usize,
+    asked: Asked,
+    fold: usize,
+    /// `None` if nothing answers it.
+    recall: Option<f64>,
+    /// What the probability of each of the first hits depends on, and whether it is evidence.
+    hits: Vec<([f64; RELEVANCE], bool)>,
+}
+
+/// Fits probabilities to all hits, and measures their error on folds that they were not fitted to.
+fn calibrate(tested: &[Tested]) -> ([f64; RELEVANCE], f64) {
+    let without = |fold: Option<usize>| {
+        let fitted = tested.iter().filter(|tested| Some(tested.fold) != fold);
+        let rows: Vec<_> = fitted
+            .flat_map(|tested| {
+                let weight = if tested.asked == Asked::Other { FOREIGN } else { 1.0 };
+                tested.hits.iter().map(move |(of, is_evidence)| (*of, f64::from(u8::from(*is_evidence)), weight))
+            })
+            .collect();
+        logistic(&rows)
+    };
+    // Count, sum of probabilities and of evidence in each bin.
+    let mut bins = [[0.0; 3]; 10];
+    for fold in 0..FOLDS {
+        let fitted = without(Some(fold));
+        let of_fold = tested.iter().filter(|tested| tested.fold == fold && tested.asked != Asked::Other);
+        for (of, is_evidence) in of_fold.flat_map(|tested| &tested.hits) {
+            let chance = probability(&fitted, of);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0..=10")]
+            let bin = ((chance * 10.0) as usize).min(9);
+            if let Some([count, chances, found]) = bins.get_mut(bin) {
+                *count += 1.0;
+                *chances += chance;
+                *found += f64::from(u8::from(*is_evidence));
+            }
+        }
+    }
+    let all: f64 = bins.iter().map(|[count, ..]| count).sum();
+    let error = bins.iter().map(|[_, chances, found]| (chances - found).abs()).sum::<f64>() / all.max(1.0);
+    (without(None), error)
+}
+
+fn probability(numbers: &[f64; RELEVANCE], of: &[f64; RELEVANCE]) -> f64 {
+    let logit: f64 = numbers.iter().zip(of).map(|(number, value)| number * value).sum();
+    (1.0 + (-logit).exp()).recip()
+}
+
+/// Logistic regression on rows of values, outcome and weight, by Newton's steps along each number in turn.
+fn logistic(rows: &[([f64; RELEVANCE], f64, f64)]) -> [f64; RELEVANCE] {
+    let mut numbers = [0.0; RELEVANCE];
+    for _ in 0..100 {
+        for at in 0..RELEVANCE {
+            let (mut slope, mut bend) = (0.0, 1e-9);
+            for (of, outcome, weight) in rows {
+                let Some(value) = of.get(at).filter(|value| **value != 0.0) else { continue };
+                let chance = probability(&numbers, of);
+                slope += weight * (outcome - chance) * value;
+                bend += weight * chance * (1.0 - chance) * value * value;
+            }
+            if let Some(number) = numbers.get_mut(at) {
+                *number += (slope / bend).clamp(-1.0, 1.0);
+            }
+        }
+    }
+    numbers
+}
+
+/// A question with its hits, before the names of the signals are known.
+type Found = (usize, Asked, Question, Vec<(Hit, bool)>);
+
 async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<Cow<'static, str>>, Vec<Example>)> {
-    let mut found = Vec::new();
-    for (number, data) in data.iter().enumerate() {
-        let questions = questions::read(&data.join("queries.jsonl"))?;
+    let mut known = Vec::new();
+    for data in data {
         let subjects = import(parts, data).await?;
         index(parts, subjects.values()).await?;
+        known.push((questions::read(&data.join("queries.jsonl"))?, subjects));
+    }
+    let everything: Vec<_> = known.iter().flat_map(|(_, subjects)| subjects.keys().cloned()).collect();
+    let mut found: Vec<Found> = Vec::new();
+    let others: Vec<_> = known.iter().map(|(_, subjects)| subjects.keys().min().cloned()).collect();
+    for (number, (questions, subjects)) in known.into_iter().enumerate() {
         let bar = Bars::of(questions.len() as u64, "questions");
         for question in questions {
             bar.inc(1);
             let Some(subject) = subjects.get(&question.conversation) else { continue };
-            if question.evidence.is_empty() {
-                continue;
+            let other = others.iter().cycle().skip(number + 1).flatten().next();
+            let scopes = [
+                (Asked::One, Scope::one(&question.conversation)),
+                (Asked::All, Scope::only(everything.clone())),
+                (Asked::Other, Scope::only(other.cloned().into_iter().collect())),
+            ];
+            for (asked, scope) in scopes {
+                let query = Query::new(&question.text, scope).limit(CANDIDATES);
+                let hits =
+                    parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
+                let mut hits = hits.hits;
+                // Hits that were not compared by token vectors come after those that were.
+                if hits.iter().any(is_late) {
+                    hits.retain(is_late);
+                }
+                let is_evidence = |hit: &Hit| {
+                    hit.conversation == question.conversation
+                        && subject.key(hit.node.id).is_some_and(|key| question.evidence.contains(key.as_str()))
+                };
+                let hits = hits
+                    .into_iter()
+                    .map(|hit| {
+                        let is = is_evidence(&hit);
+                        (hit, is)
+                    })
+                    .collect();
+                found.push((number, asked, question.clone(), hits));
             }
-            let scope = Scope::one(&question.conversation);
-            let query = Query::new(&question.text, scope).limit(CANDIDATES);
-            let hits =
-                parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
-            let mut hits = hits.hits;
-            // Hits that were not compared by token vectors come after those that were.
-            if hits.iter().any(is_late) {
-                hits.retain(is_late);
-            }
-            let is_evidence = hits
-                .iter()
-                .map(|hit| subject.key(hit.node.id).is_some_and(|key| question.evidence.contains(key.as_str())));
-            let is_evidence: Vec<_> = is_evidence.collect();
-            found.push((number, question, hits, is_evidence));
         }
         bar.finish_and_clear();
     }
-    let signals = found.iter().flat_map(|(_, _, hits, _)| hits).flat_map(|hit| &hit.signals);
+    let signals = found.iter().flat_map(|(_, _, _, hits)| hits).flat_map(|(hit, _)| &hit.signals);
     let mut names: Vec<Cow<'static, str>> = Vec::new();
     signals.for_each(|signal| {
-        if signal.name != UNMEASURED && !names.contains(&signal.name) {
+        if !NO_FEATURES.contains(&&*signal.name) && !names.contains(&signal.name) {
             names.push(signal.name.clone())
         }
     });
-    let examples = found.into_iter().map(|(data, question, hits, is_evidence)| {
-        let row = |hit: &Hit| {
-            let value = |name: &str| hit.signals.iter().find(|signal| signal.name == name).map_or(0.0, |s| s.value);
-            names.iter().map(|name| f64::from(value(name))).collect()
-        };
-        Example {
-            data,
-            with_agent: hits.iter().flat_map(|hit| &hit.signals).any(|signal| signal.name == OF_AGENTS),
-            conversation: question.conversation.to_string(),
-            rows: hits.iter().map(row).collect(),
-            is_evidence,
-            evidence: question.evidence.len(),
-        }
+    let value = |hit: &Hit, name: &str| hit.signals.iter().find(|signal| signal.name == name).map_or(0.0, |s| s.value);
+    let row = |(hit, is_evidence): (Hit, bool)| Row {
+        values: names.iter().map(|name| f64::from(value(&hit, name))).collect(),
+        kind: match (value(&hit, OF_AGENT) > 0.0, value(&hit, OF_GROUP) > 0.0) {
+            (true, _) => 0,
+            (false, false) => 1,
+            (false, true) => 2,
+        },
+        is_evidence,
+        node: hit.node.id,
+        conversation: hit.conversation,
+    };
+    let examples = found.into_iter().map(|(data, asked, question, hits)| Example {
+        data,
+        asked,
+        conversation: question.conversation.to_string(),
+        candidates: hits.into_iter().map(row).collect(),
+        evidence: if asked == Asked::Other { 0 } else { question.evidence.len() },
+        coverage: COVERAGE.map(|name| names.iter().position(|known| known == name)),
     });
     let examples = examples.collect();
     Ok((names, examples))
@@ -174,23 +375,58 @@ fn is_late(hit: &Hit) -> bool {
 }
 
 impl Example {
-    fn scores(&self, weights: &[f64]) -> Vec<f64> {
-        self.rows.iter().map(|row| row.iter().zip(weights).map(|(value, weight)| value * weight).sum()).collect()
+    /// The scores of the candidates, without what neighbours add.
+    fn scores(&self, weights: &Weights) -> Vec<f64> {
+        let score =
+            |row: &Row| row.values.iter().zip(weights.of_kind(row.kind)).map(|(value, weight)| value * weight).sum();
+        self.candidates.iter().map(score).collect()
     }
 
-    /// The part of the evidence among the ten best hits.
-    fn recall(&self, weights: &[f64]) -> f64 {
-        let mut order: Vec<_> = self.scores(weights).into_iter().zip(&self.is_evidence).collect();
+    /// The candidates with their scores, best first.
+    fn order(&self, weights: &Weights) -> Vec<(f64, &Row)> {
+        let scores = self.scores(weights);
+        let in_groups = self.candidates.iter().zip(&scores).filter(|(row, _)| row.kind == KINDS - 1);
+        let known: HashMap<_, _> = in_groups.map(|(row, score)| ((&row.conversation, row.node), *score)).collect();
+        let with_neighbours = |(row, score): (&Row, &f64)| {
+            if row.kind != KINDS - 1 {
+                return *score;
+            }
+            let beside = row.node.previous().into_iter().chain([row.node.next()]);
+            let others = beside.filter_map(|node| known.get(&(&row.conversation, node)));
+            score + (OF_NEIGHBOURS * others.map(|other| (other - score).exp()).sum::<f64>()).ln_1p()
+        };
+        let mut order: Vec<_> =
+            self.candidates.iter().zip(&scores).map(|pair| (with_neighbours(pair), pair.0)).collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let found = order.iter().take(10).filter(|(_, is_evidence)| **is_evidence).count();
+        order
+    }
+
+    /// The part of the evidence among the ten best hits; `None` if there is none.
+    fn recall(&self, weights: &Weights) -> Option<f64> {
+        let order = self.order(weights);
+        let found = order.iter().take(TOP).filter(|(_, row)| row.is_evidence).count();
         #[expect(clippy::cast_precision_loss, reason = "some turns")]
-        let part = found as f64 / self.evidence.max(1) as f64;
-        part
+        let part = found as f64 / self.evidence as f64;
+        (self.evidence > 0).then_some(part)
+    }
+
+    /// What the probability of each of the ten best hits depends on, and whether it is evidence.
+    fn ranked(&self, weights: &Weights) -> Vec<([f64; RELEVANCE], bool)> {
+        let order = self.order(weights);
+        let best = order.first().map_or(0.0, |(score, _)| *score);
+        let sum: f64 = order.iter().map(|(score, _)| (score - best).exp()).sum();
+        let describe = |(score, row): &(f64, &Row)| {
+            let value = |at: Option<usize>| at.and_then(|at| row.values.get(at)).copied().unwrap_or_default();
+            let [own, window] = self.coverage.map(value);
+            let of_kind = |kind: usize| f64::from(u8::from(row.kind == kind));
+            ([score - best - sum.ln(), own, window, of_kind(0), of_kind(1), of_kind(2)], row.is_evidence)
+        };
+        order.iter().take(TOP).map(describe).collect()
     }
 
     /// Adds the gradient of the cross-entropy between the softmax of the scores and an even spread over the evidence.
-    fn add_gradient(&self, weights: &[f64], gradient: &mut [f64], part: f64) {
-        let positives = self.is_evidence.iter().filter(|is| **is).count();
+    fn add_gradient(&self, weights: &Weights, gradient: &mut [Vec<f64>; KINDS], part: f64) {
+        let positives = self.candidates.iter().filter(|row| row.is_evidence).count();
         if positives == 0 {
             return;
         }
@@ -198,54 +434,72 @@ impl Example {
         let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         scores.iter_mut().for_each(|score| *score = (*score - most).exp());
         let sum: f64 = scores.iter().sum();
-        for ((row, score), is_evidence) in self.rows.iter().zip(scores).zip(&self.is_evidence) {
+        for (row, score) in self.candidates.iter().zip(scores) {
             #[expect(clippy::cast_precision_loss, reason = "some turns")]
-            let target = if *is_evidence { 1.0 / positives as f64 } else { 0.0 };
-            for (gradient, value) in gradient.iter_mut().zip(row) {
+            let target = if row.is_evidence { 1.0 / positives as f64 } else { 0.0 };
+            let Some(gradient) = gradient.get_mut(row.kind) else { continue };
+            for (gradient, value) in gradient.iter_mut().zip(&row.values) {
                 *gradient += part * (score / sum - target) * value;
             }
         }
     }
 }
 
-/// One sum for each kind of conversation.
-struct Sums {
-    agent: Vec<f64>,
-    people: Vec<f64>,
+/// The weights of each kind of conversation: those of all, and how far each kind is from them.
+struct Weights {
+    kinds: [Vec<f64>; KINDS],
 }
 
-impl Sums {
+/// Numbers that are fitted: those of all kinds, then the distance of each kind.
+type Parameters = [Vec<f64>; 1 + KINDS];
+
+impl Weights {
+    /// Minimizes the mean loss with Adam (Kingma and Ba, 2015), all examples at once, from zero. Each data directory
+    /// counts equally in each scope, however many questions it has, because the conversations that the weights will be
+    /// used on are like none of them. What the kinds share is fitted on all of them: there is little data of each.
     fn of(examples: &[&Example], columns: usize) -> Self {
-        let (agent, people): (Vec<_>, Vec<_>) = examples.iter().copied().partition(|example| example.with_agent);
-        Self { agent: solve(&agent, columns), people: solve(&people, columns) }
-    }
-
-    fn of_kind(&self, with_agent: bool) -> &[f64] {
-        if with_agent { &self.agent } else { &self.people }
-    }
-}
-
-/// Minimizes the mean loss with Adam (Kingma and Ba, 2015), all examples at once, from zero. Each data directory counts
-/// equally, however many questions it has, because the conversations that the weights will be used on are like none of
-/// them.
-fn solve(examples: &[&Example], columns: usize) -> Vec<f64> {
-    const MOMENTUM: f64 = 0.9;
-    const MEMORY: f64 = 0.999;
-    let (mut weights, mut first, mut second) = (vec![0.0; columns], vec![0.0; columns], vec![0.0; columns]);
-    let mut sizes: BTreeMap<usize, f64> = BTreeMap::new();
-    examples.iter().for_each(|example| *sizes.entry(example.data).or_default() += 1.0);
-    #[expect(clippy::cast_precision_loss, reason = "a few directories")]
-    let all = sizes.len() as f64;
-    let part = |example: &Example| sizes.get(&example.data).map_or(0.0, |size| 1.0 / size / all);
-    for step in 1..=STEPS {
-        let mut gradient: Vec<_> = weights.iter().map(|weight| 2.0 * L2 * weight).collect();
-        examples.iter().for_each(|example| example.add_gradient(&weights, &mut gradient, part(example)));
-        let unbias = |memory: f64| 1.0 - memory.powf(f64::from(step));
-        for (((weight, gradient), first), second) in weights.iter_mut().zip(gradient).zip(&mut first).zip(&mut second) {
-            *first = MOMENTUM * *first + (1.0 - MOMENTUM) * gradient;
-            *second = MEMORY * *second + (1.0 - MEMORY) * gradient * gradient;
-            *weight -= STEP_SIZE * (*first / unbias(MOMENTUM)) / ((*second / unbias(MEMORY)).sqrt() + 1e-8);
+        const MOMENTUM: f64 = 0.9;
+        const MEMORY: f64 = 0.999;
+        let zero = || -> Parameters { std::array::from_fn(|_| vec![0.0; columns]) };
+        let (mut fitted, mut first, mut second) = (zero(), zero(), zero());
+        let examples: Vec<_> = examples.iter().copied().filter(|example| example.evidence > 0).collect();
+        let mut sizes: BTreeMap<(usize, Asked), f64> = BTreeMap::new();
+        examples.iter().for_each(|example| *sizes.entry((example.data, example.asked)).or_default() += 1.0);
+        #[expect(clippy::cast_precision_loss, reason = "a few directories")]
+        let all = sizes.len() as f64;
+        let part = |example: &Example| sizes.get(&(example.data, example.asked)).map_or(0.0, |size| 1.0 / size / all);
+        for step in 1..=STEPS {
+            let weights = Self::sums(&fitted);
+            let mut of_kinds: [Vec<f64>; KINDS] = std::array::from_fn(|_| vec![0.0; columns]);
+            examples.iter().for_each(|example| example.add_gradient(&weights, &mut of_kinds, part(example)));
+            let [one, two, three] = &of_kinds;
+            let shared = one.iter().zip(two).zip(three).map(|((one, two), three)| one + two + three).collect();
+            let gradients: Parameters = [shared, one.clone(), two.clone(), three.clone()];
+            let unbias = |memory: f64| 1.0 - memory.powf(f64::from(step));
+            let groups = fitted.iter_mut().zip(gradients).zip(&mut first).zip(&mut second);
+            for (((fitted, gradients), first), second) in groups {
+                for (((weight, gradient), first), second) in fitted.iter_mut().zip(gradients).zip(first).zip(second) {
+                    let gradient = gradient + 2.0 * L2 * *weight;
+                    *first = MOMENTUM * *first + (1.0 - MOMENTUM) * gradient;
+                    *second = MEMORY * *second + (1.0 - MEMORY) * gradient * gradient;
+                    *weight -= STEP_SIZE * (*first / unbias(MOMENTUM)) / ((*second / unbias(MEMORY)).sqrt() + 1e-8);
+                }
+            }
         }
+        Self::sums(&fitted)
     }
-    weights
+
+    fn sums([shared, distances @ ..]: &Parameters) -> Self {
+        let sum =
+            |distance: &Vec<f64>| shared.iter().zip(distance).map(|(shared, distance)| shared + distance).collect();
+        Self { kinds: distances.each_ref().map(sum) }
+    }
+
+    fn of_kind(&self, kind: usize) -> &[f64] {
+        self.kinds.get(kind).map_or(&[], Vec::as_slice)
+    }
+
+    fn weight(&self, kind: usize, column: usize) -> f64 {
+        self.of_kind(kind).get(column).copied().unwrap_or_default()
+    }
 }

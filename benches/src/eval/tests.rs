@@ -40,6 +40,7 @@ fn options(data: &tempfile::TempDir, budget: Option<Budget>) -> EvalOptions {
         compare: None,
         budget,
         stop_early: false,
+        asked: Asked::One,
         demand_model: true,
     }
 }

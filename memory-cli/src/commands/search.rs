@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// The most hits
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
+    /// The least probability that a hit bears on the question, from 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
+    min_relevance: f32,
     /// Messages shown before and after each hit, at most 20
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=around::MOST))]
     neighbours: u64,
@@ -44,7 +47,10 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?)?;
     let scope = Scope::only(args.conversations.ids(&runtime).await?);
-    let query = Query::new(&args.question, scope).filter(args.filter.filter()?).limit(args.limit);
+    let query = Query::new(&args.question, scope)
+        .filter(args.filter.filter()?)
+        .limit(args.limit)
+        .min_relevance(args.min_relevance);
     let mut found = runtime.memory.search(&query).await?;
     globals.keep_news(&mut found.notices);
     let (hits, losses) = with_neighbours(&*runtime.store, found.hits, args.neighbours).await?;
@@ -92,10 +98,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             hit.conversation.to_string().into(),
             hit.node.id.to_string().into(),
             format!("{:.3}", hit.score.value).into(),
+            hit.relevance.map_or_else(String::new, |chance| format!("{:.0} %", chance * 100.0)).into(),
             Field::high(lines),
         ]
     });
-    output.table(["conversation", "node", "score", "message"], rows)?;
+    output.table(["conversation", "node", "score", "relevance", "message"], rows)?;
     if args.explain {
         let step = |step: &SearchStep| {
             format!("{} {:.1} ms ({})", step.name, step.took.as_secs_f64() * 1_000.0, step.candidates)
@@ -105,6 +112,12 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         compared::explain(&vectors).map_or(Ok(()), |how| output.line(&how))?;
     }
     Ok(())
+}
+
+/// Parses a probability.
+fn probability(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a number from 0 to 1"))
 }
 
 /// A hit with the messages around it.
@@ -162,6 +175,7 @@ fn to_json(WithNeighbours { hit, before, after }: &WithNeighbours, question: &st
         "conversation": hit.conversation.as_str(),
         "node": node.id.get(),
         "score": hit.score.value,
+        "relevance": hit.relevance,
         "scale": hit.score.scale.as_str(),
         "signals": signals,
         "speaker": node.message.speaker_or_role(),

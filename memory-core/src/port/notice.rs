@@ -82,6 +82,11 @@ pub enum Notice {
         /// How many recall may show.
         max: u32,
     },
+    /// `nothing-likely`: none of the hits is likely to bear on the question.
+    NothingLikely {
+        /// The chance of the best in percent, rounded.
+        best_percent: u8,
+    },
     /// `unreadable`: messages of a conversation cannot be read and are left out.
     Unreadable {
         /// The conversation.
@@ -124,6 +129,7 @@ impl Notice {
             Self::NotReranked { .. } => "not-reranked",
             Self::BestHitOverTokens { .. } => "best-hit-over-tokens",
             Self::BestHitOverCharacters { .. } => "best-hit-over-characters",
+            Self::NothingLikely { .. } => "nothing-likely",
             Self::Unreadable { .. } => "unreadable",
             Self::CompactionFailed { .. } => "compaction-failed",
             Self::CompactionElsewhere => "compaction-elsewhere",
@@ -137,6 +143,9 @@ impl fmt::Display for Notice {
         match self {
             Self::NoRetriever => f.write_str("this memory has no retriever"),
             Self::EmptyQuestion => f.write_str("nothing is recalled for an empty question"),
+            Self::NothingLikely { best_percent } => {
+                write!(f, "no message is likely to bear on the question: the best has a chance of {best_percent} %")
+            }
             Self::FilterAdmitsNone { messages } => write!(f, "the filter lets none of {messages} messages through"),
             Self::WordsOnly { why } => write!(f, "recall is by words only: {why}"),
             Self::PartlyEmbedded { embedded, messages, why } => {
@@ -208,6 +217,7 @@ mod tests {
             Notice::VectorsNotKept { why: why() },
             Notice::TokensNotCompared { why: why() },
             Notice::NotReranked { why: why() },
+            Notice::NothingLikely { best_percent: 3 },
             Notice::BestHitOverTokens { node, tokens: 18, max: 17 },
             Notice::BestHitOverCharacters { node, characters: 40, max: 39 },
             unreadable(1),
@@ -224,6 +234,9 @@ mod tests {
             Notice::NoRetriever => ("no-retriever", "this memory has no retriever"),
             Notice::EmptyQuestion => ("empty-question", "nothing is recalled for an empty question"),
             Notice::FilterAdmitsNone { .. } => ("filter-admits-none", "the filter lets none of 3 messages through"),
+            Notice::NothingLikely { .. } => {
+                ("nothing-likely", "no message is likely to bear on the question: the best has a chance of 3 %")
+            }
             Notice::WordsOnly { .. } => ("words-only", "recall is by words only: disk full"),
             Notice::PartlyEmbedded { .. } => ("partly-embedded", "meaning counts for 2 of 3 messages only; disk full"),
             Notice::NotEmbedded { .. } => ("not-embedded", "new messages are not embedded: disk full"),

@@ -17,18 +17,21 @@ pub struct Query {
     pub filter: Filter,
     /// The most hits to return.
     pub limit: usize,
+    /// The least [`relevance`](Hit::relevance) of a hit, 0..=1; 0 for any. A hit of unknown relevance passes.
+    pub min_relevance: f32,
 }
 
 impl Query {
     /// A query for any message of a scope, with ten hits.
     #[must_use]
     pub fn new(text: &str, scope: Scope) -> Self {
-        Self { text: text.to_owned(), scope, filter: Filter::default(), limit: 10 }
+        Self { text: text.to_owned(), scope, filter: Filter::default(), limit: 10, min_relevance: 0.0 }
     }
 
     crate::setters! {
         filter: Filter,
         const limit: usize,
+        const min_relevance: f32,
     }
 }
 
@@ -109,18 +112,23 @@ pub struct Hit {
     pub node: Arc<Node>,
     /// How well it answers.
     pub score: Score,
+    /// The probability that it bears on the question, 0..=1, comparable between answers; `None` if it is unknown.
+    pub relevance: Option<f32>,
     /// The reasons, the largest share first.
     pub signals: Vec<Signal>,
 }
 
 impl Hit {
-    /// A hit without signals.
+    /// A hit of unknown relevance without signals.
     #[must_use]
     pub fn new(conversation: ConversationId, node: Arc<Node>, score: Score) -> Self {
-        Self { conversation, node, score, signals: Vec::new() }
+        Self { conversation, node, score, relevance: None, signals: Vec::new() }
     }
 
-    crate::setters! { signals: Vec<Signal> }
+    crate::setters! {
+        into relevance: Option<f32>,
+        signals: Vec<Signal>,
+    }
 }
 
 /// A step of a search.
@@ -370,7 +378,8 @@ impl Progress for () {
 /// Contract: whatever was appended before the call is found by its words. Without an embedding model, or where vectors
 /// are missing, the answer is by words and a notice states it. Nodes that cannot be read are left out and reported. The
 /// order of equal scores is fixed. A filter applies before the best nodes are taken, so that a node that passes is
-/// found however few there are. A filter changes no score except signals that are measured on the best nodes alone.
+/// found however few there are. A filter changes no score except signals that are measured on the best nodes alone. It
+/// changes relevances, which are chances among what may be a hit.
 /// What the scope leaves out bears on nothing in the answer, scores and counts included.
 pub trait Retriever: fmt::Debug + Send + Sync {
     /// The nodes that answer the question best.

@@ -210,7 +210,7 @@ impl Retriever for ScanRetriever {
         Box::pin(async move {
             let scope = request.scope();
             let (text, filter) = (request.question.clone(), request.filter.clone());
-            let query = Query { text, scope, filter, limit: request.limit };
+            let query = Query { text, scope, filter, limit: request.limit, min_relevance: 0.0 };
             let found = self.search(&query).await?;
             let mut left = request.max_tokens;
             let mut taken: Vec<Hit> = Vec::new();

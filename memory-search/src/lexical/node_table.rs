@@ -6,6 +6,7 @@ use std::{
 };
 
 use memory_core::{Filter, Message, Node, Role, Timestamp};
+use regex::RegexSet;
 
 use super::{NodeTerms, stored_rows::StoredRows};
 
@@ -32,6 +33,26 @@ pub(crate) struct Traits {
     pub(crate) is_question: bool,
     /// Whether it mentions days, months, years or other times.
     pub(crate) tells_time: bool,
+    /// Whether the user asks for something that is to hold from then on.
+    pub(crate) is_standing: bool,
+    /// Whether the user states a preference.
+    pub(crate) is_preference: bool,
+}
+
+/// Who talks in a conversation. Each kind is ranked by weights of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Talk {
+    /// A user with an agent: at most one speaker has a name.
+    Agent,
+    /// Two people.
+    Pair,
+    /// More than two people, as in a meeting.
+    Group,
+}
+
+impl Talk {
+    /// All kinds, in the order of the columns of weights.
+    pub(crate) const ALL: [Self; 3] = [Self::Agent, Self::Pair, Self::Group];
 }
 
 /// Speakers, sessions and per-node attributes of a conversation.
@@ -58,9 +79,13 @@ impl NodeTable {
         (1..).zip(self.speakers.iter().map(|name| &**name))
     }
 
-    /// Whether a user talks to an agent, rather than people to one another: at most one speaker has a name.
-    pub(crate) fn is_with_agent(&self) -> bool {
-        self.speakers.len() < 2
+    /// Who talks, by the number of speakers with a name.
+    pub(crate) fn talk(&self) -> Talk {
+        match self.speakers.len() {
+            0 | 1 => Talk::Agent,
+            2 => Talk::Pair,
+            _ => Talk::Group,
+        }
     }
 
     /// The names of sessions, `None` for an unnamed one; number 0 first.
@@ -126,14 +151,18 @@ impl NodeTable {
             self.add_session(named.map(Into::into));
         }
         let speaker = self.speaker(&node.message);
+        let by_user = node.message.role == Role::User;
+        let wishes = if by_user { Wishes::of(&text) } else { Wishes::default() };
         self.traits.push(Traits {
             at: node.at,
             session: u32::try_from(self.sessions.len().saturating_sub(1)).unwrap_or(u32::MAX),
             speaker,
             role: Some(node.message.role),
-            by_user: node.message.role == Role::User,
+            by_user,
             is_question: text.trim_end().ends_with(['?', '？']),
             tells_time: terms.counts.iter().any(|(term, _)| is_of_time(term)),
+            is_standing: wishes.standing,
+            is_preference: wishes.preference,
         });
     }
 
@@ -163,6 +192,29 @@ impl NodeTable {
     /// Its approximate size in memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.traits.len() * size_of::<Traits>() + self.name_bytes
+    }
+}
+
+/// What a user wants to hold beyond the moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wishes {
+    standing: bool,
+    preference: bool,
+}
+
+/// How a user words an instruction that is to hold (`Always … when I ask …`), and a preference (`I prefer …`). A text in
+/// another language than English has neither.
+const WISHES: [&str; 2] = [
+    r"(?is)\b(always|never)\b.*\b(when|whenever|if)\b|\bwhenever i\b|\bfrom now on\b|\bwhen i ask\b",
+    r"(?i)\bi('d| would|'m)? ?(prefer|rather|like to|want to|really like|love|enjoy|avoid|need)\b|\bpreference\b",
+];
+
+impl Wishes {
+    fn of(text: &str) -> Self {
+        static PATTERNS: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(WISHES).ok());
+        let matches = PATTERNS.as_ref().map(|patterns| patterns.matches(text));
+        let is = |which: usize| matches.as_ref().is_some_and(|matches| matches.matched(which));
+        Self { standing: is(0), preference: is(1) }
     }
 }
 
@@ -199,6 +251,20 @@ mod tests {
         let mut table = NodeTable::default();
         names.for_each(|name| table.push(Some(&said_by(&name)), &NodeTerms::default()));
         table
+    }
+
+    #[test]
+    fn a_user_who_wants_something_to_hold_is_heard() {
+        let check = |text: &str, expected: [bool; 2]| {
+            let Wishes { standing, preference } = Wishes::of(text);
+            assert_eq!([standing, preference], expected, "{text}");
+        };
+        check("Always show the code first when I ask about a bug.", [true, false]);
+        check("From now on, answer in German.", [true, false]);
+        check("I'd prefer trains over flights.", [false, true]);
+        check("Whenever I travel, I like to walk.", [true, true]);
+        check("I always walk.", [false, false]);
+        check("Die Halle ist immer offen.", [false, false]);
     }
 
     fn speakers(table: &NodeTable) -> Vec<u32> {

@@ -14,7 +14,7 @@ use super::{
 
 /// The version of the bytes, of the analyzer and of the node table. It is raised whenever one of them changes, so that
 /// older blocks are rebuilt.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// The terms of a run of nodes, sorted, and where they occur.
 #[derive(Clone, Debug)]

@@ -11,6 +11,8 @@ const ROLE: u8 = 0b111;
 const IS_QUESTION: u8 = 1 << 3;
 const TELLS_TIME: u8 = 1 << 4;
 const LOST: u8 = 1 << 5;
+const IS_STANDING: u8 = 1 << 6;
+const IS_PREFERENCE: u8 = 1 << 7;
 
 /// The part of a [`NodeTable`](super::NodeTable) that a block stores for its run. `docs/format.md` describes the bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,9 +51,14 @@ impl StoredRows {
             write_number(&mut out, traits.speaker);
             let flag = |is: bool, flag: u8| if is { flag } else { 0 };
             let is_lost = lost.next_if(|lost| **lost == place).is_some();
-            let flags =
-                flag(traits.is_question, IS_QUESTION) | flag(traits.tells_time, TELLS_TIME) | flag(is_lost, LOST);
-            out.push(role_number(traits.role) | flags);
+            let flags = [
+                flag(traits.is_question, IS_QUESTION),
+                flag(traits.tells_time, TELLS_TIME),
+                flag(is_lost, LOST),
+                flag(traits.is_standing, IS_STANDING),
+                flag(traits.is_preference, IS_PREFERENCE),
+            ];
+            out.push(flags.iter().fold(role_number(traits.role), |all, flag| all | flag));
         }
         out
     }
@@ -82,6 +89,8 @@ impl StoredRows {
                 by_user: role == Some(Role::User),
                 is_question: flags & IS_QUESTION != 0,
                 tells_time: flags & TELLS_TIME != 0,
+                is_standing: flags & IS_STANDING != 0,
+                is_preference: flags & IS_PREFERENCE != 0,
             });
             if flags & LOST != 0 {
                 rows.lost.push(place);

@@ -40,6 +40,7 @@ fn rerank(question: &str, options: RerankOptions) -> Result<Vec<(u64, f32, Score
         conversation: talk.clone(),
         node: NodeId::new(u64::from(n)).unwrap(),
         score: Score { value: -f32::from(n), scale: ScoreScale::Fused },
+        relevance: 0.5,
         signals: vec![Signal::new("words", 0.5, -f32::from(n))],
     };
     let mut hits: Vec<_> = (1..=5).map(hit).collect();

@@ -5,6 +5,7 @@ mod budget;
 mod failures;
 mod fakes;
 mod filter;
+mod kinds;
 mod large;
 mod late;
 mod losses;

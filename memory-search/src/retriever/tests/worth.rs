@@ -15,7 +15,7 @@ fn chat() -> Arc<CountingStore> {
     store
 }
 
-const QUESTION: &str = "Which hall did Maya book for the concert?";
+const QUESTION: &str = "Which hall was booked for the concert?";
 
 fn recalled(store: &Arc<CountingStore>, change: impl FnOnce(&mut RecallRequest)) -> Recall {
     recall(&by_words(store), QUESTION, |request| {
@@ -82,8 +82,11 @@ fn recall_says_what_it_spent() {
 #[test]
 fn what_is_too_large_for_the_budget_keeps_nothing_else_back() {
     let store = chat();
-    let page =
-        NodeDraft::new(Message::user(format!("{QUESTION} {QUESTION}")).speaker("Maya"), Timestamp::from_millis(0), 900);
+    let page = NodeDraft::new(
+        Message::user("The hall booked for the concert is the Atrium. ".repeat(9)).speaker("Maya"),
+        Timestamp::from_millis(0),
+        900,
+    );
     pollster::block_on(store.append(&id("talk"), vec![page])).unwrap();
     let recall = recalled(&store, |_| ());
     assert!(shown(&recall).contains(&41), "{recall:?}");
