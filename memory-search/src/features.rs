@@ -204,6 +204,9 @@ pub(crate) struct Evidence {
     pub(crate) coverage_window: Vec<f32>,
     /// NaN for a node without a vector; empty if no node has one.
     pub(crate) cosine: Vec<f32>,
+    /// The means of `chat` and of `cosine` [around](around) each node, up to [`AROUND`]; empty where those are.
+    pub(crate) chat_around: Vec<f32>,
+    pub(crate) cosine_around: Vec<f32>,
     /// How well the time of each node matches the question's, 0..=1; empty if the question names no time.
     pub(crate) date: Vec<f32>,
 }
@@ -245,13 +248,14 @@ pub(crate) struct Extractor<'a> {
 
 /// The values that map to 0 and to 1.
 #[derive(Clone, Copy, Debug, Default)]
-struct Scale {
-    low: f32,
+pub(crate) struct Scale {
+    /// The lowest value, or 0 where all are one.
+    pub(crate) low: f32,
     width: f32,
 }
 
 impl Scale {
-    fn of(values: impl Iterator<Item = f32>) -> Self {
+    pub(crate) fn of(values: impl Iterator<Item = f32>) -> Self {
         let (low, high) = values
             .filter(|value| !value.is_nan())
             .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -279,9 +283,9 @@ impl<'a> Extractor<'a> {
             window_conversations: stretched(best_of(placements, |at| at.part, &evidence.window)),
             cosine_conversations: stretched(best_of(placements, |at| at.part, &evidence.cosine)),
             chat_near: stretched(around(placements, &evidence.chat, NEAR)),
-            chat_around: stretched(around(placements, &evidence.chat, AROUND)),
+            chat_around: stretched(evidence.chat_around.clone()),
             cosine_near: stretched(around(placements, &evidence.cosine, NEAR)),
-            cosine_around: stretched(around(placements, &evidence.cosine, AROUND)),
+            cosine_around: stretched(evidence.cosine_around.clone()),
             evidence,
             question,
             placements,
@@ -312,7 +316,6 @@ impl<'a> Extractor<'a> {
         let talk = table.talk();
         let with_agent = |is: bool| yes(is && talk == Talk::Agent);
         let of_people = |is: bool| yes(is && talk != Talk::Agent);
-        let of_all = |values: &[f32], at: usize| values.get(at).copied().unwrap_or(f32::NAN);
         let cosine = at(&evidence.cosine, Some(placement.index)).unwrap_or(f32::NAN);
         Feature::ALL.map(|feature| match feature {
             Feature::Chat => self.chat.place(here(&evidence.chat)),
@@ -331,9 +334,9 @@ impl<'a> Extractor<'a> {
             Feature::CosineBefore => beside(self.cosine, &evidence.cosine, placement.before),
             Feature::CosineAfter => beside(self.cosine, &evidence.cosine, placement.after),
             Feature::CosineSession => at(&self.cosine_sessions, Some(placement.session)).unwrap_or(f32::NAN),
-            Feature::CosineNear => of_all(&self.cosine_near, placement.index),
-            Feature::CosineAround => of_all(&self.cosine_around, placement.index),
-            Feature::CosineConversation => of_all(&self.cosine_conversations, placement.part),
+            Feature::CosineNear => at(&self.cosine_near, Some(placement.index)).unwrap_or(f32::NAN),
+            Feature::CosineAround => at(&self.cosine_around, Some(placement.index)).unwrap_or(f32::NAN),
+            Feature::CosineConversation => at(&self.cosine_conversations, Some(placement.part)).unwrap_or(f32::NAN),
             Feature::Late | Feature::LateBefore | Feature::LateAfter | Feature::LateSession => f32::NAN,
             Feature::SpeakerNamed => of_people(named.is_some_and(|named| named == traits.speaker)),
             Feature::SpeakerOther => of_people(named.is_some_and(|named| named != traits.speaker)),

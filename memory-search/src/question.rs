@@ -105,7 +105,7 @@ impl Dates {
 
     /// Whether the question names no time.
     pub(crate) fn is_empty(&self) -> bool {
-        *self == Self { days: self.days.clone(), ..Self::default() }
+        self.words.is_empty() && self.months.is_empty() && self.years.is_empty()
     }
 
     /// How well a time matches, in a conversation whose last message is at `clock`: the sum of the shares of month,

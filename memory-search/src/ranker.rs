@@ -30,12 +30,7 @@ impl Ranker {
             (true, false) => 1,
             (false, _) => 2,
         };
-        let column = of_kind
-            + match talk {
-                Talk::Agent => 0,
-                Talk::Pair => 3,
-                Talk::Group => 6,
-            };
+        let column = of_kind + 3 * talk as usize;
         let weight = |feature: Feature| {
             let row = WEIGHTS.iter().find(|(name, _)| *name == feature.name());
             row.and_then(|(_, weights)| weights.get(column)).copied().unwrap_or_default()

@@ -9,7 +9,7 @@ use std::{
 use memory_core::{ConversationId, Losses, NodeId, Notice, RetrieveError, Score, ScoreScale, Signal};
 
 use crate::{
-    features::{AROUND, Evidence, Extractor, Feature, Features, Placement, around},
+    features::{AROUND, Evidence, Extractor, Feature, Features, Placement, Scale, around},
     fuse::{Column, Fused},
     late::Late,
     lexical::{Bm25, Collection, Coverage, Indexed, QuestionTerm, Talk},
@@ -77,8 +77,11 @@ pub(crate) struct Candidate {
 #[derive(Debug)]
 struct Scored {
     candidate: usize,
+    /// Who talks in its conversation.
+    talk: Talk,
     score: f32,
-    relevance: f32,
+    /// The shares of the question that its words cover, and those of its window.
+    coverage: [f32; 2],
     signals: Vec<Signal>,
 }
 
@@ -243,13 +246,14 @@ impl Ranking {
         let question = Question::of(question);
         let placements = pool.placements();
         evidence.date = pool.dates(&question);
+        evidence.chat_around = around(&placements, &evidence.chat, AROUND);
         let mut columns = Vec::new();
         let mut add =
             |weight: f32, floor: Option<f32>, values: Vec<f32>| columns.push(Column { weight, floor, values });
         if !evidence.window.is_empty() {
             add(WINDOW_PART, Some(0.0), evidence.window.clone());
             add(WORDS_PART, Some(0.0), evidence.agent.clone());
-            add(WORDS_AROUND_PART, Some(0.0), around(&placements, &evidence.chat, AROUND));
+            add(WORDS_AROUND_PART, Some(0.0), evidence.chat_around.clone());
         }
         if !evidence.date.is_empty() {
             add(DATE_PART, Some(0.0), evidence.date.clone());
@@ -257,8 +261,9 @@ impl Ranking {
         let mut with_vectors = 0.0;
         if let Some(values) = cosines {
             with_vectors = measured_part(&values, pool.readable());
+            evidence.cosine_around = around(&placements, &values, AROUND);
             evidence.cosine.clone_from(&values);
-            add(COSINE_AROUND_PART * with_vectors, None, around(&placements, &values, AROUND));
+            add(COSINE_AROUND_PART * with_vectors, None, evidence.cosine_around.clone());
             add(COSINE_PART * with_vectors, None, values);
         }
         Self { question, evidence, placements, fused: Fused::of(columns), with_vectors, pool, selection }
@@ -295,15 +300,18 @@ impl Ranking {
             }
             _ => false,
         };
-        let mut scored = self.scores(&features, late);
-        scored.truncate(limit);
-        let hit = |scored: Scored| {
-            let (conversation, node) = self.pool.place(scored.candidate)?;
-            let score = Score { value: scored.score, scale: ScoreScale::Fused };
-            let Scored { relevance, signals, .. } = scored;
+        let scored = self.scores(&features, late);
+        // The chance of a candidate is its share of the softmax of all scores.
+        let best = scored.first().map_or(0.0, |best| best.score);
+        let all = scored.iter().map(|scored| (scored.score - best).exp()).sum::<f32>().ln();
+        let relevance = Relevance::new(self.with_vectors > 0.0, late);
+        let hit = |Scored { candidate, talk, score: value, coverage, signals }| {
+            let (conversation, node) = self.pool.place(candidate)?;
+            let score = Score { value, scale: ScoreScale::Fused };
+            let relevance = relevance.of(talk, value - best - all, coverage);
             Some(Candidate { conversation: conversation.clone(), node, score, relevance, signals })
         };
-        Ok(scored.into_iter().filter_map(hit).collect())
+        Ok(scored.into_iter().take(limit).filter_map(hit).collect())
     }
 
     /// The features of the best candidates by the cheap sum.
@@ -311,8 +319,9 @@ impl Ranking {
         // A node has to hold a word of the question, or stand beside one that does, or match its time, or be nearer to its
         // meaning than the farthest of all.
         let is_any = |values: &[f32], at: usize| values.get(at).is_some_and(|value| *value > 0.0);
-        let near = nearer_than(&self.evidence.cosine);
-        let is_near = |at: usize| self.evidence.cosine.get(at).is_some_and(|cosine| *cosine > near);
+        // 0 where all are one.
+        let farthest = Scale::of(self.evidence.cosine.iter().copied()).low;
+        let is_near = |at: usize| self.evidence.cosine.get(at).is_some_and(|cosine| *cosine > farthest);
         let bears_on = |at| is_any(&self.evidence.window, at) || is_any(&self.evidence.date, at) || is_near(at);
         let is_wanted = |candidate| {
             self.selection.admits(candidate)
@@ -320,8 +329,7 @@ impl Ranking {
                 && self.pool.place(candidate).is_some_and(|(_, node)| wanted(node))
         };
         let candidates = self.fused.best(limit, is_wanted);
-        let placements = &self.placements;
-        let extractor = Extractor::new(&self.evidence, &self.question, placements);
+        let extractor = Extractor::new(&self.evidence, &self.question, &self.placements);
         // Looking for speakers' names takes time: once per conversation.
         let mut named: HashMap<usize, Option<u32>> = HashMap::new();
         let features = candidates.into_iter().filter_map(|candidate| {
@@ -330,7 +338,7 @@ impl Ranking {
             let table = postings.node_table();
             let named = *named.entry(part.begin).or_insert_with(|| self.question.named_speaker(table));
             let traits = table.traits().get(candidate - part.begin)?;
-            Some((candidate, extractor.features(*placements.get(candidate)?, traits, table, named)))
+            Some((candidate, extractor.features(*self.placements.get(candidate)?, traits, table, named)))
         });
         features.collect()
     }
@@ -371,28 +379,25 @@ impl Ranking {
 
     /// Candidates with their scores and signals, best first.
     fn scores(&self, features: &[(usize, Features)], with_tokens: bool) -> Vec<Scored> {
-        let rankers = Talk::ALL.map(|talk| (talk, Ranker::new(talk, self.with_vectors, with_tokens)));
+        let rankers = Talk::ALL.map(|talk| Ranker::new(talk, self.with_vectors, with_tokens));
         let unmeasured = means(features);
         let score = |(candidate, features): &(usize, Features)| {
             let talk = self.pool.part(*candidate)?.talk;
-            let (_, ranker) = rankers.iter().find(|(of, _)| *of == talk)?;
-            let (score, signals) = ranker.score(features, &unmeasured);
-            Some(Scored { candidate: *candidate, score, relevance: 0.0, signals })
+            let (score, signals) = rankers.get(talk as usize)?.score(features, &unmeasured);
+            let share = |feature: Feature| features.get(feature as usize).copied().unwrap_or_default();
+            let coverage = [Feature::Coverage, Feature::CoverageWindow].map(share);
+            Some(Scored { candidate: *candidate, talk, score, coverage, signals })
         };
         let mut scored: Vec<_> = features.iter().filter_map(score).collect();
         self.add_neighbours(&mut scored);
         scored.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.candidate.cmp(&b.candidate)));
-        self.add_relevances(&mut scored, features, with_tokens);
         scored
     }
-}
 
-impl Ranking {
     /// Adds to the chance of a node in a group the share [`OF_NEIGHBOURS`] of those of its neighbours. Chances are
     /// proportional to the exponentials of the scores, as the weights were fitted.
     fn add_neighbours(&self, scored: &mut [Scored]) {
-        let is_in_group = |candidate: usize| self.pool.part(candidate).is_some_and(|part| part.talk == Talk::Group);
-        let in_groups = scored.iter().filter(|scored| is_in_group(scored.candidate));
+        let in_groups = scored.iter().filter(|scored| scored.talk == Talk::Group);
         let before: HashMap<usize, f32> = in_groups.map(|scored| (scored.candidate, scored.score)).collect();
         for Scored { candidate, score, signals, .. } in scored {
             let Some(own) = before.get(candidate) else { continue };
@@ -405,26 +410,6 @@ impl Ranking {
                 signals.push(Signal::new("neighbours", chances, share));
                 signals.sort_by(|a, b| b.share.total_cmp(&a.share));
             }
-        }
-    }
-
-    /// Adds the probability that each candidate bears on the question: a logistic function of the logarithm of its
-    /// chance among all candidates and of how much of the question its words cover.
-    fn add_relevances(&self, scored: &mut [Scored], features: &[(usize, Features)], with_tokens: bool) {
-        let best = scored.first().map_or(0.0, |best| best.score);
-        let sum: f32 = scored.iter().map(|scored| (scored.score - best).exp()).sum();
-        let covered: HashMap<usize, [f32; 2]> = features
-            .iter()
-            .map(|(candidate, features)| {
-                let feature = |feature: Feature| features.get(feature as usize).copied().unwrap_or_default();
-                (*candidate, [feature(Feature::Coverage), feature(Feature::CoverageWindow)])
-            })
-            .collect();
-        for Scored { candidate, score, relevance, .. } in scored {
-            let Some(talk) = self.pool.part(*candidate).map(|part| part.talk) else { continue };
-            let coverage = covered.get(candidate).copied().unwrap_or_default();
-            *relevance =
-                Relevance::new(self.with_vectors > 0.0, with_tokens).of(talk, *score - best - sum.ln(), coverage);
         }
     }
 }
@@ -440,13 +425,6 @@ fn means(features: &[(usize, Features)]) -> Features {
         *mean = sum / count.max(1.0);
     }
     means
-}
-
-/// What a cosine must be above to count: the lowest, or 0 where all are one.
-fn nearer_than(cosines: &[f32]) -> f32 {
-    let known = || cosines.iter().copied().filter(|cosine| !cosine.is_nan());
-    let (low, high) = (known().fold(f32::INFINITY, f32::min), known().fold(f32::NEG_INFINITY, f32::max));
-    if low < high { low } else { 0.0 }
 }
 
 /// The number of values that are not NaN as a share of the readable nodes, in 0..=1.
