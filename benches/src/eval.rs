@@ -68,7 +68,7 @@ pub struct EvalOptions {
 }
 
 /// What a question is asked of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Asked {
     /// Its own conversation.
     #[default]
@@ -110,48 +110,62 @@ impl EvalParts {
 /// When the data does not follow the format, a part fails, a run file cannot be read or written, or a model is demanded
 /// and recall was by words.
 pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
+    let mut prepared = Vec::new();
+    for data in &options.data {
+        prepared.push((data, prepare_run(parts, options, data).await?));
+    }
+    let everything = match options.asked {
+        Asked::One => None,
+        Asked::All => {
+            let subjects = || prepared.iter().flat_map(|(_, (_, subjects))| subjects.values());
+            // Those that no question is about, too.
+            report(&index(parts, subjects()).await?, options.demand_model)?;
+            Some(Scope::only(subjects().map(|subject| subject.id.clone()).collect()))
+        }
+    };
     let mut runs = Vec::new();
     let mut steps = Steps::default();
-    let mut everything = Vec::new();
-    if options.asked == Asked::All {
-        for data in &options.data {
-            let subjects = import(parts, data).await?;
-            index(parts, subjects.values()).await?;
-            everything.extend(subjects.into_keys());
-        }
-    }
-    for data in &options.data {
+    for (data, prepared) in &prepared {
         let name = contexts::data_name(data);
         let file = |path: &Path| match &options.data[..] {
             [_] => path.to_owned(),
             _ => path.join(format!("{name}.jsonl")),
         };
         let run = file(&options.run);
-        let questions = run_one(parts, options, data, &everything, &run, &mut steps).await?;
-        let other = options.compare.as_deref().map(|other| Scored::read(&file(other), &questions)).transpose()?;
-        runs.push((name, Scored::read(&run, &questions)?, other));
+        run_one(parts, options, prepared, everything.as_ref(), &run, &mut steps).await?;
+        let (questions, _) = prepared;
+        let other = options.compare.as_deref().map(|other| Scored::read(&file(other), questions)).transpose()?;
+        runs.push((name, Scored::read(&run, questions)?, other));
     }
     println!("{}", score::table(&runs));
     println!("\n{steps}");
     Ok(())
 }
 
-/// Runs one directory; returns its questions. Each is asked of `everything`, or of its conversation if that is empty.
+/// The questions of a directory, and its conversations.
+type Prepared = (Vec<Question>, HashMap<ConversationId, Subject>);
+
+async fn prepare_run(parts: &EvalParts, options: &EvalOptions, data: &Path) -> Result<Prepared> {
+    let questions = questions::read(&data.join("queries.jsonl"))?;
+    let subjects = prepare(parts, data, questions.iter(), options.demand_model).await?;
+    Ok((questions, subjects))
+}
+
+/// Runs one directory. Each question is asked of `everything`, by default of its conversation.
 async fn run_one(
     parts: &EvalParts,
     options: &EvalOptions,
-    data: &Path,
-    everything: &[ConversationId],
+    (questions, subjects): &Prepared,
+    everything: Option<&Scope>,
     run: &Path,
     steps: &mut Steps,
-) -> Result<Vec<Question>> {
-    let questions = questions::read(&data.join("queries.jsonl"))?;
-    let subjects = prepare(parts, data, questions.iter(), options.demand_model).await?;
+) -> Result<()> {
     let mut run = RunFile::create(run)?;
     let bar = Bars::of(questions.len() as u64, "questions");
-    for question in &questions {
+    for question in questions {
         let Some(subject) = subjects.get(&question.conversation) else { continue };
-        let mut line = rank(parts, question, subject, everything, steps).await?;
+        let scope = everything.cloned().unwrap_or_else(|| Scope::one(&subject.id));
+        let mut line = rank(parts, question, subject, scope, steps).await?;
         if let Some(budget) = options.budget {
             line.packed = Some(pack(parts, question, subject, budget, options, steps).await?);
             line.context = context(parts, question, subject, budget).await?;
@@ -160,8 +174,7 @@ async fn run_one(
         bar.inc(1);
     }
     bar.finish_and_clear();
-    run.finish()?;
-    Ok(questions)
+    run.finish()
 }
 
 /// Imports the conversations of a directory and indexes those with questions; a notice is an error if a model is
@@ -180,20 +193,27 @@ async fn prepare(
         }
         asked.insert(conversation);
     }
-    let notices = index(parts, asked.into_iter().filter_map(|conversation| subjects.get(conversation))).await?;
-    for notice in &notices {
+    let asked = asked.into_iter().filter_map(|conversation| subjects.get(conversation));
+    report(&index(parts, asked).await?, demand_model)?;
+    Ok(subjects)
+}
+
+/// Prints notices; each is an error if a model is demanded.
+fn report(notices: &BTreeSet<String>, demand_model: bool) -> Result<()> {
+    for notice in notices {
         eprintln!("eval: {notice}");
     }
     if demand_model && !notices.is_empty() {
         bail!("the run would not measure what it should, which CI=true makes an error");
     }
-    Ok(subjects)
+    Ok(())
 }
 
 /// What a run of one directory packs, as means over its questions.
 pub(crate) async fn packed_shares(parts: &EvalParts, options: &EvalOptions, data: &Path) -> Result<PackedShares> {
-    let questions = run_one(parts, options, data, &[], &options.run, &mut Steps::default()).await?;
-    Ok(Scored::read(&options.run, &questions)?.packed())
+    let prepared = prepare_run(parts, options, data).await?;
+    run_one(parts, options, &prepared, None, &options.run, &mut Steps::default()).await?;
+    Ok(Scored::read(&options.run, &prepared.0)?.packed())
 }
 
 /// The questions in a directory, in plain words.
@@ -257,10 +277,9 @@ async fn rank(
     parts: &EvalParts,
     question: &Question,
     subject: &Subject,
-    everything: &[ConversationId],
+    scope: Scope,
     steps: &mut Steps,
 ) -> Result<RunLine> {
-    let scope = if everything.is_empty() { Scope::one(&subject.id) } else { Scope::only(everything.to_vec()) };
     let query = Query::new(&question.text, scope).limit(RANKED);
     let start = Instant::now();
     let found = parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;

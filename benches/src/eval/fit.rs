@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
+    ops::Range,
     path::PathBuf,
     thread,
 };
@@ -10,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use memory_core::{ConversationId, Hit, NodeId, Query, Scope};
 
-use super::{Bars, EvalParts, contexts, import, index, questions, questions::Question};
+use super::{Asked, Bars, EvalParts, contexts, import, index, questions, questions::Question};
 
 /// Hits of a question that are used: those that the ranker considers.
 const CANDIDATES: usize = 200;
@@ -122,22 +123,14 @@ pub fn weights_file(with_tokens: &Fit, with_vectors: &Fit, by_words: &Fit) -> St
 /// A question's candidates in one scope.
 struct Example {
     data: usize,
-    asked: Asked,
+    /// `None` if it was asked of a conversation of other data, which does not answer it.
+    asked: Option<Asked>,
     conversation: String,
     candidates: Vec<Row>,
     /// Turns of evidence, including those that are not candidates.
     evidence: usize,
     /// Where the coverages stand among the values.
     coverage: [Option<usize>; 2],
-}
-
-/// What a question was asked of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Asked {
-    One,
-    All,
-    /// A conversation of other data, which does not answer it.
-    Other,
 }
 
 /// A candidate.
@@ -156,7 +149,10 @@ struct Row {
 /// When data cannot be read, a search fails, or no question has evidence.
 pub async fn fit(parts: &EvalParts, data: &[PathBuf]) -> Result<Fit> {
     let (names, examples) = examples(parts, data).await?;
-    ensure!(!examples.is_empty(), "no question of the data has evidence among the candidates");
+    ensure!(
+        examples.iter().any(|example| example.evidence > 0),
+        "no question of the data has evidence among the candidates"
+    );
     let mut seen = BTreeMap::<usize, Vec<&str>>::new();
     for example in &examples {
         let of_data = seen.entry(example.data).or_default();
@@ -181,23 +177,18 @@ pub async fn fit(parts: &EvalParts, data: &[PathBuf]) -> Result<Fit> {
         held_out.iter().map(tested).collect::<Vec<_>>()
     };
     let bar = Bars::of(FOLDS as u64 + 1, "fits");
-    let halves = thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            (0..FOLDS / 2)
-                .flat_map(|number| {
-                    bar.inc(1);
-                    measure(number)
-                })
-                .collect::<Vec<_>>()
+    let measure_all = |folds: Range<usize>| {
+        let measured = folds.flat_map(|number| {
+            bar.inc(1);
+            measure(number)
         });
-        let mut found: Vec<_> = (FOLDS / 2..FOLDS)
-            .flat_map(|number| {
-                bar.inc(1);
-                measure(number)
-            })
-            .collect();
-        found.extend(other.join().ok()?);
-        Some(found)
+        measured.collect::<Vec<_>>()
+    };
+    let halves = thread::scope(|scope| {
+        let other = scope.spawn(|| measure_all(0..FOLDS / 2));
+        let mut tested = measure_all(FOLDS / 2..FOLDS);
+        tested.extend(other.join().ok()?);
+        Some(tested)
     });
     let tested = halves.context("a fit ended early")?;
     let all: Vec<_> = examples.iter().collect();
@@ -206,7 +197,7 @@ pub async fn fit(parts: &EvalParts, data: &[PathBuf]) -> Result<Fit> {
     let held_out = data.iter().enumerate().map(|(number, path)| {
         #[expect(clippy::cast_precision_loss, reason = "some hundred questions")]
         let mean = |asked: Asked| {
-            let of_it = tested.iter().filter(|tested| (tested.data, tested.asked) == (number, asked));
+            let of_it = tested.iter().filter(|tested| (tested.data, tested.asked) == (number, Some(asked)));
             let recalls = of_it.filter_map(|tested| tested.recall);
             let (sum, count) = recalls.fold((0.0, 0usize), |(sum, count), recall| (sum + recall, count + 1));
             (sum / count.max(1) as f64, count)
@@ -224,7 +215,7 @@ pub async fn fit(parts: &EvalParts, data: &[PathBuf]) -> Result<Fit> {
 /// How weights rank a question that they were not fitted to.
 struct Tested {
     data: usize,
-    asked: Asked,
+    asked: Option<Asked>,
     fold: usize,
     /// `None` if nothing answers it.
     recall: Option<f64>,
@@ -238,7 +229,7 @@ fn calibrate(tested: &[Tested]) -> ([f64; RELEVANCE], f64) {
         let fitted = tested.iter().filter(|tested| Some(tested.fold) != fold);
         let rows: Vec<_> = fitted
             .flat_map(|tested| {
-                let weight = if tested.asked == Asked::Other { FOREIGN } else { 1.0 };
+                let weight = if tested.asked.is_none() { FOREIGN } else { 1.0 };
                 tested.hits.iter().map(move |(of, is_evidence)| (*of, f64::from(u8::from(*is_evidence)), weight))
             })
             .collect();
@@ -248,7 +239,7 @@ fn calibrate(tested: &[Tested]) -> ([f64; RELEVANCE], f64) {
     let mut bins = [[0.0; 3]; 10];
     for fold in 0..FOLDS {
         let fitted = without(Some(fold));
-        let of_fold = tested.iter().filter(|tested| tested.fold == fold && tested.asked != Asked::Other);
+        let of_fold = tested.iter().filter(|tested| tested.fold == fold && tested.asked.is_some());
         for (of, is_evidence) in of_fold.flat_map(|tested| &tested.hits) {
             let chance = probability(&fitted, of);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0..=10")]
@@ -291,7 +282,7 @@ fn logistic(rows: &[([f64; RELEVANCE], f64, f64)]) -> [f64; RELEVANCE] {
 }
 
 /// A question with its hits, before the names of the signals are known.
-type Found = (usize, Asked, Question, Vec<(Hit, bool)>);
+type Found = (usize, Option<Asked>, Question, Vec<(Hit, bool)>);
 
 async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<Cow<'static, str>>, Vec<Example>)> {
     let mut known = Vec::new();
@@ -310,9 +301,9 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<Cow<'stati
             let Some(subject) = subjects.get(&question.conversation) else { continue };
             let other = others.iter().cycle().skip(number + 1).flatten().next();
             let scopes = [
-                (Asked::One, Scope::one(&question.conversation)),
-                (Asked::All, Scope::only(everything.clone())),
-                (Asked::Other, Scope::only(other.cloned().into_iter().collect())),
+                (Some(Asked::One), Scope::one(&question.conversation)),
+                (Some(Asked::All), Scope::only(everything.clone())),
+                (None, Scope::only(other.cloned().into_iter().collect())),
             ];
             for (asked, scope) in scopes {
                 let query = Query::new(&question.text, scope).limit(CANDIDATES);
@@ -363,7 +354,7 @@ async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<Cow<'stati
         asked,
         conversation: question.conversation.to_string(),
         candidates: hits.into_iter().map(row).collect(),
-        evidence: if asked == Asked::Other { 0 } else { question.evidence.len() },
+        evidence: asked.map_or(0, |_| question.evidence.len()),
         coverage: COVERAGE.map(|name| names.iter().position(|known| known == name)),
     });
     let examples = examples.collect();
@@ -463,7 +454,7 @@ impl Weights {
         let zero = || -> Parameters { std::array::from_fn(|_| vec![0.0; columns]) };
         let (mut fitted, mut first, mut second) = (zero(), zero(), zero());
         let examples: Vec<_> = examples.iter().copied().filter(|example| example.evidence > 0).collect();
-        let mut sizes: BTreeMap<(usize, Asked), f64> = BTreeMap::new();
+        let mut sizes: BTreeMap<(usize, Option<Asked>), f64> = BTreeMap::new();
         examples.iter().for_each(|example| *sizes.entry((example.data, example.asked)).or_default() += 1.0);
         #[expect(clippy::cast_precision_loss, reason = "a few directories")]
         let all = sizes.len() as f64;
