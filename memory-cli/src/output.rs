@@ -148,7 +148,7 @@ impl From<String> for Field {
 }
 
 /// A text with one space for each run of white space.
-pub(crate) fn squeezed(text: &str) -> String {
+pub(crate) fn single_spaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if !c.is_whitespace() {
@@ -162,7 +162,7 @@ pub(crate) fn squeezed(text: &str) -> String {
 
 /// The first `most` characters of a text on one line.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
-    let line = squeezed(text.trim());
+    let line = single_spaced(text.trim());
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,

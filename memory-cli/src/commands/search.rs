@@ -17,7 +17,7 @@ use crate::{
     compared::{self, Compared},
     globals::Globals,
     news, open,
-    output::{Field, Line, known, squeezed},
+    output::{Field, Line, known, single_spaced},
 };
 
 /// Finds the messages that answer a question best.
@@ -157,10 +157,10 @@ fn shown(line: Line, node: &Node, question: &str) -> Line {
     let mut line = line.plain(&format!("{}: {}", node.message.speaker_or_role(), dots(range.start > 0)));
     let mut from = range.start;
     for word in highlights {
-        line = line.plain(&squeezed(part(from..word.start))).highlighted(part(word.clone()));
+        line = line.plain(&single_spaced(part(from..word.start))).highlighted(part(word.clone()));
         from = word.end;
     }
-    line.plain(&squeezed(part(from..range.end))).plain(dots(range.end < text.len()))
+    line.plain(&single_spaced(part(from..range.end))).plain(dots(range.end < text.len()))
 }
 
 fn to_json(WithNeighbours { hit, before, after }: &WithNeighbours, question: &str) -> Value {
