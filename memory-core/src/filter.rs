@@ -52,6 +52,12 @@ impl Filter {
         *self == Self::default()
     }
 
+    /// Whether it tells messages of one conversation apart.
+    #[must_use]
+    pub fn is_by_node(&self) -> bool {
+        Self { tags: Vec::new(), ..self.clone() } != Self::default()
+    }
+
     /// Whether a conversation with these tags has all that are required.
     #[must_use]
     pub fn admits_tags(&self, tags: &[String]) -> bool {

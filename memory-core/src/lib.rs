@@ -96,7 +96,7 @@ pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
 pub use owner::{InvalidOwnerId, OwnerId};
 pub use port::{
-    AnsweredBy, Appended, Block, BlockCache, BlockCacheError, BlockKey, BoxError, BoxFuture, Breakpoint, Changes,
+    AnsweredBy, Appended, Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxError, BoxFuture, Breakpoint, Changes,
     ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport, ContextStrategy, ConversationManager,
     ConversationState, Conversations, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, EmbedError,
     Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom, HeldBack, Hit, Holding, Holdings, Hook, HookError,

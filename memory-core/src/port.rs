@@ -32,7 +32,7 @@ mod vector_index;
 
 use std::{error::Error, future::Future, pin::Pin};
 
-pub use block_cache::{Block, BlockCache, BlockCacheError, BlockKey};
+pub use block_cache::{Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun};
 pub use changes::{Changes, Revision};
 pub use chat_model::{Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest};
 pub use clock::Clock;

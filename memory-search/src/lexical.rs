@@ -8,12 +8,16 @@ mod node_table;
 mod numbers;
 mod outlines;
 mod postings;
+mod saved;
 mod segment;
+mod segment_builder;
 mod stop_words;
 mod stored_rows;
 
 pub(crate) use analyzer::{Analyzer, NodeTerms, indexed_text};
-pub(crate) use bm25::{Bm25, Collection, Coverage, QuestionTerm};
-pub(crate) use index::{Indexed, MAX_UNSAVED, WordIndex};
+pub(crate) use bm25::{Bm25, Collection, Coverage, Weighed};
+pub(crate) use index::{AllWords, Indexed, MAX_UNSAVED, WordIndex};
 pub(crate) use node_table::{NodeTable, Talk, Traits};
 pub(crate) use postings::Postings;
+pub(crate) use saved::ScopedSegment;
+pub(crate) use segment::{before, occurrences};

@@ -54,6 +54,7 @@ mod retriever;
 mod selection;
 mod semantic;
 mod shared_prefix;
+mod shortlist;
 mod stopwatch;
 mod worth;
 

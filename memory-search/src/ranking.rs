@@ -12,7 +12,7 @@ use crate::{
     features::{AROUND, Evidence, Extractor, Feature, Features, Placement, Scale, around},
     fuse::{Column, Fused},
     late::Late,
-    lexical::{Bm25, Collection, Coverage, Indexed, QuestionTerm, Talk},
+    lexical::{Bm25, Collection, Coverage, Indexed, Talk, Weighed},
     question::Question,
     ranker::{Ranker, Relevance},
     selection::Selection,
@@ -39,9 +39,6 @@ const DATE_PART: f32 = 0.3;
 /// How much the chances of a node's neighbours add to its own in a conversation of more than two people, where an answer
 /// runs over several turns. Among two it would be a loss.
 const OF_NEIGHBOURS: f32 = 0.2;
-
-/// Maximum terms of a question, rarest first: a pasted page need not be looked up in full.
-const MAX_TERMS: usize = 64;
 
 /// Conversations that are searched as one, with a score for each of their nodes.
 ///
@@ -153,30 +150,28 @@ impl Pool {
         self.parts.iter().filter_map(|part| part.losses.notice(&part.conversation))
     }
 
-    /// The lexical scores of every node; empty if the question has no terms.
-    pub(crate) fn words(&self, terms: Vec<Box<str>>) -> Evidence {
-        if terms.is_empty() {
-            return Evidence::default();
-        }
+    /// The terms of a question, weighed by how rare they are in the pool.
+    pub(crate) fn weigh(&self, terms: Vec<Box<str>>) -> Weighed {
         let guards: Vec<_> = self.parts.iter().map(|part| part.indexed.read()).collect();
         let all = guards.iter().fold(Collection::default(), |all, postings| all.with(postings));
-        let mut total = 0.0;
-        let weigh = |text: Box<str>| {
-            let nodes_with: u64 = guards.iter().map(|postings| u64::from(postings.nodes_with(&text))).sum();
-            let idf = all.idf(nodes_with);
-            total += idf;
-            (nodes_with > 0).then_some(QuestionTerm { idf, text })
-        };
-        let mut terms: Vec<_> = terms.into_iter().filter_map(weigh).collect();
-        terms.sort_by(|a, b| b.idf.total_cmp(&a.idf));
-        terms.truncate(MAX_TERMS);
+        Weighed::of(terms, all, |term| guards.iter().map(|postings| u64::from(postings.nodes_with(term))).sum())
+    }
+
+    /// The lexical scores of every node; empty if the question has no terms.
+    pub(crate) fn words(&self, question: &Weighed) -> Evidence {
         let mut evidence = Evidence::default();
-        for (part, postings) in self.parts.iter().zip(&guards) {
+        if question.total == 0.0 {
+            return evidence;
+        }
+        let all = question.all;
+        for part in &self.parts {
+            let postings = part.indexed.read();
+            let terms = question.occurrences(&postings);
             let add = |to: &mut Vec<f32>, of_part: Vec<f32>| to.extend(of_part.into_iter().take(part.nodes));
-            add(&mut evidence.chat, Bm25::CHAT.scores(postings, &terms, all));
-            add(&mut evidence.agent, Bm25::AGENT.scores(postings, &terms, all));
-            add(&mut evidence.window, Bm25::CHAT.window_scores(postings, &terms, all));
-            let coverage = Coverage::of(postings, &terms, total);
+            add(&mut evidence.chat, Bm25::CHAT.scores(&postings, &terms, all));
+            add(&mut evidence.agent, Bm25::AGENT.scores(&postings, &terms, all));
+            add(&mut evidence.window, Bm25::CHAT.window_scores(&postings, &terms, all));
+            let coverage = Coverage::of(&postings, &terms, question.total);
             add(&mut evidence.coverage, coverage.node);
             add(&mut evidence.coverage_window, coverage.window);
         }

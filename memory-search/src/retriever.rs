@@ -5,13 +5,13 @@ use std::sync::Arc;
 use memory_core::{
     BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Excerpt, Filter, HeldBack, Hit, IndexReport,
     Losses, Node, NodeId, NodeRange, Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError,
-    Retrieved, Retriever, Scope, Source, TokenIndex, VectorIndex,
+    Retrieved, Retriever, Scope, Source, TokenIndex, VectorError, VectorIndex,
 };
 
 use crate::{
     complexity::{budget_share, share_of},
     late::Late,
-    lexical::{MAX_UNSAVED, WordIndex},
+    lexical::{MAX_UNSAVED, Weighed, WordIndex},
     notices::{in_full, push_new},
     pack::{Characters, Lengths, PackRequest, TooLarge, pack, prices, reach},
     pairs::Pairs,
@@ -19,14 +19,21 @@ use crate::{
     reads::Reads,
     rerank::{CrossEncoder, RerankOptions},
     selection::Selection,
-    semantic::{Semantic, SemanticScores, ends_of},
+    semantic::{Asked, Beyond, MAX_BACKLOG_NODES, Semantic, SemanticScores, ends_of},
     shared_prefix::seen_before,
+    shortlist::{FEWEST, Shortlist},
     stopwatch::Stopwatch,
     worth::are_worth,
 };
 
 /// Memory limit of cached postings.
-const POSTINGS_BYTES: usize = 256 << 20;
+const POSTINGS_BYTES: usize = 64 << 20;
+
+/// A scope of at most this many messages is ranked node by node: a few milliseconds of work.
+const RANKED_ALL: u64 = 20_000;
+
+/// In a larger one: the number of nearest vectors by which conversations are chosen.
+const NEAREST: usize = 512;
 
 /// If the best hit has a smaller probability than this, a notice states that nothing is likely.
 const LIKELY: f32 = 0.05;
@@ -60,6 +67,7 @@ pub struct HybridRetriever {
     words: WordIndex,
     semantic: Semantic,
     cross_encoder: Option<CrossEncoder>,
+    ranked_all: u64,
 }
 
 impl HybridRetriever {
@@ -71,7 +79,7 @@ impl HybridRetriever {
         index: Option<Arc<dyn VectorIndex>>,
     ) -> Self {
         let semantic = Semantic::new(embedder, index);
-        Self { source, words: WordIndex::new(POSTINGS_BYTES), semantic, cross_encoder: None }
+        Self { source, words: WordIndex::new(POSTINGS_BYTES), semantic, cross_encoder: None, ranked_all: RANKED_ALL }
     }
 
     /// Also compares the best candidates by their tokens, whose vectors are in `tokens`, if the embedding model makes
@@ -102,22 +110,55 @@ impl HybridRetriever {
         self
     }
 
-    /// Scores every node of a scope.
+    /// Ranks all nodes of a scope of at most this many messages, 20,000 by default, or of at most 16 conversations. In a
+    /// larger scope, words and vectors of all messages choose the conversations whose nodes are ranked.
+    #[must_use]
+    pub const fn rank_all_up_to(mut self, messages: u64) -> Self {
+        self.ranked_all = messages;
+        self
+    }
+
+    /// Scores every node of a scope, or of the best conversations in a large one.
     async fn rank(&self, question: &str, scope: &Scope, filter: &Filter) -> Result<Ranked<'_>, RetrieveError> {
         let mut stopwatch = Stopwatch::start();
+        let mut states = self.resolve(scope, filter).await?;
+        let mut seen = seen_before(&*self.source, &states).await?;
+        let mut asked = self.semantic.ask(&*self.source, question, &mut stopwatch).await;
+        let (mut weighed, mut beyond) = (None, Beyond::default());
+        let nodes: u64 = states.iter().map(|state| state.nodes).sum();
+        if nodes > self.ranked_all && states.len() > FEWEST && !filter.is_by_node() {
+            let listed = self.shortlist(question, &states, &seen, asked.as_ref().ok()).await?;
+            stopwatch.end("shortlist", states.len());
+            let is_chosen = |number: &usize| listed.chosen.binary_search(number).is_ok();
+            let keep = |all: &mut Vec<u64>| {
+                *all = all.iter().enumerate().filter(|(number, _)| is_chosen(number)).map(|(_, value)| *value).collect();
+            };
+            keep(&mut seen);
+            let mut number = 0;
+            states.retain(|_| {
+                number += 1;
+                is_chosen(&(number - 1))
+            });
+            (weighed, beyond) = (Some(listed.question), listed.beyond);
+            if let Some(failed) = listed.failed {
+                asked = Err(failed.into());
+            }
+        }
         let mut conversations = Vec::new();
-        let states = self.resolve(scope, filter).await?;
-        let seen = seen_before(&*self.source, &states).await?;
         for state in states {
             let (indexed, _) = self.words.catch_up(&*self.source, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
             conversations.push((state.id, indexed));
         }
         let pool = Pool::new(conversations);
         let selection = Selection::of(&*self.source, &pool, filter).await?.without(&pool, &seen);
-        let evidence = pool.words(self.words.question(question));
+        let weighed = weighed.unwrap_or_else(|| pool.weigh(self.words.question(question)));
+        let evidence = pool.words(&weighed);
         stopwatch.end("words", pool.readable());
         let (source, words) = (&*self.source, &evidence.window);
-        let meaning = self.semantic.meaning(source, question, &pool, &selection, words, &mut stopwatch).await;
+        let meaning = match asked {
+            Ok(asked) => asked.meaning(source, &pool, &selection, words, beyond, &mut stopwatch).await,
+            Err(missing) => Err(missing),
+        };
         let (cosines, late, mut notices) = match meaning {
             Ok(SemanticScores { cosines, notices, late }) => (Some(cosines), late, notices),
             Err(missing) => (None, None, vec![missing.notice()?]),
@@ -128,12 +169,64 @@ impl HybridRetriever {
         Ok(Ranked { ranking, late, cross_encoder, reads: Reads::new(&*self.source), notices, stopwatch })
     }
 
+    /// Chooses the conversations of a large scope that are ranked.
+    async fn shortlist(
+        &self,
+        question: &str,
+        states: &[ConversationState],
+        seen: &[u64],
+        asked: Option<&Asked<'_>>,
+    ) -> Result<Listed, RetrieveError> {
+        let words = self.words.catch_up_all(&*self.source, states).await?;
+        let list = Shortlist { states, seen, words: &words };
+        let weighed = list.weigh(self.words.question(question));
+        let nearest = match asked {
+            Some(asked) => Some(asked.nearest(states, NEAREST).await),
+            None => None,
+        };
+        let (nearest, failed) = match nearest {
+            Some(Ok(nearest)) => (Some(nearest), None),
+            Some(Err(failed)) => (None, Some(failed)),
+            None => (None, None),
+        };
+        let embedded = nearest.as_ref().map_or(&[][..], |(_, embedded)| embedded);
+        let missing = |(state, embedded): (&ConversationState, &u64)| state.nodes.saturating_sub(*embedded);
+        let backlog: u64 = states.iter().zip(embedded).map(missing).sum();
+        let mut always = list.with_losses();
+        if backlog <= MAX_BACKLOG_NODES {
+            let behind = states.iter().zip(embedded).enumerate().filter(|(_, of)| missing(*of) > 0);
+            always.extend(behind.map(|(number, _)| number));
+        }
+        let chosen = list.choose(&weighed, nearest.as_ref().map(|(nearest, _)| nearest), &always);
+        let is_beyond = |number: &usize| chosen.binary_search(number).is_err();
+        let sum = |values: &mut dyn Iterator<Item = (usize, u64)>| {
+            let sum = values.filter(|(number, _)| is_beyond(number)).map(|(_, value)| value).sum::<u64>();
+            usize::try_from(sum).unwrap_or(usize::MAX)
+        };
+        let beyond = Beyond {
+            messages: sum(&mut states.iter().map(|state| state.nodes).enumerate()),
+            embedded: sum(&mut embedded.iter().copied().enumerate()),
+        };
+        Ok(Listed { chosen, question: weighed, beyond, failed })
+    }
+
     /// The conversations of a scope that have the tags of a filter, in order of id.
     async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<ConversationState>, RetrieveError> {
         let mut states = scope.states(&*self.source).await?;
         states.retain(|state| filter.admits_tags(&state.tags));
         Ok(states)
     }
+}
+
+/// The conversations of a large scope that are ranked.
+struct Listed {
+    /// Their numbers, in order.
+    chosen: Vec<usize>,
+    /// The question's words, weighed in the whole scope.
+    question: Weighed,
+    beyond: Beyond,
+    /// Why the vectors could not be searched.
+    failed: Option<VectorError>,
 }
 
 /// The ranked nodes of a scope.

@@ -25,7 +25,7 @@ pub(crate) struct Selection {
 impl Selection {
     /// The nodes that pass `filter`. Its tags were applied to the conversations before.
     pub(crate) async fn of(source: &dyn Source, pool: &Pool, filter: &Filter) -> Result<Self, StoreError> {
-        if filter.clone().tags(Vec::new()).is_empty() {
+        if !filter.is_by_node() {
             let is_left_nothing = pool.parts().is_empty() && !filter.tags.is_empty();
             return Ok(Self { admitted: is_left_nothing.then(Vec::new) });
         }

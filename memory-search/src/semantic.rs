@@ -5,8 +5,9 @@ mod embedding;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, EmbedError, Embedder, NodeId, NodeRange, Notice, Progress, RetrieveError, Source, StoreError,
-    TokenEmbedder, TokenIndex, VectorError, VectorIndex, ceil_char_boundary, floor_char_boundary,
+    ConversationId, ConversationState, EmbedError, Embedder, NodeId, NodeRange, Notice, Progress, RetrieveError, Source,
+    StoreError, TokenEmbedder, TokenIndex, VectorAnswer, VectorError, VectorIndex, VectorPart, VectorQuery,
+    ceil_char_boundary, floor_char_boundary,
 };
 
 use crate::{
@@ -173,28 +174,68 @@ impl Semantic {
         fits.then_some(Tokens { embedder, index })
     }
 
-    /// Scores each node of a pool by its cosine with a question.
+    /// Embeds a question.
+    pub(crate) async fn ask<'a>(
+        &'a self,
+        source: &'a dyn Source,
+        question: &str,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<Asked<'a>, SemanticError> {
+        let vectors = self.vectors()?;
+        let (question, late) = vectors.question(source, &ends_of(question)).await?;
+        stopwatch.end("embed", 0);
+        Ok(Asked { vectors, question, late, compared_all: self.compared_all })
+    }
+}
+
+/// An embedded question.
+#[derive(Debug)]
+pub(crate) struct Asked<'a> {
+    vectors: Vectors<'a>,
+    question: Vec<f32>,
+    late: Option<Late<'a>>,
+    compared_all: usize,
+}
+
+/// Messages of a scope that are not in its pool: how many there are, and how many of them have vectors.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Beyond {
+    pub(crate) messages: usize,
+    pub(crate) embedded: usize,
+}
+
+impl<'a> Asked<'a> {
+    /// The nearest vectors in several conversations, and how many of their messages have vectors.
+    pub(crate) async fn nearest(
+        &self,
+        states: &[ConversationState],
+        limit: usize,
+    ) -> Result<(VectorAnswer, Vec<u64>), VectorError> {
+        let parts: Vec<_> = states.iter().map(|state| VectorPart::new(&state.id)).collect();
+        let answer = self.vectors.index.search(&VectorQuery::new(&self.question, limit, &parts)).await?;
+        Ok((answer, states.iter().map(|state| self.vectors.through(&state.id).min(state.nodes)).collect()))
+    }
+
+    /// Scores each node of a pool by its cosine with the question.
     ///
     /// A small backlog, of at most [`MAX_BACKLOG_NODES`] and [`MAX_BACKLOG_BYTES`] over the whole pool, is embedded
     /// first. A larger one is not embedded at all, so that no query waits for long.
     ///
     /// In a large conversation only the nodes that the index finds and the best by `words` are compared; `words` has
     /// one score per node of the pool, or is empty.
-    pub(crate) async fn meaning<'a>(
-        &'a self,
-        source: &'a dyn Source,
-        question: &str,
+    pub(crate) async fn meaning(
+        self,
+        source: &dyn Source,
         pool: &Pool,
         selection: &Selection,
         words: &[f32],
+        beyond: Beyond,
         stopwatch: &mut Stopwatch,
     ) -> Result<SemanticScores<'a>, SemanticError> {
-        let vectors = self.vectors()?;
-        let (question, late) = vectors.question(source, &ends_of(question)).await?;
-        stopwatch.end("embed", 0);
+        let Self { vectors, question, late, compared_all } = self;
         let embeds = vectors.is_backlog_small(source, pool).await?;
         let (mut cosines, mut ways, mut notices) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let mut is_all_tried = true;
+        let mut is_all_tried = beyond.embedded == beyond.messages;
         for part in pool.parts() {
             let (conversation, last) = (&part.conversation, part.nodes as u64);
             if embeds {
@@ -205,7 +246,7 @@ impl Semantic {
             is_all_tried &= vectors.through(conversation) >= last;
             let (index, conversation, nodes) = (vectors.index, &part.conversation, part.nodes);
             let compared = Compared { index, conversation, question: &question, nodes };
-            let (mut of_part, of_index) = if nodes <= self.compared_all {
+            let (mut of_part, of_index) = if nodes <= compared_all {
                 compared.all().await?
             } else {
                 let places = part.places();
@@ -222,12 +263,13 @@ impl Semantic {
             cosines.extend(of_part);
             ways.insert(conversation.clone(), of_index);
         }
-        let (all, scored) = (pool.readable(), cosines.iter().filter(|cosine| !cosine.is_nan()).count());
+        let in_pool = cosines.iter().filter(|cosine| !cosine.is_nan()).count();
+        let (all, scored) = (pool.readable() + beyond.messages, in_pool + beyond.embedded);
         if scored == 0 && all > 0 {
             let why = notices.pop().map_or_else(|| format!("; {HOW_TO_CATCH_UP}"), |why| format!(": {why}"));
             return Err(SemanticError::Missing(format!("none of the {all} messages is embedded{why}")));
         }
-        stopwatch.end_compared("vectors", scored, ways);
+        stopwatch.end_compared("vectors", in_pool, ways);
         if scored < all && notices.is_empty() {
             let why = if is_all_tried { "the others have no vector" } else { HOW_TO_CATCH_UP }.to_owned();
             notices.push(Notice::PartlyEmbedded { embedded: scored, messages: all, why });

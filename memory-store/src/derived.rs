@@ -28,4 +28,4 @@ pub use tokens::{QuantizedTokens, TokenBits};
 pub use vectors::{AutoIndex, AutoOptions, ExactIndex, Kernels, Method, quantize};
 #[cfg(feature = "hnsw-rs")]
 pub use vectors::{HnswRs, HnswRsError, HnswRsOptions};
-pub use words::BlockFiles;
+pub use words::{BlockFiles, DerivedBlocks};

@@ -48,7 +48,7 @@ mod prefetch;
 mod wire;
 
 pub use derived::{
-    AutoIndex, AutoOptions, BlockFiles, Codes, DerivedFiles, ExactIndex, Graph, GraphOptions, Kernels, Method, Near,
+    AutoIndex, AutoOptions, BlockFiles, Codes, DerivedBlocks, DerivedFiles, ExactIndex, Graph, GraphOptions, Kernels, Method, Near,
     QuantizedTokens, RecordedQuestions, TokenBits, forget_other_models, quantize,
 };
 #[cfg(feature = "hnsw-rs")]

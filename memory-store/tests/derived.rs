@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, env, fs, path::Path};
 
 use memory_core::{
-    Block, BlockCache, BlockKey, ConversationId, ModelId, NodeId, NodeRange, TokenAnswer, TokenIndex, TokenPart,
+    BlockCache, BlockKey, BlockRun, ConversationId, ModelId, NodeId, NodeRange, TokenAnswer, TokenIndex, TokenPart,
     TokenVectors, VectorHit, VectorIndex, VectorPart, VectorQuery,
 };
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogStore, Method, QuantizedTokens, TokenBits, examine};
@@ -97,10 +97,14 @@ fn cosines(index: &QuantizedTokens) -> TokenAnswer {
     block_on(index.max_cosines(&question, &[TokenPart::new(&talk, &nodes)])).unwrap()
 }
 
-fn words() -> Vec<Block> {
-    let run = |first, last| NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap();
-    let block = |nodes: NodeRange| Block::new(nodes, format!("the words of {nodes}").into_bytes());
-    vec![block(run(1, 3)), block(run(4, 4))]
+const WORDS: BlockKey = BlockKey { kind: "words", version: 1 };
+
+fn words() -> Vec<(Vec<BlockRun>, &'static [u8])> {
+    let run = |first, last| {
+        let nodes = NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap();
+        BlockRun::new(talk(), nodes)
+    };
+    vec![(vec![run(1, 3)], b"the words of 1-3"), (vec![run(4, 4)], b"the words of 4")]
 }
 
 fn write(store: &LogStore) {
@@ -108,9 +112,8 @@ fn write(store: &LogStore) {
     insert_vectors(&index, 0, 4);
     assert_eq!(index.build_graph(&talk(), &()), 4);
     insert_tokens(&tokens(store), 0, 4);
-    let talk = talk();
-    let key = BlockKey { kind: "words", version: 1, conversation: &talk };
-    assert!(words().iter().all(|block| block_on(BlockFiles::beside(store).write(key, block)).unwrap()));
+    let cache = BlockFiles::beside(store);
+    assert!(words().iter().all(|(runs, bytes)| block_on(cache.write(WORDS, runs, bytes, &[])).unwrap()));
 }
 
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -139,7 +142,7 @@ fn this_version_writes_the_golden_files() {
     }
     let (written, golden) = (files(&store.cache_dir()), files(&golden("derived")));
     assert_eq!(written.keys().collect::<Vec<_>>(), golden.keys().collect::<Vec<_>>());
-    assert_eq!(written.len(), 6);
+    assert_eq!(written.len(), 7);
     for (name, bytes) in &written {
         assert!(golden.get(name) == Some(bytes), "{name}");
     }
@@ -155,9 +158,10 @@ fn the_golden_files_are_read() {
     assert_eq!(nearest(&vectors(&store)), nearest(&vectors(&expected)));
     assert_eq!(vectors(&store).build_graph(&talk(), &()), 4);
     assert_eq!(cosines(&tokens(&store)), cosines(&tokens(&expected)));
-    let talk = talk();
-    let key = BlockKey { kind: "words", version: 1, conversation: &talk };
-    assert_eq!(block_on(BlockFiles::beside(&store).read(key)), words());
+    let blocks = block_on(BlockFiles::beside(&store).blocks(WORDS));
+    let mut found: Vec<_> = blocks.iter().map(|block| (block.runs.clone(), block.bytes().unwrap())).collect();
+    found.sort_by_key(|(runs, _)| runs[0].nodes);
+    assert_eq!(found, words());
     assert!(examine(store.path(), &()).unwrap().stale_caches.is_empty());
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::Derived;
-use memory_store::{DerivedFiles, LogStore, RecordedQuestions};
+use memory_store::{DerivedBlocks, DerivedFiles, LogStore, RecordedQuestions};
 
 use crate::{Config, embedding};
 
@@ -14,7 +14,7 @@ use crate::{Config, embedding};
 #[must_use]
 pub fn derived(config: &Config, store: &Arc<LogStore>) -> Vec<Arc<dyn Derived>> {
     vec![
-        Arc::new(DerivedFiles::words(store)),
+        Arc::new(DerivedBlocks::words(store)),
         Arc::new(DerivedFiles::vectors(store, None)),
         Arc::new(DerivedFiles::graphs(store, None)),
         Arc::new(DerivedFiles::tokens(store, None)),

@@ -1,9 +1,16 @@
 //! The conformance suite of [`BlockCache`]: one set of checks that every cache passes.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a suite of tests: a breach panics")]
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{Block, BlockCache, BlockKey, ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, Timestamp};
+use crate::{
+    BlockCache, BlockId, BlockKey, BlockRun, ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, Timestamp,
+};
+
+const KEY: BlockKey = BlockKey { kind: "words", version: 1 };
+
+/// Each block's bytes with its runs, as `talk 1-4`, those that are not current in brackets.
+type Seen = BTreeMap<String, Vec<String>>;
 
 /// Checks the contract of [`BlockCache`] over an empty store. Each call of `open` returns the cache as another process
 /// would open it.
@@ -11,49 +18,64 @@ use crate::{Block, BlockCache, BlockKey, ConversationId, Message, NodeDraft, Nod
 /// # Panics
 /// When the cache breaks the contract.
 pub async fn block_cache_conformance(store: &dyn Store, open: &dyn Fn() -> Arc<dyn BlockCache>) {
-    let [talk, other] = ["talk", "other"].map(|name| ConversationId::new(name).expect("a plain name"));
     let draft = |n: u64| NodeDraft::new(Message::user(format!("message {n}")), Timestamp::from_millis(0), 2);
-    for id in [&talk, &other] {
-        store.append(id, (0..9).map(draft).collect()).await.unwrap();
+    for id in ["talk", "other"] {
+        let id = ConversationId::new(id).expect("a plain name");
+        store.append(&id, (0..9).map(draft).collect()).await.unwrap();
     }
-    let key = BlockKey { kind: "words", version: 1, conversation: &talk };
-    let cache = open();
-    let write = async |first, last| cache.write(key, &block(first, last)).await.unwrap();
+    let (cache, beside) = (open(), open());
+    let write = async |runs: &[BlockRun], bytes: &str, replaced: &[BlockId]| {
+        assert!(cache.write(KEY, runs, bytes.as_bytes(), replaced).await.unwrap());
+    };
 
-    assert_eq!(cache.read(key).await, [], "nothing was written");
-    assert!(!write(2, 3).await, "no block ends before it");
-    assert!(write(1, 4).await);
-    assert!(write(5, 6).await);
-    assert!(!write(4, 7).await, "it begins within a block");
-    assert!(!write(8, 9).await, "there is a gap before it");
-    assert!(!write(5, 6).await, "there is as much already");
-    assert!(!write(1, 6).await, "blocks reach as far already");
-    assert!(!write(7, 10).await, "its last node is in no log");
-    assert!(write(7, 8).await);
-    assert_eq!(cache.read(key).await, [block(1, 4), block(5, 6), block(7, 8)], "in order");
-    assert_eq!(open().read(key).await, [block(1, 4), block(5, 6), block(7, 8)], "opened again");
-
-    assert!(write(5, 9).await, "it takes the place of two that reach less far");
-    assert_eq!(open().read(key).await, [block(1, 4), block(5, 9)]);
-    for key in
-        [BlockKey { kind: "other", ..key }, BlockKey { version: 2, ..key }, BlockKey { conversation: &other, ..key }]
-    {
-        assert_eq!(cache.read(key).await, [], "{key:?}");
+    assert_eq!(seen(&*cache, KEY).await, of(&[]), "nothing was written");
+    write(&[run("talk", 1, 4)], "one", &[]).await;
+    write(&[run("talk", 5, 6), run("other", 1, 2)], "two", &[]).await;
+    let two = of(&[("one", &["talk 1-4"]), ("two", &["talk 5-6", "other 1-2"])]);
+    for cache in [&cache, &beside, &open()] {
+        assert_eq!(seen(&**cache, KEY).await, two, "also in another process");
     }
-    // Each conversation has its own blocks.
-    let of_other = BlockKey { conversation: &other, ..key };
-    assert!(cache.write(of_other, &block(1, 2)).await.unwrap());
-    assert_eq!(cache.read(of_other).await, [block(1, 2)]);
-    assert_eq!(cache.read(key).await, [block(1, 4), block(5, 9)]);
-    // A newer version starts from the beginning, and an empty block is valid too.
-    let newer = BlockKey { version: 2, ..key };
-    let empty = Block { bytes: Arc::default(), ..block(1, 9) };
-    assert!(cache.write(newer, &empty).await.unwrap());
-    assert_eq!(open().read(newer).await, [empty]);
+    write(&[run("talk", 3, 10), run("none", 1, 1)], "no such nodes", &[]).await;
+    let strange = of(&[("no such nodes", &["[talk 3-10]", "[none 1]"])]);
+    assert_eq!(seen(&*cache, KEY).await, strange.into_iter().chain(two).collect(), "they are in no log");
+
+    let all: Vec<BlockId> = cache.blocks(KEY).await.iter().map(|block| block.id.clone()).collect();
+    write(&[run("other", 1, 9), run("talk", 1, 9)], "all", &all).await;
+    let one = of(&[("all", &["other 1-9", "talk 1-9"])]);
+    for cache in [&cache, &beside, &open()] {
+        assert_eq!(seen(&**cache, KEY).await, one, "what was replaced is gone");
+    }
+    write(&[run("talk", 1, 9)], "again", &all).await;
+    assert_eq!(seen(&*beside, KEY).await.len(), 2, "to replace what is gone is no error, nor are nodes in two blocks");
+
+    let (other, newer) = (BlockKey { kind: "other", ..KEY }, BlockKey { version: 2, ..KEY });
+    for key in [other, newer] {
+        assert_eq!(seen(&*cache, key).await, of(&[]), "{key:?}");
+    }
+    // An empty block is valid too.
+    assert!(cache.write(newer, &[run("talk", 1, 9)], b"", &[]).await.unwrap());
+    assert_eq!(seen(&*open(), newer).await, of(&[("", &["talk 1-9"])]));
 }
 
-fn block(first: u64, last: u64) -> Block {
+async fn seen(cache: &dyn BlockCache, key: BlockKey) -> Seen {
+    let mut seen = Seen::new();
+    for block in cache.blocks(key).await {
+        let bytes = String::from_utf8(block.bytes().expect("whole").to_vec()).unwrap();
+        let name = |run: &BlockRun| format!("{} {}", run.conversation, run.nodes);
+        let show = |run: &BlockRun| if run.is_current { name(run) } else { format!("[{}]", name(run)) };
+        let before = seen.insert(bytes, block.runs.iter().map(show).collect());
+        assert!(before.is_none(), "a block is listed once");
+    }
+    seen
+}
+
+fn of(blocks: &[(&str, &[&str])]) -> Seen {
+    let runs = |runs: &[&str]| runs.iter().map(|run| (*run).to_owned()).collect();
+    blocks.iter().map(|(bytes, of)| ((*bytes).to_owned(), runs(of))).collect()
+}
+
+fn run(conversation: &str, first: u64, last: u64) -> BlockRun {
     let node = |node| NodeId::new(node).expect("nodes begin at 1");
     let nodes = NodeRange::new(node(first), node(last)).expect("first before last");
-    Block { nodes, bytes: format!("what nodes {nodes} come to").into_bytes().into() }
+    BlockRun::new(ConversationId::new(conversation).expect("a plain name"), nodes)
 }

@@ -29,6 +29,50 @@ pub(crate) struct QuestionTerm {
     pub(crate) idf: f32,
 }
 
+/// Maximum terms of a question, rarest first: a pasted page need not be looked up in full.
+const MAX_TERMS: usize = 64;
+
+/// The terms of a question, weighed by how rare they are among all nodes that are searched together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Weighed {
+    /// Those that some node contains, rarest first.
+    pub(crate) terms: Vec<QuestionTerm>,
+    /// The IDF of all terms together, including those that no node contains.
+    pub(crate) total: f32,
+    /// What the searched nodes come to.
+    pub(crate) all: Collection,
+}
+
+impl Weighed {
+    /// Weighs terms by how many of all nodes contain them.
+    pub(crate) fn of(terms: Vec<Box<str>>, all: Collection, mut nodes_with: impl FnMut(&str) -> u64) -> Self {
+        let mut total = 0.0;
+        let weigh = |text: Box<str>| {
+            let nodes_with = nodes_with(&text);
+            let idf = all.idf(nodes_with);
+            total += idf;
+            (nodes_with > 0).then_some(QuestionTerm { idf, text })
+        };
+        let mut terms: Vec<_> = terms.into_iter().filter_map(weigh).collect();
+        terms.sort_by(|a, b| b.idf.total_cmp(&a.idf));
+        terms.truncate(MAX_TERMS);
+        Self { terms, total, all }
+    }
+
+    /// Where the terms occur in a conversation.
+    pub(crate) fn occurrences(&self, postings: &Postings) -> Vec<Occurrences> {
+        let of = |term: &QuestionTerm| Occurrences { idf: term.idf, nodes: postings.occurrences(&term.text) };
+        self.terms.iter().map(of).collect()
+    }
+}
+
+/// The nodes of a conversation that contain a term, as indices from 0, with the number of occurrences.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Occurrences {
+    pub(crate) idf: f32,
+    pub(crate) nodes: Vec<(usize, u32)>,
+}
+
 impl Bm25 {
     /// For the short turns of a chat.
     pub(crate) const CHAT: Self = Self { k1: 0.9, b: 0.4 };
@@ -36,11 +80,11 @@ impl Bm25 {
     pub(crate) const AGENT: Self = Self { k1: 1.2, b: 0.8 };
 
     /// The score of every node; 0 for a node without a term of the question.
-    pub(crate) fn scores(self, postings: &Postings, terms: &[QuestionTerm], all: Collection) -> Vec<f32> {
+    pub(crate) fn scores(self, postings: &Postings, terms: &[Occurrences], all: Collection) -> Vec<f32> {
         let lengths: Vec<_> = postings.lengths().iter().map(|&length| to_f32(length)).collect();
         let mut scores = vec![0.0; lengths.len()];
         for term in terms {
-            for (index, count) in postings.occurrences(&term.text) {
+            for &(index, count) in &term.nodes {
                 if let (Some(score), Some(length)) = (scores.get_mut(index), lengths.get(index)) {
                     *score += term.idf * self.weight(to_f32(count), length / all.average_length());
                 }
@@ -51,7 +95,7 @@ impl Bm25 {
 
     /// The score of every node with its neighbours: of a text that contains the node twice, and the previous and next
     /// node of its session once. An answer often replies to a message that has the words of the question.
-    pub(crate) fn window_scores(self, postings: &Postings, terms: &[QuestionTerm], all: Collection) -> Vec<f32> {
+    pub(crate) fn window_scores(self, postings: &Postings, terms: &[Occurrences], all: Collection) -> Vec<f32> {
         let lengths: Vec<_> = postings.lengths().iter().map(|&length| to_f32(length)).collect();
         let lengths = windows(&lengths, postings.node_table());
         let average_length = 4.0 * all.average_length();
@@ -59,7 +103,7 @@ impl Bm25 {
         let mut counts = vec![0.0; lengths.len()];
         for term in terms {
             counts.fill(0.0);
-            for (index, count) in postings.occurrences(&term.text) {
+            for &(index, count) in &term.nodes {
                 if let Some(slot) = counts.get_mut(index) {
                     *slot = to_f32(count);
                 }
@@ -73,7 +117,7 @@ impl Bm25 {
     }
 
     /// The weight of `count` occurrences in a text of `length` times the average.
-    fn weight(self, count: f32, length: f32) -> f32 {
+    pub(crate) fn weight(self, count: f32, length: f32) -> f32 {
         let Self { k1, b } = self;
         count * (k1 + 1.0) / (count + k1 * (1.0 - b + b * length))
     }
@@ -108,14 +152,14 @@ pub(crate) struct Coverage {
 
 impl Coverage {
     /// The coverage of every node; `total` is the IDF of all terms together, including those that no node contains.
-    pub(crate) fn of(postings: &Postings, terms: &[QuestionTerm], total: f32) -> Self {
+    pub(crate) fn of(postings: &Postings, terms: &[Occurrences], total: f32) -> Self {
         let nodes = postings.lengths().len();
         let mut coverage = Self { node: vec![0.0; nodes], window: vec![0.0; nodes] };
         let mut holds = vec![0.0; nodes];
         for term in terms {
             let share = term.idf / total.max(f32::MIN_POSITIVE);
             holds.fill(0.0);
-            for (index, _) in postings.occurrences(&term.text) {
+            for &(index, _) in &term.nodes {
                 if let Some(holds) = holds.get_mut(index) {
                     *holds = 1.0;
                 }
@@ -140,7 +184,7 @@ impl Collection {
 
     /// The mean number of terms of a node, at least 1.
     #[expect(clippy::cast_precision_loss, reason = "a mean needs no more than 24 bits")]
-    fn average_length(self) -> f32 {
+    pub(crate) fn average_length(self) -> f32 {
         (self.total_length as f32 / self.nodes.max(1) as f32).max(1.0)
     }
 
@@ -173,10 +217,9 @@ mod tests {
         (postings, all)
     }
 
-    fn ask(all: Collection, postings: &Postings, terms: &[&str]) -> Vec<QuestionTerm> {
-        let weigh =
-            |term: &&str| QuestionTerm { text: (*term).into(), idf: all.idf(u64::from(postings.nodes_with(term))) };
-        terms.iter().map(weigh).collect()
+    fn ask(all: Collection, postings: &Postings, terms: &[&str]) -> Vec<Occurrences> {
+        let terms = terms.iter().map(|term| (*term).into()).collect();
+        Weighed::of(terms, all, |term| u64::from(postings.nodes_with(term))).occurrences(postings)
     }
 
     #[test]
@@ -198,8 +241,9 @@ mod tests {
     fn a_window_scores_as_the_text_that_it_stands_for() {
         let texts = ["red blue", "green", "blue blue grey", "red"];
         let (postings, all) = index(&texts);
-        let terms = ask(all, &postings, &["red", "blue"]);
-        let found = Bm25::CHAT.window_scores(&postings, &terms, all);
+        let weighed =
+            Weighed::of(vec!["red".into(), "blue".into()], all, |term| u64::from(postings.nodes_with(term)));
+        let found = Bm25::CHAT.window_scores(&postings, &weighed.occurrences(&postings), all);
         let around = |at: usize| {
             let neighbour = |at: Option<usize>| at.and_then(|at| texts.get(at)).copied().unwrap_or_default();
             let (before, after) = (neighbour(at.checked_sub(1)), neighbour(Some(at + 1)));
@@ -207,6 +251,7 @@ mod tests {
         };
         for (at, found) in found.into_iter().enumerate() {
             let (window, _) = index(&[&around(at)]);
+            let terms = weighed.occurrences(&window);
             let four_times = Collection { nodes: all.nodes, total_length: 4 * all.total_length };
             let expected = Bm25::CHAT.scores(&window, &terms, four_times)[0];
             assert!((found - expected).abs() < 1e-5, "node {at}: {found} is not {expected}");

@@ -1,33 +1,62 @@
-//! An LRU cache of postings by conversation.
+//! The word index: saved segments of all conversations, and an LRU cache of postings by conversation.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use lru::LruCache;
 use memory_core::{
-    BlockCache, BlockKey, ConversationId, Losses, Node, NodeId, NodeOutline, NodeRange, Progress, Source, StoreError,
+    BlockCache, BlockId, BlockKey, ConversationId, ConversationState, Losses, Node, NodeId, NodeOutline, NodeRange,
+    Progress, Source, StoreError,
 };
 
-use super::{Analyzer, NodeTerms, Postings, indexed_text, outlines::Outlines, postings::DecodedBlock, segment};
+use super::{
+    Analyzer, NodeTerms, Postings, indexed_text,
+    outlines::Outlines,
+    saved::{SavedWords, ScopedSegment},
+    segment::{self, SegmentRun},
+    segment_builder::{Built, Piece, build},
+};
 
 /// Nodes read from the store at a time.
 const CHUNK: u64 = 512;
 /// Nodes that a question may leave unsaved: reading them again takes some milliseconds.
 pub(crate) const MAX_UNSAVED: u64 = 256;
-/// Nodes after which a block is saved while reading continues, so that an interrupted run loses little.
-const NODES_BETWEEN_BLOCKS: u64 = 1 << 15;
+/// Nodes after which a segment is saved while reading continues, so that an interrupted run loses little.
+const NODES_BETWEEN_SEGMENTS: u64 = 1 << 15;
+/// Segments are not merged beyond this many nodes: forgetting a node removes its whole segment.
+const MOST_MERGED: u64 = 1 << 16;
 
-/// Postings by conversation. They are loaded from the block cache, or built from the store, when a conversation is
-/// first searched, and extended from then on. A node that could not be read counts as lost from then on. The least
-/// recently used postings are dropped when all together grow too large.
+const KEY: BlockKey = BlockKey { kind: "words", version: segment::VERSION };
+
+/// Postings of all conversations.
+///
+/// What was saved is in segments of several conversations each, which stay where the block cache has them. Postings of
+/// one conversation are put together from these and from the store when it is searched by itself, and extended from
+/// then on; the least recently used ones are dropped when all together grow too large. A node that could not be read
+/// counts as lost from then on.
 #[derive(Debug)]
 pub(crate) struct WordIndex {
     analyzer: Analyzer,
     max_bytes: usize,
     cache: Option<Arc<dyn BlockCache>>,
+    saved: Mutex<Saved>,
+    /// Locked while a segment is written.
+    saving: tokio::sync::Mutex<()>,
     held: Mutex<Held>,
+}
+
+/// The segments that were there when they were last listed.
+#[derive(Debug, Default)]
+struct Saved {
+    words: Arc<SavedWords>,
+    /// Blocks that are damaged or make no sense, or hold lost nodes that can be read again. The next segment that is
+    /// written replaces them.
+    invalid: HashSet<BlockId>,
 }
 
 #[derive(Debug)]
@@ -40,20 +69,36 @@ struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Indexed {
     postings: RwLock<Postings>,
-    /// Whether the saved blocks were loaded.
+    /// Whether the saved runs were loaded.
     is_restored: AtomicBool,
     outlines: Outlines,
-    /// Locked while saved blocks are read or written.
-    saving: tokio::sync::Mutex<()>,
+    /// Locked while saved runs are loaded.
+    restoring: tokio::sync::Mutex<()>,
     /// Locked while nodes of the conversation are embedded, so that no two callers embed the same nodes.
     pub(crate) embedding: tokio::sync::Mutex<()>,
+}
+
+/// The words of several conversations, which are numbered.
+#[derive(Debug)]
+pub(crate) struct AllWords {
+    /// The segments of those that are saved to their last node.
+    pub(crate) saved: Vec<ScopedSegment>,
+    /// The postings of the others.
+    pub(crate) unsaved: BTreeMap<usize, Arc<Indexed>>,
 }
 
 impl WordIndex {
     /// An empty index that retains about `max_bytes` of postings that are not in use.
     pub(crate) fn new(max_bytes: usize) -> Self {
         let held = Held { by_conversation: LruCache::unbounded(), bytes: 0 };
-        Self { analyzer: Analyzer::default(), max_bytes, cache: None, held: Mutex::new(held) }
+        Self {
+            analyzer: Analyzer::default(),
+            max_bytes,
+            cache: None,
+            saved: Mutex::default(),
+            saving: tokio::sync::Mutex::default(),
+            held: Mutex::new(held),
+        }
     }
 
     /// Saves postings in `cache` between runs.
@@ -105,10 +150,10 @@ impl WordIndex {
                 break;
             }
             through = reached;
-            self.save(conversation, &words, NODES_BETWEEN_BLOCKS).await;
+            self.save_if(conversation, &words, NODES_BETWEEN_SEGMENTS).await;
             progress.report(through.min(nodes).saturating_sub(begun), nodes.saturating_sub(begun));
         }
-        self.save(conversation, &words, unsaved.saturating_add(1)).await;
+        self.save_if(conversation, &words, unsaved.saturating_add(1)).await;
         if through > begun || was_restored {
             self.account(conversation, &words);
         }
@@ -134,63 +179,215 @@ impl WordIndex {
         Ok(all)
     }
 
-    /// Loads the saved blocks of a conversation, once; returns whether this call did.
+    /// Indexes what is missing of several conversations, and saves it if it is much.
+    pub(crate) async fn catch_up_all(
+        &self,
+        source: &dyn Source,
+        states: &[ConversationState],
+    ) -> Result<AllWords, StoreError> {
+        self.refresh().await;
+        let saved = self.saved();
+        let (mut unsaved, mut pending, mut nodes) = (BTreeMap::new(), Vec::new(), 0);
+        for (number, state) in states.iter().enumerate() {
+            if saved.through(&state.id) >= state.nodes {
+                continue;
+            }
+            let (indexed, _) = self.catch_up(source, &state.id, state.nodes, u64::MAX, &()).await?;
+            nodes += indexed.unsaved();
+            pending.push((state.id.clone(), Arc::clone(&indexed)));
+            unsaved.insert(number, indexed);
+            if nodes >= NODES_BETWEEN_SEGMENTS {
+                self.save(&pending).await;
+                (pending, nodes) = (Vec::new(), 0);
+            }
+        }
+        if nodes > MAX_UNSAVED {
+            self.save(&pending).await;
+        }
+        loop {
+            let words = self.saved();
+            let is_saved = |number: usize| states.get(number).is_some_and(|one| words.through(&one.id) >= one.nodes);
+            let ids = states.iter().map(|state| &state.id);
+            match words.scoped(ids, |number| is_saved(number) || !unsaved.contains_key(&number)) {
+                Ok(saved) => {
+                    unsaved.retain(|number, _| !is_saved(*number));
+                    return Ok(AllWords { saved, unsaved });
+                }
+                Err(block) => {
+                    self.set_aside(block).await;
+                    // Its conversations are read again.
+                    for (number, state) in states.iter().enumerate() {
+                        if self.saved().through(&state.id) < state.nodes {
+                            let (indexed, _) =
+                                self.catch_up(source, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
+                            unsaved.insert(number, indexed);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lists the segments of the cache, which other processes change, too.
+    async fn refresh(&self) {
+        let Some(cache) = &self.cache else { return };
+        let blocks = cache.blocks(KEY).await;
+        let words = {
+            let mut saved = self.lock_saved();
+            if saved.words.are(&blocks, &saved.invalid) {
+                return;
+            }
+            saved.words = Arc::new(SavedWords::of(blocks, &saved.words, &saved.invalid));
+            Arc::clone(&saved.words)
+        };
+        // Postings in memory let go of segments that were merged into others.
+        let held: Vec<_> = self.held().by_conversation.iter().map(|(id, (held, _))| (id.clone(), held.clone())).collect();
+        for (conversation, indexed) in held {
+            if let Ok(runs) = words.runs(&conversation) {
+                indexed.write().take_saved(runs);
+            }
+        }
+    }
+
+    fn saved(&self) -> Arc<SavedWords> {
+        Arc::clone(&self.lock_saved().words)
+    }
+
+    fn lock_saved(&self) -> MutexGuard<'_, Saved> {
+        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves a block out from now on.
+    async fn set_aside(&self, block: BlockId) {
+        tracing::warn!(block = block.as_str(), "saved words are invalid: reading the messages again");
+        self.lock_saved().invalid.insert(block);
+        self.refresh().await;
+    }
+
+    /// Loads the saved runs of a conversation, once; returns whether this call did.
     async fn restore(
         &self,
         source: &dyn Source,
         conversation: &ConversationId,
         words: &Indexed,
     ) -> Result<bool, StoreError> {
-        let Some(cache) = &self.cache else { return Ok(false) };
+        if self.cache.is_none() || words.is_restored.load(Ordering::Acquire) {
+            return Ok(false);
+        }
+        let _reading = words.restoring.lock().await;
         if words.is_restored.load(Ordering::Acquire) {
             return Ok(false);
         }
-        let _reading = words.saving.lock().await;
-        if words.is_restored.load(Ordering::Acquire) {
-            return Ok(false);
-        }
-        for block in cache.read(key(conversation)).await {
-            let Some(kept) = DecodedBlock::of(&block) else {
-                tracing::warn!(%conversation, nodes = %block.nodes, "saved words are invalid: reading the messages again");
-                break;
+        self.refresh().await;
+        'listed: loop {
+            let runs = match self.saved().runs(conversation) {
+                Ok(runs) => runs,
+                Err(block) => {
+                    self.set_aside(block).await;
+                    continue;
+                }
             };
-            // A node that could not be read when the block was written has no terms in it. If it can be read now, the
-            // block is stale.
-            let mut losses = Losses::default();
-            let mut is_found = false;
-            for lost in kept.lost() {
-                let read = source.readable_nodes(conversation, lost).await?;
-                is_found |= !read.nodes.is_empty();
-                losses.extend(&read.losses);
+            *words.write() = Postings::default();
+            for run in runs {
+                let id = run.segment.id().clone();
+                let (Some(rows), Some(nodes)) = (run.rows(), run.nodes()) else {
+                    self.set_aside(id).await;
+                    continue 'listed;
+                };
+                // A node that could not be read when the segment was written has no terms in it. If it can be read now,
+                // the segment is stale.
+                let mut losses = Losses::default();
+                let mut is_found = false;
+                for lost in rows.lost(nodes.first()) {
+                    let read = source.readable_nodes(conversation, lost).await?;
+                    is_found |= !read.nodes.is_empty();
+                    losses.extend(&read.losses);
+                }
+                if is_found || !words.write().restore(run, rows, &losses) {
+                    self.set_aside(id).await;
+                    continue 'listed;
+                }
             }
-            if is_found || !words.write().restore(kept, &losses) {
-                break;
-            }
+            break;
         }
         words.is_restored.store(true, Ordering::Release);
         Ok(true)
     }
 
-    /// Saves the unsaved nodes of a conversation if there are at least `least`. A failure to save is logged and does
-    /// not fail the search.
-    async fn save(&self, conversation: &ConversationId, words: &Indexed, least: u64) {
+    /// Saves a conversation if it has at least `least` unsaved nodes.
+    async fn save_if(&self, conversation: &ConversationId, words: &Arc<Indexed>, least: u64) {
+        if words.unsaved() >= least {
+            self.save(&[(conversation.clone(), Arc::clone(words))]).await;
+        }
+    }
+
+    /// Saves the unsaved nodes of some conversations as one segment, together with the smallest segments that are there:
+    /// each as long as it has at most twice as many nodes as what it is merged with. So there are few segments, and each
+    /// node is written only a few times. A failure to save is logged and does not fail the search.
+    async fn save(&self, conversations: &[(ConversationId, Arc<Indexed>)]) {
         let Some(cache) = &self.cache else { return };
-        let unsaved = || {
-            let postings = words.read();
-            postings.through() - postings.sealed()
+        let _saving = self.saving.lock().await;
+        // Another call or process may have saved them meanwhile.
+        self.refresh().await;
+        let (built, replaced) = loop {
+            match self.merged(conversations) {
+                Ok(Some(merged)) => break merged,
+                Ok(None) => return,
+                Err(block) => self.set_aside(block).await,
+            }
         };
-        if unsaved() < least {
-            return;
+        match cache.write(KEY, &built.runs, &built.bytes, &replaced).await {
+            Ok(is_written) => {
+                tracing::debug!(runs = built.runs.len(), bytes = built.bytes.len(), is_written, "words saved");
+                self.lock_saved().invalid.retain(|block| !is_written || !replaced.contains(block));
+                self.refresh().await;
+            }
+            Err(error) => tracing::warn!(%error, "words are not saved for the next run"),
         }
-        let _writing = words.saving.lock().await;
-        // Another call may have saved it in the meantime.
-        let block = if unsaved() < least { None } else { words.write().seal() };
-        let Some(block) = block else { return };
-        match cache.write(key(conversation), &block).await {
-            // Not written: another process has saved more, or other runs of nodes, which take precedence.
-            Ok(is_written) => tracing::debug!(%conversation, nodes = %block.nodes, is_written, "words saved"),
-            Err(error) => tracing::warn!(%conversation, %error, "words are not saved for the next run"),
+    }
+
+    /// A new segment and the blocks that it replaces; `None` if everything is saved.
+    ///
+    /// # Errors
+    /// The name of a block whose bytes are damaged or make no sense.
+    fn merged(&self, conversations: &[(ConversationId, Arc<Indexed>)]) -> Result<Option<(Built, Vec<BlockId>)>, BlockId> {
+        let (saved, mut replaced) = {
+            let saved = self.lock_saved();
+            (Arc::clone(&saved.words), saved.invalid.clone())
+        };
+        let guards: Vec<_> = conversations.iter().map(|(id, indexed)| (id, indexed.read())).collect();
+        let unsaved: Vec<_> = guards
+            .iter()
+            .filter(|(id, postings)| postings.through() > saved.through(id))
+            .filter_map(|(id, postings)| Some((*id, postings.saved(), postings.unsaved()?)))
+            .collect();
+        let mut nodes: u64 = unsaved.iter().map(|(_, _, piece)| piece.nodes()).sum();
+        if nodes == 0 {
+            return Ok(None);
         }
+        let mut merged = HashSet::new();
+        for live in saved.live() {
+            if live.nodes > 2 * nodes || live.nodes + nodes > MOST_MERGED {
+                break;
+            }
+            nodes += live.nodes;
+            merged.insert(live.id);
+        }
+        let mut runs = saved.runs_in(&merged)?;
+        // Others may have saved what this process read, too: of the two the longer run counts.
+        for (id, through, _) in &unsaved {
+            let is_before = |run: &SegmentRun| run.nodes().is_some_and(|nodes| nodes.last().get() <= *through);
+            if let Some(runs) = runs.get_mut(*id) {
+                runs.retain(is_before);
+            }
+        }
+        let mut pieces: BTreeMap<&ConversationId, Vec<Piece<'_>>> =
+            runs.iter().map(|(id, runs)| (id, runs.iter().map(Piece::Saved).collect())).collect();
+        for (id, _, piece) in unsaved {
+            pieces.entry(id).or_default().push(piece);
+        }
+        replaced.extend(merged);
+        Ok(build(&pieces).map(|built| (built, replaced.into_iter().collect())))
     }
 
     /// The index of a conversation, created if there is none.
@@ -249,6 +446,12 @@ impl Indexed {
         self.write().lose(losses);
     }
 
+    /// How many nodes are in no segment.
+    fn unsaved(&self) -> u64 {
+        let postings = self.read();
+        postings.through() - postings.saved()
+    }
+
     fn write(&self) -> RwLockWriteGuard<'_, Postings> {
         self.postings.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -258,10 +461,6 @@ impl Indexed {
         nodes.into_iter().for_each(|(node, said, terms)| postings.push(node, said, terms));
         postings.lose(losses);
     }
-}
-
-fn key(conversation: &ConversationId) -> BlockKey<'_> {
-    BlockKey { kind: "words", version: segment::VERSION, conversation }
 }
 
 fn chunk_after(through: u64, last: u64) -> Option<NodeRange> {

@@ -1,49 +1,33 @@
 //! The inverted index of one conversation.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use memory_core::{Block, Losses, Node, NodeId, NodeRange};
+use memory_core::{Losses, Node, NodeId, NodeRange};
 
 use super::{
     NodeTable, NodeTerms,
-    segment::{List, Segment, occurrences},
+    segment::{List, SegmentRun, before, occurrences},
+    segment_builder::Piece,
     stored_rows::StoredRows,
 };
 
 /// An inverted index over the first nodes of one conversation; grows node by node.
 ///
-/// Saved nodes are in segments, which are searched in their serialized form. Newer nodes are in separate lists until
-/// they are [sealed](Self::seal).
+/// Saved nodes are in runs of segments, which are searched in their serialized form. Newer nodes are in separate lists
+/// until segments with them [take their place](Self::take_saved).
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
-    segments: Vec<Segment>,
-    /// The nodes after the segments.
+    saved: Vec<SegmentRun>,
+    /// The nodes after the saved ones.
     lists: HashMap<Box<str>, List>,
     lengths: Vec<u32>,
     node_table: NodeTable,
     total_length: u64,
     losses: Losses,
+    /// Bytes of the lists.
     heap_bytes: usize,
     /// How many of the first nodes come from saved blocks and were not read by this process.
     restored: u64,
-}
-
-/// A saved block that was decoded and is valid by itself.
-pub(crate) struct DecodedBlock {
-    segment: Segment,
-    rows: StoredRows,
-}
-
-impl DecodedBlock {
-    /// Decodes a block; `None` if it is invalid.
-    pub(crate) fn of(block: &Block) -> Option<Self> {
-        Segment::open(block).map(|(segment, rows)| Self { segment, rows })
-    }
-
-    /// Nodes that could not be read when the block was written.
-    pub(crate) fn lost(&self) -> Vec<NodeRange> {
-        self.rows.lost(self.segment.nodes().first())
-    }
 }
 
 impl Postings {
@@ -53,8 +37,8 @@ impl Postings {
     }
 
     /// All nodes up to this position are in segments.
-    pub(crate) fn sealed(&self) -> u64 {
-        self.segments.last().map_or(0, |last| last.nodes().last().get())
+    pub(crate) fn saved(&self) -> u64 {
+        self.saved.last().and_then(SegmentRun::nodes).map_or(0, |nodes| nodes.last().get())
     }
 
     /// Nodes up to this position were not read by this process: they may have been lost since they were indexed.
@@ -89,22 +73,22 @@ impl Postings {
 
     /// How many nodes contain `term`.
     pub(crate) fn nodes_with(&self, term: &str) -> u32 {
-        let kept: u32 = self.segments.iter().map(|segment| segment.nodes_with(term)).fold(0, u32::saturating_add);
-        kept.saturating_add(self.lists.get(term).map_or(0, |list| list.nodes))
+        let saved = self.saved.iter().filter_map(|run| run.entry(term)).map(|entry| entry.nodes);
+        let saved = saved.fold(0, u32::saturating_add);
+        saved.saturating_add(self.lists.get(term).map_or(0, |list| list.nodes))
     }
 
     /// Each node that contains `term`, as an index from 0, with the number of occurrences; in order.
-    pub(crate) fn occurrences(&self, term: &str) -> impl Iterator<Item = (usize, u32)> {
-        let kept = self.segments.iter().map(|segment| (segment.pairs(term), segment.before()));
+    pub(crate) fn occurrences(&self, term: &str) -> Vec<(usize, u32)> {
+        let saved = self.saved.iter().filter_map(|run| Some((run.entry(term)?.pairs, before(run.nodes()?))));
         let new = self.lists.get(term).map(|list| (list.pairs.as_slice(), self.before_lists()));
-        let all: Vec<_> = kept.chain(new).collect();
-        let pairs = all.into_iter().flat_map(|(pairs, before)| occurrences(pairs, before));
-        pairs.filter_map(|(position, count)| Some((position.checked_sub(1)? as usize, count)))
+        let pairs = saved.chain(new).flat_map(|(pairs, before)| occurrences(pairs, before));
+        pairs.filter_map(|(position, count)| Some((position.checked_sub(1)? as usize, count))).collect()
     }
 
     /// The position of the last node in a segment.
     fn before_lists(&self) -> u32 {
-        u32::try_from(self.sealed()).unwrap_or(u32::MAX)
+        u32::try_from(self.saved()).unwrap_or(u32::MAX)
     }
 
     /// Adds the next node; `said` is `None` if it could not be read. Any other node is ignored: either it is indexed
@@ -126,76 +110,44 @@ impl Postings {
         self.total_length += u64::from(terms.length);
     }
 
-    /// Adds the nodes of a saved block, of which `losses` cannot be read; `false` if the block does not follow the
-    /// indexed nodes.
-    pub(crate) fn restore(&mut self, kept: DecodedBlock, losses: &Losses) -> bool {
-        let DecodedBlock { segment, mut rows } = kept;
-        let follows = segment.nodes().first().index() == self.lengths.len() && self.sealed() == self.through();
+    /// Adds the nodes of a saved run with their rows, of which `losses` cannot be read; `false` if the run does not
+    /// follow the indexed nodes.
+    pub(super) fn restore(&mut self, run: SegmentRun, mut rows: StoredRows, losses: &Losses) -> bool {
+        let follows = run.nodes().is_some_and(|nodes| {
+            nodes.first().index() == self.lengths.len() && self.saved() == self.through()
+        });
         if !follows || !self.node_table.restore(&mut rows) {
             return false;
         }
         self.total_length += rows.lengths.iter().copied().map(u64::from).sum::<u64>();
         self.lengths.append(&mut rows.lengths);
-        self.heap_bytes += segment.bytes();
-        self.segments.push(segment);
+        self.saved.push(run);
         self.losses.extend(losses);
         self.restored = self.through();
         true
     }
 
-    /// Merges the unsaved nodes into a new segment, together with trailing segments as long as these have at most twice
-    /// as many nodes as what they are merged with. So there are few segments, and each node is rewritten only a few
-    /// times. Returns the block to save; `None` if there is nothing to save or too much for a block.
-    pub(crate) fn seal(&mut self) -> Option<Block> {
-        let through = self.through();
-        let mut first = self.sealed() + 1;
-        if first > through {
-            return None;
-        }
-        let mut kept = self.segments.len();
-        while let Some(last) = kept.checked_sub(1).and_then(|last| self.segments.get(last)) {
-            if last.nodes().count() > 2 * (through + 1 - first) {
-                break;
-            }
-            first = last.nodes().first().get();
-            kept -= 1;
-        }
-        let nodes = NodeRange::new(NodeId::new(first)?, NodeId::new(through)?)?;
+    /// What is in no segment; `None` if everything is.
+    pub(super) fn unsaved(&self) -> Option<Piece<'_>> {
+        let nodes = NodeRange::new(NodeId::new(self.saved() + 1)?, NodeId::new(self.through())?)?;
         let begin = nodes.first().index();
         let mut rows = self.node_table.rows_from(begin);
         rows.lengths = self.lengths.get(begin..)?.to_vec();
         let lost = self.losses.within(nodes).flat_map(NodeRange::iter);
         rows.lost = lost.map(|node| node.index() - begin).collect();
-        let joined = self.segments.get(kept..)?;
-        let block = Segment::block(nodes, &rows.write(), &self.joined(joined, u32::try_from(first - 1).ok()?))?;
-        let (segment, _) = Segment::open(&block)?;
-        let (freed, taken) = (joined.iter().map(Segment::bytes).sum::<usize>(), segment.bytes());
-        let of_lists =
-            self.lists.iter().map(|(term, list)| size_of::<(Box<str>, List)>() + term.len() + list.pairs.len());
-        self.heap_bytes = (self.heap_bytes + taken).saturating_sub(freed + of_lists.sum::<usize>());
-        self.segments.truncate(kept);
-        self.segments.push(segment);
-        self.lists = HashMap::new();
-        Some(block)
+        Some(Piece::New { nodes, rows, lists: &self.lists })
     }
 
-    /// Merges the lists of some segments and of the unsaved nodes, after node `before`.
-    fn joined(&self, segments: &[Segment], before: u32) -> BTreeMap<Box<str>, List> {
-        let mut terms: BTreeMap<Box<str>, List> = BTreeMap::new();
-        let mut add = |term: &str, pairs: &[u8], after: u32| {
-            let list = match terms.get_mut(term) {
-                Some(list) => list,
-                None => terms.entry(term.into()).or_insert_with(|| List::after(before)),
-            };
-            for (position, count) in occurrences(pairs, after) {
-                list.push(position, count);
-            }
-        };
-        for segment in segments {
-            segment.terms().for_each(|(term, pairs)| add(term, pairs, segment.before()));
+    /// Uses these runs of segments from now on, if they cover the nodes that segments covered before, or all nodes.
+    pub(super) fn take_saved(&mut self, runs: Vec<SegmentRun>) {
+        let through = runs.last().and_then(SegmentRun::nodes).map_or(0, |nodes| nodes.last().get());
+        if through == self.through() {
+            self.lists = HashMap::new();
+            self.heap_bytes = 0;
+        } else if through != self.saved() {
+            return;
         }
-        self.lists.iter().for_each(|(term, list)| add(term, &list.pairs, self.before_lists()));
-        terms
+        self.saved = runs;
     }
 
     /// Records which of the pushed nodes could not be read.
@@ -241,7 +193,7 @@ mod tests {
                 let expected: Vec<_> =
                     nodes.iter().enumerate().filter_map(|(i, node)| Some((i, *node.get(term)?))).collect();
                 prop_assert_eq!(postings.nodes_with(term) as usize, expected.len());
-                prop_assert_eq!(postings.occurrences(term).collect::<Vec<_>>(), expected);
+                prop_assert_eq!(postings.occurrences(term), expected);
             }
             let sum: u64 = nodes.iter().flat_map(BTreeMap::values).map(|&count| u64::from(count)).sum();
             prop_assert_eq!(postings.total_length(), sum);

@@ -1,11 +1,11 @@
-//! Serialized postings of a run of nodes, searched without unpacking.
+//! Serialized postings of runs of nodes of several conversations, searched without unpacking.
 //!
 //! `docs/format.md` describes the bytes. The block cache verifies their checksum; this module treats them as untrusted
 //! all the same.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use memory_core::{Block, NodeRange};
+use memory_core::{Block, BlockId, BlockRun, NodeRange};
 
 use super::{
     numbers::{read_number, write_number},
@@ -14,18 +14,49 @@ use super::{
 
 /// The version of the bytes, of the analyzer and of the node table. It is raised whenever one of them changes, so that
 /// older blocks are rebuilt.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
-/// The terms of a run of nodes, sorted, and where they occur.
+/// Bytes of the three counts at the beginning: runs, nodes, terms.
+const COUNTS: usize = 12;
+/// Bytes of a run in the columns: end of its rows, readable nodes, sum of lengths.
+const OF_RUN: usize = 4 + 4 + 8;
+/// Bytes of a node's length, which is cut off at what they can hold.
+const OF_NODE: usize = 2;
+/// Bytes of a term in the columns: ends of its text and its list.
+const OF_TERM: usize = 4 + 4;
+
+/// The terms of some runs, sorted, and where they occur. Nodes are numbered from 0 through all runs.
 #[derive(Clone, Debug)]
-pub(super) struct Segment {
-    bytes: Arc<[u8]>,
-    nodes: NodeRange,
+pub(crate) struct Segment {
+    block: Arc<Block>,
+    /// The number of the first node of each run.
+    begins: Vec<u32>,
+    nodes: usize,
     terms: usize,
-    /// Offsets of the three columns of numbers, the texts and the lists.
+    /// Offsets of the columns of nodes and of terms, and of the areas of rows, texts and lists.
+    lengths: usize,
     columns: usize,
+    rows: usize,
     texts: usize,
     lists: usize,
+}
+
+/// One run of a segment.
+#[derive(Clone, Debug)]
+pub(crate) struct SegmentRun {
+    pub(super) segment: Arc<Segment>,
+    pub(super) run: usize,
+}
+
+/// Where a term occurs in one run of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'a> {
+    /// The run.
+    pub(crate) run: usize,
+    /// How many nodes hold the term.
+    pub(crate) nodes: u32,
+    /// Its [occurrences] after the node before the run.
+    pub(crate) pairs: &'a [u8],
 }
 
 /// The postings of a term in a run of nodes: pairs of (distance from the previous node that has it, occurrences). The
@@ -55,7 +86,7 @@ impl List {
 }
 
 /// Decodes the pairs of a list after node `before`: positions and counts.
-pub(super) fn occurrences(mut pairs: &[u8], before: u32) -> impl Iterator<Item = (u32, u32)> {
+pub(crate) fn occurrences(mut pairs: &[u8], before: u32) -> impl Iterator<Item = (u32, u32)> {
     let mut position = before;
     std::iter::from_fn(move || {
         position = position.checked_add(read_number(&mut pairs)?)?;
@@ -63,78 +94,112 @@ pub(super) fn occurrences(mut pairs: &[u8], before: u32) -> impl Iterator<Item =
     })
 }
 
+/// The position of the node before a run.
+pub(crate) fn before(nodes: NodeRange) -> u32 {
+    u32::try_from(nodes.first().get() - 1).unwrap_or(u32::MAX)
+}
+
 impl Segment {
-    /// Decodes a block into its postings and its node table; `None` if it is invalid.
-    pub(super) fn open(block: &Block) -> Option<(Self, StoredRows)> {
-        let bytes = &block.bytes;
-        let (length, rest) = bytes.split_first_chunk::<4>()?;
-        let (rows, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-        let (terms, rest) = rest.split_first_chunk::<4>()?;
-        let terms = u32::from_le_bytes(*terms) as usize;
-        let columns = bytes.len() - rest.len();
-        // Three columns of four bytes.
-        let (_, areas) = rest.split_at_checked(terms.checked_mul(12)?)?;
-        let texts = bytes.len() - areas.len();
-        let mut segment = Self { bytes: Arc::clone(bytes), nodes: block.nodes, terms, columns, texts, lists: texts };
-        let is_sorted = |column: usize| {
-            let ends = (0..terms).map(|row| segment.number(column, row));
-            ends.is_sorted()
-        };
-        if !is_sorted(0) || !is_sorted(1) {
+    /// Checks the layout of a block; `None` if it is invalid.
+    pub(crate) fn open(block: &Arc<Block>) -> Option<Self> {
+        let bytes = block.bytes()?;
+        let count = |at: usize| bytes.get(at..)?.first_chunk::<4>().map(|count| u32::from_le_bytes(*count) as usize);
+        let (runs, nodes, terms) = (count(0)?, count(4)?, count(8)?);
+        let mut begins = Vec::with_capacity(block.runs.len());
+        let mut begin = 0u32;
+        for run in &block.runs {
+            begins.push(begin);
+            begin = begin.checked_add(u32::try_from(run.nodes.count()).ok()?)?;
+        }
+        if runs != begins.len() || nodes != begin as usize {
             return None;
         }
-        let ends = |column: usize| terms.checked_sub(1).map_or(0, |last| segment.number(column, last));
-        let (texts_length, lists_length) = (ends(0), ends(1));
-        if areas.len() != texts_length.checked_add(lists_length)? {
+        let lengths = COUNTS.checked_add(runs.checked_mul(OF_RUN)?)?;
+        let columns = lengths.checked_add(nodes.checked_mul(OF_NODE)?)?;
+        let rows = columns.checked_add(terms.checked_mul(OF_TERM)?)?;
+        if rows > bytes.len() {
             return None;
         }
-        segment.lists = texts + texts_length;
-        let rows = StoredRows::read(rows, usize::try_from(block.nodes.count()).ok()?)?;
-        Some((segment, rows))
+        let block = Arc::clone(block);
+        let mut segment = Self { block, begins, nodes, terms, lengths, columns, rows, texts: rows, lists: rows };
+        let are_sorted = (0..runs).map(|run| segment.rows_end(run)).is_sorted()
+            && [0, 1].iter().all(|column| (0..terms).map(|row| segment.term_end(*column, row)).is_sorted());
+        let last = |column| terms.checked_sub(1).map_or(0, |last| segment.term_end(column, last));
+        let rows_length = runs.checked_sub(1).map_or(0, |last| segment.rows_end(last));
+        let (texts_length, lists_length) = (last(0), last(1));
+        let texts = rows.checked_add(rows_length)?;
+        let lists = texts.checked_add(texts_length)?;
+        (segment.texts, segment.lists) = (texts, lists);
+        (are_sorted && lists.checked_add(lists_length)? == segment.bytes().len()).then_some(segment)
     }
 
-    /// Serializes these terms and rows; `None` if they are too many for a block.
-    pub(super) fn block(nodes: NodeRange, rows: &[u8], terms: &BTreeMap<Box<str>, List>) -> Option<Block> {
-        let mut out = Vec::new();
-        out.extend_from_slice(&u32::try_from(rows.len()).ok()?.to_le_bytes());
-        out.extend_from_slice(rows);
-        out.extend_from_slice(&u32::try_from(terms.len()).ok()?.to_le_bytes());
-        write_ends(&mut out, terms.keys().map(|text| text.len()))?;
-        write_ends(&mut out, terms.values().map(|list| list.pairs.len()))?;
-        terms.values().for_each(|list| out.extend_from_slice(&list.nodes.to_le_bytes()));
-        terms.keys().for_each(|text| out.extend_from_slice(text.as_bytes()));
-        terms.values().for_each(|list| out.extend_from_slice(&list.pairs));
-        Some(Block::new(nodes, out))
+    fn bytes(&self) -> &[u8] {
+        self.block.bytes().unwrap_or_default()
     }
 
-    /// The run of nodes.
-    pub(super) fn nodes(&self) -> NodeRange {
+    /// The name of its block.
+    pub(crate) fn id(&self) -> &BlockId {
+        &self.block.id
+    }
+
+    /// How many nodes all runs have.
+    pub(crate) fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// Its size in bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes.len()
+    /// The runs.
+    pub(crate) fn runs(&self) -> &[BlockRun] {
+        &self.block.runs
     }
 
-    /// The position of the node before the run.
-    pub(super) fn before(&self) -> u32 {
-        u32::try_from(self.nodes.first().get() - 1).unwrap_or(u32::MAX)
+    /// The number of the first node of a run.
+    pub(crate) fn begin(&self, run: usize) -> usize {
+        self.begins.get(run).map_or(0, |begin| *begin as usize)
     }
 
-    /// How many nodes contain a term.
-    pub(super) fn nodes_with(&self, term: &str) -> u32 {
-        self.row(term).map_or(0, |row| u32::try_from(self.number(2, row)).unwrap_or_default())
+    /// How many nodes of a run could be read, and the sum of the lengths of all.
+    pub(crate) fn counts(&self, run: usize) -> (u64, u64) {
+        let column = |at: usize| COUNTS + self.begins.len() * at;
+        let readable = self.number(column(4) + 4 * run) as u64;
+        let total = self.bytes().get(column(8) + 8 * run..).and_then(|rest| rest.first_chunk::<8>());
+        (readable, total.map_or(0, |total| u64::from_le_bytes(*total)))
     }
 
-    /// The pairs of a term; empty if no node contains it.
-    pub(super) fn pairs(&self, term: &str) -> &[u8] {
-        self.row(term).map_or(&[], |row| self.list(row))
+    /// The number of terms of a node, at most 65,535.
+    pub(crate) fn length(&self, node: usize) -> u32 {
+        let length = self.bytes().get(self.lengths + OF_NODE * node..).and_then(|rest| rest.first_chunk::<2>());
+        length.map_or(0, |length| u32::from(u16::from_le_bytes(*length)))
     }
 
-    /// All terms with their lists, sorted; a term that is not UTF-8 is skipped.
-    pub(super) fn terms(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        (0..self.terms).filter_map(|row| Some((std::str::from_utf8(self.text(row)).ok()?, self.list(row))))
+    /// The node table of a run; `None` if it is invalid.
+    pub(super) fn rows(&self, run: usize) -> Option<StoredRows> {
+        let begin = run.checked_sub(1).map_or(0, |before| self.rows_end(before));
+        let bytes = self.bytes().get(self.rows + begin..self.rows + self.rows_end(run))?;
+        StoredRows::read(bytes, usize::try_from(self.runs().get(run)?.nodes.count()).ok()?)
+    }
+
+    /// Where a term occurs, in order of the runs.
+    pub(crate) fn entries(&self, term: &str) -> impl Iterator<Item = Entry<'_>> {
+        self.row(term).map(|row| self.entries_of(row)).into_iter().flatten()
+    }
+
+    /// All terms with their numbers, sorted; a term that is not UTF-8 is skipped.
+    pub(super) fn terms(&self) -> impl Iterator<Item = (&str, usize)> {
+        (0..self.terms).filter_map(|row| Some((std::str::from_utf8(self.text(row)).ok()?, row)))
+    }
+
+    /// Where the term of a number occurs.
+    pub(super) fn entries_of(&self, row: usize) -> impl Iterator<Item = Entry<'_>> {
+        let (mut rest, mut next) = (self.area(1, self.lists, row), 0u32);
+        std::iter::from_fn(move || {
+            let run = next.checked_add(read_number(&mut rest)?)?;
+            next = run.checked_add(1)?;
+            let nodes = read_number(&mut rest)?;
+            let length = read_number(&mut rest)? as usize;
+            let (pairs, after) = rest.split_at_checked(length)?;
+            rest = after;
+            Some(Entry { run: run as usize, nodes, pairs })
+        })
     }
 
     fn row(&self, term: &str) -> Option<usize> {
@@ -154,31 +219,40 @@ impl Segment {
         self.area(0, self.texts, row)
     }
 
-    fn list(&self, row: usize) -> &[u8] {
-        self.area(1, self.lists, row)
-    }
-
     fn area(&self, column: usize, begin: usize, row: usize) -> &[u8] {
-        let from = row.checked_sub(1).map_or(0, |before| self.number(column, before));
-        self.bytes.get(begin + from..begin + self.number(column, row)).unwrap_or_default()
+        let from = row.checked_sub(1).map_or(0, |before| self.term_end(column, before));
+        self.bytes().get(begin + from..begin + self.term_end(column, row)).unwrap_or_default()
     }
 
-    /// One number in a column of the dictionary.
-    fn number(&self, column: usize, row: usize) -> usize {
-        let at = self.columns + 4 * (column * self.terms + row);
-        let number = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
+    fn rows_end(&self, run: usize) -> usize {
+        self.number(COUNTS + 4 * run)
+    }
+
+    fn term_end(&self, column: usize, row: usize) -> usize {
+        self.number(self.columns + 4 * (column * self.terms + row))
+    }
+
+    fn number(&self, at: usize) -> usize {
+        let number = self.bytes().get(at..).and_then(|rest| rest.first_chunk::<4>());
         number.map_or(0, |number| u32::from_le_bytes(*number) as usize)
     }
 }
 
-/// Appends the end offsets of consecutive pieces; `None` if one exceeds 32 bits.
-fn write_ends(out: &mut Vec<u8>, lengths: impl Iterator<Item = usize>) -> Option<()> {
-    let mut end = 0usize;
-    for length in lengths {
-        end = end.checked_add(length)?;
-        out.extend_from_slice(&u32::try_from(end).ok()?.to_le_bytes());
+impl SegmentRun {
+    /// The nodes; `None` for a run that the segment does not have.
+    pub(super) fn nodes(&self) -> Option<NodeRange> {
+        self.segment.runs().get(self.run).map(|run| run.nodes)
     }
-    Some(())
+
+    /// The node table; `None` if it is invalid.
+    pub(super) fn rows(&self) -> Option<StoredRows> {
+        self.segment.rows(self.run)
+    }
+
+    /// Where a term occurs in the run.
+    pub(super) fn entry(&self, term: &str) -> Option<Entry<'_>> {
+        self.segment.entries(term).take_while(|entry| entry.run <= self.run).find(|entry| entry.run == self.run)
+    }
 }
 
 #[cfg(test)]

@@ -106,6 +106,16 @@ impl StoredRows {
             && self.traits.is_sorted_by_key(|traits| traits.session)
     }
 
+    /// Appends the rows of the nodes that follow.
+    pub(super) fn join(&mut self, mut next: Self) {
+        let before = self.traits.len();
+        self.speakers.append(&mut next.speakers);
+        self.sessions.append(&mut next.sessions);
+        self.lengths.append(&mut next.lengths);
+        self.traits.append(&mut next.traits);
+        self.lost.extend(next.lost.iter().map(|lost| before + lost));
+    }
+
     /// The unreadable nodes of a run that begins at `first`.
     pub(super) fn lost(&self, first: NodeId) -> Vec<NodeRange> {
         let node = |place: &usize| NodeId::new(first.get().saturating_add(*place as u64)).map(NodeRange::single);

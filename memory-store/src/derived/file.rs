@@ -241,16 +241,6 @@ impl BlockFile {
         self.is_unread = true;
     }
 
-    /// Writes blocks after the good ones, over bytes that are not mapped. Nothing is synced.
-    pub(super) fn put(&mut self, block: NewBlock) -> io::Result<()> {
-        if self.overlong {
-            // Cut first: what follows must not be taken for a part of what is written now.
-            disk::open_written(&self.path)?.set_len(self.bytes())?;
-            self.overlong = false;
-        }
-        self.extend([Ok(block)]).map(drop)
-    }
-
     /// Writes blocks after the good ones.
     pub(super) fn append(&mut self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<File> {
         let (file, mut written) = self.extend(blocks)?;
@@ -277,21 +267,6 @@ impl BlockFile {
         let blocks = self.write_all(&file, blocks)?;
         file.sync_all()?;
         Ok(Staged { file, blocks })
-    }
-
-    /// Makes the file anew of its first blocks, so that no byte of the others is left. The caller has the turn.
-    pub(super) fn cut(&mut self, blocks: usize) -> io::Result<()> {
-        let Some(last) = blocks.checked_sub(1).and_then(|last| self.blocks.get(last)) else {
-            self.forget();
-            return [temporary(&self.path), self.path.clone()].iter().try_for_each(|path| remove(path));
-        };
-        let (file, copy) = (disk::open(&self.path)?, disk::create(&temporary(&self.path))?);
-        io::copy(&mut file.take(last.end), &mut &copy)?;
-        copy.sync_all()?;
-        fs::rename(temporary(&self.path), &self.path)?;
-        self.blocks.truncate(blocks);
-        self.overlong = false;
-        Ok(())
     }
 
     /// Puts a staged file in the place of this one.

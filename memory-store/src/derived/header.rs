@@ -23,7 +23,7 @@ pub(super) const VECTOR_ROWS: Format = Format { version: 3, ..VECTORS };
 pub(super) const TOKENS: Format = Format { magic: *b"MEMTOK\r\n", version: 3 };
 /// It can be read.
 pub(super) const TOKENS_BEFORE: Format = Format { version: 2, ..TOKENS };
-pub(super) const WORDS: Format = Format { magic: *b"MEMBLK\r\n", version: 2 };
+pub(super) const WORDS: Format = Format { magic: *b"MEMBLK\r\n", version: 3 };
 pub(super) const GRAPH: Format = Format { magic: *b"MEMHNSW\n", version: 3 };
 
 /// Whether the file that begins with `header` holds vectors, tokens or words that were derived from the log of this

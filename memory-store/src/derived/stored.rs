@@ -21,14 +21,12 @@ use super::{
     tokens::{self, QuantizedTokens},
     turn::Turn,
     vectors::{self, AutoIndex},
-    words,
 };
 use crate::{LogStore, log::Leaves};
 
-/// The derived files of one kind in the cache of a store.
+/// The derived files of one kind in the cache of a store; [`DerivedBlocks`](crate::DerivedBlocks) are those of words.
 ///
-/// Forgetting nodes writes their files anew without them: vectors and tokens leave an empty place, words are cut off
-/// from the block of the first of these nodes on, a graph is removed. Forgetting a conversation removes its files. Both
+/// Forgetting nodes writes their files anew without them: vectors and tokens leave an empty place, a graph is removed. Forgetting a conversation removes its files. Both
 /// also remove files that cannot be attributed to any conversation. It happens beside other processes, in turns with
 /// those that write; a crash leaves the files of before or of after.
 ///
@@ -54,12 +52,6 @@ enum Open {
 impl DerivedFiles {
     fn new(store: &LogStore, kind: &'static Kind, open: Open) -> Self {
         Self { kind, cache: store.cache_dir(), leaves: store.leaves(), writes: store.may_write(), open }
-    }
-
-    /// The words of messages.
-    #[must_use]
-    pub fn words(store: &LogStore) -> Self {
-        Self::new(store, &words::KIND, Open::Nothing)
     }
 
     /// The vectors of messages by all models.

@@ -1,25 +1,30 @@
 //! Files of blocks of words, and of anything else that search derives from conversations.
 
+mod block;
 mod stored;
 
-use std::{io, path::PathBuf};
-
-use memory_core::{Block, BlockCache, BlockCacheError, BlockKey, BoxFuture, Hash, NodeId, NodeRange};
-
-use super::{
-    anchor::Anchor,
-    block::BlockHeader,
-    file::{BlockFile, NewBlock},
-    header::WORDS,
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+
+use memory_core::{Block, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxFuture, Hash};
+
+use self::block::StoredBlock;
+pub use self::stored::DerivedBlocks;
+use super::{disk, file::remove, file::temporary, turn::Turn};
 use crate::{LogStore, log::Leaves};
 
-pub(super) use stored::KIND;
+/// The extension of the files.
+const EXTENSION: &str = "blocks";
 
-/// Keeps blocks in files under `cache/KIND`, one for each conversation.
+/// Keeps blocks in files under `cache/KIND`, one for each block. They are mapped, not read.
 ///
 /// ```
-/// use memory_core::{Block, BlockCache, BlockKey, ConversationId, Message, NodeDraft, NodeRange, Store, Timestamp};
+/// use memory_core::{BlockCache, BlockKey, BlockRun, ConversationId, Message, NodeDraft, NodeRange, Store, Timestamp};
 /// use memory_store::{BlockFiles, LogStore};
 ///
 /// # pollster::block_on(async {
@@ -29,10 +34,11 @@ pub(super) use stored::KIND;
 /// store.append(&talk, vec![NodeDraft::new(Message::user("Hi."), Timestamp::from_millis(0), 2)]).await?;
 ///
 /// let cache = BlockFiles::beside(&store);
-/// let key = BlockKey { kind: "letters", version: 1, conversation: &talk };
-/// let block = Block::new(NodeRange::first_n(1).unwrap(), *b"Hi");
-/// assert!(cache.write(key, &block).await?);
-/// assert_eq!(cache.read(key).await, [block]);
+/// let key = BlockKey { kind: "letters", version: 1 };
+/// let run = BlockRun::new(talk, NodeRange::first_n(1).unwrap());
+/// assert!(cache.write(key, &[run.clone()], b"Hi", &[]).await?);
+/// let blocks = cache.blocks(key).await;
+/// assert_eq!((blocks[0].runs.as_slice(), blocks[0].bytes()), ([run].as_slice(), Some(b"Hi".as_slice())));
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 #[derive(Debug)]
@@ -40,81 +46,133 @@ pub struct BlockFiles {
     dir: PathBuf,
     leaves: Leaves,
     writes: bool,
+    open: Mutex<HashMap<PathBuf, Open>>,
 }
+
+/// A file that was opened; `None` for one that is no block of this store.
+type Open = Option<(StoredBlock, Arc<Block>)>;
 
 impl BlockFiles {
     /// The files beside the log of `store`; nothing is written where `store` takes no writes.
     #[must_use]
     pub fn beside(store: &LogStore) -> Self {
-        Self { dir: store.cache_dir(), leaves: store.leaves(), writes: store.may_write() }
+        Self { dir: store.cache_dir(), leaves: store.leaves(), writes: store.may_write(), open: Mutex::default() }
     }
 
-    fn file(&self, key: &BlockKey<'_>) -> BlockFile {
-        let name = stem(key.kind, key.conversation.as_str());
-        let path = self.dir.join(key.kind).join(name).with_extension("blocks");
-        let anchor = Anchor::new(Some(&self.leaves), key.conversation);
-        BlockFile::new(path, anchor, WORDS, &key.version.to_le_bytes(), [key.kind, key.conversation.as_str()])
+    fn open(&self) -> MutexGuard<'_, HashMap<PathBuf, Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-/// The stem of the file of a kind of blocks and a conversation.
-fn stem(kind: &str, conversation: &str) -> String {
-    Hash::of_parts([kind.as_bytes(), conversation.as_bytes()]).to_string()
-}
-
-/// The nodes that a block covers.
-fn nodes(header: &BlockHeader) -> Option<NodeRange> {
-    NodeRange::new(NodeId::new(header.first)?, NodeId::new(header.last)?)
-}
-
-/// The blocks before the first bad one.
-fn read(mut file: BlockFile) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let read = file.read(|header, body| {
-        let Some(nodes) = nodes(header) else { return false };
-        blocks.push(Block::new(nodes, body));
-        true
-    });
-    match read {
-        Ok(_) => blocks,
-        Err(error) => {
-            tracing::warn!(path = %file.path().display(), %error, "a cache cannot be read: deriving it again");
-            Vec::new()
+    /// The blocks of a kind and version that are there now.
+    fn list(&self, key: BlockKey) -> io::Result<Vec<Arc<Block>>> {
+        let dir = self.dir.join(key.kind);
+        let paths = paths(&dir)?;
+        let mut open = self.open();
+        open.retain(|path, _| !path.starts_with(&dir) || paths.contains(path));
+        let mut blocks = Vec::new();
+        for path in paths {
+            let opened = match open.remove(&path) {
+                Some(opened) => opened,
+                None => match self.opened(&path) {
+                    Ok(opened) => opened,
+                    // Another process has removed it, or there is a lack of descriptors or memory: not for ever.
+                    Err(error) => {
+                        tracing::debug!(path = %path.display(), %error, "a block cannot be opened");
+                        continue;
+                    }
+                },
+            };
+            let opened = opened.map(|(stored, block)| {
+                // The log may have got these nodes since.
+                let is_current = block.runs.iter().all(|run| run.is_current);
+                let block = if is_current { block } else { self.block(&path, &stored) };
+                (stored, block)
+            });
+            blocks.extend(opened.iter().filter(|(stored, _)| stored.is_of(key)).map(|(_, block)| Arc::clone(block)));
+            open.insert(path, opened);
         }
+        Ok(blocks)
+    }
+
+    fn opened(&self, path: &Path) -> io::Result<Open> {
+        let stored = StoredBlock::open(&disk::open(path)?, self.leaves.store())?;
+        Ok(stored.map(|stored| {
+            let block = self.block(path, &stored);
+            (stored, block)
+        }))
+    }
+
+    fn block(&self, path: &Path, stored: &StoredBlock) -> Arc<Block> {
+        let id = BlockId::new(&path.file_stem().unwrap_or_default().to_string_lossy());
+        Arc::new(Block::new(id, stored.runs(&self.leaves), stored.body.clone()))
+    }
+
+    /// Writes a file, removes those of the replaced blocks and what is no block of this store.
+    ///
+    /// Nothing is synced: a checksum shows what a power failure destroyed, and deriving it again is faster than syncing.
+    fn write_file(&self, key: BlockKey, runs: &[BlockRun], bytes: &[u8], replaced: &[BlockId]) -> io::Result<bool> {
+        let dir = self.dir.join(key.kind);
+        let Some(_turn) = Turn::wait(&dir)? else { return Ok(false) };
+        let runs = block::runs_bytes(runs, &self.leaves);
+        let id = Hash::of_parts([key.kind.as_bytes(), &key.version.to_le_bytes(), &runs, bytes]).to_string();
+        let path = path(&dir, &id);
+        let file = disk::create(&temporary(&path))?;
+        block::write(&file, (self.leaves.store(), key.kind, key.version), &runs, bytes)?;
+        fs::rename(temporary(&path), &path)?;
+        for gone in replaced.iter().filter(|gone| gone.as_str() != id) {
+            remove(&self::path(&dir, gone.as_str()))?;
+        }
+        self.list(key)?;
+        let strange: Vec<PathBuf> =
+            self.open().iter().filter(|(path, open)| open.is_none() && path.starts_with(&dir)).map(|(path, _)| path.clone()).collect();
+        strange.iter().try_for_each(|path| remove(path))?;
+        Ok(true)
     }
 }
 
-/// Adds a block after those that end before it; `false` where it does not fit.
-///
-/// Nothing is synced: a checksum shows what a power failure destroyed, and deriving it again is faster than syncing.
-fn write(file: &mut BlockFile, block: &Block) -> io::Result<bool> {
-    let (first, last) = (block.nodes.first().get(), block.nodes.last().get());
-    let Some(leaf) = file.anchor().leaf(last) else { return Ok(false) };
-    let Some(_turn) = file.turn()? else { return Ok(false) };
-    file.read(|_, _| true)?;
-    let before = file.blocks().iter().take_while(|placed| placed.header.last < first);
-    let kept = before.clone().count();
-    let reaches_the_block = before.last().map_or(0, |placed| placed.header.last) + 1 == first;
-    if !reaches_the_block || file.through() >= last {
-        return Ok(false);
+/// The file of a block.
+fn path(dir: &Path, id: &str) -> PathBuf {
+    dir.join(id).with_extension(EXTENSION)
+}
+
+/// The files of blocks in a directory, whole ones alone.
+fn paths(dir: &Path) -> io::Result<std::collections::HashSet<PathBuf>> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
+        Err(error) => return Err(error),
+    };
+    let has_extension = |name: &OsString| Path::new(name).extension().is_some_and(|extension| extension == EXTENSION);
+    let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
+    names.filter(|name| name.as_ref().map_or(true, has_extension)).map(|name| Ok(dir.join(name?))).collect()
+}
+
+impl StoredBlock {
+    fn is_of(&self, key: BlockKey) -> bool {
+        (self.kind.as_str(), self.version) == (key.kind, key.version)
     }
-    file.drop_blocks(kept);
-    file.put(NewBlock::new((first, last), leaf, &block.bytes, &[], 0))?;
-    Ok(true)
 }
 
 impl BlockCache for BlockFiles {
-    fn read<'a>(&'a self, key: BlockKey<'a>) -> BoxFuture<'a, Vec<Block>> {
-        Box::pin(async move { read(self.file(&key)) })
+    fn blocks(&self, key: BlockKey) -> BoxFuture<'_, Vec<Arc<Block>>> {
+        Box::pin(async move {
+            self.list(key).unwrap_or_else(|error| {
+                tracing::warn!(dir = %self.dir.join(key.kind).display(), %error, "a cache cannot be read: deriving it again");
+                Vec::new()
+            })
+        })
     }
 
-    fn write<'a>(&'a self, key: BlockKey<'a>, block: &'a Block) -> BoxFuture<'a, Result<bool, BlockCacheError>> {
+    fn write<'a>(
+        &'a self,
+        key: BlockKey,
+        runs: &'a [BlockRun],
+        bytes: &'a [u8],
+        replaced: &'a [BlockId],
+    ) -> BoxFuture<'a, Result<bool, BlockCacheError>> {
         Box::pin(async move {
-            if !self.writes {
-                return Ok(false);
-            }
-            let mut file = self.file(&key);
-            write(&mut file, block).map_err(|source| BlockCacheError::Io { path: file.path().to_owned(), source })
+            let written = if self.writes { self.write_file(key, runs, bytes, replaced) } else { Ok(false) };
+            written.map_err(|source| BlockCacheError::Io { path: self.dir.join(key.kind), source })
         })
     }
 }

@@ -120,15 +120,15 @@ fn what_another_process_wrote_meanwhile_is_forgotten_too_and_the_rest_is_kept() 
 
 #[test]
 fn without_its_turn_nothing_is_forgotten_and_the_error_says_so() {
-    let case = Case::<Words>::new();
+    let case = Case::<Tokens>::new();
     case.derive(&id("talk"), 4);
-    let derived = DerivedFiles::words(&case.store);
+    let derived = DerivedFiles::tokens(&case.store, None);
     let turn = Turn::wait(&derived.dir()).unwrap();
     assert!(matches!(forget(&derived, None), Err(DerivedError::Busy { .. })));
     assert_eq!(case.found(&id("talk")), (1..=4).collect());
     drop(turn);
     assert_eq!(forget(&derived, None).unwrap(), Forgotten::All);
     let reader = LogStore::open_read_only(case.store.path()).unwrap();
-    let refused = forget(&DerivedFiles::words(&reader), None);
+    let refused = forget(&DerivedFiles::tokens(&reader, None), None);
     assert!(matches!(refused, Err(DerivedError::ReadOnly { .. })));
 }

@@ -1,50 +1,185 @@
-//! The files of words as derived data: how far they reach, and the same files without some nodes.
+//! The files of blocks as derived data: how far they reach, and the same files without some nodes.
 
-use std::io;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
-use memory_core::{DerivedKind, NodeSet};
+use memory_core::{
+    BlockBytes, BoxFuture, ConversationId, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget,
+    Forgotten, Holding, Holdings, NodeRange, NodeSet,
+};
+use memory_files::{Links, open_dir};
 
 use super::{
-    super::{
-        anchor::Anchor,
-        file::BlockFile,
-        header::WORDS,
-        kind::{Contents, Depth, Kind, Listed, named},
-    },
-    stem,
+    super::{disk, file::remove, turn::Turn},
+    EXTENSION,
+    block::StoredBlock,
 };
+use crate::{LogStore, log::Leaves};
 
-pub(in crate::derived) static KIND: Kind = Kind {
-    kind: DerivedKind::Words,
-    directory: "words",
-    extensions: &["blocks"],
-    formats: &[WORDS],
-    header: named::<4>,
-    stem: |[kind, conversation]| stem(kind, conversation),
-    read,
-    forget,
-};
+const DIRECTORY: &str = "words";
 
-fn file(listed: &Listed, anchor: &Anchor) -> BlockFile {
-    let names = [listed.name.as_str(), listed.conversation.as_str()];
-    BlockFile::new(listed.path(), anchor.clone(), WORDS, &listed.fields, names)
+/// The words of messages in the cache of a store, as derived data.
+///
+/// Only the producer of a block knows what stands where in it. So forgetting nodes removes the blocks that were derived
+/// from them, together with what other conversations have in these, and the words are derived again from the log. It
+/// also removes unfinished files and those that cannot be attributed.
+#[derive(Debug)]
+pub struct DerivedBlocks {
+    dir: PathBuf,
+    leaves: Leaves,
+    writes: bool,
 }
 
-fn read(listed: &Listed, anchor: Anchor, _: Depth) -> io::Result<Contents> {
-    let mut file = file(listed, &anchor);
-    file.read(|_, _| true)?;
-    Ok(Contents { through: file.through(), count: file.blocks().len() as u64, bytes: file.bytes() })
+/// The files of the directory.
+#[derive(Debug, Default)]
+struct Listing {
+    known: Vec<(PathBuf, StoredBlock)>,
+    /// Unfinished, damaged, or of another store or version.
+    strange: Vec<PathBuf>,
 }
 
-/// Only the producer knows what stands where in a block, so the blocks are cut off from the first of these nodes on.
-fn forget(listed: &Listed, anchor: &Anchor, nodes: &NodeSet) -> io::Result<bool> {
-    let Some(first) = nodes.runs().first().map(|run| run.first().get()) else { return Ok(true) };
-    let mut file = file(listed, anchor);
-    let Some(_turn) = file.turn()? else { return Ok(false) };
-    file.read(|_, _| true)?;
-    let kept = file.blocks().iter().take_while(|placed| placed.header.last < first).count();
-    if kept < file.blocks().len() || file.bytes() != listed.bytes() {
-        file.cut(kept)?;
+impl DerivedBlocks {
+    /// The words in the cache of `store`.
+    #[must_use]
+    pub fn words(store: &LogStore) -> Self {
+        Self { dir: store.cache_dir().join(DIRECTORY), leaves: store.leaves(), writes: store.may_write() }
     }
-    Ok(true)
+
+    fn list(&self) -> Result<Listing, DerivedError> {
+        self.listing().map_err(|source| DerivedError::io("list", self.dir.display(), source))
+    }
+
+    fn listing(&self) -> io::Result<Listing> {
+        let mut listing = Listing::default();
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(listing),
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let path = entry?.path();
+            let is_finished = path.extension() == Some(OsStr::new(EXTENSION));
+            let opened = match disk::open(&path) {
+                Ok(file) if is_finished => StoredBlock::open(&file, self.leaves.store())?,
+                Ok(_) => None,
+                // Another process has removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            match opened {
+                Some(block) => listing.known.push((path, block)),
+                None => listing.strange.push(path),
+            }
+        }
+        listing.known.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(listing)
+    }
+
+    fn turn(&self) -> Result<Turn, DerivedError> {
+        let place = self.dir.display().to_string();
+        match Turn::wait(&self.dir) {
+            Ok(Some(turn)) => Ok(turn),
+            Ok(None) => Err(DerivedError::Busy { place }),
+            Err(source) => Err(DerivedError::io("lock", place, source)),
+        }
+    }
+
+    fn list_holdings(&self) -> Result<Holdings, DerivedError> {
+        let listing = self.list()?;
+        let mut runs: BTreeMap<ConversationId, (BTreeSet<NodeRange>, DerivedSize)> = BTreeMap::new();
+        for (_, block) in &listing.known {
+            // The bytes of a block are shared by its runs as their nodes are, the rest of the division with the last.
+            let nodes: u64 = block.runs.iter().map(|(_, run, _)| run.count()).sum();
+            let (mut bytes, mut rest) = (block.body.file_bytes(), nodes);
+            for run in block.runs(&self.leaves) {
+                let share = u64::try_from(u128::from(bytes) * u128::from(run.nodes.count()) / u128::from(rest.max(1)));
+                let share = share.unwrap_or(bytes);
+                (bytes, rest) = (bytes - share, rest - run.nodes.count());
+                let (known, size) = runs.entry(run.conversation).or_default();
+                *size = size.plus(DerivedSize::default().count(1).disk(share));
+                if run.is_current {
+                    known.insert(run.nodes);
+                }
+            }
+        }
+        let through = |runs: &BTreeSet<NodeRange>| {
+            let reach = |through: u64, run: &NodeRange| {
+                if run.first().get() <= through + 1 { through.max(run.last().get()) } else { through }
+            };
+            runs.iter().fold(0, reach)
+        };
+        let holding = |(conversation, (runs, size))| Holding::new(conversation, through(&runs), size);
+        let strange = listing.strange.iter().filter_map(|path| path.symlink_metadata().ok()).map(|file| file.len());
+        Ok(Holdings::new(runs.into_iter().map(holding).collect(), DerivedSize::default().disk(strange.sum())))
+    }
+
+    fn forget_on_disk(&self, conversation: &ConversationId, nodes: Option<&NodeSet>) -> Result<(), DerivedError> {
+        let is_theirs = |block: &StoredBlock| {
+            let touches = |run: NodeRange| {
+                let is_apart = |gone: &NodeRange| gone.last() < run.first() || gone.first() > run.last();
+                nodes.is_none_or(|nodes| !nodes.runs().iter().all(is_apart))
+            };
+            block.runs.iter().any(|(of, run, _)| of == conversation && touches(*run))
+        };
+        let listing = self.list()?;
+        if listing.strange.is_empty() && !listing.known.iter().any(|(_, block)| is_theirs(block)) {
+            return Ok(());
+        }
+        let _turn = self.turn()?;
+        // Another process may have written meanwhile, and finished what looked strange.
+        let listing = self.list()?;
+        let theirs = listing.known.iter().filter(|(_, block)| is_theirs(block)).map(|(path, _)| path);
+        let removed = |path: &PathBuf| remove(path).map_err(|source| DerivedError::io("remove", path.display(), source));
+        listing.strange.iter().chain(theirs).try_for_each(removed)?;
+        // What was removed must not come back when the power fails.
+        let synced = open_dir(&self.dir, Links::Refuse).and_then(|dir| dir.sync_all());
+        synced.map_err(|source| DerivedError::io("sync", self.dir.display(), source))
+    }
+
+    fn find_faults(&self) -> Result<Vec<DerivedFault>, DerivedError> {
+        // A file that another process is writing right then is no fault.
+        let _turn = if self.writes && self.dir.exists() { self.turn().ok() } else { None };
+        let listing = self.list()?;
+        let strange = listing.strange.iter().map(|path| strange(path));
+        let damaged = |(path, block): &(PathBuf, StoredBlock)| {
+            let what = || "its contents are damaged: it is derived again, and may be deleted".to_owned();
+            block.body.get().is_none().then(|| DerivedFault::new(None, path.display().to_string(), what()))
+        };
+        Ok(strange.chain(listing.known.iter().filter_map(damaged)).collect())
+    }
+}
+
+fn strange(path: &Path) -> DerivedFault {
+    let what = "it is unfinished, damaged, or of another store or version: it is not used, and may be deleted";
+    DerivedFault::new(None, path.display().to_string(), what)
+}
+
+impl Derived for DerivedBlocks {
+    fn kind(&self) -> DerivedKind {
+        DerivedKind::Words
+    }
+
+    fn holdings(&self) -> BoxFuture<'_, Result<Holdings, DerivedError>> {
+        Box::pin(async move { self.list_holdings() })
+    }
+
+    fn forget<'a>(&'a self, what: &'a Forget<'a>) -> BoxFuture<'a, Result<Forgotten, DerivedError>> {
+        Box::pin(async move {
+            if !self.writes {
+                return Err(DerivedError::ReadOnly { place: self.dir.display().to_string() });
+            }
+            if what.nodes.is_none_or(|nodes| !nodes.is_empty()) {
+                self.forget_on_disk(what.conversation, what.nodes)?;
+            }
+            Ok(Forgotten::All)
+        })
+    }
+
+    fn verify(&self) -> BoxFuture<'_, Result<Vec<DerivedFault>, DerivedError>> {
+        Box::pin(async move { self.find_faults() })
+    }
 }

@@ -3,43 +3,50 @@
 use std::{fs, sync::Arc};
 
 use memory_core::{
-    ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, Timestamp, testing::block_cache_conformance,
+    ConversationId, Derived, Forget, Forgotten, Message, NodeDraft, NodeId, NodeRange, NodeSet, Store, Timestamp,
+    testing::block_cache_conformance,
 };
-use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
 
-fn talk() -> ConversationId {
-    ConversationId::new("talk").unwrap()
+const KEY: BlockKey = BlockKey { kind: "words", version: 1 };
+
+fn id(name: &str) -> ConversationId {
+    ConversationId::new(name).unwrap()
 }
 
 fn store_of(dir: &TempDir, nodes: u64) -> LogStore {
     let store = LogStore::open(dir.path()).unwrap();
     let draft = |n: u64| NodeDraft::new(Message::user(format!("message {n}")), Timestamp::from_millis(0), 2);
-    pollster::block_on(store.append(&talk(), (0..nodes).map(draft).collect())).unwrap();
+    for name in ["talk", "other"] {
+        pollster::block_on(store.append(&id(name), (0..nodes).map(draft).collect())).unwrap();
+    }
     store
 }
 
-fn block(first: u64, last: u64) -> Block {
-    let nodes = NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap();
-    Block::new(nodes, format!("what nodes {nodes} come to").into_bytes())
+fn run(name: &str, first: u64, last: u64) -> BlockRun {
+    BlockRun::new(id(name), NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap())
 }
 
-fn key(conversation: &ConversationId) -> BlockKey<'_> {
-    BlockKey { kind: "words", version: 1, conversation }
+fn write(cache: &BlockFiles, runs: &[BlockRun], bytes: &str) -> bool {
+    pollster::block_on(cache.write(KEY, runs, bytes.as_bytes(), &[])).unwrap()
 }
 
-fn write(cache: &BlockFiles, first: u64, last: u64) -> bool {
-    pollster::block_on(cache.write(key(&talk()), &block(first, last))).unwrap()
+/// The bytes of the whole blocks whose runs are all current.
+fn read(cache: &BlockFiles) -> Vec<String> {
+    let blocks = pollster::block_on(cache.blocks(KEY));
+    let current = blocks.iter().filter(|block| block.runs.iter().all(|run| run.is_current));
+    let mut all: Vec<_> =
+        current.filter_map(|block| block.bytes()).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()).collect();
+    all.sort();
+    all
 }
 
-fn read(cache: &BlockFiles) -> Vec<Block> {
-    pollster::block_on(cache.read(key(&talk())))
-}
-
-fn path(cache: &BlockFiles) -> PathBuf {
-    cache.file(&key(&talk())).path().to_owned()
+fn files(store: &LogStore) -> Vec<PathBuf> {
+    let mut files: Vec<_> = paths(&store.cache_dir().join("words")).unwrap().into_iter().collect();
+    files.sort();
+    files
 }
 
 #[test]
@@ -49,33 +56,7 @@ fn files_of_blocks_conform() {
     pollster::block_on(block_cache_conformance(&store, &|| Arc::new(BlockFiles::beside(&store))));
 }
 
-#[test]
-fn blocks_of_another_kind_version_store_or_log_do_not_count() {
-    let dir = TempDir::new().unwrap();
-    let store = store_of(&dir, 4);
-    let cache = BlockFiles::beside(&store);
-    assert!(write(&cache, 1, 4));
-    let id = talk();
-    let other = ConversationId::new("other").unwrap();
-    for key in [
-        BlockKey { kind: "other", ..key(&id) },
-        BlockKey { version: 2, ..key(&id) },
-        BlockKey { conversation: &other, ..key(&id) },
-    ] {
-        assert_eq!(pollster::block_on(cache.read(key)), [], "{key:?}");
-    }
-    // The same words in another store.
-    let elsewhere = TempDir::new().unwrap();
-    let stranger = store_of(&elsewhere, 4);
-    let theirs = BlockFiles::beside(&stranger);
-    fs::create_dir_all(path(&theirs).parent().unwrap()).unwrap();
-    fs::copy(path(&cache), path(&theirs)).unwrap();
-    assert_eq!(read(&theirs), []);
-    assert!(write(&theirs, 1, 2), "what is foreign is overwritten");
-    assert_eq!(read(&theirs), [block(1, 2)]);
-}
-
-fn copy_dir(from: &std::path::Path, to: &std::path::Path) {
+fn copy_dir(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());
@@ -88,7 +69,19 @@ fn copy_dir(from: &std::path::Path, to: &std::path::Path) {
 }
 
 #[test]
-fn blocks_of_a_log_that_went_another_way_do_not_count() {
+fn blocks_of_another_store_do_not_count_and_are_removed() {
+    let (dir, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (store, stranger) = (store_of(&dir, 4), store_of(&elsewhere, 4));
+    assert!(write(&BlockFiles::beside(&store), &[run("talk", 1, 4)], "mine"));
+    copy_dir(&store.cache_dir().join("words"), &stranger.cache_dir().join("words"));
+    let theirs = BlockFiles::beside(&stranger);
+    assert_eq!(read(&theirs), [""; 0]);
+    assert!(write(&theirs, &[run("talk", 1, 2)], "theirs"));
+    assert_eq!((read(&theirs), files(&stranger).len()), (vec!["theirs".to_owned()], 1));
+}
+
+#[test]
+fn runs_of_a_log_that_went_another_way_are_not_current() {
     let dir = TempDir::new().unwrap();
     drop(store_of(&dir, 2));
     let set_back = TempDir::new().unwrap();
@@ -96,54 +89,62 @@ fn blocks_of_a_log_that_went_another_way_do_not_count() {
     // The same store with the same words, written again: two nodes more in each, of other salts.
     let [one, other] = [&dir, &set_back].map(|dir| store_of(dir, 2));
     let cache = BlockFiles::beside(&one);
-    assert!(write(&cache, 1, 2) && write(&cache, 3, 4));
-    let theirs = BlockFiles::beside(&other);
-    copy_dir(path(&cache).parent().unwrap(), path(&theirs).parent().unwrap());
-    assert_eq!(read(&theirs), [block(1, 2)], "they have that in common");
+    assert!(write(&cache, &[run("talk", 1, 2)], "in common") && write(&cache, &[run("talk", 3, 4)], "apart"));
+    copy_dir(&one.cache_dir().join("words"), &other.cache_dir().join("words"));
+    assert_eq!(read(&BlockFiles::beside(&other)), ["in common"]);
+}
+
+#[test]
+fn a_run_is_current_once_the_log_has_it() {
+    let dir = TempDir::new().unwrap();
+    let mine = store_of(&dir, 2);
+    let theirs = LogStore::open(dir.path()).unwrap();
+    let cache = BlockFiles::beside(&mine);
+    drop(store_of(&dir, 1));
+    assert!(write(&BlockFiles::beside(&theirs), &[run("talk", 1, 3)], "three"));
+    assert_eq!(read(&cache), ["three"], "another process appended it");
 }
 
 #[test]
 fn every_flipped_byte_and_every_cut_leaves_whole_blocks_alone() {
     let dir = TempDir::new().unwrap();
     let store = store_of(&dir, 6);
-    let cache = BlockFiles::beside(&store);
-    assert!(write(&cache, 1, 3) && write(&cache, 4, 6));
-    let path = path(&cache);
+    assert!(write(&BlockFiles::beside(&store), &[run("talk", 1, 3), run("other", 2, 6)], "some words"));
+    let path = files(&store).remove(0);
     let whole = fs::read(&path).unwrap();
-    let blocks = [block(1, 3), block(4, 6)];
-    let is_prefix = |found: &[Block]| blocks.starts_with(found) && found.len() < blocks.len();
     for at in 0..whole.len() {
         let mut flipped = whole.clone();
         flipped[at] ^= 0x41;
         fs::write(&path, &flipped).unwrap();
-        assert!(is_prefix(&read(&cache)), "byte {at} flipped");
-        fs::write(&path, &whole[..at]).unwrap();
-        assert!(is_prefix(&read(&cache)), "cut at {at}");
+        let cache = BlockFiles::beside(&store);
+        assert_eq!(read(&cache), [""; 0], "byte {at} flipped");
         // A file that was made longer than what reached the disk of it.
         let torn: Vec<u8> = whole[..at].iter().copied().chain(std::iter::repeat_n(0, whole.len() - at)).collect();
-        fs::write(&path, &torn).unwrap();
-        assert!(is_prefix(&read(&cache)) || torn == whole, "zeros from {at}");
-        // It is carried on from what is good.
-        let first = read(&cache).last().map_or(1, |last| last.nodes.last().get() + 1);
-        assert!(write(&cache, first, 6));
-        assert_eq!(read(&cache).last(), Some(&block(first, 6)), "after byte {at}");
+        for bytes in [&whole[..at], &torn] {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(read(&BlockFiles::beside(&store)), [""; 0], "cut at {at}");
+        }
     }
     fs::write(&path, [whole.as_slice(), b"more"].concat()).unwrap();
-    assert_eq!(read(&cache), blocks, "what is behind does not count");
+    assert_eq!(read(&BlockFiles::beside(&store)), [""; 0]);
+    assert!(write(&BlockFiles::beside(&store), &[run("talk", 1, 3)], "anew"));
+    assert_eq!((read(&BlockFiles::beside(&store)), files(&store).len()), (vec!["anew".to_owned()], 1));
 }
 
 #[test]
 fn a_length_that_no_file_has_allocates_nothing() {
     let dir = TempDir::new().unwrap();
     let store = store_of(&dir, 2);
-    let cache = BlockFiles::beside(&store);
-    assert!(write(&cache, 1, 2));
-    let mut bytes = fs::read(path(&cache)).unwrap();
-    let content = block(1, 2).bytes.len();
-    let length_at = bytes.len() - content - 12;
-    bytes[length_at..length_at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
-    fs::write(path(&cache), &bytes).unwrap();
-    assert_eq!(read(&cache), []);
+    assert!(write(&BlockFiles::beside(&store), &[run("talk", 1, 2)], "words"));
+    let path = files(&store).remove(0);
+    let whole = fs::read(&path).unwrap();
+    let head = whole.windows(4).position(|bytes| bytes == b"runs").unwrap() + 4;
+    for length_at in [head, head + 8] {
+        let mut bytes = whole.clone();
+        bytes[length_at..length_at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(read(&BlockFiles::beside(&store)), [""; 0]);
+    }
 }
 
 #[test]
@@ -151,48 +152,40 @@ fn a_store_that_takes_no_writes_gets_no_files() {
     let dir = TempDir::new().unwrap();
     drop(store_of(&dir, 2));
     let store = LogStore::open_read_only(dir.path()).unwrap();
-    let cache = BlockFiles::beside(&store);
-    assert!(!write(&cache, 1, 2));
-    assert!(!path(&cache).exists());
+    assert!(!write(&BlockFiles::beside(&store), &[run("talk", 1, 2)], "words"));
+    assert!(files(&store).is_empty());
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_an_error_that_names_it() {
+fn a_directory_that_cannot_be_written_is_an_error_that_names_it() {
     let dir = TempDir::new().unwrap();
     let store = store_of(&dir, 2);
+    let place = store.cache_dir().join("words");
+    fs::create_dir_all(store.cache_dir()).unwrap();
+    fs::write(&place, b"no directory").unwrap();
     let cache = BlockFiles::beside(&store);
-    fs::create_dir_all(path(&cache)).unwrap();
-    let id = talk();
-    let error = pollster::block_on(cache.write(key(&id), &block(1, 2))).unwrap_err();
-    assert!(error.to_string().contains(&path(&cache).display().to_string()), "{error}");
-    assert_eq!(read(&cache), []);
+    let error = pollster::block_on(cache.write(KEY, &[run("talk", 1, 2)], b"", &[])).unwrap_err();
+    assert!(error.to_string().contains(&place.display().to_string()), "{error}");
+    assert_eq!(read(&cache), [""; 0]);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
-
-    #[test]
-    fn whatever_is_written_in_turn_the_blocks_have_no_gap(
-        writes in prop::collection::vec((1u64..20, 0u64..8, any::<bool>()), 1..12),
-    ) {
-        let dir = TempDir::new().unwrap();
-        let store = store_of(&dir, 20);
-        // Two processes.
-        let caches = [BlockFiles::beside(&store), BlockFiles::beside(&store)];
-        let mut reached = 0;
-        for (first, more, by_other) in writes {
-            let cache = &caches[usize::from(by_other)];
-            let last = (first + more).min(20);
-            let written = write(cache, first, last);
-            let blocks = read(cache);
-            let mut next = 1;
-            for block in &blocks {
-                prop_assert_eq!(block.nodes.first().get(), next);
-                next = block.nodes.last().get() + 1;
-            }
-            prop_assert!(next > reached, "nothing is lost by writing");
-            prop_assert_eq!(written, next - 1 == last && next - 1 > reached);
-            reached = next - 1;
-        }
-    }
+#[test]
+fn the_bytes_of_a_shared_block_are_counted_once_and_it_is_forgotten_whole() {
+    let dir = TempDir::new().unwrap();
+    let store = store_of(&dir, 6);
+    let cache = BlockFiles::beside(&store);
+    assert!(write(&cache, &[run("other", 1, 3), run("talk", 1, 4)], "together"));
+    assert!(write(&cache, &[run("talk", 5, 6)], "alone") && write(&cache, &[run("other", 6, 6)], "beyond a gap"));
+    let derived = DerivedBlocks::words(&store);
+    let holdings = pollster::block_on(derived.holdings()).unwrap();
+    let on_disk: u64 = files(&store).iter().map(|path| fs::metadata(path).unwrap().len()).sum();
+    assert_eq!((holdings.total().disk, holdings.total().count), (on_disk, 4));
+    let through = |name: &str| holdings.of(&id(name)).unwrap().through;
+    assert_eq!((through("talk"), through("other")), (6, 3));
+    let third: NodeSet = NodeId::new(3).into_iter().collect();
+    let forget = |what: &Forget<'_>| pollster::block_on(derived.forget(what)).unwrap();
+    assert_eq!(forget(&Forget::nodes(&id("talk"), &third)), Forgotten::All);
+    assert_eq!(read(&cache), ["alone", "beyond a gap"]);
+    assert_eq!(forget(&Forget::conversation(&id("talk"))), Forgotten::All);
+    assert_eq!(read(&cache), ["beyond a gap"]);
 }

@@ -1,76 +1,82 @@
 //! A cache of blocks in memory, which can be damaged and can be full.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use memory_core::{Block, BlockCache, BlockCacheError, BlockKey, BoxFuture, ConversationId, Source};
-
-/// The blocks of one version.
-#[derive(Debug, Default)]
-struct Row {
-    version: u32,
-    blocks: Vec<Block>,
-}
+use memory_core::{
+    Block, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxFuture, ConversationId, Source,
+};
 
 /// Keeps blocks beside a store.
 #[derive(Debug)]
 pub(in super::super) struct MemoryBlocks {
     store: Arc<dyn Source>,
-    rows: Mutex<BTreeMap<(ConversationId, &'static str), Row>>,
+    blocks: Mutex<Vec<(BlockKey, Arc<Block>)>>,
+    written: AtomicU64,
     pub(in super::super) is_full: AtomicBool,
 }
 
 impl MemoryBlocks {
     pub(in super::super) fn beside(store: Arc<dyn Source>) -> Self {
-        Self { store, rows: Mutex::default(), is_full: AtomicBool::new(false) }
+        Self { store, blocks: Mutex::default(), written: AtomicU64::new(0), is_full: AtomicBool::new(false) }
     }
 
-    /// The runs of the one kind of blocks that a conversation has.
+    /// The runs that a conversation has.
     pub(in super::super) fn runs(&self, id: &ConversationId) -> Vec<String> {
-        let rows = self.rows.lock().unwrap();
-        let of_conversation = rows.iter().filter(|((of, _), _)| of == id);
-        of_conversation.flat_map(|(_, row)| &row.blocks).map(|block| block.nodes.to_string()).collect()
+        let blocks = self.blocks.lock().unwrap();
+        let runs = blocks.iter().flat_map(|(_, block)| &block.runs).filter(|run| run.conversation == *id);
+        let mut runs: Vec<_> = runs.map(|run| run.nodes).collect();
+        runs.sort();
+        runs.iter().map(ToString::to_string).collect()
+    }
+
+    /// How many blocks there are.
+    pub(in super::super) fn len(&self) -> usize {
+        self.blocks.lock().unwrap().len()
     }
 
     /// Changes every byte without the cache's knowledge.
     pub(in super::super) fn damage(&self) {
-        for row in self.rows.lock().unwrap().values_mut() {
-            row.blocks.iter_mut().for_each(|block| block.bytes = block.bytes.iter().map(|byte| byte ^ 0x55).collect());
+        for (_, block) in self.blocks.lock().unwrap().iter_mut() {
+            let bytes: Vec<u8> = block.bytes().unwrap().iter().map(|byte| byte ^ 0x55).collect();
+            *block = Arc::new(Block::new(block.id.clone(), block.runs.clone(), Arc::new(bytes)));
         }
+    }
+
+    async fn is_current(&self, run: &BlockRun) -> bool {
+        self.store.conversation(&run.conversation).await.is_ok_and(|state| state.nodes >= run.nodes.last().get())
     }
 }
 
 impl BlockCache for MemoryBlocks {
-    fn read<'a>(&'a self, key: BlockKey<'a>) -> BoxFuture<'a, Vec<Block>> {
+    fn blocks(&self, key: BlockKey) -> BoxFuture<'_, Vec<Arc<Block>>> {
         Box::pin(async move {
-            let rows = self.rows.lock().unwrap();
-            let row = rows.get(&(key.conversation.clone(), key.kind)).filter(|row| row.version == key.version);
-            row.map(|row| row.blocks.clone()).unwrap_or_default()
+            let blocks = self.blocks.lock().unwrap();
+            blocks.iter().filter(|(of, _)| *of == key).map(|(_, block)| Arc::clone(block)).collect()
         })
     }
 
-    fn write<'a>(&'a self, key: BlockKey<'a>, block: &'a Block) -> BoxFuture<'a, Result<bool, BlockCacheError>> {
+    fn write<'a>(
+        &'a self,
+        key: BlockKey,
+        runs: &'a [BlockRun],
+        bytes: &'a [u8],
+        replaced: &'a [BlockId],
+    ) -> BoxFuture<'a, Result<bool, BlockCacheError>> {
         Box::pin(async move {
             if self.is_full.load(Ordering::Relaxed) {
                 return Err(BlockCacheError::Backend { backend: "the test", source: "no room".into() });
             }
-            let in_log = self.store.conversation(key.conversation).await.map_or(0, |state| state.nodes);
-            let mut rows = self.rows.lock().unwrap();
-            let row = rows.entry((key.conversation.clone(), key.kind)).or_default();
-            let stays = |before: &&Block| row.version == key.version && before.nodes.last() < block.nodes.first();
-            let kept: Vec<Block> = row.blocks.iter().take_while(stays).cloned().collect();
-            let reached = row.blocks.last().filter(|_| row.version == key.version).map_or(0, |b| b.nodes.last().get());
-            let before = kept.last().map_or(0, |before| before.nodes.last().get());
-            let (first, last) = (block.nodes.first().get(), block.nodes.last().get());
-            if first != before + 1 || last <= reached || last > in_log {
-                return Ok(false);
+            let mut known = Vec::new();
+            for run in runs {
+                known.push(run.clone().is_current(self.is_current(run).await));
             }
-            *row = Row { version: key.version, blocks: kept.into_iter().chain([block.clone()]).collect() };
+            let id = BlockId::new(&self.written.fetch_add(1, Ordering::Relaxed).to_string());
+            let mut blocks = self.blocks.lock().unwrap();
+            blocks.retain(|(_, block)| !replaced.contains(&block.id));
+            blocks.push((key, Arc::new(Block::new(id, known, Arc::new(bytes.to_vec())))));
             Ok(true)
         })
     }

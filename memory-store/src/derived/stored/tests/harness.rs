@@ -3,13 +3,13 @@
 use std::{collections::BTreeSet, fs, future::Future, marker::PhantomData, path::Path};
 
 use memory_core::{
-    Block, BlockCache, BlockKey, Event, Message, NodeDraft, NodeId, NodeRange, Source, Store, Timestamp, TokenPart,
+    BlockCache, BlockKey, BlockRun, Event, Message, NodeDraft, NodeId, NodeRange, Source, Store, Timestamp, TokenPart,
     TokenVectors, VectorPart, VectorQuery, ViewDraft, ViewId, WrittenBy, testing::DerivedUnderTest, text_hash,
 };
 use tempfile::TempDir;
 
 use super::super::super::{
-    AutoOptions, BlockFiles, ExactIndex, Method, RecordedQuestions, TokenBits, graph::GraphBinding,
+    AutoOptions, BlockFiles, DerivedBlocks, ExactIndex, Method, RecordedQuestions, TokenBits, graph::GraphBinding,
 };
 use super::*;
 
@@ -58,7 +58,10 @@ fn store() -> (TempDir, Arc<LogStore>) {
 
 /// A kind of derived files under test.
 pub(super) trait Kind {
-    fn open(store: &LogStore) -> DerivedFiles;
+    type Files: Derived + 'static;
+
+    fn open(store: &LogStore) -> Self::Files;
+    fn dir(store: &LogStore) -> PathBuf;
     fn derive(store: &LogStore, conversation: &ConversationId, through: u64);
     fn found(store: &LogStore, conversation: &ConversationId) -> BTreeSet<u64>;
     fn bytes_of(conversation: &ConversationId, node: u64) -> Option<Vec<u8>>;
@@ -99,7 +102,7 @@ impl<K: Kind> DerivedUnderTest for Case<K> {
     }
 
     fn at_rest(&self) -> Vec<u8> {
-        files(&K::open(&self.store).dir()).into_iter().flat_map(|(_, bytes)| bytes).collect()
+        files(&K::dir(&self.store)).into_iter().flat_map(|(_, bytes)| bytes).collect()
     }
 
     fn bytes_of(&self, conversation: &ConversationId, node: u64) -> Option<Vec<u8>> {
@@ -107,7 +110,7 @@ impl<K: Kind> DerivedUnderTest for Case<K> {
     }
 
     fn flip(&self, nth: usize) -> bool {
-        flip(&files(&K::open(&self.store).dir()), nth)
+        flip(&files(&K::dir(&self.store)), nth)
     }
 
     fn block_on<'a, T>(&self, future: BoxFuture<'a, T>) -> T {
@@ -117,28 +120,42 @@ impl<K: Kind> DerivedUnderTest for Case<K> {
 
 pub(super) struct Words;
 
+const WORDS: BlockKey = BlockKey { kind: "words", version: 1 };
+
 fn word(conversation: &ConversationId, node: u64) -> String {
     format!("<word {node} of {conversation}>")
 }
 
+/// The nodes of a conversation whose words are in a whole block.
+fn found(store: &LogStore, conversation: &ConversationId) -> BTreeSet<u64> {
+    let blocks = block_on(BlockFiles::beside(store).blocks(WORDS));
+    let text = |block: &Arc<memory_core::Block>| block.bytes().map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
+    let text: String = blocks.iter().filter_map(text).collect();
+    (1..=12).filter(|node| text.contains(&word(conversation, *node))).collect()
+}
+
 impl Kind for Words {
-    fn open(store: &LogStore) -> DerivedFiles {
-        DerivedFiles::words(store)
+    type Files = DerivedBlocks;
+
+    fn open(store: &LogStore) -> DerivedBlocks {
+        DerivedBlocks::words(store)
+    }
+
+    fn dir(store: &LogStore) -> PathBuf {
+        store.cache_dir().join("words")
     }
 
     fn derive(store: &LogStore, conversation: &ConversationId, through: u64) {
-        let (cache, key) = (BlockFiles::beside(store), BlockKey { kind: "words", version: 1, conversation });
-        let first = block_on(cache.read(key)).last().map_or(NodeId::FIRST, |block| block.nodes.last().next());
-        let Some(nodes) = NodeRange::new(first, NodeId::new(through).unwrap()) else { return };
+        // Up to the first gap.
+        let known = (1..).zip(found(store, conversation)).take_while(|(number, node)| number == node).count() as u64;
+        let Some(nodes) = NodeRange::new(NodeId::new(known + 1).unwrap(), NodeId::new(through).unwrap()) else { return };
         let words: String = nodes.iter().map(|node| word(conversation, node.get())).collect();
-        assert!(block_on(cache.write(key, &Block::new(nodes, words.into_bytes()))).unwrap());
+        let runs = [BlockRun::new(conversation.clone(), nodes)];
+        assert!(block_on(BlockFiles::beside(store).write(WORDS, &runs, words.as_bytes(), &[])).unwrap());
     }
 
     fn found(store: &LogStore, conversation: &ConversationId) -> BTreeSet<u64> {
-        let key = BlockKey { kind: "words", version: 1, conversation };
-        let blocks = block_on(BlockFiles::beside(store).read(key));
-        let text: String = blocks.iter().map(|block| String::from_utf8(block.bytes.to_vec()).unwrap()).collect();
-        (1..=12).filter(|node| text.contains(&word(conversation, *node))).collect()
+        found(store, conversation)
     }
 
     fn bytes_of(conversation: &ConversationId, node: u64) -> Option<Vec<u8>> {
@@ -171,6 +188,12 @@ pub(super) fn insert(index: &AutoIndex, conversation: &ConversationId, through: 
 pub(super) struct Vectors;
 
 impl Kind for Vectors {
+    type Files = DerivedFiles;
+
+    fn dir(store: &LogStore) -> PathBuf {
+        Self::open(store).dir()
+    }
+
     fn open(store: &LogStore) -> DerivedFiles {
         DerivedFiles::vectors(store, None)
     }
@@ -198,6 +221,12 @@ impl Kind for Vectors {
 pub(super) struct Graphs;
 
 impl Kind for Graphs {
+    type Files = DerivedFiles;
+
+    fn dir(store: &LogStore) -> PathBuf {
+        Self::open(store).dir()
+    }
+
     fn open(store: &LogStore) -> DerivedFiles {
         DerivedFiles::graphs(store, None)
     }
@@ -235,6 +264,12 @@ impl Tokens {
 }
 
 impl Kind for Tokens {
+    type Files = DerivedFiles;
+
+    fn dir(store: &LogStore) -> PathBuf {
+        Self::open(store).dir()
+    }
+
     fn open(store: &LogStore) -> DerivedFiles {
         DerivedFiles::tokens(store, None)
     }

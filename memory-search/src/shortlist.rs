@@ -1,0 +1,207 @@
+//! Chooses the conversations of a large scope that are ranked node by node.
+
+use memory_core::{ConversationState, VectorAnswer};
+
+use crate::lexical::{AllWords, Bm25, Collection, ScopedSegment, Weighed, before, occurrences};
+
+/// Nodes that are ranked: all of the best conversations that have so many together.
+const NODES: u64 = 12_000;
+/// But at least so many conversations, and at most so many.
+pub(crate) const FEWEST: usize = 16;
+const MOST: usize = 128;
+/// So many of the best by words alone and by meaning alone are among them.
+const BEST_OF_EACH: usize = 12;
+
+/// What a conversation counts by its words: its best node by either BM25, its three best, and the share of the question
+/// that it covers anywhere.
+const CHAT_PART: f32 = 0.3;
+const AGENT_PART: f32 = 0.3;
+const THREE_PART: f32 = 0.2;
+const COVERAGE_PART: f32 = 0.2;
+
+/// The conversations of a scope, numbered, with their words.
+#[derive(Debug)]
+pub(crate) struct Shortlist<'a> {
+    pub(crate) states: &'a [ConversationState],
+    /// How many of the first nodes of each conversation others cover.
+    pub(crate) seen: &'a [u64],
+    pub(crate) words: &'a AllWords,
+}
+
+/// The best of the nodes of one conversation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Best {
+    /// The three best scores, best first.
+    chat: [f32; 3],
+    agent: f32,
+    /// The IDF of the terms that it contains.
+    covered: f32,
+}
+
+impl Best {
+    fn add(&mut self, chat: f32, agent: f32) {
+        self.agent = self.agent.max(agent);
+        let mut value = chat;
+        for place in &mut self.chat {
+            if value > *place {
+                std::mem::swap(place, &mut value);
+            }
+        }
+    }
+}
+
+impl Shortlist<'_> {
+    /// The terms of a question, weighed by how rare they are in the whole scope.
+    pub(crate) fn weigh(&self, terms: Vec<Box<str>>) -> Weighed {
+        let unsaved: Vec<_> = self.words.unsaved.values().map(|indexed| indexed.read()).collect();
+        let mut all = unsaved.iter().fold(Collection::default(), |all, postings| all.with(postings));
+        for ScopedSegment { segment, conversations } in &self.words.saved {
+            for (run, _) in conversations.iter().enumerate().filter(|(_, of)| of.is_some()) {
+                let (nodes, total_length) = segment.counts(run);
+                all = Collection { nodes: all.nodes + nodes, total_length: all.total_length + total_length };
+            }
+        }
+        Weighed::of(terms, all, |term| {
+            let new: u64 = unsaved.iter().map(|postings| u64::from(postings.nodes_with(term))).sum();
+            let saved = self.words.saved.iter().flat_map(|scoped| {
+                let entries = scoped.segment.entries(term);
+                entries.filter(|entry| matches!(scoped.conversations.get(entry.run), Some(Some(_))))
+            });
+            new + saved.map(|entry| u64::from(entry.nodes)).sum::<u64>()
+        })
+    }
+
+    /// The conversations with nodes that could not be read, which are reported.
+    pub(crate) fn with_losses(&self) -> Vec<usize> {
+        let saved = self.words.saved.iter().flat_map(|ScopedSegment { segment, conversations }| {
+            let runs = conversations.iter().zip(segment.runs()).enumerate();
+            let lossy = runs.filter(|(run, (_, of))| segment.counts(*run).0 < of.nodes.count());
+            lossy.filter_map(|(_, (number, _))| *number)
+        });
+        let unsaved = self.words.unsaved.iter().filter(|(_, indexed)| indexed.read().losses().count() > 0);
+        saved.chain(unsaved.map(|(number, _)| *number)).collect()
+    }
+
+    /// How much each conversation has of the question's words, 0..=1.
+    fn by_words(&self, question: &Weighed) -> Vec<f32> {
+        let mut best = vec![Best::default(); self.states.len()];
+        for scoped in &self.words.saved {
+            self.add_saved(scoped, question, &mut best);
+        }
+        for (number, indexed) in &self.words.unsaved {
+            let Some(best) = best.get_mut(*number) else { continue };
+            let postings = indexed.read();
+            let terms = question.occurrences(&postings);
+            best.covered = terms.iter().filter(|term| !term.nodes.is_empty()).map(|term| term.idf).sum();
+            let [chat, agent] = [Bm25::CHAT, Bm25::AGENT].map(|bm25| bm25.scores(&postings, &terms, question.all));
+            let seen = self.seen_of(*number);
+            chat.into_iter().zip(agent).skip(seen).for_each(|(chat, agent)| best.add(chat, agent));
+        }
+        let highest = |of: fn(&Best) -> f32| best.iter().map(of).fold(f32::MIN_POSITIVE, f32::max);
+        let three = |best: &Best| best.chat.iter().sum::<f32>();
+        let (chat, agent, threes) = (highest(|best| best.chat[0]), highest(|best| best.agent), highest(three));
+        let score = |best: &Best| {
+            CHAT_PART * best.chat[0] / chat
+                + AGENT_PART * best.agent / agent
+                + THREE_PART * three(best) / threes
+                + COVERAGE_PART * best.covered / question.total.max(f32::MIN_POSITIVE)
+        };
+        best.iter().map(score).collect()
+    }
+
+    /// Adds the nodes of a segment.
+    fn add_saved(&self, scoped: &ScopedSegment, question: &Weighed, best: &mut [Best]) {
+        let ScopedSegment { segment, conversations } = scoped;
+        let average = question.all.average_length();
+        let (mut chat, mut agent) = (vec![0.0f32; segment.nodes()], vec![0.0f32; segment.nodes()]);
+        let mut is_touched = vec![false; conversations.len()];
+        for term in &question.terms {
+            for entry in segment.entries(&term.text) {
+                let (Some(Some(number)), Some(run)) = (conversations.get(entry.run), segment.runs().get(entry.run))
+                else {
+                    continue;
+                };
+                if let Some(best) = best.get_mut(*number) {
+                    best.covered += term.idf;
+                }
+                if let Some(is_touched) = is_touched.get_mut(entry.run) {
+                    *is_touched = true;
+                }
+                let (first, begin) = (before(run.nodes), segment.begin(entry.run));
+                for (position, count) in occurrences(entry.pairs, first) {
+                    let at = begin + (position - first) as usize - 1;
+                    #[expect(clippy::cast_precision_loss, reason = "counts of terms in a message are small")]
+                    let (count, length) = (count as f32, segment.length(at) as f32 / average);
+                    for (scores, bm25) in [(&mut chat, Bm25::CHAT), (&mut agent, Bm25::AGENT)] {
+                        if let Some(score) = scores.get_mut(at) {
+                            *score += term.idf * bm25.weight(count, length);
+                        }
+                    }
+                }
+            }
+        }
+        let touched = conversations.iter().enumerate().filter(|(run, _)| is_touched.get(*run) == Some(&true));
+        for (run, number) in touched {
+            let (Some(number), Some(of)) = (number, segment.runs().get(run)) else { continue };
+            let Some(best) = best.get_mut(*number) else { continue };
+            let begin = segment.begin(run);
+            let end = begin + usize::try_from(of.nodes.count()).unwrap_or_default();
+            let seen = self.seen_of(*number).saturating_sub(of.nodes.first().index());
+            let nodes = (begin + seen).min(end)..end;
+            let scores = chat.get(nodes.clone()).into_iter().flatten().zip(agent.get(nodes).into_iter().flatten());
+            scores.for_each(|(chat, agent)| best.add(*chat, *agent));
+        }
+    }
+
+    fn seen_of(&self, number: usize) -> usize {
+        self.seen.get(number).and_then(|seen| usize::try_from(*seen).ok()).unwrap_or_default()
+    }
+
+    /// The numbers of the conversations to rank, in order. `nearest` are the vectors nearest to the question among all
+    /// conversations; `always` are taken in any case.
+    pub(crate) fn choose(&self, question: &Weighed, nearest: Option<&VectorAnswer>, always: &[usize]) -> Vec<usize> {
+        let words = self.by_words(question);
+        let meaning = nearest.map_or_else(Vec::new, |nearest| self.by_meaning(nearest));
+        let both = words.iter().enumerate().map(|(number, words)| {
+            words + meaning.get(number).copied().unwrap_or_default()
+        });
+        let [words, meaning, both] = [words.clone(), meaning.clone(), both.collect()].map(|scores| order(&scores));
+        let mut chosen: std::collections::BTreeSet<usize> = always.iter().copied().collect();
+        chosen.extend(words.iter().take(BEST_OF_EACH).chain(meaning.iter().take(BEST_OF_EACH)));
+        let nodes_of = |number: usize| self.states.get(number).map_or(0, |state| state.nodes);
+        let mut nodes: u64 = chosen.iter().map(|number| nodes_of(*number)).sum();
+        for number in both {
+            if chosen.len() >= FEWEST && (nodes >= NODES || chosen.len() >= MOST) {
+                break;
+            }
+            if chosen.insert(number) {
+                nodes += nodes_of(number);
+            }
+        }
+        chosen.into_iter().collect()
+    }
+
+    /// How near each conversation comes to the question, 0..=1 by its best node and its three best.
+    fn by_meaning(&self, nearest: &VectorAnswer) -> Vec<f32> {
+        let mut best = vec![Best::default(); self.states.len()];
+        let low = nearest.hits.iter().map(|hit| hit.cosine).fold(f32::INFINITY, f32::min);
+        for hit in &nearest.hits {
+            if hit.slot.node.index() >= self.seen_of(hit.part)
+                && let Some(best) = best.get_mut(hit.part)
+            {
+                best.add(hit.cosine - low, 0.0);
+            }
+        }
+        let highest = |of: fn(&Best) -> f32| best.iter().map(of).fold(f32::MIN_POSITIVE, f32::max);
+        let three = |best: &Best| best.chat.iter().sum::<f32>();
+        let (one, threes) = (highest(|best| best.chat[0]), highest(three));
+        best.iter().map(|best| 0.7 * best.chat[0] / one + 0.3 * three(best) / threes).collect()
+    }
+}
+
+/// The numbers of the scores above 0, best first.
+fn order(scores: &[f32]) -> Vec<usize> {
+    let mut numbers: Vec<usize> = (0..scores.len()).filter(|number| scores.get(*number) > Some(&0.0)).collect();
+    numbers.sort_by(|a, b| scores.get(*b).partial_cmp(&scores.get(*a)).unwrap_or(a.cmp(b)).then(a.cmp(b)));
+    numbers
+}

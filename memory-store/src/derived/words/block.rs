@@ -1,0 +1,177 @@
+//! A file with one block: what it was derived from, and its bytes, mapped.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    sync::{Arc, OnceLock},
+};
+
+use memory_core::{BlockBytes, BlockRun, ConversationId, Hash, NodeId, NodeRange};
+
+use super::super::{
+    header::{Header, WORDS},
+    map::FileMap,
+};
+use crate::{checksum, log::Leaves};
+
+const MAGIC: [u8; 4] = *b"runs";
+/// Key epoch, nonce and authentication tag of a block that is not encrypted.
+const PLAIN: [u8; 4 + 12 + 16] = [0; 32];
+/// Magic, bytes of the runs, bytes and checksum of the body, the fields of an encrypted block.
+const HEAD: usize = 4 + 8 + 8 + 4 + PLAIN.len();
+
+/// A block in its file.
+#[derive(Debug)]
+pub(super) struct StoredBlock {
+    /// The kind of its data.
+    pub(super) kind: String,
+    /// The version of its data.
+    pub(super) version: u32,
+    /// What it was derived from, each with the leaf of its last node.
+    pub(super) runs: Vec<(ConversationId, NodeRange, Hash)>,
+    /// Its bytes.
+    pub(super) body: Arc<Body>,
+}
+
+/// The mapped bytes of a block, compared with their checksum when they are first used.
+pub(super) struct Body {
+    map: FileMap,
+    begin: usize,
+    sum: u32,
+    is_whole: OnceLock<bool>,
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Body({} bytes)", self.bytes().len())
+    }
+}
+
+impl Body {
+    fn bytes(&self) -> &[u8] {
+        self.map.as_ref().get(self.begin..).unwrap_or_default()
+    }
+
+    /// Bytes of the file.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.map.as_ref().len() as u64
+    }
+}
+
+impl BlockBytes for Body {
+    fn get(&self) -> Option<&[u8]> {
+        let is_whole = self.is_whole.get_or_init(|| checksum::crc32c(self.bytes()) == self.sum);
+        is_whole.then(|| self.bytes())
+    }
+}
+
+impl StoredBlock {
+    /// Reads all but the body; `None` for a file that is damaged or none of this store.
+    ///
+    /// # Errors
+    /// When the file cannot be mapped.
+    pub(super) fn open(file: &File, store: [u8; 16]) -> io::Result<Option<Self>> {
+        // A map of nothing is an error.
+        if file.metadata()?.len() == 0 {
+            return Ok(None);
+        }
+        let map = FileMap::of(file)?;
+        Ok(Self::read(map, store))
+    }
+
+    fn read(map: FileMap, store: [u8; 16]) -> Option<Self> {
+        let bytes = map.as_ref();
+        let Header { store: of, fields, names, rest } = WORDS.read::<4>(bytes).ok()?;
+        let (head, after) = rest.split_at_checked(HEAD)?;
+        let [magic, runs_bytes, body_bytes, sum, plain] = split(head)?;
+        let length = |bytes: &[u8]| usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok();
+        let (runs_bytes, body_bytes) = (length(runs_bytes)?, length(body_bytes)?);
+        let (runs, after) = after.split_at_checked(runs_bytes)?;
+        let (crc, body) = after.split_first_chunk::<4>()?;
+        let is_good = of == store
+            && magic == MAGIC
+            && plain == PLAIN
+            && body.len() == body_bytes
+            && checksum::crc32c_append(checksum::crc32c(head), runs) == u32::from_le_bytes(*crc);
+        if !is_good {
+            return None;
+        }
+        let (kind, version) = (names[0].to_owned(), u32::from_le_bytes(fields));
+        let (runs, begin) = (read_runs(runs)?, bytes.len() - body.len());
+        let sum = u32::from_le_bytes(sum.try_into().ok()?);
+        let body = Arc::new(Body { map, begin, sum, is_whole: OnceLock::new() });
+        Some(Self { kind, version, runs, body })
+    }
+
+    /// The runs, and whether the log has these very nodes.
+    pub(super) fn runs(&self, leaves: &Leaves) -> Vec<BlockRun> {
+        let run = |(conversation, nodes, leaf): &(ConversationId, NodeRange, Hash)| {
+            let is_current = leaves.get(conversation, nodes.last()) == Some(*leaf);
+            BlockRun::new(conversation.clone(), *nodes).is_current(is_current)
+        };
+        self.runs.iter().map(run).collect()
+    }
+}
+
+/// Writes a file; gives the name that its contents have.
+pub(super) fn write(
+    mut file: &File,
+    (store, kind, version): ([u8; 16], &str, u32),
+    runs: &[u8],
+    body: &[u8],
+) -> io::Result<()> {
+    let mut head = Vec::with_capacity(HEAD);
+    head.extend_from_slice(&MAGIC);
+    head.extend_from_slice(&(runs.len() as u64).to_le_bytes());
+    head.extend_from_slice(&(body.len() as u64).to_le_bytes());
+    head.extend_from_slice(&checksum::crc32c(body).to_le_bytes());
+    head.extend_from_slice(&PLAIN);
+    let crc = checksum::crc32c_append(checksum::crc32c(&head), runs);
+    file.write_all(&WORDS.header(store, &version.to_le_bytes(), [kind, ""]))?;
+    file.write_all(&head)?;
+    file.write_all(runs)?;
+    file.write_all(&crc.to_le_bytes())?;
+    file.write_all(body)
+}
+
+/// The bytes of runs. The leaf of a node that the log cannot read is zeros, which no node has.
+pub(super) fn runs_bytes(runs: &[BlockRun], leaves: &Leaves) -> Vec<u8> {
+    let mut out = Vec::new();
+    for BlockRun { conversation, nodes, .. } in runs {
+        let leaf = leaves.get(conversation, nodes.last()).unwrap_or(Hash::from_bytes([0; 32]));
+        out.extend_from_slice(&(conversation.as_str().len() as u64).to_le_bytes());
+        out.extend_from_slice(conversation.as_str().as_bytes());
+        out.extend_from_slice(&nodes.first().get().to_le_bytes());
+        out.extend_from_slice(&nodes.last().get().to_le_bytes());
+        out.extend_from_slice(leaf.as_bytes());
+    }
+    out
+}
+
+fn read_runs(mut rest: &[u8]) -> Option<Vec<(ConversationId, NodeRange, Hash)>> {
+    fn array<'a, const N: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+        let (array, after) = rest.split_first_chunk()?;
+        *rest = after;
+        Some(array)
+    }
+    let mut runs = Vec::new();
+    while !rest.is_empty() {
+        let length = usize::try_from(u64::from_le_bytes(*array(&mut rest)?)).ok()?;
+        let (name, after) = rest.split_at_checked(length)?;
+        rest = after;
+        let conversation = ConversationId::new(std::str::from_utf8(name).ok()?).ok()?;
+        let mut node = || NodeId::new(u64::from_le_bytes(*array(&mut rest)?));
+        let nodes = NodeRange::new(node()?, node()?)?;
+        runs.push((conversation, nodes, Hash::from_bytes(*array(&mut rest)?)));
+    }
+    Some(runs)
+}
+
+/// The fields of a head.
+fn split(head: &[u8]) -> Option<[&[u8]; 5]> {
+    let (magic, rest) = head.split_at_checked(4)?;
+    let (runs, rest) = rest.split_at_checked(8)?;
+    let (body, rest) = rest.split_at_checked(8)?;
+    let (sum, plain) = rest.split_at_checked(4)?;
+    Some([magic, runs, body, sum, plain])
+}
