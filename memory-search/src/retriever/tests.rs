@@ -7,6 +7,7 @@ mod fakes;
 mod filter;
 mod kinds;
 mod large;
+mod large_scope;
 mod late;
 mod losses;
 mod owners;
