@@ -13,7 +13,7 @@ use crate::{TimeRange, Timestamp};
 /// units (`this week`, `last month`, `last year`, `last weekend`; a week begins on Monday), spans up to the clock (`the
 /// past two weeks`, `the last 3 days`), counts back (`two days ago`, `a week ago`, `a few months ago`), days of the
 /// week (`on Monday`, `last Friday`), months, days and years (`in March`, `on 7 May 2023`, `May 7th`, `in 2022`,
-/// `2023-05-07`, `2023-05`), and these with `since`, `after`, `before`, `until`, `between … and …`, `from … to …`.
+/// `2023-05-07`, `2023-05`, `7.5.2023`, `7/30/2023`), and these with `since`, `after`, `before`, `until`, `between … and …`, `from … to …`.
 /// Other languages, seasons, holidays and future times are not recognized.
 ///
 /// Days are in UTC, as are the times of the log. A date without a year is the latest that had begun by the clock. `two
@@ -45,6 +45,19 @@ impl TimeWords {
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self { phrases: parse::phrases(text) }
+    }
+
+    /// The dates in numbers that `text` names, as year, month and day, and the text without them.
+    #[must_use]
+    pub fn numeric_dates(text: &str) -> (Vec<(i16, i8, Option<i8>)>, String) {
+        let (mut dates, mut rest) = (Vec::new(), Vec::new());
+        for word in text.split_whitespace() {
+            match parse::numeric_date(word.trim_matches(|c: char| !c.is_alphanumeric())) {
+                Some(date) => dates.push(date),
+                None => rest.push(word),
+            }
+        }
+        (dates, rest.join(" "))
     }
 
     /// Whether no time is named.

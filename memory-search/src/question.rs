@@ -92,7 +92,13 @@ impl Dates {
         // `may` is a month only with a capital.
         let is_named = |month: &str| words(text).any(|word| word == month) && (month != "may" || text.contains("May"));
         dates.months = (1..).zip(MONTHS).filter(|(_, month)| is_named(month)).map(|(number, _)| number).collect();
-        for found in NUMBER.iter().flat_map(|number| number.captures_iter(text)) {
+        let (in_numbers, rest) = TimeWords::numeric_dates(text);
+        for (year, month, day) in in_numbers {
+            dates.years.push(year);
+            dates.months.push(month);
+            dates.days.extend(day);
+        }
+        for found in NUMBER.iter().flat_map(|number| number.captures_iter(&rest)) {
             let Some(Ok(number)) = found.get(1).map(|digits| digits.as_str().parse::<i16>()) else { continue };
             match (number, i8::try_from(number)) {
                 (1900..=2999, _) => dates.years.push(number),
@@ -171,6 +177,9 @@ mod tests {
         check("What happened on 7 May 2023?", "2023-05-07", 1.0);
         check("What happened on May 7th, 2023?", "2023-05-08", 0.6);
         check("What happened in May 2023?", "2022-05-07", 0.4);
+        check("What happened on 21.01.2024?", "2024-01-21", 1.0);
+        check("What happened on 2023-05-21?", "2023-05-21", 1.0);
+        check("What happened on 21.01.2024?", "2024-01-01", 0.6);
         check("What happened in 2023?", "2023-01-01", 0.2);
         check("What may 7 people do?", "2023-05-07", 0.0);
         check("What about 12 apples?", "2023-12-12", 0.0);

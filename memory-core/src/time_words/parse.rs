@@ -23,7 +23,7 @@ const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "frid
 const NUMBERS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
-/// A word of a text, or a date as ISO 8601 writes it.
+/// A word of a text, or a date in numbers.
 struct Word<'a> {
     /// In lower case, without a possessive's ending.
     lower: String,
@@ -53,7 +53,7 @@ fn split(written: &str) -> Vec<Word<'_>> {
         Word { lower, is_capital: part.starts_with(char::is_uppercase), written }
     };
     let bare = written.trim_matches(|c: char| !c.is_alphanumeric());
-    if iso_date(bare).is_some() {
+    if numeric_date(bare).is_some() {
         return vec![word(bare)];
     }
     let ends = |c: char| !c.is_alphanumeric() && c != '\'' && c != '\u{2019}';
@@ -183,10 +183,10 @@ fn unit(word: &str) -> Option<Unit> {
     })
 }
 
-/// `7 May 2023`, `May 7th`, `the 7th of May`, `March 2022`, `2023-05-07`; `March` alone where it is led.
+/// `7 May 2023`, `May 7th`, `the 7th of May`, `March 2022`, `2023-05-07`, `7.5.2023`; `March` alone where it is led.
 fn date(words: &[Word<'_>], is_led: bool) -> Option<(Time, usize)> {
     let word = |at: usize| words.get(at);
-    if let Some((year, month, day)) = iso_date(&word(0)?.lower) {
+    if let Some((year, month, day)) = numeric_date(&word(0)?.lower) {
         return Some((Time::Month { month, day, year: Some(year), which: Which::Latest }, 1));
     }
     let (day_before, mut next) = match word(0).and_then(|word| day(&word.lower)) {
@@ -239,17 +239,34 @@ fn day(word: &str) -> Option<i8> {
     digits.parse().ok().filter(|day| digits.len() <= 2 && (1..=31).contains(day))
 }
 
-/// `2023-05-07` or `2023-05`.
-fn iso_date(word: &str) -> Option<(i16, i8, Option<i8>)> {
-    let mut parts = word.split('-');
-    let year = year_number(parts.next()?)?;
-    let two = |part: &str| part.parse::<i8>().ok().filter(|_| part.len() == 2);
-    let month = two(parts.next()?).filter(|month| (1..=12).contains(month))?;
-    let day = match parts.next() {
-        Some(day) => Some(two(day).filter(|day| (1..=31).contains(day))?),
-        None => None,
+/// A date in numbers: year, month and day. `2023-05-07`, `2023-05`, `7.5.2023` (day first), and `7/30/2023` or
+/// `30/7/2023` where one number can only be the day; `7/5/2023` means one day in the States and another elsewhere.
+pub(super) fn numeric_date(word: &str) -> Option<(i16, i8, Option<i8>)> {
+    let number = |part: &str, most: i8| -> Option<i8> {
+        part.parse().ok().filter(|number| part.len() <= 2 && (1..=most).contains(number))
     };
-    parts.next().is_none().then_some((year, month, day))
+    let parts = |by: char| -> Vec<&str> { word.split(by).collect() };
+    if let [year, month, day @ ..] = parts('-').as_slice()
+        && let Some(year) = year_number(year)
+        && month.len() == 2
+    {
+        return match day {
+            [] => Some((year, number(month, 12)?, None)),
+            [day] if day.len() == 2 => Some((year, number(month, 12)?, Some(number(day, 31)?))),
+            _ => None,
+        };
+    }
+    if let [day, month, year] = parts('.').as_slice() {
+        return Some((year_number(year)?, number(month, 12)?, Some(number(day, 31)?)));
+    }
+    let [one, other, year] = parts('/').try_into().ok()?;
+    let (one, other, year) = (number(one, 31)?, number(other, 31)?, year_number(year)?);
+    match (one > 12, other > 12) {
+        (true, false) => Some((year, other, Some(one))),
+        (false, true) => Some((year, one, Some(other))),
+        (false, false) if one == other => Some((year, one, Some(other))),
+        _ => None,
+    }
 }
 
 /// The number of a word in a list, from 1.
