@@ -13,6 +13,7 @@ mod segment;
 mod segment_builder;
 mod stop_words;
 mod stored_rows;
+mod titles;
 
 pub(crate) use analyzer::{Analyzer, NodeTerms, indexed_text};
 pub(crate) use bm25::{Bm25, Collection, Coverage, Weighed};
@@ -21,3 +22,4 @@ pub(crate) use node_table::{NodeTable, Talk, Traits};
 pub(crate) use postings::Postings;
 pub(crate) use saved::ScopedSegment;
 pub(crate) use segment::{before, occurrences};
+pub(crate) use titles::Titles;

@@ -36,6 +36,11 @@ const WORDS_AROUND_PART: f32 = 0.2;
 const COSINE_AROUND_PART: f32 = 0.2;
 const DATE_PART: f32 = 0.3;
 
+/// What a title that has all words of the question adds to the score of each node of its conversation, beside other
+/// conversations: about a third of what the same words in the node itself and around it do. No evaluation data has
+/// titles, so it is not fitted.
+const OF_TITLE: f32 = 1.5;
+
 /// How much the chances of a node's neighbours add to its own in a conversation of more than two people, where an answer
 /// runs over several turns. Among two it would be a loss.
 const OF_NEIGHBOURS: f32 = 0.2;
@@ -102,6 +107,8 @@ pub(crate) struct Part {
     pub(crate) losses: Losses,
     /// Who talks in it.
     talk: Talk,
+    /// The share of the question's words in its title, where several conversations are searched.
+    title: f32,
     /// The pool index of its first node.
     begin: usize,
 }
@@ -122,7 +129,7 @@ impl Pool {
                 let postings = indexed.read();
                 (postings.lengths().len(), postings.losses().clone(), postings.node_table().talk())
             };
-            let part = Part { conversation, indexed, nodes, losses, talk, begin };
+            let part = Part { conversation, indexed, nodes, losses, talk, title: 0.0, begin };
             begin += nodes;
             part
         });
@@ -132,6 +139,13 @@ impl Pool {
     /// The conversations in order.
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
+    }
+
+    /// Adds the share of the question's words in the title of each conversation. In one alone titles tell nothing apart.
+    pub(crate) fn add_titles(&mut self, shares: impl Iterator<Item = f32>) {
+        if self.parts.len() > 1 {
+            self.parts.iter_mut().zip(shares).for_each(|(part, share)| part.title = share);
+        }
     }
 
     /// Updates which nodes are known to be lost.
@@ -377,8 +391,12 @@ impl Ranking {
         let rankers = Talk::ALL.map(|talk| Ranker::new(talk, self.with_vectors, with_tokens));
         let unmeasured = means(features);
         let score = |(candidate, features): &(usize, Features)| {
-            let talk = self.pool.part(*candidate)?.talk;
-            let (score, signals) = rankers.get(talk as usize)?.score(features, &unmeasured);
+            let &Part { talk, title, .. } = self.pool.part(*candidate)?;
+            let (mut score, mut signals) = rankers.get(talk as usize)?.score(features, &unmeasured);
+            if title > 0.0 {
+                score += OF_TITLE * title;
+                add_signal(&mut signals, Signal::new("title", title, OF_TITLE * title));
+            }
             let share = |feature: Feature| features.get(feature as usize).copied().unwrap_or_default();
             let coverage = [Feature::Coverage, Feature::CoverageWindow].map(share);
             Some(Scored { candidate: *candidate, talk, score, coverage, signals })
@@ -402,11 +420,16 @@ impl Ranking {
             let share = (OF_NEIGHBOURS * chances).ln_1p();
             if share > 0.0 {
                 *score += share;
-                signals.push(Signal::new("neighbours", chances, share));
-                signals.sort_by(|a, b| b.share.total_cmp(&a.share));
+                add_signal(signals, Signal::new("neighbours", chances, share));
             }
         }
     }
+}
+
+/// Adds a signal where its share puts it.
+fn add_signal(signals: &mut Vec<Signal>, signal: Signal) {
+    let at = signals.partition_point(|other| other.share.total_cmp(&signal.share).is_ge());
+    signals.insert(at, signal);
 }
 
 /// The mean of each feature over the nodes for which it was measured; 0 for late features, which are measured for the

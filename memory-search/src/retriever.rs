@@ -21,7 +21,7 @@ use crate::{
     selection::Selection,
     semantic::{Asked, Beyond, MAX_BACKLOG_NODES, Semantic, SemanticScores, ends_of},
     shared_prefix::seen_before,
-    shortlist::{FEWEST, Shortlist},
+    shortlist::{Evidence, FEWEST, Shortlist},
     stopwatch::Stopwatch,
     worth::are_worth,
 };
@@ -145,13 +145,14 @@ impl HybridRetriever {
             }
         }
         let mut conversations = Vec::new();
-        for state in states {
+        for state in &states {
             let (indexed, _) = self.words.catch_up(&*self.source, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
-            conversations.push((state.id, indexed));
+            conversations.push((state.id.clone(), indexed));
         }
-        let pool = Pool::new(conversations);
+        let mut pool = Pool::new(conversations);
         let selection = Selection::of(&*self.source, &pool, filter).await?.without(&pool, &seen);
         let weighed = weighed.unwrap_or_else(|| pool.weigh(self.words.question(question)));
+        pool.add_titles(states.iter().map(|state| self.words.title_share(state, &weighed)));
         let evidence = pool.words(&weighed);
         stopwatch.end("words", pool.readable());
         let (source, words) = (&*self.source, &evidence.window);
@@ -189,15 +190,17 @@ impl HybridRetriever {
             Some(Err(failed)) => (None, Some(failed)),
             None => (None, None),
         };
-        let embedded = nearest.as_ref().map_or(&[][..], |(_, embedded)| embedded);
+        let embedded = nearest.as_ref().map_or_else(Vec::new, |(_, embedded)| embedded.clone());
         let missing = |(state, embedded): (&ConversationState, &u64)| state.nodes.saturating_sub(*embedded);
-        let backlog: u64 = states.iter().zip(embedded).map(missing).sum();
+        let backlog: u64 = states.iter().zip(&embedded).map(missing).sum();
         let mut always = list.with_losses();
         if backlog <= MAX_BACKLOG_NODES {
-            let behind = states.iter().zip(embedded).enumerate().filter(|(_, of)| missing(*of) > 0);
+            let behind = states.iter().zip(&embedded).enumerate().filter(|(_, of)| missing(*of) > 0);
             always.extend(behind.map(|(number, _)| number));
         }
-        let chosen = list.choose(&weighed, nearest.as_ref().map(|(nearest, _)| nearest), &always);
+        let titles: Vec<f32> = states.iter().map(|state| self.words.title_share(state, &weighed)).collect();
+        let nearest = nearest.as_ref().map(|(nearest, _)| nearest);
+        let chosen = list.choose(Evidence { question: &weighed, titles: &titles, nearest }, &always);
         let is_beyond = |number: &usize| chosen.binary_search(number).is_err();
         let sum = |values: &mut dyn Iterator<Item = (usize, u64)>| {
             let sum = values.filter(|(number, _)| is_beyond(number)).map(|(_, value)| value).sum::<u64>();

@@ -18,6 +18,8 @@ const CHAT_PART: f32 = 0.3;
 const AGENT_PART: f32 = 0.3;
 const THREE_PART: f32 = 0.2;
 const COVERAGE_PART: f32 = 0.2;
+/// And by its title.
+const TITLE_PART: f32 = 0.5;
 
 /// The conversations of a scope, numbered, with their words.
 #[derive(Debug)]
@@ -26,6 +28,17 @@ pub(crate) struct Shortlist<'a> {
     /// How many of the first nodes of each conversation others cover.
     pub(crate) seen: &'a [u64],
     pub(crate) words: &'a AllWords,
+}
+
+/// What a question is compared with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence<'a> {
+    /// The question's words, weighed in the whole scope.
+    pub(crate) question: &'a Weighed,
+    /// The share of them in the title of each conversation.
+    pub(crate) titles: &'a [f32],
+    /// The vectors nearest to the question among all conversations.
+    pub(crate) nearest: Option<&'a VectorAnswer>,
 }
 
 /// The best of the nodes of one conversation.
@@ -157,11 +170,11 @@ impl Shortlist<'_> {
         self.seen.get(number).and_then(|seen| usize::try_from(*seen).ok()).unwrap_or_default()
     }
 
-    /// The numbers of the conversations to rank, in order. `nearest` are the vectors nearest to the question among all
-    /// conversations; `always` are taken in any case.
-    pub(crate) fn choose(&self, question: &Weighed, nearest: Option<&VectorAnswer>, always: &[usize]) -> Vec<usize> {
-        let words = self.by_words(question);
-        let meaning = nearest.map_or_else(Vec::new, |nearest| self.by_meaning(nearest));
+    /// The numbers of the conversations to rank, in order; `always` are taken in any case.
+    pub(crate) fn choose(&self, evidence: Evidence<'_>, always: &[usize]) -> Vec<usize> {
+        let mut words = self.by_words(evidence.question);
+        words.iter_mut().zip(evidence.titles).for_each(|(words, title)| *words += TITLE_PART * title);
+        let meaning = evidence.nearest.map_or_else(Vec::new, |nearest| self.by_meaning(nearest));
         let both = words.iter().enumerate().map(|(number, words)| {
             words + meaning.get(number).copied().unwrap_or_default()
         });

@@ -37,6 +37,8 @@ const MAX_TERMS: usize = 64;
 pub(crate) struct Weighed {
     /// Those that some node contains, rarest first.
     pub(crate) terms: Vec<QuestionTerm>,
+    /// Those that no node contains; a title may.
+    pub(crate) unheard: Vec<QuestionTerm>,
     /// The IDF of all terms together, including those that no node contains.
     pub(crate) total: f32,
     /// What the searched nodes come to.
@@ -47,16 +49,17 @@ impl Weighed {
     /// Weighs terms by how many of all nodes contain them.
     pub(crate) fn of(terms: Vec<Box<str>>, all: Collection, mut nodes_with: impl FnMut(&str) -> u64) -> Self {
         let mut total = 0.0;
-        let weigh = |text: Box<str>| {
+        let (mut heard, mut unheard) = (Vec::new(), Vec::new());
+        for text in terms {
             let nodes_with = nodes_with(&text);
             let idf = all.idf(nodes_with);
             total += idf;
-            (nodes_with > 0).then_some(QuestionTerm { idf, text })
-        };
-        let mut terms: Vec<_> = terms.into_iter().filter_map(weigh).collect();
-        terms.sort_by(|a, b| b.idf.total_cmp(&a.idf));
-        terms.truncate(MAX_TERMS);
-        Self { terms, total, all }
+            let term = QuestionTerm { idf, text };
+            if nodes_with > 0 { heard.push(term) } else { unheard.push(term) }
+        }
+        heard.sort_by(|a, b| b.idf.total_cmp(&a.idf));
+        heard.truncate(MAX_TERMS);
+        Self { terms: heard, unheard, total, all }
     }
 
     /// Where the terms occur in a conversation.

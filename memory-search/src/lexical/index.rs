@@ -15,7 +15,7 @@ use memory_core::{
 };
 
 use super::{
-    Analyzer, NodeTerms, Postings, indexed_text,
+    Analyzer, NodeTerms, Postings, Titles, Weighed, indexed_text,
     outlines::Outlines,
     saved::{SavedWords, ScopedSegment},
     segment::{self, SegmentRun},
@@ -48,6 +48,7 @@ pub(crate) struct WordIndex {
     /// Locked while a segment is written.
     saving: tokio::sync::Mutex<()>,
     held: Mutex<Held>,
+    titles: Titles,
 }
 
 /// The segments that were there when they were last listed.
@@ -98,6 +99,7 @@ impl WordIndex {
             saved: Mutex::default(),
             saving: tokio::sync::Mutex::default(),
             held: Mutex::new(held),
+            titles: Titles::default(),
         }
     }
 
@@ -109,6 +111,11 @@ impl WordIndex {
     /// The terms of a question.
     pub(crate) fn question(&self, text: &str) -> Vec<Box<str>> {
         self.analyzer.question(text)
+    }
+
+    /// The share of a question's weight that the words of a conversation's title have, 0..=1.
+    pub(crate) fn title_share(&self, state: &ConversationState, question: &Weighed) -> f32 {
+        self.titles.share(&self.analyzer, state.title.as_deref(), question)
     }
 
     /// All nodes up to this position are indexed.

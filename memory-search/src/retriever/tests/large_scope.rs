@@ -166,3 +166,18 @@ fn vectors_choose_too_and_what_has_none_is_counted_in_the_whole_scope() {
     assert_eq!((places(&found), embedder.texts() - before), (vec![(name(2), 3)], 1));
     assert!(found.notices.is_empty(), "{:?}", found.notices);
 }
+
+#[test]
+fn a_title_leads_to_its_conversation_in_a_small_scope_and_in_a_large_one() {
+    let store = chats();
+    let title = [memory_core::Event::Title("Lisbon trip".to_owned())];
+    pollster::block_on(store.record(&id(&name(120)), title.to_vec())).unwrap();
+    let cache = Arc::new(MemoryBlocks::beside(store.clone()));
+    for retriever in [choosing(&store, &cache), by_words(&store)] {
+        let found = all(&retriever, "What is the secret code of the Lisbon trip?", 3);
+        assert_eq!(places(&found)[0], (name(120), 3), "{:?}", places(&found));
+        assert!(found.hits[0].signals.iter().any(|signal| signal.name == "title"));
+        let alone = search(&retriever, "the secret code of the Lisbon trip", Scope::one(&id(&name(120))), 3);
+        assert!(alone.hits.iter().all(|hit| hit.signals.iter().all(|signal| signal.name != "title")));
+    }
+}
