@@ -417,7 +417,7 @@ impl Retriever for HybridRetriever {
             let nodes = self.source.conversation(conversation).await?.nodes;
             let vectors = self.semantic.vectors();
             // Loads the saved blocks first: they need not be read from the store.
-            self.words.catch_up(&*self.source, conversation, 0, u64::MAX, &()).await?;
+            self.words.load(&*self.source, conversation, nodes).await?;
             let words_missing = nodes.saturating_sub(self.words.through(conversation));
             let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.all_through(conversation)));
             let mut steps = Steps { progress, before: 0, total: words_missing + vectors_missing };

@@ -134,8 +134,7 @@ impl WordIndex {
         unsaved: u64,
         progress: &dyn Progress,
     ) -> Result<(Arc<Indexed>, u64), StoreError> {
-        let words = self.words(conversation);
-        let was_restored = self.restore(source, conversation, &words).await?;
+        let words = self.load(source, conversation, nodes).await?;
         let begun = words.read().through();
         let mut through = begun;
         while let Some(chunk) = chunk_after(through, nodes) {
@@ -161,7 +160,7 @@ impl WordIndex {
             progress.report(through.min(nodes).saturating_sub(begun), nodes.saturating_sub(begun));
         }
         self.save_if(conversation, &words, unsaved.saturating_add(1)).await;
-        if through > begun || was_restored {
+        if through > begun {
             self.account(conversation, &words);
         }
         Ok((words, through.saturating_sub(begun)))
@@ -271,21 +270,27 @@ impl WordIndex {
         self.refresh().await;
     }
 
-    /// Loads the saved runs of a conversation, once; returns whether this call did.
-    async fn restore(
+    /// The index of a conversation with what is saved of it, loaded once. Segments are listed again if those that are
+    /// known do not hold its first `nodes` nodes.
+    pub(crate) async fn load(
         &self,
         source: &dyn Source,
         conversation: &ConversationId,
-        words: &Indexed,
-    ) -> Result<bool, StoreError> {
+        nodes: u64,
+    ) -> Result<Arc<Indexed>, StoreError> {
+        let words = self.words(conversation);
         if self.cache.is_none() || words.is_restored.load(Ordering::Acquire) {
-            return Ok(false);
+            return Ok(words);
         }
-        let _reading = words.restoring.lock().await;
+        let reading = words.restoring.lock().await;
         if words.is_restored.load(Ordering::Acquire) {
-            return Ok(false);
+            drop(reading);
+            return Ok(words);
         }
-        self.refresh().await;
+        // Another process may have saved more than was known.
+        if self.saved().through(conversation) < nodes {
+            self.refresh().await;
+        }
         'listed: loop {
             let runs = match self.saved().runs(conversation) {
                 Ok(runs) => runs,
@@ -318,7 +323,9 @@ impl WordIndex {
             break;
         }
         words.is_restored.store(true, Ordering::Release);
-        Ok(true)
+        drop(reading);
+        self.account(conversation, &words);
+        Ok(words)
     }
 
     /// Saves a conversation if it has at least `least` unsaved nodes.
