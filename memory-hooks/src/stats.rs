@@ -7,6 +7,7 @@ use memory_core::{
 
 /// What a conversation holds and what its compression saves.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ConversationStats {
     /// Messages.

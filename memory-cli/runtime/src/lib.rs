@@ -43,7 +43,8 @@
 //! - `openai`: embedding models at OpenAI-style endpoints.
 //! - `hub`: models of a hub, by their ids.
 //! - `hnsw-rs`: vector search by the crate hnsw_rs.
-//! - `serde`: `Serialize` and `Deserialize` of the types that programs pass to each other.
+//! - `serde`: `Serialize` of the types that programs pass to each other, from messages to prompts and answers, and
+//!   `Deserialize` of most.
 //!
 //! # Non-goals
 //!
