@@ -271,14 +271,14 @@ fn the_real_model_finds_what_no_word_of_the_question_names() {
 fn the_demo_runs_through() {
     let store = Store::new();
     let shown = store.succeed(&["demo"]);
-    assert!(shown.contains("kept out of all"), "{shown}");
+    assert!(shown.contains("is excluded from all"), "{shown}");
     let last = shown.lines().last().unwrap();
     assert!(last.starts_with("verified 150 of 150 nodes, root "), "{last}");
 }
 
 /// The needle of the sample: in its message, and in no summary at any level.
 #[test]
-fn no_summary_of_the_sample_holds_what_was_to_be_kept_out() {
+fn no_summary_of_the_sample_holds_what_is_excluded() {
     let store = Store::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demo.jsonl");
     for summarizer in ["extractive", "first-words", "keyword-digest", "spans", "themes"] {
