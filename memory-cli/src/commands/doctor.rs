@@ -83,6 +83,10 @@ fn print(output: Output, diagnosis: &Diagnosis, salvaged: Option<&Diagnosis>) ->
     for path in &diagnosis.stale_caches {
         output.line(&format!("cache of another store: {}: not used; it may be deleted", path.display()))?;
     }
+    for (path, why) in &diagnosis.unlisted_caches {
+        output
+            .line(&format!("cache that cannot be listed: {}: {why}; what is in it was not examined", path.display()))?;
+    }
     conversations(output, diagnosis)?;
     let (nodes, verified) = diagnosis.nodes();
     output.line(&format!("whole: {} of {} nodes", grouped(verified), grouped(nodes)))?;
@@ -199,6 +203,8 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
         })
         .collect();
     let (nodes, verified) = diagnosis.nodes();
+    let unlisted: Vec<Value> =
+        diagnosis.unlisted_caches.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
     json!({
         "store": diagnosis.path,
         "whole": diagnosis.is_whole(),
@@ -210,6 +216,7 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
         "torn": diagnosis.torn.as_ref().map(|torn| json!({"path": torn.path, "offset": torn.offset, "bytes": torn.bytes})),
         "leftovers": diagnosis.leftovers,
         "stale_caches": diagnosis.stale_caches,
+        "unlisted_caches": unlisted,
     })
 }
 
