@@ -50,8 +50,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     imported.news.iter().for_each(|news| output.note(&format!("   note: {news}")));
     let stats = &imported.stats;
     output.line(&format!(
-        "   {} tokens; the smallest view that covers every message has {}: {:.1} times smaller",
-        grouped(stats.tokens),
+        "   {} tokens in full; the smallest view that covers every message has {}: {:.1} times smaller",
+        grouped(stats.shown_tokens),
         grouped(stats.view_tokens),
         stats.compression_ratio()
     ))?;
