@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test")]
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, env};
 
 use memory_core::{AnsweredBy, ConversationId, Embedder, ModelId, NodeId, VectorIndex, VectorPart, VectorQuery};
 use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
@@ -30,6 +30,7 @@ fn sentences() -> Vec<&'static str> {
 fn embedded() -> Option<(String, Vec<Vec<f32>>)> {
     let files = match ModelStore::discover(None).and_then(|models| models.locate(&ALL_MINILM_L6_V2)) {
         Ok(files) => files,
+        Err(missing) if env::var_os("CI").is_some_and(|ci| ci == "true") => panic!("{missing}"),
         Err(missing) => {
             eprintln!("skipped: {missing}");
             return None;

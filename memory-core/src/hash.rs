@@ -8,7 +8,7 @@ pub struct Hash([u8; 32]);
 
 /// A text that is not 64 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a digest is 64 hexadecimal digits")]
+#[error("a hash is 64 hexadecimal digits")]
 pub struct InvalidHash;
 
 impl Hash {

@@ -24,12 +24,14 @@
 //!
 //! Engines in other crates implement the ports. A program holds each of them as `Arc<dyn Port>`:
 //!
-//! - [`Store`] keeps conversations, [`BlockCache`] keeps derived data between runs. [`Derived`] lists, checks and forgets
-//!   everything that is derived.
+//! - [`Store`] keeps conversations; [`Source`], which every store is, is the little of it that a searcher reads.
+//!   [`OwnedStore`] shows those of one owner. [`BlockCache`] keeps derived data between runs. [`Derived`] lists, checks
+//!   and forgets everything that is derived.
 //! - [`Embedder`], [`TokenEmbedder`] and [`Reranker`] run models for search. [`VectorIndex`] and [`TokenIndex`] keep
 //!   the vectors.
 //! - [`Retriever`] searches and recalls.
-//! - [`Summarizer`], [`ImportanceScorer`] and [`ContextStrategy`] are the replaceable strategies.
+//! - [`ConversationManager`] keeps a conversation small enough for a model. [`Summarizer`], [`ImportanceScorer`] and
+//!   [`ContextStrategy`] are the replaceable strategies of the default one.
 //! - [`ChatModel`] replies, [`TokenCounter`] counts and [`Clock`] returns the time.
 //!
 //! Asynchronous ports return a [`BoxFuture`] and name no runtime. Each port documents its contract.
@@ -37,10 +39,12 @@
 //! # Features
 //!
 //! `testing` adds the module `testing`: in-memory fakes of the ports, generators for property tests, and conformance
-//! suites for implementations of [`Store`], [`VectorIndex`], [`BlockCache`] and [`Derived`].
+//! suites for implementations of [`Store`], [`Source`], [`VectorIndex`], [`BlockCache`], [`ConversationManager`] and
+//! [`Derived`].
 //!
 //! `serde` implements `Serialize` and `Deserialize` for what programs pass to each other: ids, messages in the shape of
-//! [`message_to_json`], nodes, summaries, hits, and the states of conversations. It brings no further crate.
+//! [`message_to_json`], nodes, summaries, hits, notices, requests to chat models, and the states of conversations. The
+//! whole answers of a search ([`Retrieved`], [`Recall`]) are written only. It brings no further crate.
 //!
 //! # Non-goals
 //!
@@ -96,17 +100,18 @@ pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
 pub use owner::{InvalidOwnerId, OwnerId};
 pub use port::{
-    AnsweredBy, Appended, Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxError, BoxFuture, Breakpoint, Changes,
-    ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport, ContextStrategy, ConversationManager,
-    ConversationState, Conversations, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, EmbedError,
-    Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom, HeldBack, Hit, Holding, Holdings, Hook, HookError,
-    HookEvent, HookProvider, HookRegistry, ImportanceScorer, IndexReport, Lease, Losses, ManagedView, ManagerError,
-    ManagerState, NodeProof, Notice, OwnedStore, Place, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded,
-    ReduceCause, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError,
-    ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store, StoreError, SummarizeError, Summarizer, SummaryJob,
-    SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart,
-    TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
-    Verification, VerifiedConversation, ViewBody, ViewPiece, ViewRequest, WrittenSummary,
+    AnsweredBy, Appended, Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxError,
+    BoxFuture, Breakpoint, Changes, ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport,
+    ContextStrategy, ConversationManager, ConversationState, Conversations, Derived, DerivedError, DerivedFault,
+    DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom, HeldBack, Hit,
+    Holding, Holdings, Hook, HookError, HookEvent, HookProvider, HookRegistry, ImportanceScorer, IndexReport, Lease,
+    Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice, OwnedStore, Place, Progress, Query, ReadNodes,
+    Recall, RecallRequest, Recorded, ReduceCause, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision,
+    Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store, StoreError,
+    SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding,
+    TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex,
+    VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, ViewBody, ViewPiece, ViewRequest,
+    WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;

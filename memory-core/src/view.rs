@@ -178,7 +178,7 @@ pub fn check_view(
     let mut reached = 0;
     let mut follow = |span: NodeRange| {
         if span.first().get() != reached + 1 || span.last().get() > draft.nodes {
-            return Err(format!("a view shows nodes {span} behind node {reached} of {}", draft.nodes));
+            return Err(format!("a view shows nodes {span} after node {reached} of {}", draft.nodes));
         }
         reached = span.last().get();
         Ok(())

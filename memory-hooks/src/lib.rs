@@ -20,6 +20,8 @@
 //!    anything differs.
 //! 7. [`search`](Conversation::search) and [`expand`](Conversation::expand) find and return single messages.
 //!    [`stats`](Conversation::stats) and [`spending`](Conversation::spending) report figures.
+//! 8. [`MemoryBuilder::manager`] replaces what keeps conversations small by a
+//!    [`ConversationManager`](memory_core::ConversationManager) of your own.
 //!
 //! # Hooks
 //!
@@ -35,8 +37,8 @@
 //!
 //! # Features and non-goals
 //!
-//! The crate has no Cargo features. It does not store, embed or search: those are ports. It does not call a model
-//! provider.
+//! The feature `serde` implements `Serialize` for [`Prompt`]s, their pieces, reports and figures. The crate does not
+//! store, embed or search: those are ports. It does not call a model provider.
 
 mod as_of;
 mod clock;
@@ -60,6 +62,8 @@ mod spending;
 mod stats;
 mod uses;
 mod view_error;
+#[cfg(feature = "serde")]
+mod wire;
 
 pub use as_of::AsOf;
 pub use clock::SystemClock;

@@ -9,6 +9,7 @@ use replay::Replay;
 
 /// Total tokens of several prompts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct PromptTokens {
     /// Tokens that are sent to a model.
@@ -48,6 +49,7 @@ impl PromptTokens {
 /// It is computed from the log: every turn is replayed, compacted when it was due, and its view is planned. Tokens are
 /// the plan's estimates. Summaries are assumed to come from a strategy that costs nothing, as the built-in ones do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Spending {
     /// The most tokens of a prompt.

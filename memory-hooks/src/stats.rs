@@ -7,6 +7,7 @@ use memory_core::{
 
 /// What a conversation holds and what its compression saves.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ConversationStats {
     /// Messages.
@@ -60,13 +61,14 @@ impl ConversationStats {
         self.nodes_per_level.get(usize::from(level.number())).copied().unwrap_or(0)
     }
 
-    /// Tokens that the coarsest view saves.
+    /// [`Self::shown_tokens`] without [`Self::view_tokens`]: what the coarsest view saves.
     #[must_use]
     pub fn tokens_saved(&self) -> u64 {
         self.shown_tokens.saturating_sub(self.view_tokens)
     }
 
-    /// How many times smaller the coarsest view is than one that shows everything.
+    /// [`Self::shown_tokens`] by [`Self::view_tokens`]: how many times smaller the coarsest view is than one that shows
+    /// everything.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a ratio need not be exact")]
     pub fn compression_ratio(&self) -> f64 {

@@ -9,6 +9,7 @@ use crate::lexical::Analyzer;
 
 /// What [`excerpt`] selects of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Excerpted {
     /// The part to show, in bytes of the text. Both ends are boundaries of characters.

@@ -58,6 +58,7 @@ impl FindRequest {
 
 /// A match.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Match {
     /// The conversation.
@@ -78,6 +79,7 @@ pub struct Match {
 
 /// The result of [`find`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Found {
     /// The matches, in order of conversation, node and position.
@@ -100,6 +102,7 @@ pub struct Found {
 /// A search with a range from this node in this conversation, and one of the conversations after it by name, find what
 /// is left. The second also finds what its conversations share with those before through forks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct StoppedAt {
     /// The conversation. Those before it by name were searched.
@@ -110,6 +113,7 @@ pub struct StoppedAt {
 
 /// The end of a message, which was not searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct LeftOut {
     /// The conversation.

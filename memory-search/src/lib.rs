@@ -6,7 +6,8 @@
 //!
 //! [`HybridRetriever`] implements the port [`Retriever`](memory_core::Retriever):
 //!
-//! 1. Create it over a store with [`HybridRetriever::new`]. With an embedding model and a vector index it ranks by
+//! 1. Create it over a store with [`HybridRetriever::new`], or over messages of your own: a
+//!    [`Source`](memory_core::Source) has three methods to write, as the example `search_only` shows. With an embedding model and a vector index it ranks by
 //!    words and by meaning, otherwise by words only. [`token_index`](HybridRetriever::token_index) adds late
 //!    interaction, [`reranker`](HybridRetriever::reranker) a cross-encoder with its [`RerankOptions`], and
 //!    [`word_cache`](HybridRetriever::word_cache) saves the lexical index between runs.
@@ -30,8 +31,8 @@
 //!
 //! # Features and non-goals
 //!
-//! The crate has no Cargo features. It does not store messages or vectors, run models, or write summaries: stores,
-//! indexes and models are ports of [`memory_core`].
+//! The feature `serde` implements `Serialize` for [`Found`] and [`Excerpted`]. The crate does not store messages or
+//! vectors, run models, or write summaries: stores, indexes and models are ports of [`memory_core`].
 
 mod complexity;
 mod excerpt;

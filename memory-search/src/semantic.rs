@@ -5,8 +5,8 @@ mod embedding;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, ConversationState, EmbedError, Embedder, NodeId, NodeRange, Notice, Progress, RetrieveError, Source,
-    StoreError, TokenEmbedder, TokenIndex, VectorAnswer, VectorError, VectorIndex, VectorPart, VectorQuery,
+    ConversationId, ConversationState, EmbedError, Embedder, NodeId, NodeRange, Notice, Progress, RetrieveError,
+    Source, StoreError, TokenEmbedder, TokenIndex, VectorAnswer, VectorError, VectorIndex, VectorPart, VectorQuery,
     ceil_char_boundary, floor_char_boundary,
 };
 

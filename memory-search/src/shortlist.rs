@@ -175,9 +175,8 @@ impl Shortlist<'_> {
         let mut words = self.by_words(evidence.question);
         words.iter_mut().zip(evidence.titles).for_each(|(words, title)| *words += TITLE_PART * title);
         let meaning = evidence.nearest.map_or_else(Vec::new, |nearest| self.by_meaning(nearest));
-        let both = words.iter().enumerate().map(|(number, words)| {
-            words + meaning.get(number).copied().unwrap_or_default()
-        });
+        let both =
+            words.iter().enumerate().map(|(number, words)| words + meaning.get(number).copied().unwrap_or_default());
         let [words, meaning, both] = [words.clone(), meaning.clone(), both.collect()].map(|scores| order(&scores));
         let mut chosen: std::collections::BTreeSet<usize> = always.iter().copied().collect();
         chosen.extend(words.iter().take(BEST_OF_EACH).chain(meaning.iter().take(BEST_OF_EACH)));

@@ -48,8 +48,8 @@ mod prefetch;
 mod wire;
 
 pub use derived::{
-    AutoIndex, AutoOptions, BlockFiles, Codes, DerivedBlocks, DerivedFiles, ExactIndex, Graph, GraphOptions, Kernels, Method, Near,
-    QuantizedTokens, RecordedQuestions, TokenBits, forget_other_models, quantize,
+    AutoIndex, AutoOptions, BlockFiles, Codes, DerivedBlocks, DerivedFiles, ExactIndex, Graph, GraphOptions, Kernels,
+    Method, Near, QuantizedTokens, RecordedQuestions, TokenBits, forget_other_models, quantize,
 };
 #[cfg(feature = "hnsw-rs")]
 pub use derived::{HnswRs, HnswRsError, HnswRsOptions};

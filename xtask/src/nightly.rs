@@ -19,6 +19,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     steps.run("every feature", || features::every(workspace))?;
     steps.run("package", || package(workspace))?;
     steps.run("log", || log(workspace))?;
+    steps.run("mpnet", || mpnet(workspace))?;
     steps.run("fuzz", || fuzz(workspace))?;
     steps.run("cargo-deny", || install_deny(workspace))?;
     steps.run("deny", || deny(workspace))?;
@@ -46,6 +47,16 @@ fn log(workspace: &Workspace) -> Result<()> {
     };
     TESTS.iter().try_for_each(|test| whole().args(["--test", test]).run())?;
     whole().args(["--lib", "--", "wrecked_at_random"]).run()
+}
+
+/// The test of a model that `setup` does not fetch, since it takes 438 MB.
+fn mpnet(workspace: &Workspace) -> Result<()> {
+    let memory = workspace.memory_binary("debug");
+    Invocation::program(workspace, "mpnet", memory).args(["model", "fetch", "all-mpnet-base-v2"]).run()?;
+    Invocation::cargo(workspace, "mpnet")
+        .env("MEMORY_DEMAND_MPNET", "1")
+        .args(["test", "--locked", "-p", "memory-embed", "--test", "real_model", "both_graphs_of_mpnet"])
+        .run()
 }
 
 /// Checks that the fuzz targets still build; running one needs a nightly toolchain and cargo-fuzz.

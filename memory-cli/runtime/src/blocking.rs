@@ -15,8 +15,8 @@
 use std::path::PathBuf;
 
 use memory_core::{
-    Appended, ConversationId, ConversationState, InvalidConversationId, Message, Node, NodeId, NodeRange, Query,
-    Retrieved, Timestamp,
+    Appended, ConversationId, ConversationState, InvalidConversationId, ManagerState, Message, Node, NodeId, NodeRange,
+    Query, Retrieved, Timestamp,
 };
 use memory_hooks::{Added, AsOf, ConversationStats, Prompt, PromptOptions, Resummarize, ResummarizeReport, Spending};
 use memory_search::{FindRequest, Found};
@@ -231,6 +231,22 @@ impl Conversation {
     /// When the conversation or node does not exist, when the name is taken, or when the store fails.
     pub fn fork(&self, node: NodeId, child: ConversationId) -> Result<Self, Error> {
         block_on(self.0.fork(node, child)).map(Self)
+    }
+
+    /// As [`Conversation::manager_state`](crate::Conversation::manager_state).
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn manager_state(&self) -> Result<ManagerState, Error> {
+        block_on(self.0.manager_state())
+    }
+
+    /// As [`Conversation::restore_manager`](crate::Conversation::restore_manager).
+    ///
+    /// # Errors
+    /// For the state of another manager; then nothing changed.
+    pub fn restore_manager(&self, state: &ManagerState) -> Result<Vec<Message>, Error> {
+        block_on(self.0.restore_manager(state))
     }
 
     /// As [`Conversation::resummarize`](crate::Conversation::resummarize).

@@ -1,8 +1,10 @@
 //! Opening a memory in another way than by default.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
-use memory_core::{Clock, Embedder, ImportanceScorer, Summarizer, TokenCounter, plan::Thresholds};
+use memory_core::{
+    Clock, ConversationManager, Embedder, ImportanceScorer, Store, Summarizer, TokenCounter, plan::Thresholds,
+};
 use memory_hooks::{HookRegistry, MemoryBuilder};
 
 use crate::{
@@ -32,8 +34,18 @@ pub struct Builder {
     token_counter: Option<Arc<dyn TokenCounter>>,
     clock: Option<Arc<dyn Clock>>,
     thresholds: Option<Thresholds>,
+    manager: Option<MakeManager>,
     hooks: HookRegistry,
     background: bool,
+}
+
+/// Makes a manager of the conversations in a store.
+struct MakeManager(Box<dyn FnOnce(Arc<dyn Store>) -> Arc<dyn ConversationManager> + Send + Sync>);
+
+impl fmt::Debug for MakeManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MakeManager")
+    }
 }
 
 impl Builder {
@@ -54,6 +66,7 @@ impl Builder {
             token_counter: None,
             clock: None,
             thresholds: None,
+            manager: None,
             hooks: HookRegistry::new(),
             background: true,
         }
@@ -102,6 +115,18 @@ impl Builder {
         self
     }
 
+    /// Sets a manager of conversations of the program's own, in place of the one that writes summaries. `make` is given
+    /// the conversations that this memory sees, once they are open. The summarizer, the scorer and the thresholds belong
+    /// to the manager that is replaced.
+    #[must_use]
+    pub fn manager(
+        mut self,
+        make: impl FnOnce(Arc<dyn Store>) -> Arc<dyn ConversationManager> + Send + Sync + 'static,
+    ) -> Self {
+        self.manager = Some(MakeManager(Box::new(make)));
+        self
+    }
+
     /// Sets the hooks, which run on the threads of the memory. [`MessageAdded`](crate::MessageAdded) is passed by
     /// [`Conversation::add_message`](crate::Conversation::add_message) alone; what a hook changes is in the outgoing copy
     /// that it returns, and in no later prompt, since the log keeps what was said.
@@ -138,13 +163,15 @@ impl Builder {
         let failures = Arc::new(Failures::default());
         failures.listen(&mut self.hooks);
         let (config, background) = (self.config.clone(), self.background && may_write);
-        let parts = assemble_with(&config, store, embedder, |memory| self.into_memory(memory))?;
+        let parts = assemble_with(&config, store, embedder, |memory, store| self.into_memory(memory, store))?;
         Memory::start(Opened { parts, failures, background, lock_timeout: config.lock_timeout })
     }
 
     /// Replaces parts of the memory by the program's own.
-    fn into_memory(self, memory: MemoryBuilder) -> MemoryBuilder {
+    fn into_memory(self, memory: MemoryBuilder, store: &Arc<dyn Store>) -> MemoryBuilder {
         let memory = memory.hooks(self.hooks);
+        let manager = self.manager.map(|MakeManager(make)| make(Arc::clone(store)));
+        let memory = manager.into_iter().fold(memory, MemoryBuilder::manager);
         let memory = self.summarizer.into_iter().fold(memory, MemoryBuilder::summarizer);
         let memory = self.scorer.into_iter().fold(memory, MemoryBuilder::scorer);
         let memory = self.token_counter.into_iter().fold(memory, MemoryBuilder::token_counter);

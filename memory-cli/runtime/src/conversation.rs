@@ -2,7 +2,9 @@
 
 use std::future::Future;
 
-use memory_core::{Appended, ConversationId, Message, Node, NodeId, NodeRange, Retrieved, Scope, Timestamp};
+use memory_core::{
+    Appended, ConversationId, ManagerState, Message, Node, NodeId, NodeRange, Retrieved, Scope, Timestamp,
+};
 use memory_hooks::{
     Added, AsOf, Conversation as Inner, ConversationStats, Prompt, PromptOptions, Resummarize, ResummarizeReport,
     Spending,
@@ -206,6 +208,25 @@ impl Conversation {
             })
             .await?;
         Ok(Self::new(self.memory.clone(), inner))
+    }
+
+    /// What the manager knows of the conversation beside the log, for a session that keeps it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn manager_state(&self) -> Result<ManagerState, Error> {
+        self.call(|inner| async move { Ok(inner.manager_state().await?) }).await
+    }
+
+    /// Gives the manager a state that [`manager_state`](Self::manager_state) gave. Returns messages to put before those
+    /// of the session; none for the default manager, whose summaries are in the log.
+    ///
+    /// # Errors
+    /// [`MemoryError::Manager`](memory_hooks::MemoryError::Manager) for the state of another manager; then nothing
+    /// changed.
+    pub async fn restore_manager(&self, state: &ManagerState) -> Result<Vec<Message>, Error> {
+        let state = state.clone();
+        self.call(|inner| async move { Ok(inner.restore_manager(&state).await?) }).await
     }
 
     /// Writes existing summaries again from the same messages, with the current summarizer.

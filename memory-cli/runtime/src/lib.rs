@@ -7,7 +7,7 @@
 //! In the order in which a user meets it:
 //!
 //! 1. [`open`] opens a store, and makes it if it is missing. [`Builder`] opens it with a [`Config`] and with parts of
-//!    your own: a summarizer, an embedding model, hooks.
+//!    your own: a summarizer, an embedding model, hooks, a manager of conversations.
 //! 2. [`Memory::conversation`] gives a [`Conversation`]. [`append`](Conversation::append) puts a message on disk.
 //!    [`add_message`](Conversation::add_message) also runs the hooks and gives the copy that they made for the model.
 //! 3. [`prompt`](Conversation::prompt) gives a [`Prompt`]: what a model is shown for a question, every message
@@ -43,7 +43,8 @@
 //! - `openai`: embedding models at OpenAI-style endpoints.
 //! - `hub`: models of a hub, by their ids.
 //! - `hnsw-rs`: vector search by the crate hnsw_rs.
-//! - `serde`: `Serialize` and `Deserialize` of the types that programs pass to each other.
+//! - `serde`: `Serialize` of the types that programs pass to each other, from messages to prompts and answers, and
+//!   `Deserialize` of most.
 //!
 //! # Non-goals
 //!
@@ -73,13 +74,14 @@ pub use conversation::Conversation;
 pub use error::Error;
 pub use memory::{Memory, open};
 pub use memory_core::{
-    AnsweredBy, Appended, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, ContentBlock, ConversationId,
-    ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Filter, Hit,
-    ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses, Media, Message,
-    MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Progress, Query, RetrieveError, Retrieved,
-    Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, StoreError, SummarizeError, Summarizer,
-    SummaryId, SummaryJob, SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ViewId,
-    WrittenBy, WrittenSummary, message_from_json, message_to_json,
+    AnsweredBy, Appended, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, CompactionReport, ContentBlock,
+    ConversationId, ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Filter, Hit,
+    ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses, ManagedView,
+    ManagerError, ManagerState, Media, Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice,
+    OwnerId, Progress, Query, ReduceCause, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob,
+    ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob,
+    SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ViewBody, ViewId, ViewPiece,
+    ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json,
     plan::{PlanError, Thresholds},
 };
 pub use memory_hooks::{

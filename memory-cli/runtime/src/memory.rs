@@ -46,7 +46,7 @@ pub fn open(store: impl Into<PathBuf>) -> Result<Memory, OpenError> {
 /// the store takes no writes. Of all processes that have the store open, one at a time does so. What is embedded is on
 /// disk a few seconds later at most.
 ///
-/// Dropping the last handle, be it a memory or a conversation, stops the background, waits up to five seconds for calls
+/// Dropping the last handle, a memory or a conversation, stops the background, waits up to five seconds for calls
 /// that are still running, and writes to disk what was embedded. It may be dropped in async code.
 #[derive(Clone, Debug)]
 pub struct Memory(Arc<Inner>);

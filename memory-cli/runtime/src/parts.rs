@@ -116,15 +116,15 @@ pub fn assemble(
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Parts, OpenError> {
-    assemble_with(config, store, embedder, |memory| memory)
+    assemble_with(config, store, embedder, |memory, _| memory)
 }
 
-/// Wires the parts, with a last change to the memory that is built of them.
+/// Wires the parts, with a last change to the memory that is built of them, over the store that it sees.
 pub(crate) fn assemble_with(
     config: &Config,
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
-    change: impl FnOnce(MemoryBuilder) -> MemoryBuilder,
+    change: impl FnOnce(MemoryBuilder, &Arc<dyn Store>) -> MemoryBuilder,
 ) -> Result<Parts, OpenError> {
     let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
     let vectors = embedder.as_ref().map(|embedder| {
@@ -166,7 +166,7 @@ pub(crate) fn assemble_with(
         .fallback_summarizer(fallbacks.summarizer(Registry::DEFAULT_SUMMARIZER)?)
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?);
-    let memory = change(memory).build()?;
+    let memory = change(memory, &seen).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
 }
 

@@ -50,8 +50,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     imported.news.iter().for_each(|news| output.note(&format!("   note: {news}")));
     let stats = &imported.stats;
     output.line(&format!(
-        "   {} tokens; the smallest view that covers every message has {}: {:.1} times smaller",
-        grouped(stats.tokens),
+        "   {} tokens in full; the smallest view that covers every message has {}: {:.1} times smaller",
+        grouped(stats.shown_tokens),
         grouped(stats.view_tokens),
         stats.compression_ratio()
     ))?;
@@ -71,13 +71,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let summaries = runtime.store.summaries(&id).await?;
     ensure!(
         summaries.iter().all(|summary| !summary.body.text.contains(&secret.number)),
-        "a summary gives away what was to be kept out of summaries"
+        "a summary holds what is excluded from summaries"
     );
     let found = asked.pieces.iter().find(|piece| piece.text.contains(&secret.number));
     let found = found.context("the number that was said early on is not in the context")?;
     output.line("")?;
     output.line(&format!(
-        "3. The number was said once, in message {}, and kept out of all {} summaries.",
+        "3. The number was said once, in message {}, and is excluded from all {} summaries.",
         secret.node,
         summaries.len()
     ))?;
@@ -86,7 +86,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
     let node = conversation.expand(secret.node).await?;
     output.line("")?;
-    output.line(&format!("4. expand_node({}) gives the message exactly:", secret.node))?;
+    output.line(&format!("4. `memory expand {}` gives the message exactly:", secret.node))?;
     let options = textwrap::Options::new(116).initial_indent("   | ").subsequent_indent("   | ");
     textwrap::wrap(&node.message.text(), options).iter().try_for_each(|line| output.line(line))?;
 
@@ -109,7 +109,7 @@ struct Secret {
 /// The message that asks to be excluded from summaries, and the number in it.
 fn secret(messages: &[(Message, Option<memory_core::Timestamp>)]) -> anyhow::Result<Secret> {
     let index = messages.iter().position(|(message, _)| message.keep_out_of_summaries);
-    let index = index.context("the sample marks no message to be kept out of summaries")?;
+    let index = index.context("the sample excludes no message from summaries")?;
     let text = messages.get(index).map(|(message, _)| message.text()).unwrap_or_default();
     let number = text
         .split(|c: char| c.is_whitespace() || ".,;:()".contains(c))

@@ -70,8 +70,8 @@ fn print(output: Output, diagnosis: &Diagnosis, salvaged: Option<&Diagnosis>) ->
     }
     if let Some(torn) = &diagnosis.torn {
         output.line(&format!(
-            "unfinished: {} from byte {} for {} bytes: a write that was cut short, or is under way; nobody was told \
-             that it is on disk, and opening the store for writing cuts it off",
+            "unfinished: {} from byte {} for {} bytes: a write that was cut short, or is under way; it was never \
+             acknowledged, and opening the store for writing removes it",
             torn.path.display(),
             torn.offset,
             torn.bytes
@@ -82,6 +82,10 @@ fn print(output: Output, diagnosis: &Diagnosis, salvaged: Option<&Diagnosis>) ->
     }
     for path in &diagnosis.stale_caches {
         output.line(&format!("cache of another store: {}: not used; it may be deleted", path.display()))?;
+    }
+    for (path, why) in &diagnosis.unlisted_caches {
+        output
+            .line(&format!("cache that cannot be listed: {}: {why}; what is in it was not examined", path.display()))?;
     }
     conversations(output, diagnosis)?;
     let (nodes, verified) = diagnosis.nodes();
@@ -152,7 +156,7 @@ fn what_to_do(output: Output, diagnosis: &Diagnosis) -> io::Result<()> {
     if diagnosis.findings.is_empty() {
         return output.line("nothing is damaged: what is missing was lost before this store was salvaged");
     }
-    output.line("what is whole can be used as it is. To mend the rest, before anything is written:")?;
+    output.line("Messages that are whole can be used as they are. To repair the rest, before anything is written:")?;
     output.line("  with a backup     memory restore BACKUP --to DIR, beside this store")?;
     output.line("  without one       memory doctor --salvage DIR makes a new store of all that is whole")
 }
@@ -199,6 +203,8 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
         })
         .collect();
     let (nodes, verified) = diagnosis.nodes();
+    let unlisted: Vec<Value> =
+        diagnosis.unlisted_caches.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
     json!({
         "store": diagnosis.path,
         "whole": diagnosis.is_whole(),
@@ -210,6 +216,7 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
         "torn": diagnosis.torn.as_ref().map(|torn| json!({"path": torn.path, "offset": torn.offset, "bytes": torn.bytes})),
         "leftovers": diagnosis.leftovers,
         "stale_caches": diagnosis.stale_caches,
+        "unlisted_caches": unlisted,
     })
 }
 

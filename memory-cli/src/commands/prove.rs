@@ -39,8 +39,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let leaves: Vec<Hash> = proofs(&*runtime.store, &id).await?.iter().map(|proof| proof.leaf).collect();
     let proof = HistoryProof::new(id.clone(), &leaves, &args.from).map_err(|error| match error {
         ProofError::NeverHad { root, size } => anyhow::Error::new(NotFound(format!(
-            "`{id}` has {size} nodes and at none of them had the root {root}: that is another conversation's, or a \
-             digest over several, or what was said before it has been changed"
+            "`{id}` has {size} nodes and at none of them had the root {root}: that is the root of another \
+             conversation or of several together, or an earlier message was changed"
         ))),
         other => other.into(),
     })?;

@@ -22,6 +22,9 @@ use crate::{Access, Alternatives, globals::Globals, open, output::grouped};
 /// Bytes are those of the log and of everything derived from it, by all models. Messages are counted as they are hashed,
 /// so their bytes are the same in every store and in every format of the log.
 ///
+/// `in full` are the tokens of a view that shows every message word for word, `view` those of the smallest view that covers
+/// every message; both count what a message costs beside its text.
+///
 /// The costs are computed from what is stored, with one prompt before each of the model's messages: how much of the
 /// prompts a provider's cache saves, and what the same conversation would cost with a sliding window of as many tokens,
 /// with its full history, and with one big summary that a model writes. Replies are not counted.
@@ -41,7 +44,6 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let sees_all = config.owner.is_none();
     let ids = args.conversations.ids(&runtime).await?;
     let options = PromptOptions::new(args.costs.budget);
-    let prices = &args.costs.prices;
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {
         let conversation = runtime.memory.conversation(id.clone());
@@ -61,7 +63,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let output = globals.output;
     if output.json {
-        let costs = |cost: &Option<Costs>| cost.as_ref().map(|cost| cost.to_json(prices));
+        let costs = |cost: &Option<Costs>| cost.as_ref().map(|cost| cost.to_json(&args.costs));
         let conversation = |(id, stats, cost, messages): &(ConversationId, ConversationStats, Option<Costs>, u64)| {
             to_json(id, stats, costs(cost), bytes.conversation_json(id, *messages))
         };
@@ -78,7 +80,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         "summary",
         "meta",
         "archive",
-        "tokens",
+        "in full",
         "view",
         "smaller",
         "days",
@@ -92,7 +94,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             grouped(stats.at_level(Level::Summary)),
             grouped(stats.at_level(Level::Meta)),
             grouped(stats.at_level(Level::Archive)),
-            grouped(stats.tokens),
+            grouped(stats.shown_tokens),
             grouped(stats.view_tokens),
             format!("{:.1} x", stats.compression_ratio()),
             format!("{:.1}", stats.days),
@@ -105,9 +107,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let costs: Vec<_> = all.iter().filter_map(|(id, _, cost, _)| Some((id, cost.as_ref()?))).collect();
     if !costs.is_empty() {
         output.line("")?;
+        let prices = &args.costs.prices;
         output.line(&format!(
-            "prompts of {} tokens, at {} a million tokens read, {} cached, {} written",
+            "prompts of {} tokens, at {} {} for a million tokens read, {} cached, {} written",
             grouped(u64::from(args.costs.budget)),
+            args.costs.currency,
             prices.read,
             prices.cached,
             prices.written
@@ -128,6 +132,7 @@ fn to_json(id: &ConversationId, stats: &ConversationStats, costs: Option<Value>,
         "summaries": stats.summaries,
         "superseded": stats.superseded,
         "tokens": stats.tokens,
+        "shown_tokens": stats.shown_tokens,
         "view_tokens": stats.view_tokens,
         "tokens_saved": stats.tokens_saved(),
         "compression_ratio": stats.compression_ratio(),

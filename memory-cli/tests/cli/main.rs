@@ -4,6 +4,7 @@ mod browse;
 mod compare;
 mod eval_data;
 mod exchange;
+mod expanding;
 mod facade;
 mod files;
 mod finding;
@@ -271,14 +272,14 @@ fn the_real_model_finds_what_no_word_of_the_question_names() {
 fn the_demo_runs_through() {
     let store = Store::new();
     let shown = store.succeed(&["demo"]);
-    assert!(shown.contains("kept out of all"), "{shown}");
+    assert!(shown.contains("is excluded from all"), "{shown}");
     let last = shown.lines().last().unwrap();
     assert!(last.starts_with("verified 150 of 150 nodes, root "), "{last}");
 }
 
 /// The needle of the sample: in its message, and in no summary at any level.
 #[test]
-fn no_summary_of_the_sample_holds_what_was_to_be_kept_out() {
+fn no_summary_of_the_sample_holds_what_is_excluded() {
     let store = Store::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demo.jsonl");
     for summarizer in ["extractive", "first-words", "keyword-digest", "spans", "themes"] {
@@ -400,9 +401,38 @@ fn stats_say_what_prompts_cost_and_what_they_would_cost_otherwise() {
         assert_eq!(usual[way]["tokens"], double[way]["tokens"], "{way}");
         assert!((cost(&double, way) / cost(&usual, way) - 2.0).abs() < 1e-9, "{way}");
     }
-    assert!(store.succeed(&["stats"]).contains("history cached"));
+    assert_eq!(usual["currency"], "USD");
+    let shown = store.succeed(&["stats", "--currency", "EUR"]);
+    assert!(shown.contains("history cached") && shown.contains("at EUR 3 for"), "{shown}");
     assert!(costs("1", "3,0.3,15").is_null(), "no view fits");
     store.fail(&["stats", "--prices", "3,15"], 2);
+    store.fail(&["stats", "--currency", "\u{1b}[31m"], 2);
+}
+
+/// What is shown divides as it says, and no more is saved than there is.
+#[test]
+fn stats_are_ratios_of_what_they_show() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(400));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let stats = &store.json(&["stats"])["conversations"][0];
+    let number = |name: &str| stats[name].as_f64().unwrap();
+    let (full, view) = (number("shown_tokens"), number("view_tokens"));
+    assert!(full > number("tokens") && (number("compression_ratio") - full / view).abs() < 1e-9, "{stats}");
+    assert!((number("tokens_saved") - (full - view)).abs() < 1e-9 && full > view, "{stats}");
+    let table = store.succeed(&["stats"]);
+    let cell = |value: f64| format!(" {} ", grouped(value));
+    assert!(table.contains(&cell(full)) && table.contains(&cell(view)), "{table}");
+    assert!(table.contains(&format!(" {:.1} x ", full / view)), "{table}");
+}
+
+/// With a comma after the thousands.
+fn grouped(value: f64) -> String {
+    let text = format!("{value:.0}");
+    match text.len().checked_sub(3).filter(|at| *at > 0) {
+        Some(at) => format!("{},{}", &text[..at], &text[at..]),
+        None => text,
+    }
 }
 
 #[test]

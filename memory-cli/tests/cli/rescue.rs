@@ -141,7 +141,7 @@ fn a_damaged_backup_exits_with_4_and_makes_no_store() {
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["damaged"][0]["path"], segment.to_str().unwrap());
     let error = store.fail(&["restore", &backup, "--to", &store.path("new")], 4);
-    assert!(error.contains("digest does not match"), "{error}");
+    assert!(error.contains("hash does not match"), "{error}");
     assert!(!fs::exists(store.path("new")).unwrap());
     // Of a store that is damaged itself, the backup keeps what it has.
     damage(&store);

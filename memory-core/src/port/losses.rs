@@ -52,8 +52,10 @@ impl ReadNodes {
 ///
 /// Kept as runs, with the reason of the first alone: a salvaged store may lack millions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Losses {
     /// In order; no two overlap or touch.
+    #[cfg_attr(feature = "serde", serde(rename = "nodes"))]
     runs: Vec<NodeRange>,
     /// Why the first cannot be read.
     why: String,

@@ -10,6 +10,8 @@ use crate::{ConversationId, NodeId};
 /// one line without a full stop, which may change in any version. `why` is the cause in words, one line. The texts may
 /// contain words of messages and of models, so that they are escaped like those before a terminal shows them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(tag = "code", rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Notice {
     /// `no-retriever`: the memory was built without one, so that nothing is found.
@@ -283,6 +285,11 @@ mod tests {
         for notice in &samples {
             assert_eq!((notice.code(), notice.to_string().as_str()), promised(notice), "{notice:?}");
             assert!(notice.code().bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase()), "{}", notice.code());
+        }
+        for notice in &samples {
+            let written = serde_json::to_value(notice).unwrap();
+            assert_eq!(written["code"], notice.code());
+            assert_eq!(serde_json::from_value::<Notice>(written).unwrap(), *notice);
         }
         let variants: HashSet<_> = samples.iter().map(discriminant).collect();
         let codes: BTreeSet<_> = samples.iter().map(Notice::code).collect();

@@ -133,6 +133,7 @@ impl Hit {
 
 /// A step of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SearchStep {
     /// What was done, as in `rerank`.
@@ -158,6 +159,7 @@ impl SearchStep {
 
 /// The answer to a [`Query`].
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Retrieved {
     /// Best first.
@@ -300,6 +302,7 @@ impl HeldBack {
 
 /// The answer to a [`RecallRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Recall {
     /// In order of time; no two overlap or touch.

@@ -7,10 +7,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 
 use crate::{
-    ContentBlock, ConversationId, ConversationState, Excerpt, ForkedFrom, Hash, HeldBack, Hit, Json, Level, Message,
-    MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, OwnerId, Relation, RelationKind, Role, Scope, Score,
-    ScoreScale, Signal, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, Verification,
-    VerifiedConversation, ViewId, WrittenBy, message_to_json, testing::messages,
+    Breakpoint, ChatRequest, ContentBlock, ConversationId, ConversationState, Excerpt, ForkedFrom, Hash, HeldBack, Hit,
+    Json, Level, Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Relation,
+    RelationKind, Retrieved, Role, Scope, Score, ScoreScale, Signal, Summary, SummaryDraft, SummaryId, SummaryMetadata,
+    Timestamp, Verification, VerifiedConversation, ViewId, WrittenBy, message_to_json, testing::messages,
 };
 
 /// Checks the shape, and that both a value and a text are read back as what was written.
@@ -95,7 +95,13 @@ fn summaries_hits_and_states_are_read_back() {
     let score = Score { value: 0.3, scale: ScoreScale::Bm25 };
     let node = Arc::new(Node::new(NodeId::FIRST, Message::user("hi"), Timestamp::from_millis(7)));
     let hit = Hit::new(talk(), Arc::clone(&node), score).signals(vec![Signal::new("words", 1.5, 0.1)]);
-    again(&Excerpt::new(range(1, 2), vec![node], vec![hit]));
+    again(&Excerpt::new(range(1, 2), vec![node], vec![hit.clone()]));
+    let request = ChatRequest::new(vec![Message::user("hi"), Message::assistant("ho")])
+        .system("Be brief.".to_owned())
+        .breakpoints(vec![Breakpoint { message: 1, block: 0 }]);
+    check(&request, &request.to_json());
+    let found = serde_json::to_value(Retrieved::new(vec![hit.clone()]).notices(vec![Notice::NoRetriever])).unwrap();
+    assert_eq!((&found["hits"][0], &found["notices"][0]["code"]), (&json!(hit), &json!("no-retriever")));
     again(&HeldBack::new(3, score));
     let forked = ForkedFrom { conversation: talk(), node: NodeId::FIRST };
     again(&Scope::one(&talk()).owner(OwnerId::new("ana").ok()));

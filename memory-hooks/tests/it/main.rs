@@ -41,3 +41,5 @@ mod support;
 mod traps;
 #[cfg(test)]
 mod uses;
+#[cfg(test)]
+mod wire;

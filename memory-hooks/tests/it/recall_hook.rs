@@ -101,6 +101,14 @@ fn two_messages_on_each_side_are_shown_and_what_touches_is_merged() {
 }
 
 #[test]
+fn three_messages_are_recalled_by_default() {
+    let world = world(RecallHookOptions::default().radius(0));
+    say(&world, &["zebra"; 9]);
+    let shown = body(&ask(&world, Message::user("zebra?")));
+    assert_eq!(shown.lines().filter(|line| line.starts_with("[Message ")).count(), 3, "{shown}");
+}
+
+#[test]
 fn at_most_2000_characters_are_added_by_default() {
     let world = world(RecallHookOptions::default());
     world.say((1..=40).map(|number| line(number, 150)));

@@ -38,7 +38,7 @@ pub(super) fn all() -> Vec<(PluginInfo, BuiltIn)> {
         ("The first eight words of each message.", Arc::new(FirstWords)),
         ("Names, figures and rare words, as many as fit.", Arc::new(KeywordDigest)),
         ("Clauses and phrases cut out whole, with the speaker and a sign for each gap.", Arc::new(Spans)),
-        ("Topics, what was told, decided and left open, and keywords of the rest.", Arc::new(ThemeMerger)),
+        ("Topics, what was said, decided and left open, and keywords of the rest.", Arc::new(ThemeMerger)),
     ];
     let summarizers = summarizers.into_iter().map(|(description, summarizer)| {
         let info = info(summarizer.identity(), StrategyKind::Summarizer, description);

@@ -244,8 +244,7 @@ mod tests {
     fn a_window_scores_as_the_text_that_it_stands_for() {
         let texts = ["red blue", "green", "blue blue grey", "red"];
         let (postings, all) = index(&texts);
-        let weighed =
-            Weighed::of(vec!["red".into(), "blue".into()], all, |term| u64::from(postings.nodes_with(term)));
+        let weighed = Weighed::of(vec!["red".into(), "blue".into()], all, |term| u64::from(postings.nodes_with(term)));
         let found = Bm25::CHAT.window_scores(&postings, &weighed.occurrences(&postings), all);
         let around = |at: usize| {
             let neighbour = |at: Option<usize>| at.and_then(|at| texts.get(at)).copied().unwrap_or_default();

@@ -113,9 +113,9 @@ impl Postings {
     /// Adds the nodes of a saved run with their rows, of which `losses` cannot be read; `false` if the run does not
     /// follow the indexed nodes.
     pub(super) fn restore(&mut self, run: SegmentRun, mut rows: StoredRows, losses: &Losses) -> bool {
-        let follows = run.nodes().is_some_and(|nodes| {
-            nodes.first().index() == self.lengths.len() && self.saved() == self.through()
-        });
+        let follows = run
+            .nodes()
+            .is_some_and(|nodes| nodes.first().index() == self.lengths.len() && self.saved() == self.through());
         if !follows || !self.node_table.restore(&mut rows) {
             return false;
         }

@@ -112,8 +112,9 @@ impl SavedWords {
         for (number, conversation) in conversations.enumerate().filter(|(number, _)| wanted(*number)) {
             for place in self.runs.get(conversation).into_iter().flatten() {
                 let run = self.run(*place)?;
-                let here = scoped.entry(place.slot).or_insert_with(|| {
-                    ScopedSegment { conversations: vec![None; run.segment.runs().len()], segment: run.segment }
+                let here = scoped.entry(place.slot).or_insert_with(|| ScopedSegment {
+                    conversations: vec![None; run.segment.runs().len()],
+                    segment: run.segment,
                 });
                 if let Some(of_run) = here.conversations.get_mut(run.run) {
                     *of_run = Some(number);
@@ -125,8 +126,7 @@ impl SavedWords {
 
     /// The segments, those with the fewest nodes that count first.
     pub(super) fn live(&self) -> Vec<Live> {
-        let mut live: Vec<Live> =
-            self.slots.iter().map(|slot| Live { id: slot.block.id.clone(), nodes: 0 }).collect();
+        let mut live: Vec<Live> = self.slots.iter().map(|slot| Live { id: slot.block.id.clone(), nodes: 0 }).collect();
         for place in self.runs.values().flatten() {
             if let Some(live) = live.get_mut(place.slot) {
                 live.nodes += place.nodes.count();

@@ -123,8 +123,12 @@ impl BlockFiles {
             remove(&self::path(&dir, gone.as_str()))?;
         }
         self.list(key)?;
-        let strange: Vec<PathBuf> =
-            self.open().iter().filter(|(path, open)| open.is_none() && path.starts_with(&dir)).map(|(path, _)| path.clone()).collect();
+        let strange: Vec<PathBuf> = self
+            .open()
+            .iter()
+            .filter(|(path, open)| open.is_none() && path.starts_with(&dir))
+            .map(|(path, _)| path.clone())
+            .collect();
         strange.iter().try_for_each(|path| remove(path))?;
         Ok(true)
     }

@@ -5,9 +5,10 @@
     reason = "helpers of tests, which the lints do not know as tests"
 )]
 
-use memory::{FindRequest, Message, NodeId, Scope, blocking};
+use memory::{FindRequest, Message, NodeId, Scope, TokenCounter as _, blocking};
+use memory_embed::TiktokenCounter;
 
-use crate::support::Dir;
+use crate::support::{Dir, remark};
 
 fn use_it(dir: &Dir) {
     let memory = blocking::Memory::from(dir.words().open().unwrap());
@@ -48,4 +49,16 @@ fn a_memory_opens_by_its_path_alone() {
     let trip = blocking::open(dir.store()).unwrap().conversation("trip").unwrap();
     trip.append(Message::user("The train leaves at 7:42 from platform 9.")).unwrap();
     assert!(trip.prompt("When does the train leave?").unwrap().text().contains("7:42"));
+}
+
+#[test]
+fn a_prompt_has_4000_tokens_at_most_by_the_real_tokenizer() {
+    let dir = Dir::new();
+    let talk = blocking::Memory::from(dir.words().open().unwrap()).conversation("talk").unwrap();
+    (1..=300).for_each(|number| drop(talk.append(remark(number)).unwrap()));
+    let prompt = talk.prompt("Where did we walk on day 7?").unwrap();
+    let tokens = TiktokenCounter::cl100k().count(prompt.text());
+    assert_eq!(tokens, prompt.tokens);
+    assert!((2_000..=4_000).contains(&tokens), "{tokens} of {}", prompt.full_tokens);
+    assert!(prompt.full_tokens > 8_000, "{}", prompt.full_tokens);
 }

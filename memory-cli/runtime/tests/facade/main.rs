@@ -6,4 +6,5 @@ mod crash;
 mod examples;
 mod executors;
 mod failures;
+mod managers;
 mod support;

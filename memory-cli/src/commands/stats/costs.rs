@@ -22,6 +22,9 @@ pub(super) struct CostArgs {
     /// Prices of a million tokens: read, read from the provider's cache, and written
     #[arg(long, value_name = "READ,CACHED,WRITTEN", default_value = "3,0.3,15", value_parser = prices)]
     pub(super) prices: Prices,
+    /// The currency of the prices, in letters
+    #[arg(long, value_name = "CODE", default_value = "USD", value_parser = currency)]
+    pub(super) currency: String,
 }
 
 /// Total costs of a conversation, shown as it is and in other ways.
@@ -29,6 +32,16 @@ pub(super) struct CostArgs {
 pub(super) struct Costs {
     pub(super) spending: Spending,
     pub(super) others: Alternatives,
+}
+
+/// Parses a short word.
+fn currency(text: &str) -> Result<String, String> {
+    let is_code = (1..=8).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if is_code {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("`{text}` is not a currency: expected letters, such as EUR"))
+    }
 }
 
 /// Parses three numbers that are not negative.
@@ -72,8 +85,9 @@ pub(super) fn print(output: Output, all: &[(&ConversationId, &Costs)], prices: &
 }
 
 impl Costs {
-    pub(super) fn to_json(&self, prices: &Prices) -> Value {
+    pub(super) fn to_json(&self, args: &CostArgs) -> Value {
         let Self { spending, others } = self;
+        let prices = &args.prices;
         let way = |prompts: PromptTokens| {
             json!({
                 "tokens": prompts.tokens,
@@ -91,6 +105,7 @@ impl Costs {
             "sliding_window": way(others.sliding_window()),
             "full_history": way(others.full_history()),
             "one_summary": way(others.one_summary()),
+            "currency": args.currency,
             "prices": {"read": prices.read, "cached": prices.cached, "written": prices.written},
         })
     }
@@ -99,6 +114,14 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_currency_is_a_few_letters() {
+        assert_eq!(currency("EUR"), Ok("EUR".to_owned()));
+        for wrong in ["", "E U", "€", "\u{1b}[31m", "dollarettes"] {
+            assert!(currency(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn prices_are_three_numbers_from_0_on() {

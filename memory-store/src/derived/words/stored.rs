@@ -133,7 +133,8 @@ impl DerivedBlocks {
         // Another process may have written meanwhile, and finished what looked strange.
         let listing = self.list()?;
         let theirs = listing.known.iter().filter(|(_, block)| is_theirs(block)).map(|(path, _)| path);
-        let removed = |path: &PathBuf| remove(path).map_err(|source| DerivedError::io("remove", path.display(), source));
+        let removed =
+            |path: &PathBuf| remove(path).map_err(|source| DerivedError::io("remove", path.display(), source));
         listing.strange.iter().chain(theirs).try_for_each(removed)?;
         // What was removed must not come back when the power fails.
         let synced = open_dir(&self.dir, Links::Refuse).and_then(|dir| dir.sync_all());

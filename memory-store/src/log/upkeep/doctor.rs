@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
+    io::ErrorKind,
     ops::RangeInclusive,
     path::{Path, PathBuf},
 };
@@ -45,6 +46,8 @@ pub struct Diagnosis {
     pub leftovers: Vec<PathBuf>,
     /// Caches that do not belong to this store. They are not used, and may be deleted.
     pub stale_caches: Vec<PathBuf>,
+    /// Directories of caches that cannot be listed, and why: what is in them was not examined.
+    pub unlisted_caches: Vec<(PathBuf, String)>,
 }
 
 /// A damaged place.
@@ -323,12 +326,14 @@ impl Doctor {
             conversation: finding.conversation.map(label),
             lost: lost.into_iter().map(|(number, nodes)| (label(number), nodes)).collect(),
         });
+        let (stale_caches, unlisted_caches) = caches(media, &source.path, source.id);
         Diagnosis {
             findings: findings.collect(),
             more_findings: more,
             conversations,
             torn,
-            stale_caches: stale_caches(media, &source.path, source.id),
+            stale_caches,
+            unlisted_caches,
             leftovers: source.leftovers,
             path: source.path,
         }
@@ -387,12 +392,22 @@ fn missing(there: impl Iterator<Item = u64>, before: u32) -> Vec<RangeInclusive<
     missing
 }
 
-/// Caches of vectors, tokens and words that belong to another store or to no store.
-fn stale_caches(media: &dyn Media, path: &Path, store: StoreId) -> Vec<PathBuf> {
-    let mut stale = Vec::new();
+/// Caches of vectors, tokens and words that belong to another store or to no store, and the directories of such that
+/// cannot be listed.
+fn caches(media: &dyn Media, path: &Path, store: StoreId) -> (Vec<PathBuf>, Vec<(PathBuf, String)>) {
+    let (mut stale, mut unlisted) = (Vec::new(), Vec::new());
     for name in ["tokens", "vectors", "words"] {
         let dir = path.join("cache").join(name);
-        let files = media.list(&dir).unwrap_or_default().into_iter().map(|name| dir.join(name));
+        let names = match media.list(&dir) {
+            Ok(names) => names,
+            Err(error) => {
+                if error.kind() != ErrorKind::NotFound {
+                    unlisted.push((dir, error.to_string()));
+                }
+                continue;
+            }
+        };
+        let files = names.into_iter().map(|name| dir.join(name));
         let is_stale = |path: &PathBuf| {
             let mut header = [0; NAMED_BY];
             let read = media.open(path, Access::Read).and_then(|file| file.read_at(&mut header, 0));
@@ -401,5 +416,5 @@ fn stale_caches(media: &dyn Media, path: &Path, store: StoreId) -> Vec<PathBuf> 
         stale.extend(files.filter(is_stale));
     }
     stale.sort();
-    stale
+    (stale, unlisted)
 }

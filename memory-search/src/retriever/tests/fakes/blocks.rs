@@ -5,9 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use memory_core::{
-    Block, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxFuture, ConversationId, Source,
-};
+use memory_core::{Block, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxFuture, ConversationId, Source};
 
 /// Keeps blocks beside a store.
 #[derive(Debug)]

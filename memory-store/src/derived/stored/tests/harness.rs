@@ -148,7 +148,9 @@ impl Kind for Words {
     fn derive(store: &LogStore, conversation: &ConversationId, through: u64) {
         // Up to the first gap.
         let known = (1..).zip(found(store, conversation)).take_while(|(number, node)| number == node).count() as u64;
-        let Some(nodes) = NodeRange::new(NodeId::new(known + 1).unwrap(), NodeId::new(through).unwrap()) else { return };
+        let Some(nodes) = NodeRange::new(NodeId::new(known + 1).unwrap(), NodeId::new(through).unwrap()) else {
+            return;
+        };
         let words: String = nodes.iter().map(|node| word(conversation, node.get())).collect();
         let runs = [BlockRun::new(conversation.clone(), nodes)];
         assert!(block_on(BlockFiles::beside(store).write(WORDS, &runs, words.as_bytes(), &[])).unwrap());

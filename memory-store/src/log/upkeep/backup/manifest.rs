@@ -91,7 +91,7 @@ impl Manifest {
             return Err("has a format that this version does not know");
         }
         if digest.strip_prefix("blake3 ") != Some(blake3::hash(said.as_bytes()).to_hex().as_str()) {
-            return Err("is not what was written: its digest does not match");
+            return Err("is not what was written: its hash does not match");
         }
         let unknown = "has a line that this version does not know";
         let mut field = |name: &str| lines.next().and_then(|line| line.strip_prefix(name)?.strip_prefix(' '));

@@ -149,6 +149,6 @@ fn check_file(media: &dyn Media, path: &Path, entry: &Entry, progress: &dyn Fn(u
     if hash(&*file, size, progress).map_err(unreadable)? == entry.hash {
         Ok(())
     } else {
-        Err("is not what was written: its digest does not match".to_owned())
+        Err("is not what was written: its hash does not match".to_owned())
     }
 }
