@@ -55,7 +55,9 @@ fn a_memory_opens_by_its_path_alone() {
 fn a_prompt_has_4000_tokens_at_most_by_the_real_tokenizer() {
     let dir = Dir::new();
     let talk = blocking::Memory::from(dir.words().open().unwrap()).conversation("talk").unwrap();
-    (1..=300).for_each(|number| drop(talk.append(remark(number)).unwrap()));
+    for number in 1..=300 {
+        talk.append(remark(number)).unwrap();
+    }
     let prompt = talk.prompt("Where did we walk on day 7?").unwrap();
     let tokens = TiktokenCounter::cl100k().count(prompt.text());
     assert_eq!(tokens, prompt.tokens);

@@ -15,7 +15,9 @@ use crate::support::{Dir, remark};
 fn talk(builder: Builder) -> Conversation {
     let memory = Memory::from(builder.open().unwrap());
     let talk = memory.conversation("talk").unwrap();
-    (1..=60).for_each(|number| drop(talk.append(remark(number)).unwrap()));
+    for number in 1..=60 {
+        talk.append(remark(number)).unwrap();
+    }
     memory.catch_up().unwrap();
     talk
 }
