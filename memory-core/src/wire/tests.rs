@@ -95,7 +95,7 @@ fn summaries_hits_and_states_are_read_back() {
     let score = Score { value: 0.3, scale: ScoreScale::Bm25 };
     let node = Arc::new(Node::new(NodeId::FIRST, Message::user("hi"), Timestamp::from_millis(7)));
     let hit = Hit::new(talk(), Arc::clone(&node), score).signals(vec![Signal::new("words", 1.5, 0.1)]);
-    again(&Excerpt::new(range(1, 2), vec![node], vec![hit]));
+    again(&Excerpt::new(talk(), range(1, 2), vec![node], vec![hit]));
     again(&HeldBack::new(3, score));
     let forked = ForkedFrom { conversation: talk(), node: NodeId::FIRST };
     again(&Scope::one(&talk()).owner(OwnerId::new("ana").ok()));
