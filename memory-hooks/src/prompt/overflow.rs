@@ -94,10 +94,11 @@ async fn shorten_results(
     let longest = prompt.longest_result.map_or(longest, |most| most.min(longest));
     let mut shorter = prompt.clone();
     for part in &mut shorter.parts {
+        let elsewhere = part.conversation().cloned();
         let Body::Message(node) = &mut part.body else { continue };
         // From the whole message, so that a shortened one is not shortened again.
-        let whole = parts.store.node(conversation, node.id).await?;
-        let is_last_turn = last_turn.is_some_and(|turn| turn.contains(node.id));
+        let whole = parts.store.node(elsewhere.as_ref().unwrap_or(conversation), node.id).await?;
+        let is_last_turn = elsewhere.is_none() && last_turn.is_some_and(|turn| turn.contains(node.id));
         let cut = shorten::shortened(whole, Some(longest), is_last_turn, parts.counter.as_ref());
         if cut.message != node.message {
             **node = cut;
