@@ -58,7 +58,8 @@ impl Layout {
 pub(crate) const RECALL_LEAD: &str = "Earlier messages that bear on the question, word for word:";
 /// It begins like the lead of recalled words, too.
 pub(crate) const ELSEWHERE_LEAD: &str = "Earlier messages that bear on the question, from other conversations, word for \
-                                         word. \"Message A3\" is message 3 of conversation A:";
+                                         word. \"Message A3\" is message 3 of conversation A. The same name there may be \
+                                         another person:";
 /// It begins like the lead of recalled words, with which no line of the conversation's text may begin.
 pub(crate) const STANDING_LEAD: &str =
     "Earlier messages that bear on every answer, the newest where they contradict each other:";
@@ -211,6 +212,12 @@ pub(crate) fn summary_part(
     let kind = PieceKind::Summary(summary.body.level);
     let body = Body::Summary { summary: Box::new(summary), from, to };
     Part { kind, elsewhere: None, nodes: span, source, reason, body }
+}
+
+/// The present where the caller gave none: when the last of the shown conversations was spoken in last.
+pub(crate) fn present(own: Timestamp, parts: &[Part]) -> Timestamp {
+    let others = parts.iter().filter_map(|part| part.elsewhere.as_ref()).flat_map(|from| from.times);
+    others.fold(own, Timestamp::max)
 }
 
 /// What follows the history and the recalled words.

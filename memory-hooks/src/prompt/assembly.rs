@@ -177,7 +177,9 @@ impl Assembly<'_> {
     fn close(&self, history: &HistoryPart, recalled: Vec<Part>) -> Prompt {
         let mut shown = history.shown.clone();
         shown.extend(recalled);
-        let written = Layout::for_question(self.options.now).write(&shown, &self.tail, &|text| self.count(text));
+        let now = self.options.now.unwrap_or_else(|| render::present(self.tail.now, &shown));
+        let tail = Tail { now, ..self.tail };
+        let written = Layout::for_question(self.options.now).write(&shown, &tail, &|text| self.count(text));
         let tokens = self.parts.counts.count_parts(&written.lines, self.parts.counter.as_ref());
         Prompt {
             pieces: written.pieces,

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     MemoryError,
     parts::Parts,
-    render::{Body, Layout, Tail},
+    render::{self, Body, Layout, Tail},
     shorten,
     snapshot_cache::Snapshot,
 };
@@ -105,7 +105,8 @@ async fn shorten_results(
             part.reason.push_str("; shortened");
         }
     }
-    let now = prompt.now.unwrap_or_else(|| snapshot.tree.last_time_within(prompt.nodes));
+    let last = || render::present(snapshot.tree.last_time_within(prompt.nodes), &shorter.parts);
+    let now = prompt.now.unwrap_or_else(last);
     let tail = Tail { question: prompt.question(), now };
     let written = Layout::for_question(prompt.now).write(&shorter.parts, &tail, &|text| parts.count(text));
     shorter.longest_result = Some(longest);

@@ -15,7 +15,7 @@ use crate::{
     Difference, MemoryError, ViewError,
     kept_out::Redactor,
     parts::Parts,
-    render::{Elsewhere, Layout, Part, Tail, summary_part},
+    render::{self, Elsewhere, Layout, Part, Tail, summary_part},
     shorten,
     snapshot_cache::Snapshot,
 };
@@ -59,9 +59,10 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
             runs.extend(past.elsewhere(other).await?);
         }
         let asked_at = (layout == Layout::TwoAsked).then_some(body.at);
-        let now = asked_at.unwrap_or_else(|| snapshot.tree.last_time_within(body.nodes));
-        let tail = Tail { question: &body.question, now };
         let shown: Vec<_> = runs.iter().flat_map(|(_, parts)| parts.iter().cloned()).collect();
+        let last = || render::present(snapshot.tree.last_time_within(body.nodes), &shown);
+        let now = asked_at.unwrap_or_else(last);
+        let tail = Tail { question: &body.question, now };
         let written = layout.write(&shown, &tail, &|text| parts.count(text));
         let text = written.lines.concat();
         if past.differences.is_empty() {

@@ -62,7 +62,7 @@ const LEAD: &str = "Earlier messages that bear on the question, from other conve
 
 /// What follows the lead of other conversations, up to their fence.
 fn elsewhere(prompt: &Prompt) -> &str {
-    let (_, after) = prompt.text().split_once("is message 3 of conversation A:\n---Previous Context---\n").unwrap();
+    let (_, after) = prompt.text().split_once("may be another person:\n---Previous Context---\n").unwrap();
     after.split_once("---End Previous Context---\n").unwrap().0
 }
 
@@ -80,7 +80,7 @@ fn what_others_said_stands_under_their_title_and_days() {
 [Conversation A]: id model-railway, 2023-05-02
 [Tuesday 2023-05-02, 10:00]
 [Message A1, Ida]: The train of the model railway needs oil.
-[Conversation B, \"Norway  2023  by train\"]: id trip, 2023-05-01 to 2023-05-04, of Ida (user), Max (assistant)
+[Conversation B, \"Norway  2023  by train\"]: id trip, 2023-05-01 to 2023-05-04, speakers Ida (user), Max (assistant)
 [Monday 2023-05-01, 10:00]
 [Message B1, Ida]: Shall we take the train to Bergen?
 [Thursday 2023-05-04, 10:00]
@@ -139,6 +139,24 @@ fn a_short_conversation_has_room_for_others() {
 }
 
 #[test]
+fn the_present_is_that_of_the_latest_conversation() {
+    let world = World::new();
+    say(&world.memory, "talk", 2, &["A first word."]);
+    say(&world.memory, "trip", 5, &["The train leaves."]);
+    let now = |options: &PromptOptions| {
+        let prompt = show(&world, "train?", options);
+        let again = block_on(world.talk.as_of(AsOf::View(prompt.view.unwrap()))).unwrap();
+        assert_eq!(again.text(), prompt.text());
+        let (_, now) = prompt.text().split_once("[Now: ").unwrap();
+        now.split_once(']').unwrap().0.to_owned()
+    };
+    assert_eq!(now(&PromptOptions::new(900)), "Wednesday 2023-05-03, 10:00");
+    assert_eq!(now(&all(900)), "Saturday 2023-05-06, 10:00");
+    let asked: Timestamp = "2023-05-04T12:00:00Z".parse().unwrap();
+    assert_eq!(now(&all(900).now(asked)), "Thursday 2023-05-04, 12:00");
+}
+
+#[test]
 fn conversations_of_another_owner_are_not_found() {
     let world = World::new();
     let append = |owner: Option<&str>, name: &str| {
@@ -154,12 +172,14 @@ fn conversations_of_another_owner_are_not_found() {
     // Also for who administers the store: what is recorded of hers is hers to read.
     assert_eq!(shown_from(&ask("hers", &all(900)).unwrap()), ["hers-too"]);
     assert_eq!(shown_from(&ask("nobodys", &all(900)).unwrap()), ["hers", "hers-too", "his"]);
-    let unknown = |name: &str| match ask("hers", &these(900, &[name])).unwrap_err() {
-        MemoryError::Store(error @ StoreError::UnknownConversation { .. }) => error.to_string().replace(name, "it"),
-        other => panic!("{other}"),
-    };
-    assert_eq!(unknown("his"), unknown("nobodys"));
-    assert_eq!(unknown("his"), unknown("never"));
+    for name in ["his", "nobodys", "never"] {
+        match ask("hers", &these(900, &[name])).unwrap_err() {
+            MemoryError::Store(StoreError::UnknownConversation { nearest, .. }) => {
+                assert!(nearest.iter().all(|name| name.as_str().starts_with("hers")), "{name}: {nearest:?}");
+            }
+            other => panic!("{name}: {other}"),
+        }
+    }
 }
 
 #[test]
@@ -284,18 +304,23 @@ proptest! {
         budget in 60u32..5_000,
         is_dear in any::<bool>(),
     ) {
-        let world = World::with(|builder, store| {
-            let builder = builder.retriever(Arc::new(ScanRetriever::new(store)));
-            if is_dear { builder.token_counter(Arc::new(DearCounter)) } else { builder }
-        });
-        world.say(own);
-        for (number, messages) in others.iter().enumerate() {
-            let batch = messages.iter().map(|message| (message.clone(), Timestamp::from_millis(7))).collect();
-            block_on(world.memory.conversation(other(&format!("other-{number}"))).append_batch(batch)).unwrap();
-        }
+        let made = || {
+            let world = World::with(|builder, store| {
+                let builder = builder.retriever(Arc::new(ScanRetriever::new(store)));
+                if is_dear { builder.token_counter(Arc::new(DearCounter)) } else { builder }
+            });
+            world.say(own.iter().cloned());
+            for (number, messages) in others.iter().enumerate() {
+                let batch = messages.iter().map(|message| (message.clone(), Timestamp::from_millis(7))).collect();
+                block_on(world.memory.conversation(other(&format!("other-{number}"))).append_batch(batch)).unwrap();
+            }
+            world
+        };
+        // Each is asked once: what was shown before bears on the cut.
+        let (of_one, world) = (made(), made());
         let question = "What about topic7 and the 41 rows?";
-        let ask = |options: &PromptOptions| block_on(world.talk.prompt(question, options));
-        let (alone, every) = match (ask(&PromptOptions::new(budget)), ask(&all(budget))) {
+        let ask = |world: &World, options: &PromptOptions| block_on(world.talk.prompt(question, options));
+        let (alone, every) = match (ask(&of_one, &PromptOptions::new(budget)), ask(&world, &all(budget))) {
             (Ok(alone), Ok(every)) => (alone, every),
             (Err(MemoryError::Plan(_)), Err(MemoryError::Plan(_))) => return Ok(()),
             (alone, every) => return Err(TestCaseError::fail(format!("{:?} {:?}", alone.err(), every.err()))),

@@ -30,7 +30,7 @@ fn mark(index: usize) -> String {
     }
 }
 
-/// `[Conversation A, "Trains"]: id trip, 2023-05-21 to 2023-06-02, of Anna (user), Ben (assistant)`.
+/// `[Conversation A, "Trains"]: id trip, 2023-05-21 to 2023-06-02, speakers Anna (user), Ben (assistant)`.
 ///
 /// It begins as the label of a message does, so that no line of a text can pass for it.
 fn heading(mark: &str, elsewhere: &Elsewhere, offset: i32, group: &[Part]) -> String {
@@ -44,7 +44,7 @@ fn heading(mark: &str, elsewhere: &Elsewhere, offset: i32, group: &[Part]) -> St
         [None, None] => Ok(()),
     };
     if let Some(speakers) = speakers(group) {
-        let _ = write!(out, ", of {speakers}");
+        let _ = write!(out, ", speakers {speakers}");
     }
     out.push('\n');
     out
