@@ -96,17 +96,18 @@ pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
 pub use owner::{InvalidOwnerId, OwnerId};
 pub use port::{
-    AnsweredBy, Appended, Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxError, BoxFuture, Breakpoint, Changes,
-    ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport, ContextStrategy, ConversationManager,
-    ConversationState, Conversations, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, EmbedError,
-    Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom, HeldBack, Hit, Holding, Holdings, Hook, HookError,
-    HookEvent, HookProvider, HookRegistry, ImportanceScorer, IndexReport, Lease, Losses, ManagedView, ManagerError,
-    ManagerState, NodeProof, Notice, OwnedStore, Place, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded,
-    ReduceCause, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError,
-    ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store, StoreError, SummarizeError, Summarizer, SummaryJob,
-    SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart,
-    TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
-    Verification, VerifiedConversation, ViewBody, ViewPiece, ViewRequest, WrittenSummary,
+    AnsweredBy, Appended, Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxError,
+    BoxFuture, Breakpoint, Changes, ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport,
+    ContextStrategy, ConversationManager, ConversationState, Conversations, Derived, DerivedError, DerivedFault,
+    DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom, HeldBack, Hit,
+    Holding, Holdings, Hook, HookError, HookEvent, HookProvider, HookRegistry, ImportanceScorer, IndexReport, Lease,
+    Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice, OwnedStore, Place, Progress, Query, ReadNodes,
+    Recall, RecallRequest, Recorded, ReduceCause, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision,
+    Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store, StoreError,
+    SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding,
+    TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex,
+    VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, ViewBody, ViewPiece, ViewRequest,
+    WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;

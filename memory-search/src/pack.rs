@@ -228,11 +228,8 @@ impl<'a> Packer<'a> {
     /// The hits in the order in which they are tried.
     fn hits(&self) -> Vec<Unit> {
         let free = self.request.ranked.iter().filter(|&&hit| self.is_free(hit));
-        let unit = |&node: &Place| Unit {
-            node,
-            cost: self.cost(node.0, self.widened(node, 0)),
-            beside: self.beside(node),
-        };
+        let unit =
+            |&node: &Place| Unit { node, cost: self.cost(node.0, self.widened(node, 0)), beside: self.beside(node) };
         let mut units: Vec<_> = free.map(unit).collect();
         if self.request.radius == 0 {
             let mut by_density: Vec<_> = units.drain(..).enumerate().collect();

@@ -136,7 +136,8 @@ impl HybridRetriever {
             stopwatch.end("shortlist", states.len());
             let is_chosen = |number: &usize| listed.chosen.binary_search(number).is_ok();
             let keep = |all: &mut Vec<u64>| {
-                *all = all.iter().enumerate().filter(|(number, _)| is_chosen(number)).map(|(_, value)| *value).collect();
+                *all =
+                    all.iter().enumerate().filter(|(number, _)| is_chosen(number)).map(|(_, value)| *value).collect();
             };
             keep(&mut seen);
             let mut number = 0;

@@ -5,8 +5,9 @@ use std::{env, fs, path::Path, sync::Arc};
 
 use memory_core::{
     ContentBlock, ConversationId, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId,
-    NodeRange, OwnerId, Relation, RelationKind, Role, Shown, ShownElsewhere, ShownRun, Source, Store, StoreError, Summary,
-    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, text_hash,
+    NodeRange, OwnerId, Relation, RelationKind, Role, Shown, ShownElsewhere, ShownRun, Source, Store, StoreError,
+    Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check,
+    text_hash,
 };
 use memory_store::{ExchangeError, ExportFile, LogStore, export, import};
 

@@ -126,9 +126,7 @@ impl Pieces {
 fn to_json(view: &View) -> Value {
     let Pieces { messages, summaries, lost, standing, recalled } = Pieces::of(view);
     let body = &view.body;
-    let elsewhere = |other: &ShownElsewhere| {
-        json!({"conversation": other.conversation.as_str(), "title": other.title, "recalled": other.messages()})
-    };
+    let elsewhere = |other: &ShownElsewhere| json!({"conversation": other.conversation.as_str(), "title": other.title, "recalled": other.messages()});
     json!({
         "view": view.id.get(),
         "at": body.at.to_string(),

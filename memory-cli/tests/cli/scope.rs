@@ -47,7 +47,9 @@ fn a_context_recalls_from_the_conversations_that_are_named_and_from_no_others() 
     let pieces = json["pieces"].as_array().unwrap();
     let found = pieces.iter().find(|piece| piece["conversation"] == "trip").unwrap();
     assert_eq!((found["kind"].as_str(), found["id"].as_str().unwrap().ends_with(" of trip")), (Some("recalled"), true));
-    assert!(pieces.iter().any(|piece| piece["conversation"] == "talk") && pieces.last().unwrap()["conversation"].is_null());
+    assert!(
+        pieces.iter().any(|piece| piece["conversation"] == "talk") && pieces.last().unwrap()["conversation"].is_null()
+    );
     assert!(json["tokens"].as_u64() <= Some(900), "{json}");
     let explained = store.succeed(&ask(&["--scope", "trip", "--explain"]));
     assert!(explained.contains("2 of trip"), "{explained}");
@@ -67,7 +69,10 @@ fn what_was_shown_of_several_conversations_is_shown_again_byte_for_byte() {
     let check = |store: &Store| {
         assert_eq!(store.succeed(&["context", "-c", "talk", "--as-of", "40"]), shown);
         assert_eq!(store.succeed(&["replay", "-c", "talk", "1"]), shown);
-        assert_eq!(store.succeed(&["replay", "-c", "talk", "--check"]).trim_end(), "talk: 1 of 1 views are what was shown");
+        assert_eq!(
+            store.succeed(&["replay", "-c", "talk", "--check"]).trim_end(),
+            "talk: 1 of 1 views are what was shown"
+        );
     };
     check(&store);
     let more = store.file("trip-more.jsonl", &said(3, "The ferry was late."));

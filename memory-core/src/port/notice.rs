@@ -230,7 +230,12 @@ mod tests {
             Notice::NotReranked { why: why() },
             Notice::NothingLikely { best_percent: 3 },
             Notice::BestHitOverTokens { conversation: None, node, tokens: 18, max: 17 },
-            Notice::BestHitOverCharacters { conversation: ConversationId::new("trip").ok(), node, characters: 40, max: 39 },
+            Notice::BestHitOverCharacters {
+                conversation: ConversationId::new("trip").ok(),
+                node,
+                characters: 40,
+                max: 39,
+            },
             unreadable(1),
             unreadable(4),
             Notice::CompactionFailed { why: why() },

@@ -205,7 +205,8 @@ impl Assembly<'_> {
         let recalled = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
         let recalled: Vec<_> = recalled.collect();
         for of_one in recalled.chunk_by(|a, b| a.conversation == b.conversation) {
-            let conversation = of_one.first().and_then(|piece| piece.conversation.as_ref()).unwrap_or(self.conversation);
+            let conversation =
+                of_one.first().and_then(|piece| piece.conversation.as_ref()).unwrap_or(self.conversation);
             let nodes = NodeRange::merge(of_one.iter().filter_map(|piece| piece.nodes).collect());
             let mut event = RecallUsed { conversation: conversation.clone(), nodes };
             self.parts.hooks.dispatch(&mut event).await?;

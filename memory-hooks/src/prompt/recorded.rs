@@ -3,8 +3,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, Event, NodeRange, Notice, Recorded, Salt, Shown, ShownElsewhere, ShownRun, StoreError, Timestamp, View, ViewDraft,
-    ViewId, run_check, text_hash,
+    ConversationId, Event, NodeRange, Notice, Recorded, Salt, Shown, ShownElsewhere, ShownRun, StoreError, Timestamp,
+    View, ViewDraft, ViewId, run_check, text_hash,
 };
 
 use super::{Piece, PieceKind, Prompt};
@@ -80,7 +80,8 @@ fn draft(parts: &Parts, prompt: &Prompt, at: Timestamp, salt: Salt) -> ViewDraft
 
 /// What is shown of other conversations.
 fn elsewhere(prompt: &Prompt, salt: &Salt) -> Vec<ShownElsewhere> {
-    let headings: HashMap<_, _> = prompt.parts.iter().filter_map(|part| Some((part.conversation()?, part.elsewhere.as_ref()?))).collect();
+    let headings: HashMap<_, _> =
+        prompt.parts.iter().filter_map(|part| Some((part.conversation()?, part.elsewhere.as_ref()?))).collect();
     let others: Vec<_> = prompt.pieces.iter().filter(|piece| piece.conversation.is_some()).collect();
     let of_one = |pieces: &[&Piece]| {
         let heading = headings.get(pieces.first()?.conversation.as_ref()?)?;

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use memory_core::{
-    ConversationId, Conversations, Event, Message, NodeDraft, NodeId, NodeRange, OwnerId, Recorded, Shown, Store, StoreError,
-    Timestamp, ViewDraft, ViewId, testing::ScanRetriever,
+    ConversationId, Conversations, Event, Message, NodeDraft, NodeId, NodeRange, OwnerId, Recorded, Shown, Store,
+    StoreError, Timestamp, ViewDraft, ViewId, testing::ScanRetriever,
 };
 use memory_hooks::{
-    AsOf, Difference, HookRegistry, Memory, MemoryError, Piece, PieceKind, Prompt, PromptOptions, PromptPart, RecallUsed,
-    ViewError,
+    AsOf, Difference, HookRegistry, Memory, MemoryError, Piece, PieceKind, Prompt, PromptOptions, PromptPart,
+    RecallUsed, ViewError,
 };
 use pollster::block_on;
 use proptest::prelude::*;
@@ -23,7 +23,8 @@ fn other(name: &str) -> ConversationId {
 fn say(memory: &Memory, conversation: &str, day: i64, texts: &[&str]) {
     let at = |index: i64| Timestamp::from_millis(1_682_935_200_000 + day * 86_400_000 + index * 60_000);
     let message = |(index, text): (i64, &&str)| {
-        let message = if index % 2 == 0 { Message::user(*text).speaker("Ida") } else { Message::assistant(*text).speaker("Max") };
+        let message =
+            if index % 2 == 0 { Message::user(*text).speaker("Ida") } else { Message::assistant(*text).speaker("Max") };
         (message, at(index))
     };
     let batch = (0..).zip(texts).map(message).collect();
@@ -67,7 +68,8 @@ fn elsewhere(prompt: &Prompt) -> &str {
 }
 
 fn shown_from(prompt: &Prompt) -> Vec<&str> {
-    let mut from: Vec<_> = prompt.pieces.iter().filter_map(|piece| Some(piece.conversation.as_ref()?.as_str())).collect();
+    let mut from: Vec<_> =
+        prompt.pieces.iter().filter_map(|piece| Some(piece.conversation.as_ref()?.as_str())).collect();
     from.dedup();
     from
 }
@@ -108,7 +110,9 @@ fn a_prompt_of_its_own_conversation_is_as_it_always_was() {
     assert!(!alone.text().contains(LEAD) && every.text().contains(LEAD));
     assert_eq!(history_text(&alone), history_text(&every), "a provider's cache is of use to both");
     assert_eq!(covered(&alone), covered(&every));
-    let view = |prompt: &Prompt| block_on(world.talk.views(prompt.view.unwrap(), prompt.view.unwrap())).unwrap().remove(0).body;
+    let view = |prompt: &Prompt| {
+        block_on(world.talk.views(prompt.view.unwrap(), prompt.view.unwrap())).unwrap().remove(0).body
+    };
     assert_eq!((view(&alone).layout, view(&alone).elsewhere), (view(&every).layout, vec![]));
 }
 
@@ -168,7 +172,8 @@ fn conversations_of_another_owner_are_not_found() {
     append(Some("ana"), "hers-too");
     append(Some("ben"), "his");
     append(None, "nobodys");
-    let ask = |name: &str, options: &PromptOptions| block_on(world.memory.conversation(other(name)).prompt("train", options));
+    let ask =
+        |name: &str, options: &PromptOptions| block_on(world.memory.conversation(other(name)).prompt("train", options));
     // Also for who administers the store: what is recorded of hers is hers to read.
     assert_eq!(shown_from(&ask("hers", &all(900)).unwrap()), ["hers-too"]);
     assert_eq!(shown_from(&ask("nobodys", &all(900)).unwrap()), ["hers", "hers-too", "his"]);
@@ -193,7 +198,11 @@ fn a_view_of_others_is_shown_again_whatever_becomes_of_them() {
     title(&world, "trip", "Another title");
     title(&world, "model-railway", "A title now");
     let second = show(&world, question, &all(900));
-    assert!(second.text().contains("[Conversation B, \"Another title\"]: id trip, 2023-05-01 to 2023-05-10"), "{}", second.text());
+    assert!(
+        second.text().contains("[Conversation B, \"Another title\"]: id trip, 2023-05-01 to 2023-05-10"),
+        "{}",
+        second.text()
+    );
     let again = World::over(Arc::clone(&world.store), |builder, _| builder);
     for world in [&world, &again] {
         for prompt in [&first, &second] {
@@ -228,17 +237,23 @@ fn what_is_gone_of_another_conversation_is_named() {
         let Recorded::View(view) = recorded[0] else { panic!("{recorded:?}") };
         differences(&world, view)
     };
-    let of = |name: &str, difference| Difference::Elsewhere { conversation: other(name), difference: Box::new(difference) };
+    let of =
+        |name: &str, difference| Difference::Elsewhere { conversation: other(name), difference: Box::new(difference) };
     let run = body.elsewhere[1].runs[0].shown;
     assert_eq!(forge(&|view| view.elsewhere[1].runs[0].check[0] ^= 1), [of("trip", Difference::Text(run))]);
-    assert_eq!(forge(&|view| view.elsewhere[0].title = Some("Forged".into())), [of("model-railway", Difference::Text(body.elsewhere[0].runs[0].shown))]);
+    assert_eq!(
+        forge(&|view| view.elsewhere[0].title = Some("Forged".into())),
+        [of("model-railway", Difference::Text(body.elsewhere[0].runs[0].shown))]
+    );
     assert_eq!(forge(&|view| view.elsewhere[0].conversation = other("never")), [of("never", Difference::NotFound)]);
     let beyond = NodeRange::new(NodeId::FIRST, NodeId::new(u64::MAX).unwrap()).unwrap();
     let beyond = forge(&|view| view.elsewhere[0].runs[0].shown = Shown::Messages(beyond));
     assert_eq!(beyond, [of("model-railway", Difference::Conversation { nodes: 1, then: u64::MAX })]);
 
     world.store.lose_node(&other("trip"), NodeId::new(5).unwrap());
-    let [Difference::Elsewhere { conversation, difference }] = &*differences(&world, view) else { panic!("one is lost") };
+    let [Difference::Elsewhere { conversation, difference }] = &*differences(&world, view) else {
+        panic!("one is lost")
+    };
     assert_eq!(conversation.as_str(), "trip");
     assert!(matches!(&**difference, Difference::Lost { nodes, .. } if nodes.to_string() == "5"), "{difference}");
     let error = block_on(world.talk.as_of(AsOf::View(view))).unwrap_err();
@@ -267,9 +282,11 @@ fn a_window_that_overflows_is_answered_beside_others_too() {
     let world = trains();
     say(&world.memory, "tools", 5, &["The train again."]);
     let long = "train ".repeat(4_000);
-    block_on(world.memory.conversation(other("tools")).append_batch(
-        [calls(&["a"]), results(&["a"], &long)].map(|message| (message, Timestamp::default())).to_vec(),
-    ))
+    block_on(
+        world.memory.conversation(other("tools")).append_batch(
+            [calls(&["a"]), results(&["a"], &long)].map(|message| (message, Timestamp::default())).to_vec(),
+        ),
+    )
     .unwrap();
     let options = all(20_000);
     let mut prompt = show(&world, "train topic7", &options);

@@ -225,8 +225,7 @@ impl WordIndex {
                     // Its conversations are read again.
                     for (number, state) in states.iter().enumerate() {
                         if self.saved().through(&state.id) < state.nodes {
-                            let (indexed, _) =
-                                self.catch_up(source, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
+                            let (indexed, _) = self.catch_up(source, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
                             unsaved.insert(number, indexed);
                         }
                     }
@@ -248,7 +247,8 @@ impl WordIndex {
             Arc::clone(&saved.words)
         };
         // Postings in memory let go of segments that were merged into others.
-        let held: Vec<_> = self.held().by_conversation.iter().map(|(id, (held, _))| (id.clone(), held.clone())).collect();
+        let held: Vec<_> =
+            self.held().by_conversation.iter().map(|(id, (held, _))| (id.clone(), held.clone())).collect();
         for (conversation, indexed) in held {
             if let Ok(runs) = words.runs(&conversation) {
                 indexed.write().take_saved(runs);
@@ -357,7 +357,10 @@ impl WordIndex {
     ///
     /// # Errors
     /// The name of a block whose bytes are damaged or make no sense.
-    fn merged(&self, conversations: &[(ConversationId, Arc<Indexed>)]) -> Result<Option<(Built, Vec<BlockId>)>, BlockId> {
+    fn merged(
+        &self,
+        conversations: &[(ConversationId, Arc<Indexed>)],
+    ) -> Result<Option<(Built, Vec<BlockId>)>, BlockId> {
         let (saved, mut replaced) = {
             let saved = self.lock_saved();
             (Arc::clone(&saved.words), saved.invalid.clone())

@@ -64,8 +64,7 @@ impl HybridRetriever {
             Some(_) => lengths(&mut reads, &found, &reach(&to_pack)).await?,
             None => Lengths::default(),
         };
-        to_pack.characters =
-            request.max_characters.map(|max| Characters { max: share_of(max, share), of: &lengths });
+        to_pack.characters = request.max_characters.map(|max| Characters { max: share_of(max, share), of: &lengths });
         let worth = if request.stop_early {
             are_worth(&hits, &prices(&to_pack), to_pack.max_tokens)
         } else {
@@ -105,7 +104,8 @@ impl HybridRetriever {
             Excerpt::new(conversation.clone(), nodes, messages, hits)
         };
         let excerpts: Vec<_> = chosen.into_iter().flat_map(rest).map(excerpt).collect();
-        let others: BTreeSet<_> = excerpts.iter().map(|excerpt| &excerpt.conversation).filter(|of| *of != own).collect();
+        let others: BTreeSet<_> =
+            excerpts.iter().map(|excerpt| &excerpt.conversation).filter(|of| *of != own).collect();
         let cost = |node: &Arc<Node>| u64::from(node.tokens) + u64::from(request.per_message);
         let tokens = excerpts.iter().flat_map(|excerpt| &excerpt.messages).map(cost).sum::<u64>()
             + others.len() as u64 * u64::from(request.per_conversation);

@@ -537,7 +537,8 @@ fn event_bytes(event: &Event) -> usize {
             Event::Title(title) => title.len(),
             Event::View(draft) => {
                 let elsewhere = draft.elsewhere.iter();
-                let elsewhere = elsewhere.map(|other| 64 + other.title.as_ref().map_or(0, String::len) + other.runs.len() * 16);
+                let elsewhere =
+                    elsewhere.map(|other| 64 + other.title.as_ref().map_or(0, String::len) + other.runs.len() * 16);
                 draft.question.len() + (draft.history.len() + draft.recalled.len()) * 16 + elsewhere.sum::<usize>()
             }
             Event::Tags(tags) => tags.iter().map(String::len).sum(),

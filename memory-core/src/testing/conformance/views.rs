@@ -2,8 +2,8 @@
 
 use super::{draft, id, node, range, summary};
 use crate::{
-    Event, Level, Recorded, Revision, Shown, ShownElsewhere, ShownRun, Store, StoreError, SummaryId, Timestamp, ViewDraft, ViewId,
-    WrittenBy, run_check, text_hash,
+    Event, Level, Recorded, Revision, Shown, ShownElsewhere, ShownRun, Store, StoreError, SummaryId, Timestamp,
+    ViewDraft, ViewId, WrittenBy, run_check, text_hash,
 };
 
 /// A view of five messages: a summary over two of them, one that is lost, and two word for word.
@@ -68,7 +68,10 @@ pub(super) async fn views_are_kept_as_they_were_shown(store: &dyn Store) {
             bad.history[0].shown = Shown::Summaries { first: SummaryId::new(2).unwrap(), count: 2 };
             bad
         }),
-        ("it shows nothing of another conversation", view("x").elsewhere(vec![ShownElsewhere::new(id("never"), vec![])])),
+        (
+            "it shows nothing of another conversation",
+            view("x").elsewhere(vec![ShownElsewhere::new(id("never"), vec![])]),
+        ),
     ] {
         let refused = store.record(&watched, vec![event(&bad)]).await.unwrap_err();
         assert!(matches!(refused, StoreError::Invalid { .. }), "{why}: {refused}");

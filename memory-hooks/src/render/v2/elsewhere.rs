@@ -35,7 +35,12 @@ fn mark(index: usize) -> String {
 /// It begins as the label of a message does, so that no line of a text can pass for it.
 fn heading(mark: &str, elsewhere: &Elsewhere, offset: i32, group: &[Part]) -> String {
     let title = elsewhere.title.as_ref().map(|title| format!(", \"{}\"", escape(title))).unwrap_or_default();
-    let id: String = elsewhere.conversation.as_str().chars().map(|c| if c.is_control() || is_line_break(c) { ' ' } else { c }).collect();
+    let id: String = elsewhere
+        .conversation
+        .as_str()
+        .chars()
+        .map(|c| if c.is_control() || is_line_break(c) { ' ' } else { c })
+        .collect();
     let mut out = format!("[Conversation {mark}{title}]: id {}", escape(&id));
     let days = elsewhere.times.map(|at: Timestamp| at.civil(offset));
     let _ = match days {
@@ -56,6 +61,9 @@ mod tests {
 
     #[test]
     fn conversations_are_marked_by_letters() {
-        assert_eq!([0, 1, 25, 26, 27, 51, 52, 701, 702].map(mark), ["A", "B", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA"]);
+        assert_eq!(
+            [0, 1, 25, 26, 27, 51, 52, 701, 702].map(mark),
+            ["A", "B", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA"]
+        );
     }
 }

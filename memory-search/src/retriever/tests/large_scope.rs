@@ -85,7 +85,10 @@ fn the_words_of_many_conversations_are_saved_together_and_read_once() {
     assert_eq!(cache.runs(&id(&name(7))), ["1-5"]);
     pollster::block_on(next.catch_up(&id("new"), &())).unwrap();
     pollster::block_on(next.catch_up(&id(&name(7)), &())).unwrap();
-    assert_eq!((cache.runs(&id("new")), cache.runs(&id(&name(7)))), (vec!["1".to_owned()], vec!["1-5".into(), "6".into()]));
+    assert_eq!(
+        (cache.runs(&id("new")), cache.runs(&id(&name(7)))),
+        (vec!["1".to_owned()], vec!["1-5".into(), "6".into()])
+    );
     assert!(cache.len() <= 3, "{} blocks", cache.len());
     assert_eq!(places(&all(&choosing(&store, &cache), "harpsichord", 9)), places(&found));
 }
@@ -141,9 +144,8 @@ fn vectors_choose_too_and_what_has_none_is_counted_in_the_whole_scope() {
     let embedder = Arc::new(CountingEmbedder::new(64));
     let index = Arc::new(ExactIndex::of(&*embedder));
     let cache = Arc::new(MemoryBlocks::beside(store.clone()));
-    let retriever = HybridRetriever::new(store.clone(), Some(embedder.clone()), Some(index))
-        .word_cache(cache)
-        .rank_all_up_to(0);
+    let retriever =
+        HybridRetriever::new(store.clone(), Some(embedder.clone()), Some(index)).word_cache(cache).rank_all_up_to(0);
     for chat in 0..140 {
         pollster::block_on(retriever.catch_up(&id(&name(chat)), &())).unwrap();
     }

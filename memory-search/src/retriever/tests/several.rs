@@ -9,7 +9,11 @@ const QUESTION: &str = "what does the hall cost, and what was the booking?";
 /// The talk, and two others that speak of the hall; their messages cost as much as those of the talk.
 fn several() -> Arc<CountingStore> {
     let store = store();
-    say(&store, "offers", &["Nothing yet.", "The other hall costs 900 euros.", "What does the booking cost?", "Nine euros."]);
+    say(
+        &store,
+        "offers",
+        &["Nothing yet.", "The other hall costs 900 euros.", "What does the booking cost?", "Nine euros."],
+    );
     say(&store, "a-trip", &["The train was late.", "The hall of the station was cold."]);
     store
 }
@@ -100,5 +104,8 @@ fn a_best_hit_of_another_conversation_that_cannot_fit_is_named_with_it() {
         (request.others, request.max_tokens, request.per_conversation) = (Conversations::All, 30, 20);
     });
     let named = sentences(&recalled.notices);
-    assert!(named.contains(&"the best hit, node 2 of `offers`, is left out: it costs 38 tokens of 30".to_owned()), "{named:?}");
+    assert!(
+        named.contains(&"the best hit, node 2 of `offers`, is left out: it costs 38 tokens of 30".to_owned()),
+        "{named:?}"
+    );
 }

@@ -2,8 +2,8 @@
 
 use memory_core::{
     ConversationId, ConversationState, Event, Hash, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange,
-    OwnerId, Shown as ShownPieces, ShownElsewhere, ShownRun, Store, StoreError, Summary, SummaryDraft, SummaryId, SummaryMetadata,
-    Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, testing::MemoryStore, text_hash,
+    OwnerId, Shown as ShownPieces, ShownElsewhere, ShownRun, Store, StoreError, Summary, SummaryDraft, SummaryId,
+    SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, testing::MemoryStore, text_hash,
 };
 
 use crate::LogOptions;

@@ -2,8 +2,7 @@
 
 use bincode::{BorrowDecode, Encode};
 use memory_core::{
-    Hash, NodeRange, Shown, ShownElsewhere, ShownRun, SummaryId, Timestamp, View, ViewDraft, ViewId,
-    WrittenBy,
+    Hash, NodeRange, Shown, ShownElsewhere, ShownRun, SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy,
 };
 
 use super::{
