@@ -92,10 +92,13 @@ fn what_was_shown_of_several_conversations_is_shown_again_byte_for_byte() {
 #[test]
 fn a_message_of_another_conversation_that_is_gone_is_named() {
     let store = three(None);
-    store.succeed(&ask(&["--scope", "trip"]));
-    store.flip("The ferry leaves from quay 31.");
+    // In a frame of its own: with that of the first messages the whole conversation would be gone.
+    let more = store.file("more.jsonl", &said(3, "Another ferry leaves from quay 55."));
+    store.succeed(&["import", "--format", "jsonl", "-c", "trip", &more]);
+    assert!(store.succeed(&ask(&["--scope", "trip"])).contains("quay 55"));
+    store.flip("Another ferry leaves from quay 55.");
     let error = store.fail(&["replay", "-c", "talk", "1"], 4);
-    assert!(error.contains("of `trip`: messages ") && error.contains("are gone"), "{error}");
+    assert!(error.contains("of `trip`: messages 3 are gone"), "{error}");
 }
 
 #[test]
